@@ -1,0 +1,93 @@
+import type { ToolError } from "./error.ts";
+import type { Update } from "./event.ts";
+import type { ToolResult } from "./result.ts";
+import type { AnyTool } from "./tool.ts";
+
+/** On whose behalf a call is made. */
+export interface Caller {
+  session?: string;
+  agent?: string;
+  user?: string;
+  task?: string;
+  /** 0 for an agent that a person talks to, 1 for its subagents, and so on. */
+  depth: number;
+}
+
+export type CallMode = "default" | "plan";
+
+/** What a caller may say about one call, beyond the tool and its input. */
+export interface CallOptions {
+  /** The provider's or the caller's id of this call; made up where absent. */
+  id?: string;
+  /** Two calls with one key, caller and input are one call. Defaults to `id`, where that was given. */
+  idempotencyKey?: string;
+  caller?: Partial<Caller>;
+  signal?: AbortSignal;
+  /** At most the runtime's cap. */
+  timeoutMs?: number;
+  /** Narrows the paths that file tools may touch in this call; never widens. */
+  allowedPaths?: readonly string[];
+  /** `plan`: only read-only tools. */
+  mode?: CallMode;
+  /** A further policy for this call; like every layer it only narrows. */
+  policy?: CallPolicy;
+  onUpdate?: (update: Update) => void;
+  /** Seed names for `caller.task` and `caller.user`. */
+  taskId?: string;
+  userId?: string;
+}
+
+export interface CallPolicy {
+  allow?: readonly string[];
+  deny?: readonly string[];
+}
+
+/** The gate, as everything above and beside it sees it. Never rejects. */
+export type Execute = (name: string, input?: unknown, options?: CallOptions) => Promise<ToolResult>;
+
+/** A closed set of tools that a call may be resolved in, and what to say when a name is not in it. */
+export interface ToolScope {
+  get(name: string): AnyTool | undefined;
+  names(): readonly string[];
+  refusal(name: string): string;
+}
+
+/** One request on its way through the gate. Stages read it and fill in what they find out. */
+export interface Call {
+  readonly id: string;
+  /** The name as it was asked for. */
+  readonly requestedName: string;
+  /** Whether the caller chose the id, so that it means the same call again. */
+  readonly idempotencyKey: string | undefined;
+  readonly caller: Caller;
+  readonly options: CallOptions;
+  readonly scope: ToolScope | undefined;
+  readonly parent: Call | undefined;
+  readonly startedAt: number;
+  readonly startedMonotonic: number;
+  /** Set by `resolve`, or at once when a tool object itself was called. */
+  tool: AnyTool | undefined;
+  /** Raw until `validate`, then what the schema made of it. */
+  input: unknown;
+  /** Set by `validate`: our own copy of what was sent, mended, before the schema transformed it. */
+  accepted: unknown;
+  /** A sibling of the result's metadata that stages add to; undefined until somebody does. */
+  facts: Record<string, unknown> | undefined;
+  /** Set when the call was answered: nothing that happens later changes the answer. */
+  answered: boolean;
+  /** Why the call is to end early, once that is known. */
+  aborted: ToolError | undefined;
+  /** What a stage that is waiting wants to be told when the call is aborted. */
+  onAbort: ((why: ToolError) => void) | undefined;
+}
+
+/** Adds to what the result's metadata will say. */
+export function note(call: Call, fact: string, value: unknown): void {
+  (call.facts ??= {})[fact] = value;
+}
+
+/** The tool of a call that `resolve` has passed. */
+export function toolOf(call: Call): AnyTool {
+  if (!call.tool) throw new Error("A stage that needs the tool stands before `resolve`.");
+  return call.tool;
+}

@@ -1,0 +1,59 @@
+import type { SchemaSource } from "../schema/infer.ts";
+import { createTool } from "./create-tool.ts";
+import { textOf } from "./content.ts";
+import { failureOf } from "./error.ts";
+import type { ToolOutput, ToolResult } from "./result.ts";
+import type { ToolConfig, ToolOf } from "./tool-config.ts";
+import type { ToolContext } from "./tool.ts";
+
+/** One step of a chain: a tool, and how its input is made. By default it is given the details of the step before. */
+export interface ChainStep {
+  tool: string;
+  input?: (previous: ToolResult | undefined, chainInput: unknown, results: readonly ToolResult[]) => unknown;
+}
+
+type ChainConfig<P extends SchemaSource> = Omit<ToolConfig<P, SchemaSource, unknown>, "run" | "execute"> & {
+  steps: readonly ChainStep[];
+};
+
+/**
+ * A chain of tools is itself a tool. Each step goes through the gate as a nested call; the first that does not complete
+ * ends the chain, and the result says where. Made again under the same call id, it goes on where it stopped.
+ */
+export function createChain<const P extends SchemaSource>({
+  steps,
+  ...config
+}: ChainConfig<P>): ToolOf<P, SchemaSource, Promise<ToolOutput>> {
+  if (steps.length === 0) throw new TypeError(`Chain "${config.name}" needs at least one step.`);
+  return createTool({
+    ...config,
+    run: (input: unknown, context: ToolContext) => runSteps(steps, input, context),
+  } as ToolConfig<P, SchemaSource, Promise<ToolOutput>>);
+}
+
+async function runSteps(steps: readonly ChainStep[], input: unknown, context: ToolContext): Promise<ToolOutput> {
+  const results: ToolResult[] = [];
+  for (const [index, step] of steps.entries()) {
+    const previous = results.at(-1);
+    const stepInput = step.input ? step.input(previous, input, results) : previous ? previous.details : input;
+    const result = await context.call(step.tool, stepInput);
+    results.push(result);
+    if (result.status !== "completed") return stopped(steps, index, result);
+    context.update({ progress: { done: index + 1, total: steps.length, message: step.tool } });
+  }
+  const last = results.at(-1)!;
+  return { content: last.content, details: last.details, display: last.display, metadata: { steps: steps.length } };
+}
+
+function stopped(steps: readonly ChainStep[], index: number, result: ToolResult): ToolOutput {
+  const where = `Step ${index + 1} of ${steps.length} (${steps[index]!.tool})`;
+  const metadata = { stoppedAt: index + 1, steps: steps.length };
+  if (result.status === "pending") {
+    const content = `${where} waits: ${textOf(result.content)} The same call, made again afterwards, goes on from there.`;
+    return { content, pending: result.pending, metadata };
+  }
+  if (result.status === "completed") throw new Error("A completed step does not stop a chain.");
+  const message = `${where} failed: ${result.error.message}`;
+  const error = { ...failureOf(result.error.code, message), data: { step: index + 1, tool: steps[index]!.tool } };
+  return { content: message, details: result.details, error, metadata };
+}

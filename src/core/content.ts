@@ -1,0 +1,41 @@
+/** What a model may be given: the content blocks that MCP and every provider share. Data is base64. */
+export type Content =
+  | { type: "text"; text: string }
+  | { type: "image"; data: string; mimeType: string }
+  | { type: "audio"; data: string; mimeType: string }
+  | { type: "resource"; resource: { uri: string; mimeType?: string; text?: string; blob?: string } }
+  | { type: "resource_link"; uri: string; name: string; title?: string; description?: string; mimeType?: string };
+
+export function text(value: string): Content {
+  return { type: "text", text: value };
+}
+
+/** The text blocks of a content list, joined: what a text-only reader sees. */
+export function textOf(content: readonly Content[]): string {
+  if (content.length === 1 && content[0]?.type === "text") return content[0].text;
+  const parts: string[] = [];
+  for (const block of content) if (block.type === "text") parts.push(block.text);
+  return parts.join("\n");
+}
+
+const REQUIRED: Record<Content["type"], readonly string[]> = {
+  text: ["text"],
+  image: ["data", "mimeType"],
+  audio: ["data", "mimeType"],
+  resource: ["resource"],
+  resource_link: ["uri", "name"],
+};
+
+export function isContentList(value: unknown): value is Content[] {
+  return Array.isArray(value) && value.every(isContent);
+}
+
+function isContent(value: unknown): value is Content {
+  if (typeof value !== "object" || value === null) return false;
+  const block = value as Record<string, unknown>;
+  const type = block["type"];
+  if (typeof type !== "string" || !Object.hasOwn(REQUIRED, type)) return false;
+  return REQUIRED[type as Content["type"]].every((key) =>
+    key === "resource" ? typeof block[key] === "object" && block[key] !== null : typeof block[key] === "string",
+  );
+}

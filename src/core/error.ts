@@ -1,0 +1,166 @@
+/**
+ * Every failure of a call is one of these codes. The table says who must act on it (`actor`) and whether the same call
+ * may succeed later without a change (`retryable`); prompts, retries and reflection read nothing else.
+ */
+export const ERROR_CODES = {
+  // The model must change the call.
+  tool_not_found: { actor: "model", retryable: false },
+  invalid_input: { actor: "model", retryable: false },
+  input_too_large: { actor: "model", retryable: false },
+  path_not_found: { actor: "model", retryable: false },
+  path_exists: { actor: "model", retryable: false },
+  is_directory: { actor: "model", retryable: false },
+  not_directory: { actor: "model", retryable: false },
+  not_regular_file: { actor: "model", retryable: false },
+  not_empty: { actor: "model", retryable: false },
+  too_large: { actor: "model", retryable: false },
+  bad_range: { actor: "model", retryable: false },
+  bad_pattern: { actor: "model", retryable: false },
+  bad_patch: { actor: "model", retryable: false },
+  bad_encoding: { actor: "model", retryable: false },
+  no_match: { actor: "model", retryable: false },
+  ambiguous: { actor: "model", retryable: false },
+  no_change: { actor: "model", retryable: false },
+  overlap: { actor: "model", retryable: false },
+  elided: { actor: "model", retryable: false },
+  not_read: { actor: "model", retryable: false },
+  stale: { actor: "model", retryable: false },
+  unknown_process: { actor: "model", retryable: false },
+  dependency_failed: { actor: "model", retryable: false },
+  // Policy, or a person, said no or has not yet said yes.
+  denied: { actor: "policy", retryable: false },
+  path_denied: { actor: "policy", retryable: false },
+  name_denied: { actor: "policy", retryable: false },
+  plan_mode: { actor: "policy", retryable: false },
+  declined: { actor: "policy", retryable: false },
+  // The program that made the call must act.
+  cancelled: { actor: "caller", retryable: false },
+  conflict: { actor: "caller", retryable: false },
+  too_deep: { actor: "caller", retryable: false },
+  // The tool, or what it talks to, did not do its part.
+  failed: { actor: "tool", retryable: false },
+  exit_code: { actor: "tool", retryable: false },
+  bad_output: { actor: "tool", retryable: false },
+  timeout: { actor: "tool", retryable: true },
+  unavailable: { actor: "tool", retryable: true },
+  io_error: { actor: "tool", retryable: true },
+  // The runtime could not take or finish the call.
+  busy: { actor: "runtime", retryable: true },
+  deadlock: { actor: "runtime", retryable: true },
+  shutdown: { actor: "runtime", retryable: true },
+  not_recorded: { actor: "runtime", retryable: true },
+  unknown_outcome: { actor: "runtime", retryable: false },
+  missing_package: { actor: "runtime", retryable: false },
+  internal: { actor: "runtime", retryable: false },
+} as const satisfies Record<string, { actor: "model" | "policy" | "caller" | "tool" | "runtime"; retryable: boolean }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+export type ErrorActor = (typeof ERROR_CODES)[ErrorCode]["actor"];
+
+/** A failure as data: what a result carries, a queue stores and a program switches on. */
+export interface ToolFailure {
+  code: ErrorCode;
+  /** What happened, then what to do next: written for the model. */
+  message: string;
+  actor: ErrorActor;
+  retryable: boolean;
+  /** The class name in the error's own words, for a person reading a log. */
+  name: string;
+  /** Facts for a program: schema issues, near names, the exit code, line numbers. */
+  data?: unknown;
+}
+
+export interface ToolErrorOptions {
+  code?: ErrorCode;
+  /** What the reader should do next; joined to the message. */
+  next?: string;
+  data?: unknown;
+}
+
+export class ToolError extends Error {
+  readonly code: ErrorCode;
+  readonly data?: unknown;
+
+  constructor(
+    public toolName: string,
+    message: string,
+    cause?: unknown,
+    options: ToolErrorOptions = {},
+  ) {
+    super(options.next ? joinSentences(message, options.next) : message, cause === undefined ? undefined : { cause });
+    this.name = "ToolError";
+    this.code = options.code ?? "failed";
+    if (options.data !== undefined) this.data = options.data;
+  }
+}
+
+/** The way tools and primitives fail: the gate adds the tool's name. */
+export function toolError(
+  code: ErrorCode,
+  message: string,
+  options: { next?: string; data?: unknown; cause?: unknown } = {},
+): ToolError {
+  return new ToolError("", message, options.cause, { code, next: options.next, data: options.data });
+}
+
+export class ToolNotFoundError extends ToolError {
+  constructor(toolName: string, next?: string, data?: unknown) {
+    super(toolName, `Tool "${toolName}" not found`, undefined, { code: "tool_not_found", next, data });
+    this.name = "ToolNotFoundError";
+  }
+}
+
+export class ToolValidationError extends ToolError {
+  constructor(toolName: string, validationErrors: unknown, next?: string) {
+    super(toolName, "Parameter validation failed", validationErrors, {
+      code: "invalid_input",
+      next,
+      data: validationErrors,
+    });
+    this.name = "ToolValidationError";
+  }
+}
+
+export class ToolTimeoutError extends ToolError {
+  constructor(toolName: string, timeout: number, next?: string) {
+    super(toolName, `Tool execution timed out after ${timeout}ms`, undefined, { code: "timeout", next });
+    this.name = "ToolTimeoutError";
+  }
+}
+
+export class ToolPermissionError extends ToolError {
+  constructor(toolName: string, message: string, next?: string, code: ErrorCode = "denied") {
+    super(toolName, `Permission denied: ${message}`, undefined, { code, next });
+    this.name = "ToolPermissionError";
+  }
+}
+
+/** The one place where something thrown becomes data. Never throws, whatever was thrown. */
+export function toFailure(thrown: unknown): ToolFailure {
+  try {
+    if (thrown instanceof ToolError) {
+      const failure = failureOf(thrown.code, thrown.message, thrown.name);
+      if (thrown.data !== undefined) failure.data = thrown.data;
+      return failure;
+    }
+    if (thrown instanceof Error) return failureOf("failed", String(thrown.message) || thrown.name, String(thrown.name));
+    return failureOf("failed", typeof thrown === "string" ? thrown : `The tool threw ${describe(thrown)}.`, "Error");
+  } catch {
+    return failureOf("failed", "The tool threw something that cannot be read.", "Error");
+  }
+}
+
+export function failureOf(code: ErrorCode, message: string, name = "ToolError"): ToolFailure {
+  const { actor, retryable } = ERROR_CODES[code];
+  return { code, message, actor, retryable, name };
+}
+
+function joinSentences(first: string, second: string): string {
+  return /[.!?…:]$/.test(first) ? `${first} ${second}` : `${first}. ${second}`;
+}
+
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === "object" || typeof value === "function") return `a value that is not an Error (${typeof value})`;
+  return String(value);
+}

@@ -1,0 +1,7 @@
+/** One line for a person, cut where a terminal would wrap. */
+export function firstLine(text: string): string {
+  if (text.length <= 120 && !text.includes("\n")) return text;
+  const head = text.slice(0, 121);
+  const end = head.indexOf("\n");
+  return `${(end >= 0 ? head.slice(0, end) : head).slice(0, 119).trimEnd()}…`;
+}

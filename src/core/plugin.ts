@@ -1,0 +1,70 @@
+import { type AgentTool, fromAgentTool } from "./agent-tool.ts";
+import { createTool } from "./create-tool.ts";
+import type { Registrable, ToolRegistry } from "./registry.ts";
+import { type AnyTool, isTool } from "./tool.ts";
+
+/** What a plugin says of itself before any of its code runs. */
+export interface PluginManifest {
+  /** Also the name of its group in policies: `group:plugin:<id>`. */
+  id: string;
+  name?: string;
+  version?: string;
+  /** The tools it may register. Absent: any, none of which can take a name that is taken. */
+  tools?: readonly string[];
+}
+
+export interface Plugin {
+  manifest: PluginManifest;
+  /** Called once, when the host names the plugin. */
+  register(api: PluginApi): void | Promise<void>;
+}
+
+export interface PluginApi {
+  readonly manifest: PluginManifest;
+  /** In the words of seed 003 (`execute(toolCallId, params, signal, onUpdate)`), or with `run(input, context)`. */
+  registerTool(tool: AgentTool | Registrable): AnyTool;
+}
+
+const PLUGIN_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+
+/** Lets a plugin register its tools. All of them or none: one that fails half-way leaves nothing behind. */
+export async function installPlugin(plugin: Plugin, registry: ToolRegistry): Promise<AnyTool[]> {
+  const { manifest } = plugin;
+  if (!PLUGIN_ID.test(manifest.id)) {
+    throw new TypeError(`A plugin id has lower-case letters, digits and . _ - only; got ${JSON.stringify(manifest.id)}.`);
+  }
+  const registered: AnyTool[] = [];
+  let isOpen = true;
+  try {
+    await plugin.register({
+      manifest,
+      registerTool(candidate) {
+        if (!isOpen) throw new Error(`Plugin "${manifest.id}" registers a tool after its register() has ended.`);
+        const tool = registry.register(toPluginTool(candidate, manifest));
+        registered.push(tool);
+        return tool;
+      },
+    });
+    return registered;
+  } catch (error) {
+    for (const tool of registered) registry.unregister(tool.name);
+    throw error;
+  } finally {
+    isOpen = false;
+  }
+}
+
+function toPluginTool(candidate: AgentTool | Registrable, manifest: PluginManifest): AnyTool {
+  if (isTool(candidate)) {
+    throw new TypeError(`Plugin "${manifest.id}" must pass the definition of "${candidate.name}", not a finished tool.`);
+  }
+  const { name } = candidate;
+  if (manifest.tools && !manifest.tools.includes(name ?? "")) {
+    throw new TypeError(`Plugin "${manifest.id}" registers "${name}", which its manifest does not list.`);
+  }
+  const origin = { type: "plugin", plugin: manifest.id } as const;
+  if ("execute" in candidate && typeof candidate.execute === "function" && !("run" in candidate)) {
+    return fromAgentTool(candidate as AgentTool, origin);
+  }
+  return createTool({ ...(candidate as Exclude<Registrable, AnyTool>), origin });
+}

@@ -1,0 +1,76 @@
+import { type Content, text } from "./content.ts";
+import type { ToolFailure } from "./error.ts";
+
+/** One call's outcome, as plain JSON: it crosses a queue, HTTP and MCP unchanged. */
+export type ToolResult<Details = unknown> = CompletedResult<Details> | FailedResult | PendingResult;
+
+interface ResultBase {
+  callId: string;
+  /** The canonical name of the tool that answered, or the name that was asked for where none did. */
+  toolName: string;
+  /** For the model. */
+  content: Content[];
+  /** For a person: one line. */
+  display: string;
+  /** Facts about the call: repairs, warnings, the arm of an experiment, where the whole output lies. */
+  metadata: ResultMetadata;
+  /** Unix milliseconds. */
+  startedAt: number;
+  completedAt?: number;
+  durationMs?: number;
+}
+
+export interface CompletedResult<Details = unknown> extends ResultBase {
+  status: "completed";
+  success: true;
+  /** For a program. */
+  details?: Details;
+}
+
+export interface FailedResult extends ResultBase {
+  status: "failed";
+  success: false;
+  error: ToolFailure;
+  /** What the tool could still tell: the output of a command that exited with 1. */
+  details?: unknown;
+}
+
+export interface PendingResult extends ResultBase {
+  status: "pending";
+  success: false;
+  pending: { kind: "job" | "approval" | "client"; id: string };
+  details?: unknown;
+}
+
+export interface ResultMetadata {
+  /** What was mended in the input before it was accepted. */
+  repairs?: string[];
+  /** What the caller should know although the call succeeded. */
+  warnings?: string[];
+  /** Where the whole output lies when `content` was cut. */
+  spill?: { ref: string; bytes: number };
+  /** The version that ran, where several stand side by side. */
+  version?: string;
+  /** The arm of a weighted split that ran. */
+  arm?: string;
+  /** The result was known already: from an equal call id, or from the tool's cache. */
+  known?: "replay" | "cache";
+  [fact: string]: unknown;
+}
+
+/** What a tool may return when plain data does not say enough. */
+export interface ToolOutput<Details = unknown> {
+  content: Content[] | string;
+  details?: Details;
+  display?: string;
+  metadata?: Record<string, unknown>;
+  /** The tool worked, and its answer is "no": a failed result that keeps everything above. */
+  error?: ToolFailure;
+  /** The answer comes later, from a person, a job or a client. */
+  pending?: PendingResult["pending"];
+}
+
+/** A value shown to the model as JSON and given to programs as it is. */
+export function jsonResult<T>(payload: T): { content: Content[]; details: T } {
+  return { content: [text(JSON.stringify(payload, null, 2) ?? "null")], details: payload };
+}

@@ -1,0 +1,71 @@
+import type { NearWord } from "./near-words.ts";
+import { synonymsOf } from "./synonyms.ts";
+import { scanWords } from "./words.ts";
+import type { WordKind } from "./words.ts";
+
+export interface Query {
+  readonly text: string;
+  /** Pieces that look like names (read_file, readFile, fs.read). */
+  readonly identifiers: readonly string[];
+  /** What to look for, with the weight of each. */
+  readonly words: ReadonlyMap<string, number>;
+}
+
+export interface Vocabulary {
+  /** In how many tools the word occurs. */
+  frequency(word: string): number;
+  /** Of how many tools. */
+  readonly size: number;
+  near(word: string): readonly NearWord[];
+}
+
+const longestQuery = 1_000;
+const kindWeights: Readonly<Record<WordKind, number>> = { word: 1, joined: 0.4, part: 0.25, number: 0.3 };
+const repetitionWeight = 0.3;
+const synonymWeight = 0.2;
+/** A synonym stands in for a word that no tool has. */
+const substituteWeight = 0.6;
+/** A synonym that so many tools have tells none of them apart, but costs a pass over all of them. */
+const frequentShare = 0.05;
+const nearWordWeight = 0.5;
+/** Looking for near words is the dear part of a query. */
+const mostNearLookups = 6;
+
+/** Reads the beginning of a query; what exceeds the bound is not looked at. */
+export function readQuery(query: string, vocabulary: Vocabulary): Query {
+  const text = query.slice(0, longestQuery).trim();
+  const words = new Map<string, number>();
+  scanWords(
+    text,
+    (word, kind) => {
+      const before = words.get(word);
+      const weight = kindWeights[kind];
+      words.set(word, before === undefined ? weight : Math.max(before, weight) + repetitionWeight * weight);
+    },
+    { acrossBlanks: true },
+  );
+  const frequent = Math.max(50, vocabulary.size * frequentShare);
+  let lookups = 0;
+  for (const [word, weight] of [...words]) {
+    const known = vocabulary.frequency(word) > 0;
+    const synonyms = synonymsOf(word);
+    for (const synonym of synonyms) {
+      const frequency = vocabulary.frequency(synonym);
+      if (frequency === 0 || (known && frequency > frequent)) continue;
+      raise(words, synonym, weight * (known ? synonymWeight : substituteWeight));
+    }
+    if (known || synonyms.length > 0 || weight < 1 || lookups >= mostNearLookups) continue;
+    lookups++;
+    for (const { word: near, closeness } of vocabulary.near(word)) raise(words, near, nearWordWeight * closeness);
+  }
+  return { text, identifiers: identifiersIn(text), words };
+}
+
+function raise(words: Map<string, number>, word: string, weight: number): void {
+  if ((words.get(word) ?? 0) < weight) words.set(word, weight);
+}
+
+function identifiersIn(text: string): string[] {
+  const pieces = text.match(/[\p{L}\p{N}]+(?:[_.\-/:]+[\p{L}\p{N}]+)+|\p{L}*\p{Ll}\p{Lu}[\p{L}\p{N}]*/gu) ?? [];
+  return [...new Set(pieces)].slice(0, 16);
+}

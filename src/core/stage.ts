@@ -1,0 +1,42 @@
+import type { Call } from "./call.ts";
+import type { ToolResult } from "./result.ts";
+
+/**
+ * One place on the way through the gate. Calls enter the stages in order and leave them in reverse; a stage that answers
+ * in `enter` ends the way there, and only those that were passed are left again.
+ *
+ * Not functions around functions: every wrapper that works after the tool costs a promise and a turn of the microtask
+ * queue, and the whole gate may cost no more than a few of them (docs/decisions/0002).
+ */
+export interface Stage {
+  readonly name: string;
+  /** Before the tool runs. A result answers instead of the tool; nothing lets the call go on. */
+  enter?(call: Call): MaybePromise<ToolResult | undefined | void>;
+  /** After. May replace the result. */
+  leave?(call: Call, result: ToolResult): MaybePromise<ToolResult>;
+  /** Once the tool's own code has really ended, which may be long after its caller was answered; or when it never began. */
+  ended?(call: Call): void;
+  /** Around the tool's own code only, for what must be ambient in it (a tracing context). */
+  around?(call: Call, run: () => unknown): unknown;
+}
+
+export type MaybePromise<T> = T | Promise<T>;
+
+/** Where middleware of a host may stand: after the built-in stage of that name. */
+export type StageName =
+  | "record"
+  | "resolve"
+  | "visible"
+  | "validate"
+  | "known"
+  | "permit"
+  | "claim"
+  | "background"
+  | "admit"
+  | "bound";
+
+/** A host's own stage, at a named place. Its `enter` may tighten (answer), never skip what follows. */
+export interface Middleware extends Omit<Stage, "name"> {
+  readonly name: string;
+  readonly after: StageName;
+}

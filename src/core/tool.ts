@@ -1,0 +1,161 @@
+import type { Schema } from "../schema/schema.ts";
+import type { CallOptions, Caller } from "./call.ts";
+import type { Content } from "./content.ts";
+import type { FunctionDeclaration, ToolCallDefinition } from "./definition.ts";
+import type { Update } from "./event.ts";
+import type { ToolResult } from "./result.ts";
+
+/** What a tool may do to the world. */
+export const ToolKind = { ReadOnly: "readonly", Write: "write", Execute: "execute" } as const;
+export type ToolKind = (typeof ToolKind)[keyof typeof ToolKind];
+
+/** The tool's own wish; policy has the last word. */
+export const ToolPermission = { AUTO: "auto", CONFIRM: "confirm" } as const;
+export type ToolPermission = (typeof ToolPermission)[keyof typeof ToolPermission];
+
+export interface ToolDescription {
+  /** One sentence: what it does. */
+  short: string;
+  long?: string;
+  usageNotes?: readonly string[];
+  important?: readonly string[];
+  examples?: readonly ToolExample[];
+}
+
+export interface ToolExample {
+  input: unknown;
+  description?: string;
+}
+
+export interface ToolLimits<Input = unknown> {
+  /** A function where the input itself says how long it takes (`sleep`, `exec`). */
+  timeoutMs?: number | ((input: Input) => number);
+  maxConcurrent?: number;
+  maxOutputBytes?: number;
+}
+
+/** What an approver is shown before saying yes: the diff, the exact command. */
+export interface Preview {
+  title: string;
+  content: Content[];
+}
+
+/** How a tool is called in one family of models: its name there, and the names of its parameters. */
+export interface ToolDialect {
+  name?: string;
+  /** Canonical parameter name to the name shown. */
+  parameters?: Readonly<Record<string, string>>;
+}
+
+/** The families of names that the design knows; a tool may add its own. */
+export type DialectName = "snake" | "claude" | "openclaw" | (string & {});
+
+export interface ToolCache<Input = unknown> {
+  ttlMs: number;
+  /** What makes two inputs the same; the canonical input by default. */
+  key?(input: Input): string;
+  /** Signatures of resources the answer depends on; a write that locks one of them drops the entry. Absent: any write does. */
+  resources?(input: Input): readonly string[];
+}
+
+/** Where a tool comes from. Built-in names can never be taken by the others. */
+export type ToolOrigin =
+  | { type: "builtin" }
+  | { type: "own" }
+  | { type: "mcp"; server: string }
+  | { type: "plugin"; plugin: string }
+  | { type: "client"; client: string };
+
+/** What a call may bring into a session or carry out of it; policy combines them. */
+export type TaintLabel = "untrusted_input" | "sensitive_data" | "outside_effect";
+
+/** Something that can be called. Made by `createTool` only, so that every tool has all of this. */
+export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: ToolDescription;
+  readonly kind: ToolKind;
+  readonly category: string;
+  readonly tags: readonly string[];
+  readonly version: string;
+  /** Further names under which calls are accepted; those of the dialects included. */
+  readonly aliases: readonly string[];
+  readonly dialects: Readonly<Record<string, ToolDialect>>;
+  /** Further parameter names under which input is accepted, to the canonical one. */
+  readonly parameterAliases: ReadonlyMap<string, string>;
+  readonly mode: "inline" | "background";
+  /** Whether providers should be asked for structured output. */
+  readonly strict: boolean;
+  readonly parameters: Schema<Input>;
+  readonly output?: Schema<Details>;
+  readonly limits: ToolLimits<Input>;
+  /** `exclusive`: no other call of the same session runs at the same time. */
+  readonly concurrency: "shared" | "exclusive";
+  readonly dependsOn: readonly string[];
+  readonly cache?: ToolCache<Input>;
+  readonly labels: readonly TaintLabel[];
+  /** Whether running it twice does no more than running it once. */
+  readonly idempotent: boolean;
+  readonly origin: ToolOrigin;
+
+  /** The resources this call touches; two calls with one in common never overlap. */
+  locks?(input: Input): readonly string[];
+  permission(input: Input): ToolPermission;
+  /** What a rule is matched against: the command, the path, the host. */
+  signature?(input: Input): string;
+  /** The reusable rule that "always allow" would save; "" = never reusable. */
+  rule?(input: Input): string;
+  preview?(input: Input, context: ToolContext): Promise<Preview>;
+
+  readonly isReadOnly: boolean;
+  readonly isConcurrencySafe: boolean;
+  getFunctionDeclaration(dialect?: DialectName): FunctionDeclaration;
+  toCallParams(): ToolCallDefinition;
+  /** A validated call that has not run. Throws ToolValidationError. */
+  build(params: Raw): ToolInvocation<Input, Details>;
+  /** Runs through the gate of the runtime that the tool is registered in, or of the default one. Never around it. */
+  execute(params: Raw, options?: CallOptions): Promise<ToolResult<Details>>;
+}
+
+// A registry holds tools of every input type; the gate hands each only what its own schema accepted.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type AnyTool = Tool<any, any, any>;
+
+export interface ToolInvocation<Input = unknown, Details = unknown> {
+  readonly tool: Tool<Input, Details, never>;
+  readonly params: Input;
+  getDescription(): string;
+  execute(options?: CallOptions): Promise<ToolResult<Details>>;
+}
+
+/** What a running tool is given besides its input. */
+export interface ToolContext {
+  readonly callId: string;
+  readonly caller: Caller;
+  /** Aborted by the caller, by the time limit or by shutdown, whichever comes first; `signal.reason` says which. */
+  readonly signal: AbortSignal;
+  readonly workspace: string;
+  /** Of this call; may only narrow what the runtime allows. */
+  readonly allowedPaths: readonly string[] | undefined;
+  update(partial: Update | string): void;
+  /** A nested call: through the gate, in this call's slot, with its caller and no more than its rights. */
+  call(name: string, input?: unknown): Promise<ToolResult>;
+}
+
+/** A tool's code: out of reach of everything but the gate, so that nothing can run it unguarded. */
+export type ToolBody = (input: unknown, context: ToolContext) => unknown;
+const BODY = Symbol("body");
+
+export function attachBody<T extends object>(tool: T, body: ToolBody): T {
+  Object.defineProperty(tool, BODY, { value: body });
+  return tool;
+}
+
+/** For the gate alone. */
+export function bodyOf(tool: AnyTool): ToolBody {
+  return (tool as unknown as Record<symbol, ToolBody>)[BODY] as ToolBody;
+}
+
+export function isTool(value: unknown): value is AnyTool {
+  return typeof value === "object" && value !== null && BODY in value;
+}

@@ -1,0 +1,96 @@
+import { type Call, toolOf } from "../core/call.ts";
+import type { AnyTool, ToolKind } from "../core/tool.ts";
+import { LockTable } from "./lock-table.ts";
+
+export interface ConcurrencyLimits {
+  /** Calls that run at once, over all tools. */
+  maxConcurrent: number;
+  /** The same for one kind. */
+  byKind?: Partial<Record<ToolKind, number>>;
+  /** Calls that may wait; one more is refused as `busy`. */
+  maxWaiting: number;
+  /** How long a call may wait for its turn. */
+  maxWaitMs: number;
+}
+
+export const DEFAULT_CONCURRENCY: ConcurrencyLimits = { maxConcurrent: 3, maxWaiting: 100_000, maxWaitMs: 600_000 };
+
+/** What the calls of one session occupy. */
+interface SessionLoad {
+  running: number;
+  exclusive: boolean;
+}
+
+/** Counts who runs, and says who may run next. Knows nothing of waiting. */
+export class Admission {
+  readonly locks = new LockTable();
+  readonly #limits: ConcurrencyLimits;
+  readonly #byKind: Record<ToolKind, number> = { readonly: 0, write: 0, execute: 0 };
+  readonly #byTool = new Map<string, number>();
+  readonly #sessions = new Map<string, SessionLoad>();
+  readonly #inside = new Set<Call>();
+  #running = 0;
+
+  constructor(limits: ConcurrencyLimits) {
+    this.#limits = limits;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Whether any call at all could be admitted now. */
+  get hasRoom(): boolean {
+    return this.#running < this.#limits.maxConcurrent;
+  }
+
+  /** A nested call needs only its locks: the slot is its parent's, or a limit of one would deadlock. */
+  tryAdmit(call: Call): boolean {
+    const tool = toolOf(call);
+    if (!call.parent && !this.#fits(call, tool)) return false;
+    const keys = tool.locks?.(call.input);
+    if (keys && keys.length > 0 && !this.locks.tryAcquire(call, keys)) return false;
+    if (call.parent) return true;
+    const session = this.#sessionOf(call);
+    session.running++;
+    if (tool.concurrency === "exclusive") session.exclusive = true;
+    this.#running++;
+    this.#byKind[tool.kind]++;
+    if (tool.limits.maxConcurrent !== undefined) this.#byTool.set(tool.name, (this.#byTool.get(tool.name) ?? 0) + 1);
+    this.#inside.add(call);
+    return true;
+  }
+
+  /** Gives the slot back; the locks stay until the tool itself has ended, so that two writes never overlap. */
+  leave(call: Call): boolean {
+    if (!this.#inside.delete(call)) return false;
+    const tool = toolOf(call);
+    this.#running--;
+    this.#byKind[tool.kind]--;
+    if (tool.limits.maxConcurrent !== undefined) this.#byTool.set(tool.name, (this.#byTool.get(tool.name) ?? 1) - 1);
+    const session = this.#sessionOf(call);
+    session.running--;
+    if (tool.concurrency === "exclusive") session.exclusive = false;
+    if (session.running === 0) this.#sessions.delete(call.caller.session ?? "");
+    return true;
+  }
+
+  #fits(call: Call, tool: AnyTool): boolean {
+    const { maxConcurrent, byKind } = this.#limits;
+    if (this.#running >= maxConcurrent) return false;
+    const ofKind = byKind?.[tool.kind];
+    if (ofKind !== undefined && this.#byKind[tool.kind] >= ofKind) return false;
+    const ofTool = tool.limits.maxConcurrent;
+    if (ofTool !== undefined && (this.#byTool.get(tool.name) ?? 0) >= ofTool) return false;
+    const session = this.#sessions.get(call.caller.session ?? "");
+    if (!session || session.running === 0) return true;
+    return !session.exclusive && tool.concurrency === "shared";
+  }
+
+  #sessionOf(call: Call): SessionLoad {
+    const key = call.caller.session ?? "";
+    let session = this.#sessions.get(key);
+    if (!session) this.#sessions.set(key, (session = { running: 0, exclusive: false }));
+    return session;
+  }
+}

@@ -1,0 +1,93 @@
+import { type Call, toolOf } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
+import { toolError, type ToolError } from "../core/error.ts";
+import type { Stage } from "../core/stage.ts";
+import { Admission, type ConcurrencyLimits } from "./admission.ts";
+import type { Deadlines } from "./deadlines.ts";
+import { type Waiting, WaitingRoom } from "./waiting-room.ts";
+
+export interface AdmitOptions {
+  limits: ConcurrencyLimits;
+  clock: Clock;
+  deadlines: Deadlines;
+}
+
+export interface AdmitStage extends Stage {
+  /** A call's tool has really ended, also when its caller was answered long before: its locks are free. */
+  ended(call: Call): void;
+  load(): { running: number; waiting: number };
+}
+
+/** Lets calls run when their limits and locks allow it; until then they wait their turn. */
+export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
+  const admission = new Admission(limits);
+  const room = new WaitingRoom();
+  const letIn = (): void => {
+    if (room.size > 0) room.letIn((call) => admission.tryAdmit(call), () => admission.hasRoom);
+  };
+
+  return {
+    name: "admit",
+    enter(call) {
+      // Who comes while others wait does not overtake them, but for nested calls, which others may be waiting for.
+      if ((room.size === 0 || call.parent) && admission.tryAdmit(call)) return undefined;
+      return wait(call);
+    },
+    leave(call, result) {
+      if (admission.leave(call)) letIn();
+      return result;
+    },
+    ended(call) {
+      if (admission.locks.release(call)) letIn();
+    },
+    load: () => ({ running: admission.running, waiting: room.size }),
+  };
+
+  function wait(call: Call): Promise<undefined> {
+    const tool = toolOf(call);
+    const locks = tool.locks?.(call.input) ?? [];
+    if (room.size >= limits.maxWaiting) throw busy(`${limits.maxWaiting} calls are waiting already`);
+    if (admission.locks.waits(call, locks)) throw deadlocked(locks);
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        call,
+        locks,
+        admit() {
+          deadlines.disarm(deadline);
+          call.onAbort = undefined;
+          resolve(undefined);
+        },
+      };
+      const giveUp = (why: ToolError): void => {
+        deadlines.disarm(deadline);
+        call.onAbort = undefined;
+        room.remove(waiting);
+        admission.locks.release(call);
+        reject(why);
+        letIn();
+      };
+      const deadline = deadlines.arm(limits.maxWaitMs, clock.monotonic(), () => giveUp(waitedTooLong(call, locks)));
+      call.onAbort = giveUp;
+      room.add(waiting);
+      letIn();
+    });
+  }
+
+  function waitedTooLong(call: Call, locks: readonly string[]): ToolError {
+    for (const key of locks) {
+      const holder = admission.locks.holderOf(key);
+      if (holder && holder !== call) return busy(`call ${holder.id} of "${toolOf(holder).name}" still holds ${key}`);
+    }
+    return busy(`no turn came within ${limits.maxWaitMs} ms`);
+  }
+}
+
+function busy(why: string): ToolError {
+  return toolError("busy", `The call was not run: ${why}`, { next: "Wait for other calls to end, then call again." });
+}
+
+function deadlocked(locks: readonly string[]): ToolError {
+  return toolError("deadlock", `The call was not run: it waits for ${locks.join(", ")}, held by a call that waits for it`, {
+    next: "Call again when the other call has ended.",
+  });
+}

@@ -1,0 +1,88 @@
+import { type Call, toolOf } from "../core/call.ts";
+import type { Content } from "../core/content.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { MaybePromise, Stage } from "../core/stage.ts";
+import { cutMiddle } from "./cut-middle.ts";
+
+/** Keeps what did not fit the model's context. `how` tells the model to get at it, in one sentence. */
+export interface Spill {
+  save(output: { callId: string; toolName: string; text: string }): MaybePromise<{ ref: string; how: string }>;
+}
+
+/** About 12,000 tokens: a file of 2,000 short lines. */
+export const DEFAULT_OUTPUT_BYTES = 50 * 1024;
+
+/** Cuts text that is too long for a model, once, here; says what was cut and where the rest lies. */
+export function bound(spill: Spill, maxOutputBytes = DEFAULT_OUTPUT_BYTES): Stage {
+  return {
+    name: "bound",
+    leave(call, result) {
+      const budget = call.tool?.limits.maxOutputBytes ?? maxOutputBytes;
+      if (fits(result.content, budget)) return result;
+      return cut(call, result, budget);
+    },
+  };
+
+  function cut(call: Call, result: ToolResult, budget: number): MaybePromise<ToolResult> {
+    const whole = result.content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+    const bytes = Buffer.byteLength(whole);
+    const shorten = (where: string): ToolResult => {
+      let left = budget;
+      const content = result.content.map((block): Content => {
+        if (block.type !== "text") return block;
+        const text = cutMiddle(block.text, left, where);
+        left = Math.max(0, left - Buffer.byteLength(text));
+        return { ...block, text };
+      });
+      const isText = typeof result.details === "string" && result.details === textAlone(result.content);
+      const shown = content[0]?.type === "text" ? content[0].text : "";
+      return { ...result, content, ...(isText ? { details: shown } : {}) };
+    };
+    const named = (kept: { ref: string; how: string }): ToolResult => {
+      const shortened = shorten(kept.how);
+      return { ...shortened, metadata: { ...shortened.metadata, spill: { ref: kept.ref, bytes } } };
+    };
+    const lost = (): ToolResult => shorten("The rest could not be kept; ask for less at once.");
+    try {
+      const kept = spill.save({ callId: call.id, toolName: toolOf(call).name, text: whole });
+      return kept instanceof Promise ? kept.then(named, lost) : named(kept);
+    } catch {
+      return lost();
+    }
+  }
+}
+
+/** A character is at most three bytes, so most content needs no counting. */
+function fits(content: readonly Content[], budget: number): boolean {
+  let characters = 0;
+  for (const block of content) if (block.type === "text") characters += block.text.length;
+  if (characters * 3 <= budget) return true;
+  let bytes = 0;
+  for (const block of content) if (block.type === "text") bytes += Buffer.byteLength(block.text);
+  return bytes <= budget;
+}
+
+function textAlone(content: readonly Content[]): string | undefined {
+  return content.length === 1 && content[0]?.type === "text" ? content[0].text : undefined;
+}
+
+/** Keeps whole outputs in memory: for runtimes without a workspace. The oldest go first. */
+export class MemorySpill implements Spill {
+  readonly #texts = new Map<string, string>();
+
+  constructor(readonly capacity = 100) {}
+
+  save({ callId, text }: { callId: string; text: string }): { ref: string; how: string } {
+    const ref = `spill:${callId}`;
+    this.#texts.set(ref, text);
+    for (const oldest of this.#texts.keys()) {
+      if (this.#texts.size <= this.capacity) break;
+      this.#texts.delete(oldest);
+    }
+    return { ref, how: `The whole output is kept as ${ref}; ask for less at once to see the rest.` };
+  }
+
+  read(ref: string): string | undefined {
+    return this.#texts.get(ref);
+  }
+}

@@ -1,0 +1,14 @@
+import { toolError, type ToolError } from "../core/error.ts";
+
+/** Bounds that hold before anything else sees an input. */
+export const INPUT_LIMITS = { depth: 64, values: 100_000, characters: 16 * 1024 * 1024 };
+
+export function tooLarge(what: string): ToolError {
+  return toolError("input_too_large", `The input has ${what}`, { next: "Send less at once, or in several calls." });
+}
+
+export function notAccepted(what: string, place: string): ToolError {
+  return toolError("invalid_input", `Parameter validation failed: ${place ? `${place}: ` : ""}${what}`, {
+    data: { issues: [place ? `${place}: ${what}` : what] },
+  });
+}

@@ -1,0 +1,69 @@
+import { toolError, type ToolError } from "../core/error.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { AnyTool } from "../core/tool.ts";
+
+/** One call of a batch. */
+export interface BatchCall {
+  id?: string;
+  name: string;
+  input?: unknown;
+}
+
+export interface BatchHost {
+  toolOf(name: string): AnyTool | undefined;
+  /** With a refusal the call is answered, and recorded, without being run. */
+  execute(call: BatchCall, refusal?: ToolError): Promise<ToolResult>;
+}
+
+/** Runs a batch: each call after the calls of the tools it depends on, everything else at once. Results in call order. */
+export function orderBatch(calls: readonly BatchCall[], host: BatchHost): Promise<ToolResult[]> {
+  const names = calls.map((call) => host.toolOf(call.name)?.name ?? call.name);
+  const dependencies = calls.map((call) => {
+    const wanted = new Set(host.toolOf(call.name)?.dependsOn.map((name) => host.toolOf(name)?.name ?? name));
+    return names.flatMap((name, index) => (wanted.has(name) ? [index] : []));
+  });
+  const inCycle = findCycles(dependencies);
+  const running: Promise<ToolResult>[] = [];
+  const start = (index: number): Promise<ToolResult> => (running[index] ??= run(index));
+  const run = async (index: number): Promise<ToolResult> => {
+    const call = calls[index]!;
+    if (inCycle.has(index)) return host.execute(call, cyclic(names[index]!));
+    const before = await Promise.all(dependencies[index]!.map(start));
+    const broken = before.find(({ status }) => status !== "completed");
+    return host.execute(call, broken ? dependencyFailed(broken) : undefined);
+  };
+  return Promise.all(calls.map((_, index) => start(index)));
+}
+
+/** Every call that, through its dependencies, waits for itself. */
+function findCycles(dependencies: readonly (readonly number[])[]): Set<number> {
+  const cyclic = new Set<number>();
+  dependencies.forEach((_, origin) => {
+    const seen = new Set<number>();
+    const open = [...dependencies[origin]!];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (next === origin) {
+        cyclic.add(origin);
+        break;
+      }
+      if (!seen.has(next)) {
+        seen.add(next);
+        open.push(...dependencies[next]!);
+      }
+    }
+  });
+  return cyclic;
+}
+
+function cyclic(name: string): ToolError {
+  return toolError("dependency_failed", `Tool "${name}" depends on itself through other calls of this batch`, {
+    next: "Call these tools one after the other instead.",
+  });
+}
+
+function dependencyFailed(broken: ToolResult): ToolError {
+  return toolError("dependency_failed", `Not run, because "${broken.toolName}" (call ${broken.callId}) did not succeed`, {
+    next: "Mend that call, then repeat this one.",
+    data: { callId: broken.callId, toolName: broken.toolName, status: broken.status },
+  });
+}

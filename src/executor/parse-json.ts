@@ -1,0 +1,102 @@
+import { toolError, type ToolError } from "../core/error.ts";
+import { INPUT_LIMITS, notAccepted, tooLarge } from "./input-limits.ts";
+
+/**
+ * JSON text to data, strictly. JSON.parse does the parsing; the scan before it finds what JSON.parse lets through: a key
+ * that stands twice (the approver sees one, the tool gets the other), `__proto__`, numbers that change their value, and
+ * nesting without end.
+ */
+export function parseJson(text: string): unknown {
+  if (text.length > INPUT_LIMITS.characters) throw tooLarge(`more than ${INPUT_LIMITS.characters} characters`);
+  scan(text);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw notJson(cause instanceof Error ? cause.message : "it could not be parsed");
+  }
+}
+
+function notJson(why: string): ToolError {
+  return toolError("invalid_input", `Parameter validation failed: the input is not valid JSON (${why})`, {
+    next: "Send one JSON object, without text around it.",
+    data: { issues: [`not valid JSON: ${why}`] },
+  });
+}
+
+/** One pass over the tokens. Anything that is not JSON is left to JSON.parse, which says where. */
+function scan(text: string): void {
+  const open: (Set<string> | null)[] = [];
+  let values = 0;
+  let key: string | undefined;
+  for (let i = 0; i < text.length; i++) {
+    const first = text.charCodeAt(i);
+    if (first === QUOTE) {
+      const end = endOfString(text, i);
+      key = text.slice(i, end);
+      i = end - 1;
+    } else if (first === OPEN_OBJECT || first === OPEN_LIST) {
+      open.push(first === OPEN_OBJECT ? new Set() : null);
+      if (open.length > INPUT_LIMITS.depth) throw tooLarge(`more than ${INPUT_LIMITS.depth} levels of nesting`);
+    } else if (first === CLOSE_OBJECT || first === CLOSE_LIST) open.pop();
+    else if (first === COLON) {
+      if (key !== undefined) checkKey(key, open.at(-1));
+      key = undefined;
+    } else if (first === COMMA) {
+      if (++values > INPUT_LIMITS.values) throw tooLarge(`more than ${INPUT_LIMITS.values} values`);
+    } else if (first === MINUS || (first >= ZERO && first <= NINE)) {
+      const end = endOfNumber(text, i);
+      checkNumber(text.slice(i, end));
+      i = end - 1;
+    }
+  }
+}
+
+/** After the closing quote, or the end of the text where there is none. */
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+  return text.length;
+}
+
+function endOfNumber(text: string, start: number): number {
+  let end = start + 1;
+  while (end < text.length && "0123456789.eE+-".includes(text[end]!)) end++;
+  return end;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+function checkKey(token: string, keys: Set<string> | null | undefined): void {
+  let key: string;
+  try {
+    key = JSON.parse(token) as string;
+  } catch {
+    return;
+  }
+  if (key === "__proto__") throw notAccepted('the key "__proto__" is not accepted', "");
+  if (keys?.has(key)) throw notAccepted(`the key "${key}" stands twice; send it once`, "");
+  keys?.add(key);
+}
+
+function checkNumber(token: string): void {
+  const value = Number(token);
+  if (Number.isNaN(value)) return;
+  if (!Number.isFinite(value)) throw notAccepted(`the number ${token.slice(0, 40)} is too large`, "");
+  const isInteger = /^-?\d+$/.test(token);
+  if (isInteger && !Number.isSafeInteger(value) && BigInt(value) !== BigInt(token)) {
+    throw notAccepted(`the number ${token.slice(0, 40)} would lose digits; send it as a string`, "");
+  }
+}

@@ -1,0 +1,133 @@
+/** Bounds of what one result may hold. Text for the model may be longer here: it is cut and spilled afterwards. */
+const MOST_DEPTH = 64;
+const MOST_NODES = 200_000;
+export const MOST_DETAIL_TEXT = 4 * 1024 * 1024;
+export const MOST_CONTENT_TEXT = 64 * 1024 * 1024;
+
+export interface PlainData {
+  value: unknown;
+  /** What is lost or unreadable, with its place: the tool broke its contract. */
+  faults: string[];
+  /** What only changed its form. */
+  warnings: string[];
+}
+
+/**
+ * A copy of any value as plain JSON data. Never throws: a cycle, a BigInt, a getter that throws or a gigabyte of text
+ * becomes something that says so, because the tool has already done its work and its answer must not be lost.
+ */
+export function toPlainData(value: unknown, mostText = MOST_DETAIL_TEXT): PlainData {
+  const copier = new Copier(mostText);
+  const copy = isJsonPrimitive(value, mostText) ? value : copier.copy(value, "", 0);
+  return { value: copy, faults: copier.faults, warnings: copier.warnings };
+}
+
+export function isJsonPrimitive(value: unknown, mostText: number): value is string | number | boolean | null {
+  if (value === null || typeof value === "boolean") return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  return typeof value === "string" && value.length <= mostText;
+}
+
+class Copier {
+  readonly faults: string[] = [];
+  readonly warnings: string[] = [];
+  readonly #ancestors = new Set<object>();
+  #nodes = 0;
+  #textLeft: number;
+
+  constructor(mostText: number) {
+    this.#textLeft = mostText;
+  }
+
+  copy(value: unknown, place: string, depth: number): unknown {
+    switch (typeof value) {
+      case "string":
+        return this.#copyText(value, place);
+      case "boolean":
+        return value;
+      case "number":
+        return Number.isFinite(value) ? value : this.#warn(place, `${value} became null`);
+      case "bigint":
+        return this.#fault(place, "a BigInt became text", value.toString().slice(0, 1000));
+      case "undefined":
+        return undefined;
+      case "object":
+        return value === null ? null : this.#copyObject(value, place, depth);
+      default:
+        return this.#fault(place, `a ${typeof value} was left out`, undefined);
+    }
+  }
+
+  #copyText(value: string, place: string): string {
+    const room = this.#textLeft;
+    this.#textLeft -= Math.min(value.length, room);
+    if (value.length <= room) return value;
+    return this.#fault(place, `${value.length} characters were cut to ${room}`, value.slice(0, room));
+  }
+
+  #copyObject(value: object, place: string, depth: number): unknown {
+    if (this.#ancestors.has(value)) return this.#fault(place, "a cycle was cut", "[Circular]");
+    if (depth >= MOST_DEPTH) return this.#fault(place, `nesting deeper than ${MOST_DEPTH} was cut`, "[Too deep]");
+    if (++this.#nodes > MOST_NODES) return this.#fault(place, `more than ${MOST_NODES} values were cut`, "[Cut]");
+    this.#ancestors.add(value);
+    try {
+      if (Array.isArray(value)) return this.#copyArray(value, place, depth);
+      if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+      if (value instanceof Error) return { name: String(value.name), message: String(value.message) };
+      if (value instanceof Map) return this.copy([...value], place, depth + 1);
+      if (value instanceof Set) return this.copy([...value], place, depth + 1);
+      if (value instanceof URL || value instanceof RegExp) return String(value);
+      if (ArrayBuffer.isView(value)) return this.#fault(place, "bytes were left out", `[${value.byteLength} bytes]`);
+      const { toJSON } = value as { toJSON?: unknown };
+      if (typeof toJSON === "function") return this.copy(toJSON.call(value, ""), place, depth + 1);
+      return this.#copyFields(value, place, depth);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : "it threw";
+      return this.#fault(place, `a value could not be read (${why.slice(0, 200)})`, null);
+    } finally {
+      this.#ancestors.delete(value);
+    }
+  }
+
+  #copyArray(value: readonly unknown[], place: string, depth: number): unknown[] {
+    const copy: unknown[] = [];
+    for (let i = 0; i < value.length; i++) {
+      if (this.#nodes > MOST_NODES) {
+        this.#fault(place, `${value.length - i} items were cut`, undefined);
+        break;
+      }
+      this.#nodes++;
+      copy.push(this.copy(value[i], `${place}[${i}]`, depth + 1) ?? null);
+    }
+    return copy;
+  }
+
+  #copyFields(value: object, place: string, depth: number): Record<string, unknown> {
+    const copy: Record<string, unknown> = {};
+    for (const key of Object.keys(value)) {
+      if (key === "__proto__") {
+        this.#fault(place, "a __proto__ key was left out", undefined);
+        continue;
+      }
+      const inner = place ? `${place}.${key}` : key;
+      let field: unknown;
+      try {
+        field = this.copy((value as Record<string, unknown>)[key], inner, depth + 1);
+      } catch {
+        field = this.#fault(inner, "it could not be read", null);
+      }
+      if (field !== undefined) copy[key] = field;
+    }
+    return copy;
+  }
+
+  #fault<T>(place: string, what: string, instead: T): T {
+    if (this.faults.length < 20) this.faults.push(`${place || "output"}: ${what}`);
+    return instead;
+  }
+
+  #warn(place: string, what: string): null {
+    if (this.warnings.length < 20) this.warnings.push(`${place || "output"}: ${what}`);
+    return null;
+  }
+}

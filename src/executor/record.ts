@@ -1,0 +1,79 @@
+import { callEvent } from "../core/call-event.ts";
+import type { Call } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
+import type { EventEmitter } from "../core/emitter.ts";
+import { failureOf } from "../core/error.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { MaybePromise, Stage } from "../core/stage.ts";
+import { failed } from "../core/build-result.ts";
+import type { CallLog } from "./call-log.ts";
+import type { Statistics } from "./statistics.ts";
+
+export interface RecordOptions {
+  log: CallLog;
+  clock: Clock;
+  events: EventEmitter;
+  statistics: Statistics;
+}
+
+/** The first stage in and the last one out: what is not recorded here did not pass the gate. */
+export function record({ log, clock, events, statistics }: RecordOptions): Stage {
+  return {
+    name: "record",
+    enter(call) {
+      if (events.hears("tool_call_requested")) {
+        events.emit(callEvent(call, "tool_call_requested", clock.now(), { input: call.input }));
+      }
+      return guarded(() => log.opened(call), call);
+    },
+    leave(call, result) {
+      const durationMs = clock.monotonic() - call.startedMonotonic;
+      if (result.status !== "pending") {
+        result.durationMs = durationMs;
+        result.completedAt = call.startedAt + Math.round(durationMs);
+      }
+      statistics.count(call, result, durationMs);
+      const closed = log.closed(call, result);
+      // A terminal event is emitted after the state it speaks of can be read.
+      if (!(closed instanceof Promise)) return announce(call, result, durationMs);
+      const done = (): ToolResult => announce(call, result, durationMs);
+      return closed.then(done, done);
+    },
+  };
+
+  function announce(call: Call, result: ToolResult, durationMs: number): ToolResult {
+    switch (result.status) {
+      case "completed":
+        if (events.hears("tool_call_completed")) {
+          events.emit(callEvent(call, "tool_call_completed", clock.now(), { result, durationMs }));
+        }
+        break;
+      case "failed":
+        if (events.hears("tool_call_failed")) {
+          events.emit(callEvent(call, "tool_call_failed", clock.now(), { result, error: result.error, durationMs }));
+        }
+        break;
+      case "pending":
+        if (events.hears("tool_call_pending")) {
+          events.emit(callEvent(call, "tool_call_pending", clock.now(), { result }));
+        }
+        break;
+    }
+    return result;
+  }
+}
+
+/** Where the record cannot be written, the effect does not happen. */
+function guarded(write: () => MaybePromise<void>, call: Call): MaybePromise<ToolResult | undefined> {
+  const refuse = (cause: unknown): ToolResult => {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `The call was not run because it could not be recorded (${why}). Free the store, then call again.`;
+    return failed(call, failureOf("not_recorded", message));
+  };
+  try {
+    const written = write();
+    return written instanceof Promise ? written.then(() => undefined, refuse) : undefined;
+  } catch (cause) {
+    return refuse(cause);
+  }
+}

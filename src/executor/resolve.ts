@@ -1,0 +1,36 @@
+import { type Call, note } from "../core/call.ts";
+import { toolError, type ToolError, ToolNotFoundError } from "../core/error.ts";
+import { nearestNames } from "../core/nearest-name.ts";
+import type { ToolRegistry } from "../core/registry.ts";
+import type { Stage } from "../core/stage.ts";
+
+/** Finds the tool that a name means: in the caller's toolkit where it has one, else in the registry. */
+export function resolve(registry: ToolRegistry): Stage {
+  return {
+    name: "resolve",
+    enter(call) {
+      const tool = call.tool ?? (call.scope ?? registry).get(call.requestedName);
+      if (!tool) throw notFound(call, registry);
+      const split = registry.armOf(tool, call.caller.session ?? call.id);
+      call.tool = split?.tool ?? tool;
+      if (split) {
+        note(call, "arm", split.arm);
+        note(call, "version", split.tool.version);
+      } else if (tool.version !== "1.0.0") note(call, "version", tool.version);
+    },
+  };
+}
+
+function notFound(call: Call, registry: ToolRegistry): ToolError {
+  const scope = call.scope ?? registry;
+  const name = call.requestedName.slice(0, 200);
+  const names = scope.names();
+  const near = call.scope ? nearestNames(name, names) : registry.nearest(name);
+  const next =
+    near.length > 0
+      ? `Did you mean ${near.map((candidate) => `"${candidate}"`).join(" or ")}?`
+      : `Available: ${names.slice(0, 20).join(", ")}${names.length > 20 ? ", …" : ""}.`;
+  const advice = names.length > 0 ? next : "No tools are available.";
+  if (!call.scope) return new ToolNotFoundError(name, advice, { near });
+  return toolError("tool_not_found", call.scope.refusal(name), { next: advice, data: { near } });
+}

@@ -1,0 +1,66 @@
+import { type Call, toolOf } from "../core/call.ts";
+import { canonicalJson } from "../core/canonical-json.ts";
+import type { Clock } from "../core/clock.ts";
+import type { ToolResult } from "../core/result.ts";
+
+interface CachedResult {
+  result: ToolResult;
+  until: number;
+  /** Undefined: depends on everything. */
+  resources: readonly string[] | undefined;
+}
+
+/** Answers of read-only tools that declare a cache. Any call that may have changed something drops what it may concern. */
+export class ResultCache {
+  readonly #entries = new Map<string, CachedResult>();
+  readonly #clock: Clock;
+  readonly #capacity: number;
+
+  constructor(clock: Clock, capacity = 1000) {
+    this.#clock = clock;
+    this.#capacity = capacity;
+  }
+
+  find(call: Call): ToolResult | undefined {
+    const tool = toolOf(call);
+    if (!tool.cache) return undefined;
+    const key = keyOf(call);
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    if (entry.until > this.#clock.monotonic()) return entry.result;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  /** After a call: keeps its answer, or drops the answers that it may have made untrue. */
+  keep(call: Call, result: ToolResult): void {
+    const tool = toolOf(call);
+    if (!tool.isReadOnly) return this.#invalidate(tool.locks?.(call.input));
+    if (!tool.cache || result.status !== "completed" || result.metadata["known"] !== undefined) return;
+    this.#entries.set(keyOf(call), {
+      result: structuredClone(result),
+      until: this.#clock.monotonic() + tool.cache.ttlMs,
+      resources: tool.cache.resources?.(call.input),
+    });
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= this.#capacity) break;
+      this.#entries.delete(oldest);
+    }
+  }
+
+  #invalidate(touched: readonly string[] | undefined): void {
+    if (this.#entries.size === 0) return;
+    for (const [key, { resources }] of this.#entries) {
+      const mayConcern = !resources || !touched || touched.some((resource) => resources.includes(resource));
+      if (mayConcern) this.#entries.delete(key);
+    }
+  }
+}
+
+/** Callers do not share answers: what one may see another may not. */
+function keyOf(call: Call): string {
+  const tool = toolOf(call);
+  const { session, agent, user } = call.caller;
+  const own = tool.cache?.key ? tool.cache.key(call.input) : canonicalJson(call.input);
+  return canonicalJson([tool.name, tool.version, session, agent, user, call.options.allowedPaths, own]);
+}

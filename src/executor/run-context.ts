@@ -1,0 +1,81 @@
+import type { Call, CallOptions, Caller } from "../core/call.ts";
+import type { ToolError } from "../core/error.ts";
+import type { Update } from "../core/event.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { ToolContext } from "../core/tool.ts";
+
+export interface ContextHost {
+  readonly workspace: string;
+  callNested(parent: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
+  updated(call: Call, update: Update): void;
+}
+
+/** A class for the sake of its getter: the signal is made when the tool asks for it, which few calls pay for. */
+export class RunContext implements ToolContext {
+  readonly #call: Call;
+  readonly #host: ContextHost;
+  #controller: AbortController | undefined;
+  #nested = 0;
+
+  constructor(call: Call, host: ContextHost) {
+    this.#call = call;
+    this.#host = host;
+  }
+
+  get callId(): string {
+    return this.#call.id;
+  }
+
+  get caller(): Caller {
+    return this.#call.caller;
+  }
+
+  get workspace(): string {
+    return this.#host.workspace;
+  }
+
+  get allowedPaths(): readonly string[] | undefined {
+    return this.#call.options.allowedPaths;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#call.aborted) this.#controller.abort(this.#call.aborted);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Whether the tool can have noticed that it is to stop. */
+  get isListening(): boolean {
+    return this.#controller !== undefined;
+  }
+
+  abort(why: ToolError): void {
+    this.#controller?.abort(why);
+  }
+
+  update(partial: Update | string): void {
+    if (this.#call.answered) return;
+    this.#host.updated(this.#call, toUpdate(partial));
+  }
+
+  call(name: string, input: unknown = {}): Promise<ToolResult> {
+    const { options, idempotencyKey } = this.#call;
+    const ordinal = ++this.#nested;
+    return this.#host.callNested(this.#call, name, input, {
+      id: `${this.#call.id}/${ordinal}`,
+      // The same step of the same call, made again, is known again: that is how a chain goes on after an approval.
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey}/${ordinal}` }),
+      caller: this.#call.caller,
+      signal: this.signal,
+      ...(options.allowedPaths ? { allowedPaths: options.allowedPaths } : {}),
+      ...(options.mode ? { mode: options.mode } : {}),
+      ...(options.policy ? { policy: options.policy } : {}),
+    });
+  }
+}
+
+export function toUpdate(partial: Update | string): Update {
+  return typeof partial === "string" ? { content: [{ type: "text", text: partial }] } : partial;
+}

@@ -1,0 +1,82 @@
+import { didYouMean } from "../core/nearest-name.ts";
+import { pathText } from "../core/schema-issue.ts";
+import { admitsUnknown, itemAt, propertiesOf } from "../schema/find-property.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+
+/** What one object schema says about its keys, read once. */
+interface KnownKeys {
+  properties: Map<string, JsonSchema>;
+  isOpen: boolean;
+}
+
+/**
+ * Finds parameters that a schema does not know. Libraries drop what they do not know, and a model whose misspelt
+ * parameter was dropped believes that it was honoured.
+ */
+export class UnknownParameters {
+  readonly #root: JsonSchema;
+  readonly #known = new Map<JsonSchema, KnownKeys>();
+  readonly #top: KnownKeys;
+
+  constructor(root: JsonSchema) {
+    this.#root = root;
+    this.#top = this.#keysOf(root);
+  }
+
+  find(input: Record<string, unknown>): string[] | undefined {
+    const { properties, isOpen } = this.#top;
+    let found: string[] | undefined;
+    for (const key in input) {
+      const schema = properties.get(key);
+      const value = input[key];
+      if (!schema) {
+        if (!isOpen) (found ??= []).push(unknownParameter([key], properties.keys()));
+      } else if (typeof value === "object" && value !== null) {
+        found = this.#findIn(value, schema, [key], found);
+      }
+    }
+    return found;
+  }
+
+  #findIn(value: object, schema: JsonSchema, path: PropertyKey[], before: string[] | undefined): string[] | undefined {
+    let found = before;
+    if (Array.isArray(value)) {
+      for (const [i, element] of value.entries()) {
+        if (typeof element !== "object" || element === null) continue;
+        const item = itemAt(this.#root, schema, i);
+        if (item) found = this.#findIn(element as object, item, [...path, i], found);
+      }
+      return found;
+    }
+    const { properties, isOpen } = this.#keysOf(schema);
+    for (const key in value) {
+      const inner = properties.get(key);
+      const field: unknown = (value as Record<string, unknown>)[key];
+      if (!inner) {
+        if (!isOpen) (found ??= []).push(unknownParameter([...path, key], properties.keys()));
+      } else if (typeof field === "object" && field !== null) {
+        found = this.#findIn(field, inner, [...path, key], found);
+      }
+    }
+    return found;
+  }
+
+  #keysOf(schema: JsonSchema): KnownKeys {
+    let keys = this.#known.get(schema);
+    if (!keys) {
+      const properties = propertiesOf(this.#root, schema);
+      // Where no object is described at all there is nothing to misspell; the schema itself says what is wrong.
+      keys = { properties, isOpen: admitsUnknown(this.#root, schema) || (properties.size === 0 && schema !== this.#root) };
+      this.#known.set(schema, keys);
+    }
+    return keys;
+  }
+}
+
+function unknownParameter(path: readonly PropertyKey[], names: Iterable<string>): string {
+  const all = [...names];
+  const hint =
+    didYouMean(String(path.at(-1)), all) ??
+    (all.length > 0 ? `Known parameters: ${all.join(", ")}.` : "There are no parameters here.");
+  return `${pathText(path)}: unknown parameter. ${hint}`;
+}

@@ -1,0 +1,50 @@
+import type { AnyTool } from "../core/tool.ts";
+import { normalizeToolName } from "./normalize-name.ts";
+
+/** Names for sets of built-in tools. Plugins and MCP servers have groups of their own, by origin. */
+export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
+  "group:fs": [
+    "read",
+    "write",
+    "edit",
+    "apply_patch",
+    "list_files",
+    "delete_file",
+    "move_file",
+    "get_file_info",
+    "glob",
+    "grep",
+  ],
+  "group:runtime": ["exec", "process", "current_time", "sleep", "get_env", "set_env"],
+  "group:web": ["web_search", "web_fetch", "http_get", "http_post", "http_request"],
+  "group:sessions": ["sessions_list", "sessions_send", "sessions_spawn", "sessions_history", "session_status"],
+  "group:messaging": ["message"],
+  "group:ui": ["browser", "canvas"],
+  "group:automation": ["cron"],
+  "group:data": ["json_parse", "json_stringify", "base64_encode", "base64_decode"],
+  "group:artifacts": ["create_artifact", "read_artifact", "update_artifact", "rewrite_artifact"],
+  "group:agents": ["call_subagent", "stop_response", "cli_response"],
+};
+
+/** The names behind groups; other entries stay, normalised. */
+export function expandToolGroups(entries: readonly string[]): string[] {
+  const names = new Set<string>();
+  for (const entry of entries) {
+    const group = groupNamed(entry);
+    if (group) for (const name of group) names.add(name);
+    else names.add(normalizeToolName(entry));
+  }
+  return [...names];
+}
+
+export function groupNamed(entry: string): readonly string[] | undefined {
+  const key = entry.trim().toLowerCase();
+  return Object.hasOwn(TOOL_GROUPS, key) ? TOOL_GROUPS[key] : undefined;
+}
+
+/** The groups that a tool is in because of where it comes from. */
+export function originGroups({ origin }: AnyTool): readonly string[] {
+  if (origin.type === "plugin") return ["group:plugins", `group:plugin:${origin.plugin.toLowerCase()}`];
+  if (origin.type === "mcp") return ["group:mcp", `group:mcp:${origin.server.toLowerCase()}`];
+  return [];
+}

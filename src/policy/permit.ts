@@ -1,0 +1,94 @@
+import { pending } from "../core/build-result.ts";
+import { callEvent } from "../core/call-event.ts";
+import { type Call, toolOf } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
+import type { EventEmitter } from "../core/emitter.ts";
+import { toolError, type ToolError } from "../core/error.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { Stage } from "../core/stage.ts";
+import type { Approval, ApprovalAnswer, Approvals } from "./approvals.ts";
+
+/** Asks a person and waits; nothing means that nobody answered, and the call stays pending. */
+export type Approver = (approval: Approval, signal: AbortSignal) => Promise<ApprovalAnswer | undefined>;
+
+export interface PermitOptions {
+  approvals: Approvals;
+  approver?: Approver;
+  clock: Clock;
+  events: EventEmitter;
+}
+
+/** What happens to this particular call: it goes on, it is refused, or a person is asked. */
+export function permit({ approvals, approver, clock, events }: PermitOptions): Stage {
+  return {
+    name: "permit",
+    enter(call) {
+      if (toolOf(call).permission(call.input) === "auto") return undefined;
+      const answered = approvals.take(call);
+      if (answered) return follow(call, answered);
+      return ask(call);
+    },
+  };
+
+  function ask(call: Call): ToolResult | Promise<ToolResult | undefined> {
+    const tool = toolOf(call);
+    const approval = approvals.ask(call, `"${tool.name}" asks before it runs`, undefined);
+    if (events.hears("permission_requested")) {
+      const { id: approvalId, reason } = approval;
+      events.emit(callEvent(call, "permission_requested", clock.now(), { approvalId, reason }));
+    }
+    return approver ? askNow(call, approval, approver) : waiting(call, approval);
+  }
+
+  async function askNow(call: Call, approval: Approval, ask: Approver): Promise<ToolResult | undefined> {
+    const controller = new AbortController();
+    const aborted = new Promise<never>((_resolve, reject) => {
+      call.onAbort = (why) => {
+        controller.abort(why);
+        reject(why);
+      };
+    });
+    let answer: ApprovalAnswer | undefined;
+    try {
+      answer = await Promise.race([ask(approval, controller.signal), aborted]);
+    } finally {
+      call.onAbort = undefined;
+    }
+    if (!answer) return waiting(call, approval);
+    approvals.answer(approval.id, answer);
+    const taken = approvals.take(call);
+    return taken ? follow(call, taken) : waiting(call, approval);
+  }
+
+  function follow(call: Call, approval: Approval): undefined {
+    const approved = approval.state === "approved";
+    if (events.hears("permission_resolved")) {
+      events.emit(
+        callEvent(call, "permission_resolved", clock.now(), {
+          approvalId: approval.id,
+          approved,
+          ...(approval.answeredBy === undefined ? {} : { by: approval.answeredBy }),
+          ...(approval.note === undefined ? {} : { reason: approval.note }),
+        }),
+      );
+    }
+    if (!approved) throw declined(approval);
+    return undefined;
+  }
+}
+
+function waiting(call: Call, approval: Approval): ToolResult {
+  return pending(
+    call,
+    { kind: "approval", id: approval.id },
+    `"${approval.toolName}" has not run: a person was asked for permission (${approval.id}). ` +
+      "Do not repeat the call; go on with other work, or wait for the answer.",
+  );
+}
+
+function declined(approval: Approval): ToolError {
+  const why = approval.note ? `: ${approval.note}` : "";
+  return toolError("declined", `Permission denied: the person declined this call${why}`, {
+    next: "Do not repeat it; ask what to do instead.",
+  });
+}

@@ -1,0 +1,182 @@
+import type { CallOptions } from "./core/call.ts";
+import { type Clock, systemClock } from "./core/clock.ts";
+import type { FunctionDeclaration } from "./core/definition.ts";
+import { EventEmitter, type Listener } from "./core/emitter.ts";
+import type { EventOf, ToolEvent, ToolEventType } from "./core/event.ts";
+import { installPlugin, type Plugin } from "./core/plugin.ts";
+import { type Registrable, ToolRegistry, type ToolStats } from "./core/registry.ts";
+import type { ToolResult } from "./core/result.ts";
+import type { Middleware, Stage } from "./core/stage.ts";
+import type { AnyTool, DialectName } from "./core/tool.ts";
+import { provideDefaultGate } from "./core/tool-gate.ts";
+import type { AgentToolkit } from "./core/toolkit.ts";
+import { admit } from "./executor/admit.ts";
+import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./executor/admission.ts";
+import { bound, MemorySpill, type Spill } from "./executor/bound.ts";
+import { type CallJournal, MemoryJournal } from "./executor/call-journal.ts";
+import { type CallLog, MemoryCallLog } from "./executor/call-log.ts";
+import { Deadlines } from "./executor/deadlines.ts";
+import { ToolExecutor } from "./executor/executor.ts";
+import { knownAndClaim } from "./executor/known.ts";
+import type { BatchCall } from "./executor/order-batch.ts";
+import { record } from "./executor/record.ts";
+import { resolve } from "./executor/resolve.ts";
+import { ResultCache } from "./executor/result-cache.ts";
+import { Statistics } from "./executor/statistics.ts";
+import { telemetry } from "./executor/telemetry.ts";
+import type { Timeouts } from "./executor/timeouts.ts";
+import { validate } from "./executor/validate.ts";
+import { Approvals } from "./policy/approvals.ts";
+import { type Approver, permit } from "./policy/permit.ts";
+import type { ToolPolicy } from "./policy/tool-policy.ts";
+import { isVisible, visible } from "./policy/visible.ts";
+
+export interface HaftOptions {
+  /** The folder that file tools work in. */
+  workspace?: string;
+  registry?: ToolRegistry;
+  tools?: Iterable<Registrable>;
+  /** Layers that each narrow: a tool exists where all of them let it through. */
+  policy?: ToolPolicy | readonly ToolPolicy[];
+  /** Asks a person and waits. Without one a call that must ask is answered `pending`. */
+  approver?: Approver;
+  concurrency?: Partial<ConcurrencyLimits>;
+  timeouts?: Partial<Timeouts>;
+  maxOutputBytes?: number;
+  middleware?: readonly Middleware[];
+  clock?: Clock;
+  log?: CallLog;
+  journal?: CallJournal;
+  spill?: Spill;
+  /** Told of a listener or a tracing call that failed; nothing else is affected by it. */
+  onListenerError?: (error: unknown, event: ToolEvent) => void;
+}
+
+/** A running Haft: a registry, the gate before it, and what passed. */
+export interface Haft {
+  readonly registry: ToolRegistry;
+  readonly executor: ToolExecutor;
+  readonly approvals: Approvals;
+  readonly log: CallLog;
+  readonly spill: Spill;
+  register(tool: Registrable): AnyTool;
+  /** Installs a plugin that the host names. */
+  use(plugin: Plugin): Promise<AnyTool[]>;
+  toolkit(agentName: string, toolNames?: readonly string[]): AgentToolkit;
+  /** The tools that exist under this runtime's policy. */
+  tools(options?: { mode?: string }): AnyTool[];
+  search(query: string, options?: { limit?: number }): AnyTool[];
+  toLLMTools(options?: { dialect?: DialectName; mode?: string }): FunctionDeclaration[];
+  execute(name: string, input?: unknown, options?: CallOptions): Promise<ToolResult>;
+  executeMany(calls: readonly BatchCall[], options?: CallOptions): Promise<ToolResult[]>;
+  /** Answers an open approval with yes, and runs the call that was waiting for it. */
+  approve(approvalId: string, by?: string): Promise<ToolResult>;
+  decline(approvalId: string, reason?: string, by?: string): Promise<ToolResult>;
+  on<T extends ToolEventType>(type: T, listener: Listener<EventOf<T>>): () => void;
+  on(type: "*", listener: Listener<ToolEvent>): () => void;
+  getStats(): ToolStats;
+  load(): { running: number; waiting: number };
+  shutdown(): void;
+}
+
+/** Configuration in, a running Haft out: the one place where the parts meet. */
+export function createHaft(options: HaftOptions = {}): Haft {
+  const clock = options.clock ?? systemClock;
+  const events = options.registry?.events ?? new EventEmitter(options.onListenerError);
+  const registry = options.registry ?? new ToolRegistry({ events });
+  const layers = options.policy === undefined ? [] : [options.policy].flat();
+  const approvals = new Approvals(clock);
+  const log = options.log ?? new MemoryCallLog();
+  const journal = options.journal ?? new MemoryJournal();
+  const spill = options.spill ?? new MemorySpill();
+  const statistics = new Statistics();
+  const deadlines = new Deadlines(clock);
+  const limits = { ...DEFAULT_CONCURRENCY, ...options.concurrency };
+  const { known, claim } = knownAndClaim(journal, new ResultCache(clock));
+  const admission = admit({ limits, clock, deadlines });
+
+  const stages: Stage[] = [
+    telemetry(),
+    record({ log, clock, events, statistics }),
+    resolve(registry),
+    visible(layers),
+    validate(),
+    known,
+    permit({ approvals, clock, events, ...(options.approver ? { approver: options.approver } : {}) }),
+    claim,
+    admission,
+    bound(spill, options.maxOutputBytes),
+  ];
+  const executor = new ToolExecutor(registry, withMiddleware(stages, options.middleware ?? []), {
+    workspace: options.workspace ?? process.cwd(),
+    clock,
+    events,
+    statistics,
+    deadlines,
+    ...(options.timeouts ? { timeouts: options.timeouts } : {}),
+  });
+  for (const tool of options.tools ?? []) registry.register(tool);
+
+  const isShown = (tool: AnyTool): boolean => isVisible(tool, layers);
+  const resume = async (approvalId: string, answer: { approved: boolean; by?: string; reason?: string }) => {
+    const waiting = approvals.resumeOf(approvalId);
+    approvals.answer(approvalId, answer);
+    if (!waiting) throw new RangeError(`Approval "${approvalId}" was used already.`);
+    return executor.execute(waiting.name, waiting.input, waiting.options);
+  };
+
+  return {
+    registry,
+    executor,
+    approvals,
+    log,
+    spill,
+    register: (tool) => registry.register(tool),
+    use: (plugin) => installPlugin(plugin, registry),
+    toolkit: (agentName, toolNames) => registry.createAgentToolkit(agentName, toolNames),
+    tools: ({ mode } = {}) => registry.list().filter((tool) => isShown(tool) && (mode !== "plan" || tool.isReadOnly)),
+    search: (query, { limit } = {}) =>
+      registry.search(query, { filter: isShown, ...(limit === undefined ? {} : { limit }) }),
+    toLLMTools: (shown) =>
+      layers.length === 0 ? registry.toLLMTools(shown) : registry.toLLMTools({ ...shown, filter: isShown }),
+    execute: (name, input, callOptions) => executor.execute(name, input, callOptions),
+    executeMany: (calls, callOptions) => executor.executeMany(calls, callOptions),
+    approve: (id, by) => resume(id, { approved: true, ...(by === undefined ? {} : { by }) }),
+    decline: (id, reason, by) =>
+      resume(id, {
+        approved: false,
+        ...(reason === undefined ? {} : { reason }),
+        ...(by === undefined ? {} : { by }),
+      }),
+    on: (type: ToolEventType | "*", listener: Listener<never>) => events.on(type, listener),
+    getStats: () => registry.getStats(),
+    load: () => admission.load(),
+    shutdown: () => executor.shutdown(),
+  };
+}
+
+/** A host's stages stand after the built-in one that they name; several at one place in the order given. */
+function withMiddleware(stages: readonly Stage[], middleware: readonly Middleware[]): Stage[] {
+  for (const { name, after } of middleware) {
+    if (!stages.some((stage) => stage.name === after)) {
+      throw new TypeError(
+        `Middleware "${name}" wants to stand after "${after}", but the places are: ${stages.map((stage) => stage.name).join(", ")}.`,
+      );
+    }
+  }
+  return stages.flatMap((stage) => [stage, ...middleware.filter(({ after }) => after === stage.name)]);
+}
+
+let defaultHaft: Haft | undefined;
+
+/** The runtime of tools that were registered in none: made when first needed. */
+export function getDefaultHaft(): Haft {
+  return (defaultHaft ??= createHaft());
+}
+
+/** Makes `haft` the runtime of tools that were registered in none. */
+export function setDefaultHaft(haft: Haft): void {
+  defaultHaft = haft;
+}
+
+provideDefaultGate(() => getDefaultHaft().executor);

@@ -1,0 +1,228 @@
+import { SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, JSON_TYPES } from "./json-schema.ts";
+import { asSchema, eachSubschema, isJsonType, isObject } from "./json-schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { followRef, formatPointer, isRemoteRef, refOf } from "./resolve-ref.ts";
+
+export interface SchemaProblem {
+  /** JSON Pointer into the schema, such as `#/properties/size/minimum`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+const MAX_SCHEMA_DEPTH = 64;
+const MAX_NODES = 20_000;
+/** Of plain nesting; two levels a schema and some room for `const`, `enum` and `default`. */
+const MAX_DATA_DEPTH = 200;
+
+const COUNT_KEYWORDS = [
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "minProperties",
+  "maxProperties",
+  "minContains",
+  "maxContains",
+] as const;
+const NUMBER_KEYWORDS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"] as const;
+
+/** What TypeBox offers beyond JSON, and what to declare in its place. */
+const INSTEAD_OF: Readonly<Record<string, string>> = {
+  Date: 'Type.String({ format: "date-time" })',
+  bigint: "Type.Integer() or Type.String()",
+  RegExp: "Type.String({ pattern })",
+  Uint8Array: 'Type.String({ contentEncoding: "base64" })',
+  undefined: "Type.Optional(…) around the property's type",
+  void: "Type.Null()",
+};
+
+type Report = (path: readonly string[], message: string) => void;
+
+/** What is wrong with a schema itself; the validator would accept or reject everything where a schema is broken. */
+export function lintJsonSchema(schema: unknown): SchemaProblem[] {
+  const problems: SchemaProblem[] = [];
+  const report: Report = (path, message) => problems.push({ path: `#${formatPointer(path)}`, message });
+  if (!isObject(schema)) {
+    report([], `must be an object, got ${schema === null ? "null" : typeof schema}`);
+    return problems;
+  }
+  lintData(schema, report);
+  // Only data that is known to be finite is read further.
+  if (problems.length === 0) lintSchema(schema, schema, [], report);
+  return problems;
+}
+
+function lintData(root: JsonSchema, report: Report): void {
+  const open = new Set<object>();
+  let nodes = 0;
+  const visit = (value: unknown, path: readonly string[]): boolean => {
+    if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") {
+      report(path, `must be plain JSON, got a ${typeof value}`);
+      return true;
+    }
+    if (typeof value !== "object" || value === null) return true;
+    if (!isPlain(value)) {
+      report(path, "must be plain JSON, got an instance of a class (a schema of another library?)");
+      return true;
+    }
+    if (open.has(value)) {
+      report(path, 'refers to an object that contains it; use "$ref" for recursion');
+      return true;
+    }
+    if (++nodes > MAX_NODES) {
+      report([], `has more than ${MAX_NODES} nodes`);
+      return false;
+    }
+    if (path.length > MAX_DATA_DEPTH) {
+      report([], `is nested more than ${MAX_DATA_DEPTH} levels deep`);
+      return false;
+    }
+    open.add(value);
+    for (const key of Object.keys(value)) {
+      if (key === "__proto__") report(path, 'must not have a key named "__proto__"');
+      else if (!visit((value as Record<string, unknown>)[key], [...path, key])) return false;
+    }
+    open.delete(value);
+    return true;
+  };
+  visit(root, []);
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (Array.isArray(value) || prototype === null || prototype === Object.prototype) return true;
+  // Plain objects of another realm, such as a vm context.
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "hasOwnProperty");
+}
+
+function lintSchema(root: JsonSchema, schema: JsonSchema, path: readonly string[], report: Report, depth = 0): boolean {
+  if (depth > MAX_SCHEMA_DEPTH) {
+    report([], `is nested more than ${MAX_SCHEMA_DEPTH} schemas deep`);
+    return false;
+  }
+  lintType(schema, path, report);
+  lintShapes(schema, path, report);
+  lintLimits(schema, path, report);
+  lintPatterns(schema, path, report);
+  lintRef(root, schema, path, report);
+  lintTransform(schema, path, report);
+  let goOn = true;
+  eachSubschema(schema, (sub, at) => {
+    if (!goOn || typeof sub === "boolean") return;
+    if (isObject(sub)) goOn = lintSchema(root, sub, [...path, ...at], report, depth + 1);
+    else report([...path, ...at], "must be a schema (an object, true or false)");
+  });
+  return goOn;
+}
+
+function lintType({ type }: JsonSchema, path: readonly string[], report: Report): void {
+  if (type === undefined) return;
+  const names: unknown[] = Array.isArray(type) ? type : [type];
+  if (names.length === 0) report([...path, "type"], "must name at least one type");
+  for (const name of names) {
+    if (isJsonType(name)) continue;
+    const instead = typeof name === "string" && Object.hasOwn(INSTEAD_OF, name) ? INSTEAD_OF[name] : undefined;
+    const advice = instead === undefined ? `the types are ${JSON_TYPES.join(", ")}` : `use ${instead} instead`;
+    report([...path, "type"], `${JSON.stringify(name)} is not a JSON type; ${advice}`);
+  }
+}
+
+function lintShapes(schema: JsonSchema, path: readonly string[], report: Report): void {
+  const { required, enum: allowed } = schema;
+  if (required !== undefined && !isStringList(required)) {
+    report([...path, "required"], "must be a list of property names, beside the properties it speaks of");
+  }
+  if (allowed !== undefined && (!Array.isArray(allowed) || allowed.length === 0)) {
+    report([...path, "enum"], "must be a list with at least one value");
+  }
+  for (const keyword of SCHEMA_MAP_KEYWORDS) {
+    if (schema[keyword] !== undefined && !isObject(schema[keyword])) report([...path, keyword], "must be an object");
+  }
+  for (const keyword of SCHEMA_LIST_KEYWORDS) {
+    const list = schema[keyword];
+    if (list !== undefined && (!Array.isArray(list) || list.length === 0)) {
+      report([...path, keyword], "must be a list with at least one schema");
+    }
+  }
+  const { dependentRequired, format } = schema;
+  if (dependentRequired !== undefined) {
+    const isValid = isObject(dependentRequired) && Object.values(dependentRequired).every(isStringList);
+    if (!isValid) report([...path, "dependentRequired"], "must give a list of property names for each property");
+  }
+  if (format !== undefined && typeof format !== "string") report([...path, "format"], "must be a string");
+}
+
+function isStringList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
+function lintLimits(schema: JsonSchema, path: readonly string[], report: Report): void {
+  for (const keyword of COUNT_KEYWORDS) {
+    const limit = schema[keyword];
+    if (limit === undefined || (Number.isInteger(limit) && (limit as number) >= 0)) continue;
+    report([...path, keyword], "must be an integer that is not negative");
+  }
+  for (const keyword of NUMBER_KEYWORDS) {
+    if (schema[keyword] !== undefined && !Number.isFinite(schema[keyword])) report([...path, keyword], "must be a number");
+  }
+  const step = schema["multipleOf"];
+  if (step !== undefined && !(Number.isFinite(step) && (step as number) > 0)) {
+    report([...path, "multipleOf"], "must be a number above 0");
+  }
+}
+
+function lintPatterns(schema: JsonSchema, path: readonly string[], report: Report): void {
+  const { pattern, patternProperties } = schema;
+  if (pattern !== undefined) lintPattern(pattern, [...path, "pattern"], report);
+  if (!isObject(patternProperties)) return;
+  for (const key of Object.keys(patternProperties)) lintPattern(key, [...path, "patternProperties", key], report);
+}
+
+function lintPattern(pattern: unknown, path: readonly string[], report: Report): void {
+  if (typeof pattern !== "string") return report(path, "must be a regular expression, written as a string");
+  try {
+    new RegExp(pattern, "u");
+  } catch (cause) {
+    report(path, `is no regular expression of JSON Schema (Unicode mode): ${(cause as Error).message}`);
+  }
+}
+
+function lintRef(root: JsonSchema, schema: JsonSchema, path: readonly string[], report: Report): void {
+  for (const keyword of ["$ref", "$dynamicRef"]) {
+    const ref = schema[keyword];
+    if (ref === undefined) continue;
+    const at = [...path, keyword];
+    if (typeof ref !== "string") report(at, "must be a string");
+    else if (followRef(root, { ...schema, $ref: ref }) !== undefined || followRef(root, schema) !== undefined) continue;
+    else if (isRemoteRef(root, ref)) report(at, `"${ref}" is not part of this schema; remote references are not loaded`);
+    else report(at, `"${ref}" points to nothing in this schema`);
+  }
+  if (refOf(schema) !== undefined && loops(root, schema)) {
+    report([...path, "$ref"], "leads back to itself without a property or item in between");
+  }
+}
+
+/** Whether checking one value against `schema` would have to check the same value against `schema` again. */
+function loops(root: JsonSchema, schema: JsonSchema): boolean {
+  const seen = new Set<JsonSchema>();
+  const waiting: JsonSchema[] = [schema];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { allOf, anyOf, oneOf, not, if: condition, then, else: otherwise } = next;
+    const inPlace = [followRef(root, next), allOf, anyOf, oneOf, not, condition, then, otherwise].flat();
+    for (const value of inPlace) {
+      const sub = asSchema(value);
+      if (sub === schema) return true;
+      if (sub === undefined || seen.has(sub)) continue;
+      seen.add(sub);
+      waiting.push(sub);
+    }
+  }
+  return false;
+}
+
+/** Decoding is TypeBox's own and no part of JSON Schema; running a tool on undecoded input would surprise. */
+function lintTransform(schema: JsonSchema, path: readonly string[], report: Report): void {
+  const symbols = Object.getOwnPropertySymbols(schema);
+  const transforms = "~codec" in schema || symbols.some((symbol) => symbol.description === "TypeBox.Transform");
+  if (transforms) report(path, "has a TypeBox Transform or Codec, which is not run; declare the input's type and decode it in the tool");
+}

@@ -1,0 +1,32 @@
+/**
+ * Loads an installed package at first use and synchronously, because a tool is described and checked synchronously.
+ * `require` of an ES module needs Node 20.19 (or Bun), which is this package's floor.
+ */
+export function loadPackage<T>(name: string, neededFor: string): T {
+  const require = requireFromHere();
+  if (require === undefined) throw new Error(`${neededFor} needs Node 20.19 or newer, or Bun.`);
+  try {
+    return require(name) as T;
+  } catch (cause) {
+    if (!isMissing(cause, name)) throw cause;
+    throw new Error(`${neededFor} needs the package "${packageOf(name)}": npm install ${packageOf(name)}`, { cause });
+  }
+}
+
+let requireHere: NodeJS.Require | undefined;
+
+function requireFromHere(): NodeJS.Require | undefined {
+  if (typeof process === "undefined" || typeof process.getBuiltinModule !== "function") return undefined;
+  return (requireHere ??= process.getBuiltinModule("node:module").createRequire(import.meta.url));
+}
+
+function isMissing(cause: unknown, name: string): boolean {
+  const { code, message } = cause as { code?: unknown; message?: unknown };
+  const isNotFound = code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND";
+  return isNotFound && String(message).includes(packageOf(name));
+}
+
+function packageOf(specifier: string): string {
+  const parts = specifier.split("/");
+  return parts.slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
+}

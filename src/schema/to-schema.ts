@@ -1,0 +1,104 @@
+import { jsonSchemaValidator, unreadable } from "./check-json-schema.ts";
+import { describeStandard } from "./describe-standard.ts";
+import type { StandardSchema } from "./describe-standard.ts";
+import type { InferOutput, SchemaSource } from "./infer.ts";
+import { isObject } from "./json-schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { lintJsonSchema } from "./lint-json-schema.ts";
+import { parameterListToJsonSchema } from "./parameter-list.ts";
+import type { Schema, Validation } from "./schema.ts";
+
+/** Any schema in, one Schema out. Throws a TypeError for what is no schema. */
+export function toSchema<const S extends SchemaSource>(source: S): Schema<InferOutput<S>> {
+  return normalise(source) as Schema<InferOutput<S>>;
+}
+
+export function isSchema(value: unknown): value is Schema {
+  return isObject(value) && "jsonSchema" in value && typeof value["validate"] === "function";
+}
+
+function normalise(source: unknown): Schema {
+  if (isStandard(source)) return fromStandard(source);
+  if (isSchema(source)) return source;
+  if (Array.isArray(source)) return fromJsonSchema(parameterListToJsonSchema(source));
+  if (!isObject(source)) throw new TypeError(`A schema must be an object, got ${nameOf(source)}. ${ACCEPTED}`);
+  refuseLookAlikes(source);
+  return fromJsonSchema(source);
+}
+
+const ACCEPTED =
+  "Accepted are: Zod, Valibot, ArkType and every other Standard Schema, TypeBox, JSON Schema, a list of parameters.";
+
+function isStandard(source: unknown): source is StandardSchema {
+  // ArkType's types are functions.
+  if ((typeof source !== "object" && typeof source !== "function") || source === null) return false;
+  const standard = (source as Partial<StandardSchema>)["~standard"];
+  return typeof standard === "object" && standard !== null && typeof standard.validate === "function";
+}
+
+function fromStandard(source: StandardSchema): Schema {
+  let described: JsonSchema | undefined;
+  // Read once: some libraries build it anew at each access.
+  const standard = source["~standard"];
+  return {
+    get jsonSchema() {
+      return (described ??= describeStandard(source));
+    },
+    validate(value) {
+      try {
+        const result = standard.validate(value);
+        return result instanceof Promise ? result.catch(refusal) : result;
+      } catch (cause) {
+        return refusal(cause);
+      }
+    },
+  };
+}
+
+function refusal(cause: unknown): Validation<never> {
+  return { issues: [unreadable(cause)] };
+}
+
+function fromJsonSchema(source: JsonSchema): Schema {
+  const problems = lintJsonSchema(source);
+  if (problems.length > 0) {
+    const list = problems.map(({ path, message }) => `- ${path} ${message}`);
+    throw new TypeError(`This JSON Schema cannot be used:\n${list.join("\n")}`);
+  }
+  return { jsonSchema: withoutDialect(source), validate: jsonSchemaValidator(source) };
+}
+
+function withoutDialect(source: JsonSchema): JsonSchema {
+  if (source["$schema"] === undefined) return source;
+  const { $schema: _, ...rest } = source;
+  return rest;
+}
+
+/** Objects that would pass as a JSON Schema which says nothing, and so accept every input. */
+function refuseLookAlikes(source: JsonSchema): void {
+  if (typeof source["safeParse"] === "function") {
+    throw new TypeError("This Zod version is too old: Zod 3.24 or newer is needed.");
+  }
+  const members = Object.values(source);
+  if (members.some(isStandard)) {
+    throw new TypeError("This is an object of schemas, not a schema: wrap it, for example in z.object({ … }).");
+  }
+  const keys = Object.keys(source);
+  if (keys.length > 0 && !keys.some((key) => KEYWORDS.has(key))) {
+    throw new TypeError(`This object has no keyword of JSON Schema, only ${keys.slice(0, 5).join(", ")}. ${ACCEPTED}`);
+  }
+}
+
+const KEYWORDS = new Set(
+  [
+    "$schema $id $ref $defs $dynamicRef $anchor $comment definitions type enum const default title description examples",
+    "properties required additionalProperties patternProperties propertyNames unevaluatedProperties minProperties",
+    "maxProperties dependentRequired dependentSchemas dependencies items prefixItems contains allOf anyOf oneOf not if",
+    "format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems",
+    "uniqueItems readOnly writeOnly deprecated contentEncoding contentMediaType",
+  ].flatMap((line) => line.split(" ")),
+);
+
+function nameOf(value: unknown): string {
+  return value === null ? "null" : typeof value;
+}
