@@ -96,8 +96,8 @@ export function createHaft(options: HaftOptions = {}): Haft {
   const admission = admit({ limits, clock, deadlines });
 
   const stages: Stage[] = [
-    telemetry(),
     record({ log, clock, events, statistics }),
+    telemetry(clock),
     resolve(registry),
     visible(layers),
     validate(),

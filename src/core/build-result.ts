@@ -22,7 +22,11 @@ export function failed(call: Call, failure: ToolFailure): FailedResult {
 
 /** What was thrown, as a failed result of this call's tool. */
 export function fromThrown(call: Call, thrown: unknown): FailedResult {
-  if (thrown instanceof ToolError && thrown.toolName === "") thrown.toolName = call.tool?.name ?? call.requestedName;
+  try {
+    if (thrown instanceof ToolError && thrown.toolName === "") thrown.toolName = call.tool?.name ?? call.requestedName;
+  } catch {
+    // Frozen, or a proxy that does not want to be looked at: it becomes data all the same.
+  }
   return failed(call, toFailure(thrown));
 }
 

@@ -75,6 +75,8 @@ export interface Call {
   facts: Record<string, unknown> | undefined;
   /** Set when the call was answered: nothing that happens later changes the answer. */
   answered: boolean;
+  /** Kept by `admit`: whether the call occupies a slot of its own. */
+  holdsSlot: boolean;
   /** Why the call is to end early, once that is known. */
   aborted: ToolError | undefined;
   /** What a stage that is waiting wants to be told when the call is aborted. */

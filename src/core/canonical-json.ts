@@ -4,6 +4,9 @@ export function canonicalJson(value: unknown): string {
   if (typeof value === "object" && value !== null) {
     const { toJSON } = value as { toJSON?: () => unknown };
     if (typeof toJSON === "function") return canonicalJson(toJSON.call(value));
+    // They have no fields: as plain objects all of them would be equal.
+    if (value instanceof Map) return `Map${canonicalJson([...value])}`;
+    if (value instanceof Set) return `Set${canonicalJson([...value])}`;
     const fields = Object.entries(value)
       .filter(([, field]) => field !== undefined)
       .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))

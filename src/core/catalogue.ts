@@ -14,49 +14,44 @@ interface Entry {
 export class ToolCatalogue {
   readonly #entries = new Map<string, Entry>();
   readonly #aliases = new Map<string, string>();
-  /** Names and aliases in lower case with `_`, to the canonical name; null where several tools would answer. */
-  readonly #folded = new Map<string, string | null>();
+  /** Names and aliases in lower case with `_`, to the canonical names of those that would answer. */
+  readonly #folded = new Map<string, Set<string>>();
 
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Adds a tool, or a further version of one from the same origin. A taken name is refused. */
-  add(tool: AnyTool): void {
+  /** Adds a tool, or a further version of one from the same origin. A taken name is refused; MCP tools give way. */
+  add(tool: AnyTool): { displaced: readonly AnyTool[] } {
+    const rivals = this.#rivalsOf(tool);
+    const versions = rivals.has(tool.name) ? [] : (this.#entries.get(tool.name)?.versions ?? []);
+    if (versions.some(({ version }) => version === tool.version)) {
+      throw new TypeError(
+        `Tool "${tool.name}" is already registered. Choose another name, unregister it first, or give another version.`,
+      );
+    }
+    const displaced = Array.from(rivals).flatMap((name) => this.remove(name));
     const entry = this.#entries.get(tool.name);
-    if (entry) {
-      refuseOtherOrigin(entry.preferred, tool);
-      if (entry.versions.some(({ version }) => version === tool.version)) {
-        throw new TypeError(
-          `Tool "${tool.name}" is already registered. Choose another name, unregister it first, or give another version.`,
-        );
-      }
-      entry.versions.push(tool);
-      return;
-    }
-    for (const name of [tool.name, ...tool.aliases]) {
-      const owner = this.#aliases.get(name) ?? (this.#entries.has(name) ? name : undefined);
-      if (owner !== undefined) {
-        throw new TypeError(
-          `Tool "${tool.name}" cannot answer to "${name}": tool "${owner}" already does. Choose another name or alias.`,
-        );
-      }
-    }
-    this.#entries.set(tool.name, { preferred: tool, versions: [tool] });
-    for (const alias of tool.aliases) this.#aliases.set(alias, tool.name);
-    for (const name of [tool.name, ...tool.aliases]) this.#fold(name, tool.name);
+    if (entry) entry.versions.push(tool);
+    else this.#entries.set(tool.name, { preferred: tool, versions: [tool] });
+    this.#learnNames(tool);
+    return { displaced };
   }
 
-  /** The tools that went with the name. */
-  remove(name: string): readonly AnyTool[] {
-    const entry = this.#entries.get(name);
+  /** The tools that went: all versions of a plain name, one where a version is asked for. */
+  remove(asked: string): readonly AnyTool[] {
+    const tool = this.get(asked);
+    const entry = tool && this.#entries.get(tool.name);
     if (!entry) return [];
-    this.#entries.delete(name);
-    for (const [alias, owner] of this.#aliases) if (owner === name) this.#aliases.delete(alias);
+    const gone = asked.includes("@") ? [tool] : entry.versions;
+    entry.versions = entry.versions.filter((version) => !gone.includes(version));
+    if (entry.versions.length === 0) this.#entries.delete(tool.name);
+    else if (gone.includes(entry.preferred)) entry.preferred = entry.versions[0]!;
+    if (entry.split?.arms.some((arm) => gone.includes(arm.tool))) delete entry.split;
+    this.#aliases.clear();
     this.#folded.clear();
-    for (const canonical of this.#entries.keys()) this.#fold(canonical, canonical);
-    for (const [alias, canonical] of this.#aliases) this.#fold(alias, canonical);
-    return entry.versions;
+    for (const { versions } of this.#entries.values()) versions.forEach((version) => this.#learnNames(version));
+    return gone;
   }
 
   /** By name, alias, `name@version`, or a spelling that differs in case or `-` and fits one tool only. */
@@ -99,7 +94,9 @@ export class ToolCatalogue {
 
   split(name: string, weights: Readonly<Record<string, number>>): void {
     const arms = Object.entries(weights).map(([version, weight]) => {
-      if (!(weight >= 0)) throw new RangeError(`The weight of ${name}@${version} must be 0 or more, got ${weight}.`);
+      if (!(weight >= 0 && weight < Infinity)) {
+        throw new RangeError(`The weight of ${name}@${version} must be a number from 0 up, got ${weight}.`);
+      }
       return { arm: version, tool: this.require(`${name}@${version}`), weight };
     });
     if (!arms.some(({ weight }) => weight > 0)) throw new RangeError(`A split of "${name}" needs a weight above 0.`);
@@ -120,14 +117,43 @@ export class ToolCatalogue {
   }
 
   #entry(name: string): Entry | undefined {
-    const canonical = this.#entries.has(name) ? name : (this.#aliases.get(name) ?? this.#folded.get(fold(name)));
-    return canonical == null ? undefined : this.#entries.get(canonical);
+    const canonical = this.#entries.has(name) ? name : (this.#aliases.get(name) ?? this.#onlyOneLike(name));
+    return canonical === undefined ? undefined : this.#entries.get(canonical);
   }
 
-  #fold(name: string, canonical: string): void {
-    const key = fold(name);
-    const known = this.#folded.get(key);
-    this.#folded.set(key, known === undefined || known === canonical ? canonical : null);
+  #onlyOneLike(name: string): string | undefined {
+    const alike = this.#folded.get(fold(name));
+    return alike?.size === 1 ? alike.values().next().value : undefined;
+  }
+
+  #learnNames(tool: AnyTool): void {
+    for (const alias of tool.aliases) this.#aliases.set(alias, tool.name);
+    for (const name of [tool.name, ...tool.aliases]) {
+      const key = fold(name);
+      this.#folded.set(key, (this.#folded.get(key) ?? new Set()).add(tool.name));
+    }
+  }
+
+  /**
+   * The MCP tools that must give way. Anybody else who answers to one of the tool's names is a reason to refuse it; and
+   * of another origin also who would be mistaken for it, by a model or by the name in a policy.
+   */
+  #rivalsOf(tool: AnyTool): Set<string> {
+    const rivals = new Set<string>();
+    for (const name of [tool.name, ...tool.aliases]) {
+      for (const owner of this.#folded.get(fold(name)) ?? []) {
+        const present = this.#entries.get(owner)!.preferred;
+        const isSameOrigin = originKey(present) === originKey(tool);
+        if (isSameOrigin && (owner === tool.name || !this.#answersTo(owner, name))) continue;
+        if (present.origin.type !== "mcp" || tool.origin.type === "mcp") throw refusal(tool, name, present);
+        rivals.add(owner);
+      }
+    }
+    return rivals;
+  }
+
+  #answersTo(owner: string, name: string): boolean {
+    return owner === name || this.#aliases.get(name) === owner;
   }
 }
 
@@ -135,11 +161,16 @@ function fold(name: string): string {
   return name.trim().toLowerCase().replaceAll("-", "_");
 }
 
-/** Otherwise a plugin could put itself beside a built-in tool as a newer version of it. */
-function refuseOtherOrigin(present: AnyTool, tool: AnyTool): void {
-  if (originKey(present) === originKey(tool)) return;
-  throw new TypeError(
-    `Tool "${tool.name}" from ${originKey(tool)} is refused: the name belongs to ${originKey(present)}. Rename it.`,
+function refusal(tool: AnyTool, name: string, owner: AnyTool): TypeError {
+  // Otherwise a plugin could put itself beside a built-in tool as a newer version of it.
+  if (name === tool.name && owner.name === name) {
+    return new TypeError(
+      `Tool "${name}" from ${originKey(tool)} is refused: the name belongs to ${originKey(owner)}. Rename it.`,
+    );
+  }
+  return new TypeError(
+    `Tool "${tool.name}" cannot answer to "${name}": tool "${owner.name}" of ${originKey(owner)} already does, ` +
+      "or to a name that reads the same. Choose another name or alias.",
   );
 }
 

@@ -1,7 +1,7 @@
 import type { SchemaSource } from "../schema/infer.ts";
 import { createTool } from "./create-tool.ts";
 import { textOf } from "./content.ts";
-import { failureOf } from "./error.ts";
+import { failureOf, toFailure, toolError } from "./error.ts";
 import type { ToolOutput, ToolResult } from "./result.ts";
 import type { ToolConfig, ToolOf } from "./tool-config.ts";
 import type { ToolContext } from "./tool.ts";
@@ -34,15 +34,25 @@ export function createChain<const P extends SchemaSource>({
 async function runSteps(steps: readonly ChainStep[], input: unknown, context: ToolContext): Promise<ToolOutput> {
   const results: ToolResult[] = [];
   for (const [index, step] of steps.entries()) {
-    const previous = results.at(-1);
-    const stepInput = step.input ? step.input(previous, input, results) : previous ? previous.details : input;
-    const result = await context.call(step.tool, stepInput);
+    const result = await context.call(step.tool, inputOf(step, `${index + 1} of ${steps.length}`, input, results));
     results.push(result);
     if (result.status !== "completed") return stopped(steps, index, result);
     context.update({ progress: { done: index + 1, total: steps.length, message: step.tool } });
   }
   const last = results.at(-1)!;
   return { content: last.content, details: last.details, display: last.display, metadata: { steps: steps.length } };
+}
+
+function inputOf(step: ChainStep, place: string, chainInput: unknown, results: readonly ToolResult[]): unknown {
+  const previous = results.at(-1);
+  if (!step.input) return previous ? previous.details : chainInput;
+  try {
+    return step.input(previous, chainInput, results);
+  } catch (cause) {
+    throw toolError("failed", `The input of step ${place} (${step.tool}) could not be made: ${toFailure(cause).message}`, {
+      cause,
+    });
+  }
 }
 
 function stopped(steps: readonly ChainStep[], index: number, result: ToolResult): ToolOutput {

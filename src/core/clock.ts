@@ -4,6 +4,8 @@ export interface Clock {
   now(): number;
   /** Milliseconds that never jump; for durations and deadlines. */
   monotonic(): number;
+  /** The wall clock at a recent reading of `monotonic`: two clocks for the price of one. */
+  wallAt(monotonic: number): number;
   after(ms: number, fire: () => void): Timer;
 }
 
@@ -16,9 +18,22 @@ export interface Timer {
 /** setTimeout holds at most 2^31-1 ms and fires at once beyond it. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
+/** How long the distance between the two clocks is believed: the wall clock may be set meanwhile. */
+const RESYNC_MS = 500;
+let wallOffset = 0;
+let syncedAt = Number.NEGATIVE_INFINITY;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  // Bound: looking it up on the global object at each call takes a quarter longer.
+  monotonic: performance.now.bind(performance),
+  wallAt(monotonic) {
+    if (monotonic - syncedAt > RESYNC_MS) {
+      wallOffset = Date.now() - monotonic;
+      syncedAt = monotonic;
+    }
+    return Math.round(monotonic + wallOffset);
+  },
   after(ms, fire) {
     const timer = setTimeout(fire, Math.min(Math.max(ms, 0), LONGEST_TIMER_MS));
     return {

@@ -7,6 +7,7 @@ export class EventEmitter {
   readonly #byType = new Map<ToolEventType, Set<Listener<never>>>();
   readonly #all = new Set<Listener<ToolEvent>>();
   readonly #onListenerError: (error: unknown, event: ToolEvent) => void;
+  #count = 0;
 
   constructor(onListenerError: (error: unknown, event: ToolEvent) => void = () => {}) {
     this.#onListenerError = onListenerError;
@@ -19,12 +20,16 @@ export class EventEmitter {
   on(type: ToolEventType | "*", listener: Listener<never>): () => void;
   on(type: ToolEventType | "*", listener: Listener<never>): () => void {
     const listeners = type === "*" ? (this.#all as Set<Listener<never>>) : this.#listenersOf(type);
+    if (!listeners.has(listener)) this.#count++;
     listeners.add(listener);
-    return () => void listeners.delete(listener);
+    return () => {
+      if (listeners.delete(listener)) this.#count--;
+    };
   }
 
   /** Whether anybody would hear it: emitters ask first, so that nobody builds an event for nobody. */
   hears(type: ToolEventType): boolean {
+    if (this.#count === 0) return false;
     return this.#all.size > 0 || (this.#byType.get(type)?.size ?? 0) > 0;
   }
 
@@ -36,9 +41,17 @@ export class EventEmitter {
   #tell(listener: Listener<ToolEvent>, event: ToolEvent): void {
     try {
       const returned: unknown = listener(event);
-      if (returned instanceof Promise) returned.catch((error: unknown) => this.#onListenerError(error, event));
+      if (returned instanceof Promise) returned.catch((error: unknown) => this.#report(error, event));
     } catch (error) {
+      this.#report(error, event);
+    }
+  }
+
+  #report(error: unknown, event: ToolEvent): void {
+    try {
       this.#onListenerError(error, event);
+    } catch {
+      // Who is told of listeners that fail harms nobody either.
     }
   }
 

@@ -1,3 +1,5 @@
+import { toPlainData } from "./plain-data.ts";
+
 /**
  * Every failure of a call is one of these codes. The table says who must act on it (`actor`) and whether the same call
  * may succeed later without a change (`retryable`); prompts, retries and reflection read nothing else.
@@ -139,15 +141,21 @@ export class ToolPermissionError extends ToolError {
 export function toFailure(thrown: unknown): ToolFailure {
   try {
     if (thrown instanceof ToolError) {
-      const failure = failureOf(thrown.code, thrown.message, thrown.name);
-      if (thrown.data !== undefined) failure.data = thrown.data;
+      const code = isErrorCode(thrown.code) ? thrown.code : "failed";
+      const failure = failureOf(code, String(thrown.message), String(thrown.name));
+      if (thrown.data !== undefined) failure.data = toPlainData(thrown.data).value;
       return failure;
     }
-    if (thrown instanceof Error) return failureOf("failed", String(thrown.message) || thrown.name, String(thrown.name));
+    if (thrown instanceof Error) return failureOf("failed", String(thrown.message) || String(thrown.name), String(thrown.name));
     return failureOf("failed", typeof thrown === "string" ? thrown : `The tool threw ${describe(thrown)}.`, "Error");
   } catch {
     return failureOf("failed", "The tool threw something that cannot be read.", "Error");
   }
+}
+
+/** For codes that come from outside: a table is not asked for names that every object has. */
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 }
 
 export function failureOf(code: ErrorCode, message: string, name = "ToolError"): ToolFailure {

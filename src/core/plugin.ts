@@ -47,7 +47,7 @@ export async function installPlugin(plugin: Plugin, registry: ToolRegistry): Pro
     });
     return registered;
   } catch (error) {
-    for (const tool of registered) registry.unregister(tool.name);
+    for (const tool of registered) registry.unregister(`${tool.name}@${tool.version}`);
     throw error;
   } finally {
     isOpen = false;
@@ -58,7 +58,7 @@ function toPluginTool(candidate: AgentTool | Registrable, manifest: PluginManife
   if (isTool(candidate)) {
     throw new TypeError(`Plugin "${manifest.id}" must pass the definition of "${candidate.name}", not a finished tool.`);
   }
-  const { name } = candidate;
+  const name = candidate.name ?? candidate.id;
   if (manifest.tools && !manifest.tools.includes(name ?? "")) {
     throw new TypeError(`Plugin "${manifest.id}" registers "${name}", which its manifest does not list.`);
   }

@@ -53,12 +53,8 @@ export class ToolRegistry implements ToolScope {
   /** A taken name is refused; another version of a tool of the same origin stands beside it (`read@2`). */
   register(candidate: Registrable): AnyTool {
     const tool = isTool(candidate) ? candidate : createTool(candidate);
-    const present = this.#catalogue.get(tool.name);
-    // A built-in tool that comes later takes its name back from an MCP server; never the other way.
-    if (present?.name === tool.name && present.origin.type === "mcp" && tool.origin.type !== "mcp") {
-      this.#remove(tool.name);
-    }
-    this.#catalogue.add(tool);
+    // A tool that comes later takes its names back from an MCP server; never the other way.
+    this.#forget(this.#catalogue.add(tool).displaced);
     if (this.#gate) bindGate(tool, this.#gate);
     if (this.#catalogue.get(tool.name) === tool) this.#index?.add(tool.name, searchFieldsOf(tool));
     this.#announce("tool_registered", tool);
@@ -80,14 +76,13 @@ export class ToolRegistry implements ToolScope {
     return this.register(tool);
   }
 
+  /** All versions of a tool, or with `name@version` that one. */
   unregister(name: string): boolean {
-    const tool = this.get(name);
-    return tool !== undefined && this.#remove(tool.name);
+    return this.#forget(this.#catalogue.remove(name));
   }
 
   unregisterMcpTool(name: string): boolean {
-    const tool = this.get(name);
-    return tool?.origin.type === "mcp" && this.#remove(tool.name);
+    return this.get(name)?.origin.type === "mcp" && this.unregister(name);
   }
 
   /** By name, alias, `name@version`, or a spelling that differs in case or `-` and fits one tool only. */
@@ -192,9 +187,13 @@ export class ToolRegistry implements ToolScope {
   }
 
   getStats(): ToolStats {
-    const byCategory: Record<string, number> = {};
-    for (const { category } of this.#catalogue.preferred()) byCategory[category] = (byCategory[category] ?? 0) + 1;
-    return { total: this.#catalogue.size, byCategory, callStats: this.#statistics?.byTool() ?? {} };
+    const counts = new Map<string, number>();
+    for (const { category } of this.#catalogue.preferred()) counts.set(category, (counts.get(category) ?? 0) + 1);
+    return {
+      total: this.#catalogue.size,
+      byCategory: Object.fromEntries(counts),
+      callStats: this.#statistics?.byTool() ?? {},
+    };
   }
 
   /** Hears of registrations; `toolRegistered` and `toolUnregistered` are the seed's names and give the tool itself. */
@@ -235,13 +234,15 @@ export class ToolRegistry implements ToolScope {
     for (const name of this.#catalogue.names()) for (const tool of this.versions(name)) bindGate(tool, gate);
   }
 
-  #remove(name: string): boolean {
-    for (const tool of this.#catalogue.remove(name)) {
+  #forget(removed: readonly AnyTool[]): boolean {
+    for (const tool of removed) {
       if (this.#gate) unbindGate(tool, this.#gate);
+      const left = this.get(tool.name);
+      if (left?.name === tool.name) this.#index?.add(tool.name, searchFieldsOf(left));
+      else this.#index?.remove(tool.name);
       this.#announce("tool_unregistered", tool);
     }
-    this.#index?.remove(name);
-    return true;
+    return removed.length > 0;
   }
 
   #announce(type: "tool_registered" | "tool_unregistered", tool: AnyTool): void {

@@ -2,10 +2,23 @@ import type { SchemaIssue } from "../schema/schema.ts";
 
 /** `edits[0].old_string: must be a string`: one line an issue, for a model. */
 export function formatIssues(issues: readonly SchemaIssue[]): string[] {
-  return issues.map((issue) => {
+  return boundIssues(issues, (issue) => {
     const path = pathText(pathOf(issue));
     return path ? `${path}: ${issue.message}` : issue.message;
   });
+}
+
+/** Enough for any honest mistake: what a hostile input is answered must not be as long as the input. */
+const MOST_ISSUES = 100;
+const LONGEST_ISSUE = 500;
+
+export function boundIssues<T>(issues: readonly T[], format: (issue: T) => string): string[] {
+  const lines = issues.slice(0, MOST_ISSUES).map((issue) => {
+    const line = format(issue);
+    return line.length > LONGEST_ISSUE ? `${line.slice(0, LONGEST_ISSUE).toWellFormed()}…` : line;
+  });
+  if (issues.length > MOST_ISSUES) lines.push(`and ${issues.length - MOST_ISSUES} more`);
+  return lines;
 }
 
 export function pathOf(issue: SchemaIssue): PropertyKey[] {

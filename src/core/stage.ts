@@ -16,8 +16,8 @@ export interface Stage {
   leave?(call: Call, result: ToolResult): MaybePromise<ToolResult>;
   /** Once the tool's own code has really ended, which may be long after its caller was answered; or when it never began. */
   ended?(call: Call): void;
-  /** Around the tool's own code only, for what must be ambient in it (a tracing context). */
-  around?(call: Call, run: () => unknown): unknown;
+  /** What to put around the tool's own code, for what must be ambient in it (a tracing context); nothing for most calls. */
+  around?(call: Call): ((run: () => unknown) => unknown) | undefined;
 }
 
 export type MaybePromise<T> = T | Promise<T>;

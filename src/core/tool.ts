@@ -144,18 +144,18 @@ export interface ToolContext {
 
 /** A tool's code: out of reach of everything but the gate, so that nothing can run it unguarded. */
 export type ToolBody = (input: unknown, context: ToolContext) => unknown;
-const BODY = Symbol("body");
+/** Not a property of the tool, not even under a symbol: whoever holds a tool can list those. */
+const bodies = new WeakMap<object, ToolBody>();
 
-export function attachBody<T extends object>(tool: T, body: ToolBody): T {
-  Object.defineProperty(tool, BODY, { value: body });
-  return tool;
+export function attachBody(tool: AnyTool, body: ToolBody): void {
+  bodies.set(tool, body);
 }
 
 /** For the gate alone. */
 export function bodyOf(tool: AnyTool): ToolBody {
-  return (tool as unknown as Record<symbol, ToolBody>)[BODY] as ToolBody;
+  return bodies.get(tool)!;
 }
 
 export function isTool(value: unknown): value is AnyTool {
-  return typeof value === "object" && value !== null && BODY in value;
+  return typeof value === "object" && value !== null && bodies.has(value);
 }

@@ -14,7 +14,18 @@ export function matchesVersion(asked: string, version: string): boolean {
 
 /** The newest of those that match, compared number by number. */
 export function newestMatch(asked: string, tools: readonly AnyTool[]): AnyTool | undefined {
+  const exact = tools.find(({ version }) => version === asked);
+  if (exact) return exact;
   return tools
     .filter((tool) => matchesVersion(asked, tool.version))
-    .sort((a, b) => b.version.localeCompare(a.version, "en", { numeric: true }))[0];
+    .sort((a, b) => compareVersions(b.version, a.version))[0];
+}
+
+/** Number by number; a pre-release (`2.0.0-beta`) is older than what it leads to. */
+function compareVersions(a: string, b: string): number {
+  const [releaseA = "", preA] = a.split(/-(.*)/s);
+  const [releaseB = "", preB] = b.split(/-(.*)/s);
+  const byNumber = (left: string, right: string): number => left.localeCompare(right, "en", { numeric: true });
+  if (releaseA !== releaseB || preA === preB) return byNumber(releaseA, releaseB);
+  return preA === undefined ? 1 : preB === undefined ? -1 : byNumber(preA, preB);
 }

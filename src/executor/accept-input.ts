@@ -1,15 +1,22 @@
+import { type Call, note } from "../core/call.ts";
 import { copyInput } from "./copy-input.ts";
 import { notAccepted } from "./input-limits.ts";
 import { parseJson } from "./parse-json.ts";
 
 /** An input as it came, text or data, as a bounded object of our own. */
-export function acceptInput(raw: unknown): { input: Record<string, unknown>; repair: string | undefined } {
-  if (typeof raw !== "string") return { input: objectOf(copyInput(raw ?? undefined)), repair: undefined };
-  if (raw.trim() === "") return { input: {}, repair: undefined };
-  const parsed = parseJson(raw);
-  if (typeof parsed !== "string") return { input: objectOf(copyInput(parsed)), repair: undefined };
-  // Encoded twice: an input is always an object, so there is one meaning only.
-  return { input: objectOf(copyInput(parseJson(parsed))), repair: "the input was JSON encoded twice" };
+export function acceptInput(call: Call): Record<string, unknown> {
+  const { input } = call;
+  return objectOf(copyInput(typeof input === "string" ? parseInput(call, input) : input));
+}
+
+function parseInput(call: Call, text: string): unknown {
+  // What models send for a tool without parameters.
+  if (text.trim() === "") return {};
+  const parsed = parseJson(text);
+  if (typeof parsed !== "string") return parsed;
+  // An input is always an object, so that this has one meaning only.
+  note(call, "repairs", ["the input was JSON encoded twice"]);
+  return parseJson(parsed);
 }
 
 function objectOf(value: unknown): Record<string, unknown> {

@@ -28,7 +28,8 @@ export class Admission {
   readonly #byKind: Record<ToolKind, number> = { readonly: 0, write: 0, execute: 0 };
   readonly #byTool = new Map<string, number>();
   readonly #sessions = new Map<string, SessionLoad>();
-  readonly #inside = new Set<Call>();
+  /** Of callers that named none: by far the most, and never dropped. */
+  readonly #noSession: SessionLoad = { running: 0, exclusive: false };
   #running = 0;
 
   constructor(limits: ConcurrencyLimits) {
@@ -45,10 +46,9 @@ export class Admission {
   }
 
   /** A nested call needs only its locks: the slot is its parent's, or a limit of one would deadlock. */
-  tryAdmit(call: Call): boolean {
+  tryAdmit(call: Call, keys: readonly string[] | undefined): boolean {
     const tool = toolOf(call);
     if (!call.parent && !this.#fits(call, tool)) return false;
-    const keys = tool.locks?.(call.input);
     if (keys && keys.length > 0 && !this.locks.tryAcquire(call, keys)) return false;
     if (call.parent) return true;
     const session = this.#sessionOf(call);
@@ -57,13 +57,14 @@ export class Admission {
     this.#running++;
     this.#byKind[tool.kind]++;
     if (tool.limits.maxConcurrent !== undefined) this.#byTool.set(tool.name, (this.#byTool.get(tool.name) ?? 0) + 1);
-    this.#inside.add(call);
+    call.holdsSlot = true;
     return true;
   }
 
   /** Gives the slot back; the locks stay until the tool itself has ended, so that two writes never overlap. */
   leave(call: Call): boolean {
-    if (!this.#inside.delete(call)) return false;
+    if (!call.holdsSlot) return false;
+    call.holdsSlot = false;
     const tool = toolOf(call);
     this.#running--;
     this.#byKind[tool.kind]--;
@@ -71,7 +72,7 @@ export class Admission {
     const session = this.#sessionOf(call);
     session.running--;
     if (tool.concurrency === "exclusive") session.exclusive = false;
-    if (session.running === 0) this.#sessions.delete(call.caller.session ?? "");
+    if (session.running === 0 && call.caller.session !== undefined) this.#sessions.delete(call.caller.session);
     return true;
   }
 
@@ -82,13 +83,15 @@ export class Admission {
     if (ofKind !== undefined && this.#byKind[tool.kind] >= ofKind) return false;
     const ofTool = tool.limits.maxConcurrent;
     if (ofTool !== undefined && (this.#byTool.get(tool.name) ?? 0) >= ofTool) return false;
-    const session = this.#sessions.get(call.caller.session ?? "");
+    const { session: key } = call.caller;
+    const session = key === undefined ? this.#noSession : this.#sessions.get(key);
     if (!session || session.running === 0) return true;
     return !session.exclusive && tool.concurrency === "shared";
   }
 
   #sessionOf(call: Call): SessionLoad {
-    const key = call.caller.session ?? "";
+    const { session: key } = call.caller;
+    if (key === undefined) return this.#noSession;
     let session = this.#sessions.get(key);
     if (!session) this.#sessions.set(key, (session = { running: 0, exclusive: false }));
     return session;

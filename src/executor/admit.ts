@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { Stage } from "../core/stage.ts";
 import { Admission, type ConcurrencyLimits } from "./admission.ts";
-import type { Deadlines } from "./deadlines.ts";
+import { Alarm, type Deadlines } from "./deadlines.ts";
 import { type Waiting, WaitingRoom } from "./waiting-room.ts";
 
 export interface AdmitOptions {
@@ -23,15 +23,17 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
   const admission = new Admission(limits);
   const room = new WaitingRoom();
   const letIn = (): void => {
-    if (room.size > 0) room.letIn((call) => admission.tryAdmit(call), () => admission.hasRoom);
+    if (room.size > 0) room.letIn(({ call, locks }) => admission.tryAdmit(call, locks), () => admission.hasRoom);
   };
 
   return {
     name: "admit",
     enter(call) {
+      // Asked once: it is the tool's code, and must not fail in the middle of another call's way out.
+      const locks = toolOf(call).locks?.(call.input);
       // Who comes while others wait does not overtake them, but for nested calls, which others may be waiting for.
-      if ((room.size === 0 || call.parent) && admission.tryAdmit(call)) return undefined;
-      return wait(call);
+      if ((room.size === 0 || call.parent) && admission.tryAdmit(call, locks)) return undefined;
+      return wait(call, locks ?? []);
     },
     leave(call, result) {
       if (admission.leave(call)) letIn();
@@ -43,9 +45,7 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
     load: () => ({ running: admission.running, waiting: room.size }),
   };
 
-  function wait(call: Call): Promise<undefined> {
-    const tool = toolOf(call);
-    const locks = tool.locks?.(call.input) ?? [];
+  function wait(call: Call, locks: readonly string[]): Promise<undefined> {
     if (room.size >= limits.maxWaiting) throw busy(`${limits.maxWaiting} calls are waiting already`);
     if (admission.locks.waits(call, locks)) throw deadlocked(locks);
     return new Promise((resolve, reject) => {
@@ -66,7 +66,8 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
         reject(why);
         letIn();
       };
-      const deadline = deadlines.arm(limits.maxWaitMs, clock.monotonic(), () => giveUp(waitedTooLong(call, locks)));
+      const deadline = new Alarm(() => giveUp(waitedTooLong(call, locks)));
+      deadlines.arm(deadline, limits.maxWaitMs, clock.monotonic());
       call.onAbort = giveUp;
       room.add(waiting);
       letIn();

@@ -18,7 +18,7 @@ export function bound(spill: Spill, maxOutputBytes = DEFAULT_OUTPUT_BYTES): Stag
     name: "bound",
     leave(call, result) {
       const budget = call.tool?.limits.maxOutputBytes ?? maxOutputBytes;
-      if (fits(result.content, budget)) return result;
+      if (fits(result.content, budget) && messageFits(result, budget)) return result;
       return cut(call, result, budget);
     },
   };
@@ -28,15 +28,19 @@ export function bound(spill: Spill, maxOutputBytes = DEFAULT_OUTPUT_BYTES): Stag
     const bytes = Buffer.byteLength(whole);
     const shorten = (where: string): ToolResult => {
       let left = budget;
-      const content = result.content.map((block): Content => {
-        if (block.type !== "text") return block;
+      const content = result.content.flatMap((block): Content[] => {
+        if (block.type !== "text") return [block];
+        // The block that was cut has said that there is more.
+        if (left <= 0) return [];
         const text = cutMiddle(block.text, left, where);
-        left = Math.max(0, left - Buffer.byteLength(text));
-        return { ...block, text };
+        left = text === block.text ? left - Buffer.byteLength(text) : 0;
+        return [{ ...block, text }];
       });
       const isText = typeof result.details === "string" && result.details === textAlone(result.content);
       const shown = content[0]?.type === "text" ? content[0].text : "";
-      return { ...result, content, ...(isText ? { details: shown } : {}) };
+      const short = { ...result, content, ...(isText ? { details: shown } : {}) };
+      if (short.status !== "failed" || messageFits(short, budget)) return short;
+      return { ...short, error: { ...short.error, message: cutMiddle(short.error.message, budget, where) } };
     };
     const named = (kept: { ref: string; how: string }): ToolResult => {
       const shortened = shorten(kept.how);
@@ -62,6 +66,11 @@ function fits(content: readonly Content[], budget: number): boolean {
   return bytes <= budget;
 }
 
+/** A tool may throw its whole output as one message. */
+function messageFits(result: ToolResult, budget: number): boolean {
+  return result.status !== "failed" || Buffer.byteLength(result.error.message) <= budget;
+}
+
 function textAlone(content: readonly Content[]): string | undefined {
   return content.length === 1 && content[0]?.type === "text" ? content[0].text : undefined;
 }
@@ -69,15 +78,21 @@ function textAlone(content: readonly Content[]): string | undefined {
 /** Keeps whole outputs in memory: for runtimes without a workspace. The oldest go first. */
 export class MemorySpill implements Spill {
   readonly #texts = new Map<string, string>();
+  #characters = 0;
 
-  constructor(readonly capacity = 100) {}
+  constructor(
+    readonly capacity = 100,
+    readonly mostCharacters = 128 * 1024 * 1024,
+  ) {}
 
   save({ callId, text }: { callId: string; text: string }): { ref: string; how: string } {
     const ref = `spill:${callId}`;
+    this.#characters += text.length - (this.#texts.get(ref)?.length ?? 0);
     this.#texts.set(ref, text);
-    for (const oldest of this.#texts.keys()) {
-      if (this.#texts.size <= this.capacity) break;
+    for (const [oldest, { length }] of this.#texts) {
+      if (this.#texts.size <= this.capacity && this.#characters <= this.mostCharacters) break;
       this.#texts.delete(oldest);
+      this.#characters -= length;
     }
     return { ref, how: `The whole output is kept as ${ref}; ask for less at once to see the rest.` };
   }

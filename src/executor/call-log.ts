@@ -13,53 +13,56 @@ export interface CallLog {
 
 export interface CallRecord {
   callId: string;
-  parentId?: string;
+  parentId?: string | undefined;
   toolName: string;
   caller: Caller;
   startedAt: number;
-  status: "running" | ToolResult["status"];
-  durationMs?: number;
-  errorCode?: ErrorCode;
-  metadata?: Record<string, unknown>;
+  status: ToolResult["status"];
+  durationMs?: number | undefined;
+  errorCode?: ErrorCode | undefined;
+  metadata?: Record<string, unknown> | undefined;
 }
 
-/** Remembers the last calls in memory, without their content. */
+/** Remembers the last calls in memory, without their content. Slots are reused: a record a call would outlive the call. */
 export class MemoryCallLog implements CallLog {
-  readonly #records: (CallRecord | undefined)[];
-  readonly #open = new WeakMap<Call, CallRecord>();
+  readonly #records: CallRecord[] = [];
   #next = 0;
 
-  constructor(readonly capacity = 1000) {
-    this.#records = Array.from({ length: capacity });
-  }
+  constructor(readonly capacity = 1000) {}
 
-  opened(call: Call): void {
-    const record: CallRecord = {
-      callId: call.id,
-      ...(call.parent ? { parentId: call.parent.id } : {}),
-      toolName: call.requestedName,
-      caller: call.caller,
-      startedAt: call.startedAt,
-      status: "running",
-    };
-    this.#records[this.#next] = record;
-    this.#next = (this.#next + 1) % this.capacity;
-    this.#open.set(call, record);
-  }
+  /** Nothing outlives this process, so that a call which never ends need not be found again. */
+  opened(): void {}
 
   closed(call: Call, result: ToolResult): void {
-    const record = this.#open.get(call);
-    if (!record) return;
-    this.#open.delete(call);
+    const record = (this.#records[this.#next] ??= emptyRecord());
+    this.#next = this.#next + 1 === this.capacity ? 0 : this.#next + 1;
+    record.callId = call.id;
+    record.parentId = call.parent?.id;
     record.toolName = result.toolName;
+    record.caller = call.caller;
+    record.startedAt = call.startedAt;
     record.status = result.status;
     record.durationMs = result.durationMs;
-    if (result.status === "failed") record.errorCode = result.error.code;
-    if (call.facts) record.metadata = call.facts;
+    record.errorCode = result.status === "failed" ? result.error.code : undefined;
+    record.metadata = call.facts;
   }
 
   recent(limit = this.capacity): readonly CallRecord[] {
     const ordered = [...this.#records.slice(this.#next), ...this.#records.slice(0, this.#next)];
-    return ordered.filter((record) => record !== undefined).slice(-limit);
+    return ordered.slice(-limit).map((record) => ({ ...record }));
   }
+}
+
+function emptyRecord(): CallRecord {
+  return {
+    callId: "",
+    parentId: undefined,
+    toolName: "",
+    caller: { depth: 0 },
+    startedAt: 0,
+    status: "completed",
+    durationMs: undefined,
+    errorCode: undefined,
+    metadata: undefined,
+  };
 }

@@ -25,7 +25,8 @@ function notice(missing: number, all: number, where: string): string {
 const LINE_FEED = 0x0a;
 
 function lineEndBefore(bytes: Buffer, at: number): number {
-  const end = bytes.lastIndexOf(LINE_FEED, at - 1);
+  // A negative offset would count from the end.
+  const end = at > 0 ? bytes.lastIndexOf(LINE_FEED, at - 1) : -1;
   return end >= 0 && at - end <= BOUNDARY_BYTES ? end : characterStart(bytes, at);
 }
 

@@ -1,12 +1,24 @@
 import type { Clock, Timer } from "../core/clock.ts";
 
-/** Something that must be over by a time. Owned by the list it stands in. */
-export interface Deadline {
-  at: number;
-  expire(): void;
-  before: Deadline | undefined;
-  after: Deadline | undefined;
-  list: DeadlineList | undefined;
+/** Something that must be over by a time, and its place in the list of those that must. */
+export abstract class Deadline {
+  at = 0;
+  before: Deadline | undefined = undefined;
+  after: Deadline | undefined = undefined;
+  list: DeadlineList | undefined = undefined;
+
+  abstract expire(): void;
+}
+
+/** A deadline that only calls back. */
+export class Alarm extends Deadline {
+  constructor(private readonly ring: () => void) {
+    super();
+  }
+
+  expire(): void {
+    this.ring();
+  }
 }
 
 interface DeadlineList {
@@ -14,6 +26,8 @@ interface DeadlineList {
   first: Deadline | undefined;
   last: Deadline | undefined;
   timer: Timer | undefined;
+  /** Whether the timer keeps the process alive. */
+  held: boolean;
 }
 
 /**
@@ -23,21 +37,29 @@ interface DeadlineList {
 export class Deadlines {
   readonly #clock: Clock;
   readonly #lists = new Map<number, DeadlineList>();
+  #settling = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** `now` is the caller's reading of the monotonic clock, so that it is read once a call. */
-  arm(ms: number, now: number, expire: () => void): Deadline {
+  arm(deadline: Deadline, ms: number, now: number): void {
     const list = this.#listOf(ms);
-    const deadline: Deadline = { at: now + ms, expire, before: list.last, after: undefined, list };
+    deadline.at = now + ms;
+    deadline.before = list.last;
+    deadline.after = undefined;
+    deadline.list = list;
     if (list.last) list.last.after = deadline;
     else list.first = deadline;
     list.last = deadline;
-    if (!list.timer) list.timer = this.#clock.after(ms, () => this.#fire(list));
-    else if (list.first === deadline) list.timer.hold(true);
-    return deadline;
+    if (!list.timer) {
+      list.timer = this.#clock.after(ms, () => this.#fire(list));
+      list.held = true;
+    } else if (!list.held) {
+      list.timer.hold(true);
+      list.held = true;
+    }
   }
 
   disarm(deadline: Deadline): void {
@@ -48,8 +70,23 @@ export class Deadlines {
     else list.first = deadline.after;
     if (deadline.after) deadline.after.before = deadline.before;
     else list.last = deadline.before;
-    // The timer stays, so that the next call need not make one; an empty list must not keep the process alive.
-    if (!list.first) list.timer?.hold(false);
+    if (!list.first && !this.#settling) this.#settle();
+  }
+
+  /**
+   * An empty list must not keep the process alive, but its timer stays for the next call. Looked at once a turn of the
+   * event loop: calls that follow each other would otherwise switch it on and off for nothing.
+   */
+  #settle(): void {
+    this.#settling = true;
+    this.#clock.after(0, () => {
+      this.#settling = false;
+      for (const list of this.#lists.values()) {
+        if (list.first || !list.held) continue;
+        list.timer?.hold(false);
+        list.held = false;
+      }
+    });
   }
 
   /** Cancels every timer. What is armed never expires. */
@@ -67,13 +104,17 @@ export class Deadlines {
       this.disarm(due);
       due.expire();
     }
-    if (list.first) list.timer = this.#clock.after(list.first.at - now, () => this.#fire(list));
-    else this.#lists.delete(list.ms);
+    // Whatever expired may have armed another one of the same duration, and with it the timer.
+    if (list.timer) return;
+    if (list.first) {
+      list.timer = this.#clock.after(list.first.at - now, () => this.#fire(list));
+      list.held = true;
+    } else this.#lists.delete(list.ms);
   }
 
   #listOf(ms: number): DeadlineList {
     let list = this.#lists.get(ms);
-    if (!list) this.#lists.set(ms, (list = { ms, first: undefined, last: undefined, timer: undefined }));
+    if (!list) this.#lists.set(ms, (list = { ms, first: undefined, last: undefined, timer: undefined, held: false }));
     return list;
   }
 }

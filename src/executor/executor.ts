@@ -1,3 +1,4 @@
+import { fromThrown } from "../core/build-result.ts";
 import { callEvent } from "../core/call-event.ts";
 import type { Call, CallOptions, ToolScope } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
@@ -9,12 +10,11 @@ import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 import type { ToolGate } from "../core/tool-gate.ts";
-import { fromThrown } from "../core/build-result.ts";
+import { CallsUnderWay } from "./calls-under-way.ts";
 import { Deadlines } from "./deadlines.ts";
 import { GateCall } from "./gate-call.ts";
 import { type BatchCall, orderBatch } from "./order-batch.ts";
-import type { ContextHost } from "./run-context.ts";
-import { ToolRun, type RunOptions } from "./run-tool.ts";
+import { type RunHost, runTool } from "./run-tool.ts";
 import { Statistics } from "./statistics.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./timeouts.ts";
 
@@ -30,79 +30,82 @@ export interface ExecutorOptions {
 const MOST_NESTED = 32;
 
 /** The gate. Every way to run a tool ends here; it returns results and never throws. */
-export class ToolExecutor implements ToolGate, ContextHost {
+export class ToolExecutor implements ToolGate, RunHost {
   readonly workspace: string;
+  readonly clock: Clock;
   readonly events: EventEmitter;
-  readonly statistics: Statistics;
+  readonly deadlines: Deadlines;
+  readonly timeouts: Timeouts;
+  readonly #statistics: Statistics;
   readonly #registry: ToolRegistry;
-  readonly #stages: readonly Stage[];
-  readonly #clock: Clock;
-  readonly #run: RunOptions;
+  /** The functions of the stages that have one, with the stage's place: looking for them at each call would cost. */
+  readonly #enters: readonly { enter: NonNullable<Stage["enter"]>; passes: number }[];
+  readonly #leaves: readonly { at: number; leave: NonNullable<Stage["leave"]> }[];
   readonly #onEnded: readonly Stage[];
-  readonly #active = new Set<GateCall>();
+  readonly #around: readonly Stage[];
+  readonly #underWay = new CallsUnderWay();
   #closing: ToolError | undefined;
 
   constructor(registry: ToolRegistry, stages: readonly Stage[], options: ExecutorOptions) {
     this.workspace = options.workspace;
+    this.clock = options.clock ?? systemClock;
     this.events = options.events ?? registry.events;
+    this.deadlines = options.deadlines ?? new Deadlines(this.clock);
+    this.timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+    this.#around = stages.filter((stage) => stage.around);
+    this.#statistics = options.statistics ?? new Statistics();
     this.#registry = registry;
-    this.#stages = stages;
+    this.#enters = stages.flatMap((stage, at) => {
+      // Stages without an `enter` are passed together with the one before them.
+      const next = stages.findIndex(({ enter }, i) => i > at && enter);
+      const passes = (next < 0 ? stages.length : next) - 1;
+      return stage.enter ? [{ enter: stage.enter.bind(stage), passes }] : [];
+    });
+    this.#leaves = stages.flatMap((stage, at) => (stage.leave ? [{ at, leave: stage.leave.bind(stage) }] : []));
     this.#onEnded = stages.filter((stage) => stage.ended);
-    this.#clock = options.clock ?? systemClock;
-    this.statistics = options.statistics ?? new Statistics();
-    this.#run = {
-      clock: this.#clock,
-      events: this.events,
-      deadlines: options.deadlines ?? new Deadlines(this.#clock),
-      timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts },
-      host: this,
-      around: aroundOf(stages),
-      onEnded: (call, succeeded) => {
-        this.#ended(call);
-        if (call.answered) this.#settledLate(call, succeeded);
-      },
-    };
-    registry.attach(this, this.statistics);
+    registry.attach(this, this.#statistics);
   }
 
   execute(name: string, input: unknown = {}, options?: CallOptions): Promise<ToolResult> {
-    return this.#start(name, undefined, undefined, undefined, input, options);
+    return this.#take(new GateCall(this, name, input, options));
   }
 
   executeTool(tool: AnyTool, input: unknown = {}, options?: CallOptions): Promise<ToolResult> {
-    return this.#start(tool.name, tool, undefined, undefined, input, options);
+    const call = new GateCall(this, tool.name, input, options);
+    call.tool = tool;
+    return this.#take(call);
   }
 
   executeIn(scope: ToolScope, name: string, input: unknown = {}, options?: CallOptions): Promise<ToolResult> {
-    return this.#start(name, undefined, scope, undefined, input, options);
+    const call = new GateCall(this, name, input, options);
+    call.scope = scope;
+    return this.#take(call);
   }
 
   callNested(parent: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult> {
+    const call = new GateCall(this, name, input, options);
+    call.parent = parent;
     let depth = 1;
     for (let above = parent.parent; above; above = above.parent) depth++;
-    return this.#start(name, undefined, undefined, parent, input, options, depth >= MOST_NESTED ? tooDeep() : undefined);
+    if (depth >= MOST_NESTED) call.aborted = tooDeep();
+    return this.#take(call);
   }
 
   /** Results in the order of the calls; a tool runs after those of the batch that it depends on. */
   executeMany(calls: readonly BatchCall[], options: CallOptions = {}): Promise<ToolResult[]> {
     return orderBatch(calls, {
       toolOf: (name) => this.#registry.get(name),
-      execute: (call, refusal) =>
-        this.#start(
-          call.name,
-          undefined,
-          undefined,
-          undefined,
-          call.input ?? {},
-          { ...options, id: call.id },
-          refusal,
-        ),
+      execute: ({ id, name, input = {} }, refusal) => {
+        const call = new GateCall(this, name, input, { ...options, id });
+        call.aborted = refusal;
+        return this.#take(call);
+      },
     });
   }
 
   updated(call: Call, update: Update): void {
     if (this.events.hears("tool_call_updated")) {
-      this.events.emit(callEvent(call, "tool_call_updated", this.#clock.now(), { update }));
+      this.events.emit(callEvent(call, "tool_call_updated", this.clock.now(), { update }));
     }
     try {
       call.options.onUpdate?.(update);
@@ -114,83 +117,90 @@ export class ToolExecutor implements ToolGate, ContextHost {
   /** Takes no more calls, tells the running ones to stop and answers all of them. */
   shutdown(): void {
     this.#closing = toolError("shutdown", "The runtime is shutting down", { next: "Call again when it is back." });
-    for (const call of this.#active) call.abort(this.#closing);
-    this.#run.deadlines.close();
+    for (const call of this.#underWay) call.abort(this.#closing);
   }
 
-  #start(
-    name: string,
-    tool: AnyTool | undefined,
-    scope: ToolScope | undefined,
-    parent: Call | undefined,
-    input: unknown,
-    options: CallOptions | undefined,
-    refusal?: ToolError,
-  ): Promise<ToolResult> {
-    const call = new GateCall(name, tool, scope, parent, input, options, this.#clock);
-    call.aborted = refusal ?? this.#closing;
+  #take(call: GateCall): Promise<ToolResult> {
+    call.aborted ??= this.#closing;
     return new Promise((resolve) => {
       call.resolve = resolve;
-      this.#active.add(call);
+      this.#underWay.add(call);
       call.listen();
       this.#enter(call, 0);
     });
   }
 
   #enter(call: GateCall, from: number): void {
-    const stages = this.#stages;
-    for (let i = from; i < stages.length; i++) {
-      let early: ReturnType<NonNullable<Stage["enter"]>>;
+    const enters = this.#enters;
+    for (let i = from; i < enters.length; i++) {
+      const { enter, passes } = enters[i]!;
+      let early: ReturnType<typeof enter>;
       try {
-        early = call.aborted && i > 0 ? fromThrown(call, call.aborted) : stages[i]!.enter?.(call);
+        // The first stage records: also a call that is over before it begins.
+        early = call.aborted && i > 0 ? fromThrown(call, call.aborted) : enter(call);
       } catch (thrown) {
         early = fromThrown(call, thrown);
       }
       if (early === undefined) {
-        call.passed = i + 1;
+        call.passed = passes;
         continue;
       }
       if (!(early instanceof Promise)) return this.#answerEarly(call, early);
+      call.waited = true;
       early.then(
         (answer) => {
           if (answer) return this.#answerEarly(call, answer);
-          call.passed = i + 1;
+          call.passed = passes;
           this.#enter(call, i + 1);
         },
         (thrown: unknown) => this.#answerEarly(call, fromThrown(call, thrown)),
       );
       return;
     }
-    new ToolRun(call, this.#run, (result) => this.#leave(call, result)).start();
+    runTool(call, this);
   }
 
   #answerEarly(call: GateCall, result: ToolResult): void {
-    this.#ended(call);
-    this.#leave(call, result);
-  }
-
-  #ended(call: Call): void {
     for (const stage of this.#onEnded) stage.ended!(call);
+    this.answer(call, result);
   }
 
-  #leave(call: GateCall, result: ToolResult): void {
+  ended(call: Call, succeeded: boolean): void {
+    for (const stage of this.#onEnded) stage.ended!(call);
+    if (call.answered) this.#settledLate(call, succeeded);
+  }
+
+  around(call: Call): ((run: () => unknown) => unknown) | undefined {
+    let wrapped: ((run: () => unknown) => unknown) | undefined;
+    for (const stage of this.#around) {
+      const wrap = stage.around!(call);
+      if (!wrap) continue;
+      const outer = wrapped;
+      wrapped = outer ? (run) => outer(() => wrap(run)) : wrap;
+    }
+    return wrapped;
+  }
+
+  answer(call: GateCall, result: ToolResult): void {
     if (call.answered) return;
     call.answered = true;
     if (call.facts) result.metadata = { ...call.facts, ...result.metadata };
-    this.#leaveFrom(call, result, call.passed - 1);
+    this.#leave(call, result, this.#leaves.length - 1);
   }
 
-  #leaveFrom(call: GateCall, answer: ToolResult, from: number): void {
+  /** Only the stages that were passed are left. */
+  #leave(call: GateCall, answer: ToolResult, from: number): void {
+    const leaves = this.#leaves;
     let result = answer;
     for (let i = from; i >= 0; i--) {
-      const stage = this.#stages[i]!;
-      if (!stage.leave) continue;
+      const { at, leave } = leaves[i]!;
+      if (at > call.passed) continue;
       try {
-        const left = stage.leave(call, result);
+        const left = leave(call, result);
         if (left instanceof Promise) {
           left.then(
-            (next) => this.#leaveFrom(call, next, i - 1),
-            (thrown: unknown) => this.#leaveFrom(call, fromThrown(call, thrown), i - 1),
+            (next) => this.#leave(call, next, i - 1),
+            (thrown: unknown) => this.#leave(call, fromThrown(call, thrown), i - 1),
           );
           return;
         }
@@ -199,16 +209,16 @@ export class ToolExecutor implements ToolGate, ContextHost {
         result = fromThrown(call, thrown);
       }
     }
-    this.#active.delete(call);
+    this.#underWay.remove(call);
     call.close();
     call.resolve(result);
   }
 
   #settledLate(call: Call, succeeded: boolean): void {
-    this.statistics.late(call);
+    this.#statistics.late(call);
     if (!this.events.hears("tool_call_settled_late")) return;
-    const afterMs = this.#clock.monotonic() - call.startedMonotonic;
-    this.events.emit(callEvent(call, "tool_call_settled_late", this.#clock.now(), { succeeded, afterMs }));
+    const afterMs = this.clock.monotonic() - call.startedMonotonic;
+    this.events.emit(callEvent(call, "tool_call_settled_late", this.clock.now(), { succeeded, afterMs }));
   }
 }
 
@@ -216,10 +226,4 @@ function tooDeep(): ToolError {
   return toolError("too_deep", `Tools call each other more than ${MOST_NESTED} deep`, {
     next: "Look for a tool that calls itself.",
   });
-}
-
-function aroundOf(stages: readonly Stage[]): RunOptions["around"] {
-  const around = stages.filter((stage) => stage.around);
-  if (around.length === 0) return undefined;
-  return (call, run) => around.reduceRight<() => unknown>((inner, stage) => () => stage.around!(call, inner), run)();
 }

@@ -1,11 +1,26 @@
 import { failed, pending } from "../core/build-result.ts";
 import { type Call, toolOf } from "../core/call.ts";
-import type { CompletedResult, ToolResult } from "../core/result.ts";
-import type { ReadOutput } from "./read-output.ts";
+import type { Content } from "../core/content.ts";
+import { firstLine } from "../core/first-line.ts";
+import type { CompletedResult, ResultMetadata, ToolResult } from "../core/result.ts";
+import { isJsonPrimitive, MOST_CONTENT_TEXT } from "../core/plain-data.ts";
+import { type ReadOutput, readOutput } from "./read-output.ts";
 
 /** What a tool returned, as the result it amounts to. */
-export function fromOutput(call: Call, output: ReadOutput): ToolResult {
-  if (!output.error && !output.pending) return completed(call, output);
+export function fromOutput(call: Call, value: unknown): ToolResult {
+  // Text and numbers are most of what tools return, and need no reading.
+  if (isJsonPrimitive(value, MOST_CONTENT_TEXT)) {
+    const text = typeof value === "string" ? value : String(value);
+    return completed(call, [{ type: "text", text }], firstLine(text), value, {});
+  }
+  const output = readOutput(value, toolOf(call).output !== undefined);
+  if (!output.error && !output.pending) {
+    return completed(call, output.content, output.display, output.details, output.metadata ?? {});
+  }
+  return unfinished(call, output);
+}
+
+function unfinished(call: Call, output: ReadOutput): ToolResult {
   const result = output.pending ? pending(call, output.pending, "") : failed(call, output.error!);
   result.content = output.content;
   result.display = output.display;
@@ -14,16 +29,22 @@ export function fromOutput(call: Call, output: ReadOutput): ToolResult {
   return result;
 }
 
-function completed(call: Call, output: ReadOutput): CompletedResult {
+function completed(
+  call: Call,
+  content: Content[],
+  display: string,
+  details: unknown,
+  metadata: ResultMetadata,
+): CompletedResult {
   return {
     callId: call.id,
     toolName: toolOf(call).name,
     status: "completed",
     success: true,
-    content: output.content,
-    display: output.display,
-    details: output.details,
-    metadata: output.metadata ?? {},
+    content,
+    display,
+    details,
+    metadata,
     startedAt: call.startedAt,
     completedAt: 0,
     durationMs: 0,

@@ -1,71 +1,75 @@
 import type { Call, CallOptions, Caller, ToolScope } from "../core/call.ts";
-import type { Clock } from "../core/clock.ts";
-import { toolError, type ToolError } from "../core/error.ts";
+import { toolError, type ToolError, ToolTimeoutError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
+import { type Alarm, Deadline } from "./deadlines.ts";
+import { nextCallId } from "./call-id.ts";
+import type { RunContext } from "./run-context.ts";
+import { type RunHost, stopTool } from "./run-tool.ts";
 
 const NO_OPTIONS: CallOptions = Object.freeze({});
 const NOBODY: Caller = Object.freeze({ depth: 0 });
-/** Ids need not be guessed, only differ: between processes by the prefix, within one by the count. */
-const PREFIX = `call_${Math.random().toString(36).slice(2, 10)}_`;
-let count = 0;
 
-/** A call with what only the executor touches. A class because every call makes one, and its shape must not vary. */
-export class GateCall implements Call {
+/**
+ * A call with what only the executor touches. It is also its own deadline and its own link in the list of calls under
+ * way, and has no #fields: every call makes one, and each further object would cost a measurable part of the gate.
+ */
+export class GateCall extends Deadline implements Call {
   readonly id: string;
-  readonly requestedName: string;
-  readonly idempotencyKey: string | undefined;
   readonly caller: Caller;
   readonly options: CallOptions;
-  readonly scope: ToolScope | undefined;
-  readonly parent: Call | undefined;
   readonly startedAt: number;
   readonly startedMonotonic: number;
-  tool: AnyTool | undefined;
-  input: unknown;
+  tool: AnyTool | undefined = undefined;
+  scope: ToolScope | undefined = undefined;
+  parent: Call | undefined = undefined;
   accepted: unknown = undefined;
   facts: Record<string, unknown> | undefined = undefined;
   answered = false;
+  holdsSlot = false;
   aborted: ToolError | undefined = undefined;
   onAbort: ((why: ToolError) => void) | undefined = undefined;
-  /** How many stages let the call pass, and so are left again. */
-  passed = 0;
-  resolve!: (result: ToolResult) => void;
-  #cancel: (() => void) | undefined = undefined;
+  /** The last stage that let the call pass; it and those before it are left again. */
+  passed = -1;
+  /** Whether a stage kept the call waiting, so that its start is no longer now. */
+  waited = false;
+  /** What the tool holds, once it runs. */
+  running: RunContext | undefined = undefined;
+  /** Whether the tool's code has ended, on time or not. */
+  settled = false;
+  timeoutMs = 0;
+  grace: Alarm | undefined = undefined;
+  resolve: (result: ToolResult) => void = ignore;
+  previous: GateCall | undefined = undefined;
+  next: GateCall | undefined = undefined;
+  private cancel: (() => void) | undefined = undefined;
 
   constructor(
-    name: string,
-    tool: AnyTool | undefined,
-    scope: ToolScope | undefined,
-    parent: Call | undefined,
-    input: unknown,
+    private readonly host: RunHost,
+    readonly requestedName: string,
+    public input: unknown,
     options: CallOptions | undefined,
-    clock: Clock,
   ) {
+    super();
     const said = options ?? NO_OPTIONS;
-    this.id = said.id ?? PREFIX + (count++).toString(36);
-    this.requestedName = name;
-    this.idempotencyKey = said.idempotencyKey ?? said.id;
+    this.id = said.id ?? nextCallId();
     this.caller = callerOf(said);
     this.options = said;
-    this.scope = scope;
-    this.parent = parent;
-    this.startedAt = clock.now();
-    this.startedMonotonic = clock.monotonic();
-    this.tool = tool;
-    this.input = input;
+    this.startedMonotonic = host.clock.monotonic();
+    this.startedAt = host.clock.wallAt(this.startedMonotonic);
+  }
+
+  get idempotencyKey(): string | undefined {
+    return this.options.idempotencyKey ?? this.options.id;
   }
 
   /** Hears the caller's signal from now on. */
   listen(): void {
     const { signal } = this.options;
     if (!signal) return;
-    if (signal.aborted) {
-      this.abort(cancelled(signal));
-      return;
-    }
-    this.#cancel = () => this.abort(cancelled(signal));
-    signal.addEventListener("abort", this.#cancel, { once: true });
+    this.cancel = () => this.abort(cancelled(signal));
+    if (signal.aborted) this.cancel();
+    else signal.addEventListener("abort", this.cancel, { once: true });
   }
 
   abort(why: ToolError): void {
@@ -74,12 +78,21 @@ export class GateCall implements Call {
     const tell = this.onAbort;
     this.onAbort = undefined;
     tell?.(why);
+    if (this.running) stopTool(this, this.host, why);
+  }
+
+  /** The time limit of the running tool. */
+  override expire(): void {
+    const advice = "Ask for less at once, or for a longer time limit, before calling it again.";
+    stopTool(this, this.host, new ToolTimeoutError(this.tool?.name ?? this.requestedName, this.timeoutMs, advice));
   }
 
   close(): void {
-    if (this.#cancel) this.options.signal?.removeEventListener("abort", this.#cancel);
+    if (this.cancel) this.options.signal?.removeEventListener("abort", this.cancel);
   }
 }
+
+function ignore(): void {}
 
 function callerOf({ caller, taskId, userId }: CallOptions): Caller {
   if (caller === undefined && taskId === undefined && userId === undefined) return NOBODY;

@@ -1,3 +1,4 @@
+import { fromThrown } from "../core/build-result.ts";
 import { type Call, toolOf } from "../core/call.ts";
 import { canonicalJson } from "../core/canonical-json.ts";
 import { toolError, type ToolError } from "../core/error.ts";
@@ -26,8 +27,16 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
       return entry instanceof Promise ? entry.then((found) => answer(call, key, found)) : answer(call, key, entry);
     },
     leave(call, result) {
-      cache.keep(call, result);
+      try {
+        cache.keep(call, result);
+      } catch {
+        // The tool cannot say what its answer depends on: it is not kept, and stays an answer.
+      }
       return result;
+    },
+    /** A write that went on after its caller was answered changes things only now. */
+    ended(call) {
+      if (call.answered) cache.drop(call);
     },
   };
 
@@ -38,17 +47,26 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
       if (key === undefined) return undefined;
       // Somebody else may have begun the same call while this one was waiting for permission.
       const meanwhile = running.get(key);
-      if (meanwhile) return meanwhile.then((result) => answerAgain(call, result, "replay"));
+      if (meanwhile) return join(call, meanwhile);
+      const begin = (): MaybePromise<void> => journal.begin(key, fingerprintOf(call));
       running.set(key, new Promise((resolve) => finish.set(call, { key, resolve })));
-      return journal.begin(key, fingerprintOf(call)) as MaybePromise<undefined>;
+      return thenAlways(begin, (error) => {
+        if (error === undefined) return undefined;
+        const refused = fromThrown(call, error);
+        settle(call, refused);
+        return refused;
+      });
     },
     leave(call, result) {
       const begun = finish.get(call);
       if (!begun) return result;
-      running.delete(begun.key);
-      begun.resolve(result);
-      const written = isFinal(call, result) ? journal.end(begun.key, result) : journal.forget(begun.key);
-      return written instanceof Promise ? written.then(() => result) : result;
+      const write = (): MaybePromise<void> =>
+        isFinal(call, result) ? journal.end(begun.key, result) : journal.forget(begun.key);
+      // What happened has happened, also where that cannot be written down. Until it is, others find the call running.
+      return thenAlways(write, () => {
+        settle(call, result);
+        return result;
+      });
     },
   };
   return { known, claim };
@@ -58,9 +76,33 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
     if (entry.fingerprint !== fingerprintOf(call)) throw conflicting(call);
     if (entry.state === "done") return answerAgain(call, entry.result, "replay");
     const joined = running.get(key);
-    if (entry.state === "running" && joined) return joined.then((result) => answerAgain(call, result, "replay"));
+    if (entry.state === "running" && joined) return join(call, joined);
     if (toolOf(call).idempotent) return undefined;
     throw unknownOutcome();
+  }
+
+  function settle(call: Call, result: ToolResult): void {
+    const begun = finish.get(call);
+    if (!begun) return;
+    finish.delete(call);
+    running.delete(begun.key);
+    begun.resolve(result);
+  }
+}
+
+/** Waits for the same call, made before; but not longer than this one's caller does. */
+function join(call: Call, running: Promise<ToolResult>): Promise<ToolResult> {
+  const aborted = new Promise<never>((_resolve, reject) => (call.onAbort = reject));
+  const joined = running.then((result) => answerAgain(call, result, "replay"));
+  return Promise.race([joined, aborted]).finally(() => (call.onAbort = undefined));
+}
+
+function thenAlways<T>(write: () => MaybePromise<void>, then: (error: unknown) => T): MaybePromise<T> {
+  try {
+    const written = write();
+    return written instanceof Promise ? written.then(() => then(undefined), then) : then(undefined);
+  } catch (error) {
+    return then(error);
   }
 }
 
@@ -75,15 +117,20 @@ function keyOf(call: Call): string | undefined {
   return canonicalJson([session, agent, user, call.idempotencyKey]);
 }
 
+/** Of what was sent: what a schema makes of it may be a class of its own, and look like any other. */
 function fingerprintOf(call: Call): string {
   const tool = toolOf(call);
-  return canonicalJson([tool.name, tool.version, call.input]);
+  return canonicalJson([tool.name, tool.version, call.accepted]);
 }
 
 /** A pending call has not happened; one that failed for a passing reason may be made again where that does no harm. */
 function isFinal(call: Call, result: ToolResult): boolean {
   if (result.status === "pending") return false;
-  return result.status === "completed" || !(result.error.retryable && toolOf(call).idempotent);
+  if (result.status === "completed") return true;
+  const { code, retryable } = result.error;
+  // These are said of calls that never began.
+  if (code === "busy" || code === "deadlock") return false;
+  return !(retryable && toolOf(call).idempotent);
 }
 
 function conflicting(call: Call): ToolError {

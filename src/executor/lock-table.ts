@@ -39,15 +39,17 @@ export class LockTable {
 
   /** Remembers that the call waits; true if, through others that wait, it waits for itself. */
   waits(call: Call, keys: readonly string[]): boolean {
+    if (keys.length === 0) return false;
     this.#wanted.set(call, keys);
     const seen = new Set<Call>();
     const open = this.#blockersOf(call);
     for (let holder = open.pop(); holder; holder = open.pop()) {
-      if (rootOf(holder) === rootOf(call)) return true;
+      // Who waits for a call waits for what that one, or a call nested in it, waits for.
+      if (holder === call || isAncestor(holder, call)) return true;
       if (seen.has(holder)) continue;
       seen.add(holder);
       for (const waiting of this.#wanted.keys()) {
-        if (rootOf(waiting) === rootOf(holder)) open.push(...this.#blockersOf(waiting));
+        if (waiting === holder || isAncestor(holder, waiting)) open.push(...this.#blockersOf(waiting));
       }
     }
     return false;
@@ -71,10 +73,4 @@ export class LockTable {
 function isAncestor(candidate: Call, call: Call): boolean {
   for (let above = call.parent; above; above = above.parent) if (above === candidate) return true;
   return false;
-}
-
-function rootOf(call: Call): Call {
-  let root = call;
-  while (root.parent) root = root.parent;
-  return root;
 }

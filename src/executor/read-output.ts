@@ -1,8 +1,8 @@
-import { type Content, isContentList, textOf } from "../core/content.ts";
-import { failureOf, type ToolFailure } from "../core/error.ts";
+import { type Content, isContentList, text, textOf } from "../core/content.ts";
+import { failureOf, isErrorCode, type ToolFailure } from "../core/error.ts";
 import { firstLine } from "../core/first-line.ts";
 import type { PendingResult } from "../core/result.ts";
-import { isJsonPrimitive, MOST_CONTENT_TEXT, toPlainData } from "./plain-data.ts";
+import { MOST_CONTENT_TEXT, toPlainData } from "../core/plain-data.ts";
 
 /** A tool's return value, whatever it was, in the three forms a result has. */
 export interface ReadOutput {
@@ -15,7 +15,7 @@ export interface ReadOutput {
 }
 
 /**
- * Plain data, a string, a ToolOutput, or a result in the words of one of the seeds.
+ * Plain data, a ToolOutput, or a result in the words of one of the seeds.
  * `declaresOutput`: the tool says what its data looks like, so data that merely resembles a result is data.
  */
 export function readOutput(value: unknown, declaresOutput: boolean): ReadOutput {
@@ -24,10 +24,6 @@ export function readOutput(value: unknown, declaresOutput: boolean): ReadOutput 
     if (shaped) return shaped;
   }
   if (value === undefined) return output([{ type: "text", text: "" }], undefined, "done");
-  if (isJsonPrimitive(value, MOST_CONTENT_TEXT)) {
-    const shown = typeof value === "string" ? value : String(value);
-    return output([{ type: "text", text: shown }], value, firstLine(shown));
-  }
   return readData(value);
 }
 
@@ -48,9 +44,7 @@ function unreadable(faults: readonly string[]): ToolFailure {
 function readShaped(value: object, declaresOutput: boolean): ReadOutput | undefined {
   try {
     const fields = value as Record<string, unknown>;
-    if (isContentList(fields["content"]) || (typeof fields["content"] === "string" && isOutputObject(fields))) {
-      return readToolOutput(fields);
-    }
+    if (isToolOutput(fields)) return readToolOutput(fields);
     if (typeof fields["success"] !== "boolean") return undefined;
     if ("llmContent" in fields) return readSeed(fields, fields["llmContent"], fields["displayContent"], undefined);
     if (typeof fields["toolName"] === "string" && typeof fields["startedAt"] === "number") {
@@ -66,42 +60,54 @@ function readShaped(value: object, declaresOutput: boolean): ReadOutput | undefi
   return undefined;
 }
 
-/** `content` as text is common in plain data (a file's content), so further keys of a ToolOutput must stand beside it. */
-function isOutputObject(fields: Record<string, unknown>): boolean {
-  const known = ["content", "details", "display", "metadata", "error", "pending"];
-  return Object.keys(fields).length > 1 && Object.keys(fields).every((key) => known.includes(key));
+/**
+ * A list of content blocks says it. `content` as text, or as an empty list, is common in plain data (a file's content), so
+ * nothing but keys of a ToolOutput may stand beside it; and beside text, at least one.
+ */
+function isToolOutput(fields: Record<string, unknown>): boolean {
+  const { content } = fields;
+  if (typeof content !== "string" && !isContentList(content)) return false;
+  if (typeof content !== "string" && content.length > 0) return true;
+  const keys = Object.keys(fields);
+  return (keys.length > 1 || typeof content !== "string") && keys.every((key) => OUTPUT_KEYS.includes(key));
 }
+
+const OUTPUT_KEYS = ["content", "details", "display", "metadata", "error", "pending"];
 
 function readToolOutput(fields: Record<string, unknown>): ReadOutput {
   const raw = fields["content"];
-  const plainContent = typeof raw === "string" ? undefined : toPlainData(raw, MOST_CONTENT_TEXT);
-  const content = plainContent ? (plainContent.value as Content[]) : [{ type: "text" as const, text: raw as string }];
+  const plainContent = toPlainData(typeof raw === "string" ? [text(raw)] : raw, MOST_CONTENT_TEXT);
+  const content = plainContent.value as Content[];
   const details = toPlainData(fields["details"]);
   const metadata = toPlainData(fields["metadata"]);
   const read = output(
     content,
     details.value,
-    typeof fields["display"] === "string" ? fields["display"] : firstLine(textOf(content)),
-    {
-      ...(metadata.value as Record<string, unknown> | undefined),
-      ...warningsOf([...(plainContent?.warnings ?? []), ...details.warnings]),
-    },
+    firstLine(typeof fields["display"] === "string" ? fields["display"] : textOf(content)),
+    { ...asFields(metadata.value), ...warningsOf([...plainContent.warnings, ...details.warnings]) },
   );
-  const faults = [...(plainContent?.faults ?? []), ...details.faults];
+  const faults = [...plainContent.faults, ...details.faults];
+  const pending = fields["pending"] as Partial<PendingResult["pending"]> | null | undefined;
+  if (pending && isPendingKind(pending.kind)) read.pending = { kind: pending.kind, id: String(pending.id) };
+  else if (pending) faults.push('pending: needs a kind ("job", "approval" or "client") and an id');
   if (faults.length > 0) read.error = unreadable(faults);
-  if (fields["error"] !== undefined) read.error = readFailure(fields["error"]);
-  const pending = fields["pending"] as PendingResult["pending"] | undefined;
-  if (pending) read.pending = { kind: pending.kind, id: String(pending.id) };
+  if (fields["error"] !== undefined && fields["error"] !== null) read.error = readFailure(fields["error"]);
   return read;
+}
+
+function isPendingKind(kind: unknown): kind is PendingResult["pending"]["kind"] {
+  return kind === "job" || kind === "approval" || kind === "client";
+}
+
+function asFields(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === "object" && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
 }
 
 function readSeed(fields: Record<string, unknown>, shown: unknown, display: unknown, details: unknown): ReadOutput {
   const read = readData(shown ?? "");
   read.details = details === undefined ? toPlainData(fields["details"]).value : read.details;
-  if (typeof display === "string") read.display = display;
-  if (typeof fields["metadata"] === "object" && fields["metadata"] !== null) {
-    read.metadata = { ...read.metadata, ...(toPlainData(fields["metadata"]).value as Record<string, unknown>) };
-  }
+  if (typeof display === "string") read.display = firstLine(display);
+  read.metadata = { ...read.metadata, ...asFields(toPlainData(fields["metadata"]).value) };
   if (fields["success"] === false) {
     read.error = readFailure(fields["error"] ?? "The tool reported a failure without saying why.");
     if (textOf(read.content) === "") read.content = [{ type: "text", text: read.error.message }];
@@ -112,20 +118,13 @@ function readSeed(fields: Record<string, unknown>, shown: unknown, display: unkn
 function readFailure(error: unknown): ToolFailure {
   if (typeof error === "object" && error !== null) {
     const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
-    const known = typeof code === "string" ? failureOrUndefined(code, String(message ?? "The tool failed.")) : undefined;
-    if (known && data !== undefined) known.data = toPlainData(data).value;
-    if (known) return known;
+    if (isErrorCode(code)) {
+      const known = failureOf(code, String(message ?? "The tool failed."));
+      return data === undefined ? known : { ...known, data: toPlainData(data).value };
+    }
     return failureOf("failed", typeof message === "string" ? message : (JSON.stringify(toPlainData(error).value) ?? ""));
   }
   return failureOf("failed", String(error));
-}
-
-function failureOrUndefined(code: string, message: string): ToolFailure | undefined {
-  try {
-    return failureOf(code as ToolFailure["code"], message);
-  } catch {
-    return undefined;
-  }
 }
 
 function output(

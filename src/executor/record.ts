@@ -4,7 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import type { EventEmitter } from "../core/emitter.ts";
 import { failureOf } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { MaybePromise, Stage } from "../core/stage.ts";
+import type { Stage } from "../core/stage.ts";
 import { failed } from "../core/build-result.ts";
 import type { CallLog } from "./call-log.ts";
 import type { Statistics } from "./statistics.ts";
@@ -24,7 +24,12 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
       if (events.hears("tool_call_requested")) {
         events.emit(callEvent(call, "tool_call_requested", clock.now(), { input: call.input }));
       }
-      return guarded(() => log.opened(call), call);
+      try {
+        const opened = log.opened(call);
+        return opened instanceof Promise ? opened.then(nothing, (cause) => notRecorded(call, cause)) : undefined;
+      } catch (cause) {
+        return notRecorded(call, cause);
+      }
     },
     leave(call, result) {
       const durationMs = clock.monotonic() - call.startedMonotonic;
@@ -64,16 +69,12 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
 }
 
 /** Where the record cannot be written, the effect does not happen. */
-function guarded(write: () => MaybePromise<void>, call: Call): MaybePromise<ToolResult | undefined> {
-  const refuse = (cause: unknown): ToolResult => {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `The call was not run because it could not be recorded (${why}). Free the store, then call again.`;
-    return failed(call, failureOf("not_recorded", message));
-  };
-  try {
-    const written = write();
-    return written instanceof Promise ? written.then(() => undefined, refuse) : undefined;
-  } catch (cause) {
-    return refuse(cause);
-  }
+function notRecorded(call: Call, cause: unknown): ToolResult {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const message = `The call was not run because it could not be recorded (${why}). Free the store, then call again.`;
+  return failed(call, failureOf("not_recorded", message));
+}
+
+function nothing(): undefined {
+  return undefined;
 }

@@ -2,8 +2,8 @@ import { pathOf, pathText } from "../core/schema-issue.ts";
 import { admitsType, schemaAt, typeOfValue, typesOf } from "../schema/find-property.ts";
 import type { JsonSchema, JsonType } from "../schema/json-schema.ts";
 import type { SchemaIssue } from "../schema/schema.ts";
+import { copyInput } from "./copy-input.ts";
 import { parseJson } from "./parse-json.ts";
-
 
 /**
  * Mends what has one meaning only, at the places the schema complains about. The input is our own copy and is changed in
@@ -23,7 +23,8 @@ export function repairInput(
     const wanted = schemaAt(schema, path as readonly (string | number)[]);
     if (!wanted) continue;
     const mended = mend(holder[key], typesOf(schema, wanted));
-    if (!mended) continue;
+    // An item of a list cannot be absent: those after it would change their places.
+    if (!mended || (mended.absent && Array.isArray(holder))) continue;
     if (mended.absent) delete holder[key];
     else holder[key] = mended.value;
     repairs.push(`${place}: ${mended.what}`);
@@ -53,6 +54,8 @@ function mend(value: unknown, types: ReadonlySet<JsonType>): Mended | undefined 
   if (typeof value === "string") {
     const parsed = mendText(value, types);
     if (parsed) return parsed;
+    // The beginning of a list that broke off is not its only item.
+    if (/^\s*[[{]/.test(value)) return undefined;
   }
   if (types.has("array") && !Array.isArray(value)) {
     return { value: [value], what: "a single value was read as a list of one" };
@@ -67,16 +70,16 @@ function mendText(value: string, types: ReadonlySet<JsonType>): Mended | undefin
   if ((types.has("number") || types.has("integer")) && NUMBER.test(text)) {
     const number = Number(text);
     if (Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number))) {
-      return { value: number, what: `the text ${JSON.stringify(value)} was read as a number` };
+      return { value: number, what: `the text ${JSON.stringify(text.slice(0, 40))} was read as a number` };
     }
   }
   const flag = text.toLowerCase();
   if (types.has("boolean") && (flag === "true" || flag === "false")) {
-    return { value: flag === "true", what: `the text ${JSON.stringify(value)} was read as ${flag}` };
+    return { value: flag === "true", what: `the text ${JSON.stringify(text)} was read as ${flag}` };
   }
   if ((types.has("object") && text.startsWith("{")) || (types.has("array") && text.startsWith("["))) {
     try {
-      return { value: parseJson(text), what: "JSON that was encoded twice was decoded" };
+      return { value: copyInput(parseJson(text)), what: "JSON that was encoded twice was decoded" };
     } catch {
       return undefined;
     }

@@ -11,7 +11,9 @@ export function resolve(registry: ToolRegistry): Stage {
     enter(call) {
       const tool = call.tool ?? (call.scope ?? registry).get(call.requestedName);
       if (!tool) throw notFound(call, registry);
-      const split = registry.armOf(tool, call.caller.session ?? call.id);
+      // Who names a version, or calls a tool itself, gets that one.
+      const isChosen = call.tool !== undefined || call.requestedName.includes("@");
+      const split = isChosen ? undefined : registry.armOf(tool, call.caller.session ?? call.id);
       call.tool = split?.tool ?? tool;
       if (split) {
         note(call, "arm", split.arm);

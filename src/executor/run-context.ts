@@ -12,10 +12,10 @@ export interface ContextHost {
 
 /** A class for the sake of its getter: the signal is made when the tool asks for it, which few calls pay for. */
 export class RunContext implements ToolContext {
+  #controller: AbortController | undefined = undefined;
+  #nested = 0;
   readonly #call: Call;
   readonly #host: ContextHost;
-  #controller: AbortController | undefined;
-  #nested = 0;
 
   constructor(call: Call, host: ContextHost) {
     this.#call = call;
@@ -76,6 +76,6 @@ export class RunContext implements ToolContext {
   }
 }
 
-export function toUpdate(partial: Update | string): Update {
+function toUpdate(partial: Update | string): Update {
   return typeof partial === "string" ? { content: [{ type: "text", text: partial }] } : partial;
 }

@@ -1,168 +1,152 @@
+import { failed, fromThrown } from "../core/build-result.ts";
 import { callEvent } from "../core/call-event.ts";
 import { type Call, toolOf } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
-import { type ToolError, ToolTimeoutError } from "../core/error.ts";
-import type { EventEmitter } from "../core/emitter.ts";
 import { textOf } from "../core/content.ts";
+import type { EventEmitter } from "../core/emitter.ts";
+import { failureOf, toFailure, type ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { formatIssues } from "../core/schema-issue.ts";
-import { type AnyTool, bodyOf } from "../core/tool.ts";
-import { failureOf, toFailure } from "../core/error.ts";
-import { failed, fromThrown } from "../core/build-result.ts";
+import { bodyOf } from "../core/tool.ts";
+import type { Schema, Validation } from "../schema/schema.ts";
+import { Alarm, type Deadlines } from "./deadlines.ts";
 import { fromOutput } from "./from-output.ts";
-
-import type { Deadline, Deadlines } from "./deadlines.ts";
-import { readOutput } from "./read-output.ts";
-import { type ContextHost, RunContext, toUpdate } from "./run-context.ts";
+import type { GateCall } from "./gate-call.ts";
+import { type ContextHost, RunContext } from "./run-context.ts";
 import { type Timeouts, timeoutOf } from "./timeouts.ts";
 
 /** How long a tool that listens to its signal may take to say what it had, once it was told to stop. */
 const GRACE_MS = 250;
 
-export interface RunOptions {
-  clock: Clock;
-  events: EventEmitter;
-  deadlines: Deadlines;
-  timeouts: Timeouts;
-  host: ContextHost;
+/** What a run needs from the executor. */
+export interface RunHost extends ContextHost {
+  readonly clock: Clock;
+  readonly events: EventEmitter;
+  readonly deadlines: Deadlines;
+  readonly timeouts: Timeouts;
   /** Stands around the tool's code: a tracing context. */
-  around: ((call: Call, run: () => unknown) => unknown) | undefined;
+  around(call: Call): ((run: () => unknown) => unknown) | undefined;
+  answer(call: GateCall, result: ToolResult): void;
   /** The tool's code has settled; its caller may have been answered before. */
-  onEnded(call: Call, succeeded: boolean): void;
+  ended(call: Call, succeeded: boolean): void;
 }
 
 /**
  * The work itself: runs a tool's code under a time limit and answers exactly once, whatever it does. It may throw null,
  * return a cycle, never settle, ignore its signal, settle twice or go on after it was given up: the answer stands.
  */
-export class ToolRun {
-  readonly #call: Call;
-  readonly #options: RunOptions;
-  readonly #answer: (result: ToolResult) => void;
-  readonly #context: RunContext;
-  #deadline: Deadline | undefined;
-  #grace: Deadline | undefined;
-  #settled = false;
-
-  constructor(call: Call, options: RunOptions, answer: (result: ToolResult) => void) {
-    this.#call = call;
-    this.#options = options;
-    this.#answer = answer;
-    this.#context = new RunContext(call, options.host);
+export function runTool(call: GateCall, host: RunHost): void {
+  if (call.aborted) return fail(call, host, call.aborted);
+  const { clock, events } = host;
+  if (events.hears("tool_call_started")) {
+    events.emit(callEvent(call, "tool_call_started", clock.now(), { input: call.input }));
   }
-
-  start(): void {
-    const call = this.#call;
-    const { events, deadlines, timeouts, clock, around } = this.#options;
-    if (call.aborted) return this.#fail(call.aborted);
+  const context = new RunContext(call, host);
+  call.running = context;
+  try {
     const tool = toolOf(call);
-    call.onAbort = (why) => this.#stop(why);
-    if (events.hears("tool_call_started")) {
-      events.emit(callEvent(call, "tool_call_started", clock.now(), { input: call.input }));
-    }
-    const ms = timeoutOf(call, tool, timeouts);
-    this.#deadline = deadlines.arm(ms, clock.monotonic(), () => this.#stop(timedOut(tool, ms)));
-    let returned: unknown;
-    try {
-      const body = bodyOf(tool);
-      returned = around ? around(call, () => body(call.input, this.#context)) : body(call.input, this.#context);
-    } catch (thrown) {
-      return this.#fail(thrown);
-    }
-    if (returned instanceof Promise) {
-      // Not the promise's own `then`: a subclass may have one that settles twice, or never.
-      Promise.prototype.then.call(returned, this.#succeed, this.#fail);
-    } else if (isAsyncIterator(returned)) void this.#drain(returned);
-    else if (isThenable(returned)) void adopt(returned).then(this.#succeed, this.#fail);
-    else this.#succeed(returned);
-  }
-
-  readonly #succeed = (value: unknown): void => {
-    if (this.#settled) return;
-    this.#settled = true;
-    const call = this.#call;
-    this.#options.onEnded(call, true);
-    if (call.answered) return;
-    let result: ToolResult;
-    try {
-      const tool = toolOf(call);
-      const output = readOutput(value, tool.output !== undefined);
-      result = call.aborted ? this.#keepingOutput(call.aborted, fromOutput(call, output)) : fromOutput(call, output);
-      if (tool.output && result.status === "completed") return this.#checkOutput(tool, result);
-    } catch (thrown) {
-      result = fromThrown(call, thrown);
-    }
-    this.#finish(result);
-  };
-
-  readonly #fail = (thrown: unknown): void => {
-    if (this.#settled) return;
-    this.#settled = true;
-    const call = this.#call;
-    this.#options.onEnded(call, false);
-    if (call.answered) return;
-    // A tool told to stop fails with what made it stop, not with the AbortError that it happens to throw.
-    this.#finish(fromThrown(call, call.aborted ?? thrown));
-  };
-
-  #checkOutput(tool: AnyTool, result: ToolResult): void {
-    const check = (validation: { readonly issues?: readonly { readonly message: string }[] | undefined }): void => {
-      this.#finish(validation.issues ? badOutput(this.#call, result, formatIssues(validation.issues)) : result);
-    };
-    const validation = tool.output!.validate(result.details);
-    if (validation instanceof Promise) {
-      validation.then(check, (thrown: unknown) => this.#finish(fromThrown(this.#call, thrown)));
-    } else check(validation);
-  }
-
-  /** The generator's yields are updates, its return value the output. */
-  async #drain(updates: AsyncIterator<unknown, unknown>): Promise<void> {
-    try {
-      for (;;) {
-        const step = await updates.next();
-        if (step.done) return this.#succeed(step.value);
-        if (this.#call.answered || this.#call.aborted) {
-          this.#fail(this.#call.aborted);
-          await updates.return?.();
-          return;
-        }
-        this.#context.update(toUpdate(step.value as string));
-      }
-    } catch (thrown) {
-      this.#fail(thrown);
-    }
-  }
-
-  /** Timeout, the caller's abort or shutdown. Who listens gets a moment to say what it had; who does not is left behind. */
-  #stop(why: ToolError): void {
-    if (this.#call.answered || this.#settled) return;
-    this.#call.aborted = why;
-    const answerNow = (): void => this.#finish(fromThrown(this.#call, why));
-    if (!this.#context.isListening) return answerNow();
-    const { deadlines, clock } = this.#options;
-    this.#grace = deadlines.arm(GRACE_MS, clock.monotonic(), answerNow);
-    this.#context.abort(why);
-  }
-
-  #keepingOutput(why: ToolError, result: ToolResult): ToolResult {
-    const kept = failed(this.#call, toFailure(why));
-    const said = textOf(result.content);
-    if (said) kept.content = [...kept.content, ...result.content];
-    if (result.details !== undefined) kept.details = result.details;
-    return kept;
-  }
-
-  #finish(result: ToolResult): void {
-    const { deadlines } = this.#options;
-    if (this.#deadline) deadlines.disarm(this.#deadline);
-    if (this.#grace) deadlines.disarm(this.#grace);
-    this.#call.onAbort = undefined;
-    this.#answer(result);
+    call.timeoutMs = timeoutOf(call, tool, host.timeouts);
+    host.deadlines.arm(call, call.timeoutMs, call.waited ? clock.monotonic() : call.startedMonotonic);
+    const body = bodyOf(tool);
+    const around = host.around(call);
+    follow(call, host, around ? around(() => body(call.input, context)) : body(call.input, context));
+  } catch (thrown) {
+    fail(call, host, thrown);
   }
 }
 
-function timedOut(tool: AnyTool, ms: number): ToolError {
-  return new ToolTimeoutError(tool.name, ms, "Ask for less at once, or for a longer time limit, before calling it again.");
+/** Timeout, the caller's abort or shutdown. Who listens gets a moment to say what it had; who does not is left behind. */
+export function stopTool(call: GateCall, host: RunHost, why: ToolError): void {
+  if (call.answered || call.settled) return;
+  call.aborted = why;
+  const giveUp = (): void => finish(call, host, fromThrown(call, why));
+  if (!call.running?.isListening) return giveUp();
+  host.deadlines.disarm(call);
+  call.grace = new Alarm(giveUp);
+  host.deadlines.arm(call.grace, GRACE_MS, host.clock.monotonic());
+  call.running.abort(why);
+}
+
+function follow(call: GateCall, host: RunHost, returned: unknown): void {
+  if (returned instanceof Promise) {
+    // Not the promise's own `then`: a subclass may have one that settles twice, or never.
+    Promise.prototype.then.call(
+      returned,
+      (value) => succeed(call, host, value),
+      (thrown) => fail(call, host, thrown),
+    );
+  } else if (isAsyncIterator(returned)) void drain(call, host, returned);
+  else if (isThenable(returned)) {
+    adopt(returned).then(
+      (value) => succeed(call, host, value),
+      (thrown) => fail(call, host, thrown),
+    );
+  } else succeed(call, host, returned);
+}
+
+function succeed(call: GateCall, host: RunHost, value: unknown): void {
+  if (call.settled) return;
+  call.settled = true;
+  host.ended(call, true);
+  if (call.answered) return;
+  let result: ToolResult;
+  try {
+    const { output } = toolOf(call);
+    result = fromOutput(call, value);
+    if (call.aborted) result = keepingOutput(call, call.aborted, result);
+    else if (output && result.status === "completed") return checkOutput(call, host, output, result);
+  } catch (thrown) {
+    result = fromThrown(call, thrown);
+  }
+  finish(call, host, result);
+}
+
+function fail(call: GateCall, host: RunHost, thrown: unknown): void {
+  if (call.settled) return;
+  call.settled = true;
+  host.ended(call, false);
+  // A tool told to stop fails with what made it stop, not with the AbortError that it happens to throw.
+  if (!call.answered) finish(call, host, fromThrown(call, call.aborted ?? thrown));
+}
+
+function checkOutput(call: GateCall, host: RunHost, schema: Schema, result: ToolResult): void {
+  const judge = ({ issues }: Validation<unknown>): void => {
+    finish(call, host, issues ? badOutput(call, result, formatIssues(issues)) : result);
+  };
+  const validation = schema.validate(result.details);
+  if (validation instanceof Promise) {
+    validation.then(judge, (thrown: unknown) => finish(call, host, fromThrown(call, thrown)));
+  } else judge(validation);
+}
+
+/** A generator's yields are updates, its return value the output. */
+async function drain(call: GateCall, host: RunHost, updates: AsyncIterator<unknown, unknown>): Promise<void> {
+  try {
+    for (;;) {
+      const step = await updates.next();
+      if (step.done) return succeed(call, host, step.value);
+      if (call.answered || call.aborted) {
+        await updates.return?.();
+        return fail(call, host, call.aborted);
+      }
+      call.running?.update(step.value as string);
+    }
+  } catch (thrown) {
+    fail(call, host, thrown);
+  }
+}
+
+function finish(call: GateCall, host: RunHost, result: ToolResult): void {
+  host.deadlines.disarm(call);
+  if (call.grace) host.deadlines.disarm(call.grace);
+  host.answer(call, result);
+}
+
+function keepingOutput(call: Call, why: ToolError, result: ToolResult): ToolResult {
+  const kept = failed(call, toFailure(why));
+  if (textOf(result.content)) kept.content = [...kept.content, ...result.content];
+  if (result.details !== undefined) kept.details = result.details;
+  return kept;
 }
 
 function badOutput(call: Call, result: ToolResult, issues: string[]): ToolResult {
@@ -175,7 +159,11 @@ function badOutput(call: Call, result: ToolResult, issues: string[]): ToolResult
 }
 
 function isAsyncIterator(value: unknown): value is AsyncIterator<unknown, unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value && "next" in value;
+  try {
+    return typeof value === "object" && value !== null && Symbol.asyncIterator in value && "next" in value;
+  } catch {
+    return false;
+  }
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
@@ -186,7 +174,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   }
 }
 
-/** A thenable may settle with itself for ever; an async function's await does not end then, and the time limit answers. */
+/** A thenable may settle with itself for ever; the await does not end then, and the time limit answers. */
 async function adopt(thenable: PromiseLike<unknown>): Promise<unknown> {
   return await thenable;
 }

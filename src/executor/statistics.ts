@@ -29,7 +29,11 @@ export class Statistics implements CallStatistics {
     const isFailure = result.status === "failed";
     if (isFailure) tally.failures++;
     tally.durations[bucketOf(durationMs)]!++;
-    for (const block of result.content) tally.bytes += block.type === "text" ? Buffer.byteLength(block.text) : 0;
+    const { content } = result;
+    for (let i = 0; i < content.length; i++) {
+      const block = content[i]!;
+      if (block.type === "text") tally.bytes += Buffer.byteLength(block.text);
+    }
     const { arm } = result.metadata;
     if (arm !== undefined) countArm(tally, arm, isFailure, durationMs);
   }

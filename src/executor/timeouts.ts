@@ -16,7 +16,16 @@ export function timeoutOf(call: Call, tool: AnyTool, timeouts: Timeouts): number
   const own = tool.limits.timeoutMs;
   const wish =
     call.options.timeoutMs ??
-    (typeof own === "function" ? own(call.input) : own) ??
+    (typeof own === "function" ? askTool(own, call.input) : own) ??
     (tool.category === ToolCategory.NETWORK ? timeouts.networkMs : timeouts.defaultMs);
   return wish > 0 ? Math.min(wish, timeouts.mostMs) : timeouts.defaultMs;
+}
+
+/** A tool that cannot say how long it takes gets the usual time. */
+function askTool(own: (input: unknown) => number, input: unknown): number | undefined {
+  try {
+    return own(input);
+  } catch {
+    return undefined;
+  }
 }

@@ -5,7 +5,7 @@ import type { JsonSchema } from "../schema/json-schema.ts";
 
 /** What one object schema says about its keys, read once. */
 interface KnownKeys {
-  properties: Map<string, JsonSchema>;
+  properties: ReadonlyMap<string, JsonSchema>;
   isOpen: boolean;
 }
 

@@ -17,15 +17,15 @@ export function validate(): Stage {
     name: "validate",
     enter(call) {
       const tool = toolOf(call);
-      const { input, repair } = acceptInput(call.input);
-      const repairs = repair === undefined ? undefined : [repair];
-      const renamed = renameParameters(tool, input, repairs);
+      const input = acceptInput(call);
+      if (tool.parameterAliases.size > 0) renameParameters(tool, input);
       const unknown = unknownOf(tool).find(input);
       const validation = tool.parameters.validate(input);
-      if (validation instanceof Promise) {
-        return validation.then((settled) => judge(call, tool, input, unknown, settled, renamed));
-      }
-      return judge(call, tool, input, unknown, validation, renamed);
+      if (validation instanceof Promise) return validation.then((settled) => judge(call, tool, input, unknown, settled));
+      if (validation.issues || unknown) return judge(call, tool, input, unknown, validation);
+      call.accepted = input;
+      call.input = validation.value;
+      return undefined;
     },
   };
 }
@@ -36,47 +36,32 @@ function judge(
   input: Record<string, unknown>,
   unknown: string[] | undefined,
   validation: Validation<unknown>,
-  repairs: string[] | undefined,
 ): undefined | Promise<undefined> {
-  if (!validation.issues && !unknown) {
+  if (unknown) throw invalid(tool, unknown, validation.issues ?? []);
+  const repairs = validation.issues ? repairInput(input, validation.issues, tool.parameters.jsonSchema) : [];
+  const accept = (settled: Validation<unknown>): undefined => {
+    if (settled.issues) throw invalid(tool, [], settled.issues);
     call.accepted = input;
-    call.input = validation.value;
-    if (repairs) note(call, "repairs", repairs);
-    return undefined;
-  }
-  if (unknown || !validation.issues) throw invalid(tool, unknown ?? [], validation.issues ?? []);
-  const mended = repairInput(input, validation.issues, tool.parameters.jsonSchema);
-  if (mended.length === 0) throw invalid(tool, [], validation.issues);
-  const accept = (again: Validation<unknown>): undefined => {
-    if (again.issues) throw invalid(tool, [], again.issues);
-    call.accepted = input;
-    call.input = again.value;
-    note(call, "repairs", [...(repairs ?? []), ...mended]);
+    call.input = settled.value;
+    if (repairs.length > 0) note(call, "repairs", [...((call.facts?.["repairs"] as string[]) ?? []), ...repairs]);
     return undefined;
   };
+  if (repairs.length === 0) return accept(validation);
   const again = tool.parameters.validate(input);
   return again instanceof Promise ? again.then(accept) : accept(again);
 }
 
 /** Parameter names of other dialects, and declared aliases, become the canonical ones. */
-function renameParameters(
-  tool: AnyTool,
-  input: Record<string, unknown>,
-  repairs: string[] | undefined,
-): string[] | undefined {
-  if (tool.parameterAliases.size === 0) return repairs;
+function renameParameters(tool: AnyTool, input: Record<string, unknown>): void {
+  const schema = tool.parameters.jsonSchema;
   for (const [alias, name] of tool.parameterAliases) {
-    if (!Object.hasOwn(input, alias) || propertiesOf(tool.parameters.jsonSchema, tool.parameters.jsonSchema).has(alias)) {
-      continue;
+    if (!Object.hasOwn(input, alias) || propertiesOf(schema, schema).has(alias)) continue;
+    if (!Object.hasOwn(input, name)) input[name] = input[alias];
+    else if (input[name] !== input[alias]) {
+      throw invalid(tool, [`${alias}: the same as "${name}", which was given too; send one of them`], []);
     }
-    if (Object.hasOwn(input, name)) {
-      if (input[name] !== input[alias]) {
-        throw invalid(tool, [`${alias}: the same as "${name}", which was given too; send one of them`], []);
-      }
-    } else input[name] = input[alias];
     delete input[alias];
   }
-  return repairs;
 }
 
 function unknownOf(tool: AnyTool): UnknownParameters {

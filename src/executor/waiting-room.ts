@@ -12,43 +12,51 @@ const LOOK_AHEAD = 32;
 
 /** Who waits, in which order they are asked in: sessions take turns, and within a session the first goes first. */
 export class WaitingRoom {
-  readonly #sessions = new Map<string, Waiting[]>();
+  readonly #sessions = new Map<string, Line>();
+  /** They wait for locks only, and their parents for them: behind calls that wait for such a parent they never came in. */
+  readonly #nested = new Line();
   #size = 0;
-  #nested = 0;
 
   get size(): number {
     return this.#size;
   }
 
   add(waiting: Waiting): void {
+    this.#size++;
+    if (waiting.call.parent) {
+      this.#nested.push(waiting);
+      return;
+    }
     const key = waiting.call.caller.session ?? "";
-    const queue = this.#sessions.get(key);
-    if (queue) queue.push(waiting);
-    else this.#sessions.set(key, [waiting]);
-    this.#count(waiting, 1);
+    let queue = this.#sessions.get(key);
+    if (!queue) this.#sessions.set(key, (queue = new Line()));
+    queue.push(waiting);
   }
 
   remove(waiting: Waiting): void {
     const key = waiting.call.caller.session ?? "";
-    const queue = this.#sessions.get(key);
+    const queue = waiting.call.parent ? this.#nested : this.#sessions.get(key);
     const at = queue?.indexOf(waiting) ?? -1;
     if (!queue || at < 0) return;
-    queue.splice(at, 1);
-    this.#count(waiting, -1);
-    if (queue.length === 0) this.#sessions.delete(key);
+    queue.removeAt(at);
+    this.#size--;
+    if (queue.length === 0 && queue !== this.#nested) this.#sessions.delete(key);
   }
 
-  /** Lets in whoever `tryAdmit` accepts, one of each session in turn, until nobody fits. */
-  letIn(tryAdmit: (call: Call) => boolean, hasRoom: () => boolean): void {
-    for (let progress = true; progress && this.#size > 0; ) {
+  /** Lets in whoever `tryAdmit` accepts, nested calls first, then one of each session in turn, until nobody fits. */
+  letIn(tryAdmit: (waiting: Waiting) => boolean, hasRoom: () => boolean): void {
+    for (let next = nextOf(this.#nested, tryAdmit, Infinity); next; next = nextOf(this.#nested, tryAdmit, Infinity)) {
+      this.#size--;
+      next.admit();
+    }
+    for (let progress = true; progress && this.#sessions.size > 0; ) {
       progress = false;
       for (const [key, queue] of this.#sessions) {
-        // Nested calls take no slot, so that they alone may fit when there is no room.
-        if (!hasRoom() && this.#nested === 0) return;
-        const next = this.#nextOf(queue, tryAdmit);
+        if (!hasRoom()) return;
+        const next = nextOf(queue, tryAdmit, LOOK_AHEAD);
         if (!next) continue;
         progress = true;
-        this.#count(next, -1);
+        this.#size--;
         // To the back of the turn order: the session has had its turn.
         this.#sessions.delete(key);
         if (queue.length > 0) this.#sessions.set(key, queue);
@@ -56,24 +64,52 @@ export class WaitingRoom {
       }
     }
   }
+}
 
-  #count(waiting: Waiting, change: 1 | -1): void {
-    this.#size += change;
-    if (waiting.call.parent) this.#nested += change;
+/** Nobody overtakes a call that waits for the session to be empty, or for a lock that it wants too. */
+function nextOf(queue: Line, tryAdmit: (waiting: Waiting) => boolean, lookAhead: number): Waiting | undefined {
+  const wantedBefore = new Set<string>();
+  for (let i = 0; i < Math.min(queue.length, lookAhead); i++) {
+    const waiting = queue.at(i);
+    const isOvertaking = !waiting.call.parent && waiting.locks.some((key) => wantedBefore.has(key));
+    if (!isOvertaking && tryAdmit(waiting)) {
+      queue.removeAt(i);
+      return waiting;
+    }
+    if (!waiting.call.parent && toolOf(waiting.call).concurrency === "exclusive") return undefined;
+    for (const key of waiting.locks) wantedBefore.add(key);
+  }
+  return undefined;
+}
+
+/** A list that is left near its front, without moving those behind: an array would move a long queue for each. */
+class Line {
+  readonly #items: (Waiting | undefined)[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
   }
 
-  /** Nobody overtakes a call that waits for the session to be empty, or for a lock that it wants too. */
-  #nextOf(queue: Waiting[], tryAdmit: (call: Call) => boolean): Waiting | undefined {
-    const wantedBefore = new Set<string>();
-    for (let i = 0; i < Math.min(queue.length, LOOK_AHEAD); i++) {
-      const waiting = queue[i]!;
-      if (!waiting.locks.some((key) => wantedBefore.has(key)) && tryAdmit(waiting.call)) {
-        queue.splice(i, 1);
-        return waiting;
-      }
-      if (toolOf(waiting.call).concurrency === "exclusive") return undefined;
-      for (const key of waiting.locks) wantedBefore.add(key);
+  at(index: number): Waiting {
+    return this.#items[this.#head + index]!;
+  }
+
+  indexOf(waiting: Waiting): number {
+    const found = this.#items.indexOf(waiting, this.#head);
+    return found < 0 ? -1 : found - this.#head;
+  }
+
+  push(waiting: Waiting): void {
+    this.#items.push(waiting);
+  }
+
+  removeAt(index: number): void {
+    this.#items.copyWithin(this.#head + 1, this.#head, this.#head + index);
+    this.#items[this.#head++] = undefined;
+    if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
+      this.#items.splice(0, this.#head);
+      this.#head = 0;
     }
-    return undefined;
   }
 }

@@ -138,7 +138,7 @@ function bindingOf(call: Call): string {
     tool.name,
     tool.version,
     declarationOf(tool),
-    call.input,
+    call.accepted,
     [session, agent, user],
     call.options.allowedPaths,
   ]);

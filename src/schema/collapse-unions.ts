@@ -39,7 +39,8 @@ function branchesOf(union: CheckError, errors: readonly CheckError[]): CheckErro
   const prefix = `${union.schemaPath}/${union.keyword}/`;
   const branches = new Map<string, CheckError[]>();
   for (const error of errors) {
-    const isBelow = error.instancePath === union.instancePath || error.instancePath.startsWith(`${union.instancePath}/`);
+    const isBelow =
+      error.instancePath === union.instancePath || error.instancePath.startsWith(`${union.instancePath}/`);
     if (!isBelow || !error.schemaPath.startsWith(prefix)) continue;
     const number = error.schemaPath.slice(prefix.length).split("/", 1)[0] ?? "";
     branches.set(number, [...(branches.get(number) ?? []), error]);
@@ -47,7 +48,12 @@ function branchesOf(union: CheckError, errors: readonly CheckError[]): CheckErro
   return [...branches.values()];
 }
 
-function explainUnion(union: CheckError, branches: CheckError[][], toIssues: ToIssues, valueAt: ValueAt): SchemaIssue[] {
+function explainUnion(
+  union: CheckError,
+  branches: CheckError[][],
+  toIssues: ToIssues,
+  valueAt: ValueAt,
+): SchemaIssue[] {
   const here = union.instancePath;
   const isWrongKind = (error: CheckError): boolean =>
     error.instancePath === here && ["type", "const", "enum", "boolean"].includes(error.keyword);

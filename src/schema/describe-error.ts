@@ -65,9 +65,9 @@ export function describeError({ keyword, params, message }: CheckError, found: u
     case "maxItems":
       return `must have at most ${plural(params["limit"], "item")}, has ${countOf(found)}`;
     case "minProperties":
-      return `must have at least ${params["limit"] === 1 ? "1 property" : `${limit} properties`}, has ${countOf(found)}`;
+      return `must have at least ${limit} ${limit === "1" ? "property" : "properties"}, has ${countOf(found)}`;
     case "maxProperties":
-      return `must have at most ${params["limit"] === 1 ? "1 property" : `${limit} properties`}, has ${countOf(found)}`;
+      return `must have at most ${limit} ${limit === "1" ? "property" : "properties"}, has ${countOf(found)}`;
     case "uniqueItems":
       return "must not contain the same item twice";
     case "pattern":

@@ -43,7 +43,9 @@ function convert(source: StandardSchema, vendor: string): Record<string, unknown
   }
   if (vendor === "zod") return describeZod4(source);
   if (vendor === "valibot") return describeValibot(source);
-  throw new Error('it offers no "~standard.jsonSchema"; give a JSON Schema, or a schema of Zod, Valibot, ArkType or TypeBox');
+  throw new Error(
+    'it offers no "~standard.jsonSchema"; give a JSON Schema, or a schema of Zod, Valibot, ArkType or TypeBox',
+  );
 }
 
 function libraryOptions(vendor: string): Record<string, unknown> {
@@ -56,7 +58,8 @@ const ARKTYPE_OPTIONS = {
   fallback: {
     default: ({ base }: { base: JsonSchema }) => base,
     date: () => DATE_TIME,
-    domain: ({ domain, base }: { domain: string; base: JsonSchema }) => (domain === "bigint" ? { type: "integer" } : base),
+    domain: ({ domain, base }: { domain: string; base: JsonSchema }) =>
+      domain === "bigint" ? { type: "integer" } : base,
     defaultValue: () => undefined,
   },
 };

@@ -19,7 +19,12 @@ export function explainErrors(root: JsonSchema, value: unknown, collect: Collect
 }
 
 /** The validator says that a `then` failed, but not why; what it demands is checked once more by itself. */
-function expandConditions(root: JsonSchema, value: unknown, errors: CheckError[], collect: CollectErrors): CheckError[] {
+function expandConditions(
+  root: JsonSchema,
+  value: unknown,
+  errors: CheckError[],
+  collect: CollectErrors,
+): CheckError[] {
   return errors.flatMap((error) => {
     if (error.keyword !== "if") return [error];
     if (error.params["failingKeyword"] === "else") return [];
@@ -90,7 +95,9 @@ function issuesOf(root: JsonSchema, value: unknown, error: CheckError): SchemaIs
       return unknown.map((name) => at(`has the unknown property "${name}"${advice}`));
     }
     case "propertyNames":
-      return names(params["propertyNames"]).map((name) => at(`has a property with the name "${name}", which is not allowed`));
+      return names(params["propertyNames"]).map((name) =>
+        at(`has a property with the name "${name}", which is not allowed`),
+      );
     default:
       return [at(describeError(error, found))];
   }

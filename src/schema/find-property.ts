@@ -8,9 +8,16 @@ import type { SchemaIssue } from "./schema.ts";
 
 const ALL_TYPES: readonly JsonType[] = ["string", "number", "boolean", "array", "object", "null"];
 
+type Properties = Map<string, JsonSchema>;
+const propertiesByRoot = new WeakMap<JsonSchema, WeakMap<JsonSchema, Properties>>();
+
 /** Every property that is declared anywhere; one that is declared in several places gets a combined schema. */
-export function propertiesOf(root: JsonSchema, schema: JsonSchema): Map<string, JsonSchema> {
-  return collectProperties(root, schema, new Set());
+export function propertiesOf(root: JsonSchema, schema: JsonSchema): ReadonlyMap<string, JsonSchema> {
+  let known = propertiesByRoot.get(root);
+  if (known === undefined) propertiesByRoot.set(root, (known = new WeakMap()));
+  let properties = known.get(schema);
+  if (properties === undefined) known.set(schema, (properties = collectProperties(root, schema, new Map())));
+  return properties;
 }
 
 /**
@@ -34,7 +41,7 @@ export function admitsUnknown(root: JsonSchema, schema: JsonSchema): boolean {
 
 /** The JSON types that a value may have; `number` includes integers, `integer` stands alone where only they pass. */
 export function typesOf(root: JsonSchema, schema: JsonSchema): Set<JsonType> {
-  return collectTypes(root, schema, new Set());
+  return collectTypes(root, schema, new Map());
 }
 
 /** The schema of the value at `path`, or undefined where nothing is said about it. */
@@ -109,16 +116,19 @@ function dependentSchemasOf({ dependentSchemas }: JsonSchema): JsonSchema[] {
   return isObject(dependentSchemas) ? schemasIn(Object.values(dependentSchemas)) : [];
 }
 
-function collectProperties(root: JsonSchema, schema: JsonSchema, open: Set<JsonSchema>): Map<string, JsonSchema> {
-  const found = new Map<string, JsonSchema>();
-  if (open.has(schema)) return found;
-  open.add(schema);
+/** `done` ends recursion, and keeps a schema that is reached over many ways from being read as many times. */
+function collectProperties(root: JsonSchema, schema: JsonSchema, done: Map<JsonSchema, Properties>): Properties {
+  const before = done.get(schema);
+  if (before !== undefined) return before;
+  const found: Properties = new Map();
+  done.set(schema, new Map());
   const own = isObject(schema["properties"]) ? schema["properties"] : {};
   for (const name of Object.keys(own)) found.set(name, asSchema(own[name]) ?? {});
 
   const all = [followRef(root, schema), ...schemasIn(schema["allOf"])].filter((part) => part !== undefined);
   for (const part of all) {
-    for (const [name, sub] of collectProperties(root, part, open)) found.set(name, combine("allOf", found.get(name), sub));
+    for (const [name, sub] of collectProperties(root, part, done))
+      found.set(name, combine("allOf", found.get(name), sub));
   }
   const choices = [
     schemasIn(schema["anyOf"]),
@@ -129,7 +139,7 @@ function collectProperties(root: JsonSchema, schema: JsonSchema, open: Set<JsonS
   for (const choice of choices) {
     const either = new Map<string, JsonSchema>();
     for (const branch of choice) {
-      for (const [name, sub] of collectProperties(root, branch, open)) {
+      for (const [name, sub] of collectProperties(root, branch, done)) {
         either.set(name, combine("anyOf", either.get(name), sub));
       }
     }
@@ -137,9 +147,9 @@ function collectProperties(root: JsonSchema, schema: JsonSchema, open: Set<JsonS
   }
   // A condition tests properties and demands nothing of them, so it only names those that nothing else does.
   for (const condition of schemasIn(schema["if"])) {
-    for (const name of collectProperties(root, condition, open).keys()) if (!found.has(name)) found.set(name, {});
+    for (const name of collectProperties(root, condition, done).keys()) if (!found.has(name)) found.set(name, {});
   }
-  open.delete(schema);
+  done.set(schema, found);
   return found;
 }
 
@@ -148,9 +158,10 @@ function combine(keyword: "allOf" | "anyOf", left: JsonSchema | undefined, right
   return { [keyword]: [left, right] };
 }
 
-function collectTypes(root: JsonSchema, schema: JsonSchema, open: Set<JsonSchema>): Set<JsonType> {
-  if (open.has(schema)) return new Set(ALL_TYPES);
-  open.add(schema);
+function collectTypes(root: JsonSchema, schema: JsonSchema, done: Map<JsonSchema, Set<JsonType>>): Set<JsonType> {
+  const before = done.get(schema);
+  if (before !== undefined) return before;
+  done.set(schema, new Set(ALL_TYPES));
   let types = new Set<JsonType>(ALL_TYPES);
   const { type, not } = schema;
   if (type !== undefined) types = overlap(types, new Set([type].flat().filter(isJsonType)));
@@ -159,15 +170,15 @@ function collectTypes(root: JsonSchema, schema: JsonSchema, open: Set<JsonSchema
   if (not === true || (isObject(not) && Object.keys(not).length === 0)) types = new Set();
   const target = followRef(root, schema);
   for (const part of [...(target === undefined ? [] : [target]), ...schemasIn(schema["allOf"])]) {
-    types = overlap(types, collectTypes(root, part, open));
+    types = overlap(types, collectTypes(root, part, done));
   }
   for (const choice of [schema["anyOf"], schema["oneOf"]]) {
     if (!Array.isArray(choice)) continue;
     const either = new Set<JsonType>();
-    for (const branch of schemasIn(choice)) for (const each of collectTypes(root, branch, open)) either.add(each);
+    for (const branch of schemasIn(choice)) for (const each of collectTypes(root, branch, done)) either.add(each);
     types = overlap(types, either);
   }
-  open.delete(schema);
+  done.set(schema, types);
   return types;
 }
 

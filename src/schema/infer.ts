@@ -1,4 +1,3 @@
-import type { Static } from "typebox";
 import type { StandardSchema } from "./describe-standard.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { Parameter } from "./parameter-list.ts";
@@ -13,7 +12,10 @@ export type SchemaSource =
   | JsonSchema
   | readonly Parameter[];
 
-/** TypeBox 1.x, whose types carry `~kind`. */
+/**
+ * TypeBox 1.x, whose types spell their JSON Schema, so they are inferred like one. Its own `Static` is not used: naming
+ * it makes the compiler work through a million instantiations, with or without a TypeBox schema in sight.
+ */
 interface TypeBox1 {
   readonly "~kind": string;
 }
@@ -38,11 +40,9 @@ type Infer<S, K extends Side> = S extends { readonly "~standard": { readonly typ
     ? Value
     : S extends TypeBox034
       ? S["static"]
-      : S extends TypeBox1
-        ? Static<S>
-        : S extends readonly Parameter[]
-          ? InferParameters<S, K>
-          : InferJson<S, K>;
+      : S extends readonly Parameter[]
+        ? InferParameters<S, K>
+        : InferJson<S, K>;
 
 // Parameter lists
 
@@ -74,15 +74,25 @@ type Depth = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
 type InferJson<S, K extends Side, D extends Depth = 8> = [D] extends [0]
   ? unknown
-  : S extends { readonly const: infer Value }
+  : S extends { readonly "~unsafe": infer Value }
     ? Value
-    : S extends { readonly enum: readonly (infer Value)[] }
+    : S extends { readonly const: infer Value }
       ? Value
-      : S extends { readonly type: infer T }
-        ? T extends readonly (infer Each)[]
-          ? InferType<Each, S, K, D>
-          : InferType<T, S, K, D>
-        : unknown;
+      : S extends { readonly enum: readonly (infer Value)[] }
+        ? Value
+        : S extends { readonly anyOf: readonly (infer Branch)[] } | { readonly oneOf: readonly (infer Branch)[] }
+          ? InferJson<Branch, K, Below[D]>
+          : S extends { readonly allOf: infer Parts }
+            ? InferAll<Parts, K, Below[D]>
+            : S extends { readonly type: infer T }
+              ? T extends readonly (infer Each)[]
+                ? InferType<Each, S, K, D>
+                : InferType<T, S, K, D>
+              : unknown;
+
+type InferAll<Parts, K extends Side, D extends Depth> = Parts extends readonly [infer First, ...infer Rest]
+  ? InferJson<First, K, D> & InferAll<Rest, K, D>
+  : unknown;
 
 /** Distributes over `T`, so a list of types becomes a union. */
 type InferType<T, S, K extends Side, D extends Depth> = T extends "string"
@@ -99,23 +109,32 @@ type InferType<T, S, K extends Side, D extends Depth> = T extends "string"
             ? InferObject<S, K, D>
             : unknown;
 
-type InferItems<S, K extends Side, D extends Depth> = S extends { readonly prefixItems: unknown }
-  ? unknown[]
+type InferItems<S, K extends Side, D extends Depth> = S extends { readonly prefixItems: infer Tuple }
+  ? InferTuple<Tuple, K, Below[D]>
   : S extends { readonly items: infer Item }
-    ? InferJson<Item, K, Below[D]>[]
+    ? Item extends readonly unknown[]
+      ? InferTuple<Item, K, Below[D]>
+      : InferJson<Item, K, Below[D]>[]
     : unknown[];
+
+/** A tuple's further items are not inferred. */
+type InferTuple<L, K extends Side, D extends Depth> = { -readonly [At in keyof L]: InferJson<L[At], K, D> };
 
 type InferObject<S, K extends Side, D extends Depth> = S extends { readonly properties: infer P }
   ? string extends keyof P
     ? Record<string, unknown>
     : InferProperties<P, RequiredNames<S>, K, D> &
         (S extends { readonly additionalProperties: true | JsonSchema } ? Record<string, unknown> : unknown)
-  : Record<string, unknown>;
+  : S extends { readonly patternProperties: { readonly [pattern: string]: infer Value } }
+    ? Record<string, InferJson<Value, K, Below[D]>>
+    : Record<string, unknown>;
 
 type RequiredNames<S> = S extends { readonly required: readonly (infer Name)[] } ? Name : never;
 
 type InferProperties<P, Required, K extends Side, D extends Depth> = Flat<
-  { -readonly [N in keyof P as IsGiven<N, P[N], Required, K> extends true ? N : never]: InferJson<P[N], K, Below[D]> } & {
+  {
+    -readonly [N in keyof P as IsGiven<N, P[N], Required, K> extends true ? N : never]: InferJson<P[N], K, Below[D]>;
+  } & {
     -readonly [N in keyof P as IsGiven<N, P[N], Required, K> extends true ? never : N]?: InferJson<P[N], K, Below[D]>;
   }
 >;
@@ -124,8 +143,12 @@ type IsGiven<N, P, Required, K extends Side> = P extends { readonly default: unk
   ? K extends "output"
     ? true
     : false
-  : N extends Required
-    ? true
-    : false;
+  : P extends { readonly "~optional": true }
+    ? false
+    : P extends TypeBox1
+      ? true
+      : N extends Required
+        ? true
+        : false;
 
 type Flat<T> = { [N in keyof T]: T[N] } & {};

@@ -21,6 +21,15 @@ const zod3 = z3.object({ path: z3.string(), limit: z3.number().default(10) });
 const valibot = v.object({ path: v.string(), limit: v.optional(v.number(), 10) });
 const arktype = type({ path: "string", "limit?": "number" });
 const typebox = Type.Object({ path: Type.String(), limit: Type.Optional(Type.Number()) });
+const typeboxMore = Type.Object({
+  mode: Type.Union([Type.Literal("fast"), Type.Literal("safe"), Type.Null()]),
+  both: Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ b: Type.Boolean() })]),
+  pair: Type.Tuple([Type.String(), Type.Integer()]),
+  scores: Type.Record(Type.String(), Type.Number()),
+  list: Type.Optional(Type.Array(Type.Object({ at: Type.Integer() }))),
+  unit: Type.Enum(["px", "em"]),
+  own: Type.Unsafe<URL>({ type: "string" }),
+});
 const typebox034 = Type034.Object({ path: Type034.String(), limit: Type034.Optional(Type034.Number()) });
 
 export type StandardSchemas = [
@@ -36,6 +45,20 @@ export type StandardSchemas = [
 export type TypeBoxes = [
   Expect<Equal<InferOutput<typeof typebox>, { path: string; limit?: number }>>,
   Expect<Equal<InferInput<typeof typebox>, InferOutput<typeof typebox>>>,
+  Expect<
+    Equal<
+      InferOutput<typeof typeboxMore>,
+      {
+        mode: "fast" | "safe" | null;
+        both: { a: string } & { b: boolean };
+        pair: [string, number];
+        scores: Record<string, number>;
+        unit: "px" | "em";
+        own: URL;
+        list?: { at: number }[];
+      }
+    >
+  >,
   Expect<Equal<InferOutput<typeof typebox034>, { path: string; limit?: number }>>,
 ];
 
@@ -81,9 +104,12 @@ const literal = toSchema({
     size: { type: ["number", "null"] },
     ranges: { type: "array", items: { type: "object", properties: { from: { type: "number" } }, required: ["from"] } },
     free: { type: "object" },
-    other: { anyOf: [{ type: "string" }, { type: "number" }] },
+    either: { anyOf: [{ type: "string" }, { type: "number" }] },
+    pair: { type: "array", prefixItems: [{ type: "string" }, { type: "null" }] },
+    other: { $ref: "#/$defs/other" },
   },
   required: ["path", "mode", "ranges"],
+  $defs: { other: { type: "string" } },
 });
 declare const wide: JsonSchema;
 const open = toSchema({ type: "object", properties: { a: { type: "string" } }, additionalProperties: true });
@@ -100,6 +126,8 @@ export type JsonSchemas = [
         version?: 2;
         size?: number | null;
         free?: Record<string, unknown>;
+        either?: string | number;
+        pair?: [string, null];
         other?: unknown;
       }
     >

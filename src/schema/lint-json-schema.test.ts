@@ -6,6 +6,12 @@ function nest(depth: number): Record<string, unknown> {
   return depth === 0 ? { type: "string" } : { items: nest(depth - 1) };
 }
 
+/** Each schema refers to the next, so that every search runs through all of them. */
+function entangle(count: number): Record<string, unknown> {
+  const entries = Array.from({ length: count }, (_, at) => [`d${at}`, { $ref: `#/$defs/d${at + 1}` }]);
+  return { $defs: { ...Object.fromEntries(entries), [`d${count}`]: {} } };
+}
+
 const CYCLIC: Record<string, unknown> = { type: "object" };
 CYCLIC["properties"] = { self: CYCLIC };
 
@@ -15,7 +21,12 @@ describe("a broken schema is told where and why", () => {
     ["an unknown type", { properties: { a: { type: "text" } } }, "#/properties/a/type", /"text" is not a JSON type/],
     ["an unknown type in a list", { type: ["string", "date"] }, "#/type", /"date"/],
     ["no type", { type: [] }, "#/type", /at least one/],
-    ["required as true", { properties: { a: { required: true } } }, "#/properties/a/required", /list of property names/],
+    [
+      "required as true",
+      { properties: { a: { required: true } } },
+      "#/properties/a/required",
+      /list of property names/,
+    ],
     ["required with a number", { required: [1] }, "#/required", /list of property names/],
     ["properties as a list", { properties: [] }, "#/properties", /must be an object/],
     ["a property that is no schema", { properties: { a: "string" } }, "#/properties/a", /must be a schema/],
@@ -25,7 +36,13 @@ describe("a broken schema is told where and why", () => {
     ["a dangling anchor", { items: { $dynamicRef: "#node" } }, "#/items/$dynamicRef", /points to nothing/],
     ["a remote reference", { $ref: "https://example.org/a.json" }, "#/$ref", /remote references are not loaded/],
     ["a reference to itself", { $ref: "#" }, "#/$ref", /leads back to itself/],
-    ["a detour to itself", { $defs: { a: { allOf: [{ not: { $ref: "#/$defs/a" } }] } } }, "#/$defs/a/allOf/0/not/$ref", /itself/],
+    [
+      "a detour to itself",
+      { $defs: { a: { allOf: [{ not: { $ref: "#/$defs/a" } }] } } },
+      "#/$defs/a/allOf/0/not/$ref",
+      /itself/,
+    ],
+    ["very many entangled references", entangle(1000), "#", /too entangled/],
     ["a negative length", { minLength: -1 }, "#/minLength", /not negative/],
     ["a fractional count", { maxItems: 1.5 }, "#/maxItems", /integer/],
     ["a limit as text", { minimum: "3" }, "#/minimum", /number/],
@@ -63,9 +80,24 @@ describe("a sound schema is left alone, and validates", () => {
     ["an escaped pointer", { $ref: "#/$defs/a~1b%25", $defs: { "a/b%": { type: "string" } } }, "x", 1],
     ["an anchor", { $ref: "#a", $defs: { x: { $anchor: "a", type: "string" } } }, "x", 1],
     ["a draft 07 anchor", { $ref: "#a", definitions: { x: { $id: "#a", type: "string" } } }, "x", 1],
-    ["an embedded $id", { $ref: "a.json", $id: "https://example.org/", $defs: { x: { $id: "a.json", type: "string" } } }, "x", 1],
-    ["recursion through a property", { type: "object", properties: { next: { $ref: "#" } } }, { next: {} }, { next: 1 }],
-    ["a dynamic reference", { $dynamicAnchor: "n", type: "object", properties: { n: { $dynamicRef: "#n" } } }, { n: {} }, { n: 1 }],
+    [
+      "an embedded $id",
+      { $ref: "a.json", $id: "https://example.org/", $defs: { x: { $id: "a.json", type: "string" } } },
+      "x",
+      1,
+    ],
+    [
+      "recursion through a property",
+      { type: "object", properties: { next: { $ref: "#" } } },
+      { next: {} },
+      { next: 1 },
+    ],
+    [
+      "a dynamic reference",
+      { $dynamicAnchor: "n", type: "object", properties: { n: { $dynamicRef: "#n" } } },
+      { n: {} },
+      { n: 1 },
+    ],
     ["a draft 07 tuple", { items: [{ type: "string" }], additionalItems: false }, ["x"], ["x", 1]],
     ["dependencies", { dependencies: { a: ["b"] } }, { a: 1, b: 1 }, { a: 1 }],
     ["boolean schemas", { properties: { a: true, b: false } }, { a: 1 }, { b: 1 }],

@@ -14,6 +14,9 @@ const MAX_NODES = 20_000;
 /** Of plain nesting; two levels a schema and some room for `const`, `enum` and `default`. */
 const MAX_DATA_DEPTH = 200;
 
+/** Of all searches for circular references together; a schema made to exhaust them would freeze its reader. */
+const MAX_REF_STEPS = 100_000;
+
 const COUNT_KEYWORDS = [
   "minLength",
   "maxLength",
@@ -38,6 +41,12 @@ const INSTEAD_OF: Readonly<Record<string, string>> = {
 
 type Report = (path: readonly string[], message: string) => void;
 
+interface Lint {
+  readonly root: JsonSchema;
+  readonly report: Report;
+  refSteps: number;
+}
+
 /** What is wrong with a schema itself; the validator would accept or reject everything where a schema is broken. */
 export function lintJsonSchema(schema: unknown): SchemaProblem[] {
   const problems: SchemaProblem[] = [];
@@ -48,7 +57,7 @@ export function lintJsonSchema(schema: unknown): SchemaProblem[] {
   }
   lintData(schema, report);
   // Only data that is known to be finite is read further.
-  if (problems.length === 0) lintSchema(schema, schema, [], report);
+  if (problems.length === 0) lintSchema({ root: schema, report, refSteps: 0 }, schema, []);
   return problems;
 }
 
@@ -95,7 +104,8 @@ function isPlain(value: object): boolean {
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "hasOwnProperty");
 }
 
-function lintSchema(root: JsonSchema, schema: JsonSchema, path: readonly string[], report: Report, depth = 0): boolean {
+function lintSchema(lint: Lint, schema: JsonSchema, path: readonly string[], depth = 0): boolean {
+  const { report } = lint;
   if (depth > MAX_SCHEMA_DEPTH) {
     report([], `is nested more than ${MAX_SCHEMA_DEPTH} schemas deep`);
     return false;
@@ -104,12 +114,12 @@ function lintSchema(root: JsonSchema, schema: JsonSchema, path: readonly string[
   lintShapes(schema, path, report);
   lintLimits(schema, path, report);
   lintPatterns(schema, path, report);
-  lintRef(root, schema, path, report);
+  lintRef(lint, schema, path);
   lintTransform(schema, path, report);
   let goOn = true;
   eachSubschema(schema, (sub, at) => {
     if (!goOn || typeof sub === "boolean") return;
-    if (isObject(sub)) goOn = lintSchema(root, sub, [...path, ...at], report, depth + 1);
+    if (isObject(sub)) goOn = lintSchema(lint, sub, [...path, ...at], depth + 1);
     else report([...path, ...at], "must be a schema (an object, true or false)");
   });
   return goOn;
@@ -163,7 +173,8 @@ function lintLimits(schema: JsonSchema, path: readonly string[], report: Report)
     report([...path, keyword], "must be an integer that is not negative");
   }
   for (const keyword of NUMBER_KEYWORDS) {
-    if (schema[keyword] !== undefined && !Number.isFinite(schema[keyword])) report([...path, keyword], "must be a number");
+    if (schema[keyword] !== undefined && !Number.isFinite(schema[keyword]))
+      report([...path, keyword], "must be a number");
   }
   const step = schema["multipleOf"];
   if (step !== undefined && !(Number.isFinite(step) && (step as number) > 0)) {
@@ -187,28 +198,34 @@ function lintPattern(pattern: unknown, path: readonly string[], report: Report):
   }
 }
 
-function lintRef(root: JsonSchema, schema: JsonSchema, path: readonly string[], report: Report): void {
+function lintRef(lint: Lint, schema: JsonSchema, path: readonly string[]): void {
+  const { root, report } = lint;
   for (const keyword of ["$ref", "$dynamicRef"]) {
     const ref = schema[keyword];
     if (ref === undefined) continue;
     const at = [...path, keyword];
     if (typeof ref !== "string") report(at, "must be a string");
     else if (followRef(root, { ...schema, $ref: ref }) !== undefined || followRef(root, schema) !== undefined) continue;
-    else if (isRemoteRef(root, ref)) report(at, `"${ref}" is not part of this schema; remote references are not loaded`);
+    else if (isRemoteRef(root, ref))
+      report(at, `"${ref}" is not part of this schema; remote references are not loaded`);
     else report(at, `"${ref}" points to nothing in this schema`);
   }
-  if (refOf(schema) !== undefined && loops(root, schema)) {
+  if (refOf(schema) !== undefined && loops(lint, schema)) {
     report([...path, "$ref"], "leads back to itself without a property or item in between");
   }
 }
 
 /** Whether checking one value against `schema` would have to check the same value against `schema` again. */
-function loops(root: JsonSchema, schema: JsonSchema): boolean {
+function loops(lint: Lint, schema: JsonSchema): boolean {
   const seen = new Set<JsonSchema>();
   const waiting: JsonSchema[] = [schema];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (++lint.refSteps > MAX_REF_STEPS) {
+      if (lint.refSteps === MAX_REF_STEPS + 1) lint.report([], "has references that are too entangled to check");
+      return false;
+    }
     const { allOf, anyOf, oneOf, not, if: condition, then, else: otherwise } = next;
-    const inPlace = [followRef(root, next), allOf, anyOf, oneOf, not, condition, then, otherwise].flat();
+    const inPlace = [followRef(lint.root, next), allOf, anyOf, oneOf, not, condition, then, otherwise].flat();
     for (const value of inPlace) {
       const sub = asSchema(value);
       if (sub === schema) return true;
@@ -224,5 +241,9 @@ function loops(root: JsonSchema, schema: JsonSchema): boolean {
 function lintTransform(schema: JsonSchema, path: readonly string[], report: Report): void {
   const symbols = Object.getOwnPropertySymbols(schema);
   const transforms = "~codec" in schema || symbols.some((symbol) => symbol.description === "TypeBox.Transform");
-  if (transforms) report(path, "has a TypeBox Transform or Codec, which is not run; declare the input's type and decode it in the tool");
+  if (transforms)
+    report(
+      path,
+      "has a TypeBox Transform or Codec, which is not run; declare the input's type and decode it in the tool",
+    );
 }

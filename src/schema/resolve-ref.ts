@@ -68,7 +68,11 @@ function buildIndex(root: JsonSchema): RefIndex {
     let { base } = next;
     const { $id, $anchor, $dynamicAnchor } = schema;
     // Draft 07 spells an anchor as `$id: "#name"`.
-    const anchors = [$anchor, $dynamicAnchor, typeof $id === "string" && $id.startsWith("#") ? $id.slice(1) : undefined];
+    const anchors = [
+      $anchor,
+      $dynamicAnchor,
+      typeof $id === "string" && $id.startsWith("#") ? $id.slice(1) : undefined,
+    ];
     if (typeof $id === "string" && !$id.startsWith("#")) {
       base = parseUri($id, base)?.address ?? base;
       if (!byUri.has(base)) byUri.set(base, schema);

@@ -208,7 +208,14 @@ describe("a bad source", () => {
     ["a TypeBox Codec", Type.Codec(Type.String()).Decode(Number).Encode(String), /Transform or Codec/],
     ["a nameless parameter", [{ type: "string" }], /parameter 0: must have a name/],
     ["a parameter of no type", [{ name: "a", type: "text" }], /"a" must have one of the types/],
-    ["a name given twice", [{ name: "a", type: "string" }, { name: "a", type: "number" }], /"a" is taken/],
+    [
+      "a name given twice",
+      [
+        { name: "a", type: "string" },
+        { name: "a", type: "number" },
+      ],
+      /"a" is taken/,
+    ],
     ["a parameter with a broken enum", [{ name: "a", type: "string", enum: [] }], /#\/properties\/a\/enum/],
   ])("is refused: %s", (_, source, message) => {
     const make = (): Schema => toSchema(source as never);
@@ -243,5 +250,7 @@ test("a list of parameters respects required, default and enum, and is closed", 
     additionalProperties: false,
   });
   expect(schema.validate({ path: "a" })).toEqual({ value: { path: "a", limit: 10 } });
-  expect(schema.validate({ path: "a", mode: "slow", size: 1 })).toMatchObject({ issues: [{ path: [] }, { path: ["mode"] }] });
+  expect(schema.validate({ path: "a", mode: "slow", size: 1 })).toMatchObject({
+    issues: [{ path: [] }, { path: ["mode"] }],
+  });
 });

@@ -91,11 +91,11 @@ function refuseLookAlikes(source: JsonSchema): void {
 
 const KEYWORDS = new Set(
   [
-    "$schema $id $ref $defs $dynamicRef $anchor $comment definitions type enum const default title description examples",
+    "$schema $id $ref $defs $dynamicRef $anchor $comment definitions type enum const default title examples",
     "properties required additionalProperties patternProperties propertyNames unevaluatedProperties minProperties",
     "maxProperties dependentRequired dependentSchemas dependencies items prefixItems contains allOf anyOf oneOf not if",
     "format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems",
-    "uniqueItems readOnly writeOnly deprecated contentEncoding contentMediaType",
+    "description uniqueItems readOnly writeOnly deprecated contentEncoding contentMediaType",
   ].flatMap((line) => line.split(" ")),
 );
 

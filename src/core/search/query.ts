@@ -1,4 +1,5 @@
 import type { NearWord } from "./near-words.ts";
+import { stem } from "./stem.ts";
 import { synonymsOf } from "./synonyms.ts";
 import { scanWords } from "./words.ts";
 import type { WordKind } from "./words.ts";
@@ -28,6 +29,8 @@ const substituteWeight = 0.6;
 /** A synonym that so many tools have tells none of them apart, but costs a pass over all of them. */
 const frequentShare = 0.05;
 const nearWordWeight = 0.5;
+const halfWeight = 0.6;
+const shortestHalf = 3;
 /** Looking for near words is the dear part of a query. */
 const mostNearLookups = 6;
 
@@ -42,7 +45,7 @@ export function readQuery(query: string, vocabulary: Vocabulary): Query {
       const weight = kindWeights[kind];
       words.set(word, before === undefined ? weight : Math.max(before, weight) + repetitionWeight * weight);
     },
-    { acrossBlanks: true },
+    { joinAll: true },
   );
   const frequent = Math.max(50, vocabulary.size * frequentShare);
   let lookups = 0;
@@ -56,9 +59,26 @@ export function readQuery(query: string, vocabulary: Vocabulary): Query {
     }
     if (known || synonyms.length > 0 || weight < 1 || lookups >= mostNearLookups) continue;
     lookups++;
+    const halves = halvesOf(word, vocabulary);
+    for (const half of halves) raise(words, half, halfWeight);
+    if (halves.length > 0) continue;
     for (const { word: near, closeness } of vocabulary.near(word)) raise(words, near, nearWordWeight * closeness);
   }
   return { text, identifiers: identifiersIn(text), words };
+}
+
+/** The two known words that an unknown one consists of (timezone → time, zone), or none. */
+function halvesOf(word: string, vocabulary: Vocabulary): readonly string[] {
+  let best: readonly string[] = [];
+  let balance = 0;
+  for (let at = shortestHalf; at <= word.length - shortestHalf; at++) {
+    if (Math.min(at, word.length - at) <= balance) continue;
+    const halves = [stem(word.slice(0, at)), word.slice(at)] as const;
+    if (!halves.every((half) => vocabulary.frequency(half) > 0)) continue;
+    best = halves;
+    balance = Math.min(at, word.length - at);
+  }
+  return best;
 }
 
 function raise(words: Map<string, number>, word: string, weight: number): void {

@@ -1,24 +1,26 @@
-/** Forms that no suffix rule brings together, and words that a rule would spoil. */
+/** Forms that no suffix rule brings together, and words that a rule would spoil: word=key. */
 const irregular: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    news: "news", rating: "rating", ratings: "rating", ids: "id", ips: "ip", ads: "ad", vms: "vm", tvs: "tv", customer: "customer", customers: "customer",
-    conversion: "convert", conversions: "convert", sent: "send", bought: "buy", children: "child", people: "person",
-    persons: "person", indices: "index", vertices: "vertex", matrices: "matrix", bookings: "book", paid: "pay",
-    scheduled: "schedul", weather: "weather", factorial: "factorial", maths: "math", mathematics: "math",
-    mathematical: "math", geometry: "geometr", geometric: "geometr", height: "height", integral: "integr",
-  }),
+  (
+    "news=news rating=rating ratings=rating ids=id ips=ip ads=ad vms=vm tvs=tv customer=customer customers=customer " +
+    "conversion=convert conversions=convert sent=send bought=buy paid=pay children=child people=person persons=person " +
+    "indices=index vertices=vertex matrices=matrix maths=math mathematics=math mathematical=math " +
+    "geometry=geometr geometric=geometr weather=weather factorial=factorial height=height integral=integr"
+  )
+    .split(" ")
+    .map((pair) => pair.split("=") as [string, string]),
 );
 
-/** [suffix, replacement, letters that must remain]; the first that fits is applied, so longer ones stand first. */
-const derivations: readonly (readonly [string, string, number])[] = [
-  ["ification", "if", 2], ["izations", "", 4], ["ization", "", 4], ["isation", "", 4], ["ational", "", 4],
-  ["cription", "crib", 2], ["fulness", "", 3], ["iveness", "", 3], ["ically", "", 4],
-  ["ation", "", 4], ["ators", "", 4], ["ator", "", 4], ["ative", "", 4], ["ement", "", 4], ["ility", "il", 3],
-  ["ical", "", 4], ["ment", "", 3], ["ness", "", 4], ["ance", "", 4], ["ence", "", 4], ["able", "", 4], ["ible", "", 4],
-  ["ship", "", 5], ["less", "", 4],
-  ["ate", "", 4], ["ize", "", 4], ["ise", "", 4], ["ion", "", 5], ["ive", "", 4], ["ful", "", 4], ["ity", "", 4],
-  ["al", "", 5], ["ic", "", 5], ["er", "", 5], ["or", "", 5], ["ly", "", 4],
-];
+/** suffix>replacement:letters that must remain; the first that fits is applied, so longer ones stand first. */
+const derivations: readonly { suffix: string; replacement: string; remaining: number }[] = (
+  "ification>if:2 ization>:4 isation>:4 ational>:4 cription>crib:2 fulness>:3 iveness>:3 ically>:4 " +
+  "ation>:4 ator>:4 ative>:4 ement>:4 ility>il:3 ical>:4 ment>:3 ness>:4 ance>:4 ence>:4 able>:4 ible>:4 ship>:5 " +
+  "less>:4 ate>:4 ize>:4 ise>:4 ion>:5 ive>:4 ful>:4 ity>:4 al>:5 ic>:5 er>:5 or>:5 ly>:4"
+)
+  .split(" ")
+  .map((rule) => {
+    const [suffix = "", replacement = "", remaining = ""] = rule.split(/[>:]/);
+    return { suffix, replacement, remaining: Number(remaining) };
+  });
 
 /**
  * Brings the forms of an English word to one key (not to a dictionary word): converts, converting, converter → convert.
@@ -48,11 +50,11 @@ function withoutInflection(word: string): string {
   return /(?:at|bl|iz|is|ur|ir)$/.test(rest) ? `${rest}e` : rest;
 }
 
-const lastLetters = new Set(derivations.map(([suffix]) => suffix.slice(-1)));
+const lastLetters = new Set(derivations.map(({ suffix }) => suffix.slice(-1)));
 
 function derive(word: string): string {
   if (!lastLetters.has(word.slice(-1))) return word;
-  for (const [suffix, replacement, remaining] of derivations) {
+  for (const { suffix, replacement, remaining } of derivations) {
     if (word.length - suffix.length >= remaining && word.endsWith(suffix)) {
       return word.slice(0, -suffix.length) + replacement;
     }

@@ -43,12 +43,11 @@ export interface SearchIndex {
 /** One word of the vocabulary with the tools it occurs in. */
 interface Term {
   readonly word: string;
-  readonly slots: number[];
-  /** Occurrences, weighted by field, beside slots. */
-  readonly counts: number[];
+  /** In turn: the slot of a tool, and how often it has the word, weighted by field, in whole units. */
+  postings: number[];
   /** Occurrences in the tool that is being added. */
   tally: number;
-  /** Whether a mistyped word may mean it; joined words are too many and mean nothing alone. */
+  /** Whether a mistyped word may mean it; joined words and parts are not meant alone. */
   suggested: boolean;
 }
 
@@ -60,16 +59,46 @@ interface Entry {
   readonly order: number;
 }
 
-const fieldWeights = { name: 2, alias: 2, title: 2, tag: 1.5, category: 1, description: 1, parameter: 0.45, parameterText: 0.45 };
+/** Shared by all words that no tool has yet; never written to. */
+const none: number[] = [];
+
+const fieldWeights = {
+  name: 2,
+  alias: 2,
+  title: 2,
+  tag: 1.5,
+  category: 1,
+  description: 1,
+  parameter: 0.45,
+  parameterText: 0.45,
+};
 const kindWeights: Readonly<Record<WordKind, number>> = { word: 1, joined: 0.6, part: 0.3, number: 0.5 };
 
 /** How soon further occurrences stop to count, and how much long texts are held back. */
 const saturation = 0.9;
 const lengthPenalty = 0.5;
+/** Counts are whole numbers of this part, which arrays hold at their best. */
+const countUnit = 32;
 const exactNameBonus = 1000;
 const mentionedNameBonus = 100;
 const nameBeginningBonus = 50;
 const longestText = 8_000;
+
+/**
+ * Enters the tool being added and gives the part of its length that is this word. Most words occur in one tool: an array
+ * of just one posting is a fraction of what the first push would reserve.
+ */
+function post(term: Term, slot: number): number {
+  const count = Math.max(1, Math.round(term.tally * countUnit));
+  if (term.postings.length === 0) term.postings = [slot, count];
+  else term.postings.push(slot, count);
+  term.tally = 0;
+  return count;
+}
+
+function frequencyOf(term: Term | undefined): number {
+  return term === undefined ? 0 : term.postings.length / 2;
+}
 
 /**
  * Ranked search over tools: BM25 with field weights, exact and beginning names first. Adding only takes note; the words
@@ -108,29 +137,42 @@ export function createSearchIndex(): SearchIndex {
   }
 
   function withdraw(term: Term, slot: number): void {
-    const at = term.slots.indexOf(slot);
-    const lastSlot = term.slots.pop();
-    const lastCount = term.counts.pop();
-    if (at < term.slots.length && lastSlot !== undefined && lastCount !== undefined) {
-      term.slots[at] = lastSlot;
-      term.counts[at] = lastCount;
+    const { postings } = term;
+    let at = 0;
+    while (postings[at] !== slot) at += 2;
+    const lastCount = postings.pop();
+    const lastSlot = postings.pop();
+    if (at < postings.length && lastSlot !== undefined && lastCount !== undefined) {
+      postings[at] = lastSlot;
+      postings[at + 1] = lastCount;
     }
-    if (term.slots.length > 0) return;
+    if (postings.length > 0) return;
     vocabulary.delete(term.word);
     if (term.suggested) nearWords.remove(term.word);
   }
 
-  function termOf(word: string, kind: WordKind): Term {
+  /** What is being read: the weight of its field, and what the tool has gathered so far. */
+  let fieldWeight = 0;
+  const gathered: Term[] = [];
+
+  function gather(word: string, kind: WordKind): void {
     let term = vocabulary.get(word);
     if (term === undefined) {
-      term = { word, slots: [], counts: [], tally: 0, suggested: false };
+      term = { word, postings: none, tally: 0, suggested: false };
       vocabulary.set(word, term);
     }
     if (kind === "word" && !term.suggested) {
       term.suggested = true;
       nearWords.add(word);
     }
-    return term;
+    if (term.tally === 0) gathered.push(term);
+    term.tally += kind === "word" ? fieldWeight : fieldWeight * kindWeights[kind];
+  }
+
+  function read(text: string | undefined, weight: number): void {
+    if (text === undefined || text === "") return;
+    fieldWeight = weight;
+    scanWords(text.length > longestText ? text.slice(0, longestText) : text, gather);
   }
 
   function readWaiting(): void {
@@ -140,38 +182,21 @@ export function createSearchIndex(): SearchIndex {
 
   function store(id: string, fields: SearchFields, order: number): void {
     const slot = freeSlots.pop() ?? entries.length;
-    const terms: Term[] = [];
+    const aliases = fields.aliases ?? [];
+    gathered.length = 0;
+    read(fields.name, fieldWeights.name);
+    for (const alias of aliases) read(alias, fieldWeights.alias);
+    read(fields.title, fieldWeights.title);
+    for (const tag of fields.tags ?? []) read(tag, fieldWeights.tag);
+    read(fields.category, fieldWeights.category);
+    read(fields.description, fieldWeights.description);
+    for (const parameter of fields.parameters ?? []) read(parameter, fieldWeights.parameter);
+    read(fields.parameterText, fieldWeights.parameterText);
     let length = 0;
-    const take = (text: string | undefined, weight: number, acrossBlanks: boolean): void => {
-      if (text === undefined || text === "") return;
-      scanWords(
-        text.length > longestText ? text.slice(0, longestText) : text,
-        (word, kind) => {
-          const term = termOf(word, kind);
-          const counted = weight * kindWeights[kind];
-          if (term.tally === 0) terms.push(term);
-          term.tally += counted;
-          length += counted;
-        },
-        { acrossBlanks },
-      );
-    };
-    take(fields.name, fieldWeights.name, true);
-    for (const alias of fields.aliases ?? []) take(alias, fieldWeights.alias, true);
-    take(fields.title, fieldWeights.title, true);
-    for (const tag of fields.tags ?? []) take(tag, fieldWeights.tag, true);
-    take(fields.category, fieldWeights.category, true);
-    take(fields.description, fieldWeights.description, false);
-    for (const parameter of fields.parameters ?? []) take(parameter, fieldWeights.parameter, false);
-    take(fields.parameterText, fieldWeights.parameterText, false);
-    for (const term of terms) {
-      term.slots.push(slot);
-      term.counts.push(term.tally);
-      term.tally = 0;
-    }
-    const ownNames = [fields.name, ...(fields.aliases ?? [])];
+    for (const term of gathered) length += post(term, slot);
+    const ownNames = [fields.name, ...aliases];
     for (const name of ownNames) names.add(name, slot);
-    entries[slot] = { id, names: ownNames, terms, length, order };
+    entries[slot] = { id, names: ownNames, terms: gathered.slice(), length, order };
     slotById.set(id, slot);
     totalLength += length;
     if (slot >= lengths.length) {
@@ -187,30 +212,33 @@ export function createSearchIndex(): SearchIndex {
     const limit = Math.max(0, Math.floor(options.limit ?? 10));
     if (slotById.size === 0 || limit === 0) return [];
     ranking.reset(entries.length);
-    const read = readQuery(query, {
+    const asked = readQuery(query, {
       size: slotById.size,
-      frequency: (word) => vocabulary.get(word)?.slots.length ?? 0,
+      frequency: (word) => frequencyOf(vocabulary.get(word)),
       near: (word) => nearWords.near(word),
     });
-    for (const [word, weight] of read.words) score(word, weight);
-    scoreNames(read.text, read.identifiers);
-    return ranking.best(limit, {
-      accepts: (slot) => isHit(slot, options.filter),
-      before: (one, other) => orderOf(one) < orderOf(other),
-    }).map(({ slot, score: points }) => ({ id: entries[slot]?.id ?? "", score: points }));
+    for (const [word, weight] of asked.words) score(word, weight);
+    scoreNames(asked.text, asked.identifiers);
+    return ranking
+      .best(limit, {
+        accepts: (slot) => isHit(slot, options.filter),
+        before: (one, other) => orderOf(one) < orderOf(other),
+      })
+      .map(({ slot, score: points }) => ({ id: entries[slot]?.id ?? "", score: points }));
   }
 
   function score(word: string, weight: number): void {
     const term = vocabulary.get(word);
     if (term === undefined) return;
-    const { slots, counts } = term;
+    const { postings } = term;
     const count = slotById.size;
-    const rarity = weight * Math.log(1 + (count - slots.length + 0.5) / (slots.length + 0.5));
-    const fixed = saturation * (1 - lengthPenalty);
-    const byLength = (saturation * lengthPenalty * count) / Math.max(totalLength, 1e-9);
-    for (let at = 0; at < slots.length; at++) {
-      const slot = slots[at] as number;
-      const occurrences = counts[at] as number;
+    const having = frequencyOf(term);
+    const rarity = weight * Math.log(1 + (count - having + 0.5) / (having + 0.5));
+    const fixed = countUnit * saturation * (1 - lengthPenalty);
+    const byLength = (countUnit * saturation * lengthPenalty * count) / Math.max(totalLength, 1);
+    for (let at = 0; at < postings.length; at += 2) {
+      const slot = postings[at] as number;
+      const occurrences = postings[at + 1] as number;
       const held = occurrences + fixed + byLength * (lengths[slot] as number);
       ranking.add(slot, (rarity * occurrences * (saturation + 1)) / held);
     }

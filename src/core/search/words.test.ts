@@ -23,11 +23,18 @@ describe("wordsOf", () => {
     expect(wordsOf("e-mail")).toContain(wordsOf("email")[0]);
   });
 
-  it("joins words across a blank only where that is asked for", () => {
-    const joined: string[] = [];
-    scanWords("time zone", (word, kind) => kind === "joined" && joined.push(word), { acrossBlanks: true });
-    expect(joined).toEqual(wordsOf("timezone"));
-    expect(wordsOf("time zone")).toEqual([...wordsOf("time"), ...wordsOf("zone")]);
+  it("joins every two neighbours only where that is asked for", () => {
+    const joined = (text: string, joinAll: boolean): string[] => {
+      const words: string[] = [];
+      scanWords(text, (word, kind) => kind === "joined" && words.push(word), { joinAll });
+      return words;
+    };
+    expect(joined("time zone", true)).toEqual(wordsOf("timezone"));
+    expect(joined("time zone", false)).toEqual([]);
+    expect(joined("time, zone", true)).toEqual([]);
+    expect(joined("get_time_zone", true)).toEqual(["gettim", "timezon"]);
+    expect(joined("get_time_zone", false)).toEqual([]);
+    expect(joined("list of files", true)).toEqual([]);
   });
 
   it("keeps digits with their letters, and the letters too", () => {

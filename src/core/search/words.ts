@@ -12,8 +12,11 @@ export type WordKind = "word" | "joined" | "part" | "number";
 export type VisitWord = (word: string, kind: WordKind) => void;
 
 export interface ScanOptions {
-  /** Also join neighbours that a blank separates, as names, titles and queries want. */
-  readonly acrossBlanks?: boolean;
+  /**
+   * Join every two neighbours, also across a blank, as a query wants. Otherwise only identifiers of two words are joined
+   * (fileName, e-mail, GitHub): longer ones would fill an index with compounds that nobody writes.
+   */
+  readonly joinAll?: boolean;
 }
 
 /** The words of a text as they are indexed, joined forms included. */
@@ -40,55 +43,82 @@ const Letter = {
 } as const;
 type Letter = (typeof Letter)[keyof typeof Letter];
 
-/** Visits every word of the text in order. */
-export function scanWords(text: string, visit: VisitWord, options: ScanOptions = {}): void {
+/** Visits every word of the text. */
+export function scanWords(text: string, visit: VisitWord, options?: ScanOptions): void {
   const source = beyondAscii.test(text) ? foldAccents(text) : text;
   const end = source.length;
-  const acrossBlanks = options.acrossBlanks === true;
-  let previous: Indexed | undefined;
+  const joinAll = options?.joinAll === true;
+  let first: Indexed | undefined;
+  let last: Indexed | undefined;
+  let parts = 0;
+  let camel = false;
   let at = 0;
   while (at < end) {
     const letter = letterAt(source, at);
-    if (letter === Letter.Dense) {
-      at = visitDense(source, at, visit);
-      previous = undefined;
-    } else if (letter === Letter.Separator || letter === Letter.Joiner) {
-      if (letter === Letter.Separator && !(acrossBlanks && source.charCodeAt(at) === 0x20)) previous = undefined;
+    if (letter === Letter.Joiner) {
       at++;
+    } else if (letter === Letter.Separator || letter === Letter.Dense) {
+      if (parts === 2 && !joinAll && first !== undefined && last !== undefined) visitJoined(first, last, camel, visit);
+      parts = 0;
+      if (letter === Letter.Dense) at = visitDense(source, at, visit);
+      else if (joinAll && source.charCodeAt(at++) === blank) continue;
+      else if (!joinAll) at++;
+      last = undefined;
     } else {
-      const camel = at > 0 && isWordLetter(letterAt(source, at - 1));
+      camel = at > 0 && isWordLetter(letterAt(source, at - 1));
       const start = at;
       at = wordEnd(source, start);
-      const current = indexedAt(source, start, at);
+      const current = indexedAt(source, start, at, walkedHash);
       if (current.word !== "") visit(current.word, current.kind);
       if (current.letters !== "") visit(current.letters, "part");
-      if (previous !== undefined) visitJoined(previous, current, camel, visit);
-      previous = current;
+      if (joinAll && last !== undefined) visitJoined(last, current, camel, visit);
+      if (++parts === 1) first = current;
+      last = current;
     }
   }
+  if (parts === 2 && !joinAll && first !== undefined && last !== undefined) visitJoined(first, last, camel, visit);
 }
+
+const blank = 0x20;
 
 function isWordLetter(letter: Letter): boolean {
   return letter === Letter.Lower || letter === Letter.Upper || letter === Letter.Digit;
 }
 
+/** Of the word that wordEnd has just walked over; given aside to spare a second walk. */
+let walkedHash = 0;
+
 /** Where the word that begins at start ends: at a separator or at a change of case (readFile, HTTPServer, but URLs). */
 function wordEnd(source: string, start: number): number {
+  const end = source.length;
   let before = letterAt(source, start);
   let onlyDigits = before === Letter.Digit;
-  for (let at = start + 1; at < source.length; at++) {
+  let hash = source.charCodeAt(start);
+  let at = start + 1;
+  for (; at < end; at++) {
     const code = source.charCodeAt(at);
-    if (before === Letter.Lower && code >= 0x61 && code <= 0x7a) continue; // most of every text
-    const letter = letterAt(source, at);
-    if (!isWordLetter(letter)) return at;
-    if (letter === Letter.Upper && before !== Letter.Upper && !onlyDigits) return at;
-    if (letter === Letter.Lower && before === Letter.Upper && at - start > 1 && !isPluralOfCapitals(source, at)) {
-      return at - 1;
+    // The test ahead is for speed alone: most of every text are small letters after small letters.
+    if (before !== Letter.Lower || code < 0x61 || code > 0x7a) {
+      const letter = letterAt(source, at);
+      if (!isWordLetter(letter)) break;
+      if (letter === Letter.Upper && before !== Letter.Upper && !onlyDigits) break;
+      if (letter === Letter.Lower && before === Letter.Upper && at - start > 1 && !isPluralOfCapitals(source, at)) {
+        walkedHash = hashOf(source, start, at - 1);
+        return at - 1;
+      }
+      if (letter !== Letter.Digit) onlyDigits = false;
+      before = letter;
     }
-    if (letter !== Letter.Digit) onlyDigits = false;
-    before = letter;
+    hash = (Math.imul(hash, 31) + code) & 0x3fffffff;
   }
-  return source.length;
+  walkedHash = hash;
+  return at;
+}
+
+function hashOf(source: string, start: number, end: number): number {
+  let hash = source.charCodeAt(start);
+  for (let at = start + 1; at < end; at++) hash = (Math.imul(hash, 31) + source.charCodeAt(at)) & 0x3fffffff;
+  return hash;
 }
 
 function isPluralOfCapitals(source: string, at: number): boolean {
@@ -148,12 +178,10 @@ interface Indexed {
 const remembered = new Map<number, Indexed>();
 const rememberedLimit = 50_000;
 
-function indexedAt(source: string, start: number, end: number): Indexed {
-  let hash = end - start;
-  for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + source.charCodeAt(at)) & 0x3fffffff;
+function indexedAt(source: string, start: number, end: number, hash: number): Indexed {
   const first = remembered.get(hash);
   for (let known = first; known !== undefined; known = known.next) {
-    if (known.raw.length === end - start && source.startsWith(known.raw, start)) return known;
+    if (isAt(source, start, end, known.raw)) return known;
   }
   const raw = source.slice(start, end);
   const lower = raw.toLowerCase();
@@ -171,6 +199,13 @@ function indexedAt(source: string, start: number, end: number): Indexed {
   return entry;
 }
 
+/** By hand: the built-in startsWith costs more than all the rest of a look-up. */
+function isAt(source: string, start: number, end: number, raw: string): boolean {
+  if (raw.length !== end - start) return false;
+  for (let at = 0; at < raw.length; at++) if (raw.charCodeAt(at) !== source.charCodeAt(start + at)) return false;
+  return true;
+}
+
 function significant(lower: string): string {
   const dropped = isStopWord(lower) || (lower.length === 1 && lower >= "a" && lower <= "z") || lower.length > 64;
   return dropped ? "" : stem(lower);
@@ -179,13 +214,26 @@ function significant(lower: string): string {
 const beyondAscii = /[^\x00-\x7f]/;
 
 const undecomposed: ReadonlyMap<string, string> = new Map(
-  Object.entries({ ß: "ss", ø: "o", Ø: "O", ł: "l", Ł: "L", đ: "d", Đ: "D", æ: "ae", Æ: "AE", œ: "oe", Œ: "OE", ı: "i" }),
+  Object.entries({
+    ß: "ss",
+    ø: "o",
+    Ø: "O",
+    ł: "l",
+    Ł: "L",
+    đ: "d",
+    Đ: "D",
+    æ: "ae",
+    Æ: "AE",
+    œ: "oe",
+    Œ: "OE",
+    ı: "i",
+  }),
 );
 
 function foldAccents(text: string): string {
   return text
     .normalize("NFKD")
-    .replace(/[\u0300-\u036f\u0640\u064b-\u065f\u200b-\u200d\ufe00-\ufe0f]/g, "")
+    .replace(/[\u0300-\u036f\u0640\u064b-\u065f]|[\u200b-\u200d]|[\ufe00-\ufe0f]/g, "")
     .normalize("NFC")
     .replace(/[ßøØłŁđĐæÆœŒı]/g, (letter) => undecomposed.get(letter) ?? letter);
 }
@@ -208,8 +256,10 @@ const denseScript =
 
 function classify(character: string): Letter {
   if (/[_.\-‐‑'’]/.test(character)) return Letter.Joiner;
+  if (/[a-z]/.test(character)) return Letter.Lower;
   if (/\p{Nd}/u.test(character)) return Letter.Digit;
   if (!/[\p{L}\p{M}\p{N}]/u.test(character)) return Letter.Separator;
-  if (denseScript.test(character)) return Letter.Dense;
+  // Asked of ASCII too, the long class below would be compiled for texts that never need it.
+  if (character > "\u007f" && denseScript.test(character)) return Letter.Dense;
   return /\p{Lu}/u.test(character) ? Letter.Upper : Letter.Lower;
 }

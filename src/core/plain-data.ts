@@ -104,7 +104,13 @@ class Copier {
 
   #copyFields(value: object, place: string, depth: number): Record<string, unknown> {
     const copy: Record<string, unknown> = {};
-    for (const key of Object.keys(value)) {
+    const keys = Object.keys(value);
+    for (const [i, key] of keys.entries()) {
+      if (++this.#nodes > MOST_NODES || (this.#textLeft -= key.length) < 0) {
+        this.#textLeft = Math.max(0, this.#textLeft);
+        this.#fault(place, `${keys.length - i} fields were cut`, undefined);
+        break;
+      }
       if (key === "__proto__") {
         this.#fault(place, "a __proto__ key was left out", undefined);
         continue;

@@ -1,0 +1,13 @@
+import { invokeFunctionTool, RunContext, tool as makeTool } from "@openai/agents";
+import * as add from "./add.mjs";
+
+const { run: execute, ...definition } = add;
+
+/** `invoke` alone takes no notice of `timeoutMs`; this is what its runner calls. */
+export function makeCall() {
+  const tool = makeTool({ ...definition, execute, timeoutMs: 30_000 });
+  const runContext = new RunContext();
+  return (input) => invokeFunctionTool({ tool, runContext, input });
+}
+
+export const prepare = (input) => JSON.stringify(input);

@@ -1,0 +1,70 @@
+// npm run bench [-- --only NAME] [--json] [--no-peers] [--dist FOLDER]
+// Measures Haft and its peers in one run. Says whether goals are met; fails only when a case cannot be measured.
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { cpus } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: "string", multiple: true },
+    json: { type: "boolean", default: false },
+    "no-peers": { type: "boolean", default: false },
+    dist: { type: "string" },
+  },
+});
+if (options.dist !== undefined) process.env["HAFT_BENCH_DIST"] = resolve(options.dist);
+
+// After the environment is set: the harness reads it.
+const { BENCH, DIST } = await import("./harness.mjs");
+const { createReport } = await import("./report.mjs");
+
+const cases = await loadCases(options.only);
+if (options.dist === undefined) await buildHaft();
+if (!existsSync(join(DIST, "index.js"))) stop(`There is no build in ${DIST}. Run \`npm run build\` and try again.`);
+
+const report = createReport({ json: options.json });
+report.begin(`Node ${process.version}, ${process.platform} ${process.arch}, ${cpus().length} cores`);
+const withoutPeers = options["no-peers"] ? "--no-peers was given" : installPeers();
+
+for (const { name, run } of cases) {
+  const rows = report.bench(name);
+  try {
+    await run({ ...rows, withoutPeers });
+  } catch (error) {
+    rows.notMeasured("this case", error.message);
+    process.stderr.write(`${error.stack}\n`);
+    process.exitCode = 1;
+  }
+}
+report.end();
+
+async function loadCases(only) {
+  const files = readdirSync(join(BENCH, "cases")).filter((file) => file.endsWith(".mjs"));
+  const known = files.map((file) => file.slice(0, -".mjs".length)).sort();
+  const wanted = only ?? known;
+  const missing = wanted.filter((name) => !known.includes(name));
+  if (missing.length > 0) stop(`No case is named ${missing.join(", ")}. There are: ${known.join(", ")}.`);
+  return Promise.all(wanted.map((name) => import(pathToFileURL(join(BENCH, "cases", `${name}.mjs`)).href)));
+}
+
+async function buildHaft() {
+  const { build } = await import("../scripts/build.mjs");
+  if (build() !== 0) process.exit(1);
+}
+
+/** The reason why peers are left out, or undefined when they are there. */
+function installPeers() {
+  const { status } = spawnSync(process.execPath, [join(BENCH, "install-peers.mjs")], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  return status === 0 ? undefined : "the peers could not be installed";
+}
+
+function stop(message) {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
+}

@@ -1,0 +1,75 @@
+// Builds dist/ when the sources, the configuration or the compiler changed since the last build; `--force` builds always.
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { ROOT } from "./root.mjs";
+import { findTool, runTool } from "./run-tool.mjs";
+
+const DIST = join(ROOT, "dist");
+const CACHE = join(ROOT, "node_modules", ".cache", "haft");
+const STAMP = join(CACHE, "build.json");
+
+/** Returns the exit code of the compiler; a failed build leaves the earlier dist/ in place. */
+export function build({ force = false } = {}) {
+  const inputs = hashInputs();
+  if (!force && isFresh(inputs)) return 0;
+  mkdirSync(CACHE, { recursive: true });
+  // A folder of its own, swapped in whole: no output of a deleted source survives, nobody meets half a build.
+  const fresh = join(CACHE, `dist-${process.pid}`);
+  rmSync(fresh, { recursive: true, force: true });
+  const code = runTool(findTool("typescript", "tsc"), [
+    "-p",
+    "tsconfig.build.json",
+    "--noEmitOnError",
+    "--outDir",
+    fresh,
+  ]);
+  if (code !== 0) {
+    rmSync(fresh, { recursive: true, force: true });
+    process.stderr.write("The build failed; the compiler's messages are above.\n");
+    return code;
+  }
+  replaceFolder(DIST, fresh);
+  writeFileSync(STAMP, `${JSON.stringify({ inputs, outputs: listFiles(DIST).length })}\n`);
+  return 0;
+}
+
+function replaceFolder(target, replacement) {
+  for (let attempt = 1; ; attempt += 1) {
+    rmSync(target, { recursive: true, force: true });
+    try {
+      renameSync(replacement, target);
+      return;
+    } catch (error) {
+      // Another build put its own folder there in between: the later one wins.
+      if (attempt === 5 || !["ENOTEMPTY", "EEXIST", "EPERM"].includes(error.code)) throw error;
+    }
+  }
+}
+
+function isFresh(inputs) {
+  if (!existsSync(STAMP) || !existsSync(DIST)) return false;
+  const stamp = JSON.parse(readFileSync(STAMP, "utf8"));
+  return stamp.inputs === inputs && stamp.outputs === listFiles(DIST).length;
+}
+
+function hashInputs() {
+  const hash = createHash("sha256").update(process.version);
+  const sources = listFiles(join(ROOT, "src")).filter((file) => !file.endsWith(".test.ts"));
+  const settings = ["tsconfig.json", "tsconfig.build.json", "package-lock.json"].map((name) => join(ROOT, name));
+  for (const file of [...settings, ...sources]) hash.update(`\0${file}\0`).update(readFileSync(file));
+  return hash.digest("hex");
+}
+
+function listFiles(folder) {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.exitCode = build({ force: process.argv.includes("--force") });
+}

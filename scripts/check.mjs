@@ -1,0 +1,87 @@
+// Runs the checks that are not tests: all of them with a table at the end, or those named (`node scripts/check.mjs lint`).
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { build } from "./build.mjs";
+import { ensureInstalled, runNpm } from "./ensure-installed.mjs";
+import { ROOT } from "./root.mjs";
+import { findTool, runTool } from "./run-tool.mjs";
+
+/** Every check returns an exit code; its own output says what to do. */
+const CHECKS = {
+  types: () =>
+    firstFailure(
+      () => compileTypes("tsconfig.json"),
+      () => compileTypes("scripts/tsconfig.json"),
+    ),
+  lint: () => runTool(findTool("oxlint"), ["--type-aware", "--deny-warnings", "--report-unused-disable-directives"]),
+  format: () => runTool(findTool("oxfmt"), ["--check"]),
+  unused: () => runTool(findTool("knip"), []),
+  package: () => firstFailure(build, checkPackage),
+  docs: () => firstFailure(build, () => runTool(join(ROOT, "scripts", "check-docs.mjs"), ["--run"])),
+};
+
+function compileTypes(project) {
+  return runTool(findTool("typescript", "tsc"), ["-p", project, "--noEmit"]);
+}
+
+/** Looks at the package as it would be published: what npm packs, not what lies in the folder. */
+function checkPackage() {
+  const folder = mkdtempSync(join(tmpdir(), "haft-package-"));
+  try {
+    const packed = runNpm(["pack", "--json", "--ignore-scripts", "--pack-destination", folder], ROOT);
+    if (packed.status !== 0) {
+      process.stderr.write(`${packed.stdout}${packed.stderr}`);
+      return packed.status ?? 1;
+    }
+    const [{ filename, entryCount, size, files }] = JSON.parse(packed.stdout);
+    process.stdout.write(`${filename}: ${entryCount} files, ${Math.ceil(size / 1024)} KiB packed\n`);
+    const strays = files.map(({ path }) => path).filter((path) => /\.test\.|^(src|test|scripts|bench)\//.test(path));
+    for (const path of strays) process.stderr.write(`${path} must not be published: see "files" in package.json\n`);
+    const archive = join(folder, filename);
+    return firstFailure(
+      () => (strays.length === 0 ? 0 : 1),
+      () => runTool(findTool("publint"), ["run", archive, "--strict"]),
+      () =>
+        runTool(findTool("@arethetypeswrong/cli", "attw"), [archive, "--profile", "esm-only", "--no-definitely-typed"]),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function firstFailure(...steps) {
+  for (const step of steps) {
+    const code = step();
+    if (code !== 0) return code;
+  }
+  return 0;
+}
+
+function runChecks(names) {
+  const rows = [];
+  for (const name of names) {
+    process.stdout.write(`\n> ${name}\n`);
+    const started = Date.now();
+    const code = CHECKS[name]();
+    rows.push({ name, code, seconds: ((Date.now() - started) / 1000).toFixed(1) });
+  }
+  if (rows.length > 1) {
+    process.stdout.write("\ncheck     result  seconds\n");
+    for (const { name, code, seconds } of rows) {
+      process.stdout.write(`${name.padEnd(9)} ${(code === 0 ? "ok" : "FAILED").padEnd(7)} ${seconds.padStart(7)}\n`);
+    }
+  }
+  return rows.every(({ code }) => code === 0) ? 0 : 1;
+}
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !Object.hasOwn(CHECKS, name));
+if (unknown.length > 0) {
+  process.stderr.write(`No check is named ${unknown.join(", ")}. There are: ${Object.keys(CHECKS).join(", ")}.\n`);
+  process.exitCode = 2;
+} else {
+  ensureInstalled(ROOT);
+  process.exitCode = runChecks(asked.length > 0 ? asked : Object.keys(CHECKS));
+}

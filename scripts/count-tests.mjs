@@ -1,0 +1,22 @@
+// Prints one plain line from vitest's JSON report: `node scripts/count-tests.mjs REPORT EXIT_CODE`.
+import { readFileSync } from "node:fs";
+import process from "node:process";
+
+const [file = "", exitCode = "0"] = process.argv.slice(2);
+const { passed, failed } = countTests(file);
+// A run that failed without a failed test (it never started, or an error came from outside a test) is one failure.
+process.stdout.write(`${passed} passed, ${failed === 0 && exitCode !== "0" ? 1 : failed} failed\n`);
+
+function countTests(path) {
+  let report;
+  try {
+    report = JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    return { passed: 0, failed: 0 };
+  }
+  // A file that breaks while it is loaded has no tests to count.
+  const broken = report.testResults.filter(
+    ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
+  );
+  return { passed: report.numPassedTests, failed: report.numFailedTests + broken.length };
+}

@@ -1,0 +1,104 @@
+import type { ToolCallDefinition } from "./definition.ts";
+import { textOf } from "./content.ts";
+import type { ToolResult } from "./result.ts";
+
+/** A call as a model asked for it. */
+export interface ToolCallParams {
+  callId: string;
+  name: string;
+  input: unknown;
+}
+
+/**
+ * Definitions, calls and results of one conversation, those that are still pending included: what a model is shown so
+ * that it knows what runs, and what a program asks to know what is missing.
+ */
+export class ToolCallContext {
+  readonly #definitions = new Map<string, ToolCallDefinition>();
+  readonly #calls = new Map<string, ToolCallParams>();
+  readonly #results = new Map<string, ToolResult>();
+
+  get toolDefinitions(): readonly ToolCallDefinition[] {
+    return [...this.#definitions.values()];
+  }
+
+  get toolCalls(): readonly ToolCallParams[] {
+    return [...this.#calls.values()];
+  }
+
+  /** In call order, final results only. */
+  get toolResults(): readonly ToolResult[] {
+    return this.toolCalls.flatMap(({ callId }) => this.#results.get(callId) ?? []);
+  }
+
+  /** Replaces what was known. */
+  setToolDefinitions(definitions: Iterable<ToolCallDefinition>): void {
+    this.#definitions.clear();
+    for (const definition of definitions) this.#definitions.set(definition.name, definition);
+  }
+
+  /** Adds the calls of a model's turn. An id that is in use is refused. */
+  setToolCalls(calls: readonly ToolCallParams[]): void {
+    const ids = new Set<string>();
+    for (const { callId } of calls) {
+      if (this.#calls.has(callId) || ids.has(callId)) {
+        throw new RangeError(`Call id "${callId}" is in use already: give every call an id of its own.`);
+      }
+      ids.add(callId);
+    }
+    for (const call of calls) this.#calls.set(call.callId, call);
+  }
+
+  /** A pending result leaves the call pending. One for an unknown id, or a second one, is refused. */
+  setToolCallResult(result: ToolResult): void {
+    if (!this.#calls.has(result.callId)) {
+      throw new RangeError(`There is no call "${result.callId}" that this result could belong to.`);
+    }
+    if (this.#results.has(result.callId)) throw new RangeError(`Call "${result.callId}" has its result already.`);
+    if (result.status !== "pending") this.#results.set(result.callId, result);
+  }
+
+  result(callId: string): ToolResult | undefined {
+    return this.#results.get(callId);
+  }
+
+  pending(): ToolCallParams[] {
+    return this.toolCalls.filter(({ callId }) => !this.#results.has(callId));
+  }
+
+  completed(): ToolResult[] {
+    return this.toolResults.filter(({ success }) => success);
+  }
+
+  failed(): ToolResult[] {
+    return this.toolResults.filter(({ status }) => status === "failed");
+  }
+
+  /** For a system prompt. Inputs and results are cut: this says what there is, not all of what it is. */
+  toPrompt(): string {
+    const lines: string[] = [];
+    const background = this.toolDefinitions.filter(({ async }) => async).map(({ name }) => name);
+    if (background.length > 0) {
+      lines.push(`These tools answer later; do not call them again while they run: ${background.join(", ")}.`);
+    }
+    for (const call of this.toolCalls) {
+      const result = this.#results.get(call.callId);
+      const state = result ? (result.success ? "done" : "failed") : "still running";
+      const shown = result ? `: ${cut(textOf(result.content), 500)}` : "";
+      lines.push(`- ${call.callId} ${call.name}(${cut(JSON.stringify(call.input) ?? "", 200)}): ${state}${shown}`);
+    }
+    return lines.join("\n");
+  }
+
+  toJSON(): { toolDefinitions: ToolCallDefinition[]; toolCalls: ToolCallParams[]; toolResults: ToolResult[] } {
+    return {
+      toolDefinitions: [...this.toolDefinitions],
+      toolCalls: [...this.toolCalls],
+      toolResults: [...this.toolResults],
+    };
+  }
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}…`;
+}

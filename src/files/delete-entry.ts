@@ -1,0 +1,96 @@
+import { rmdirSync, unlinkSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { toolError } from "../core/error.ts";
+import { isSameFile, type Anchor } from "./anchoring.ts";
+import { checkTree } from "./check-tree.ts";
+import { contentOf } from "./old-content.ts";
+import { locateEntry, lstatIfThere, notDirectory, type Entry, type FileAccess } from "./locate-entry.ts";
+import { quotePath, type PathName } from "./path-name.ts";
+import { holdsRoot } from "./path-policy.ts";
+import { recordChange } from "./undo-journal.ts";
+import { syncDirectory } from "./write-atomic.ts";
+
+/** Removes a file, or a link itself, never what it leads to. */
+export async function deleteFile(name: PathName, access: FileAccess): Promise<void> {
+  const entry = locateThere(name, access);
+  try {
+    if (entry.stat.isDirectory()) {
+      throw toolError("is_directory", `${quotePath(name.given)} is a directory`, { next: "Delete it as a directory." });
+    }
+    await removeOne(entry.parent, entry.base, access);
+    await syncDirectory(entry.parent);
+  } finally {
+    entry.close();
+  }
+}
+
+export async function deleteDirectory(name: PathName, access: FileAccess, { recursive = false } = {}): Promise<void> {
+  const entry = locateThere(name, access);
+  try {
+    if (!entry.stat.isDirectory()) throw notDirectory(name);
+    refuseRoot(name, entry.real, access);
+    if (!recursive) {
+      await recordChange(access.journal, { callId: access.callId, kind: "delete", path: entry.real, was: "directory", old: null });
+      rmdirSync(entry.parent.at(entry.base));
+    } else {
+      // All is judged before anything is removed.
+      await checkTree(entry, { name, access });
+      await removeTree(entry.parent, entry.base, access);
+    }
+    await syncDirectory(entry.parent);
+  } finally {
+    entry.close();
+  }
+}
+
+export function refuseRoot(name: PathName, real: string, access: FileAccess): void {
+  if (!holdsRoot(access.policy, real)) return;
+  throw toolError("path_denied", `Permission denied: Access denied to ${quotePath(name.given)}: it is, or contains, an allowed folder as a whole`, {
+    next: "Name what is to go inside it.",
+    data: { reason: "root" },
+  });
+}
+
+/** `record` is off where the removal is the second half of a change that is journalled as one. */
+export async function removeTree(parent: Anchor, base: string, access: FileAccess, { record = true } = {}): Promise<void> {
+  const directory = access.anchoring(parent.at(base), { directory: true, noFollow: true });
+  try {
+    for (const child of await readdir(directory.at("."), { withFileTypes: true })) {
+      if (child.isDirectory()) await removeTree(directory, child.name, access, { record });
+      else if (record) await removeOne(directory, child.name, access);
+      else unlinkSync(directory.at(child.name));
+    }
+    if (record) {
+      await recordChange(access.journal, { callId: access.callId, kind: "delete", path: directory.real, was: "directory", old: null });
+    }
+  } finally {
+    directory.close();
+  }
+  rmdirSync(parent.at(base));
+}
+
+async function removeOne(parent: Anchor, base: string, access: FileAccess): Promise<void> {
+  const path = join(parent.real, base);
+  const held = access.anchoring(parent.at(base), { noFollow: true });
+  try {
+    await recordChange(access.journal, { callId: access.callId, kind: "delete", path, ...(await contentOf(held, parent.at(base))) });
+    const now = lstatIfThere(parent.at(base));
+    if (now === null || !isSameFile(now, held.stat)) {
+      throw toolError("stale", `${quotePath(path.slice(path.lastIndexOf("/") + 1))} was replaced by someone else meanwhile`, { next: "Look again, then repeat." });
+    }
+    unlinkSync(parent.at(base));
+  } finally {
+    held.close();
+  }
+}
+
+/** The entry itself, which must exist. */
+export function locateThere(name: PathName, access: FileAccess): Entry & { stat: NonNullable<Entry["stat"]> } {
+  const entry = locateEntry(name, access, { operation: "write", followLast: false });
+  if (entry.stat === null) {
+    entry.close();
+    throw Object.assign(new Error("nothing there"), { code: "ENOENT" });
+  }
+  return { ...entry, stat: entry.stat };
+}

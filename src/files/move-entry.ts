@@ -1,0 +1,153 @@
+import { renameSync, unlinkSync } from "node:fs";
+import { toolError } from "../core/error.ts";
+import { isSameFile } from "./anchoring.ts";
+import { checkTree } from "./check-tree.ts";
+import { copyEntry } from "./copy-entry.ts";
+import { locateThere, refuseRoot, removeTree } from "./delete-entry.ts";
+import { foldName } from "./deny-rules.ts";
+import { explainFailure, isErrno } from "./explain-failure.ts";
+import { infoOf, type FileInfo } from "./file-info.ts";
+import { locateEntry, lstatIfThere, missingParentOf, notDirectory, requireAllowed } from "./locate-entry.ts";
+import type { Entry, FileAccess } from "./locate-entry.ts";
+import { makeDirectories } from "./make-directories.ts";
+import { contentOf } from "./old-content.ts";
+import { quotePath, resolveLinks, type PathName } from "./path-name.ts";
+import { isInside } from "./path-policy.ts";
+import { temporaryName } from "./temporary-file.ts";
+import { recordChange } from "./undo-journal.ts";
+import { linkOrRename, syncDirectory } from "./write-atomic.ts";
+
+export interface MoveOptions {
+  /** Replace a file at the target; a directory is never replaced. */
+  overwrite?: boolean;
+  /** Make missing directories above the target; on unless said otherwise. */
+  createParents?: boolean;
+}
+
+type ExistingEntry = Entry & { stat: NonNullable<Entry["stat"]> };
+
+/** Both ends are held before either is judged; links are moved as links. */
+export async function moveEntry(
+  { from, to }: { from: PathName; to: PathName },
+  access: FileAccess,
+  options: MoveOptions = {},
+): Promise<{ from: string; info: FileInfo }> {
+  const source = locateThere(from, access);
+  try {
+    refuseRoot(from, source.real, access);
+    const target = await locateTarget(to, access, options);
+    try {
+      const replace = judge({ source, target, from, to }, options);
+      if (source.stat.isDirectory()) await checkTree(source, { name: from, access, to: target.real });
+      const replaced = target.stat && !replace.sameFile ? await contentAt(target, access) : ({ was: "absent", old: null } as const);
+      await recordChange(access.journal, { callId: access.callId, kind: "move", path: source.real, to: target.real, ...replaced });
+      const now = lstatIfThere(source.parent.at(source.base));
+      if (now === null || !isSameFile(now, source.stat)) {
+        throw toolError("stale", `${quotePath(from.given)} was replaced by someone else meanwhile`, { next: "Look again, then repeat." });
+      }
+      await relocate({ source, target, to }, access, replace.byRename);
+      await Promise.all([syncDirectory(source.parent), syncDirectory(target.parent)]);
+      return { from: source.real, info: infoOf(target.real, lstatIfThere(target.parent.at(target.base)) ?? now) };
+    } finally {
+      target.close();
+    }
+  } finally {
+    source.close();
+  }
+}
+
+async function locateTarget(to: PathName, access: FileAccess, { createParents = true }: MoveOptions): Promise<Entry> {
+  const locate = () => locateEntry(to, access, { operation: "write", followLast: false });
+  try {
+    try {
+      return locate();
+    } catch (error) {
+      const missing = missingParentOf(error);
+      if (missing === null || !createParents) throw error;
+      requireAllowed(to, access, resolveLinks(to.absolute) ?? to.absolute, "write");
+      await makeDirectories(to, access, missing);
+      return locate();
+    }
+  } catch (error) {
+    throw explainFailure(error, to, { policy: access.policy, operation: "write" });
+  }
+}
+
+interface Move {
+  source: ExistingEntry;
+  target: Entry;
+  from: PathName;
+  to: PathName;
+}
+
+function judge({ source, target, from, to }: Move, { overwrite = false }: MoveOptions) {
+  const isDirectory = source.stat.isDirectory();
+  if (target.real === source.real) {
+    throw toolError("no_change", `${quotePath(from.given)} and ${quotePath(to.given)} are the same file`, { next: "Give another target." });
+  }
+  if (isDirectory && isInside(target.real, source.real)) {
+    throw toolError("invalid_input", `${quotePath(from.given)} cannot be moved into itself`, { next: "Give a target outside it." });
+  }
+  if (to.directoryOnly && target.stat === null && !isDirectory) throw notDirectory(to);
+  // Where names ignore case, a new spelling of the same name finds the file itself.
+  const sameFile =
+    target.stat !== null &&
+    isSameFile(target.stat, source.stat) &&
+    source.stat.nlink === 1n &&
+    isSameFile(target.parent.stat, source.parent.stat) &&
+    foldName(target.base) === foldName(source.base);
+  if (target.stat !== null && !sameFile) {
+    if (!overwrite) throw exists(to);
+    if (target.stat.isDirectory() || isDirectory) {
+      throw toolError("path_exists", `${quotePath(to.given)} exists, and a directory is neither replaced nor replaces a file`, {
+        next: "Delete it first, or choose another target.",
+      });
+    }
+  }
+  return { sameFile, byRename: overwrite || sameFile || !source.stat.isFile() };
+}
+
+async function relocate({ source, target, to }: Omit<Move, "from">, access: FileAccess, byRename: boolean): Promise<void> {
+  const place = (from: string) => {
+    if (byRename) renameSync(from, target.parent.at(target.base));
+    else if (!linkOrRename(from, target.parent.at(target.base))) throw exists(to);
+  };
+  try {
+    return place(source.parent.at(source.base));
+  } catch (error) {
+    if (!isErrno(error) || error.code !== "EXDEV") throw error;
+  }
+  // Another file system: a synced copy takes the name before the original goes.
+  const name = temporaryName();
+  try {
+    await copyEntry({ directory: source.parent, name: source.base }, { directory: target.parent, name }, access);
+    place(target.parent.at(name));
+  } catch (error) {
+    await removeAny(target.parent, name, access);
+    throw error;
+  }
+  await syncDirectory(target.parent);
+  await removeAny(source.parent, source.base, access);
+}
+
+/** Unrecorded: part of the move, which is recorded as one. */
+async function removeAny(parent: Entry["parent"], base: string, access: FileAccess): Promise<void> {
+  const stat = lstatIfThere(parent.at(base));
+  if (stat?.isDirectory()) await removeTree(parent, base, access, { record: false });
+  else if (stat !== null) unlinkSync(parent.at(base));
+}
+
+async function contentAt(entry: Entry, access: FileAccess) {
+  const held = access.anchoring(entry.parent.at(entry.base), { noFollow: true });
+  try {
+    return await contentOf(held, entry.parent.at(entry.base));
+  } finally {
+    held.close();
+  }
+}
+
+function exists(name: PathName) {
+  return toolError("path_exists", `${quotePath(name.given)} already exists`, {
+    next: "Choose another path, or say that it may be replaced.",
+  });
+}

@@ -1,0 +1,163 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { checkPath, createPathPolicy, describeAllowed, holdsRoot, isPathAllowed, narrow, showPath } from "./path-policy.ts";
+
+let base: string;
+let workspace: string;
+
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "haft-policy-")));
+  workspace = join(base, "ws");
+  mkdirSync(join(workspace, "sub"), { recursive: true });
+  mkdirSync(join(base, "shared"));
+});
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+const reasonOf = (policy: ReturnType<typeof createPathPolicy>, path: string, operation: "read" | "write" = "read") =>
+  checkPath(policy, path, operation)?.reason ?? "allowed";
+
+describe("allowed paths", () => {
+  it("are the workspace alone when nothing is said", () => {
+    const policy = createPathPolicy({ workspace });
+    expect(reasonOf(policy, workspace)).toBe("allowed");
+    expect(reasonOf(policy, join(workspace, "a/b"))).toBe("allowed");
+    expect(reasonOf(policy, base)).toBe("outside");
+    expect(reasonOf(policy, `${workspace}-evil/a`)).toBe("outside");
+    expect(reasonOf(policy, `${workspace} /a`)).toBe("outside");
+  });
+
+  it("are none when the list is empty, and empty entries do not mean the current directory", () => {
+    expect(reasonOf(createPathPolicy({ workspace, allowedPaths: [] }), workspace)).toBe("outside");
+    expect(reasonOf(createPathPolicy({ workspace, allowedPaths: [""] }), process.cwd())).toBe("outside");
+  });
+
+  it("are taken relative to the workspace, with or without a closing slash, and resolved once", () => {
+    const policy = createPathPolicy({ workspace, allowedPaths: ["sub/", "../shared"] });
+    expect(reasonOf(policy, join(workspace, "sub/a"))).toBe("allowed");
+    expect(reasonOf(policy, join(workspace, "subway"))).toBe("outside");
+    expect(reasonOf(policy, join(base, "shared/a"))).toBe("allowed");
+    expect(reasonOf(policy, workspace)).toBe("outside");
+  });
+
+  it("follow a link that is itself named as a root", () => {
+    symlinkSync(workspace, join(base, "alias"));
+    expect(createPathPolicy({ workspace: join(base, "alias") }).workspace).toBe(workspace);
+  });
+
+  it("can be read only, where the deepest path that is named decides", () => {
+    const policy = createPathPolicy({ workspace, allowedPaths: ["sub"], readOnlyPaths: ["..", "sub/vendor"] });
+    expect(reasonOf(policy, join(base, "shared/a"), "read")).toBe("allowed");
+    expect(reasonOf(policy, join(base, "shared/a"), "write")).toBe("read_only");
+    expect(reasonOf(policy, join(workspace, "sub/a"), "write")).toBe("allowed");
+    expect(reasonOf(policy, join(workspace, "sub/vendor/a"), "write")).toBe("read_only");
+  });
+
+  it("can be everything, except the kernel's and the devices' trees and what is protected", () => {
+    const policy = createPathPolicy({ workspace, unrestricted: true });
+    expect(reasonOf(policy, "/usr/share/doc", "write")).toBe("allowed");
+    for (const path of ["/proc", "/proc/self/environ", "/sys/kernel", "/dev/sda"]) expect(reasonOf(policy, path)).toBe("special");
+    expect(reasonOf(policy, "/dev/shm/a", "write")).toBe("allowed");
+    expect(reasonOf(policy, "/root/.ssh/id_rsa")).toBe("protected");
+    expect(reasonOf(policy, "/etc/shadow")).toBe("protected");
+  });
+});
+
+describe("narrowing", () => {
+  it("only ever takes away", () => {
+    const policy = createPathPolicy({ workspace });
+    const narrowed = narrow(policy, ["sub", "/", join(base, "shared")]);
+    expect(reasonOf(narrowed, join(workspace, "other"))).toBe("allowed");
+    expect(reasonOf(narrowed, join(base, "shared/a"))).toBe("outside");
+    const twice = narrow(narrowed, ["sub"]);
+    expect(reasonOf(twice, join(workspace, "sub/a"), "write")).toBe("allowed");
+    expect(reasonOf(twice, join(workspace, "other"))).toBe("outside");
+    expect(reasonOf(narrow(twice, ["."]), join(workspace, "other"))).toBe("outside");
+    expect(reasonOf(narrow(policy, []), workspace)).toBe("outside");
+    expect(narrow(policy, undefined)).toBe(policy);
+  });
+
+  it("keeps a read-only path read only", () => {
+    const policy = createPathPolicy({ workspace, readOnlyPaths: ["../shared"] });
+    expect(reasonOf(narrow(policy, ["../shared"]), join(base, "shared/a"), "write")).toBe("read_only");
+  });
+});
+
+describe("what a model is told", () => {
+  it("names the workspace as such and other roots by their paths, with what may be done there", () => {
+    const policy = createPathPolicy({ workspace, allowedPaths: [".", "../shared"], readOnlyPaths: ["sub"] });
+    expect(describeAllowed(policy)).toBe(`"." (the workspace), ${JSON.stringify(join(base, "shared"))}, "sub" (read only)`);
+    expect(describeAllowed(narrow(policy, ["sub", "/etc"]))).toBe(`"sub" (read only)`);
+    expect(describeAllowed(narrow(policy, []))).toBe("none");
+    expect(showPath(policy, join(workspace, "sub/a"))).toBe("sub/a");
+    expect(showPath(policy, workspace)).toBe(".");
+  });
+
+  it("knows which folders hold a root", () => {
+    const policy = createPathPolicy({ workspace, allowedPaths: ["sub"] });
+    expect(holdsRoot(policy, workspace)).toBe(true);
+    expect(holdsRoot(policy, join(workspace, "sub"))).toBe(true);
+    expect(holdsRoot(policy, base)).toBe(true);
+    expect(holdsRoot(policy, join(workspace, "sub/deeper"))).toBe(false);
+  });
+});
+
+describe("deny rules", () => {
+  it("hold for paths given whole, through links in their fixed part, and over what is allowed", () => {
+    symlinkSync(workspace, join(base, "alias"));
+    const policy = createPathPolicy({ workspace, denyGlobs: [join(base, "alias/sub"), join(base, "alias/*/x?.txt")] });
+    expect(reasonOf(policy, join(workspace, "sub"))).toBe("protected");
+    expect(reasonOf(policy, join(workspace, "sub/deep/er"))).toBe("protected");
+    expect(reasonOf(policy, join(workspace, "other/x1.txt"))).toBe("protected");
+    expect(reasonOf(policy, join(workspace, "other/x.txt"))).toBe("allowed");
+  });
+
+  it("are judged below the workspace, so a workspace inside a protected folder is usable", () => {
+    const inside = join(base, ".claude/worktrees/one");
+    mkdirSync(inside, { recursive: true });
+    const policy = createPathPolicy({ workspace: inside });
+    expect(reasonOf(policy, join(inside, "a.ts"), "write")).toBe("allowed");
+    expect(reasonOf(policy, join(inside, ".claude/settings.json"), "write")).toBe("protected");
+  });
+
+  it("leave out what the owner permits by name", () => {
+    const policy = createPathPolicy({ workspace, permitGlobs: [".vscode/settings.json", ".npmrc"] });
+    expect(reasonOf(policy, join(workspace, ".vscode/settings.json"), "write")).toBe("allowed");
+    expect(reasonOf(policy, join(workspace, "packages/a/.npmrc"))).toBe("allowed");
+    expect(reasonOf(policy, join(workspace, ".vscode/tasks.json"), "write")).toBe("protected");
+  });
+});
+
+describe("isPathAllowed", () => {
+  it("compares whole names, not beginnings", () => {
+    expect(isPathAllowed("/workspace/a", ["/workspace"])).toBe(true);
+    expect(isPathAllowed("/workspace", ["/workspace/"])).toBe(true);
+    expect(isPathAllowed("/workspace-evil/a", ["/workspace"])).toBe(false);
+    expect(isPathAllowed("/workspace/../etc/passwd", ["/workspace"])).toBe(false);
+    expect(isPathAllowed("/any/where", ["/"])).toBe(true);
+  });
+
+  it("answers no for nothing, for a NUL, for no roots and for empty roots", () => {
+    expect(isPathAllowed("", ["/"])).toBe(false);
+    expect(isPathAllowed("/workspace/a\0b", ["/workspace"])).toBe(false);
+    expect(isPathAllowed("/workspace", [])).toBe(false);
+    expect(isPathAllowed(process.cwd(), ["", "/elsewhere"])).toBe(false);
+    expect(isPathAllowed(undefined as unknown as string, ["/"])).toBe(false);
+  });
+
+  it("means the current directory when no roots are given", () => {
+    expect(isPathAllowed("a/b")).toBe(true);
+    expect(isPathAllowed("/etc/passwd")).toBe(false);
+  });
+
+  it("follows links as far as they exist, dangling ones too", () => {
+    writeFileSync(join(base, "secret"), "s");
+    symlinkSync("../secret", join(workspace, "out"));
+    symlinkSync("../new", join(workspace, "dangling"));
+    symlinkSync("sub", join(workspace, "in"));
+    symlinkSync("loop", join(workspace, "loop"));
+    const answers = ["out", "dangling", "in/new", "dangling/../sub", "loop"].map((name) => isPathAllowed(join(workspace, name), [workspace]));
+    expect(answers).toEqual([false, false, true, true, false]);
+  });
+});

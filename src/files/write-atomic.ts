@@ -1,0 +1,230 @@
+import { closeSync, constants, fchmodSync, fchownSync, fsync, ftruncateSync } from "node:fs";
+import { linkSync, renameSync, unlinkSync, write, type BigIntStats } from "node:fs";
+import { promisify } from "node:util";
+import { toolError } from "../core/error.ts";
+import { isSameFile, type Anchor } from "./anchoring.ts";
+import { isErrno } from "./explain-failure.ts";
+import { infoOf, stampOf, type FileInfo } from "./file-info.ts";
+import { allNamesAreWritable } from "./find-names.ts";
+import { locateEntry, lstatIfThere, missingParentOf, requireAllowed, requireRegular } from "./locate-entry.ts";
+import type { Entry, FileAccess } from "./locate-entry.ts";
+import { makeDirectories } from "./make-directories.ts";
+import { contentOf } from "./old-content.ts";
+import { quotePath, resolveLinks, type PathName } from "./path-name.ts";
+import { createTemporaryFile, removeTwin } from "./temporary-file.ts";
+import { recordChange } from "./undo-journal.ts";
+
+const writeAt = promisify(write);
+const sync = promisify(fsync);
+
+export interface WriteOptions {
+  /** Refuse when something is there already. */
+  ifAbsent?: boolean;
+  /** Refuse when the file is no longer the one with this stamp. */
+  ifStamp?: string;
+  /** Make missing directories above; on unless said otherwise. */
+  createParents?: boolean;
+  /** Permission bits of a new file; the umask decides otherwise. */
+  mode?: number;
+}
+
+export interface WriteOutcome {
+  info: FileInfo;
+  created: boolean;
+  /** The content that was replaced; null for a new file, or one too large to keep. */
+  old: Buffer | null;
+}
+
+/**
+ * After a crash the file has its old content or the new, never a part of either: a temporary file beside it is written,
+ * synced and renamed over it. The exception is a file with several names in the workspace (or one in a folder where no
+ * file can be made): it is written in place, to keep the names together, and put back when that fails; a crash in that
+ * moment can tear it. A name outside the workspace is parted from the file instead, so that nothing outside is changed.
+ * Extended attributes and ACLs are not carried over.
+ */
+export async function writeFileAtomic(name: PathName, bytes: Uint8Array, access: FileAccess, options: WriteOptions = {}): Promise<WriteOutcome> {
+  if (name.directoryOnly) {
+    throw toolError("is_directory", `${quotePath(name.given)} names a directory`, { next: "Give the path of a file." });
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    const entry = await locateForWrite(name, access, options);
+    try {
+      const written = await replaceEntry(entry, { name, bytes, access, options });
+      if (written !== "changed") return written;
+      // Someone else wrote between the journal's look and ours: what they wrote must be journalled too.
+      if (attempt === 3) throw stale(name);
+    } finally {
+      entry.close();
+    }
+  }
+}
+
+async function locateForWrite(name: PathName, access: FileAccess, { createParents = true }: WriteOptions): Promise<Entry> {
+  const locate = () => locateEntry(name, access, { operation: "write", followLast: true });
+  try {
+    return locate();
+  } catch (error) {
+    const missing = missingParentOf(error);
+    if (missing === null || !createParents) throw error;
+    // Judged by name first, so that no directory is made on the way to a refusal.
+    requireAllowed(name, access, resolveLinks(name.absolute) ?? name.absolute, "write");
+    await makeDirectories(name, access, missing);
+    return locate();
+  }
+}
+
+interface WriteJob {
+  name: PathName;
+  bytes: Uint8Array;
+  access: FileAccess;
+  options: WriteOptions;
+}
+
+async function replaceEntry(entry: Entry, job: WriteJob): Promise<WriteOutcome | "changed"> {
+  const { name, access, options } = job;
+  if (entry.stat === null) {
+    if (options.ifStamp !== undefined) throw stale(name);
+    await recordChange(access.journal, { callId: access.callId, kind: "write", path: entry.real, was: "absent", old: null });
+    if (!(await publish(entry, job, null))) return options.ifAbsent ? Promise.reject(exists(name)) : "changed";
+    return outcomeOf(entry, true, null);
+  }
+  requireRegular(name, entry.stat);
+  if (options.ifAbsent) throw exists(name);
+  const file = access.anchoring(entry.parent.at(entry.base), { noFollow: true });
+  try {
+    if (!file.stat.isFile()) return "changed";
+    if (options.ifStamp !== undefined && options.ifStamp !== stampOf(file.stat)) throw stale(name);
+    const content = await contentOf(file, entry.parent.at(entry.base));
+    const { old } = content;
+    await recordChange(access.journal, { callId: access.callId, kind: "write", path: entry.real, ...content });
+    const shared = file.stat.nlink > 1n && !removeTwin(entry.parent, entry.base) && (await allNamesAreWritable(file, access));
+    const done = shared ? await writeInPlace(file, job.bytes, old) : await publish(entry, job, { file, old });
+    if (!done) return options.ifStamp === undefined ? "changed" : Promise.reject(stale(name));
+    return outcomeOf(entry, false, old);
+  } finally {
+    file.close();
+  }
+}
+
+/** False when the entry is no longer what it was; then nothing was changed. */
+async function publish(entry: Entry, job: WriteJob, replaced: { file: Anchor; old: Buffer | null } | null): Promise<boolean> {
+  let temporary: ReturnType<typeof createTemporaryFile>;
+  try {
+    temporary = createTemporaryFile(entry.parent, replaced ? 0o600 : (job.options.mode ?? 0o666));
+  } catch (error) {
+    if (replaced && isErrno(error) && ["EACCES", "EPERM"].includes(error.code)) {
+      return writeInPlace(replaced.file, job.bytes, replaced.old);
+    }
+    throw error;
+  }
+  try {
+    await writeAll(temporary.fd, job.bytes);
+    if (replaced) keepOwnerAndMode(temporary.fd, replaced.file.stat);
+    await sync(temporary.fd);
+    temporary.close();
+    const from = entry.parent.at(temporary.name);
+    const to = entry.parent.at(entry.base);
+    if (!isUnchanged(lstatIfThere(to), replaced?.file.stat ?? null)) return false;
+    if (replaced) {
+      try {
+        renameSync(from, to);
+      } catch (error) {
+        // A file that is a mount point of its own (as in containers) cannot be renamed over.
+        if (!isErrno(error) || error.code !== "EBUSY") throw error;
+        return await writeInPlace(replaced.file, job.bytes, replaced.old);
+      }
+    } else if (!linkOrRename(from, to)) return false;
+    await syncDirectory(entry.parent);
+    return true;
+  } finally {
+    temporary.discard();
+  }
+}
+
+/** Gives a new file its name, never over another; false when the name is taken. */
+export function linkOrRename(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+  } catch (error) {
+    if (isErrno(error) && error.code === "EEXIST") return false;
+    // No hard links here (FAT, some network and FUSE file systems): a look, then a rename.
+    if (!isErrno(error) || !["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"].includes(error.code)) throw error;
+    if (lstatIfThere(to) !== null) return false;
+    renameSync(from, to);
+    return true;
+  }
+  unlinkSync(from);
+  return true;
+}
+
+async function writeInPlace(file: Anchor, bytes: Uint8Array, old: Buffer | null): Promise<boolean> {
+  const fd = file.reopen(constants.O_WRONLY);
+  const overwrite = async (content: Uint8Array) => {
+    await writeAll(fd, content);
+    ftruncateSync(fd, content.byteLength);
+    await sync(fd);
+  };
+  try {
+    await overwrite(bytes);
+    return true;
+  } catch (error) {
+    if (old !== null) await overwrite(old).catch(() => {});
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let written = 0; written < bytes.byteLength; ) {
+    written += (await writeAt(fd, bytes, written, bytes.byteLength - written, written)).bytesWritten;
+  }
+}
+
+export async function syncDirectory(directory: Anchor): Promise<void> {
+  const fd = directory.reopen(constants.O_RDONLY);
+  try {
+    await sync(fd);
+  } catch (error) {
+    // Some file systems cannot sync a directory; the rename itself has happened.
+    if (!isErrno(error) || !["EINVAL", "ENOTSUP", "EPERM"].includes(error.code)) throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export function keepOwnerAndMode(fd: number, stat: BigIntStats): void {
+  for (const [uid, gid] of [[Number(stat.uid), Number(stat.gid)], [-1, Number(stat.gid)]] as const) {
+    try {
+      fchownSync(fd, uid, gid);
+      break;
+    } catch {
+      // Only root may give a file away; what can be kept is kept.
+    }
+  }
+  // After the owner: changing it clears the set-id bits.
+  fchmodSync(fd, Number(stat.mode & 0o7777n));
+}
+
+function outcomeOf(entry: Entry, created: boolean, old: Buffer | null): WriteOutcome {
+  const stat = lstatIfThere(entry.parent.at(entry.base));
+  if (stat === null) throw Object.assign(new Error("the file was removed after it was written"), { code: "ENOENT" });
+  return { info: infoOf(entry.real, stat), created, old };
+}
+
+function isUnchanged(now: BigIntStats | null, before: BigIntStats | null): boolean {
+  if (now === null || before === null) return now === before;
+  return isSameFile(now, before) && stampOf(now) === stampOf(before);
+}
+
+function exists(name: PathName) {
+  return toolError("path_exists", `${quotePath(name.given)} already exists`, {
+    next: "Choose another path, or say that it may be replaced.",
+  });
+}
+
+function stale(name: PathName) {
+  return toolError("stale", `${quotePath(name.given)} was changed by someone else meanwhile; nothing was written`, {
+    next: "Read it again, then repeat the change.",
+  });
+}

@@ -1,0 +1,142 @@
+import { toolError } from "../../core/error.ts";
+
+/** A line that stands for text the writer left out. */
+export interface Elision {
+  /** From 1, in the text that was searched. */
+  line: number;
+  /** The line as it is. */
+  text: string;
+  /** What it says, without comment signs and brackets. */
+  phrase: string;
+}
+
+/** What a line says once its wrapping is off. */
+interface Saying {
+  phrase: string;
+  commented: boolean;
+  bracketed: boolean;
+}
+
+const LONGEST_PLACEHOLDER = 120;
+
+const OPENERS = /^(?:\{\s*\/\*+|\/\*+|<!--|\/{2,}|#(?!#)|--|;+|%+)\s*/;
+const CLOSERS = /\s*(?:\*\/\s*\}|\*+\/|-->)$/;
+const BRACKETS = /^[(（[【](.*)[)）\]】]$/;
+const DOTS = "(?:\\.{3,}|…+|⋯+)";
+const HAS_DOTS = new RegExp(DOTS);
+const ALL_DOTS = new RegExp(DOTS, "g");
+const ONLY_DOTS = new RegExp(`^${DOTS}$`);
+const DOTS_FIRST = new RegExp(`^${DOTS}`);
+const DOTS_AROUND = new RegExp(`^${DOTS}.*[^.…⋯].*${DOTS}$`);
+/** Commented-out code, not a placeholder: `...props`, `...options.headers,`. */
+const SPREAD = /^\.{3}[\w$.]+[,;]?$/;
+
+const WHAT =
+  "(?:code|contents?|file|methods?|functions?|class(?:es)?|implementations?|logic|imports?|lines?|body|tests?|cases?|" +
+  "fields?|propert(?:y|ies)|styles?|rules?|sections?|script|text|components?|definitions?|props|config(?:uration)?|" +
+  "document|page|template|module|program|parts?|items?|entries|elements?|routes?|handlers?|variables?|types?|options|values)";
+const SAME =
+  "(?:(?:is|are|stays?|remains?|kept|keeps?) )*" +
+  "(?:unchanged|unmodified|the same|same|as before|as is|as-is|as above|here|omitted|intact|goes here|go here)(?: for brevity)?";
+const OF = "(?: of(?: (?:the|your|this|our))?)";
+const SCOPE = "(?:(?:the|your|this|existing|original|other|previous|remaining|class|function|file|component|module) )*";
+const LEAD = "(?:(?:and|keep|with|include) )?(?:all )?(?:the |your )?";
+
+const CHINESE_WHAT = "(?:代码|程式碼|内容|內容|部分|方法|函数|函數|逻辑|邏輯|实现|實現|文件|配置|样式|导入|测试|行|类)";
+const CHINESE_OTHER =
+  "(?:其余|其餘|剩余|剩餘|其他|其它|余下|后续|後續|原有|原来|现有|現有|已有|之前|此前|前面|后面|以上|以下|上面|下面|中间)";
+const CHINESE_SAME = "(?:均|都|全部)?(?:保持|维持|維持)?(?:不变|不變|原样|相同|一致|同上|省略|略)";
+
+/** Phrases that stand for missing text in any comment. */
+const PLAIN = [
+  `(?:the )?(?:rest|remainder)(?:${OF} ${SCOPE}${WHAT})? ${SAME}`,
+  `(?:the )?(?:existing|remaining|original|previous|other) ${SCOPE}${WHAT} ${SAME}`,
+  `(?:existing|unchanged|unmodified|omitted) ${SCOPE}code`,
+  `${WHAT} (?:is |are )?omitted(?: for brevity)?`,
+  "omitted for brevity",
+  `(?:保留|保持)?${CHINESE_OTHER}的?(?:所有)?${CHINESE_WHAT}*${CHINESE_SAME}`,
+  `(?:此处|此處|这里|這裡|中间|以下|以上|${CHINESE_WHAT})*(?:已|均)?(?:省略|从略|略去)(?:${CHINESE_OTHER}?的?${CHINESE_WHAT}*)?`,
+  `(?:此处|此處|这里|這裡|中间|${CHINESE_WHAT})+(?:保持)?(?:不变|不變)`,
+  "(?:中略|後略|前略)",
+  "既存の(?:コード|実装|処理)(?:は省略)?",
+].map(whole);
+
+/** Phrases that do so with dots or in brackets; without, they are ordinary comments. */
+const WITH_DOTS_OR_BRACKETS = [
+  "(?:unchanged|unmodified|omitted|truncated|no changes?)(?: (?:here|for brevity))?",
+  "(?:remains? |is |are )?(?:same as (?:before|above)|unchanged|the same)",
+  "(?:不变|不變|同上|保持不变|略)",
+].map(whole);
+
+const WITH_DOTS = [
+  `${LEAD}(?:rest|remainder)(?:${OF}(?: ${SCOPE}\\w+)?)?(?: ${SAME})?`,
+  `${LEAD}(?:existing|unchanged|remaining|unmodified|omitted)(?: ${SCOPE}${WHAT})?(?: ${SAME})?`,
+  `(?:保留|保持)?${CHINESE_OTHER}的?(?:所有)?${CHINESE_WHAT}*`,
+].map(whole);
+
+const AFTER_DOTS = [
+  `${LEAD}(?:other|more|previous|original|same|additional) ${SCOPE}${WHAT}(?: ${SAME})?`,
+  `(?:your )?${WHAT}(?: (?:here|omitted))?`,
+].map(whole);
+
+/** Lines of `newText` that stand for omitted text and that `oldText` does not also have. */
+export function findElisions(newText: string, oldText = ""): Elision[] {
+  const found = elisionsOf(newText);
+  if (found.length === 0) return found;
+  const known = new Set(elisionsOf(oldText).map((elision) => elision.phrase));
+  return found.filter((elision) => !known.has(elision.phrase));
+}
+
+/** Refuses a text that would write a placeholder in the place of what it stands for; `name` is the text's, for the message. */
+export function refuseElisions(newText: string, oldText: string, name: string): void {
+  const [first] = findElisions(newText, oldText);
+  if (first === undefined) return;
+  throw toolError("elided", `Line ${first.line} of ${name} is a placeholder for omitted text: "${first.text.trim()}"`, {
+    next: "Nothing was changed. Write out the full text, or leave that part out of the edit so that it stays as it is.",
+    data: { line: first.line, phrase: first.phrase },
+  });
+}
+
+function elisionsOf(text: string): Elision[] {
+  return text.split(/\r\n|\n|\r/).flatMap((line, index) => {
+    const saying = unwrap(line.trim());
+    return saying && isElision(saying) ? [{ line: index + 1, text: line, phrase: saying.phrase }] : [];
+  });
+}
+
+function isElision({ phrase, commented, bracketed }: Saying): boolean {
+  if (SPREAD.test(phrase)) return false;
+  if (ONLY_DOTS.test(phrase)) return commented;
+  const words = phrase
+    .replace(ALL_DOTS, " ")
+    .replace(/\s+/g, " ")
+    .trim()
+    .replace(/[.!:;,。！：]+$/, "");
+  const dotted = HAS_DOTS.test(phrase);
+  return (
+    saysOneOf(PLAIN, words) ||
+    ((dotted || bracketed) && saysOneOf(WITH_DOTS_OR_BRACKETS, words)) ||
+    (dotted && saysOneOf(WITH_DOTS, words)) ||
+    (DOTS_FIRST.test(phrase) && saysOneOf(AFTER_DOTS, words))
+  );
+}
+
+/** Takes comment signs and brackets off a line; undefined for one that is neither commented nor bracketed nor dotted around. */
+function unwrap(trimmed: string): Saying | undefined {
+  if (trimmed === "" || trimmed.length > LONGEST_PLACEHOLDER) return undefined;
+  const bare = trimmed.replace(OPENERS, "").replace(CLOSERS, "").trim();
+  const inner = BRACKETS.exec(bare)?.[1]?.trim();
+  const said = inner ?? bare;
+  const commented = bare !== trimmed;
+  const bracketed = inner !== undefined;
+  if (!commented && !bracketed && !DOTS_AROUND.test(said)) return undefined;
+  return { phrase: said.toLowerCase().replace(/\s+/g, " "), commented, bracketed };
+}
+
+function saysOneOf(patterns: readonly RegExp[], words: string): boolean {
+  return patterns.some((pattern) => pattern.test(words));
+}
+
+function whole(source: string): RegExp {
+  return new RegExp(`^(?:${source})$`);
+}

@@ -1,0 +1,224 @@
+import { badPatch } from "./bad-patch.ts";
+import { withoutBom } from "./split-lines.ts";
+import { type PatchLine, unwrapPatch } from "./unwrap-patch.ts";
+
+export interface HunkLine {
+  kind: "keep" | "remove" | "add";
+  text: string;
+  /** An entirely empty line: likely an empty kept line, perhaps mere spacing. */
+  bare?: boolean;
+}
+
+export interface Hunk {
+  /** Lines named after `@@`, outermost first, below which the hunk lies. */
+  context: string[];
+  lines: HunkLine[];
+  /** Whether the hunk says that it reaches the end of the file. */
+  endOfFile: boolean;
+  /** Line of the patch, from 1, at which the hunk begins. */
+  patchLine: number;
+}
+
+export type FileChange =
+  | { type: "add"; path: string; text: string; patchLine: number }
+  | { type: "delete"; path: string; patchLine: number }
+  | { type: "update"; path: string; moveTo?: string; hunks: Hunk[]; patchLine: number };
+
+const HEADER = /^\*\*\* (Add|Delete|Update) File:(.*)$/;
+const MOVE = /^\*\*\* Move to:(.*)$/;
+const END_OF_FILE = "*** End of File";
+const RANGE = /^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/;
+
+/** Reads a patch into what it does to each file. Throws `bad_patch`, with the line, for anything that has not one meaning. */
+export function parsePatch(patch: string): FileChange[] {
+  const lines = unwrapPatch(
+    withoutBom(patch)
+      .split("\n")
+      .map((text, index) => ({ text: text.endsWith("\r") ? text.slice(0, -1) : text, number: index + 1 })),
+  );
+  const changes: FileChange[] = [];
+  let at = 0;
+  while (at < lines.length) {
+    const line = lines[at] ?? { text: "", number: 0 };
+    if (line.text.trim() === "") {
+      at++;
+      continue;
+    }
+    const { change, next } = parseChange(lines, at, line);
+    changes.push(change);
+    at = next;
+  }
+  if (changes.length === 0) {
+    throw badPatch(
+      "empty",
+      "The patch changes no file",
+      "Put at least one Add, Delete or Update File section into it.",
+    );
+  }
+  refuseDuplicates(changes);
+  return changes;
+}
+
+function parseChange(lines: readonly PatchLine[], at: number, line: PatchLine): { change: FileChange; next: number } {
+  const header = HEADER.exec(line.text.trim());
+  if (header === null) {
+    throw badPatch(
+      "syntax",
+      `"${line.text.trim().slice(0, 80)}" is not a section of a patch`,
+      'Sections begin with "*** Add File: PATH", "*** Delete File: PATH" or "*** Update File: PATH".',
+      line.number,
+    );
+  }
+  const path = pathOf(header[2], line);
+  const base = { path, patchLine: line.number };
+  if (header[1] === "Delete") return { change: { type: "delete", ...base }, next: at + 1 };
+  if (header[1] === "Add") {
+    const { text, next } = parseAdded(lines, at + 1);
+    return { change: { type: "add", ...base, text }, next };
+  }
+  const move = MOVE.exec(lines[at + 1]?.text.trim() ?? "");
+  const moveTo = move ? pathOf(move[1], lines[at + 1] ?? line) : undefined;
+  const { hunks, next } = parseHunks(lines, at + (move ? 2 : 1));
+  if (hunks.length === 0 && moveTo === undefined) {
+    throw badPatch(
+      "syntax",
+      `The update of ${path} is empty`,
+      "Give at least one hunk, or leave the section out.",
+      line.number,
+    );
+  }
+  const moved = moveTo !== undefined && samePath(moveTo) !== samePath(path);
+  return { change: { type: "update", ...base, ...(moved && { moveTo }), hunks }, next };
+}
+
+function pathOf(raw: string | undefined, line: PatchLine): string {
+  const path = raw?.trim() ?? "";
+  if (path === "") throw badPatch("syntax", "The path is missing", "Write it after the colon.", line.number);
+  return path;
+}
+
+function parseAdded(lines: readonly PatchLine[], from: number): { text: string; next: number } {
+  const added: string[] = [];
+  let at = from;
+  let spacing = 0;
+  for (; at < lines.length; at++) {
+    const line = lines[at] ?? { text: "", number: 0 };
+    if (line.text.startsWith("+")) {
+      // Empty lines count only once more of the file follows them; before the next section they are spacing.
+      added.push(...Array<string>(spacing).fill(""), line.text.slice(1));
+      spacing = 0;
+    } else if (line.text.trim() === "") spacing++;
+    else if (isMarker(line.text.trim())) break;
+    else {
+      throw badPatch(
+        "syntax",
+        `"${line.text.slice(0, 80)}" lacks its "+"`,
+        'Every line of an added file begins with "+".',
+        line.number,
+      );
+    }
+  }
+  return { text: added.map((line) => `${line}\n`).join(""), next: at };
+}
+
+function parseHunks(lines: readonly PatchLine[], from: number): { hunks: Hunk[]; next: number } {
+  const hunks: Hunk[] = [];
+  let hunk: Hunk | undefined;
+  let at = from;
+  for (; at < lines.length; at++) {
+    const { text, number } = lines[at] ?? { text: "", number: 0 };
+    if (text.trimEnd() === END_OF_FILE) {
+      if (hunk === undefined) throw misplacedEnd(number);
+      hunk.endOfFile = true;
+    } else if (isMarker(text)) break;
+    else if (text.startsWith("@@")) {
+      if (hunk === undefined || hunk.lines.length > 0) hunks.push((hunk = newHunk(number)));
+      const context = contextOf(text);
+      if (context !== "") hunk.context.push(context);
+    } else if (hunk?.endOfFile || (hunk === undefined && text.trim() === "")) {
+      // Only spacing may stand between the end of a file and the next hunk or section.
+      if (text.trim() !== "" && isMarker(text.trim())) break;
+      if (text.trim() !== "") throw misplacedEnd(number);
+    } else {
+      if (hunk === undefined) hunks.push((hunk = newHunk(number)));
+      hunk.lines.push(hunkLine(text, number));
+    }
+  }
+  const empty = hunks.find((one) => one.lines.length === 0);
+  if (empty) {
+    throw badPatch(
+      "syntax",
+      "A hunk has no lines",
+      'Below "@@" write lines that begin with " ", "-" or "+".',
+      empty.patchLine,
+    );
+  }
+  return { hunks, next: at };
+}
+
+function newHunk(patchLine: number): Hunk {
+  return { context: [], lines: [], endOfFile: false, patchLine };
+}
+
+function hunkLine(text: string, number: number): HunkLine {
+  if (text === "") return { kind: "keep", text: "", bare: true };
+  const rest = text.slice(1);
+  if (text.startsWith(" ")) return { kind: "keep", text: rest };
+  if (text.startsWith("-")) return { kind: "remove", text: rest };
+  if (text.startsWith("+")) return { kind: "add", text: rest };
+  throw badPatch(
+    "syntax",
+    `"${text.slice(0, 80)}" does not say what it is`,
+    'Begin each line of a hunk with " " (kept), "-" (removed) or "+" (added).',
+    number,
+  );
+}
+
+/** The ranges of a unified diff, and the heading git puts behind them, are no reliable context. */
+function contextOf(text: string): string {
+  const rest = text.slice(2).trim();
+  return RANGE.test(rest) ? "" : text.slice(2).replace(/^ /, "").trimEnd();
+}
+
+function isMarker(text: string): boolean {
+  return text.startsWith("*** ");
+}
+
+function misplacedEnd(line: number): Error {
+  return badPatch(
+    "syntax",
+    `"${END_OF_FILE}" is not at the end of a hunk`,
+    'Begin what follows it with "@@" or a new section.',
+    line,
+  );
+}
+
+function refuseDuplicates(changes: readonly FileChange[]): void {
+  const seen = new Map<string, number>();
+  for (const change of changes) {
+    const paths = [change.path, ...(change.type === "update" && change.moveTo !== undefined ? [change.moveTo] : [])];
+    for (const path of paths) {
+      const first = seen.get(samePath(path));
+      if (first !== undefined) {
+        throw badPatch(
+          "duplicate_path",
+          `${path} is already changed at patch line ${first}`,
+          "Bring all changes of one file into one section.",
+          change.patchLine,
+        );
+      }
+      seen.set(samePath(path), change.patchLine);
+    }
+  }
+}
+
+/** One spelling for `a`, `./a` and `b/../a`; what the file system makes of it (links, case) is for its owner to compare. */
+function samePath(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "" || part === ".") continue;
+    if (part === ".." && parts.length > 0 && parts.at(-1) !== "..") parts.pop();
+    else parts.push(part);
+  }
+  return (path.startsWith("/") ? "/" : "") + parts.join("/");
+}

@@ -1,0 +1,520 @@
+// The gate is the product: whatever way a call comes in, the same things hold. Every entrance is one adapter in ENTRANCES;
+// who builds another one (HTTP, WebSocket, CLI, MCP server, agent loop, text formats, cron, worker, code) adds it there.
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  type AgentTool,
+  AgentToolkit,
+  type AnyTool,
+  type CallOptions,
+  createChain,
+  createHaft,
+  createTool,
+  setDefaultHaft,
+  type ToolConfig,
+  type ToolEvent,
+  type ToolResult,
+} from "haft";
+import { createScriptedModel, createTestHaft, playScript, type TestHaft } from "haft/testing";
+import { z } from "zod";
+
+const parameters = z.object({ text: z.string().describe("What to keep") });
+type TargetConfig = ToolConfig<typeof parameters, never, Promise<string>> & { name: string };
+
+/** A runtime with one tool that changes things, and what a test may turn: who is denied, and whether it asks. */
+interface World {
+  readonly haft: TestHaft;
+  readonly target: AnyTool;
+  /** The name that is called: the target's, unless a test asks for one that nobody has. */
+  name: string;
+  input: unknown;
+  options: CallOptions;
+  /** Live: the runtime's policy holds this very list. */
+  readonly denied: string[];
+  asks: boolean;
+  /** What the target's code was run with. */
+  readonly runs: unknown[];
+}
+
+interface Entrance {
+  readonly name: string;
+  /** Puts the target where this entrance finds it; by default it is registered. */
+  readonly install?: (haft: TestHaft, config: TargetConfig) => AnyTool | Promise<AnyTool>;
+  /** Calls the target, and gives what the caller is given. */
+  readonly call: (world: World) => Promise<ToolResult>;
+  /** A tool object is called, so that there is no unknown name. */
+  readonly hasNoNames?: true;
+  /** It stands behind the question of an asking tool, which has been asked and answered when the call comes. */
+  readonly isAnswer?: true;
+}
+
+const ENTRANCES: readonly Entrance[] = [
+  { name: "haft.execute", call: ({ haft, name, input, options }) => haft.execute(name, input, options) },
+  {
+    name: "haft.execute by an alias",
+    call: ({ haft, target, name, input, options }) =>
+      haft.execute(name === target.name ? target.aliases[0]! : name, input, options),
+  },
+  {
+    name: "haft.executeMany",
+    call: async ({ haft, name, input, options }) => {
+      const [result] = await haft.executeMany([{ id: options.id, name, input }], options);
+      return result!;
+    },
+  },
+  { name: "tool.execute", hasNoNames: true, call: ({ target, input, options }) => target.execute(input, options) },
+  {
+    name: "tool.build().execute, the input changed in between",
+    hasNoNames: true,
+    call: ({ target, input, options }) => {
+      const params: Record<string, unknown> = { text: "what was built" };
+      const invocation = target.build(params);
+      for (const key of Object.keys(params)) delete params[key];
+      Object.assign(params, input);
+      return invocation.execute(options);
+    },
+  },
+  {
+    name: "toolkit.executeTool",
+    call: ({ haft, target, name, input, options }) => haft.toolkit("agent", [target.name]).executeTool(name, input, options),
+  },
+  {
+    name: "executeTool of a toolkit made by hand, with a tool that is registered nowhere",
+    install: (_haft, config) => createTool(config),
+    call: ({ haft, target, name, input, options }) => {
+      const toolkit = new AgentToolkit("agent", haft.executor);
+      toolkit.addTool(target);
+      return toolkit.executeTool(name, input, options);
+    },
+  },
+  {
+    name: "a step of a chain",
+    call: ({ haft, name, input, options }) => {
+      const steps = [{ tool: name, input: () => input }];
+      if (!haft.registry.has("chain")) {
+        haft.register(createChain({ name: "chain", description: "One step", kind: "readonly", parameters: [], steps }));
+      }
+      return haft.execute("chain", {}, options);
+    },
+  },
+  {
+    name: "context.call in a running tool",
+    call: async ({ haft, name, input, options }) => {
+      let inner: ToolResult | undefined;
+      haft.register({
+        name: "parent",
+        description: "Calls the target",
+        kind: "readonly",
+        parameters: [],
+        run: async (_input, context) => void (inner = await context.call(name, input)),
+      });
+      const outer = await haft.execute("parent", {}, options);
+      return inner ?? outer;
+    },
+  },
+  {
+    name: "a plugin's tool",
+    install: async (haft, { run, ...config }) => {
+      const execute = (_callId: string, params: { text: string }) => run!(params, undefined as never);
+      const [tool] = await haft.use({
+        manifest: { id: "notes", tools: [config.name] },
+        register: (api) => void api.registerTool({ ...config, execute } as AgentTool),
+      });
+      return tool!;
+    },
+    call: ({ haft, name, input, options }) => haft.execute(name, input, options),
+  },
+  {
+    name: "an MCP server's tool",
+    install: (haft, config) => haft.registry.registerMcpTool(config as never),
+    call: ({ haft, name, input, options }) => haft.execute(name, input, options),
+  },
+  {
+    name: "a scripted model's turn",
+    // The kit's loop passes on no signal, so that the call is stopped as a host would do it.
+    call: async ({ haft, name, input, options }) => {
+      if (options.signal?.aborted) return haft.execute(name, input, options);
+      const model = createScriptedModel([{ calls: [{ name, input }] }, { text: "done" }]);
+      const { results } = await playScript(haft, model, { mode: options.mode ?? "default" });
+      return results[0]!;
+    },
+  },
+  {
+    name: "haft.approve",
+    isAnswer: true,
+    call: async (world) => {
+      const { haft, name, input, options, denied } = world;
+      const deniedLater = denied.splice(0);
+      world.asks = true;
+      const asked = await haft.execute(name, input, options);
+      denied.push(...deniedLater);
+      return asked.status === "pending" ? haft.approve(asked.pending.id) : asked;
+    },
+  },
+  {
+    name: "tool.execute of a tool that is registered nowhere, in the default runtime",
+    hasNoNames: true,
+    install: (haft, config) => {
+      setDefaultHaft(haft);
+      return createTool(config);
+    },
+    call: ({ target, input, options }) => target.execute(input, options),
+  },
+];
+
+afterEach(() => setDefaultHaft(createHaft()));
+
+async function enter(entrance: Entrance, more: Parameters<typeof createTestHaft>[0] = {}): Promise<World> {
+  const denied: string[] = [];
+  const haft = createTestHaft({ policy: { deny: denied }, ...more });
+  const runs: unknown[] = [];
+  const config: TargetConfig = {
+    name: "keep",
+    description: "Keeps a text",
+    kind: "write",
+    aliases: ["keep_text"],
+    parameters,
+    permission: () => (world.asks ? "confirm" : "auto"),
+    run: async (input) => {
+      runs.push(input);
+      return `kept ${input.text}`;
+    },
+  };
+  const target = await (entrance.install ?? ((to, made) => to.register(made as never)))(haft, config);
+  const world: World = {
+    haft,
+    target,
+    name: target.name,
+    input: { text: "hello" },
+    options: {},
+    denied,
+    asks: false,
+    runs,
+  };
+  return world;
+}
+
+const ENDINGS = ["tool_call_completed", "tool_call_failed", "tool_call_pending"];
+
+/** Every pass of every call through the gate: each begins with its request and ends with exactly one ending. */
+function readPasses(events: readonly ToolEvent[]): { callId: string; ending: string }[] {
+  const open = new Map<string, string[]>();
+  const passes: { callId: string; ending: string }[] = [];
+  for (const event of events) {
+    if (!("callId" in event)) continue;
+    const { callId, type } = event;
+    if (type === "tool_call_requested") {
+      expect(open.has(callId), `${callId} is requested while it is under way`).toBe(false);
+      open.set(callId, []);
+    }
+    expect(open.has(callId), `${type} of ${callId}, which is not under way`).toBe(true);
+    if (!ENDINGS.includes(type)) continue;
+    open.delete(callId);
+    passes.push({ callId, ending: type.replace("tool_call_", "") });
+  }
+  expect([...open.keys()], "calls without an ending").toEqual([]);
+  return passes;
+}
+
+/** Holds after whatever a test did: what was told in events and what is in the log are the same calls. */
+async function expectRecorded({ haft }: World, result: ToolResult): Promise<void> {
+  const passes = readPasses(haft.recorded.all);
+  const log = await haft.log.recent();
+  expect(log.map(({ callId, status }) => ({ callId, ending: status }))).toEqual(passes);
+  expect(log).toContainEqual(
+    expect.objectContaining({
+      callId: result.callId,
+      toolName: result.toolName,
+      status: result.status,
+      errorCode: result.status === "failed" ? result.error.code : undefined,
+    }),
+  );
+}
+
+function expectFailed(result: ToolResult, code: string): void {
+  expect(result).toMatchObject({ status: "failed", success: false, error: { code } });
+}
+
+describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("through %s", (_name, entrance) => {
+  test("an allowed call runs once, and is recorded", async () => {
+    const world = await enter(entrance);
+    const result = await entrance.call(world);
+    expect(result).toMatchObject({ status: "completed", content: [{ type: "text", text: "kept hello" }] });
+    expect(world.runs).toEqual([{ text: "hello" }]);
+    await expectRecorded(world, result);
+  });
+
+  test.each(["keep", "keep_text", "Keep", "k*", "*"])("a tool denied as %s never runs", async (entry) => {
+    const world = await enter(entrance);
+    world.denied.push(entry);
+    const result = await entrance.call(world);
+    expectFailed(result, "denied");
+    expect(world.runs).toEqual([]);
+    await expectRecorded(world, result);
+    // Only `*` denies the chain and the calling tool as well, so that the target is not even asked for.
+    if (entry === "*") return;
+    expect(await world.haft.log.recent()).toContainEqual(
+      expect.objectContaining({ toolName: "keep", status: "failed", errorCode: "denied" }),
+    );
+  });
+
+  test.skipIf(entrance.name.startsWith("a scripted"))("a call whose own policy denies the tool never runs it", async () => {
+    const world = await enter(entrance);
+    world.options = { policy: { deny: ["keep"] } };
+    const result = await entrance.call(world);
+    expectFailed(result, "denied");
+    expect(world.runs).toEqual([]);
+    await expectRecorded(world, result);
+  });
+
+  test("a tool that changes things never runs in plan mode", async () => {
+    const world = await enter(entrance);
+    world.options = { mode: "plan" };
+    const result = await entrance.call(world);
+    expectFailed(result, "plan_mode");
+    expect(world.runs).toEqual([]);
+    await expectRecorded(world, result);
+  });
+
+  test.each([
+    ["of another type", { text: ["a", "b"] }],
+    ["with a parameter that the tool does not have", { text: "hello", force: true }],
+    ["without what is required", {}],
+  ])("input %s never reaches the tool", async (_what, input) => {
+    const world = await enter(entrance);
+    world.input = input;
+    const result = await entrance.call(world);
+    expectFailed(result, "invalid_input");
+    expect(world.runs).toEqual([]);
+    await expectRecorded(world, result);
+  });
+
+  test.skipIf(entrance.hasNoNames)("a name that nobody has is answered with the nearest one, and recorded", async () => {
+    const world = await enter(entrance);
+    world.name = "keeep";
+    const result = await entrance.call(world);
+    expectFailed(result, "tool_not_found");
+    expect(result.status === "failed" && result.error.message).toContain('"keep"');
+    await expectRecorded(world, result);
+  });
+
+  test("a call that was aborted before does not run, and is recorded", async () => {
+    const world = await enter(entrance);
+    world.options = { signal: AbortSignal.abort() };
+    const result = await entrance.call(world);
+    expectFailed(result, "cancelled");
+    expect(world.runs).toEqual([]);
+    await expectRecorded(world, result);
+  });
+
+  test("no call runs after shutdown, and each is recorded", async () => {
+    const world = await enter(entrance);
+    world.haft.shutdown();
+    const result = await entrance.call(world);
+    expectFailed(result, "shutdown");
+    expect(world.runs).toEqual([]);
+    await expectRecorded(world, result);
+  });
+
+  test("nothing runs that cannot be recorded", async () => {
+    const log = { opened: () => Promise.reject(new Error("disk full")), closed: () => {}, recent: () => [] };
+    const world = await enter(entrance, { log });
+    expectFailed(await entrance.call(world), "not_recorded");
+    expect(world.runs).toEqual([]);
+  });
+});
+
+const ASKING = ENTRANCES.filter(({ isAnswer }) => !isAnswer).map((entrance) => [entrance.name, entrance] as const);
+
+describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
+  async function ask(more: Parameters<typeof createTestHaft>[0] = {}): Promise<{ world: World; result: ToolResult }> {
+    const world = await enter(entrance, more);
+    world.asks = true;
+    return { world, result: await entrance.call(world) };
+  }
+  const idOf = (result: ToolResult): string => {
+    if (result.status !== "pending") throw new Error(`The call is ${result.status}: ${result.display}`);
+    return result.pending.id;
+  };
+
+  test("does not run, is pending, and shows its question", async () => {
+    const { world, result } = await ask();
+    expect(result).toMatchObject({ status: "pending", success: false, pending: { kind: "approval" } });
+    expect(world.runs).toEqual([]);
+    expect(world.haft.approvals.list("open")).toMatchObject([
+      { id: idOf(result), toolName: "keep", input: { text: "hello" }, state: "open" },
+    ]);
+    await expectRecorded(world, result);
+  });
+
+  test("runs exactly once after yes, with the input that was shown", async () => {
+    const { world, result } = await ask();
+    Object.assign(world.input as object, { text: "something else" });
+    const ran = await world.haft.approve(idOf(result), "ada");
+    expect(ran).toMatchObject({ status: "completed", toolName: "keep" });
+    expect(world.runs).toEqual([{ text: "hello" }]);
+    await expect(world.haft.approve(idOf(result))).rejects.toThrow(/used already/);
+    await expect(world.haft.decline(idOf(result))).rejects.toThrow(/approved already/);
+    expect(world.runs).toHaveLength(1);
+    await expectRecorded(world, ran);
+  });
+
+  test("runs once when two people say yes at the same time", async () => {
+    const { world, result } = await ask();
+    await Promise.allSettled([world.haft.approve(idOf(result), "ada"), world.haft.approve(idOf(result), "bob")]);
+    expect(world.runs).toHaveLength(1);
+  });
+
+  test("never runs after no, and the reason is told", async () => {
+    const { world, result } = await ask();
+    const declined = await world.haft.decline(idOf(result), "not on a Friday");
+    expectFailed(declined, "declined");
+    expect(declined.status === "failed" && declined.error.message).toContain("not on a Friday");
+    await expect(world.haft.approve(idOf(result))).rejects.toThrow(/declined already/);
+    expect(world.runs).toEqual([]);
+    await expectRecorded(world, declined);
+  });
+
+  test("does not run after yes when it was denied in the meantime", async () => {
+    const { world, result } = await ask();
+    world.denied.push("keep");
+    const refused = await world.haft.approve(idOf(result));
+    expectFailed(refused, "denied");
+    expect(world.runs).toEqual([]);
+    await expectRecorded(world, refused);
+  });
+
+  test.each([
+    [true, 1],
+    [false, 0],
+  ])("asks an approver who is there, and follows the answer %s", async (approved, times) => {
+    const { world, result } = await ask({ approver: async () => ({ approved, by: "ada" }) });
+    expect(world.runs).toHaveLength(times);
+    if (approved) expect(result.status).toBe("completed");
+    else expectFailed(result, "declined");
+    await expectRecorded(world, result);
+  });
+});
+
+describe("an approval", () => {
+  test("of a chain's step lets the chain, made again, go on without a second run", async () => {
+    const entrance = ENTRANCES.find(({ name }) => name === "a step of a chain")!;
+    const world = await enter(entrance);
+    world.asks = true;
+    world.options = { id: "call_1" };
+    const waiting = await entrance.call(world);
+    if (waiting.status !== "pending") throw new Error(waiting.display);
+    await world.haft.approve(waiting.pending.id);
+    expect(await entrance.call(world)).toMatchObject({ status: "completed", toolName: "chain" });
+    expect(world.runs).toHaveLength(1);
+  });
+
+  test("counts for the tool that was shown, not for another version of its name", async () => {
+    const haft = createTestHaft();
+    const ran: string[] = [];
+    const version = (number: string, permission: "auto" | "confirm") =>
+      createTool({
+        name: "send",
+        version: number,
+        description: "Sends something",
+        parameters: [],
+        permission,
+        run: () => void ran.push(number),
+      });
+    haft.register(version("1.0.0", "auto"));
+    const second = version("2.0.0", "confirm");
+    haft.register(second);
+    const asked = await second.execute({});
+    if (asked.status !== "pending") throw new Error(asked.display);
+    await haft.approve(asked.pending.id);
+    expect(ran).toEqual(["2.0.0"]);
+  });
+
+  test("does not outlive the tool that it was given for", async () => {
+    const haft = createTestHaft();
+    const ran: string[] = [];
+    const tool = (who: string) => ({
+      name: "send",
+      description: `Sends something for ${who}`,
+      parameters: [],
+      permission: "confirm" as const,
+      run: () => void ran.push(who),
+    });
+    haft.register(tool("ada"));
+    const asked = await haft.execute("send");
+    if (asked.status !== "pending") throw new Error(asked.display);
+    haft.registry.unregister("send");
+    haft.register(tool("mallory"));
+    const answered = await haft.approve(asked.pending.id);
+    expect(answered.status).not.toBe("completed");
+    expect(ran).toEqual([]);
+  });
+});
+
+describe("no way leads around the gate", () => {
+  test("a tool has no property, symbol or prototype that gives its code away", async () => {
+    const run = async (): Promise<string> => "unguarded";
+    const tool = createTool({ name: "keep", description: "Keeps a text", parameters: [], run });
+    const seen = new Set<unknown>();
+    const look = (value: unknown): void => {
+      if ((typeof value !== "object" && typeof value !== "function") || value === null || seen.has(value)) return;
+      seen.add(value);
+      for (const key of Reflect.ownKeys(value)) look(Reflect.getOwnPropertyDescriptor(value, key)?.value);
+      const above: unknown = Object.getPrototypeOf(value);
+      if (above !== Object.prototype && above !== Function.prototype) look(above);
+    };
+    look(tool);
+    look(tool.build({}));
+    expect(seen.has(run)).toBe(false);
+  });
+
+  test("an agent's toolkit refuses what the registry knows but the agent was not given", async () => {
+    const world = await enter(ENTRANCES[0]!);
+    const result = await world.haft.toolkit("searcher", []).executeTool("keep", { text: "hello" });
+    expectFailed(result, "tool_not_found");
+    expect(result.status === "failed" && result.error.message).toContain("not available in searcher's toolkit");
+    expect(world.runs).toEqual([]);
+    await expectRecorded(world, result);
+  });
+
+  test("a tool registered in a runtime keeps that runtime's policy when it is called directly", async () => {
+    const world = await enter(ENTRANCES[0]!);
+    world.denied.push("keep");
+    setDefaultHaft(createHaft());
+    createHaft({ tools: [world.target] });
+    expectFailed(await world.target.execute({ text: "hello" }), "denied");
+    expect(world.runs).toEqual([]);
+  });
+
+  test("a nested call has no more rights than the call that makes it", async () => {
+    const world = await enter(ENTRANCES[0]!);
+    world.haft.register({
+      name: "outer",
+      description: "Calls through two tools",
+      kind: "readonly",
+      parameters: [],
+      run: (_input, context) => context.call("inner"),
+    });
+    world.haft.register({
+      name: "inner",
+      description: "Calls the target",
+      kind: "readonly",
+      parameters: [],
+      run: async (_input, context) => (await context.call("keep", { text: "hello" })).display,
+    });
+    await world.haft.execute("outer", {}, { policy: { deny: ["keep"] } });
+    await world.haft.execute("outer", {}, { mode: "plan" });
+    expect(world.runs).toEqual([]);
+    const refused = (await world.haft.log.recent()).filter(({ toolName }) => toolName === "keep");
+    expect(refused.map(({ errorCode }) => errorCode)).toEqual(["denied", "plan_mode"]);
+  });
+
+  test("a name that is not even text is an ordinary failed result, alone and in a batch", async () => {
+    const world = await enter(ENTRANCES[0]!);
+    for (const name of [undefined, null, 7, {}] as never[]) {
+      expect(await world.haft.execute(name, {})).toMatchObject({ status: "failed" });
+      const [bad, good] = await world.haft.executeMany([{ name }, { name: "keep", input: { text: "hello" } }]);
+      expect(bad).toMatchObject({ status: "failed" });
+      expect(good).toMatchObject({ status: "completed" });
+    }
+  });
+});

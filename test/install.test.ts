@@ -1,0 +1,115 @@
+import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { ROOT } from "./house/read-entries.ts";
+
+// A small project with one packed package beside it, so that the real npm installs it without a network.
+const LOCK = "package-lock.json";
+const archives = mkdtempSync(join(tmpdir(), "haft-install-archive-"));
+let project: string;
+
+beforeAll(() => {
+  for (const version of ["1.0.0", "1.1.0"]) {
+    const folder = join(archives, version);
+    mkdirSync(folder);
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "vendor", version }));
+    execFileSync("npm", ["pack", "--pack-destination", archives], { cwd: folder, stdio: "ignore" });
+  }
+});
+
+afterAll(() => rmSync(archives, { recursive: true, force: true }));
+
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), "haft-install-test-"));
+  mkdirSync(join(project, "scripts"));
+  cpSync(join(ROOT, "scripts", "ensure-installed.mjs"), join(project, "scripts", "ensure-installed.mjs"));
+  wantVendor("1.0.0");
+});
+
+afterEach(() => rmSync(project, { recursive: true, force: true }));
+
+function writeJson(path: string, value: unknown): void {
+  writeFileSync(join(project, path), JSON.stringify(value, null, 2));
+}
+
+function wantVendor(version: string): void {
+  const archive = join(archives, `vendor-${version}.tgz`);
+  const integrity = `sha512-${createHash("sha512").update(readFileSync(archive)).digest("base64")}`;
+  const own = { name: "project", version: "1.0.0", devDependencies: { vendor: `file:${archive}` } };
+  const vendor = { version, resolved: `file:${archive}`, integrity, dev: true };
+  writeJson("package.json", own);
+  writeJson(LOCK, { ...own, lockfileVersion: 3, requires: true, packages: { "": own, "node_modules/vendor": vendor } });
+}
+
+async function ensureInstalled(env: NodeJS.ProcessEnv = {}) {
+  const script = join(project, "scripts", "ensure-installed.mjs");
+  const child = spawn(process.execPath, [script], {
+    cwd: project,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, said };
+}
+
+function installedVersion(): string | undefined {
+  const file = join(project, "node_modules", "vendor", "package.json");
+  if (!existsSync(file)) return undefined;
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}
+
+test("installs when nothing is installed, also in production mode, and then stays silent", async () => {
+  const first = await ensureInstalled({ NODE_ENV: "production" });
+  expect(first).toEqual({
+    code: 0,
+    said: expect.stringMatching(/^Installing .*nothing is installed yet.*\nInstalled in \d+ s\.\n$/),
+  });
+  expect(installedVersion()).toBe("1.0.0");
+  expect(await ensureInstalled()).toEqual({ code: 0, said: "" });
+});
+
+test("installs again when a package is gone", async () => {
+  await ensureInstalled();
+  rmSync(join(project, "node_modules", "vendor"), { recursive: true });
+  expect((await ensureInstalled()).said).toContain("(vendor is missing)");
+  expect(installedVersion()).toBe("1.0.0");
+});
+
+test("installs again when the lock file asks for another version", async () => {
+  await ensureInstalled();
+  wantVendor("1.1.0");
+  expect((await ensureInstalled()).said).toContain("(vendor has changed)");
+  expect(installedVersion()).toBe("1.1.0");
+});
+
+test("takes over the turn of a run that died", async () => {
+  const key = createHash("sha256").update(realpathSync(project)).digest("hex").slice(0, 16);
+  const turn = join(tmpdir(), `haft-install-${key}`);
+  mkdirSync(turn);
+  const dead = spawn(process.execPath, ["-e", ""]);
+  await once(dead, "close");
+  writeFileSync(join(turn, "pid"), String(dead.pid));
+  expect((await ensureInstalled()).code).toBe(0);
+  expect(installedVersion()).toBe("1.0.0");
+  expect(existsSync(turn)).toBe(false);
+});
+
+test("lets two runs at once take turns", async () => {
+  const runs = await Promise.all([ensureInstalled(), ensureInstalled()]);
+  expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+  expect(runs.filter(({ said }) => said.includes("Installed in"))).toHaveLength(1);
+  expect(installedVersion()).toBe("1.0.0");
+});
+
+test("says what to do when npm cannot install", async () => {
+  writeJson("package.json", { name: "project", version: "1.0.0", devDependencies: { absent: "^1.0.0" } });
+  const { code, said } = await ensureInstalled();
+  expect(code).toBe(1);
+  expect(said).toContain("run `npm install`");
+});

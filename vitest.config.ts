@@ -1,0 +1,24 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^haft\/testing$/, replacement: here("src/testing/index.ts") },
+      { find: /^haft$/, replacement: here("src/index.ts") },
+    ],
+  },
+  test: {
+    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    environment: "node",
+    // Processes, not threads: tests start children, send signals and change the working folder.
+    pool: "forks",
+    maxWorkers: 2,
+    // Packages look as the runtime itself gives them; the rewriting of defaults also breaks Zod on Bun.
+    deps: { interopDefault: false },
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+});
