@@ -7,6 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^haft\/testing$/, replacement: here("src/testing/index.ts") },
+      { find: /^haft\/workspace$/, replacement: here("src/workspace.ts") },
       { find: /^haft$/, replacement: here("src/index.ts") },
     ],
   },

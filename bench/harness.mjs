@@ -3,7 +3,7 @@
 // Times are CPU times of the process unless a name says "wall": on a machine that does other work too, wall time
 // measures the neighbours. Helper threads (garbage collection, compilation) count, so nothing hides in them.
 import { execFile } from "node:child_process";
-import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -18,17 +18,12 @@ export function importHaft() {
   return import(pathToFileURL(join(DIST, "index.js")).href);
 }
 
-/** CPU milliseconds of this process since `before`, or since its start. */
-export function cpuMs(before = { user: 0, system: 0 }) {
-  const { user, system } = process.cpuUsage();
-  return (user - before.user + system - before.system) / 1000;
-}
-
 /** How long one run of `work` takes, in CPU milliseconds. */
 export async function timed(work) {
   const before = process.cpuUsage();
   await work();
-  return cpuMs(before);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
 }
 
 /**
@@ -88,14 +83,15 @@ function childEnvironment() {
 }
 
 function firstErrorLine(text) {
-  return text.split("\n").find((line) => /(error|cannot find)/i.test(line))?.trim();
+  return text
+    .split("\n")
+    .find((line) => /(error|cannot find)/i.test(line))
+    ?.trim();
 }
 
-/** The installed version of a peer, or undefined. */
-export function peerVersion(name) {
-  try {
-    return createRequire(join(BENCH, "run.mjs"))(join(BENCH, "node_modules", name, "package.json")).version;
-  } catch {
-    return undefined;
-  }
+/** The peers and their versions, as they are installed. */
+export function installedPeers() {
+  const read = (file) => JSON.parse(readFileSync(file, "utf8"));
+  const names = Object.keys(read(join(BENCH, "package.json")).dependencies);
+  return names.map((name) => `${name} ${read(join(BENCH, "node_modules", name, "package.json")).version}`);
 }

@@ -5,7 +5,7 @@ const PASSES = 3;
 const ROUNDS = 9;
 
 /** Calls of Haft and of every peer, each in processes of its own that take turns, as multiples of the direct call. */
-export async function reportCalls({ report, notMeasured, withoutPeers }, { inFlight, atMost }) {
+export async function reportCalls({ report, notMeasured, withoutPeers }, { tool, inFlight, atMost }) {
   const failures = new Map();
   const callers = ["haft", ...(withoutPeers ? [] : Object.keys(PEERS))];
   const subjects = Object.fromEntries(
@@ -14,7 +14,7 @@ export async function reportCalls({ report, notMeasured, withoutPeers }, { inFli
       async () => {
         if (failures.has(caller)) return undefined;
         try {
-          return await runChild("time-calls.mjs", [caller, inFlight, ROUNDS]);
+          return await runChild("time-calls.mjs", [caller, tool, inFlight, ROUNDS]);
         } catch (error) {
           if (caller === "haft") throw error;
           failures.set(caller, error.message);

@@ -15,8 +15,10 @@ export function createReport({ json }) {
   };
 
   return {
-    begin(machine) {
-      if (!json) print(`${machine}. Times are CPU times, medians of rounds taken in turns.`);
+    begin(lines) {
+      if (json) return;
+      for (const line of lines) print(line);
+      print("Times are CPU times unless they say wall, medians of rounds taken in turns.");
     },
     bench(name) {
       if (!json) print(`\n${name}`);
@@ -33,7 +35,7 @@ export function createReport({ json }) {
     },
     end() {
       if (json) return;
-      print(`\n${judged - missed.length} of ${judged} goals met.${missed.length > 0 ? ` Missed:` : ""}`);
+      print(`\n${judged - missed.length} of ${judged} goals met.${missed.length > 0 ? " Missed:" : ""}`);
       for (const name of missed) print(`  ✗ ${name}`);
     },
   };

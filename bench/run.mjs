@@ -2,7 +2,7 @@
 // Measures Haft and its peers in one run. Says whether goals are met; fails only when a case cannot be measured.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
@@ -19,16 +19,19 @@ const { values: options } = parseArgs({
 if (options.dist !== undefined) process.env["HAFT_BENCH_DIST"] = resolve(options.dist);
 
 // After the environment is set: the harness reads it.
-const { BENCH, DIST } = await import("./harness.mjs");
+const { BENCH, DIST, installedPeers } = await import("./harness.mjs");
 const { createReport } = await import("./report.mjs");
 
 const cases = await loadCases(options.only);
 if (options.dist === undefined) await buildHaft();
 if (!existsSync(join(DIST, "index.js"))) stop(`There is no build in ${DIST}. Run \`npm run build\` and try again.`);
 
-const report = createReport({ json: options.json });
-report.begin(`Node ${process.version}, ${process.platform} ${process.arch}, ${cpus().length} cores`);
 const withoutPeers = options["no-peers"] ? "--no-peers was given" : installPeers();
+const report = createReport({ json: options.json });
+report.begin([
+  `Node ${process.version}, ${process.platform} ${process.arch}, ${cpus().length} cores, load ${loadavg()[0].toFixed(1)}.`,
+  `Peers: ${withoutPeers ?? installedPeers().join(", ")}.`,
+]);
 
 for (const { name, run } of cases) {
   const rows = report.bench(name);

@@ -15,7 +15,9 @@ const THINGS = words(`
   dashboard alert incident metric document folder file page contact lead campaign template event meeting reminder task
   project board sprint label webhook token permission role team customer product price discount cart shipment address
   review survey report chart table record query backup snapshot image video playlist track forecast route`);
-const QUALIFIERS = words(`by_id by_name in_bulk for_team for_period with_filters as_draft from_template`);
+const WAYS = ["by its identifier", "by name", "in bulk", "for a team", "over a period", "from a template"];
+/** Prime, so that neighbours differ in every word. */
+const SPREAD = 7919;
 const PARAMETERS = [
   ["id", "string", "Identifier of the record, as the list call returns it."],
   ["query", "string", "Words to look for; quotes keep a phrase together."],
@@ -32,18 +34,18 @@ const PARAMETERS = [
 ];
 const STATES = ["open", "closed", "pending"];
 
-/** The same tools for the same count, every time. */
+/** The same tools for the same count, every time; no name comes twice below 60,000. */
 export function makeTools(count) {
   return Array.from({ length: count }, (_, i) => {
-    const service = SERVICES[i % SERVICES.length];
-    const verb = VERBS[Math.floor(i / SERVICES.length) % VERBS.length];
-    const thing = THINGS[(i * 7 + Math.floor(i / 97)) % THINGS.length];
-    const qualifier = QUALIFIERS[Math.floor(i / (SERVICES.length * VERBS.length)) % QUALIFIERS.length];
+    const mixed = (i * SPREAD) % (SERVICES.length * VERBS.length * THINGS.length);
+    const service = SERVICES[mixed % SERVICES.length];
+    const verb = VERBS[Math.floor(mixed / SERVICES.length) % VERBS.length];
+    const thing = THINGS[Math.floor(mixed / (SERVICES.length * VERBS.length))];
     const parameters = Array.from({ length: 2 + (i % 4) }, (__, n) => PARAMETERS[(i + n * 5) % PARAMETERS.length]);
     return {
-      name: `${service}_${verb}_${thing}_${qualifier}_${i}`,
+      name: `${service}_${verb}_${thing}`,
       description:
-        `${capital(verb)} a ${thing} in ${capital(service)} ${qualifier.replaceAll("_", " ")}. ` +
+        `${capital(verb)} a ${thing} in ${capital(service)} ${WAYS[i % WAYS.length]}. ` +
         `Returns the ${thing} with its ${THINGS[(i * 13) % THINGS.length]}; use it when somebody asks to ${verb} one.`,
       parameters,
     };

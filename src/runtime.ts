@@ -30,10 +30,11 @@ import { Approvals } from "./policy/approvals.ts";
 import { type Approver, permit } from "./policy/permit.ts";
 import type { ToolPolicy } from "./policy/tool-policy.ts";
 import { isVisible, visible } from "./policy/visible.ts";
+import type { Workspace } from "./workspace.ts";
 
 export interface HaftOptions {
-  /** The folder that file tools work in. */
-  workspace?: string;
+  /** The folder that tools work in; or an opened workspace, whose tools are registered and whose processes end with it. */
+  workspace?: string | Workspace;
   registry?: ToolRegistry;
   tools?: Iterable<Registrable>;
   /** Layers that each narrow: a tool exists where all of them let it through. */
@@ -76,7 +77,8 @@ export interface Haft {
   on(type: "*", listener: Listener<ToolEvent>): () => void;
   getStats(): ToolStats;
   load(): { running: number; waiting: number };
-  shutdown(): void;
+  /** Takes no more calls, ends the running ones, and then what the workspace runs. */
+  shutdown(): Promise<void>;
 }
 
 /** Configuration in, a running Haft out: the one place where the parts meet. */
@@ -88,7 +90,8 @@ export function createHaft(options: HaftOptions = {}): Haft {
   const approvals = new Approvals(clock);
   const log = options.log ?? new MemoryCallLog();
   const journal = options.journal ?? new MemoryJournal();
-  const spill = options.spill ?? new MemorySpill();
+  const workspace = typeof options.workspace === "object" ? options.workspace : undefined;
+  const spill = options.spill ?? workspace?.spill ?? new MemorySpill();
   const statistics = new Statistics();
   const deadlines = new Deadlines(clock);
   const limits = { ...DEFAULT_CONCURRENCY, ...options.concurrency };
@@ -108,14 +111,14 @@ export function createHaft(options: HaftOptions = {}): Haft {
     bound(spill, options.maxOutputBytes),
   ];
   const executor = new ToolExecutor(registry, withMiddleware(stages, options.middleware ?? []), {
-    workspace: options.workspace ?? process.cwd(),
+    workspace: workspace?.folder ?? (options.workspace as string | undefined) ?? process.cwd(),
     clock,
     events,
     statistics,
     deadlines,
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),
   });
-  for (const tool of options.tools ?? []) registry.register(tool);
+  for (const tool of [...(workspace?.tools ?? []), ...(options.tools ?? [])]) registry.register(tool);
 
   const isShown = (tool: AnyTool): boolean => isVisible(tool, layers);
   const resume = async (approvalId: string, answer: { approved: boolean; by?: string; reason?: string }) => {
@@ -151,7 +154,10 @@ export function createHaft(options: HaftOptions = {}): Haft {
     on: (type: ToolEventType | "*", listener: Listener<never>) => events.on(type, listener),
     getStats: () => registry.getStats(),
     load: () => admission.load(),
-    shutdown: () => executor.shutdown(),
+    async shutdown() {
+      executor.shutdown();
+      await workspace?.close();
+    },
   };
 }
 

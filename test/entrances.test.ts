@@ -75,7 +75,8 @@ const ENTRANCES: readonly Entrance[] = [
   },
   {
     name: "toolkit.executeTool",
-    call: ({ haft, target, name, input, options }) => haft.toolkit("agent", [target.name]).executeTool(name, input, options),
+    call: ({ haft, target, name, input, options }) =>
+      haft.toolkit("agent", [target.name]).executeTool(name, input, options),
   },
   {
     name: "executeTool of a toolkit made by hand, with a tool that is registered nowhere",
@@ -257,14 +258,17 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("
     );
   });
 
-  test.skipIf(entrance.name.startsWith("a scripted"))("a call whose own policy denies the tool never runs it", async () => {
-    const world = await enter(entrance);
-    world.options = { policy: { deny: ["keep"] } };
-    const result = await entrance.call(world);
-    expectFailed(result, "denied");
-    expect(world.runs).toEqual([]);
-    await expectRecorded(world, result);
-  });
+  test.skipIf(entrance.name.startsWith("a scripted"))(
+    "a call whose own policy denies the tool never runs it",
+    async () => {
+      const world = await enter(entrance);
+      world.options = { policy: { deny: ["keep"] } };
+      const result = await entrance.call(world);
+      expectFailed(result, "denied");
+      expect(world.runs).toEqual([]);
+      await expectRecorded(world, result);
+    },
+  );
 
   test("a tool that changes things never runs in plan mode", async () => {
     const world = await enter(entrance);
@@ -288,14 +292,17 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("
     await expectRecorded(world, result);
   });
 
-  test.skipIf(entrance.hasNoNames)("a name that nobody has is answered with the nearest one, and recorded", async () => {
-    const world = await enter(entrance);
-    world.name = "keeep";
-    const result = await entrance.call(world);
-    expectFailed(result, "tool_not_found");
-    expect(result.status === "failed" && result.error.message).toContain('"keep"');
-    await expectRecorded(world, result);
-  });
+  test.skipIf(entrance.hasNoNames)(
+    "a name that nobody has is answered with the nearest one, and recorded",
+    async () => {
+      const world = await enter(entrance);
+      world.name = "keeep";
+      const result = await entrance.call(world);
+      expectFailed(result, "tool_not_found");
+      expect(result.status === "failed" && result.error.message).toContain('"keep"');
+      await expectRecorded(world, result);
+    },
+  );
 
   test("a call that was aborted before does not run, and is recorded", async () => {
     const world = await enter(entrance);
@@ -389,8 +396,9 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
   ])("asks an approver who is there, and follows the answer %s", async (approved, times) => {
     const { world, result } = await ask({ approver: async () => ({ approved, by: "ada" }) });
     expect(world.runs).toHaveLength(times);
-    if (approved) expect(result.status).toBe("completed");
-    else expectFailed(result, "declined");
+    expect(result).toMatchObject(
+      approved ? { status: "completed" } : { status: "failed", error: { code: "declined" } },
+    );
     await expectRecorded(world, result);
   });
 });
@@ -429,25 +437,28 @@ describe("an approval", () => {
     expect(ran).toEqual(["2.0.0"]);
   });
 
-  test("does not outlive the tool that it was given for", async () => {
-    const haft = createTestHaft();
-    const ran: string[] = [];
-    const tool = (who: string) => ({
-      name: "send",
-      description: `Sends something for ${who}`,
-      parameters: [],
-      permission: "confirm" as const,
-      run: () => void ran.push(who),
-    });
-    haft.register(tool("ada"));
-    const asked = await haft.execute("send");
-    if (asked.status !== "pending") throw new Error(asked.display);
-    haft.registry.unregister("send");
-    haft.register(tool("mallory"));
-    const answered = await haft.approve(asked.pending.id);
-    expect(answered.status).not.toBe("completed");
-    expect(ran).toEqual([]);
-  });
+  test.each(["confirm", "auto"] as const)(
+    "is not inherited by a tool that took the name since, and says %s",
+    async (wish) => {
+      const haft = createTestHaft();
+      const ran: string[] = [];
+      const tool = (who: string, permission: "auto" | "confirm") => ({
+        name: "send",
+        description: `Sends something for ${who}`,
+        parameters: [],
+        permission,
+        run: () => void ran.push(who),
+      });
+      haft.register(tool("ada", "confirm"));
+      const asked = await haft.execute("send");
+      if (asked.status !== "pending") throw new Error(asked.display);
+      haft.registry.unregister("send");
+      haft.register(tool("mallory", wish));
+      const answered = await haft.approve(asked.pending.id);
+      expect(answered.status).not.toBe("completed");
+      expect(ran).toEqual([]);
+    },
+  );
 });
 
 describe("no way leads around the gate", () => {

@@ -1,10 +1,8 @@
-import { parameters, run } from "./add.mjs";
-
-/** What everything is measured against: the check and the function, and nothing around them. */
-export function makeCall() {
-  return (input) => {
+/** What everything is measured against: a function that checks its input, as one would write it without a library. */
+export function makeCall({ parameters, run }) {
+  return async (input) => {
     const parsed = parameters.safeParse(input);
     if (!parsed.success) throw parsed.error;
-    return run(parsed.data);
+    return await run(parsed.data);
   };
 }

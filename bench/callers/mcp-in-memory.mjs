@@ -1,9 +1,8 @@
 import { Client } from "@modelcontextprotocol/client";
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
-import { description, name, parameters, run } from "./add.mjs";
 
 /** A client and a server in one process, without the cost of a pipe or a socket. */
-export async function makeCall() {
+export async function makeCall({ name, description, parameters, run }) {
   const server = new McpServer({ name: "bench", version: "1.0.0" });
   server.registerTool(name, { description, inputSchema: parameters }, async (input) => ({
     content: [{ type: "text", text: String(await run(input)) }],

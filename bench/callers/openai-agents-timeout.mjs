@@ -1,10 +1,7 @@
 import { invokeFunctionTool, RunContext, tool as makeTool } from "@openai/agents";
-import * as add from "./add.mjs";
-
-const { run: execute, ...definition } = add;
 
 /** `invoke` alone takes no notice of `timeoutMs`; this is what its runner calls. */
-export function makeCall() {
+export function makeCall({ run: execute, ...definition }) {
   const tool = makeTool({ ...definition, execute, timeoutMs: 30_000 });
   const runContext = new RunContext();
   return (input) => invokeFunctionTool({ tool, runContext, input });

@@ -1,9 +1,6 @@
 import { RunContext, tool as makeTool } from "@openai/agents";
-import * as add from "./add.mjs";
 
-const { run: execute, ...definition } = add;
-
-export function makeCall() {
+export function makeCall({ run: execute, ...definition }) {
   const tool = makeTool({ ...definition, execute });
   const context = new RunContext();
   return (input) => tool.invoke(context, input);

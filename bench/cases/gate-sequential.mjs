@@ -4,5 +4,5 @@ import { reportCalls } from "../report-calls.mjs";
 export const name = "gate-sequential";
 
 export function run(context) {
-  return reportCalls(context, { inFlight: 1, atMost: 5 });
+  return reportCalls(context, { tool: "at-once", inFlight: 1, atMost: 5 });
 }

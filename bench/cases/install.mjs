@@ -12,7 +12,11 @@ export async function run({ report, notMeasured }) {
   try {
     const packed = runNpm(["pack", "--json", "--ignore-scripts", "--pack-destination", folder], ROOT);
     if (packed.status !== 0) throw new Error(`npm pack failed: ${packed.stderr}`);
-    const [{ filename, unpackedSize }] = JSON.parse(packed.stdout);
+    const [{ filename, unpackedSize, files }] = JSON.parse(packed.stdout);
+    if (!files.some(({ path }) => path === "dist/index.js")) {
+      notMeasured("npm install haft", "dist/ is not built, so that the package would be empty");
+      return;
+    }
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
     const flags = ["--omit=dev", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
     const installed = runNpm(["install", join(folder, filename), ...flags], folder);

@@ -17,7 +17,12 @@ export async function run({ report, notMeasured, withoutPeers }) {
 
   report({ case: "Haft, index of 10,000 tools", value: over(haft, (round) => round.indexMs), unit: "ms", atMost: 300 });
   report({ case: "Haft, query, median", value: over(haft, (round) => round.queryUs.median), unit: "µs", atMost: 300 });
-  report({ case: "Haft, query, 95th percentile", value: over(haft, (round) => round.queryUs.p95), unit: "µs", atMost: 300 });
+  report({
+    case: "Haft, query, 95th percentile",
+    value: over(haft, (round) => round.queryUs.p95),
+    unit: "µs",
+    atMost: 300,
+  });
   report({ case: "Haft, index with Zod's first conversion", value: over(zod, (round) => round.indexMs), unit: "ms" });
   try {
     if (withoutPeers) throw new Error(withoutPeers);

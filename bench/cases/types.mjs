@@ -17,7 +17,11 @@ export async function run({ report }) {
   try {
     prepare(folder);
     const tools = project(folder, "tools", toolsFile());
-    const zodOnly = project(folder, "zod-only", 'import { z } from "zod";\nexport const schema = z.object({ a: z.number() });\n');
+    const zodOnly = project(
+      folder,
+      "zod-only",
+      'import { z } from "zod";\nexport const schema = z.object({ a: z.number() });\n',
+    );
     const empty = project(folder, "empty", "export {};\n");
     const wrong = project(folder, "wrong", WRONG);
 
@@ -48,7 +52,11 @@ function prepare(folder) {
   symlinkSync(DIST, join(folder, "node_modules", "haft", "dist"), "junction");
   writeFileSync(
     join(folder, "node_modules", "haft", "package.json"),
-    JSON.stringify({ name: "haft", type: "module", exports: { types: "./dist/index.d.ts", default: "./dist/index.js" } }),
+    JSON.stringify({
+      name: "haft",
+      type: "module",
+      exports: { types: "./dist/index.d.ts", default: "./dist/index.js" },
+    }),
   );
   symlinkSync(join(ROOT, "node_modules", "zod"), join(folder, "node_modules", "zod"), "junction");
 }
@@ -71,9 +79,14 @@ function project(folder, title, source) {
 
 function compile(config) {
   const started = performance.now();
-  const { stdout, error } = spawnSync(process.execPath, [findTool("typescript", "tsc"), "-p", config], { encoding: "utf8" });
+  const { stdout, error } = spawnSync(process.execPath, [findTool("typescript", "tsc"), "-p", config], {
+    encoding: "utf8",
+  });
   if (error) throw error;
-  return { seconds: (performance.now() - started) / 1000, errors: stdout.split("\n").filter((line) => /error TS/.test(line)) };
+  return {
+    seconds: (performance.now() - started) / 1000,
+    errors: stdout.split("\n").filter((line) => /error TS/.test(line)),
+  };
 }
 
 /** Nested objects, lists, unions, defaults and transforms; the body uses what was inferred, so that it must be. */

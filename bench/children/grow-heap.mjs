@@ -1,10 +1,11 @@
 // Arguments: how many calls. Needs --expose-gc. Prints { grownBytes } after that many calls through the gate.
 import process from "node:process";
+import { TOOLS } from "../add-tool.mjs";
 import { makeCall } from "../callers/haft.mjs";
 
 const IN_FLIGHT = 1000;
 const count = Number(process.argv[2]);
-const call = await makeCall({ inFlight: IN_FLIGHT });
+const call = await makeCall(TOOLS["at-once"], { inFlight: IN_FLIGHT });
 
 // Compiled code and what the runtime keeps of its last calls are there from now on.
 await makeCalls(2 * IN_FLIGHT);

@@ -1,11 +1,13 @@
-// Arguments: a file of callers/, how many calls are in flight, rounds. Prints { direct: µs, subject: µs, ratio }.
+// Arguments: a file of callers/, a tool of add-tool.mjs, how many calls are in flight, rounds.
+// Prints { direct: µs, subject: µs, ratio }.
 // The direct call takes turns with the subject in the same process, whose other loads therefore weigh on both.
 import process from "node:process";
+import { TOOLS } from "../add-tool.mjs";
 import * as direct from "../callers/direct.mjs";
 import { inTurns, median, medianRatio, timed } from "../harness.mjs";
 
 const BATCH_MS = 60;
-const [caller, inFlightText, roundsText] = process.argv.slice(2);
+const [caller, toolName, inFlightText, roundsText] = process.argv.slice(2);
 const inFlight = Number(inFlightText);
 const subject = await import(`../callers/${caller}.mjs`);
 
@@ -22,7 +24,7 @@ process.stdout.write(JSON.stringify(answer), () => process.exit());
 
 /** Returns a function that makes a batch of calls, warm and long enough to be timed, and says its µs a call. */
 async function prepareBatch({ makeCall, prepare = (input) => input, sumIn = (sum) => sum }) {
-  const call = await makeCall({ inFlight });
+  const call = await makeCall(TOOLS[toolName], { inFlight });
   const inputs = Array.from({ length: Math.max(1000, inFlight) }, (_, i) => prepare({ a: i, b: 1 }));
   const sum = sumIn(await call(inputs[2]));
   if (sum !== 3) throw new Error(`Error: ${caller} says that 2 + 1 is ${sum}`);
@@ -30,7 +32,7 @@ async function prepareBatch({ makeCall, prepare = (input) => input, sumIn = (sum
 
   let count = inputs.length;
   // Warm: at least three batches long, and until a batch is long enough.
-  for (let warm = 0; warm < 3; ) {
+  for (let warm = 0; warm < 3;) {
     if ((await timed(() => many(count))) < BATCH_MS) count *= 2;
     else warm++;
   }

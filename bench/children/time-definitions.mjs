@@ -30,7 +30,9 @@ const converters = {
   async langchain() {
     const { tool } = await import("@langchain/core/tools");
     const { convertToOpenAITool } = await import("@langchain/core/utils/function_calling");
-    const tools = specs.map(({ name, description }, i) => tool(async () => "", { name, description, schema: schemas[i] }));
+    const tools = specs.map(({ name, description }, i) =>
+      tool(async () => "", { name, description, schema: schemas[i] }),
+    );
     return () => tools.map((one) => convertToOpenAITool(one));
   },
 };

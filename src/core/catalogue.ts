@@ -112,8 +112,12 @@ export class ToolCatalogue {
     return entry?.split && entry.preferred === tool ? chooseArm(entry.split, key) : undefined;
   }
 
-  nearest(name: string): string[] {
-    return nearestNames(name, [...this.#entries.keys(), ...this.#aliases.keys()]);
+  nearest(name: string, filter: (tool: AnyTool) => boolean = () => true): string[] {
+    const all = [...this.#entries.keys(), ...this.#aliases.keys()];
+    return nearestNames(
+      name,
+      all.filter((candidate) => filter(this.#entry(candidate)!.preferred)),
+    );
   }
 
   #entry(name: string): Entry | undefined {

@@ -49,9 +49,13 @@ function inputOf(step: ChainStep, place: string, chainInput: unknown, results: r
   try {
     return step.input(previous, chainInput, results);
   } catch (cause) {
-    throw toolError("failed", `The input of step ${place} (${step.tool}) could not be made: ${toFailure(cause).message}`, {
-      cause,
-    });
+    throw toolError(
+      "failed",
+      `The input of step ${place} (${step.tool}) could not be made: ${toFailure(cause).message}`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -42,7 +42,7 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
   if (!Object.values<string>(ToolKind).includes(kind)) {
     throw new TypeError(`Tool "${name}" has kind ${JSON.stringify(kind)}; use "readonly", "write" or "execute".`);
   }
-  const dialects = config.dialects ?? {};
+  const dialects = { ...config.dialects };
   const outputSource = config.output ?? config.outputSchema;
   const shared = config.concurrency ? config.concurrency === "shared" : config.isConcurrencySafe !== false;
 
@@ -67,7 +67,7 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
     ...(config.cache ? { cache: cacheOf(name, kind, config.cache) } : {}),
     labels: [...(config.labels ?? [])],
     idempotent: config.idempotent ?? kind === ToolKind.ReadOnly,
-    origin: config.origin ?? { type: "own" },
+    origin: { ...(config.origin ?? { type: "own" as const }) },
     ...(config.locks ? { locks: config.locks } : {}),
     permission: permissionOf(config.permission),
     ...optional("signature", config.signature ?? config.extractSignatureContent),
@@ -83,6 +83,8 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
   const check = config.validate;
   const run = body as ToolBody;
   attachBody(tool, check ? afterCheck(check as Check, run) : run);
+  const { tags, aliases, limits, dependsOn, labels, origin, description } = tool;
+  for (const part of [tags, aliases, limits, dependsOn, labels, origin, description, dialects]) Object.freeze(part);
   return Object.freeze(tool) as ToolOf<P, O, R>;
 }
 

@@ -146,7 +146,8 @@ export function toFailure(thrown: unknown): ToolFailure {
       if (thrown.data !== undefined) failure.data = toPlainData(thrown.data).value;
       return failure;
     }
-    if (thrown instanceof Error) return failureOf("failed", String(thrown.message) || String(thrown.name), String(thrown.name));
+    if (thrown instanceof Error)
+      return failureOf("failed", String(thrown.message) || String(thrown.name), String(thrown.name));
     return failureOf("failed", typeof thrown === "string" ? thrown : `The tool threw ${describe(thrown)}.`, "Error");
   } catch {
     return failureOf("failed", "The tool threw something that cannot be read.", "Error");

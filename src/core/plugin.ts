@@ -31,7 +31,9 @@ const PLUGIN_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 export async function installPlugin(plugin: Plugin, registry: ToolRegistry): Promise<AnyTool[]> {
   const { manifest } = plugin;
   if (!PLUGIN_ID.test(manifest.id)) {
-    throw new TypeError(`A plugin id has lower-case letters, digits and . _ - only; got ${JSON.stringify(manifest.id)}.`);
+    throw new TypeError(
+      `A plugin id has lower-case letters, digits and . _ - only; got ${JSON.stringify(manifest.id)}.`,
+    );
   }
   const registered: AnyTool[] = [];
   let isOpen = true;
@@ -56,7 +58,9 @@ export async function installPlugin(plugin: Plugin, registry: ToolRegistry): Pro
 
 function toPluginTool(candidate: AgentTool | Registrable, manifest: PluginManifest): AnyTool {
   if (isTool(candidate)) {
-    throw new TypeError(`Plugin "${manifest.id}" must pass the definition of "${candidate.name}", not a finished tool.`);
+    throw new TypeError(
+      `Plugin "${manifest.id}" must pass the definition of "${candidate.name}", not a finished tool.`,
+    );
   }
   const name = candidate.name ?? candidate.id;
   if (manifest.tools && !manifest.tools.includes(name ?? "")) {

@@ -107,8 +107,9 @@ export class ToolRegistry implements ToolScope {
     return this.#catalogue.names();
   }
 
-  nearest(name: string): string[] {
-    return this.#catalogue.nearest(name);
+  /** Names and aliases that a wrong one may have meant, best first. */
+  nearest(name: string, filter?: (tool: AnyTool) => boolean): string[] {
+    return this.#catalogue.nearest(name, filter);
   }
 
   refusal(name: string): string {

@@ -12,7 +12,7 @@ export function formatIssues(issues: readonly SchemaIssue[]): string[] {
 const MOST_ISSUES = 100;
 const LONGEST_ISSUE = 500;
 
-export function boundIssues<T>(issues: readonly T[], format: (issue: T) => string): string[] {
+function boundIssues(issues: readonly SchemaIssue[], format: (issue: SchemaIssue) => string): string[] {
   const lines = issues.slice(0, MOST_ISSUES).map((issue) => {
     const line = format(issue);
     return line.length > LONGEST_ISSUE ? `${line.slice(0, LONGEST_ISSUE).toWellFormed()}…` : line;

@@ -39,7 +39,17 @@ function stage(options: HaftOptions = {}) {
     finish.get(label)!();
     await clock.advance(0);
   };
-  return { clock, haft, add, running, started, end, get most() { return most; } };
+  return {
+    clock,
+    haft,
+    add,
+    running,
+    started,
+    end,
+    get most() {
+      return most;
+    },
+  };
 }
 
 describe("the limits", () => {
@@ -109,7 +119,12 @@ describe("the limits", () => {
     add("work");
     for (let i = 0; i < 3; i++) void haft.execute("work", { name: `w${i}` });
     expect(await haft.execute("work", { name: "one too many" })).toMatchObject({
-      error: { code: "busy", actor: "runtime", retryable: true, message: expect.stringContaining("Wait for other calls") },
+      error: {
+        code: "busy",
+        actor: "runtime",
+        retryable: true,
+        message: expect.stringContaining("Wait for other calls"),
+      },
     });
     expect(haft.load()).toEqual({ running: 1, waiting: 2 });
   });
@@ -269,7 +284,10 @@ describe("a nested call", () => {
 
   test("takes turns with its sibling over a lock that both were handed down", async () => {
     const { haft, end, running, clock } = family();
-    const siblings = [["child", { name: "one", key: "x" }], ["child", { name: "two", key: "x" }]];
+    const siblings = [
+      ["child", { name: "one", key: "x" }],
+      ["child", { name: "two", key: "x" }],
+    ];
     const call = haft.execute("parent", { key: "x", calls: siblings });
     await clock.advance(0);
     expect([...running]).toEqual(["one"]);
@@ -282,7 +300,10 @@ describe("a nested call", () => {
 
   test("takes turns with its sibling over a lock that their parent does not hold", async () => {
     const { haft, end, running, clock } = family();
-    const siblings = [["child", { name: "one", key: "x" }], ["child", { name: "two", key: "x" }]];
+    const siblings = [
+      ["child", { name: "one", key: "x" }],
+      ["child", { name: "two", key: "x" }],
+    ];
     const call = haft.execute("parent", { calls: siblings });
     await clock.advance(0);
     await end("one");
@@ -298,7 +319,10 @@ describe("a nested call", () => {
     ]) {
       const { haft, add, end, running, clock } = family({ concurrency: { maxConcurrent: 1 } });
       add("alone", { concurrency: "exclusive" });
-      const siblings = [["child", { name: "one", key: "x" }], ["child", { name: "two", key: "x" }]];
+      const siblings = [
+        ["child", { name: "one", key: "x" }],
+        ["child", { name: "two", key: "x" }],
+      ];
       const call = haft.execute("parent", { key: "x", calls: siblings });
       await clock.advance(0);
       for (let i = 0; i < 40; i++) void haft.execute(waiting.tool, waiting.input);
@@ -362,7 +386,12 @@ describe("a nested call", () => {
     add("work");
     let kept!: ToolContext;
     haft.register(
-      createTool({ name: "keeper", description: "", parameters: [], run: (_input: unknown, c: ToolContext) => void (kept = c) }),
+      createTool({
+        name: "keeper",
+        description: "",
+        parameters: [],
+        run: (_input: unknown, c: ToolContext) => void (kept = c),
+      }),
     );
     await haft.execute("keeper");
     void haft.execute("work", { name: "counted" });

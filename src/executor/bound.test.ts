@@ -38,18 +38,30 @@ describe("cutMiddle", () => {
     expect(bytesOf(cut)).toBeGreaterThan(4900);
   });
 
+  test.each(["é", "漢", "😀"])("splits no %s where a line does not end", (character) => {
+    for (let budget = 200; budget < 212; budget++) {
+      const cut = cutMiddle(character.repeat(1000), budget, "w");
+      expect(cut).not.toContain("\uFFFD");
+      expect(bytesOf(cut)).toBeLessThanOrEqual(budget);
+    }
+  });
+
   test("never exceeds its budget, nor splits a character, nor loses head and tail", () => {
     const piece = fc.constantFrom("a", "é", "漢", "😀", "\n", "a line of text\n");
     fc.assert(
-      fc.property(fc.array(piece, { minLength: 200, maxLength: 2000 }), fc.integer({ min: 100, max: 1500 }), (pieces, budget) => {
-        const text = pieces.join("");
-        const cut = cutMiddle(text, budget, "w");
-        expect(bytesOf(cut)).toBeLessThanOrEqual(Math.max(budget, bytesOf(text) <= budget ? bytesOf(text) : budget));
-        expect(cut).not.toContain("\uFFFD");
-        const [head = "", tail = ""] = cut.split(/\n\n\[….*?\]\n\n/s);
-        expect(text.startsWith(head)).toBe(true);
-        expect(text.endsWith(tail)).toBe(true);
-      }),
+      fc.property(
+        fc.array(piece, { minLength: 200, maxLength: 2000 }),
+        fc.integer({ min: 100, max: 1500 }),
+        (pieces, budget) => {
+          const text = pieces.join("");
+          const cut = cutMiddle(text, budget, "w");
+          expect(bytesOf(cut)).toBeLessThanOrEqual(Math.max(budget, bytesOf(text) <= budget ? bytesOf(text) : budget));
+          expect(cut).not.toContain("\uFFFD");
+          const [head = "", tail = ""] = cut.split(/\n\n\[….*?\]\n\n/s);
+          expect(text.startsWith(head)).toBe(true);
+          expect(text.endsWith(tail)).toBe(true);
+        },
+      ),
     );
   });
 
@@ -144,7 +156,9 @@ describe("an output over the budget", () => {
 
   test("is bounded also where the gate itself has much to say about an input", async () => {
     const haft = createHaft({
-      tools: [createTool({ name: "strict", description: "", parameters: [{ name: "path", type: "string" }], run: () => 1 })],
+      tools: [
+        createTool({ name: "strict", description: "", parameters: [{ name: "path", type: "string" }], run: () => 1 }),
+      ],
     });
     const wrong = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`unknown_parameter_${i}`, i]));
     for (const input of [wrong, { ["k".repeat(5_000_000)]: 1 }, { path: 1, list: [] }]) {

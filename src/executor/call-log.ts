@@ -23,7 +23,7 @@ export interface CallRecord {
   metadata?: Record<string, unknown> | undefined;
 }
 
-/** Remembers the last calls in memory, without their content. Slots are reused: a record a call would outlive the call. */
+/** Remembers the last calls in memory, without their content. */
 export class MemoryCallLog implements CallLog {
   readonly #records: CallRecord[] = [];
   #next = 0;
@@ -34,35 +34,22 @@ export class MemoryCallLog implements CallLog {
   opened(): void {}
 
   closed(call: Call, result: ToolResult): void {
-    const record = (this.#records[this.#next] ??= emptyRecord());
+    // A new object each time: filling an old one makes the garbage collector remember every field of it.
+    this.#records[this.#next] = {
+      callId: call.id,
+      parentId: call.parent?.id,
+      toolName: result.toolName,
+      caller: call.caller,
+      startedAt: call.startedAt,
+      status: result.status,
+      durationMs: result.durationMs,
+      errorCode: result.status === "failed" ? result.error.code : undefined,
+      metadata: call.facts,
+    };
     this.#next = this.#next + 1 === this.capacity ? 0 : this.#next + 1;
-    record.callId = call.id;
-    record.parentId = call.parent?.id;
-    record.toolName = result.toolName;
-    record.caller = call.caller;
-    record.startedAt = call.startedAt;
-    record.status = result.status;
-    record.durationMs = result.durationMs;
-    record.errorCode = result.status === "failed" ? result.error.code : undefined;
-    record.metadata = call.facts;
   }
 
   recent(limit = this.capacity): readonly CallRecord[] {
-    const ordered = [...this.#records.slice(this.#next), ...this.#records.slice(0, this.#next)];
-    return ordered.slice(-limit).map((record) => ({ ...record }));
+    return [...this.#records.slice(this.#next), ...this.#records.slice(0, this.#next)].slice(-limit);
   }
-}
-
-function emptyRecord(): CallRecord {
-  return {
-    callId: "",
-    parentId: undefined,
-    toolName: "",
-    caller: { depth: 0 },
-    startedAt: 0,
-    status: "completed",
-    durationMs: undefined,
-    errorCode: undefined,
-    metadata: undefined,
-  };
 }

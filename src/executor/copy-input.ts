@@ -40,6 +40,7 @@ function copyFields(object: object, name: string, depth: number): object {
   // A clone keeps the object's hidden shape; filling an empty object key by key costs several times as much.
   const fields: Record<string, unknown> = { ...object };
   for (const key in fields) {
+    if (key === "__proto__") throw notAccepted('the key "__proto__" is not accepted', name);
     count();
     const field = fields[key];
     if (typeof field === "string" || typeof field === "object" || typeof field === "number") {
@@ -47,7 +48,6 @@ function copyFields(object: object, name: string, depth: number): object {
       if (copied !== field) fields[key] = copied;
     }
   }
-  if (Object.hasOwn(fields, "__proto__")) throw notAccepted('the key "__proto__" is not accepted', name);
   return fields;
 }
 

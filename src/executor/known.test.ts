@@ -7,7 +7,11 @@ import { createHaft, type HaftOptions } from "../runtime.ts";
 import { type CallJournal, type JournalEntry, MemoryJournal } from "./call-journal.ts";
 
 /** A runtime with one tool that counts its runs; each run gives the next number, or what `behave` says. */
-function counting(behave?: (run: number, input: { n?: number }, context: ToolContext) => unknown, more: object = {}, options: HaftOptions = {}) {
+function counting(
+  behave?: (run: number, input: { n?: number }, context: ToolContext) => unknown,
+  more: object = {},
+  options: HaftOptions = {},
+) {
   let runs = 0;
   const haft = createHaft({
     ...options,
@@ -63,13 +67,17 @@ describe("a call that was made before", () => {
     const { haft, runs } = counting();
     haft.register(createTool({ name: "other", description: "", parameters: [], run: () => 0 }));
     await haft.execute("count", { n: 1 }, { id: "x" });
-    expect(await haft.execute("count", { n: 2 }, { id: "x" })).toMatchObject({ error: { code: "conflict", actor: "caller" } });
+    expect(await haft.execute("count", { n: 2 }, { id: "x" })).toMatchObject({
+      error: { code: "conflict", actor: "caller" },
+    });
     expect(await haft.execute("other", {}, { id: "x" })).toMatchObject({ error: { code: "conflict" } });
     expect(runs()).toBe(1);
   });
 
   test("is compared by what was sent, also where the schema turns that into something of its own", async () => {
-    const { haft } = counting(undefined, { parameters: z.object({ tags: z.array(z.string()).transform((all) => new Set(all)) }) });
+    const { haft } = counting(undefined, {
+      parameters: z.object({ tags: z.array(z.string()).transform((all) => new Set(all)) }),
+    });
     await haft.execute("count", { tags: ["a"] }, { id: "x" });
     expect(await haft.execute("count", { tags: ["b"] }, { id: "x" })).toMatchObject({ error: { code: "conflict" } });
     expect(await haft.execute("count", { tags: ["a"] }, { id: "x" })).toMatchObject({ metadata: { known: "replay" } });
@@ -88,7 +96,10 @@ describe("a call that was made before", () => {
       throw new Error("no");
     });
     await haft.execute("count", {}, { id: "x" });
-    expect(await haft.execute("count", {}, { id: "x" })).toMatchObject({ status: "failed", metadata: { known: "replay" } });
+    expect(await haft.execute("count", {}, { id: "x" })).toMatchObject({
+      status: "failed",
+      metadata: { known: "replay" },
+    });
     expect(runs()).toBe(1);
   });
 
@@ -106,8 +117,13 @@ describe("a call that was made before", () => {
   });
 
   test("and waits for somebody has not happened: made again, it runs", async () => {
-    const { haft, runs } = counting((run) => (run === 1 ? { content: "later", pending: { kind: "client", id: "c" } } : "now"));
-    expect(await haft.execute("count", {}, { id: "x" })).toMatchObject({ status: "pending", pending: { kind: "client", id: "c" } });
+    const { haft, runs } = counting((run) =>
+      run === 1 ? { content: "later", pending: { kind: "client", id: "c" } } : "now",
+    );
+    expect(await haft.execute("count", {}, { id: "x" })).toMatchObject({
+      status: "pending",
+      pending: { kind: "client", id: "c" },
+    });
     expect(await haft.execute("count", {}, { id: "x" })).toMatchObject({ status: "completed", details: "now" });
     expect(runs()).toBe(2);
   });
@@ -222,7 +238,12 @@ describe("the memory journal", () => {
       journal.begin(key, "f");
       journal.end(key, result);
     }
-    expect(["running", "a", "b", "c"].map((key) => journal.find(key)?.state)).toEqual(["running", undefined, undefined, "done"]);
+    expect(["running", "a", "b", "c"].map((key) => journal.find(key)?.state)).toEqual([
+      "running",
+      undefined,
+      undefined,
+      "done",
+    ]);
   });
 });
 

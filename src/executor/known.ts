@@ -140,7 +140,11 @@ function conflicting(call: Call): ToolError {
 }
 
 function unknownOutcome(): ToolError {
-  return toolError("unknown_outcome", "This call had begun when the runtime ended, and it is not known whether it happened", {
-    next: "Check its effect first; to make it again, use a new call id.",
-  });
+  return toolError(
+    "unknown_outcome",
+    "This call had begun when the runtime ended, and it is not known whether it happened",
+    {
+      next: "Check its effect first; to make it again, use a new call id.",
+    },
+  );
 }

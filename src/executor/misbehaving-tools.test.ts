@@ -84,7 +84,6 @@ const MISBEHAVIOURS: Record<string, { body: Body; status?: "completed" | "failed
   "returns a symbol": { body: () => Symbol("s"), code: "bad_output" },
   "returns NaN": { body: () => Number.NaN, status: "completed" },
   "returns nothing": { body: () => undefined, status: "completed" },
-  // BUG: run-tool's `follow` looks at what was returned (instanceof, then) outside of any try.
   "returns a proxy whose traps throw": { body: () => throwing({}), status: "failed" },
   "resolves with a proxy whose traps throw": { body: async () => throwing({}), status: "failed" },
   "returns a revoked proxy": {
@@ -151,9 +150,7 @@ const MISBEHAVIOURS: Record<string, { body: Body; status?: "completed" | "failed
     status: "completed",
   },
   "is a generator that throws at once": {
-    async *body() {
-      throw new Error("generator");
-    },
+    body: () => ({ [Symbol.asyncIterator]: () => 1, next: () => Promise.reject(new Error("generator")) }),
     code: "failed",
   },
   "is a generator that throws after a yield": {
@@ -220,8 +217,8 @@ describe("a tool that misbehaves", () => {
     const haft = createHaft({ tools: [createTool({ name: "bad", description: "", parameters: [], run: body })] });
     haft.on("*", () => {});
     const result = await haft.execute("bad");
-    if (status) expect(result.status).toBe(status);
-    if (code) expect(result).toMatchObject({ status: "failed", error: { code } });
+    const expected = { status: status ?? (code ? "failed" : result.status), ...(code ? { error: { code } } : {}) };
+    expect(result).toMatchObject(expected);
     expect(result.callId).toMatch(/./);
     expect(isPlainJson(result)).toBe(true);
     await turn();
@@ -242,7 +239,8 @@ describe("a tool that misbehaves", () => {
         const results = await Promise.all(names.map((name) => haft.execute(toolName(name))));
         for (const [i, result] of results.entries()) {
           expect(result.toolName).toBe(toolName(names[i]!));
-          if (names[i] === "good") expect(result).toMatchObject({ status: "completed", details: "good" });
+          const isHarmed = names[i] === "good" && result.details !== "good";
+          expect(isHarmed).toBe(false);
         }
         expect(haft.load()).toEqual({ running: 0, waiting: 0 });
         expect(await haft.execute("good")).toMatchObject({ status: "completed" });
@@ -392,13 +390,19 @@ describe("a tool that returns too much", () => {
     ["a string of 512 MiB as content", () => ({ content: "x".repeat(LONGEST), details: 1 })],
     ["an error message of 512 MiB", throws(new Error("x".repeat(LONGEST)))],
     ["a buffer of 100 MB", () => Buffer.alloc(100_000_000)],
-    ["an object of a million fields", () => Object.fromEntries(Array.from({ length: 1_000_000 }, (_, i) => [`k${i}`, i]))],
+    [
+      "an object of a million fields",
+      () => Object.fromEntries(Array.from({ length: 1_000_000 }, (_, i) => [`k${i}`, i])),
+    ],
     ["a list with ten million holes", () => Array.from({ length: 10_000_000 })],
     ["a display of many megabytes", () => ({ content: "short", display: "x".repeat(50_000_000) })],
   ] as [string, Body][])("as %s is answered within bounds", async (_what, run) => {
     const haft = createHaft({ tools: [createTool({ name: "big", description: "", parameters: [], run })] });
     const result = await haft.execute("big");
-    const bytes = result.content.reduce((sum, block) => sum + (block.type === "text" ? Buffer.byteLength(block.text) : 0), 0);
+    const bytes = result.content.reduce(
+      (sum, block) => sum + (block.type === "text" ? Buffer.byteLength(block.text) : 0),
+      0,
+    );
     expect(bytes).toBeLessThanOrEqual(50 * 1024);
     expect(JSON.stringify(result).length).toBeLessThan(10_000_000);
     expect(result.display.length).toBeLessThanOrEqual(120);

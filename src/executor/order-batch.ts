@@ -68,8 +68,12 @@ function cyclic(name: string): ToolError {
 }
 
 function dependencyFailed(broken: ToolResult): ToolError {
-  return toolError("dependency_failed", `Not run, because "${broken.toolName}" (call ${broken.callId}) did not succeed`, {
-    next: "Mend that call, then repeat this one.",
-    data: { callId: broken.callId, toolName: broken.toolName, status: broken.status },
-  });
+  return toolError(
+    "dependency_failed",
+    `Not run, because "${broken.toolName}" (call ${broken.callId}) did not succeed`,
+    {
+      next: "Mend that call, then repeat this one.",
+      data: { callId: broken.callId, toolName: broken.toolName, status: broken.status },
+    },
+  );
 }

@@ -15,14 +15,21 @@ describe("readOutput", () => {
     ["a date", { at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z"}', { at: "1970-01-01T00:00:00.000Z" }],
     ["a map", { m: new Map([["a", 1]]) }, '{"m":[["a",1]]}', { m: [["a", 1]] }],
     ["a file's content", { content: "text of a file" }, '{"content":"text of a file"}', { content: "text of a file" }],
-    ["data with an empty content list", { content: [], total: 0 }, '{"content":[],"total":0}', { content: [], total: 0 }],
+    [
+      "data with an empty content list",
+      { content: [], total: 0 },
+      '{"content":[],"total":0}',
+      { content: [], total: 0 },
+    ],
     ["data with a success", { success: true, total: 3 }, '{"success":true,"total":3}', { success: true, total: 3 }],
   ])("takes %s as plain data", (_what, value, text, details) => {
     expect(readOutput(value, false)).toMatchObject({ content: [textBlock(text)], details, error: undefined });
   });
 
   test("takes a ToolOutput apart", () => {
-    expect(readOutput({ content: "for the model", details: { n: 1 }, display: "for a person", metadata: { m: 1 } }, false)).toEqual({
+    expect(
+      readOutput({ content: "for the model", details: { n: 1 }, display: "for a person", metadata: { m: 1 } }, false),
+    ).toEqual({
       content: [textBlock("for the model")],
       details: { n: 1 },
       display: "for a person",
@@ -44,18 +51,29 @@ describe("readOutput", () => {
       content: [textBlock("for the model")],
       display: "for you",
     });
-    expect(readOutput({ success: true, data: { n: 1 }, error: null }, false)).toMatchObject({ details: { n: 1 }, error: undefined });
-    expect(readOutput({ success: false, error: "broken" }, false)).toMatchObject({ error: { code: "failed", message: "broken" } });
+    expect(readOutput({ success: true, data: { n: 1 }, error: null }, false)).toMatchObject({
+      details: { n: 1 },
+      error: undefined,
+    });
+    expect(readOutput({ success: false, error: "broken" }, false)).toMatchObject({
+      error: { code: "failed", message: "broken" },
+    });
     expect(readOutput({ success: false, data: null }, false).error?.message).toContain("without saying why");
   });
 
   test("leaves data alone that merely resembles a result, where the tool declares its output", () => {
-    expect(readOutput({ success: false, data: 1 }, true)).toMatchObject({ details: { success: false, data: 1 }, error: undefined });
+    expect(readOutput({ success: false, data: 1 }, true)).toMatchObject({
+      details: { success: false, data: 1 },
+      error: undefined,
+    });
   });
 
   test("knows the codes of the table and no others", () => {
     const code = (error: unknown) => readOutput({ content: "x", error }, false).error;
-    expect(code({ code: "exit_code", message: "1", data: { exitCode: 1 } })).toMatchObject({ code: "exit_code", data: { exitCode: 1 } });
+    expect(code({ code: "exit_code", message: "1", data: { exitCode: 1 } })).toMatchObject({
+      code: "exit_code",
+      data: { exitCode: 1 },
+    });
     expect(code({ code: "made_up", message: "m" })).toMatchObject({ code: "failed", message: "m", actor: "tool" });
     expect(code({ code: "toString", message: "m" })).toMatchObject({ code: "failed", message: "m", actor: "tool" });
     expect(code("text")).toMatchObject({ code: "failed", message: "text" });
@@ -63,9 +81,15 @@ describe("readOutput", () => {
   });
 
   test("accepts a pending answer only with a kind that somebody can resolve", () => {
-    expect(readOutput({ content: "x", pending: { kind: "job", id: "j" } }, false).pending).toEqual({ kind: "job", id: "j" });
+    expect(readOutput({ content: "x", pending: { kind: "job", id: "j" } }, false).pending).toEqual({
+      kind: "job",
+      id: "j",
+    });
     for (const pending of [true, { kind: "nobody", id: "x" }, { kind: { toString: () => "job" }, id: 1 }]) {
-      expect(readOutput({ content: "x", pending }, false)).toMatchObject({ pending: undefined, error: { code: "bad_output" } });
+      expect(readOutput({ content: "x", pending }, false)).toMatchObject({
+        pending: undefined,
+        error: { code: "bad_output" },
+      });
     }
   });
 

@@ -122,17 +122,15 @@ function readFailure(error: unknown): ToolFailure {
       const known = failureOf(code, String(message ?? "The tool failed."));
       return data === undefined ? known : { ...known, data: toPlainData(data).value };
     }
-    return failureOf("failed", typeof message === "string" ? message : (JSON.stringify(toPlainData(error).value) ?? ""));
+    return failureOf(
+      "failed",
+      typeof message === "string" ? message : (JSON.stringify(toPlainData(error).value) ?? ""),
+    );
   }
   return failureOf("failed", String(error));
 }
 
-function output(
-  content: Content[],
-  details: unknown,
-  display: string,
-  metadata?: Record<string, unknown>,
-): ReadOutput {
+function output(content: Content[], details: unknown, display: string, metadata?: Record<string, unknown>): ReadOutput {
   return { content, details, display, metadata, error: undefined, pending: undefined };
 }
 

@@ -10,10 +10,27 @@ function start(options: HaftOptions = {}) {
   const haft = createHaft({
     ...options,
     tools: [
-      createTool({ name: "fine", description: "", parameters: [], run: (_i: unknown, c: ToolContext) => (c.update("1"), c.update("2"), 7) }),
-      createTool({ name: "broken", description: "", parameters: [], run: () => { throw new Error("no"); } }),
+      createTool({
+        name: "fine",
+        description: "",
+        parameters: [],
+        run: (_i: unknown, c: ToolContext) => (c.update("1"), c.update("2"), 7),
+      }),
+      createTool({
+        name: "broken",
+        description: "",
+        parameters: [],
+        run: () => {
+          throw new Error("no");
+        },
+      }),
       createTool({ name: "careful", description: "", parameters: [], permission: "confirm", run: () => "did it" }),
-      createTool({ name: "outer", description: "", parameters: [], run: (_i: unknown, c: ToolContext) => c.call("fine") }),
+      createTool({
+        name: "outer",
+        description: "",
+        parameters: [],
+        run: (_i: unknown, c: ToolContext) => c.call("fine"),
+      }),
     ],
   });
   const events: ToolEvent[] = [];
@@ -26,14 +43,24 @@ describe("the events of a call", () => {
   test("come in their stated order when it completes", async () => {
     const { haft, types } = start();
     await haft.execute("fine");
-    expect(types()).toEqual(["tool_call_requested", "tool_call_started", "tool_call_updated", "tool_call_updated", "tool_call_completed"]);
+    expect(types()).toEqual([
+      "tool_call_requested",
+      "tool_call_started",
+      "tool_call_updated",
+      "tool_call_updated",
+      "tool_call_completed",
+    ]);
   });
 
   test("end with a failure when it fails, or never began", async () => {
     const { haft, types } = start();
     await haft.execute("broken");
     expect(types()).toEqual(["tool_call_requested", "tool_call_started", "tool_call_failed"]);
-    for (const [name, input] of [["nowhere", {}], ["fine", { wrong: 1 }], ["fine", "no json"]] as const) {
+    for (const [name, input] of [
+      ["nowhere", {}],
+      ["fine", { wrong: 1 }],
+      ["fine", "no json"],
+    ] as const) {
       await haft.execute(name, input);
       expect(types()).toEqual(["tool_call_requested", "tool_call_failed"]);
     }
@@ -67,7 +94,8 @@ describe("the events of a call", () => {
   test("carry what a reader needs, in plain JSON", async () => {
     const { haft, events } = start();
     await haft.execute("fine", {}, { caller: { session: "s", user: "u" }, taskId: "t" });
-    for (const event of events) expect(event).toMatchObject({ toolName: "fine", caller: { session: "s", user: "u", task: "t", depth: 0 } });
+    for (const event of events)
+      expect(event).toMatchObject({ toolName: "fine", caller: { session: "s", user: "u", task: "t", depth: 0 } });
     expect(events.at(-1)).toMatchObject({ result: { details: 7 }, durationMs: expect.any(Number) });
     expect(JSON.parse(JSON.stringify(events))).toEqual(events);
   });
@@ -95,7 +123,16 @@ describe("the events of a call", () => {
   });
 
   test("are not made when nobody listens", async () => {
-    const haft = createHaft({ tools: [createTool({ name: "fine", description: "", parameters: [], run: (_i: unknown, c: ToolContext) => c.update("x") })] });
+    const haft = createHaft({
+      tools: [
+        createTool({
+          name: "fine",
+          description: "",
+          parameters: [],
+          run: (_i: unknown, c: ToolContext) => c.update("x"),
+        }),
+      ],
+    });
     const emit = vi.spyOn(haft.registry.events, "emit");
     await haft.execute("fine");
     await haft.execute("nowhere");
@@ -128,27 +165,45 @@ describe("the events of a call", () => {
   });
 });
 
+// BUG: `record` answers in its own `enter` where the log throws, and so is never left; and a log that throws in `closed`
+// goes past `announce`.
 describe("a log that cannot write", () => {
   test.each([
-    ["throws", () => { throw new Error("disk full"); }],
+    [
+      "throws",
+      () => {
+        throw new Error("disk full");
+      },
+    ],
     ["rejects", () => Promise.reject(new Error("disk full"))],
-  ] as [string, () => Promise<void>][])("keeps the effect from happening when it %s before, and the failure is announced", async (_how, opened) => {
-    const log: CallLog = { opened, closed: () => {}, recent: () => [] };
-    const { haft, types } = start({ log });
-    const result = await haft.execute("fine");
-    expect(result).toMatchObject({ status: "failed", error: { code: "not_recorded", retryable: true } });
-    expect(types()).toEqual(["tool_call_requested", "tool_call_failed"]);
-  });
+  ] as [string, () => Promise<void>][])(
+    "keeps the effect from happening when it %s before, and the failure is announced",
+    async (_how, opened) => {
+      const log: CallLog = { opened, closed: () => {}, recent: () => [] };
+      const { haft, types } = start({ log });
+      const result = await haft.execute("fine");
+      expect(result).toMatchObject({ status: "failed", error: { code: "not_recorded", retryable: true } });
+      expect(types()).toEqual(["tool_call_requested", "tool_call_failed"]);
+    },
+  );
 
   test.each([
-    ["throws", () => { throw new Error("disk full"); }],
+    [
+      "throws",
+      () => {
+        throw new Error("disk full");
+      },
+    ],
     ["rejects", () => Promise.reject(new Error("disk full"))],
-  ] as [string, () => Promise<void>][])("does not turn what happened into a failure when it %s afterwards", async (_how, closed) => {
-    const log: CallLog = { opened: () => {}, closed, recent: () => [] };
-    const { haft, types } = start({ log });
-    expect(await haft.execute("fine")).toMatchObject({ status: "completed", details: 7 });
-    expect(types().at(-1)).toBe("tool_call_completed");
-  });
+  ] as [string, () => Promise<void>][])(
+    "does not turn what happened into a failure when it %s afterwards",
+    async (_how, closed) => {
+      const log: CallLog = { opened: () => {}, closed, recent: () => [] };
+      const { haft, types } = start({ log });
+      expect(await haft.execute("fine")).toMatchObject({ status: "completed", details: 7 });
+      expect(types().at(-1)).toBe("tool_call_completed");
+    },
+  );
 });
 
 describe("the memory log", () => {
@@ -182,7 +237,8 @@ describe("the statistics of a tool", () => {
         description: "",
         parameters: [{ name: "ms", type: "integer" }],
         limits: { timeoutMs: 100_000 },
-        run: ({ ms }) => new Promise((done, fail) => void clock.after(ms, () => (ms > 950 ? fail(new Error("é")) : done("漢字")))),
+        run: ({ ms }) =>
+          new Promise((done, fail) => void clock.after(ms, () => (ms > 950 ? fail(new Error("é")) : done("漢字")))),
       }),
     );
     const all = Promise.all(Array.from({ length: 1000 }, (_, i) => haft.execute("timed", { ms: i + 1 })));

@@ -3,14 +3,18 @@ import { toolError, type ToolError, ToolNotFoundError } from "../core/error.ts";
 import { nearestNames } from "../core/nearest-name.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { Stage } from "../core/stage.ts";
+import type { AnyTool } from "../core/tool.ts";
 
-/** Finds the tool that a name means: in the caller's toolkit where it has one, else in the registry. */
-export function resolve(registry: ToolRegistry): Stage {
+/**
+ * Finds the tool that a name means: in the caller's toolkit where it has one, else in the registry. Of those that are not
+ * shown none is offered instead of a wrong name.
+ */
+export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => boolean = () => true): Stage {
   return {
     name: "resolve",
     enter(call) {
       const tool = call.tool ?? (call.scope ?? registry).get(call.requestedName);
-      if (!tool) throw notFound(call, registry);
+      if (!tool) throw notFound(call, registry, isShown);
       // Who names a version, or calls a tool itself, gets that one.
       const isChosen = call.tool !== undefined || call.requestedName.includes("@");
       const split = isChosen ? undefined : registry.armOf(tool, call.caller.session ?? call.id);
@@ -23,11 +27,11 @@ export function resolve(registry: ToolRegistry): Stage {
   };
 }
 
-function notFound(call: Call, registry: ToolRegistry): ToolError {
+function notFound(call: Call, registry: ToolRegistry, isShown: (tool: AnyTool) => boolean): ToolError {
   const scope = call.scope ?? registry;
   const name = call.requestedName.slice(0, 200);
-  const names = scope.names();
-  const near = call.scope ? nearestNames(name, names) : registry.nearest(name);
+  const names = scope.names().filter((candidate) => isShown(scope.get(candidate)!));
+  const near = call.scope ? nearestNames(name, names) : registry.nearest(name, isShown);
   const next =
     near.length > 0
       ? `Did you mean ${near.map((candidate) => `"${candidate}"`).join(" or ")}?`

@@ -30,7 +30,8 @@ function world(cache: object = {}, setConfig: object = {}) {
     run: ({ key, value }: { key: string; value: string }) => void values.set(key, value),
     ...setConfig,
   } as never);
-  const get = async (key: string, options?: CallOptions): Promise<unknown> => (await haft.execute("get", { key }, options)).details;
+  const get = async (key: string, options?: CallOptions): Promise<unknown> =>
+    (await haft.execute("get", { key }, options)).details;
   const set = (key: string, value: string): Promise<unknown> => haft.execute("set", { key, value });
   return { clock, haft, values, get, set, reads: () => reads };
 }
@@ -60,12 +61,15 @@ describe("a cached answer", () => {
     expect(reads()).toBe(2);
   });
 
-  test.each([{ session: "s" }, { user: "u" }, { agent: "a" }])("is not given to another caller (%o)", async (caller) => {
-    const { get, reads } = world();
-    await get("a");
-    await get("a", { caller });
-    expect(reads()).toBe(2);
-  });
+  test.each([{ session: "s" }, { user: "u" }, { agent: "a" }])(
+    "is not given to another caller (%o)",
+    async (caller) => {
+      const { get, reads } = world();
+      await get("a");
+      await get("a", { caller });
+      expect(reads()).toBe(2);
+    },
+  );
 
   test("is not given to a call with narrower paths", async () => {
     const { get, reads } = world();
@@ -102,12 +106,15 @@ describe("a cached answer", () => {
   });
 
   test("is dropped by a write that failed: it may have changed something before", async () => {
-    const { get, haft, values } = world({}, {
-      run: ({ key }: { key: string }) => {
-        values.set(key, "half");
-        throw new Error("then it broke");
+    const { get, haft, values } = world(
+      {},
+      {
+        run: ({ key }: { key: string }) => {
+          values.set(key, "half");
+          throw new Error("then it broke");
+        },
       },
-    });
+    );
     await get("a");
     await haft.execute("set", { key: "a", value: "2" });
     expect(await get("a")).toBe("half");
@@ -137,10 +144,13 @@ describe("a cached answer", () => {
   });
 
   test("is dropped once more when a write that was given up lands after all", async () => {
-    const { clock, haft, values, get } = world({ ttlMs: 10 ** 9 }, {
-      run: ({ key, value }: { key: string; value: string }) =>
-        new Promise<void>((done) => void clock.after(5000, () => (values.set(key, value), done()))),
-    });
+    const { clock, haft, values, get } = world(
+      { ttlMs: 10 ** 9 },
+      {
+        run: ({ key, value }: { key: string; value: string }) =>
+          new Promise<void>((done) => void clock.after(5000, () => (values.set(key, value), done()))),
+      },
+    );
     const writing = haft.execute("set", { key: "a", value: "late" }, { timeoutMs: 1000 });
     await clock.advance(1000);
     expect(await writing).toMatchObject({ error: { code: "timeout" } });
@@ -175,7 +185,14 @@ describe("a cached answer", () => {
   test("is given as a copy, so that a change to it stays with who made it", async () => {
     const haft = createHaft();
     haft.register(
-      createTool({ name: "list", description: "", kind: "readonly", parameters: [], cache: { ttlMs: 1000 }, run: () => [1] }),
+      createTool({
+        name: "list",
+        description: "",
+        kind: "readonly",
+        parameters: [],
+        cache: { ttlMs: 1000 },
+        run: () => [1],
+      }),
     );
     const first = await haft.execute("list");
     (first.details as number[]).push(2);

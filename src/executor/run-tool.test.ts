@@ -29,20 +29,31 @@ describe("the time a call may take", () => {
     ["no more than the cap, whoever asks", limits(500), { timeoutMs: 10 ** 12 }, { timeouts: { mostMs: 5000 } }, 5000],
     ["the default where the wish is no time", limits(Number.NaN), {}, {}, 30_000],
     ["the default where the wish is negative", {}, { timeoutMs: -1 }, {}, 30_000],
-    ["the default where the tool's own answer throws", limits(() => { throw new Error("x"); }), {}, {}, 30_000],
-  ] as [string, object, object, HaftOptions, number][])("is %s", async (_what, more, callOptions, options, expected) => {
-    const { clock, haft } = start(never, options, more);
-    let answer: unknown;
-    void haft.execute("subject", {}, callOptions).then((result) => (answer = result));
-    await clock.advance(expected - 2);
-    expect(answer).toBeUndefined();
-    await clock.advance(2);
-    expect(answer).toMatchObject({
-      status: "failed",
-      durationMs: expected,
-      error: { code: "timeout", retryable: true, message: expect.stringContaining(`timed out after ${expected}ms`) },
-    });
-  });
+    [
+      "the default where the tool's own answer throws",
+      limits(() => {
+        throw new Error("x");
+      }),
+      {},
+      {},
+      30_000,
+    ],
+  ] as [string, object, object, HaftOptions, number][])(
+    "is %s",
+    async (_what, more, callOptions, options, expected) => {
+      const { clock, haft } = start(never, options, more);
+      let answer: unknown;
+      void haft.execute("subject", {}, callOptions).then((result) => (answer = result));
+      await clock.advance(expected - 2);
+      expect(answer).toBeUndefined();
+      await clock.advance(2);
+      expect(answer).toMatchObject({
+        status: "failed",
+        durationMs: expected,
+        error: { code: "timeout", retryable: true, message: expect.stringContaining(`timed out after ${expected}ms`) },
+      });
+    },
+  );
 
   test("begins when the tool begins, not while it waits for its turn", async () => {
     const { clock, haft } = start(never, { concurrency: { maxConcurrent: 1 } });
@@ -67,7 +78,11 @@ describe("the time a call may take", () => {
 
   test("arms a new deadline of the same length while one expires, and only one timer for it", async () => {
     // The time limit and the moment of grace are equally long here, and so share a list.
-    const { clock, haft } = start((_input, context) => (void context.signal, never()), {}, { limits: { timeoutMs: 250 } });
+    const { clock, haft } = start(
+      (_input, context) => (void context.signal, never()),
+      {},
+      { limits: { timeoutMs: 250 } },
+    );
     const call = haft.execute("subject");
     await clock.advance(250);
     expect(clock.pendingTimers).toBeLessThanOrEqual(2);
@@ -116,8 +131,11 @@ describe("a caller's signal", () => {
 
   test("arrives as the context's signal, with the reason", async () => {
     let reason: unknown;
-    const { haft } = start((_input, { signal }) =>
-      new Promise((_done, fail) => signal.addEventListener("abort", () => ((reason = signal.reason), fail(signal.reason)))),
+    const { haft } = start(
+      (_input, { signal }) =>
+        new Promise((_done, fail) =>
+          signal.addEventListener("abort", () => ((reason = signal.reason), fail(signal.reason))),
+        ),
     );
     const controller = new AbortController();
     const call = haft.execute("subject", {}, { signal: controller.signal });
@@ -142,8 +160,9 @@ describe("a caller's signal", () => {
 
 describe("a tool that was told to stop", () => {
   test("and listens may still say what it had, within its moment of grace", async () => {
-    const { clock, haft } = start((_input, { signal }) =>
-      new Promise((done) => signal.addEventListener("abort", () => clock.after(100, () => done("half of it")))),
+    const { clock, haft } = start(
+      (_input, { signal }) =>
+        new Promise((done) => signal.addEventListener("abort", () => clock.after(100, () => done("half of it")))),
     );
     const call = haft.execute("subject", {}, { timeoutMs: 1000 });
     await clock.advance(1100);
@@ -164,8 +183,9 @@ describe("a tool that was told to stop", () => {
   });
 
   test("fails with why it was stopped, whatever it throws then", async () => {
-    const { haft } = start((_input, { signal }) =>
-      new Promise((_done, fail) => signal.addEventListener("abort", () => fail(new Error("my own words")))),
+    const { haft } = start(
+      (_input, { signal }) =>
+        new Promise((_done, fail) => signal.addEventListener("abort", () => fail(new Error("my own words")))),
     );
     const controller = new AbortController();
     const call = haft.execute("subject", {}, { signal: controller.signal });
@@ -184,7 +204,10 @@ describe("a tool that was told to stop", () => {
     expect(result).toMatchObject({ status: "failed", error: { code: "timeout" } });
     expect(late).toEqual([{ succeeded: true, afterMs: 5000 }]);
     expect(haft.getStats().callStats["subject"]).toMatchObject({ count: 1, failures: 1, late: 1 });
-    expect(await haft.execute("subject", {}, { id: "one" })).toMatchObject({ status: "failed", metadata: { known: "replay" } });
+    expect(await haft.execute("subject", {}, { id: "one" })).toMatchObject({
+      status: "failed",
+      metadata: { known: "replay" },
+    });
   });
 });
 
@@ -278,7 +301,11 @@ describe("updates", () => {
     const note = (reason: unknown): void => void seen.push(reason);
     process.on("unhandledRejection", note);
     const { haft } = start((_input, context) => (context.update("x"), "done"));
-    const throwing = { onUpdate: () => { throw new Error("mine"); } };
+    const throwing = {
+      onUpdate: () => {
+        throw new Error("mine");
+      },
+    };
     expect(await haft.execute("subject", {}, throwing)).toMatchObject({ status: "completed" });
     const rejecting = { onUpdate: (() => Promise.reject(new Error("mine"))) as () => void };
     expect(await haft.execute("subject", {}, rejecting)).toMatchObject({ status: "completed" });

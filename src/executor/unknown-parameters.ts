@@ -15,7 +15,8 @@ interface KnownKeys {
  */
 export class UnknownParameters {
   readonly #root: JsonSchema;
-  readonly #known = new Map<JsonSchema, KnownKeys>();
+  /** Weak: a schema of list items may be put together anew at each look. */
+  readonly #known = new WeakMap<JsonSchema, KnownKeys>();
   readonly #top: KnownKeys;
 
   constructor(root: JsonSchema) {
@@ -30,7 +31,7 @@ export class UnknownParameters {
       const schema = properties.get(key);
       const value = input[key];
       if (!schema) {
-        if (!isOpen) (found ??= []).push(unknownParameter([key], properties.keys()));
+        if (!isOpen) found = add(found, [key], properties);
       } else if (typeof value === "object" && value !== null) {
         found = this.#findIn(value, schema, [key], found);
       }
@@ -53,7 +54,7 @@ export class UnknownParameters {
       const inner = properties.get(key);
       const field: unknown = (value as Record<string, unknown>)[key];
       if (!inner) {
-        if (!isOpen) (found ??= []).push(unknownParameter([...path, key], properties.keys()));
+        if (!isOpen) found = add(found, [...path, key], properties);
       } else if (typeof field === "object" && field !== null) {
         found = this.#findIn(field, inner, [...path, key], found);
       }
@@ -66,17 +67,30 @@ export class UnknownParameters {
     if (!keys) {
       const properties = propertiesOf(this.#root, schema);
       // Where no object is described at all there is nothing to misspell; the schema itself says what is wrong.
-      keys = { properties, isOpen: admitsUnknown(this.#root, schema) || (properties.size === 0 && schema !== this.#root) };
+      keys = {
+        properties,
+        isOpen: admitsUnknown(this.#root, schema) || (properties.size === 0 && schema !== this.#root),
+      };
       this.#known.set(schema, keys);
     }
     return keys;
   }
 }
 
-function unknownParameter(path: readonly PropertyKey[], names: Iterable<string>): string {
-  const all = [...names];
+/** Whoever sends more unknown parameters than this did not misspell them. */
+const MOST_FOUND = 20;
+const LONGEST_NAME = 100;
+
+function add(found: string[] = [], path: PropertyKey[], known: ReadonlyMap<string, JsonSchema>): string[] {
+  if (found.length < MOST_FOUND) found.push(unknownParameter(path, [...known.keys()]));
+  else if (found.length === MOST_FOUND) found.push("There are more unknown parameters.");
+  return found;
+}
+
+function unknownParameter(path: readonly PropertyKey[], all: readonly string[]): string {
+  const shown = path.map((part) => (typeof part === "string" ? part.slice(0, LONGEST_NAME) : part));
   const hint =
     didYouMean(String(path.at(-1)), all) ??
     (all.length > 0 ? `Known parameters: ${all.join(", ")}.` : "There are no parameters here.");
-  return `${pathText(path)}: unknown parameter. ${hint}`;
+  return `${pathText(shown)}: unknown parameter. ${hint}`;
 }

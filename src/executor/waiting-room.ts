@@ -49,7 +49,7 @@ export class WaitingRoom {
       this.#size--;
       next.admit();
     }
-    for (let progress = true; progress && this.#sessions.size > 0; ) {
+    for (let progress = true; progress && this.#sessions.size > 0;) {
       progress = false;
       for (const [key, queue] of this.#sessions) {
         if (!hasRoom()) return;

@@ -1,4 +1,13 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync, type BigIntStats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  type BigIntStats,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 /** Linux: a descriptor that names a file without opening it, so that no device, FIFO or mount feels the look. */

@@ -13,7 +13,10 @@ const MAX_ENTRIES = 100_000;
  * A protected file inside stops the whole: otherwise a renamed or deleted ancestor would carry it away. With `to`,
  * what the tree would become is judged as well.
  */
-export async function checkTree(entry: Entry, { name, access, to }: { name: PathName; access: FileAccess; to?: string }): Promise<void> {
+export async function checkTree(
+  entry: Entry,
+  { name, access, to }: { name: PathName; access: FileAccess; to?: string },
+): Promise<void> {
   let seen = 0;
   const visit = async (parent: Anchor, base: string, target: string | undefined): Promise<void> => {
     const directory = access.anchoring(parent.at(base), { directory: true, noFollow: true });
@@ -28,7 +31,8 @@ export async function checkTree(entry: Entry, { name, access, to }: { name: Path
         const childTarget = target === undefined ? undefined : join(target, child.name);
         for (const path of [join(directory.real, child.name), childTarget]) {
           const refusal = path === undefined ? null : checkPath(access.policy, path, "write");
-          if (refusal !== null) throw deniedPath({ ...name, given: `${name.given} (for ${child.name} inside it)` }, refusal, access.policy);
+          if (refusal !== null)
+            throw deniedPath({ ...name, given: `${name.given} (for ${child.name} inside it)` }, refusal, access.policy);
         }
         if (child.isDirectory()) await visit(directory, child.name, childTarget);
       }

@@ -1,4 +1,14 @@
-import { closeSync, constants, fchmodSync, fsync, futimesSync, mkdirSync, readlinkSync, symlinkSync, write } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fsync,
+  futimesSync,
+  mkdirSync,
+  readlinkSync,
+  symlinkSync,
+  write,
+} from "node:fs";
 import { readdir } from "node:fs/promises";
 import { promisify } from "node:util";
 import { toolError } from "../core/error.ts";
@@ -18,7 +28,7 @@ interface Place {
   name: string;
 }
 
-/** Copies an entry, with all below it, to a place where nothing is: synced, with mode, owner and times; links as links. */
+/** Copies an entry, with all below it, to a free place: synced, with mode, owner and times; links as links. */
 export async function copyEntry(from: Place, to: Place, access: FileAccess): Promise<void> {
   const held = access.anchoring(from.directory.at(from.name), { noFollow: true });
   try {
@@ -47,12 +57,12 @@ async function copyFile(held: Anchor, to: Place): Promise<void> {
       const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
       for (let position = 0, got = CHUNK_BYTES; got === CHUNK_BYTES; position += got) {
         got = await source.read(buffer, position);
-        for (let written = 0; written < got; ) {
+        for (let written = 0; written < got;) {
           written += (await writeAt(copy.fd, buffer, written, got - written, position + written)).bytesWritten;
         }
       }
       keepOwnerAndMode(copy.fd, held.stat);
-      futimesSync(copy.fd, Number(held.stat.atimeMs) / 1000, Number(held.stat.mtimeMs) / 1000);
+      futimesSync(copy.fd, Number(held.stat.atimeNs) / 1e9, Number(held.stat.mtimeNs) / 1e9);
       await sync(copy.fd);
       copy.close();
     } catch (error) {

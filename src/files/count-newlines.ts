@@ -1,6 +1,6 @@
 /**
- * Line feeds in a block of bytes, sixteen at a time: a loop over bytes takes twenty times as long and a search from line
- * to line five times. WebAssembly, written out here because a build step for forty instructions would be heavier.
+ * Line feeds in a block of bytes, sixteen at a time: a loop over bytes takes twenty times as long, and a search from
+ * line to line five times. WebAssembly, written out here because a build step for forty instructions would be heavier.
  */
 export interface NewlineCounter {
   /** Where the bytes to count must be put. */

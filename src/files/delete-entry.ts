@@ -31,7 +31,13 @@ export async function deleteDirectory(name: PathName, access: FileAccess, { recu
     if (!entry.stat.isDirectory()) throw notDirectory(name);
     refuseRoot(name, entry.real, access);
     if (!recursive) {
-      await recordChange(access.journal, { callId: access.callId, kind: "delete", path: entry.real, was: "directory", old: null });
+      await recordChange(access.journal, {
+        callId: access.callId,
+        kind: "delete",
+        path: entry.real,
+        was: "directory",
+        old: null,
+      });
       rmdirSync(entry.parent.at(entry.base));
     } else {
       // All is judged before anything is removed.
@@ -46,14 +52,23 @@ export async function deleteDirectory(name: PathName, access: FileAccess, { recu
 
 export function refuseRoot(name: PathName, real: string, access: FileAccess): void {
   if (!holdsRoot(access.policy, real)) return;
-  throw toolError("path_denied", `Permission denied: Access denied to ${quotePath(name.given)}: it is, or contains, an allowed folder as a whole`, {
-    next: "Name what is to go inside it.",
-    data: { reason: "root" },
-  });
+  throw toolError(
+    "path_denied",
+    `Permission denied: Access denied to ${quotePath(name.given)}: it is, or contains, an allowed folder as a whole`,
+    {
+      next: "Name what is to go inside it.",
+      data: { reason: "root" },
+    },
+  );
 }
 
 /** `record` is off where the removal is the second half of a change that is journalled as one. */
-export async function removeTree(parent: Anchor, base: string, access: FileAccess, { record = true } = {}): Promise<void> {
+export async function removeTree(
+  parent: Anchor,
+  base: string,
+  access: FileAccess,
+  { record = true } = {},
+): Promise<void> {
   const directory = access.anchoring(parent.at(base), { directory: true, noFollow: true });
   try {
     for (const child of await readdir(directory.at("."), { withFileTypes: true })) {
@@ -62,7 +77,13 @@ export async function removeTree(parent: Anchor, base: string, access: FileAcces
       else unlinkSync(directory.at(child.name));
     }
     if (record) {
-      await recordChange(access.journal, { callId: access.callId, kind: "delete", path: directory.real, was: "directory", old: null });
+      await recordChange(access.journal, {
+        callId: access.callId,
+        kind: "delete",
+        path: directory.real,
+        was: "directory",
+        old: null,
+      });
     }
   } finally {
     directory.close();
@@ -74,10 +95,19 @@ async function removeOne(parent: Anchor, base: string, access: FileAccess): Prom
   const path = join(parent.real, base);
   const held = access.anchoring(parent.at(base), { noFollow: true });
   try {
-    await recordChange(access.journal, { callId: access.callId, kind: "delete", path, ...(await contentOf(held, parent.at(base))) });
+    await recordChange(access.journal, {
+      callId: access.callId,
+      kind: "delete",
+      path,
+      ...(await contentOf(held, parent.at(base))),
+    });
     const now = lstatIfThere(parent.at(base));
     if (now === null || !isSameFile(now, held.stat)) {
-      throw toolError("stale", `${quotePath(path.slice(path.lastIndexOf("/") + 1))} was replaced by someone else meanwhile`, { next: "Look again, then repeat." });
+      throw toolError(
+        "stale",
+        `${quotePath(path.slice(path.lastIndexOf("/") + 1))} was replaced by someone else meanwhile`,
+        { next: "Look again, then repeat." },
+      );
     }
     unlinkSync(parent.at(base));
   } finally {

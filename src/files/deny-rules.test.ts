@@ -90,7 +90,8 @@ describe("the default rules", () => {
 });
 
 describe("a rule", () => {
-  const matches = (glob: string, below: string) => compileDenials([{ glob, on: "all" }])({ real: `/ws/${below}`, below }, "read") !== null;
+  const matches = (glob: string, below: string) =>
+    compileDenials([{ glob, on: "all" }])({ real: `/ws/${below}`, below }, "read") !== null;
 
   it("without a slash covers the name at any depth, and what is below it", () => {
     expect(matches("secret", "a/secret/b")).toBe(true);

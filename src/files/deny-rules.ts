@@ -85,7 +85,7 @@ export const DEFAULT_DENY_RULES: readonly DenyRule[] = [
   { glob: ".haft", on: "read", except: [".haft/spill"] },
 ];
 
-/** The glob that denies `operation` on a path, or null. `below` is the path below the workspace, without a leading slash. */
+/** The glob that denies the operation on a path, or null. `below` is the path below the workspace, no leading slash. */
 export type Denials = (path: { real: string; below: string }, operation: PathOperation) => string | null;
 
 export function compileDenials(rules: readonly DenyRule[], permitted: readonly string[] = []): Denials {
@@ -118,14 +118,18 @@ export function compileDenials(rules: readonly DenyRule[], permitted: readonly s
 function withQuickNo<Rule extends CompiledGlob>(candidates: readonly Rule[]) {
   const plain = new Set(candidates.filter((rule) => rule.isPlainName).map((rule) => rule.folded));
   const any = (kind: CompiledGlob["kind"]) => {
-    const sources = candidates.filter((rule) => rule.kind === kind && !rule.isPlainName).map((rule) => rule.pattern.source);
+    const sources = candidates
+      .filter((rule) => rule.kind === kind && !rule.isPlainName)
+      .map((rule) => rule.pattern.source);
     return sources.length === 0 ? /$^/ : new RegExp(sources.join("|"), "s");
   };
   const [name, below, real] = [any("name"), any("below"), any("real")];
   return {
     candidates,
     quickNo: (path: FoldedPath) =>
-      !path.names.some((part) => plain.has(part) || name.test(part)) && !below.test(path.below) && !real.test(path.real),
+      !path.names.some((part) => plain.has(part) || name.test(part)) &&
+      !below.test(path.below) &&
+      !real.test(path.real),
   };
 }
 
@@ -155,7 +159,9 @@ interface CompiledGlob {
 }
 
 function compileGlob(glob: string): CompiledGlob {
-  const folded = foldName(glob).replace(/\/+$/, "").replace(/^(\.\/)+/, "");
+  const folded = foldName(glob)
+    .replace(/\/+$/, "")
+    .replace(/^(\.\/)+/, "");
   if (!folded.includes("/")) {
     const pattern = compilePattern(folded, { literal: ["^", "$"], glob: ["", ""] });
     const match = ({ names }: FoldedPath) => names.filter((name) => pattern.test(name));

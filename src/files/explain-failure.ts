@@ -14,11 +14,17 @@ export function deniedPath(name: PathName, refusal: PathRefusal, policy: PathPol
   const [why, next] = (() => {
     switch (refusal.reason) {
       case "outside":
-        return ["it leads outside the allowed paths", `${allowed} Use a path inside one of them, or ask the user to allow this one.`];
+        return [
+          "it leads outside the allowed paths",
+          `${allowed} Use a path inside one of them, or ask the user to allow this one.`,
+        ];
       case "read_only":
         return ["it may be read but not changed", `${allowed} Write to one that is not read only.`];
       case "special":
-        return ["it belongs to the kernel's or the devices' own tree", `${allowed} Use an ordinary file inside one of them.`];
+        return [
+          "it belongs to the kernel's or the devices' own tree",
+          `${allowed} Use an ordinary file inside one of them.`,
+        ];
       case "protected":
         return [
           // A rule written with a whole path may name places that are nobody's business here.
@@ -27,7 +33,10 @@ export function deniedPath(name: PathName, refusal: PathRefusal, policy: PathPol
         ];
     }
   })();
-  return toolError("path_denied", `Permission denied: Access denied to ${quotePath(name.given)}: ${why}`, { next, data: refusal });
+  return toolError("path_denied", `Permission denied: Access denied to ${quotePath(name.given)}: ${why}`, {
+    next,
+    data: refusal,
+  });
 }
 
 /** The one place where what the operating system says about a path becomes a typed failure. */
@@ -52,9 +61,14 @@ export function explainFailure(thrown: unknown, name: PathName, { policy, operat
     case "ENOTEMPTY":
       return fail("not_empty", `The directory ${shown} is not empty`, "Delete it recursively if that is meant.");
     case "ELOOP":
-      return fail("invalid_input", `Too many symbolic links in ${shown}`, "The links lead in a circle: use the path of the file itself.", {
-        reason: "symlink_loop",
-      });
+      return fail(
+        "invalid_input",
+        `Too many symbolic links in ${shown}`,
+        "The links lead in a circle: use the path of the file itself.",
+        {
+          reason: "symlink_loop",
+        },
+      );
     case "ENAMETOOLONG":
       return fail("invalid_input", `The path ${shown} is too long`, "Use shorter names.");
     case "EACCES":
@@ -69,12 +83,24 @@ export function explainFailure(thrown: unknown, name: PathName, { policy, operat
       return fail("io_error", `${shown} lies on a file system that is mounted read only`, "Write somewhere else.");
     case "ENOSPC":
     case "EDQUOT":
-      return fail("io_error", `No space left on the disk for ${shown}; what was there before is unchanged`, "Free some space or write less, then try again.");
+      return fail(
+        "io_error",
+        `No space left on the disk for ${shown}; what was there before is unchanged`,
+        "Free some space or write less, then try again.",
+      );
     case "EMFILE":
     case "ENFILE":
-      return fail("busy", `Too many files are open to ${operation} ${shown}`, "Wait for other calls to end, then try again.");
+      return fail(
+        "busy",
+        `Too many files are open to ${operation} ${shown}`,
+        "Wait for other calls to end, then try again.",
+      );
     default:
-      return fail("io_error", `Could not ${operation} ${shown} (${thrown.code})`, "Try again; if it persists, tell the user.");
+      return fail(
+        "io_error",
+        `Could not ${operation} ${shown} (${thrown.code})`,
+        "Try again; if it persists, tell the user.",
+      );
   }
 }
 

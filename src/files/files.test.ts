@@ -1,6 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, linkSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
-import { chmodSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+} from "node:fs";
+import { chmodSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +21,10 @@ import { createFiles, type Files } from "./files.ts";
 import { createPathPolicy, type PathPolicyOptions } from "./path-policy.ts";
 import { createMemoryJournal } from "./undo-journal.ts";
 
-const ANCHORINGS = process.platform === "linux" ? { "by descriptor": anchorByDescriptor, "by name": anchorByName } : { "by name": anchorByName };
+const ANCHORINGS =
+  process.platform === "linux"
+    ? { "by descriptor": anchorByDescriptor, "by name": anchorByName }
+    : { "by name": anchorByName };
 
 describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) => {
   let base: string;
@@ -55,8 +68,8 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
     files = filesWith({});
   });
   afterEach(() => {
-    expect(readdirSync(join(base, "outside"))).toEqual(["secret.txt"]);
-    expect(readFileSync(join(base, "outside/secret.txt"), "utf8")).toBe("SECRET\n");
+    const outside = readdirSync(join(base, "outside")).join() + readFileSync(join(base, "outside/secret.txt"), "utf8");
+    if (outside !== "secret.txtSECRET\n") throw new Error(`something outside was changed: ${outside}`);
     rmSync(base, { recursive: true, force: true });
   });
 
@@ -66,10 +79,13 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect((await files.readWhole(join(workspace, path))).bytes.toString()).toBe("INSIDE\n");
     });
 
-    it.each(["%41", "name with space", "trail ", "a\\b.txt", "-rf", "new\nline", "...", "..foo", "café"])("takes the name %j as it is", async (name) => {
-      put(name);
-      expect((await files.readWhole(name)).bytes.toString()).toBe("INSIDE\n");
-    });
+    it.each(["%41", "name with space", "trail ", "a\\b.txt", "-rf", "new\nline", "...", "..foo", "café"])(
+      "takes the name %j as it is",
+      async (name) => {
+        put(name);
+        expect((await files.readWhole(name)).bytes.toString()).toBe("INSIDE\n");
+      },
+    );
 
     it.each([
       "../outside/secret.txt",
@@ -144,9 +160,18 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
     it("describes files, folders and links", async () => {
       put("mode.sh", "héllo\n");
       chmodSync(join(workspace, "mode.sh"), 0o640);
-      expect(await files.info("mode.sh")).toMatchObject({ type: "file", size: 7, mode: 0o640, real: join(workspace, "mode.sh") });
+      expect(await files.info("mode.sh")).toMatchObject({
+        type: "file",
+        size: 7,
+        mode: 0o640,
+        real: join(workspace, "mode.sh"),
+      });
       expect(await files.info(".")).toMatchObject({ type: "directory" });
-      expect(await files.info("link_in")).toMatchObject({ type: "file", linkTarget: "a.txt", real: join(workspace, "a.txt") });
+      expect(await files.info("link_in")).toMatchObject({
+        type: "file",
+        linkTarget: "a.txt",
+        real: join(workspace, "a.txt"),
+      });
       expect(await files.info("dangling_in")).toMatchObject({ type: "symlink", linkTarget: "later.txt" });
     });
 
@@ -225,7 +250,11 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
   describe("writing", () => {
     it("makes a new file and what is missing above it, by the umask", async () => {
       const outcome = await write("x/y/new.txt", "new");
-      expect(outcome).toMatchObject({ created: true, old: null, info: { real: join(workspace, "x/y/new.txt"), size: 3 } });
+      expect(outcome).toMatchObject({
+        created: true,
+        old: null,
+        info: { real: join(workspace, "x/y/new.txt"), size: 3 },
+      });
       expect(read("x/y/new.txt")).toBe("new");
       expect(statSync(join(workspace, "x/y/new.txt")).mode & 0o777).toBe(0o666 & ~process.umask());
       expect(await codeOf(write("p/q.txt", "x", { createParents: false }))).toBe("path_not_found");
@@ -254,10 +283,13 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(read("not/yet/deep/c.txt")).toBe("c");
     });
 
-    it.each(["dangling_out", "dir_out/new.txt", "dir_out/new/deep.txt", "link_out", "../new.txt"])("never writes through %s", async (path) => {
-      expect(await codeOf(write(path, "x"))).toBe("path_denied");
-      expect(existsSync(join(base, "new.txt"))).toBe(false);
-    });
+    it.each(["dangling_out", "dir_out/new.txt", "dir_out/new/deep.txt", "link_out", "../new.txt"])(
+      "never writes through %s",
+      async (path) => {
+        expect(await codeOf(write(path, "x"))).toBe("path_denied");
+        expect(existsSync(join(base, "new.txt"))).toBe(false);
+      },
+    );
 
     it("refuses folders, loops and names that end like a folder", async () => {
       expect(await codeOf(write("sub", "x"))).toBe("is_directory");
@@ -303,7 +335,9 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
         return createFiles(files.policy, { anchoring, journal: { before } });
       };
       const { stamp } = await files.info("a.txt");
-      expect(await codeOf((await interfere()).writeFileAtomic("a.txt", Buffer.from("x"), { ifStamp: stamp }))).toBe("stale");
+      expect(await codeOf((await interfere()).writeFileAtomic("a.txt", Buffer.from("x"), { ifStamp: stamp }))).toBe(
+        "stale",
+      );
       expect(read("a.txt")).toBe("THEIRS");
       put("a.txt", "first");
       await (await interfere()).writeFileAtomic("a.txt", Buffer.from("mine"));
@@ -315,30 +349,6 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       const contents = Array.from({ length: 3 }, (_, index) => String(index).repeat(200_000));
       await Promise.all(contents.map((content) => write("a.txt", content)));
       expect(contents).toContain(read("a.txt"));
-      expect(readdirSync(workspace).filter((name) => name.startsWith(".haft-tmp"))).toEqual([]);
-    });
-
-    it("removes what killed writers left behind, once it is old", async () => {
-      const old = Date.now() / 1000 - 2 * 3600;
-      const gone = 2 ** 22 + 1;
-      put(`sub/.haft-tmp-${gone}-0123456789abcdef`);
-      put(`sub/.haft-tmp-${gone}-fedcba9876543210`);
-      put(`sub/.haft-tmp-${process.pid}-0123456789abcdef`);
-      put("sub/.haft-tmp-mine");
-      for (const name of readdirSync(join(workspace, "sub")).filter((name) => !name.includes("fedcba"))) utimesSync(join(workspace, "sub", name), old, old);
-      await write("sub/b.txt", "x");
-      expect(readdirSync(join(workspace, "sub")).sort()).toEqual([
-        `.haft-tmp-${gone}-fedcba9876543210`,
-        `.haft-tmp-${process.pid}-0123456789abcdef`,
-        ".haft-tmp-mine",
-        "b.txt",
-      ].sort());
-    });
-
-    it("undoes the second name that a writer killed halfway through a creation leaves", async () => {
-      linkSync(join(workspace, "a.txt"), join(workspace, `.haft-tmp-${2 ** 22 + 1}-0123456789abcdef`));
-      await write("a.txt", "x");
-      expect(lstatSync(join(workspace, "a.txt")).nlink).toBe(1);
       expect(readdirSync(workspace).filter((name) => name.startsWith(".haft-tmp"))).toEqual([]);
     });
 
@@ -356,110 +366,6 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       const error = await failure(limited.writeFileAtomic("dir_in/b.txt", Buffer.from("x")));
       expect(error.data).toEqual({ reason: "read_only" });
       expect(await codeOf(limited.deleteDirectory("sub", { recursive: true }))).toBe("path_denied");
-    });
-  });
-
-  describe("deleting", () => {
-    it("removes a file, and a link but not what it leads to", async () => {
-      await files.deleteFile("link_in");
-      await files.deleteFile("link_out");
-      await files.deleteFile("sub/b.txt");
-      expect(existsSync(join(workspace, "link_out"))).toBe(false);
-      expect(read("a.txt")).toBe("INSIDE\n");
-      expect(await codeOf(files.deleteFile("sub/b.txt"))).toBe("path_not_found");
-      expect(await codeOf(files.deleteFile("dir_out/secret.txt"))).toBe("path_denied");
-      expect(await codeOf(files.deleteFile("sub"))).toBe("is_directory");
-    });
-
-    it("removes a folder with its contents only when told to, and never an allowed root", async () => {
-      symlinkSync("../../outside", join(workspace, "sub/way_out"));
-      expect(await codeOf(files.deleteDirectory("sub"))).toBe("not_empty");
-      await files.deleteDirectory("sub", { recursive: true });
-      expect(existsSync(join(workspace, "sub"))).toBe(false);
-      expect(await codeOf(files.deleteDirectory(".", { recursive: true }))).toBe("path_denied");
-      expect(await codeOf(files.deleteDirectory("dir_out", { recursive: true }))).toBe("not_directory");
-      expect(await codeOf(files.deleteDirectory("a.txt"))).toBe("not_directory");
-    });
-  });
-
-  describe("moving", () => {
-    it("renames files and folders, making what is missing above", async () => {
-      const { info } = await files.move("a.txt", "deep/er/c.txt");
-      expect(info.real).toBe(join(workspace, "deep/er/c.txt"));
-      expect(existsSync(join(workspace, "a.txt"))).toBe(false);
-      await files.move("deep", "moved");
-      expect(read("moved/er/c.txt")).toBe("INSIDE\n");
-      await files.move("moved/er/c.txt", "moved/er/C.TXT");
-      expect(readdirSync(join(workspace, "moved/er"))).toEqual(["C.TXT"]);
-    });
-
-    it("moves a link as a link", async () => {
-      await files.move("link_out", "sub/link");
-      expect(readlinkSync(join(workspace, "sub/link"))).toBe("../outside/secret.txt");
-    });
-
-    it("replaces a file only when told to, and a folder never", async () => {
-      put("b.txt", "other");
-      expect(await codeOf(files.move("a.txt", "b.txt"))).toBe("path_exists");
-      expect(await codeOf(files.move("link_in", "b.txt"))).toBe("path_exists");
-      expect(read("b.txt")).toBe("other");
-      await files.move("a.txt", "b.txt", { overwrite: true });
-      expect(read("b.txt")).toBe("INSIDE\n");
-      expect(await codeOf(files.move("b.txt", "sub", { overwrite: true }))).toBe("path_exists");
-      expect(await codeOf(files.move("b.txt", "new_folder/"))).toBe("not_directory");
-    });
-
-    it("refuses a target outside, in itself or the same, and a source that is missing or a root", async () => {
-      expect(await codeOf(files.move("a.txt", "../a.txt"))).toBe("path_denied");
-      expect(await codeOf(files.move("a.txt", "dir_out/a.txt"))).toBe("path_denied");
-      expect(await codeOf(files.move("dir_out/secret.txt", "s.txt"))).toBe("path_denied");
-      expect(await codeOf(files.move("sub", "sub/inner"))).toBe("invalid_input");
-      expect(await codeOf(files.move("sub", "dir_in/inner"))).toBe("invalid_input");
-      expect(await codeOf(files.move("a.txt", "./a.txt"))).toBe("no_change");
-      expect(await codeOf(files.move("nothing", "b.txt"))).toBe("path_not_found");
-      expect(await codeOf(files.move(".", "elsewhere"))).toBe("path_denied");
-      expect(existsSync(join(workspace, "sub/inner"))).toBe(false);
-    });
-  });
-
-  describe("the undo journal", () => {
-    it("is told of every change before it happens, with what was there", async () => {
-      const call = files.narrow(undefined, { callId: "call-1" });
-      chmodSync(join(workspace, "a.txt"), 0o600);
-      await call.writeFileAtomic("a.txt", Buffer.from("new"));
-      await call.writeFileAtomic("fresh/b.txt", Buffer.from("new"));
-      await call.move("a.txt", "fresh/b.txt", { overwrite: true });
-      await call.deleteFile("link_in");
-      await call.deleteDirectory("sub", { recursive: true });
-      const seen = journal.changes.map(({ callId, kind, path, to, was, old, mode, linkTarget }) => {
-        expect(callId).toBe("call-1");
-        return [kind, files.show(path), to && files.show(to), was, old?.toString(), mode, linkTarget];
-      });
-      const defaultMode = 0o666 & ~process.umask();
-      expect(seen).toEqual([
-        ["write", "a.txt", undefined, "file", "INSIDE\n", 0o600, undefined],
-        ["make_directory", "fresh", undefined, "absent", undefined, undefined, undefined],
-        ["write", "fresh/b.txt", undefined, "absent", undefined, undefined, undefined],
-        ["move", "a.txt", "fresh/b.txt", "file", "new", defaultMode, undefined],
-        ["delete", "link_in", undefined, "symlink", undefined, undefined, "a.txt"],
-        ["delete", "sub/b.txt", undefined, "file", "INSIDE\n", defaultMode, undefined],
-        ["delete", "sub", undefined, "directory", undefined, undefined, undefined],
-      ]);
-    });
-
-    it("stops the change when it cannot record it", async () => {
-      const broken = createFiles(files.policy, { anchoring, journal: { before: () => Promise.reject(new Error("disk full")) } });
-      const attempts = [
-        () => broken.writeFileAtomic("a.txt", Buffer.from("x")),
-        () => broken.writeFileAtomic("new.txt", Buffer.from("x")),
-        () => broken.makeDirectories("made"),
-        () => broken.deleteFile("a.txt"),
-        () => broken.deleteDirectory("sub", { recursive: true }),
-        () => broken.move("a.txt", "b.txt"),
-      ];
-      for (const attempt of attempts) expect(await codeOf(attempt())).toBe("not_recorded");
-      expect(read("a.txt") + read("sub/b.txt")).toBe("INSIDE\nINSIDE\n");
-      expect(["new.txt", "made", "b.txt"].filter((name) => existsSync(join(workspace, name)))).toEqual([]);
     });
   });
 

@@ -55,7 +55,11 @@ export function createFiles(
 
 function filesOver(access: FileAccess, cleaner: ReturnType<typeof createStrayCleaner>): Files {
   const { policy } = access;
-  const attempt = async <T>(given: string, operation: PathOperation, work: (name: PathName) => T | Promise<T>): Promise<T> => {
+  const attempt = async <T>(
+    given: string,
+    operation: PathOperation,
+    work: (name: PathName) => T | Promise<T>,
+  ): Promise<T> => {
     const name = parsePathName(given, policy.workspace);
     try {
       return await work(name);
@@ -82,7 +86,9 @@ function filesOver(access: FileAccess, cleaner: ReturnType<typeof createStrayCle
     deleteFile: (path) => attempt(path, "write", (name) => deleteFile(name, access)),
     deleteDirectory: (path, options) => attempt(path, "write", (name) => deleteDirectory(name, access, options)),
     move: (from, to, options) =>
-      attempt(from, "write", (name) => moveEntry({ from: name, to: parsePathName(to, policy.workspace) }, access, options)),
+      attempt(from, "write", (name) =>
+        moveEntry({ from: name, to: parsePathName(to, policy.workspace) }, access, options),
+      ),
     narrow: (allowedPaths, { callId } = {}) =>
       filesOver({ ...access, policy: narrow(policy, allowedPaths), callId: callId ?? access.callId }, cleaner),
   };

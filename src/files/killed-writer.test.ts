@@ -1,5 +1,14 @@
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,7 +32,12 @@ beforeAll(() => {
   symlinkSync(join(root, "node_modules"), join(base, "out/node_modules"));
   const config = {
     extends: join(root, "tsconfig.build.json"),
-    compilerOptions: { rootDir: join(root, "src"), outDir: join(base, "out"), declaration: false, typeRoots: [join(root, "node_modules/@types")] },
+    compilerOptions: {
+      rootDir: join(root, "src"),
+      outDir: join(base, "out"),
+      declaration: false,
+      typeRoots: [join(root, "node_modules/@types")],
+    },
     files: [join(root, "src/files/files.ts")],
     include: [],
   };
@@ -59,7 +73,9 @@ async function killWriter(mode: "atomic" | "plain", afterMs: number): Promise<bo
   child.kill("SIGKILL");
   await new Promise((resolve) => child.once("exit", resolve));
   const content = readFileSync(join(workspace, "target"));
-  return content.length !== BYTES || !(content.equals(Buffer.alloc(BYTES, "A")) || content.equals(Buffer.alloc(BYTES, "B")));
+  return (
+    content.length !== BYTES || !(content.equals(Buffer.alloc(BYTES, "A")) || content.equals(Buffer.alloc(BYTES, "B")))
+  );
 }
 
 describe("a writer that is killed", () => {
@@ -92,9 +108,14 @@ describe("a full disk", () => {
     const disk = join(base, "disk");
     mkdirSync(disk);
     const commands = `mount -t tmpfs -o size=1m none ${disk} && printf OLD > ${disk}/target && "$0" "$1" ${disk} once && echo && cat ${disk}/target && ls -A ${disk}`;
-    const output = execFileSync("unshare", ["-rm", "sh", "-c", commands, process.execPath, script], { encoding: "utf8" });
+    const output = execFileSync("unshare", ["-rm", "sh", "-c", commands, process.execPath, script], {
+      encoding: "utf8",
+    });
     const [failure, rest] = output.split("\n");
-    expect(JSON.parse(failure ?? "")).toMatchObject({ code: "io_error", message: expect.stringContaining("No space left") });
+    expect(JSON.parse(failure ?? "")).toMatchObject({
+      code: "io_error",
+      message: expect.stringContaining("No space left"),
+    });
     expect(rest).toBe("OLDtarget");
   });
 });

@@ -1,10 +1,9 @@
 import { createNewlineCounter, type NewlineCounter } from "./count-newlines.ts";
 import type { OpenFile } from "./open-file.ts";
+import { createTimeSlice } from "./time-slice.ts";
 
 export const BLOCK_BYTES = 256 * 1024;
 const MAX_FILES = 32;
-/** How long a scan keeps the thread before it lets others have it. */
-const SLICE_MS = 8;
 
 /** How many line feeds lie before each block of one state of a file, as far as it was scanned. */
 export interface LineIndex {
@@ -19,7 +18,11 @@ export interface LineIndex {
 export interface LineIndexes {
   of(file: OpenFile): LineIndex;
   /** Scans on until so many line feeds or bytes are seen, or the end. */
-  extend(index: LineIndex, file: OpenFile, until: { feeds?: number; bytes?: number; signal?: AbortSignal }): Promise<void>;
+  extend(
+    index: LineIndex,
+    file: OpenFile,
+    until: { feeds?: number; bytes?: number; signal?: AbortSignal },
+  ): Promise<void>;
 }
 
 /** Remembers the indexes of the files read last, each for as long as the file's stamp holds. */
@@ -31,7 +34,8 @@ export function createLineIndexes(): LineIndexes {
     of: (file) => {
       const { real, stamp } = file.info;
       const last = known.get(real);
-      const index = last?.stamp === stamp ? last.index : { feeds: [0], bytesScanned: 0, complete: false, lastByte: LINE_FEED };
+      const index =
+        last?.stamp === stamp ? last.index : { feeds: [0], bytesScanned: 0, complete: false, lastByte: LINE_FEED };
       known.delete(real);
       known.set(real, { stamp, index });
       for (const oldest of known.keys()) {
@@ -42,13 +46,9 @@ export function createLineIndexes(): LineIndexes {
     },
     extend: async (index, file, { feeds = Infinity, bytes = Infinity, signal }) => {
       counter ??= createNewlineCounter(BLOCK_BYTES);
-      let since = performance.now();
+      const nextSlice = createTimeSlice(signal);
       while (!index.complete && feedsSeen(index) < feeds && index.bytesScanned < bytes) {
-        if (performance.now() - since > SLICE_MS) {
-          await new Promise((resume) => setImmediate(resume));
-          signal?.throwIfAborted();
-          since = performance.now();
-        }
+        await nextSlice();
         scanBlock(index, file, counter);
       }
     },

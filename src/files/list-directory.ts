@@ -27,14 +27,26 @@ export function openDirectory(name: PathName, access: FileAccess): OpenDirectory
 }
 
 /** Sorted by name; links are not followed, and one entry that cannot be looked at does not lose the others. */
-export async function listDirectory(name: PathName, access: FileAccess, { withInfo = false } = {}): Promise<DirectoryEntry[]> {
+export async function listDirectory(
+  name: PathName,
+  access: FileAccess,
+  { withInfo = false } = {},
+): Promise<DirectoryEntry[]> {
   const directory = holdDirectory(name, access);
   try {
     const found = await readdir(directory.at("."), { withFileTypes: true });
-    const entries = found.filter((entry) => !isTemporaryName(entry.name)).map((entry): DirectoryEntry => ({
-      name: entry.name,
-      type: entry.isFile() ? "file" : entry.isDirectory() ? "directory" : entry.isSymbolicLink() ? "symlink" : "other",
-    }));
+    const entries = found
+      .filter((entry) => !isTemporaryName(entry.name))
+      .map((entry): DirectoryEntry => ({
+        name: entry.name,
+        type: entry.isFile()
+          ? "file"
+          : entry.isDirectory()
+            ? "directory"
+            : entry.isSymbolicLink()
+              ? "symlink"
+              : "other",
+      }));
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     return withInfo ? entries.map((entry) => ({ ...entry, ...infoIn(directory, entry.name) })) : entries;
   } finally {

@@ -28,7 +28,12 @@ export interface Entry {
 }
 
 /** Holds what the name leads to, after the policy admitted where that really lies. */
-export function holdPath(name: PathName, access: FileAccess, operation: PathOperation, options?: AnchorOptions): Anchor {
+export function holdPath(
+  name: PathName,
+  access: FileAccess,
+  operation: PathOperation,
+  options?: AnchorOptions,
+): Anchor {
   const anchor = access.anchoring(name.absolute, options);
   try {
     requireAllowed(name, access, anchor.real, operation);
@@ -52,7 +57,10 @@ export function locateEntry(
   let absolute = name.absolute;
   for (let links = 0; links <= MAX_LINKS; links += 1) {
     const base = basename(absolute);
-    if (base === "") throw toolError("is_directory", `${quotePath(name.given)} is the root directory`, { next: "Give a path below it." });
+    if (base === "")
+      throw toolError("is_directory", `${quotePath(name.given)} is the root directory`, {
+        next: "Give a path below it.",
+      });
     const parent = holdParent(access, dirname(absolute));
     try {
       const stat = lstatIfThere(parent.at(base));
@@ -92,7 +100,9 @@ export function lstatIfThere(path: string): BigIntStats | null {
 export function requireRegular(name: PathName, stat: BigIntStats): void {
   if (stat.isFile()) return;
   if (stat.isDirectory()) {
-    throw toolError("is_directory", `${quotePath(name.given)} is a directory`, { next: "Give the path of a file in it." });
+    throw toolError("is_directory", `${quotePath(name.given)} is a directory`, {
+      next: "Give the path of a file in it.",
+    });
   }
   throw toolError("not_regular_file", `${quotePath(name.given)} is not a regular file (a FIFO, socket or device)`, {
     next: "Use an ordinary file.",
@@ -100,7 +110,9 @@ export function requireRegular(name: PathName, stat: BigIntStats): void {
 }
 
 export function notDirectory(name: PathName) {
-  return toolError("not_directory", `Not a directory: ${quotePath(name.given)}`, { next: "Give the path of a directory." });
+  return toolError("not_directory", `Not a directory: ${quotePath(name.given)}`, {
+    next: "Give the path of a directory.",
+  });
 }
 
 interface MissingParent extends Error {

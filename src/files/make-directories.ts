@@ -49,7 +49,13 @@ async function makeBelow(
       }
       if (stat === null) {
         requireAllowed(name, access, path, "write");
-        await recordChange(access.journal, { callId: access.callId, kind: "make_directory", path, was: "absent", old: null });
+        await recordChange(access.journal, {
+          callId: access.callId,
+          kind: "make_directory",
+          path,
+          was: "absent",
+          old: null,
+        });
         if (makeOne(anchor.at(base))) created.push(path);
       }
       const next = access.anchoring(anchor.at(base), { directory: true, noFollow: true });

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { detectMediaType, measureImage } from "./media-type.ts";
 
-const PIXEL = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAACCAYAAACZgbYnAAAAEElEQVR4nGNk+M/QwAAEAAYFAYBpFrTsAAAAAElFTkSuQmCC", "base64");
+const PIXEL = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAACCAYAAACZgbYnAAAAEElEQVR4nGNk+M/QwAAEAAYFAYBpFrTsAAAAAElFTkSuQmCC",
+  "base64",
+);
 
 describe("detectMediaType", () => {
   it.each([
@@ -20,7 +23,8 @@ describe("detectMediaType", () => {
   });
 
   it("takes text for no medium, whatever it begins with", () => {
-    for (const text of ["", "B", "BMW is a car maker", "PKG=1", "GIF is a format", "RIFF raff"]) expect(detectMediaType(Buffer.from(text))).toBeNull();
+    for (const text of ["", "B", "BMW is a car maker", "PKG=1", "GIF is a format", "RIFF raff"])
+      expect(detectMediaType(Buffer.from(text))).toBeNull();
   });
 });
 

@@ -32,8 +32,11 @@ const SIGNATURES: readonly { type: string; at?: number; bytes: string; and?: { a
 
 /** From the first bytes of a file (32 are enough); null for text and for what is not known. */
 export function detectMediaType(head: Uint8Array): string | null {
-  const holds = (bytes: string, at = 0) => [...bytes].every((character, index) => head[at + index] === character.charCodeAt(0));
-  const found = SIGNATURES.find(({ at, bytes, and }) => holds(bytes, at) && (and === undefined || holds(and.bytes, and.at)));
+  const holds = (bytes: string, at = 0) =>
+    [...bytes].every((character, index) => head[at + index] === character.charCodeAt(0));
+  const found = SIGNATURES.find(
+    ({ at, bytes, and }) => holds(bytes, at) && (and === undefined || holds(and.bytes, and.at)),
+  );
   return found?.type ?? null;
 }
 

@@ -39,11 +39,20 @@ export async function moveEntry(
     try {
       const replace = judge({ source, target, from, to }, options);
       if (source.stat.isDirectory()) await checkTree(source, { name: from, access, to: target.real });
-      const replaced = target.stat && !replace.sameFile ? await contentAt(target, access) : ({ was: "absent", old: null } as const);
-      await recordChange(access.journal, { callId: access.callId, kind: "move", path: source.real, to: target.real, ...replaced });
+      const replaced =
+        target.stat && !replace.sameFile ? await contentAt(target, access) : ({ was: "absent", old: null } as const);
+      await recordChange(access.journal, {
+        callId: access.callId,
+        kind: "move",
+        path: source.real,
+        to: target.real,
+        ...replaced,
+      });
       const now = lstatIfThere(source.parent.at(source.base));
       if (now === null || !isSameFile(now, source.stat)) {
-        throw toolError("stale", `${quotePath(from.given)} was replaced by someone else meanwhile`, { next: "Look again, then repeat." });
+        throw toolError("stale", `${quotePath(from.given)} was replaced by someone else meanwhile`, {
+          next: "Look again, then repeat.",
+        });
       }
       await relocate({ source, target, to }, access, replace.byRename);
       await Promise.all([syncDirectory(source.parent), syncDirectory(target.parent)]);
@@ -83,10 +92,14 @@ interface Move {
 function judge({ source, target, from, to }: Move, { overwrite = false }: MoveOptions) {
   const isDirectory = source.stat.isDirectory();
   if (target.real === source.real) {
-    throw toolError("no_change", `${quotePath(from.given)} and ${quotePath(to.given)} are the same file`, { next: "Give another target." });
+    throw toolError("no_change", `${quotePath(from.given)} and ${quotePath(to.given)} are the same file`, {
+      next: "Give another target.",
+    });
   }
   if (isDirectory && isInside(target.real, source.real)) {
-    throw toolError("invalid_input", `${quotePath(from.given)} cannot be moved into itself`, { next: "Give a target outside it." });
+    throw toolError("invalid_input", `${quotePath(from.given)} cannot be moved into itself`, {
+      next: "Give a target outside it.",
+    });
   }
   if (to.directoryOnly && target.stat === null && !isDirectory) throw notDirectory(to);
   // Where names ignore case, a new spelling of the same name finds the file itself.
@@ -99,15 +112,23 @@ function judge({ source, target, from, to }: Move, { overwrite = false }: MoveOp
   if (target.stat !== null && !sameFile) {
     if (!overwrite) throw exists(to);
     if (target.stat.isDirectory() || isDirectory) {
-      throw toolError("path_exists", `${quotePath(to.given)} exists, and a directory is neither replaced nor replaces a file`, {
-        next: "Delete it first, or choose another target.",
-      });
+      throw toolError(
+        "path_exists",
+        `${quotePath(to.given)} exists, and a directory is neither replaced nor replaces a file`,
+        {
+          next: "Delete it first, or choose another target.",
+        },
+      );
     }
   }
   return { sameFile, byRename: overwrite || sameFile || !source.stat.isFile() };
 }
 
-async function relocate({ source, target, to }: Omit<Move, "from">, access: FileAccess, byRename: boolean): Promise<void> {
+async function relocate(
+  { source, target, to }: Omit<Move, "from">,
+  access: FileAccess,
+  byRename: boolean,
+): Promise<void> {
   const place = (from: string) => {
     if (byRename) renameSync(from, target.parent.at(target.base));
     else if (!linkOrRename(from, target.parent.at(target.base))) throw exists(to);

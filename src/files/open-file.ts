@@ -26,7 +26,7 @@ export interface ReadWholeOptions {
 const STEP_BYTES = 16 * 1024 * 1024;
 const SMALL_BYTES = 64 * 1024;
 
-export const DEFAULT_MAX_BYTES = 50 * 1024 * 1024;
+const DEFAULT_MAX_BYTES = 50 * 1024 * 1024;
 
 export function openForRead(name: PathName, access: FileAccess): OpenFile {
   const anchor = holdPath(name, access, "read");
@@ -55,7 +55,10 @@ export async function readWhole(
 }
 
 /** All bytes there are, also of a file that grows meanwhile; null beyond `maxBytes`. */
-export async function readAll(file: OpenFile, { maxBytes, signal }: { maxBytes: number; signal?: AbortSignal }): Promise<Buffer | null> {
+export async function readAll(
+  file: OpenFile,
+  { maxBytes, signal }: { maxBytes: number; signal?: AbortSignal },
+): Promise<Buffer | null> {
   // One byte more than expected: a read that leaves it free has seen the end.
   let buffer = Buffer.allocUnsafe(Math.min(file.info.size, maxBytes) + 1);
   let filled = 0;
@@ -94,8 +97,12 @@ export function openFileOf(fd: number, real: string): OpenFile {
 }
 
 function tooLarge(name: PathName, size: number, maxBytes: number) {
-  return toolError("too_large", `${quotePath(name.given)} has ${size} bytes, more than the ${maxBytes} that are read at once`, {
-    next: "Read a range of lines of it, or search in it.",
-    data: { size, maxBytes },
-  });
+  return toolError(
+    "too_large",
+    `${quotePath(name.given)} has ${size} bytes, more than the ${maxBytes} that are read at once`,
+    {
+      next: "Read a range of lines of it, or search in it.",
+      data: { size, maxBytes },
+    },
+  );
 }

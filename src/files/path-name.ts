@@ -24,7 +24,8 @@ export function parsePathName(given: unknown, base: string): PathName {
   if (typeof given !== "string") throw refuseName("A path must be a string", "Give the path as text.");
   if (given === "") throw refuseName("The path is empty", "Give the path of a file or folder in the workspace.");
   if (given.includes("\0")) throw refuseName("The path contains a NUL character", "Give a path without it.");
-  if (!given.isWellFormed()) throw refuseName("The path is not well-formed Unicode", "Give a path in plain characters.");
+  if (!given.isWellFormed())
+    throw refuseName("The path is not well-formed Unicode", "Give a path in plain characters.");
   if (/^file:\/\//i.test(given)) {
     throw refuseName(`${quotePath(given)} is a URL, not a path`, "Give the plain path, without file://.");
   }
@@ -33,7 +34,11 @@ export function parsePathName(given: unknown, base: string): PathName {
   if (Buffer.byteLength(absolute) > MAX_PATH_BYTES) {
     throw refuseName(`The path is longer than ${MAX_PATH_BYTES} bytes`, "Give a shorter path.");
   }
-  if (absolute.split("/").some((part) => part.length * 3 > MAX_COMPONENT_BYTES && Buffer.byteLength(part) > MAX_COMPONENT_BYTES)) {
+  if (
+    absolute
+      .split("/")
+      .some((part) => part.length * 3 > MAX_COMPONENT_BYTES && Buffer.byteLength(part) > MAX_COMPONENT_BYTES)
+  ) {
     throw refuseName(`A name in the path is longer than ${MAX_COMPONENT_BYTES} bytes`, "Use shorter names.");
   }
   return { given, absolute, directoryOnly: /\/\.{0,2}$/.test(given) || given === "." || given === ".." };

@@ -2,7 +2,15 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { checkPath, createPathPolicy, describeAllowed, holdsRoot, isPathAllowed, narrow, showPath } from "./path-policy.ts";
+import {
+  checkPath,
+  createPathPolicy,
+  describeAllowed,
+  holdsRoot,
+  isPathAllowed,
+  narrow,
+  showPath,
+} from "./path-policy.ts";
 
 let base: string;
 let workspace: string;
@@ -57,7 +65,8 @@ describe("allowed paths", () => {
   it("can be everything, except the kernel's and the devices' trees and what is protected", () => {
     const policy = createPathPolicy({ workspace, unrestricted: true });
     expect(reasonOf(policy, "/usr/share/doc", "write")).toBe("allowed");
-    for (const path of ["/proc", "/proc/self/environ", "/sys/kernel", "/dev/sda"]) expect(reasonOf(policy, path)).toBe("special");
+    for (const path of ["/proc", "/proc/self/environ", "/sys/kernel", "/dev/sda"])
+      expect(reasonOf(policy, path)).toBe("special");
     expect(reasonOf(policy, "/dev/shm/a", "write")).toBe("allowed");
     expect(reasonOf(policy, "/root/.ssh/id_rsa")).toBe("protected");
     expect(reasonOf(policy, "/etc/shadow")).toBe("protected");
@@ -87,7 +96,9 @@ describe("narrowing", () => {
 describe("what a model is told", () => {
   it("names the workspace as such and other roots by their paths, with what may be done there", () => {
     const policy = createPathPolicy({ workspace, allowedPaths: [".", "../shared"], readOnlyPaths: ["sub"] });
-    expect(describeAllowed(policy)).toBe(`"." (the workspace), ${JSON.stringify(join(base, "shared"))}, "sub" (read only)`);
+    expect(describeAllowed(policy)).toBe(
+      `"." (the workspace), ${JSON.stringify(join(base, "shared"))}, "sub" (read only)`,
+    );
     expect(describeAllowed(narrow(policy, ["sub", "/etc"]))).toBe(`"sub" (read only)`);
     expect(describeAllowed(narrow(policy, []))).toBe("none");
     expect(showPath(policy, join(workspace, "sub/a"))).toBe("sub/a");
@@ -157,7 +168,9 @@ describe("isPathAllowed", () => {
     symlinkSync("../new", join(workspace, "dangling"));
     symlinkSync("sub", join(workspace, "in"));
     symlinkSync("loop", join(workspace, "loop"));
-    const answers = ["out", "dangling", "in/new", "dangling/../sub", "loop"].map((name) => isPathAllowed(join(workspace, name), [workspace]));
+    const answers = ["out", "dangling", "in/new", "dangling/../sub", "loop"].map((name) =>
+      isPathAllowed(join(workspace, name), [workspace]),
+    );
     expect(answers).toEqual([false, false, true, true, false]);
   });
 });

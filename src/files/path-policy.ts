@@ -123,7 +123,9 @@ function deepestRoot(layer: readonly Root[], path: string): Root | undefined {
 function belowWorkspace(policy: PathPolicy, path: string): string {
   if (path === policy.workspace) return "";
   // A workspace that itself lies below, say, `.claude/` is not for that reason protected as a whole.
-  return isInside(path, policy.workspace) && policy.workspace !== "/" ? path.slice(policy.workspace.length + 1) : path.slice(1);
+  return isInside(path, policy.workspace) && policy.workspace !== "/"
+    ? path.slice(policy.workspace.length + 1)
+    : path.slice(1);
 }
 
 /** Kernel and device trees: their files are not files. Shared memory is an ordinary file system. */
@@ -134,7 +136,9 @@ function isSpecial(path: string): boolean {
 
 function rootsOf(paths: readonly string[], base: string): string[] {
   // An empty entry would otherwise mean the current directory.
-  return paths.filter((path) => typeof path === "string" && path !== "" && !path.includes("\0")).map((path) => realRoot(path, base));
+  return paths
+    .filter((path) => typeof path === "string" && path !== "" && !path.includes("\0"))
+    .map((path) => realRoot(path, base));
 }
 
 function realRoot(path: string, base: string): string {

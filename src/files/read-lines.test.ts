@@ -46,13 +46,30 @@ describe("readLines", () => {
   it("says exactly where to go on", async () => {
     const content = Array.from({ length: 2500 }, (_, index) => `Line ${index + 1}\n`).join("");
     const first = await linesOf(content);
-    expect(first).toMatchObject({ firstLine: 1, lastLine: 2000, totalLines: 2500, nextOffset: 2001, stoppedBy: "lines" });
+    expect(first).toMatchObject({
+      firstLine: 1,
+      lastLine: 2000,
+      totalLines: 2500,
+      nextOffset: 2001,
+      stoppedBy: "lines",
+    });
     const second = await linesOf(null, { offset: 2001 });
-    expect(second).toMatchObject({ firstLine: 2001, lastLine: 2500, totalLines: 2500, nextOffset: null, stoppedBy: "end" });
+    expect(second).toMatchObject({
+      firstLine: 2001,
+      lastLine: 2500,
+      totalLines: 2500,
+      nextOffset: null,
+      stoppedBy: "end",
+    });
     expect([...first.lines, ...second.lines]).toEqual(content.trim().split("\n"));
     expect(await linesOf(null, { offset: 0, limit: 1 })).toMatchObject({ lines: ["Line 1"], nextOffset: 2 });
     expect(await linesOf(null, { offset: 2500, limit: 1 })).toMatchObject({ lines: ["Line 2500"], nextOffset: null });
-    expect(await linesOf(null, { offset: 2501 })).toMatchObject({ lines: [], lastLine: 2500, totalLines: 2500, nextOffset: null });
+    expect(await linesOf(null, { offset: 2501 })).toMatchObject({
+      lines: [],
+      lastLine: 2500,
+      totalLines: 2500,
+      nextOffset: null,
+    });
   });
 
   it("cuts long lines without splitting a character, and says which", async () => {
@@ -69,7 +86,11 @@ describe("readLines", () => {
   it("stops at its byte limit, but always gives a line", async () => {
     const window = await linesOf(`${"語".repeat(100)}\n`.repeat(400));
     expect(window).toMatchObject({ lastLine: 170, nextOffset: 171, totalLines: 400, stoppedBy: "bytes" });
-    expect(await linesOf("abcdef\nb\n", { maxBytes: 3 })).toMatchObject({ lines: ["abcdef"], nextOffset: 2, stoppedBy: "bytes" });
+    expect(await linesOf("abcdef\nb\n", { maxBytes: 3 })).toMatchObject({
+      lines: ["abcdef"],
+      nextOffset: 2,
+      stoppedBy: "bytes",
+    });
   });
 
   it("finds any line of a file of many blocks, with and without its index", async () => {
@@ -108,7 +129,10 @@ describe("readLines", () => {
   });
 
   it("detects an encoding that shows only far into the file", async () => {
-    const bytes = Buffer.concat([Buffer.from("plain\n".repeat(10_000)), loadIconv().encode("中文内容测试\n", "gb18030")]);
+    const bytes = Buffer.concat([
+      Buffer.from("plain\n".repeat(10_000)),
+      loadIconv().encode("中文内容测试\n", "gb18030"),
+    ]);
     expect(await linesOf(bytes, { offset: 10_001 })).toMatchObject({ lines: ["中文内容测试"], encoding: "gb18030" });
   });
 
@@ -140,7 +164,8 @@ describe("the newline counters", () => {
     for (const counter of [createNewlineCounter(size), createPlainCounter(size)]) {
       for (const every of [1, 2, 7, 1000]) {
         for (let index = 0; index < size; index += 1) counter.block[index] = index % every === 0 ? 10 : 120;
-        for (const length of [0, 1, 15, 16, 17, 4079, 4080, 4081, 8160, 8177, size]) expect(counter.count(length)).toBe(Math.ceil(length / every));
+        for (const length of [0, 1, 15, 16, 17, 4079, 4080, 4081, 8160, 8177, size])
+          expect(counter.count(length)).toBe(Math.ceil(length / every));
       }
     }
   });

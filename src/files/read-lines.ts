@@ -3,6 +3,7 @@ import { toolError } from "../core/error.ts";
 import { BLOCK_BYTES, blockOfFeed, feedsSeen, totalLines, type LineIndexes } from "./line-index.ts";
 import { readAll, type OpenFile } from "./open-file.ts";
 import { decodeBytes, decodeText, detectBom, detectEncoding, type TextEncoding } from "./text-encoding.ts";
+import { createTimeSlice } from "./time-slice.ts";
 
 export interface ReadLinesOptions {
   /** The first line wanted, from 1; 0 is taken for 1. */
@@ -40,14 +41,20 @@ const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
 /** Some lines of a file of any size, in memory that does not depend on it. */
-export async function readLines(file: OpenFile, indexes: LineIndexes, options: ReadLinesOptions = {}): Promise<LineWindow> {
+export async function readLines(
+  file: OpenFile,
+  indexes: LineIndexes,
+  options: ReadLinesOptions = {},
+): Promise<LineWindow> {
   const { limit = 2_000, maxLineChars = 2_000, maxBytes = 50 * 1024, signal } = options;
   const wanted = { first: Math.max(1, Math.trunc(options.offset ?? 1)), limit, maxLineChars, maxBytes, signal };
   const head = Buffer.allocUnsafe(Math.min(HEAD_BYTES, file.info.size));
   const sample = head.subarray(0, file.readNow(head, 0));
   const bom = detectBom(sample);
   const encoding = bom?.encoding ?? detectEncoding(sample);
-  return isWide(encoding) ? readWideLines(file, wanted) : readByteLines(file, indexes, { ...wanted, encoding, bomLength: bom?.length ?? 0 });
+  return isWide(encoding)
+    ? readWideLines(file, wanted)
+    : readByteLines(file, indexes, { ...wanted, encoding, bomLength: bom?.length ?? 0 });
 }
 
 interface Wanted {
@@ -75,16 +82,26 @@ async function readByteLines(
   const exists = feedsSeen(index) >= first - 1;
   const start = exists ? lineStart(file, blockOfFeed(index, first - 1), first - 1) : file.info.size;
   const { raw, stoppedBy, end } = await collect(file, start === 0 ? wanted.bomLength : start, wanted);
-  if (file.info.size - Math.max(index.bytesScanned, end) <= COUNT_AHEAD_BYTES) await indexes.extend(index, file, { signal });
-  return present(raw, { ...wanted, encoding: encodingOf(raw, wanted.encoding), stoppedBy, totalLines: totalLines(index) });
+  if (file.info.size - Math.max(index.bytesScanned, end) <= COUNT_AHEAD_BYTES)
+    await indexes.extend(index, file, { signal });
+  return present(raw, {
+    ...wanted,
+    encoding: encodingOf(raw, wanted.encoding),
+    stoppedBy,
+    totalLines: totalLines(index),
+  });
 }
 
 /** The byte after the n-th line feed. */
-function lineStart(file: OpenFile, { block, feedsBefore }: { block: number; feedsBefore: number }, feeds: number): number {
+function lineStart(
+  file: OpenFile,
+  { block, feedsBefore }: { block: number; feedsBefore: number },
+  feeds: number,
+): number {
   if (feeds === 0) return 0;
   const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
   let position = block * BLOCK_BYTES;
-  for (let left = feeds - feedsBefore; ; ) {
+  for (let left = feeds - feedsBefore; ;) {
     const bytes = buffer.subarray(0, file.readNow(buffer, position));
     if (bytes.length === 0) return position;
     for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) {
@@ -105,6 +122,7 @@ async function collect(file: OpenFile, start: number, { limit, maxLineChars, max
   let keptBytes = 0;
   let length = 0;
   let answerBytes = 0;
+  const nextSlice = createTimeSlice(signal);
   const append = (bytes: Buffer) => {
     // Copied, because the buffer is used again.
     if (keptBytes < keep) kept.push(Buffer.from(bytes.subarray(0, keep - keptBytes)));
@@ -120,8 +138,8 @@ async function collect(file: OpenFile, start: number, { limit, maxLineChars, max
     length = 0;
   };
   while (raw.length < limit && answerBytes <= maxBytes) {
-    signal?.throwIfAborted();
-    const bytes = buffer.subarray(0, await file.read(buffer, position));
+    await nextSlice();
+    const bytes = buffer.subarray(0, file.readNow(buffer, position));
     if (bytes.length === 0) {
       if (length > 0) finish();
       return { raw, stoppedBy: "end" as const, end: position };
@@ -139,8 +157,12 @@ async function collect(file: OpenFile, start: number, { limit, maxLineChars, max
     }
     position += from;
   }
-  const more = (await file.read(buffer.subarray(0, 1), position)) > 0;
-  return { raw, stoppedBy: more ? (raw.length === limit ? ("lines" as const) : ("bytes" as const)) : ("end" as const), end: position };
+  const more = file.readNow(buffer.subarray(0, 1), position) > 0;
+  return {
+    raw,
+    stoppedBy: more ? (raw.length === limit ? ("lines" as const) : ("bytes" as const)) : ("end" as const),
+    end: position,
+  };
 }
 
 function present(

@@ -5,10 +5,16 @@ import { decodeBytes, detectBom, encodeExactly, encodeString, type DecodedText }
  * The file with `text[start, end)` replaced. Every byte outside the span stays as it was, mixed line ends and odd
  * spellings of the encoding included; the new text is taken literally.
  */
-export function replaceSpan(original: DecodedText, { start, end }: { start: number; end: number }, newText: string): Buffer {
+export function replaceSpan(
+  original: DecodedText,
+  { start, end }: { start: number; end: number },
+  newText: string,
+): Buffer {
   const { text, encoding, bytes } = original;
   if (start < 0 || end < start || end > text.length || splitsCharacter(text, start) || splitsCharacter(text, end)) {
-    throw toolError("bad_range", `The span ${start}-${end} does not hold whole characters of the text`, { next: "Locate the text again." });
+    throw toolError("bad_range", `The span ${start}-${end} does not hold whole characters of the text`, {
+      next: "Locate the text again.",
+    });
   }
   const bomLength = original.bom ? (detectBom(bytes)?.length ?? 0) : 0;
   const inserted = encodeExactly(newText, encoding);
@@ -18,9 +24,13 @@ export function replaceSpan(original: DecodedText, { start, end }: { start: numb
   if (isFixed(encoding)) return result;
   // In encodings with states or combined characters a span may not stand alone: trust only what reads back right.
   if (decodeBytes(result.subarray(bomLength), encoding) !== text.slice(0, start) + newText + text.slice(end)) {
-    throw toolError("bad_encoding", `The text cannot be replaced inside a file encoded in ${encoding} without touching its neighbours`, {
-      next: "Replace a larger piece, for instance the whole line, or convert the file to UTF-8 first if the user agrees.",
-    });
+    throw toolError(
+      "bad_encoding",
+      `The text cannot be replaced inside a file encoded in ${encoding} without touching its neighbours`,
+      {
+        next: "Replace a larger piece, for instance the whole line, or convert the file to UTF-8 first if the user agrees.",
+      },
+    );
   }
   return result;
 }

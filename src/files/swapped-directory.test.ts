@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -38,7 +47,10 @@ describe.runIf(process.platform === "linux")("a directory swapped for a link to 
   beforeEach(async () => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "haft-race-")));
     workspace = join(base, "ws");
-    for (const [folder, content] of [["ws/sub", "INSIDE"], ["outside", "SECRET"]] as const) {
+    for (const [folder, content] of [
+      ["ws/sub", "INSIDE"],
+      ["outside", "SECRET"],
+    ] as const) {
       mkdirSync(join(base, folder), { recursive: true });
       writeFileSync(join(base, folder, "b.txt"), content);
       writeFileSync(join(base, folder, "victim.txt"), content);
@@ -115,7 +127,8 @@ describe.runIf(process.platform === "linux")("a directory swapped for a link to 
   it("never lets a write, a new file or a new folder out", async () => {
     const outcomes = await race((round) => {
       if (round % 3 === 0) return files.writeFileAtomic("sub/b.txt", Buffer.from("INSIDE"));
-      if (round % 3 === 1) return files.writeFileAtomic(`sub/new-${round}.txt`, Buffer.from("NEW"), { createParents: false });
+      if (round % 3 === 1)
+        return files.writeFileAtomic(`sub/new-${round}.txt`, Buffer.from("NEW"), { createParents: false });
       return files.makeDirectories(`sub/folder-${round}/deep`);
     });
     expect(outside()).toEqual(untouched);
@@ -126,7 +139,10 @@ describe.runIf(process.platform === "linux")("a directory swapped for a link to 
     const outcomes = await race(async (round) => {
       if (round % 2 === 0) return files.deleteFile("sub/victim.txt");
       writeFileSync(join(workspace, "moving.txt"), "MOVED");
-      return files.move("moving.txt", round % 4 === 1 ? "sub/moved.txt" : "sub/victim.txt", { overwrite: true, createParents: false });
+      return files.move("moving.txt", round % 4 === 1 ? "sub/moved.txt" : "sub/victim.txt", {
+        overwrite: true,
+        createParents: false,
+      });
     });
     expect(outside()).toEqual(untouched);
     expect(outcomes.done).toBeGreaterThan(0);

@@ -49,7 +49,11 @@ describe("decodeText", () => {
 
   it("knows UTF-16 without a mark by its zeros", () => {
     for (const encoding of ["utf-16le", "utf-16be"]) {
-      expect(decodeText(loadIconv().encode("plain text\n", encoding))).toMatchObject({ text: "plain text\n", encoding, bom: false });
+      expect(decodeText(loadIconv().encode("plain text\n", encoding))).toMatchObject({
+        text: "plain text\n",
+        encoding,
+        bom: false,
+      });
     }
   });
 
@@ -70,9 +74,9 @@ describe("decodeText", () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
       fc.string({ unit: "binary" }).map((text) => Buffer.from(text)),
-      fc.tuple(fc.constantFrom(...SAMPLES), fc.uint8Array({ maxLength: 3 })).map(([[encoding, text], noise]) =>
-        Buffer.concat([loadIconv().encode(text, encoding), noise]),
-      ),
+      fc
+        .tuple(fc.constantFrom(...SAMPLES), fc.uint8Array({ maxLength: 3 }))
+        .map(([[encoding, text], noise]) => Buffer.concat([loadIconv().encode(text, encoding), noise])),
     );
     fc.assert(
       fc.property(bytes, (value) => {
@@ -87,7 +91,9 @@ describe("decodeText", () => {
 
 describe("encodeText", () => {
   it("refuses what the encoding cannot hold and names it", () => {
-    expect(() => encodeText("né 語 😀", { encoding: "windows-1252", bom: false })).toThrow(/windows-1252, which cannot hold: 語 😀/);
+    expect(() => encodeText("né 語 😀", { encoding: "windows-1252", bom: false })).toThrow(
+      /windows-1252, which cannot hold: 語 😀/,
+    );
     expect(() => encodeText("a\ud800b", { encoding: "utf-8", bom: false })).toThrow("cannot hold");
   });
 });
@@ -113,7 +119,9 @@ describe("replaceSpan", () => {
     const bytes = Buffer.from("\ufeffone\r\ntwo\nthrée\r\nfour");
     const decoded = decodeText(bytes);
     const start = decoded.text.indexOf("two");
-    expect(replaceSpan(decoded, { start, end: start + 3 }, "T$&WO").toString()).toBe("\ufeffone\r\nT$&WO\nthrée\r\nfour");
+    expect(replaceSpan(decoded, { start, end: start + 3 }, "T$&WO").toString()).toBe(
+      "\ufeffone\r\nT$&WO\nthrée\r\nfour",
+    );
   });
 
   it.each(SAMPLES)("keeps the other bytes in %s: %s", (encoding, text) => {

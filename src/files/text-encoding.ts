@@ -44,7 +44,9 @@ export function decodeText(bytes: Buffer): DecodedText {
   const encoding = bom?.encoding ?? detectEncoding(bytes);
   const text = decodeBytes(body, encoding);
   const exact = encoding === "utf-8" ? isUtf8(body) : encodeString(text, encoding).equals(body);
-  return exact ? describe(text, encoding, bom !== null, bytes) : describe(bytes.toString("latin1"), "latin1", false, bytes);
+  return exact
+    ? describe(text, encoding, bom !== null, bytes)
+    : describe(bytes.toString("latin1"), "latin1", false, bytes);
 }
 
 /** The bytes of a text in the encoding, and with the byte order mark, of another. Line ends are the text's own. */
@@ -109,7 +111,7 @@ export function encodeExactly(text: string, encoding: TextEncoding): Buffer {
   return bytes;
 }
 
-/** Every second byte zero and the others not: Latin text in two-byte units. Without a mark, other scripts stay unseen. */
+/** Every second byte zero and the others not: Latin text in two-byte units. Unmarked, other scripts stay unseen. */
 export function looksLikeUtf16(bytes: Buffer): "utf-16le" | "utf-16be" | null {
   const sample = bytes.subarray(0, 4096);
   if (sample.length < 4 || !sample.includes(0)) return null;

@@ -25,7 +25,9 @@ export interface UndoJournal {
 }
 
 /** Forgets its oldest changes beyond `maxBytes` of old content, and everything when the process ends. */
-export function createMemoryJournal({ maxBytes = 64 * 1024 * 1024 } = {}): UndoJournal & { readonly changes: readonly FileChange[] } {
+export function createMemoryJournal({ maxBytes = 64 * 1024 * 1024 } = {}): UndoJournal & {
+  readonly changes: readonly FileChange[];
+} {
   const changes: FileChange[] = [];
   let held = 0;
   return {

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { unifiedDiff } from "./unified-diff.ts";
 
-const diffOf = (before: string, after: string, maxBytes?: number) => unifiedDiff({ before, after }, { path: "f.txt", maxBytes });
+const diffOf = (before: string, after: string, maxBytes?: number) =>
+  unifiedDiff({ before, after }, { path: "f.txt", maxBytes });
 
 describe("unifiedDiff", () => {
   it("shows a change with its lines around it", async () => {
@@ -17,7 +18,9 @@ describe("unifiedDiff", () => {
   });
 
   it("knows new files, emptied files, missing final newlines and no change", async () => {
-    expect((await diffOf("", "a\nb")).text).toBe("--- /dev/null\n+++ b/f.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n");
+    expect((await diffOf("", "a\nb")).text).toBe(
+      "--- /dev/null\n+++ b/f.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n",
+    );
     expect((await diffOf("a\n", "")).text).toBe("--- a/f.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n");
     expect((await diffOf("a\n", "a")).text).toContain("\\ No newline at end of file");
     expect(await diffOf("same", "same")).toEqual({ text: "", added: 0, removed: 0, truncated: false });
@@ -25,7 +28,9 @@ describe("unifiedDiff", () => {
 
   it("gives a patch that turns the one text into the other", async () => {
     const line = fc.constantFrom("a\n", "b\n", "c\n", "\n", "d\r\n", "longer line\n");
-    const text = fc.tuple(fc.array(line, { maxLength: 40 }), fc.constantFrom("", "end")).map(([lines, end]) => lines.join("") + end);
+    const text = fc
+      .tuple(fc.array(line, { maxLength: 40 }), fc.constantFrom("", "end"))
+      .map(([lines, end]) => lines.join("") + end);
     await fc.assert(
       fc.asyncProperty(text, text, text, text, async (head, before, after, tail) => {
         const [old, fresh] = [head + before + tail, head + after + tail];

@@ -50,7 +50,11 @@ function changedPart(before: string, after: string, context: number) {
   let start = lineStartBefore(before, same);
   for (let line = 0; line < context && start > 0; line += 1) start = lineStartBefore(before, start - 1);
   let sameEnd = 0;
-  while (sameEnd < shorter - same && before.charCodeAt(before.length - 1 - sameEnd) === after.charCodeAt(after.length - 1 - sameEnd)) sameEnd += 1;
+  while (
+    sameEnd < shorter - same &&
+    before.charCodeAt(before.length - 1 - sameEnd) === after.charCodeAt(after.length - 1 - sameEnd)
+  )
+    sameEnd += 1;
   let end = before.length - sameEnd;
   for (let line = 0; line <= context && end < before.length; line += 1) end = lineEndAfter(before, end);
   return {

@@ -42,7 +42,12 @@ export interface WriteOutcome {
  * moment can tear it. A name outside the workspace is parted from the file instead, so that nothing outside is changed.
  * Extended attributes and ACLs are not carried over.
  */
-export async function writeFileAtomic(name: PathName, bytes: Uint8Array, access: FileAccess, options: WriteOptions = {}): Promise<WriteOutcome> {
+export async function writeFileAtomic(
+  name: PathName,
+  bytes: Uint8Array,
+  access: FileAccess,
+  options: WriteOptions = {},
+): Promise<WriteOutcome> {
   if (name.directoryOnly) {
     throw toolError("is_directory", `${quotePath(name.given)} names a directory`, { next: "Give the path of a file." });
   }
@@ -59,7 +64,11 @@ export async function writeFileAtomic(name: PathName, bytes: Uint8Array, access:
   }
 }
 
-async function locateForWrite(name: PathName, access: FileAccess, { createParents = true }: WriteOptions): Promise<Entry> {
+async function locateForWrite(
+  name: PathName,
+  access: FileAccess,
+  { createParents = true }: WriteOptions,
+): Promise<Entry> {
   const locate = () => locateEntry(name, access, { operation: "write", followLast: true });
   try {
     return locate();
@@ -84,7 +93,13 @@ async function replaceEntry(entry: Entry, job: WriteJob): Promise<WriteOutcome |
   const { name, access, options } = job;
   if (entry.stat === null) {
     if (options.ifStamp !== undefined) throw stale(name);
-    await recordChange(access.journal, { callId: access.callId, kind: "write", path: entry.real, was: "absent", old: null });
+    await recordChange(access.journal, {
+      callId: access.callId,
+      kind: "write",
+      path: entry.real,
+      was: "absent",
+      old: null,
+    });
     if (!(await publish(entry, job, null))) return options.ifAbsent ? Promise.reject(exists(name)) : "changed";
     return outcomeOf(entry, true, null);
   }
@@ -97,7 +112,8 @@ async function replaceEntry(entry: Entry, job: WriteJob): Promise<WriteOutcome |
     const content = await contentOf(file, entry.parent.at(entry.base));
     const { old } = content;
     await recordChange(access.journal, { callId: access.callId, kind: "write", path: entry.real, ...content });
-    const shared = file.stat.nlink > 1n && !removeTwin(entry.parent, entry.base) && (await allNamesAreWritable(file, access));
+    const shared =
+      file.stat.nlink > 1n && !removeTwin(entry.parent, entry.base) && (await allNamesAreWritable(file, access));
     const done = shared ? await writeInPlace(file, job.bytes, old) : await publish(entry, job, { file, old });
     if (!done) return options.ifStamp === undefined ? "changed" : Promise.reject(stale(name));
     return outcomeOf(entry, false, old);
@@ -107,7 +123,11 @@ async function replaceEntry(entry: Entry, job: WriteJob): Promise<WriteOutcome |
 }
 
 /** False when the entry is no longer what it was; then nothing was changed. */
-async function publish(entry: Entry, job: WriteJob, replaced: { file: Anchor; old: Buffer | null } | null): Promise<boolean> {
+async function publish(
+  entry: Entry,
+  job: WriteJob,
+  replaced: { file: Anchor; old: Buffer | null } | null,
+): Promise<boolean> {
   let temporary: ReturnType<typeof createTemporaryFile>;
   try {
     temporary = createTemporaryFile(entry.parent, replaced ? 0o600 : (job.options.mode ?? 0o666));
@@ -175,8 +195,8 @@ async function writeInPlace(file: Anchor, bytes: Uint8Array, old: Buffer | null)
   }
 }
 
-export async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
-  for (let written = 0; written < bytes.byteLength; ) {
+async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let written = 0; written < bytes.byteLength;) {
     written += (await writeAt(fd, bytes, written, bytes.byteLength - written, written)).bytesWritten;
   }
 }
@@ -194,7 +214,10 @@ export async function syncDirectory(directory: Anchor): Promise<void> {
 }
 
 export function keepOwnerAndMode(fd: number, stat: BigIntStats): void {
-  for (const [uid, gid] of [[Number(stat.uid), Number(stat.gid)], [-1, Number(stat.gid)]] as const) {
+  for (const [uid, gid] of [
+    [Number(stat.uid), Number(stat.gid)],
+    [-1, Number(stat.gid)],
+  ] as const) {
     try {
       fchownSync(fd, uid, gid);
       break;

@@ -89,7 +89,9 @@ export class Approvals {
     const { approval } = question;
     const state = approved ? "approved" : "declined";
     if (approval.state !== "open" && approval.state !== state) {
-      throw new RangeError(`Approval "${id}" was ${approval.state} already${approval.answeredBy ? ` by ${approval.answeredBy}` : ""}.`);
+      throw new RangeError(
+        `Approval "${id}" was ${approval.state} already${approval.answeredBy ? ` by ${approval.answeredBy}` : ""}.`,
+      );
     }
     if (approval.state === state) return approval;
     approval.state = state;

@@ -15,6 +15,10 @@ const KNOWN_AS: Readonly<Record<string, string>> = {
 
 /** One spelling for a tool's name in a list: lower case, `_`, and the canonical name where others are common. */
 export function normalizeToolName(name: string): string {
-  const folded = name.trim().toLowerCase().replaceAll("-", "_");
+  const folded = foldToolName(name);
   return Object.hasOwn(KNOWN_AS, folded) ? KNOWN_AS[folded]! : folded;
+}
+
+export function foldToolName(name: string): string {
+  return name.trim().toLowerCase().replaceAll("-", "_");
 }

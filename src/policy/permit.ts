@@ -53,7 +53,8 @@ export function permit({ approvals, approver, clock, events }: PermitOptions): S
       answer = await Promise.race([ask(approval, controller.signal), aborted]);
     } catch (thrown) {
       // The caller is told that the call failed: a later yes must not run it behind its back.
-      if (approval.state === "open") approvals.answer(approval.id, { approved: false, reason: "nobody waits for it any more" });
+      if (approval.state === "open")
+        approvals.answer(approval.id, { approved: false, reason: "nobody waits for it any more" });
       throw thrown;
     } finally {
       call.onAbort = undefined;

@@ -1,6 +1,6 @@
 import type { AnyTool } from "../core/tool.ts";
 import { groupNamed, originGroups } from "./groups.ts";
-import { normalizeToolName } from "./normalize-name.ts";
+import { foldToolName, normalizeToolName } from "./normalize-name.ts";
 import { profileNamed, type ProfileName } from "./profiles.ts";
 
 /** Which tools exist for a caller. Names, groups and `*` patterns on both lists; deny wins. */
@@ -25,6 +25,8 @@ export function isToolAllowed(tool: AnyTool, policy: ToolPolicy): boolean {
 interface Subject {
   names: readonly string[];
   groups: readonly string[];
+  /** Of a tool from elsewhere: its names as they are. To be called like a built-in tool may deny it, and never allows it. */
+  ownNames?: readonly string[];
 }
 
 const subjects = new WeakMap<AnyTool, Subject>();
@@ -32,27 +34,41 @@ const subjects = new WeakMap<AnyTool, Subject>();
 function subjectOf(tool: AnyTool): Subject {
   let subject = subjects.get(tool);
   if (!subject) {
-    const names = [tool.name, ...tool.aliases, `${tool.name}@${tool.version}`].map(normalizeToolName);
-    subjects.set(tool, (subject = { names: [...new Set(names)], groups: originGroups(tool) }));
+    const all = [tool.name, ...tool.aliases, `${tool.name}@${tool.version}`];
+    const own = all.map(foldToolName);
+    const isForeign = tool.origin.type !== "builtin" && tool.origin.type !== "own";
+    subject = {
+      names: [...new Set([...all.map(normalizeToolName), ...own])],
+      groups: originGroups(tool),
+      ...(isForeign ? { ownNames: own } : {}),
+    };
+    subjects.set(tool, subject);
   }
   return subject;
 }
 
 function isAllowed(subject: Subject, { profile, allow, alsoAllow, deny }: ToolPolicy): boolean {
   if (deny?.some((entry) => matches(entry, subject))) return false;
+  const admits = subject.ownNames ? admitsOwnName : matches;
   const ofProfile = profile === undefined ? undefined : profileNamed(profile);
-  const inProfile = !ofProfile || [...ofProfile, ...(alsoAllow ?? [])].some((entry) => matches(entry, subject));
-  const inAllow = !allow || allow.length === 0 || allow.some((entry) => matches(entry, subject));
+  const inProfile = !ofProfile || [...ofProfile, ...(alsoAllow ?? [])].some((entry) => admits(entry, subject));
+  const inAllow = !allow || allow.length === 0 || allow.some((entry) => admits(entry, subject));
   return inProfile && inAllow;
 }
 
-function matches(entry: string, subject: Subject): boolean {
+function matches(entry: string, { names, groups }: Subject): boolean {
   const group = groupNamed(entry);
-  if (group) return group.some((name) => subject.names.includes(name));
-  const wanted = normalizeToolName(entry);
-  if (wanted.startsWith("group:")) return subject.groups.some((name) => normalizeToolName(name) === wanted);
-  if (!wanted.includes("*")) return subject.names.includes(wanted);
-  return subject.names.some((name) => matchesPattern(name, wanted));
+  return group ? group.some((name) => names.includes(name)) : isOneOf(normalizeToolName(entry), names, groups);
+}
+
+function admitsOwnName(entry: string, { ownNames = [], groups }: Subject): boolean {
+  return !groupNamed(entry) && isOneOf(foldToolName(entry), ownNames, groups);
+}
+
+function isOneOf(wanted: string, names: readonly string[], groups: readonly string[]): boolean {
+  if (wanted.startsWith("group:")) return groups.some((name) => foldToolName(name) === wanted);
+  if (!wanted.includes("*")) return names.includes(wanted);
+  return names.some((name) => matchesPattern(name, wanted));
 }
 
 /** `*` for any run of characters; linear, so that a hostile pattern costs nothing. */

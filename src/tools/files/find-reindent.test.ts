@@ -5,6 +5,7 @@ test.each([
   ["adds what is missing", ["a", "  b"], ["    a", "      b"], ["x", "  y", ""], ["    x", "      y", ""]],
   ["takes away what is too much", ["    a", "      b"], ["a", "  b"], ["    x", " y"], ["x", "y"]],
   ["turns blanks into tabs", ["  a", "    b"], ["\ta", "\t\tb"], ["    x", "      y"], ["\t\tx", "\t\t\ty"]],
+  ["takes the likeliest tab width where several fit", ["      a"], ["\ta"], ["          x"], ["\t\tx"]],
   ["turns tabs into blanks", ["\ta", "\t\tb"], ["    a", "        b"], ["\tx"], ["    x"]],
   [
     "mends a first line that lost its indentation alone",

@@ -48,7 +48,7 @@ describe("what is never matched", () => {
     ["part of a line by its look only", "call(‘a’, ‘b’)\n", "call('a'"],
     ["words run together", "ab cd\n", "a bcd"],
     ["uneven indentation", "  a\n      b\n", "a\n  b"],
-    ["blank lines by their blanks", "a\n   \nb", "\n\n\n"],
+    ["blank lines by their blanks", "a\n \n\t\n \nb", "\n\n\n"],
     ["letters by their case", "Hello\n", "hello\n"],
   ])("%s", (_, text, old) => {
     expect(found(text, old)).toBeUndefined();
@@ -68,6 +68,9 @@ test("an ambiguity is bounded, a wish for all is not", () => {
   const text = "x\n".repeat(1_000);
   expect(found(text, "x")?.places).toHaveLength(100);
   expect(found(text, "x", true)?.places).toHaveLength(1_000);
+  const blanks = "x  \n".repeat(1_000);
+  expect(found(blanks, "x\n")?.places).toHaveLength(100);
+  expect(found(blanks, "x\n", true)?.places).toHaveLength(1_000);
 });
 
 test("a place beyond the bound still counts against a match being the only one", () => {

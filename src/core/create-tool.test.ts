@@ -1,0 +1,281 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createHaft } from "../runtime.ts";
+import { createTool } from "./create-tool.ts";
+import { ToolValidationError } from "./error.ts";
+import { isTool, type AnyTool, type ToolContext } from "./tool.ts";
+import type { ToolConfig } from "./tool-config.ts";
+import type { SchemaSource } from "../schema/infer.ts";
+
+type Config = ToolConfig<SchemaSource, SchemaSource, unknown>;
+const make = (config: Partial<Config>): AnyTool =>
+  createTool({ name: "subject", description: "What it does", parameters: [], run: () => 1, ...config } as Config);
+
+describe("createTool", () => {
+  test("fills in what was not said, and assumes the worst of what a tool may do", () => {
+    expect(make({})).toMatchObject({
+      name: "subject",
+      title: "subject",
+      description: { short: "What it does" },
+      kind: "execute",
+      category: "custom",
+      tags: [],
+      version: "1.0.0",
+      aliases: [],
+      mode: "inline",
+      strict: false,
+      concurrency: "shared",
+      isReadOnly: false,
+      isConcurrencySafe: true,
+      idempotent: false,
+      origin: { type: "own" },
+    });
+    expect(make({}).permission({})).toBe("auto");
+  });
+
+  test.each([
+    ["execute", { run: undefined, execute: () => 1 }, {}],
+    ["schema", { parameters: undefined, schema: [] }, {}],
+    ["inputSchema", { parameters: undefined, inputSchema: [] }, {}],
+    ["params", { parameters: undefined, params: [] }, {}],
+    ["async", { async: true }, { mode: "background" }],
+    ["id", { name: undefined, id: "by_id" }, { name: "by_id" }],
+    ["label", { label: "A label" }, { title: "A label" }],
+    ["displayName", { displayName: "A name", label: "A label" }, { title: "A name" }],
+    ["isConcurrencySafe", { isConcurrencySafe: false }, { concurrency: "exclusive", isConcurrencySafe: false }],
+    [
+      "concurrency before isConcurrencySafe",
+      { isConcurrencySafe: false, concurrency: "shared" },
+      { concurrency: "shared" },
+    ],
+    ["kind", { kind: "readonly" }, { isReadOnly: true, idempotent: true }],
+    ["category by its Chinese label", { category: "文件操作" }, { category: "file" }],
+  ] as [string, Partial<Config>, object][])("takes %s", async (_key, config, expected) => {
+    const tool = make(config);
+    expect(tool).toMatchObject(expected);
+    expect(await createHaft({ tools: [tool] }).execute(tool.name)).toMatchObject({ status: "completed" });
+  });
+
+  test("takes outputSchema, and checks the output by it", async () => {
+    const tool = make({ outputSchema: z.object({ n: z.number() }), run: () => ({ n: "x" }) });
+    expect(tool.toCallParams().output).toMatchObject({ type: "object" });
+    expect(await createHaft({ tools: [tool] }).execute("subject")).toMatchObject({ error: { code: "bad_output" } });
+  });
+
+  test("takes extractSignatureContent and abstractPermissionRule", () => {
+    const tool = make({ extractSignatureContent: () => "ls -l", abstractPermissionRule: () => "ls *" });
+    expect(tool.signature!({})).toBe("ls -l");
+    expect(tool.rule!({})).toBe("ls *");
+    expect(tool.build({}).getDescription()).toBe("subject: ls -l");
+  });
+
+  test("runs validate inside the gate, awaited, after the schema and before the code", async () => {
+    let runs = 0;
+    const validate = async ({ n }: { n: number }) => (n > 5 ? "n is too large" : null);
+    const tool = make({ parameters: [{ name: "n", type: "integer" }], validate: validate as never, run: () => ++runs });
+    const haft = createHaft({ tools: [tool] });
+    expect(await haft.execute("subject", { n: 6 })).toMatchObject({
+      error: { code: "invalid_input", message: "Parameter validation failed: n is too large" },
+    });
+    expect(runs).toBe(0);
+    expect(await haft.execute("subject", { n: 5 })).toMatchObject({ details: 1 });
+  });
+
+  test.each([
+    ["no name", { name: undefined }, /needs a name/],
+    ["an empty name", { name: "" }, /needs a name/],
+    ["a name with blanks", { name: "a b" }, /needs a name.*"a b"/],
+    ["a name with a version", { name: "a@2" }, /needs a name/],
+    ["a name that is a group", { name: "group:fs" }, /needs a name/],
+    ["a name that is too long", { name: "a".repeat(129) }, /needs a name/],
+    ["a name that is no text", { name: 5 }, /needs a name.*5/],
+    ["no code", { run: undefined }, /"subject" needs a `run\(input, context\)`/],
+    ["code that is none", { run: "x" }, /needs a `run/],
+    ["no description", { description: undefined }, /needs a description/],
+    ["no parameters", { parameters: undefined }, /needs `parameters`.*\[\]/],
+    ["parameters that are no schema", { parameters: 5 }, /"subject" has parameters that cannot be used: .*number/],
+    ["parameters that look like a schema", { parameters: { path: z.string() } }, /"subject" has parameters.*z\.object/],
+    ["a broken JSON Schema", { parameters: { type: "strnig" } }, /"subject" has parameters that cannot be used/],
+    ["an output that is no schema", { output: 5 }, /"subject" has output that cannot be used/],
+    ["a kind that there is not", { kind: "read" }, /kind "read"; use "readonly"/],
+    ["an alias that is no name", { aliases: ["a b"] }, /alias.*"a b"/],
+    ["a dialect's name that is no name", { dialects: { claude: { name: "a b" } } }, /alias.*"a b"/],
+    ["a cache that is not for reading", { kind: "write", cache: { ttlMs: 1 } }, /cache but is not read-only/],
+  ] as [string, object, RegExp][])("refuses %s, and says what is wrong", (_what, config, message) => {
+    expect(() => make(config as Partial<Config>)).toThrow(message);
+    expect(() => make(config as Partial<Config>)).toThrow(TypeError);
+  });
+
+  test("makes a tool that cannot be changed, nor through what it was made of", () => {
+    const config = {
+      tags: ["a"],
+      limits: { timeoutMs: 5 },
+      origin: { type: "mcp", server: "s" },
+      aliases: ["b"],
+    } as const;
+    const tool = make(config as unknown as Partial<Config>);
+    const change = (what: () => unknown): void => expect(what).toThrow(TypeError);
+    change(() => ((tool as { name: string }).name = "x"));
+    change(() => ((tool as { permission: unknown }).permission = () => "auto"));
+    change(() => ((tool.limits as { timeoutMs: number }).timeoutMs = 1));
+    change(() => (tool.tags as string[]).push("x"));
+    change(() => (tool.aliases as string[]).push("x"));
+    change(() => ((tool.origin as { type: string }).type = "builtin"));
+    change(() => ((tool.description as { short: string }).short = "x"));
+    (config.limits as { timeoutMs: number }).timeoutMs = 9;
+    (config.origin as { type: string }).type = "builtin";
+    expect(tool).toMatchObject({ limits: { timeoutMs: 5 }, origin: { type: "mcp" } });
+  });
+
+  test("hides the code: no property of a tool, of any kind, runs it past the gate", async () => {
+    let runs = 0;
+    const tool = make({ run: () => ++runs, permission: "confirm" });
+    createHaft({ tools: [tool] });
+    for (const key of Reflect.ownKeys(tool)) {
+      const value: unknown = Reflect.get(tool, key);
+      if (typeof value !== "function") continue;
+      try {
+        await (value as (...args: unknown[]) => unknown).call(tool, {}, {});
+      } catch {
+        // Whatever it says, it has not run.
+      }
+    }
+    expect(runs).toBe(0);
+    expect(JSON.stringify(Reflect.ownKeys(tool).map(String))).not.toMatch(/body|run/);
+  });
+
+  test("is the only way to a tool: copies and heirs of one are none", () => {
+    const tool = make({ permission: "confirm" });
+    expect(isTool(tool)).toBe(true);
+    expect(isTool({ ...tool })).toBe(false);
+    expect(isTool(Object.create(tool, { permission: { value: () => "auto" } }))).toBe(false);
+    expect(isTool(null)).toBe(false);
+  });
+});
+
+describe("build", () => {
+  const tool = () =>
+    createTool({
+      name: "add",
+      description: "",
+      title: "Add",
+      parameters: z.object({ a: z.number(), b: z.number().default(1) }),
+      permission: "confirm",
+      run: ({ a, b }) => a + b,
+    });
+
+  test("validates, and throws an error that holds every issue", () => {
+    expect(tool().build({ a: 1 }).params).toEqual({ a: 1, b: 1 });
+    const bad = (): unknown => tool().build({ a: "x", b: "y" } as never);
+    expect(bad).toThrow(ToolValidationError);
+    expect(bad).toThrow(/Parameter validation failed.*a: .*b: /s);
+  });
+
+  test("gives a call that has not run, and that runs through the gate", async () => {
+    const subject = tool();
+    const haft = createHaft({ tools: [subject] });
+    const invocation = subject.build({ a: 1 });
+    expect(invocation.tool).toBe(subject);
+    expect(invocation.getDescription()).toBe("Add");
+    expect(haft.getStats().callStats).toEqual({});
+    const result = await invocation.execute({ id: "c" });
+    expect(result).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    expect(await haft.log.recent()).toMatchObject([{ callId: "c", toolName: "add" }]);
+  });
+
+  test("says that an asynchronous schema needs execute", () => {
+    const slow = make({ parameters: z.object({ a: z.string().refine(async () => true) }) });
+    expect(() => slow.build({ a: "x" })).toThrow(/asynchronous/);
+  });
+});
+
+describe("execute of a tool", () => {
+  test("runs through the gate of the runtime that it is registered in", async () => {
+    const tool = make({ run: () => "ran" });
+    const haft = createHaft({ tools: [tool], policy: { deny: ["subject"] } });
+    expect(await tool.execute({})).toMatchObject({ error: { code: "denied" } });
+    expect(await haft.log.recent()).toHaveLength(1);
+  });
+
+  test("runs through the default runtime's gate where it is registered in none", async () => {
+    const tool = make({ parameters: [{ name: "a", type: "string" }], run: () => "ran" });
+    expect(await tool.execute({ a: 1, b: 2 } as never)).toMatchObject({ error: { code: "invalid_input" } });
+    expect(await tool.execute({ a: "x" })).toMatchObject({ details: "ran" });
+  });
+
+  test("passes the caller's options on", async () => {
+    let seen: Partial<ToolContext> = {};
+    const tool = make({
+      run: (_input: unknown, { callId, caller, allowedPaths, workspace }: ToolContext) =>
+        void (seen = { callId, caller, allowedPaths, workspace }),
+    });
+    createHaft({ tools: [tool], workspace: "/somewhere" });
+    await tool.execute({}, { id: "c", caller: { session: "s" }, taskId: "t", userId: "u", allowedPaths: ["/a"] });
+    expect(seen).toEqual({
+      callId: "c",
+      caller: { session: "s", task: "t", user: "u", depth: 0 },
+      allowedPaths: ["/a"],
+      workspace: "/somewhere",
+    });
+  });
+});
+
+describe("a tool's declaration", () => {
+  const tool = createTool({
+    name: "read",
+    description: {
+      short: "Reads a file.",
+      long: "With line numbers.",
+      usageNotes: ["Give whole paths."],
+      important: ["Never guess."],
+      examples: [{ input: { path: "a" }, description: "a file" }],
+    },
+    kind: "readonly",
+    strict: true,
+    parameters: [
+      { name: "path", type: "string", description: "Where" },
+      { name: "limit", type: "integer", required: false },
+    ],
+    dialects: { claude: { name: "Read", parameters: { path: "file_path" } }, snake: { name: "read_file" } },
+    run: () => "",
+  });
+
+  test("holds the whole description and the schema", () => {
+    const { name, description, parameters, strict } = tool.getFunctionDeclaration();
+    expect(name).toBe("read");
+    expect(description).toBe(
+      'Reads a file.\n\nWith line numbers.\n\nUsage notes:\n- Give whole paths.\n\nImportant:\n- Never guess.\n\nExamples:\n- {"path":"a"} (a file)',
+    );
+    expect(parameters).toMatchObject({ type: "object", required: ["path"] });
+    expect(strict).toBe(true);
+  });
+
+  test("has the names of a dialect, for the tool and for its parameters", () => {
+    expect(tool.getFunctionDeclaration("claude")).toMatchObject({
+      name: "Read",
+      parameters: {
+        properties: { file_path: { type: "string" }, limit: { type: "integer" } },
+        required: ["file_path"],
+      },
+    });
+    expect(tool.getFunctionDeclaration("snake")).toMatchObject({
+      name: "read_file",
+      parameters: { required: ["path"] },
+    });
+    expect(tool.getFunctionDeclaration("unknown").name).toBe("read");
+    expect(tool.getFunctionDeclaration("constructor").name).toBe("read");
+  });
+
+  test("is made once", () => {
+    expect(tool.getFunctionDeclaration("claude")).toBe(tool.getFunctionDeclaration("claude"));
+    expect(tool.getFunctionDeclaration()).toBe(tool.getFunctionDeclaration());
+  });
+
+  test("is what toCallParams gives, with the output and whether the caller waits", () => {
+    expect(tool.toCallParams()).toMatchObject({ name: "read", async: false });
+    expect(make({ async: true, output: z.string() }).toCallParams()).toMatchObject({
+      async: true,
+      output: { type: "string" },
+    });
+  });
+});

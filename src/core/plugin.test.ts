@@ -1,0 +1,138 @@
+import { describe, expect, test } from "vitest";
+import { createHaft } from "../runtime.ts";
+import { createTool } from "./create-tool.ts";
+import type { Plugin, PluginApi } from "./plugin.ts";
+
+const plugin = (register: (api: PluginApi) => void | Promise<void>, manifest: object = {}): Plugin => ({
+  manifest: { id: "acme", ...manifest },
+  register,
+});
+const definition = (name: string, more: object = {}) => ({
+  name,
+  description: "",
+  parameters: [],
+  run: () => `${name} ran`,
+  ...more,
+});
+
+describe("a plugin", () => {
+  test("registers tools in our words and in the seed's, and they run through the gate", async () => {
+    const haft = createHaft();
+    const tools = await haft.use(
+      plugin((api) => {
+        expect(api.manifest.id).toBe("acme");
+        api.registerTool(definition("ours"));
+        api.registerTool({
+          name: "seeds",
+          label: "Seed",
+          description: "",
+          parameters: { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
+          execute(
+            toolCallId: string,
+            params: { a: string },
+            signal?: AbortSignal,
+            onUpdate?: (update: object) => void,
+          ) {
+            onUpdate?.({ content: [{ type: "text", text: "half" }] });
+            return { content: [{ type: "text", text: `${toolCallId} ${params.a} ${signal?.aborted}` }], details: 1 };
+          },
+        } as never);
+      }),
+    );
+    expect(tools.map(({ name, origin }) => [name, origin])).toEqual([
+      ["ours", { type: "plugin", plugin: "acme" }],
+      ["seeds", { type: "plugin", plugin: "acme" }],
+    ]);
+    const updates: unknown[] = [];
+    const result = await haft.execute(
+      "seeds",
+      { a: "x" },
+      { id: "c", onUpdate: (update) => void updates.push(update) },
+    );
+    expect(result).toMatchObject({ content: [{ text: "c x false" }], details: 1 });
+    expect(updates).toHaveLength(1);
+    expect(await haft.execute("seeds", {})).toMatchObject({ error: { code: "invalid_input" } });
+  });
+
+  test("that fails half-way leaves nothing behind, and takes nothing with it", async () => {
+    const haft = createHaft({ tools: [definition("host")] });
+    await haft.use(plugin((api) => void api.registerTool(definition("stable"))));
+    const half = plugin(async (api) => {
+      api.registerTool(definition("one"));
+      api.registerTool(definition("stable", { version: "2.0.0" }));
+      await Promise.resolve();
+      throw new Error("half-way");
+    });
+    await expect(haft.use(half)).rejects.toThrow("half-way");
+    expect(haft.registry.names()).toEqual(["host", "stable"]);
+    expect(haft.registry.versions("stable").map(({ version }) => version)).toEqual(["1.0.0"]);
+  });
+
+  test("cannot take a name that is taken, nor one that reads the same", async () => {
+    const haft = createHaft({
+      tools: [createTool({ ...definition("read"), origin: { type: "builtin" }, aliases: ["cat"] })],
+    });
+    for (const bad of [
+      definition("read"),
+      definition("read", { version: "9.0.0" }),
+      definition("cat"),
+      definition("x", { aliases: ["read"] }),
+      definition("Read"),
+    ]) {
+      await expect(haft.use(plugin((api) => void api.registerTool(bad)))).rejects.toThrow(TypeError);
+    }
+    expect(haft.registry.names()).toEqual(["read"]);
+    expect(await haft.execute("Read")).toMatchObject({ details: "read ran" });
+  });
+
+  test("keeps to the tools that its manifest lists, where it lists any", async () => {
+    const haft = createHaft();
+    const tools = (...names: string[]) => ({ tools: names });
+    await expect(haft.use(plugin((api) => void api.registerTool(definition("b")), tools("a")))).rejects.toThrow(
+      /"acme" registers "b", which its manifest does not list/,
+    );
+    await haft.use(plugin((api) => void api.registerTool(definition("a")), tools("a")));
+    await haft.use(
+      plugin(
+        (api) => void api.registerTool({ id: "by_id", description: "", parameters: [], run: () => 1 }),
+        tools("by_id"),
+      ),
+    );
+    expect(haft.registry.names()).toEqual(["a", "by_id"]);
+  });
+
+  test("cannot pretend to come from elsewhere, nor pass a tool that somebody else made", async () => {
+    const haft = createHaft();
+    const [tool] = await haft.use(
+      plugin((api) => void api.registerTool(definition("a", { origin: { type: "builtin" } }))),
+    );
+    expect(tool!.origin).toEqual({ type: "plugin", plugin: "acme" });
+    await expect(haft.use(plugin((api) => void api.registerTool(createTool(definition("b")))))).rejects.toThrow(
+      /not a finished tool/,
+    );
+  });
+
+  test("registers during register(), and never after", async () => {
+    const haft = createHaft();
+    let kept!: PluginApi;
+    await haft.use(plugin((api) => void (kept = api)));
+    expect(() => kept.registerTool(definition("late"))).toThrow(/after its register/);
+    expect(haft.registry.names()).toEqual([]);
+  });
+
+  test.each(["", "Acme", "a b", "../x", "a".repeat(65)])("needs an id that is one (%o)", async (id) => {
+    await expect(createHaft().use(plugin(() => {}, { id }))).rejects.toThrow(/plugin id/);
+  });
+
+  test("has a group of its own in policies, beside that of all plugins", async () => {
+    for (const deny of ["group:plugin:acme", "group:plugins", "GROUP:Plugin:Acme"]) {
+      const haft = createHaft({ policy: { deny: [deny] }, tools: [definition("host")] });
+      await haft.use(plugin((api) => void api.registerTool(definition("theirs"))));
+      expect(haft.tools().map(({ name }) => name)).toEqual(["host"]);
+      expect(await haft.execute("theirs")).toMatchObject({ error: { code: "denied" } });
+    }
+    const only = createHaft({ policy: { allow: ["group:plugin:acme"] }, tools: [definition("host")] });
+    await only.use(plugin((api) => void api.registerTool(definition("theirs"))));
+    expect(only.tools().map(({ name }) => name)).toEqual(["theirs"]);
+  });
+});

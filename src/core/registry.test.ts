@@ -1,0 +1,423 @@
+import { describe, expect, test } from "vitest";
+import { createHaft } from "../runtime.ts";
+import { createTool } from "./create-tool.ts";
+import { ToolRegistry } from "./registry.ts";
+import type { AnyTool, ToolOrigin } from "./tool.ts";
+import type { ToolConfig } from "./tool-config.ts";
+import type { SchemaSource } from "../schema/infer.ts";
+
+type Config = Partial<ToolConfig<SchemaSource, SchemaSource, unknown>>;
+const make = (name: string, config: Config = {}): AnyTool =>
+  createTool({ name, description: `The ${name} tool`, parameters: [], run: () => name, ...config } as never);
+const builtin: ToolOrigin = { type: "builtin" };
+const mcp = (server = "s"): ToolOrigin => ({ type: "mcp", server });
+
+function registryOf(...tools: AnyTool[]): ToolRegistry {
+  const registry = new ToolRegistry();
+  registry.registerMany(tools);
+  return registry;
+}
+const names = (tools: readonly AnyTool[]): string[] => tools.map(({ name }) => name);
+
+describe("registering", () => {
+  test("takes a tool or the configuration of one, and gives the tool", () => {
+    const registry = new ToolRegistry();
+    const tool = make("a");
+    expect(registry.register(tool)).toBe(tool);
+    expect(registry.register({ name: "b", description: "", parameters: [], run: () => 1 }).name).toBe("b");
+    expect(names(registry.registerMany([make("c"), make("d")]))).toEqual(["c", "d"]);
+    expect(names(registry.list())).toEqual(["a", "b", "c", "d"]);
+    expect(registry.getAll()).toEqual(registry.list());
+    expect([registry.has("a"), registry.has("z"), registry.get("z")]).toEqual([true, false, undefined]);
+    expect(registry.names()).toEqual(["a", "b", "c", "d"]);
+    expect(registry.registerToolToLibrary(make("e")).name).toBe("e");
+  });
+
+  test("refuses a name twice, and says what to do", () => {
+    const registry = registryOf(make("a"));
+    expect(() => registry.register(make("a"))).toThrow(/"a" is already registered.*another version/);
+    expect(registry.list()).toHaveLength(1);
+  });
+
+  test("refuses a name or alias that another tool answers to, and then changes nothing", () => {
+    const registry = registryOf(make("read", { aliases: ["cat"] }), make("write"));
+    expect(() => registry.register(make("cat"))).toThrow(/"cat".*"read"/);
+    expect(() => registry.register(make("show", { aliases: ["write"] }))).toThrow(
+      /"show" cannot answer to "write": tool "write"/,
+    );
+    expect(() => registry.register(make("show", { aliases: ["new", "cat"] }))).toThrow(/"read"/);
+    expect(names(registry.list())).toEqual(["read", "write"]);
+    expect(registry.get("new")).toBeUndefined();
+  });
+
+  test("finds names like those of every object without being fooled", () => {
+    const registry = new ToolRegistry();
+    for (const name of ["constructor", "__proto__", "toString", "hasOwnProperty"])
+      expect(registry.get(name)).toBeUndefined();
+    registry.register(make("constructor", { category: "constructor" }));
+    expect(registry.get("constructor")?.name).toBe("constructor");
+    expect(registry.getStats().byCategory).toEqual({ constructor: 1 });
+  });
+});
+
+describe("an MCP tool", () => {
+  test("needs its origin, and gets the category of its kind", () => {
+    const registry = new ToolRegistry();
+    expect(registry.registerMcpTool({ name: "m", description: "", parameters: [], run: () => 1 })).toMatchObject({
+      category: "mcp",
+      origin: { type: "mcp" },
+    });
+    expect(() => registry.registerMcpTool(make("own"))).toThrow(/is no MCP tool/);
+    expect(() =>
+      registry.registerMcpTool({ name: "sly", description: "", parameters: [], origin: builtin, run: () => 1 }),
+    ).toThrow(/is no MCP tool/);
+  });
+
+  test.each([
+    ["a name", make("read", { origin: mcp() })],
+    ["a name, as a newer version", make("read", { origin: mcp(), version: "99.0.0" })],
+    ["an alias", make("cat", { origin: mcp() })],
+    ["a name, with an alias", make("m", { origin: mcp(), aliases: ["read"] })],
+    ["an alias, with an alias", make("m", { origin: mcp(), aliases: ["cat"] })],
+    ["a name, but for its case", make("READ", { origin: mcp() })],
+    ["an alias, but for its case", make("m", { origin: mcp(), aliases: ["Cat"] })],
+    ["another server's name", make("theirs", { origin: mcp("other") })],
+  ])("never takes %s", (_what, intruder) => {
+    const registry = registryOf(make("read", { origin: builtin, aliases: ["cat"] }), make("theirs", { origin: mcp() }));
+    const read = registry.get("read");
+    expect(() => registry.registerMcpTool(intruder)).toThrow(TypeError);
+    for (const name of ["read", "READ", "cat", "Cat", "read@1"]) expect(registry.get(name)).toBe(read);
+    expect(registry.list()).toHaveLength(2);
+  });
+
+  test.each([
+    ["its name", make("read", { origin: mcp() }), {}],
+    ["its name, in several versions", make("read", { origin: mcp(), version: "7.0.0" }), {}],
+    ["its name as an alias", make("m", { origin: mcp(), aliases: ["read"] }), {}],
+    ["the name of its alias", make("cat", { origin: mcp() }), { aliases: ["cat"] }],
+    ["its name, but for the case", make("Read", { origin: mcp() }), {}],
+  ])("gives way when a tool comes later that wants %s", (_what, early, config) => {
+    const registry = registryOf(early, make("other", { origin: mcp() }));
+    registry.search("read");
+    const events: string[] = [];
+    registry.on("tool_unregistered", ({ toolName }) => void events.push(`-${toolName}`));
+    registry.on("tool_registered", ({ toolName }) => void events.push(`+${toolName}`));
+    const read = registry.register(make("read", { origin: builtin, ...config }));
+    expect(registry.get("read")).toBe(read);
+    expect(registry.versions("read")).toEqual([read]);
+    expect(names(registry.list()).sort()).toEqual(["other", "read"]);
+    expect(events).toEqual([`-${early.name}`, "+read"]);
+    expect(names(registry.search("read"))).toEqual(["read"]);
+  });
+
+  test("stays when the tool that would displace it is refused for another reason", () => {
+    const registry = registryOf(make("read", { origin: mcp() }), make("write", { origin: builtin }));
+    expect(() => registry.register(make("read", { origin: builtin, aliases: ["write"] }))).toThrow(/"write"/);
+    expect(registry.get("read")?.origin.type).toBe("mcp");
+  });
+
+  test("is covered by categories, tags and search like any other", () => {
+    const registry = registryOf(make("read"));
+    registry.registerMcpTool({
+      name: "weather_forecast",
+      description: "Tomorrow's weather",
+      tags: ["sky"],
+      category: "network",
+      origin: mcp(),
+      parameters: [],
+      run: () => 1,
+    });
+    expect(names(registry.getByTag("sky"))).toEqual(["weather_forecast"]);
+    expect(names(registry.getByCategory("网络"))).toEqual(["weather_forecast"]);
+    expect(names(registry.search("weather tomorrow"))).toEqual(["weather_forecast"]);
+  });
+
+  test("is unregistered as one, and nothing else is", () => {
+    const registry = registryOf(make("own", { aliases: ["mine"] }), make("m", { origin: mcp() }));
+    expect([
+      registry.unregisterMcpTool("own"),
+      registry.unregisterMcpTool("mine"),
+      registry.unregisterMcpTool("z"),
+    ]).toEqual([false, false, false]);
+    expect(registry.unregisterMcpTool("m")).toBe(true);
+    expect(names(registry.list())).toEqual(["own"]);
+  });
+});
+
+describe("versions", () => {
+  const one = make("read", { version: "1.0.0", run: () => "one" });
+  const two = make("read", {
+    version: "2.1.0",
+    run: () => "two",
+    aliases: ["cat"],
+    dialects: { claude: { name: "Read" } },
+  });
+  const beta = make("read", { version: "2.2.0-beta.1" });
+  const ten = make("read", { version: "10.0.0" });
+
+  test("stand side by side; a plain name means the first until told otherwise", () => {
+    const registry = registryOf(one, two, ten);
+    expect(registry.get("read")).toBe(one);
+    expect(registry.get("read@2")).toBe(two);
+    expect(registry.get("read@2.1")).toBe(two);
+    expect(registry.get("read@10")).toBe(ten);
+    expect(registry.get("read@1")).toBe(one);
+    for (const name of ["read@3", "read@", "read@2.", "@2", "nothing@1"]) expect(registry.get(name)).toBeUndefined();
+    expect(registry.list()).toHaveLength(1);
+    expect(registry.versions("read")).toEqual([one, two, ten]);
+    expect(registry.preferVersion("read@2")).toBe(two);
+    expect(registry.get("read")).toBe(two);
+    expect(() => registry.preferVersion("read@9")).toThrow(/"read@9"/);
+  });
+
+  test("are compared by their numbers, and a pre-release comes before its release", () => {
+    const registry = registryOf(
+      make("t", { version: "2.9.0" }),
+      make("t", { version: "2.10.0" }),
+      make("t", { version: "2.10.0-rc.1" }),
+    );
+    expect(registry.get("t@2")?.version).toBe("2.10.0");
+    expect(registryOf(two, beta).get("read@2")?.version).toBe("2.2.0-beta.1");
+  });
+
+  test("answer to the aliases of each of them", () => {
+    const registry = registryOf(one, two);
+    expect(registry.get("cat")?.name).toBe("read");
+    expect(registry.get("Read")?.name).toBe("read");
+    expect(() => registryOf(make("cat"), one, two)).toThrow(/"cat"/);
+    registry.preferVersion("read@2");
+    const [shown] = registry.toLLMTools({ dialect: "claude" });
+    expect(registry.get(shown!.name)).toBe(two);
+  });
+
+  test("come from one origin only", () => {
+    const registry = registryOf(make("read", { origin: builtin }));
+    const plugin = make("read", { origin: { type: "plugin", plugin: "p" }, version: "2.0.0" });
+    expect(() => registry.register(plugin)).toThrow(/from plugin:p is refused: the name belongs to builtin/);
+  });
+
+  test("can be unregistered one by one, and all together", () => {
+    const registry = registryOf(one, two, ten);
+    registry.split("read", { "1": 1, "2": 1 });
+    expect(registry.unregister("read@1")).toBe(true);
+    expect(registry.get("read")).toBe(two);
+    expect(registry.armOf(two, "s")).toBeUndefined();
+    expect(registry.unregister("read@2")).toBe(true);
+    expect(registry.get("cat")).toBeUndefined();
+    expect(registry.unregister("read@2")).toBe(false);
+    expect(registry.unregister("READ")).toBe(true);
+    expect(registry.list()).toEqual([]);
+  });
+
+  test("say in the result which one ran, where it is not the first", async () => {
+    const haft = createHaft({ tools: [one, two] });
+    expect((await haft.execute("read")).metadata.version).toBeUndefined();
+    expect(await haft.execute("read@2")).toMatchObject({
+      details: "two",
+      metadata: { version: "2.1.0" },
+      toolName: "read",
+    });
+  });
+});
+
+describe("a split", () => {
+  const arms = () => [
+    make("search", { version: "1.0.0", run: () => 1 }),
+    make("search", { version: "2.0.0", run: () => 2 }),
+  ];
+
+  test("shares sessions by weight, within what chance allows", () => {
+    const registry = registryOf(...arms());
+    registry.split("search", { "1": 9, "2": 1 });
+    const tool = registry.get("search")!;
+    const sessions = 20_000;
+    let second = 0;
+    for (let i = 0; i < sessions; i++) if (registry.armOf(tool, `session-${i}`)!.arm === "2") second++;
+    expect(second / sessions).toBeGreaterThan(0.09);
+    expect(second / sessions).toBeLessThan(0.11);
+  });
+
+  test("gives one session one arm, says which in the result, and counts by arm", async () => {
+    const haft = createHaft({ tools: arms() });
+    haft.registry.split("search", { "1": 1, "2": 1 });
+    const seen = new Map<string, unknown>();
+    for (let i = 0; i < 200; i++) {
+      const session = `s${i % 50}`;
+      const { details, metadata } = await haft.execute("search", {}, { caller: { session } });
+      expect(String(details)).toBe(metadata.arm);
+      expect(metadata.version).toBe(`${metadata.arm}.0.0`);
+      expect(seen.get(session) ?? metadata.arm).toBe(metadata.arm);
+      seen.set(session, metadata.arm);
+    }
+    const { byArm, count } = haft.getStats().callStats["search"]!;
+    expect(count).toBe(200);
+    expect(byArm!["1"]!.count + byArm!["2"]!.count).toBe(200);
+    expect(Math.min(byArm!["1"]!.count, byArm!["2"]!.count)).toBeGreaterThan(40);
+  });
+
+  test("leaves who asks for a version, or calls a tool itself, with that one", async () => {
+    const [first, second] = arms() as [AnyTool, AnyTool];
+    const haft = createHaft({ tools: [first, second] });
+    haft.registry.split("search", { "2": 1 });
+    expect((await haft.execute("search")).details).toBe(2);
+    expect(await haft.execute("search@1")).toMatchObject({ details: 1 });
+    expect((await haft.execute("search@1")).metadata.arm).toBeUndefined();
+    expect((await first.execute({})).details).toBe(1);
+  });
+
+  test("ends when told so", () => {
+    const registry = registryOf(...arms());
+    registry.split("search", { "1": 1, "2": 1 });
+    registry.endSplit("search");
+    expect(registry.armOf(registry.get("search")!, "s")).toBeUndefined();
+  });
+
+  test.each([
+    [{ "1": -1 }, /0 up/],
+    [{ "1": Number.NaN }, /0 up/],
+    [{ "1": Number.POSITIVE_INFINITY, "2": 1 }, /0 up/],
+    [{ "1": 0, "2": 0 }, /above 0/],
+    [{}, /above 0/],
+    [{ "3": 1 }, /search@3/],
+  ])("refuses the weights %o", (weights, message) => {
+    const registry = registryOf(...arms());
+    expect(() => registry.split("search", weights as Record<string, number>)).toThrow(message);
+    expect(registry.armOf(registry.get("search")!, "s")).toBeUndefined();
+  });
+});
+
+describe("looking up", () => {
+  test("accepts every alias, and a spelling that fits one tool only", () => {
+    const registry = registryOf(
+      make("read_file", { aliases: ["cat"], dialects: { claude: { name: "Read" } } }),
+      make("list"),
+    );
+    for (const name of ["read_file", "cat", "Read", "READ_FILE", "read-file", " Read-File ", "CAT"]) {
+      expect(registry.get(name)?.name).toBe("read_file");
+    }
+  });
+
+  test("does not choose where a spelling fits several", () => {
+    const registry = registryOf(make("Read"), make("READ"), make("wri_te"), make("wri-te"));
+    expect(registry.get("Read")?.name).toBe("Read");
+    expect(registry.get("read")).toBeUndefined();
+    expect(registry.get("WRI_TE")).toBeUndefined();
+    registry.unregister("READ");
+    expect(registry.get("read")?.name).toBe("Read");
+  });
+
+  test("forgets the names of a tool that went", () => {
+    const registry = registryOf(make("a", { aliases: ["b"] }));
+    registry.search("a");
+    expect(registry.unregister("b")).toBe(true);
+    expect([registry.get("a"), registry.get("b"), registry.get("A")]).toEqual([undefined, undefined, undefined]);
+    expect(registry.unregister("a")).toBe(false);
+    expect(registry.search("a")).toEqual([]);
+    registry.register(make("b"));
+    expect(registry.get("b")?.name).toBe("b");
+  });
+
+  test("filters by category under any label, by tag and by kind", () => {
+    const registry = registryOf(
+      make("r", { category: "文件操作", kind: "readonly", tags: ["x"] }),
+      make("w", { category: "file", kind: "write" }),
+      make("e", { category: "Shell", kind: "execute", tags: ["x", "y"] }),
+      make("c", { category: "My Own" }),
+    );
+    expect(names(registry.listByCategory("file"))).toEqual(["r", "w"]);
+    expect(names(registry.getByCategory("文件"))).toEqual(["r", "w"]);
+    expect(names(registry.getByCategory("runtime"))).toEqual(["e"]);
+    expect(names(registry.getByCategory("my own"))).toEqual(["c"]);
+    expect(names(registry.getByTag("x"))).toEqual(["r", "e"]);
+    expect(names(registry.getReadOnlyTools())).toEqual(["r"]);
+    expect(names(registry.getWriteTools())).toEqual(["w", "e", "c"]);
+    expect(registry.getStats()).toMatchObject({ total: 4, byCategory: { file: 2, runtime: 1, "my own": 1 } });
+  });
+
+  test("searches what is there now, filtered before it is ranked", () => {
+    const registry = registryOf(make("read_file"), make("read_url"));
+    expect(names(registry.search("read")).sort()).toEqual(["read_file", "read_url"]);
+    registry.register(make("read_mail"));
+    expect(names(registry.search("mail"))).toEqual(["read_mail"]);
+    const filter = ({ name }: AnyTool): boolean => name !== "read_mail";
+    expect(registry.search("read", { limit: 2, filter })).toHaveLength(2);
+    expect(names(registry.search("mail", { filter }))).not.toContain("read_mail");
+  });
+});
+
+describe("what a model is told", () => {
+  const registry = registryOf(
+    make("read", {
+      kind: "readonly",
+      parameters: [{ name: "path", type: "string" }],
+      dialects: { claude: { name: "Read", parameters: { path: "file_path" } } },
+    }),
+    make("write", { kind: "write" }),
+    make("exec"),
+  );
+
+  test("is of read-only tools only, in plan mode", () => {
+    expect(registry.toLLMTools().map(({ name }) => name)).toEqual(["read", "write", "exec"]);
+    expect(registry.toLLMTools({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
+    expect(registry.getFunctionDeclarationsByMode("plan").map(({ name }) => name)).toEqual(["read"]);
+    expect(registry.getFunctionDeclarationsByMode()).toHaveLength(3);
+  });
+
+  test("has the names of its dialect, and calls are accepted under all of them", async () => {
+    const [shown] = registry.toLLMTools({ dialect: "claude" });
+    expect(shown).toMatchObject({ name: "Read", parameters: { properties: { file_path: {} } } });
+    const haft = createHaft({ registry });
+    for (const [name, input] of [
+      ["Read", { file_path: "a" }],
+      ["read", { path: "a" }],
+      ["READ", { file_path: "a" }],
+    ] as const) {
+      expect(await haft.execute(name, input)).toMatchObject({ status: "completed", toolName: "read" });
+    }
+  });
+});
+
+describe("the registry's events", () => {
+  test("say what came and went, under our names and the seed's", () => {
+    const registry = new ToolRegistry();
+    const heard: unknown[] = [];
+    registry.on("tool_registered", ({ toolName, source }) => void heard.push(["tool_registered", toolName, source]));
+    registry.on(
+      "tool_unregistered",
+      ({ toolName, source }) => void heard.push(["tool_unregistered", toolName, source]),
+    );
+    registry.on("toolRegistered", ({ type, tool }) => void heard.push(["toolRegistered", type, tool.name]));
+    const stop = registry.on(
+      "toolUnregistered",
+      ({ type, tool }) => void heard.push(["toolUnregistered", type, tool.name]),
+    );
+    registry.register(make("a"));
+    registry.registerMcpTool(make("m", { origin: mcp() }));
+    registry.unregister("a");
+    stop();
+    registry.unregister("m");
+    expect(heard).toEqual([
+      ["tool_registered", "a", "own"],
+      ["toolRegistered", "builtin", "a"],
+      ["tool_registered", "m", "mcp:s"],
+      ["toolRegistered", "mcp", "m"],
+      ["tool_unregistered", "a", "own"],
+      ["toolUnregistered", "builtin", "a"],
+      ["tool_unregistered", "m", "mcp:s"],
+    ]);
+  });
+
+  test("are heard when the tool can be looked up already, and a listener that throws undoes nothing", () => {
+    const registry = new ToolRegistry();
+    const found: unknown[] = [];
+    registry.on("tool_registered", ({ toolName }) => void found.push(registry.has(toolName)));
+    for (const type of ["toolRegistered", "tool_registered"] as const) {
+      registry.on(type as "toolRegistered", () => {
+        throw new Error("listener");
+      });
+    }
+    registry.register(make("a"));
+    expect(found).toEqual([true]);
+    expect(registry.has("a")).toBe(true);
+  });
+});

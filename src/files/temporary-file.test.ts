@@ -1,0 +1,80 @@
+import {
+  linkSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createFiles, type Files } from "./files.ts";
+import { createPathPolicy } from "./path-policy.ts";
+import { isTemporaryName, temporaryName } from "./temporary-file.ts";
+
+/** Beyond the largest process id there can be. */
+const GONE = 2 ** 22 + 1;
+const HOUR_MS = 3_600_000;
+
+let workspace: string;
+let files: Files;
+let now: number;
+
+beforeEach(() => {
+  workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-temp-")));
+  now = Date.now();
+  files = createFiles(createPathPolicy({ workspace }), { clock: () => now });
+  writeFileSync(join(workspace, "a.txt"), "old");
+});
+afterEach(() => rmSync(workspace, { recursive: true, force: true }));
+
+const put = (name: string, ageMs: number) => {
+  writeFileSync(join(workspace, name), "");
+  utimesSync(join(workspace, name), (now - ageMs) / 1000, (now - ageMs) / 1000);
+};
+const write = () => files.writeFileAtomic("a.txt", Buffer.from("new"));
+const others = () =>
+  readdirSync(workspace)
+    .filter((name) => name !== "a.txt")
+    .sort();
+
+describe("temporary files", () => {
+  it("are known by their names", () => {
+    expect(isTemporaryName(temporaryName())).toBe(true);
+    expect(
+      [".haft-tmp-mine", "x.haft-tmp-1-0123456789abcdef", ".haft-tmp-1-0123456789abcdeg"].some(isTemporaryName),
+    ).toBe(false);
+  });
+
+  it("that killed writers left are removed by a later write in the same folder", async () => {
+    const young = `.haft-tmp-${GONE}-1111111111111111`;
+    const alive = `.haft-tmp-${process.pid}-2222222222222222`;
+    put(young, HOUR_MS / 2);
+    put(alive, 2 * HOUR_MS);
+    put(".haft-tmp-mine", 50 * HOUR_MS);
+    put(`.haft-tmp-${GONE}-3333333333333333`, 2 * HOUR_MS);
+    put(`.haft-tmp-${process.pid}-4444444444444444`, 25 * HOUR_MS);
+    await write();
+    expect(others()).toEqual([young, alive, ".haft-tmp-mine"].sort());
+  });
+
+  it("are looked for at most once an hour in a folder", async () => {
+    await write();
+    put(`.haft-tmp-${GONE}-3333333333333333`, 2 * HOUR_MS);
+    await write();
+    expect(others()).toHaveLength(1);
+    now += HOUR_MS;
+    await write();
+    expect(others()).toEqual([]);
+  });
+
+  it("that are a second name of a file do not make it look shared for ever", async () => {
+    linkSync(join(workspace, "a.txt"), join(workspace, `.haft-tmp-${GONE}-0123456789abcdef`));
+    await write();
+    expect(lstatSync(join(workspace, "a.txt")).nlink).toBe(1);
+    expect(others()).toEqual([]);
+  });
+});

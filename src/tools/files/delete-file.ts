@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { createTool } from "../../core/create-tool.ts";
+import { ToolError } from "../../core/error.ts";
+import type { Files } from "../../files/files.ts";
+import { filesOf, type FileToolDependencies, PATH_ALIASES, pathLock } from "./file-tool.ts";
+import { failWithSuggestion } from "./suggest-path.ts";
+
+export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "files">) {
+  return createTool({
+    name: "delete_file",
+    title: "Delete",
+    description: {
+      short: "Deletes a file, or a folder when recursive is set. A link is deleted, not what it leads to.",
+      examples: [{ input: { path: "build", recursive: true } }],
+    },
+    kind: "write",
+    category: "file",
+    tags: ["file"],
+    origin: { type: "builtin" },
+    permission: "confirm",
+    parameters: z.object({
+      path: z.string().min(1).describe("What to delete, relative to the workspace or absolute"),
+      recursive: z.boolean().default(false).describe("Delete a folder with everything in it"),
+    }),
+    parameterAliases: PATH_ALIASES,
+    signature: ({ path }) => path,
+    locks: ({ path }) => [pathLock(files, path)],
+    preview: async ({ path, recursive }) => ({
+      title: `Delete ${path}`,
+      content: [{ type: "text", text: recursive ? `${path}, with everything in it` : path }],
+    }),
+    run: async ({ path, recursive }, context) => {
+      const allowed = filesOf({ files }, context);
+      const type = await deleteAny(allowed, path, recursive);
+      const what = `Deleted ${path}`;
+      return { content: `${what}.`, display: what, details: { deleted: true, path, type } };
+    },
+  });
+}
+
+/** Asks nothing before: what stands there when it is deleted decides, and a link is never looked through. */
+async function deleteAny(files: Files, path: string, recursive: boolean): Promise<"file" | "directory"> {
+  try {
+    await files.deleteFile(path);
+    return "file";
+  } catch (error) {
+    if (!(error instanceof ToolError) || error.code !== "is_directory") return failWithSuggestion(error, files, path);
+  }
+  await files.deleteDirectory(path, { recursive });
+  return "directory";
+}

@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { createTool } from "../../core/create-tool.ts";
+import { ToolError } from "../../core/error.ts";
+import { filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-tool.ts";
+
+/** Whether something is there, and what. A missing path is an answer, not a failure. */
+export function createGetFileInfoTool({ files }: Pick<FileToolDependencies, "files">) {
+  return createTool({
+    name: "get_file_info",
+    title: "File info",
+    description: {
+      short: "Tells whether a file or folder exists, its size, and when it was changed.",
+      examples: [{ input: { path: "." } }],
+    },
+    kind: "readonly",
+    category: "file",
+    tags: ["file"],
+    origin: { type: "builtin" },
+    parameters: z.object({ path: z.string().min(1).describe("The file or folder, relative to the workspace or absolute") }),
+    parameterAliases: PATH_ALIASES,
+    signature: ({ path }) => path,
+    run: async ({ path }, context) => {
+      const allowed = filesOf({ files }, context);
+      try {
+        const info = await allowed.info(path);
+        const details = {
+          exists: true,
+          type: info.type,
+          size: info.size,
+          modified: info.modifiedMs,
+          created: info.createdMs,
+          mode: info.mode.toString(8).padStart(4, "0"),
+          ...(info.linkTarget === undefined ? {} : { linkTarget: info.linkTarget }),
+        };
+        const changed = new Date(info.modifiedMs).toISOString();
+        const what = `${allowed.show(info.real)}: ${info.type}, ${info.size} bytes, changed ${changed}`;
+        return { content: what, display: what, details };
+      } catch (error) {
+        if (!(error instanceof ToolError) || error.code !== "path_not_found") throw error;
+        return {
+          content: `${path} does not exist.`,
+          display: `${path}: not there`,
+          details: { exists: false, size: 0, modified: 0 },
+        };
+      }
+    },
+  });
+}

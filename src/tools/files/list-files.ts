@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { createTool } from "../../core/create-tool.ts";
+import { toolError } from "../../core/error.ts";
+import type { Files } from "../../files/files.ts";
+import type { DirectoryEntry } from "../../files/list-directory.ts";
+import { filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-tool.ts";
+import { compileNamePattern } from "./name-pattern.ts";
+import { markName } from "./read-folder.ts";
+import { failWithSuggestion } from "./suggest-path.ts";
+
+const DEFAULT_LIMIT = 500;
+/** Entries looked at before a recursive listing gives up looking for more. */
+const MOST_VISITED = 100_000;
+
+export interface ListedFile {
+  path: string;
+  name: string;
+  type: DirectoryEntry["type"];
+  size: number;
+  modified: number;
+}
+
+export function createListFilesTool({ files }: Pick<FileToolDependencies, "files">) {
+  return createTool({
+    name: "list_files",
+    title: "List",
+    description: {
+      short: "Lists a folder, with everything below it when recursive is set.",
+      usageNotes: ["To find files by pattern in a large tree, glob is faster and respects .gitignore."],
+      examples: [{ input: { path: "." } }],
+    },
+    kind: "readonly",
+    category: "file",
+    tags: ["file"],
+    aliases: ["list_directory", "list_dir"],
+    dialects: { claude: { name: "LS" } },
+    origin: { type: "builtin" },
+    parameters: z.object({
+      path: z.string().min(1).default(".").describe("The folder, relative to the workspace or absolute"),
+      recursive: z.boolean().default(false).describe("Also list what is in the folders below"),
+      pattern: z.string().optional().describe("Only names that match, such as *.ts or src/**/*.md"),
+      limit: z.number().int().min(1).max(5_000).default(DEFAULT_LIMIT).describe("At most this many entries"),
+    }),
+    parameterAliases: { ...PATH_ALIASES, directory: "path", dir: "path", glob: "pattern" },
+    signature: ({ path }) => path,
+    run: async ({ path, recursive, pattern, limit }, context) => {
+      const allowed = filesOf({ files }, context);
+      const matches = pattern === undefined ? () => true : compileNamePattern(pattern);
+      const listing = await list(allowed, path, { recursive, matches, limit, signal: context.signal });
+      const { listed, truncated, closed } = listing;
+      const lines = listed.map(({ path: shown, type, size }) =>
+        type === "file" ? `${shown}  ${size}` : markName(shown, type),
+      );
+      if (listed.length === 0) lines.push(pattern === undefined ? "(empty)" : `(nothing matches ${pattern})`);
+      if (truncated) lines.push(`[Only the first ${listed.length} are shown. Narrow by path or pattern, or raise limit.]`);
+      if (closed.length > 0) lines.push(`[These folders could not be opened: ${closed.slice(0, 5).join(", ")}]`);
+      return {
+        content: lines.join("\n"),
+        display: `${listed.length} ${listed.length === 1 ? "entry" : "entries"} in ${path}`,
+        details: { files: listed, truncated },
+      };
+    },
+  });
+}
+
+interface ListOptions {
+  recursive: boolean;
+  matches: (path: string) => boolean;
+  limit: number;
+  signal: AbortSignal;
+}
+
+interface Listing {
+  listed: ListedFile[];
+  truncated: boolean;
+  /** Folders below that may not be opened; one of them does not lose the others. */
+  closed: string[];
+}
+
+/** Breadth first, so that a limit shows the top of the tree. Links are listed, never followed. */
+async function list(files: Files, path: string, { recursive, matches, limit, signal }: ListOptions): Promise<Listing> {
+  const listing: Listing = { listed: [], truncated: false, closed: [] };
+  const folders = [""];
+  let visited = 0;
+  for (const folder of folders) {
+    signal.throwIfAborted();
+    for (const { name, type, info } of await entriesOf(files, path, folder, listing)) {
+      const below = folder ? `${folder}/${name}` : name;
+      if (recursive && type === "directory") folders.push(below);
+      if (matches(below)) {
+        if (listing.listed.length >= limit) return { ...listing, truncated: true };
+        listing.listed.push({ path: below, name, type, size: info?.size ?? 0, modified: info?.modifiedMs ?? 0 });
+      }
+      if (++visited > MOST_VISITED) throw tooMany();
+    }
+  }
+  return listing;
+}
+
+async function entriesOf(files: Files, path: string, folder: string, { closed }: Listing): Promise<DirectoryEntry[]> {
+  try {
+    return await files.listDirectory(folder ? `${path}/${folder}` : path, { withInfo: true });
+  } catch (error) {
+    if (!folder) return failWithSuggestion(error, files, path);
+    closed.push(folder);
+    return [];
+  }
+}
+
+function tooMany() {
+  return toolError("too_large", `More than ${MOST_VISITED} entries are below this folder`, {
+    next: "List a folder further down, or use glob.",
+  });
+}

@@ -1,0 +1,89 @@
+import { createHash } from "node:crypto";
+import { toolError, type ToolError } from "../../core/error.ts";
+import type { ToolContext } from "../../core/tool.ts";
+import type { FileInfo } from "../../files/file-info.ts";
+
+/** Most files that one session is remembered to have read; the oldest are forgotten, and must be read again. */
+const MOST_FILES = 10_000;
+const MOST_SESSIONS = 1_000;
+
+/** Up to this size the content itself is remembered, so that a file which was merely touched is not called changed. */
+export const FINGERPRINTED_BYTES = 256 * 1024;
+
+/**
+ * What each session has seen of which file. An edit of a file that was never read is a guess, and one of a file that
+ * changed since would undo somebody's work; the two are different errors. A partial read counts, and so does the
+ * session's own write.
+ */
+export interface ReadLedger {
+  /** `bytes`: the whole content, where it is at hand. */
+  saw(context: ToolContext, info: FileInfo, bytes?: Buffer): void;
+  /** What was seen at `from` has been seen at its new place; what was not, has not. */
+  moved(context: ToolContext, from: string, to: string): void;
+  /** Throws `not_read` or `stale`; `bytes` is the content as it is now. */
+  require(context: ToolContext, file: { info: FileInfo; bytes: Buffer }, shown: string): void;
+}
+
+interface Seen {
+  stamp: string;
+  fingerprint?: string;
+}
+
+export function createReadLedger(): ReadLedger {
+  const sessions = new Map<string, Map<string, Seen>>();
+  const seenBy = ({ caller }: ToolContext): Map<string, Seen> => {
+    const key = caller.session ?? caller.agent ?? "";
+    const seen = sessions.get(key) ?? new Map<string, Seen>();
+    // To the end of the map: the sessions used last are kept.
+    sessions.delete(key);
+    sessions.set(key, seen);
+    dropOldest(sessions, MOST_SESSIONS);
+    return seen;
+  };
+  const remember = (files: Map<string, Seen>, path: string, seen: Seen): void => {
+    files.delete(path);
+    files.set(path, seen);
+    dropOldest(files, MOST_FILES);
+  };
+  return {
+    saw(context, { real, stamp }, bytes) {
+      const fingerprint = bytes && bytes.length <= FINGERPRINTED_BYTES ? fingerprintOf(bytes) : undefined;
+      remember(seenBy(context), real, { stamp, ...(fingerprint && { fingerprint }) });
+    },
+    moved(context, from, to) {
+      const files = seenBy(context);
+      const seen = files.get(from);
+      files.delete(from);
+      files.delete(to);
+      if (seen) remember(files, to, seen);
+    },
+    require(context, { info, bytes }, shown) {
+      const seen = seenBy(context).get(info.real);
+      if (seen === undefined) throw notRead(shown);
+      if (seen.stamp !== info.stamp && seen.fingerprint !== fingerprintOf(bytes)) throw stale(shown);
+    },
+  };
+}
+
+function fingerprintOf(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("base64");
+}
+
+function dropOldest(map: Map<string, unknown>, most: number): void {
+  for (const oldest of map.keys()) {
+    if (map.size <= most) return;
+    map.delete(oldest);
+  }
+}
+
+function notRead(shown: string): ToolError {
+  return toolError("not_read", `${shown} has not been read in this session`, {
+    next: "Read it first (the part that you want to change is enough), then repeat the call.",
+  });
+}
+
+function stale(shown: string): ToolError {
+  return toolError("stale", `${shown} has changed since it was read`, {
+    next: "Read it again, then repeat the call with what stands there now.",
+  });
+}

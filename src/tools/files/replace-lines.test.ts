@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { changedLines, joinAdjacent, replaceLines } from "./replace-lines.ts";
+import { spliceText } from "./splice-text.ts";
+import { splitLines } from "./split-lines.ts";
+
+test("lines in both versions are no part of a change", () => {
+  expect(changedLines(10, ["a", "b", "c", "d"], ["a", "B", "c", "new", "d"])).toEqual([
+    { first: 11, count: 1, added: ["B"] },
+    { first: 13, count: 0, added: ["new"] },
+  ]);
+  expect(changedLines(0, ["a"], ["a"])).toEqual([]);
+});
+
+test("in a very long text equal lines at both ends still are none", () => {
+  const lines = Array.from({ length: 5_000 }, (_, index) => `line ${index}`);
+  expect(changedLines(0, lines, lines.with(2_500, "new"))).toEqual([{ first: 2_500, count: 1, added: ["new"] }]);
+  const other = lines.map((line, index) => (index > 1_000 && index < 4_000 ? `${line}!` : line));
+  expect(changedLines(0, lines, other)).toEqual([{ first: 1_001, count: 2_999, added: other.slice(1_001, 4_000) }]);
+});
+
+test("whoever writes added lines is told which line they replace or follow", () => {
+  const told: unknown[] = [];
+  changedLines(0, ["a", "b", "c"], ["a", "B", "c", "d"], (added, at) => {
+    told.push([added, at]);
+    return added;
+  });
+  expect(told).toEqual([
+    [["B"], { fileLine: 1, newLine: 1 }],
+    [["d"], { fileLine: 2, newLine: 3 }],
+  ]);
+});
+
+test("changes that touch become one, so that their splices never share a line end", () => {
+  const changes = joinAdjacent([
+    { first: 0, count: 1, added: ["A"] },
+    { first: 1, count: 1, added: [] },
+  ]);
+  expect(changes).toEqual([{ first: 0, count: 2, added: ["A"] }]);
+  const text = "a\nb";
+  expect(
+    spliceText(
+      text,
+      replaceLines(text, splitLines(text), changes, () => "\n"),
+    ),
+  ).toBe("A");
+});
+
+test("a change into what is already there is no splice", () => {
+  const text = "a\nb\n";
+  expect(replaceLines(text, splitLines(text), [{ first: 0, count: 1, added: ["a"] }], () => "\n")).toEqual([]);
+});

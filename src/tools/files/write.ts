@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { createTool } from "../../core/create-tool.ts";
+import { ToolError } from "../../core/error.ts";
+import type { FileInfo } from "../../files/file-info.ts";
+import type { Files } from "../../files/files.ts";
+import { isBinary } from "../../files/is-binary.ts";
+import { convertLineEnds, type DecodedText, decodeText, encodeText } from "../../files/text-encoding.ts";
+import { describeChange } from "./describe-change.ts";
+import { encodingNamed } from "./encoding-name.ts";
+import { filesOf, type FileToolDependencies, PATH_ALIASES, pathLock } from "./file-tool.ts";
+import { refuseElisions } from "./find-elision.ts";
+import { withoutBom } from "./split-lines.ts";
+
+export function createWriteTool({ files, reads, requireRead = true }: FileToolDependencies) {
+  return createTool({
+    name: "write",
+    title: "Write",
+    description: {
+      short: "Writes a whole file. Missing folders are made; an existing file is replaced.",
+      usageNotes: [
+        "Prefer edit for changes to a file that exists.",
+        "A file that exists must have been read in this session.",
+        "An existing file keeps its encoding, byte order mark and line ends.",
+      ],
+      examples: [{ input: { path: "notes/today.md", content: "# Today\n" } }],
+    },
+    kind: "write",
+    category: "file",
+    tags: ["file"],
+    origin: { type: "builtin" },
+    permission: "confirm",
+    dialects: {
+      snake: { name: "write_file" },
+      claude: { name: "Write", parameters: { path: "file_path" } },
+      openclaw: { name: "write" },
+    },
+    parameters: z.object({
+      path: z.string().min(1).describe("The file, relative to the workspace or absolute"),
+      content: z.string().describe("The whole new content"),
+      encoding: z.string().optional().describe("Of a new file; utf-8 where absent"),
+    }),
+    parameterAliases: { ...PATH_ALIASES, contents: "content", text: "content" },
+    signature: ({ path }) => path,
+    locks: ({ path }) => [pathLock(files, path)],
+    preview: async ({ path, content }, context) => {
+      const present = await readIfThere(filesOf({ files }, context), path);
+      const { diff } = await describeChange(path, present?.decoded.text ?? "", content);
+      return { title: `${present ? "Replace" : "Create"} ${path}`, content: [{ type: "text", text: diff || "No change." }] };
+    },
+    run: async ({ path, content, encoding }, context) => {
+      const allowed = filesOf({ files }, context);
+      const present = await readIfThere(allowed, path);
+      if (present && requireRead) reads.require(context, present, path);
+      refuseElisions(content, present?.decoded.text ?? "", "content");
+      const bytes = present ? encodeLike(content, present.decoded) : encodeNew(content, encoding);
+      const outcome = await allowed.writeFileAtomic(path, bytes, present ? { ifStamp: present.info.stamp } : { ifAbsent: true });
+      reads.saw(context, outcome.info, bytes);
+      const shownPath = allowed.show(outcome.info.real);
+      const change = await describeChange(shownPath, present?.decoded.text ?? "", decodeText(bytes).text);
+      const what = `${outcome.created ? "Created" : "Wrote"} ${shownPath} (${bytes.length} bytes)`;
+      return {
+        content: present && change.shown ? `${what}\n${change.shown}` : `${what}.`,
+        display: `${what}, +${change.added} −${change.removed}`,
+        details: {
+          bytesWritten: bytes.length,
+          path: shownPath,
+          created: outcome.created,
+          diff: change.diff,
+          added: change.added,
+          removed: change.removed,
+        },
+      };
+    },
+  });
+}
+
+interface Present {
+  info: FileInfo;
+  bytes: Buffer;
+  decoded: DecodedText;
+}
+
+async function readIfThere(files: Files, path: string): Promise<Present | undefined> {
+  try {
+    const { bytes, info } = await files.readWhole(path);
+    return { info, bytes, decoded: decodeText(bytes) };
+  } catch (error) {
+    if (error instanceof ToolError && error.code === "path_not_found") return undefined;
+    throw error;
+  }
+}
+
+/** Text keeps its encoding and, where it has one kind of line end only, that; what is no text has nothing to keep. */
+function encodeLike(content: string, present: DecodedText): Buffer {
+  if (isBinary(present.bytes)) return encodeNew(content, undefined);
+  const { eol, text, bom } = present;
+  const body = bom ? withoutBom(content) : content;
+  return encodeText(eol === "mixed" || !text.includes("\n") ? body : convertLineEnds(body, eol), present);
+}
+
+function encodeNew(content: string, encoding: string | undefined): Buffer {
+  return encodeText(content, { encoding: encodingNamed(encoding ?? "utf-8"), bom: false });
+}

@@ -1,0 +1,69 @@
+import { basename } from "node:path";
+import { isTemporaryName } from "../../files/temporary-file.ts";
+import { compileGlob, type GlobPattern, withLiteralBrackets } from "./glob-pattern.ts";
+import { createIgnoreRules } from "./ignore-rules.ts";
+import { isHidden } from "./walk-options.ts";
+
+export interface FileFilterOptions {
+  include?: string;
+  exclude?: string;
+  hidden: boolean;
+  /** The path of a file below the searched folder as seen from the workspace. */
+  fromWorkspace(path: string): string;
+}
+
+export interface FileFilter {
+  accepts(path: string): boolean;
+  /** See `GlobPattern`; what is accepted has one of these names. */
+  readonly names: readonly string[] | null;
+  /** Excluding globs that a walk may use, so that it does not enter what is left out anyway. */
+  readonly prune: readonly string[];
+}
+
+/** Which of the files below a folder are meant, by patterns as a model writes them: `*.ts`, `src/**`, `*.js,*.ts`, `!*.test.ts`. */
+export function createFileFilter({ include, exclude, hidden, fromWorkspace }: FileFilterOptions): FileFilter {
+  const listed = splitList(include ?? "");
+  const wanted = listed.filter((pattern) => !pattern.startsWith("!")).map(compileInclude);
+  const unwanted = [...splitList(exclude ?? ""), ...listed.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1))];
+  const isExcluded = createIgnoreRules([{ directory: "", text: unwanted.join("\n") }]);
+  const names = wanted.flatMap((each) => each.names ?? []);
+  return {
+    accepts: (path) =>
+      (hidden || !isHidden(path)) &&
+      !isTemporaryName(basename(path)) &&
+      (wanted.length === 0 || wanted.some(({ matches }) => matches(path, fromWorkspace))) &&
+      !(unwanted.length > 0 && isExcluded(path)),
+    names: wanted.length > 0 && wanted.every((each) => each.names !== null) ? names : null,
+    prune: unwanted.filter((pattern) => /^[\w.*-]+\/?$/.test(pattern)),
+  };
+}
+
+interface Include {
+  matches(path: string, fromWorkspace: (path: string) => string): boolean;
+  names: GlobPattern["names"];
+}
+
+/** Without a slash it speaks of names at any depth; with one, of paths below the searched folder or the workspace. */
+function compileInclude(pattern: string): Include {
+  const rooted = pattern.includes("/") ? pattern.replace(/^\/+/, "") : `**/${pattern}`;
+  const literal = withLiteralBrackets(rooted);
+  const globs = literal === null ? [compileGlob(rooted)] : [compileGlob(rooted), compileGlob(literal)];
+  const matchesAny = (path: string) => globs.some((glob) => glob.matches(path));
+  return {
+    matches: (path, fromWorkspace) => matchesAny(path) || (pattern.includes("/") && matchesAny(fromWorkspace(path))),
+    names: literal === null ? (globs[0]?.names ?? null) : null,
+  };
+}
+
+/** Commas and line ends part patterns, but not inside braces. */
+function splitList(list: string): string[] {
+  const parts = [""];
+  let depth = 0;
+  for (const character of list) {
+    if (character === "{") depth++;
+    else if (character === "}") depth = Math.max(0, depth - 1);
+    if ((character === "," && depth === 0) || character === "\n") parts.push("");
+    else parts.push(`${parts.pop() ?? ""}${character}`);
+  }
+  return parts.map((part) => part.trim()).filter((part) => part !== "");
+}

@@ -1,0 +1,138 @@
+import { basename, join } from "node:path";
+import { z } from "zod";
+import { createTool } from "../../core/create-tool.ts";
+import { ToolError } from "../../core/error.ts";
+import type { Files } from "../../files/files.ts";
+import type { OpenDirectory } from "../../files/list-directory.ts";
+import { isTemporaryName } from "../../files/temporary-file.ts";
+import { compileGlob, splitBase, withLiteralBrackets } from "./glob-pattern.ts";
+import { selectNewest } from "./newest-first.ts";
+import type { RipgrepAnswer } from "./ripgrep.ts";
+import { CALL_MS, createScopes, type SearchDependencies, type SearchScope } from "./search-dependencies.ts";
+import { limitOf, patternOf, WALK_PARAMETERS } from "./search-parameters.ts";
+import { stoppedNote } from "./show-matches.ts";
+import { walkOptions } from "./walk-options.ts";
+
+export function createGlobTool(dependencies: SearchDependencies) {
+  const scopeOf = createScopes(dependencies);
+  return createTool({
+    name: "glob",
+    title: "Find files",
+    description: {
+      short: "Finds files by a pattern of their paths, the ones changed last first.",
+      usageNotes: [
+        "* stands for any part of a name, ** for any folders, ? for a character, [ab] for one of these, {a,b} for a choice.",
+        "*.ts finds files in the folder itself, **/*.ts at any depth.",
+        "To find files by what is in them use grep.",
+      ],
+      examples: [{ input: { pattern: "src/**/*.{ts,tsx}" } }, { input: { pattern: "**/package.json", limit: 20 } }],
+    },
+    kind: "readonly",
+    category: "search",
+    tags: ["file", "search"],
+    dialects: { claude: { name: "Glob" } },
+    origin: { type: "builtin" },
+    limits: { timeoutMs: CALL_MS },
+    parameters: z.object({
+      pattern: patternOf("Which files, such as **/*.ts").refine((pattern) => /\S/.test(pattern), "must not be blank"),
+      path: z.string().min(1).default(".").describe("The folder to look in, relative to the workspace or absolute"),
+      case_sensitive: z.boolean().default(true),
+      ...WALK_PARAMETERS,
+      limit: limitOf("files"),
+    }),
+    parameterAliases: {
+      glob: "pattern",
+      directory: "path",
+      dir: "path",
+      dir_path: "path",
+      include_hidden: "hidden",
+      respect_git_ignore: "respect_gitignore",
+      max_results: "limit",
+      head_limit: "limit",
+    },
+    signature: ({ path }) => path,
+    run: async (input, context) => {
+      const scope = scopeOf(context);
+      const { base, rest } = splitBase(input.pattern);
+      const directory = await openBase(scope.files, input.path, base);
+      const { paths, hasMore, order, end } = directory
+        ? await findFiles(scope, directory, { ...input, pattern: rest }).finally(() => directory.close())
+        : { paths: [], hasMore: false, order: "newest" as const, end: "complete" as const };
+      const truncated = hasMore || end !== "complete";
+      const files = directory ? paths.map((path) => scope.files.show(join(directory.real, path))) : [];
+      const lines = files.length > 0 ? [...files] : [emptyNote(input, directory !== null)];
+      if (hasMore) lines.push(moreNote(files.length, order));
+      if (end !== "complete") lines.push(stoppedNote(end));
+      return {
+        content: lines.join("\n"),
+        display: `${files.length}${hasMore ? "+" : ""} ${files.length === 1 ? "file" : "files"} for ${input.pattern}`,
+        details: { files, truncated },
+      };
+    },
+  });
+}
+
+interface FileQuery {
+  pattern: string;
+  case_sensitive: boolean;
+  hidden: boolean;
+  respect_gitignore: boolean;
+  limit: number;
+}
+
+async function findFiles(scope: SearchScope, directory: OpenDirectory, query: FileQuery) {
+  const { files, ripgrep, times, signal, timeLeft } = scope;
+  const options = { caseSensitive: query.case_sensitive, hidden: query.hidden };
+  const literal = withLiteralBrackets(query.pattern);
+  const [asPattern, asText] = [compileGlob(query.pattern, options), literal === null ? null : compileGlob(literal, options)];
+  const walk = { hidden: true, respectGitignore: query.respect_gitignore, only: asText ? { ...asPattern, names: null } : asPattern };
+  const answer = await ripgrep.run({
+    options: ["--files", "--null", ...walkOptions(walk)],
+    directory,
+    signal,
+    timeoutMs: timeLeft(),
+  });
+  const walked = pathsOf(answer);
+  const named = asText ? walked.filter(asText.matches) : [];
+  const found = (named.length > 0 ? named : walked.filter(asPattern.matches)).filter((path) => !isTemporaryName(basename(path)));
+  const selection = await selectNewest(found, { directory: directory.real, files, times, most: query.limit });
+  return { ...selection, end: answer.end };
+}
+
+/** Null when the pattern's own folders are not there: then nothing matches. A `path` that is not there is a mistake. */
+async function openBase(files: Files, path: string, base: string): Promise<OpenDirectory | null> {
+  if (base.startsWith("/") || /^~(\/|$)/.test(base)) return openOrNull(files, base);
+  const directory = await files.openDirectory(path);
+  if (base === "") return directory;
+  directory.close();
+  return openOrNull(files, join(directory.real, base));
+}
+
+async function openOrNull(files: Files, path: string): Promise<OpenDirectory | null> {
+  try {
+    return await files.openDirectory(path);
+  } catch (error) {
+    if (error instanceof ToolError && (error.code === "path_not_found" || error.code === "not_directory")) return null;
+    throw error;
+  }
+}
+
+function pathsOf({ output, prefix }: RipgrepAnswer): string[] {
+  const paths = output.split("\0");
+  // What follows the last NUL is nothing, or a path that was cut off.
+  paths.pop();
+  return paths.map((path) => path.slice(prefix.length));
+}
+
+function emptyNote({ pattern, path, respect_gitignore }: { pattern: string; path: string; respect_gitignore: boolean }, hasFolder: boolean): string {
+  const hints = [];
+  if (!hasFolder) hints.push("The folder that the pattern names does not exist.");
+  else if (!pattern.includes("/")) hints.push(`To look in folders below too use **/${pattern}.`);
+  if (respect_gitignore) hints.push("Files that .gitignore leaves out were not looked at (respect_gitignore: false does).");
+  return `No files match ${JSON.stringify(pattern)} in ${JSON.stringify(path)}. ${hints.join(" ")}`.trimEnd();
+}
+
+function moreNote(shown: number, order: "newest" | "path"): string {
+  const which = order === "newest" ? `the ${shown} changed last` : `the first ${shown} in order of their paths, as there are too many to sort by time`;
+  return `[Truncated: these are ${which}. Narrow by path or by a more specific pattern, or raise limit.]`;
+}

@@ -1,0 +1,41 @@
+import type { ToolContext } from "../../core/tool.ts";
+import type { Files } from "../../files/files.ts";
+import { type ModifiedTimes, modifiedTimesByInfo } from "./newest-first.ts";
+import { createRipgrep, type Ripgrep } from "./ripgrep.ts";
+
+/** What the search tools are given. */
+export interface SearchDependencies {
+  files: Files;
+  ripgrep?: Ripgrep;
+  /** A quick look at many files; without it only short lists come newest first. */
+  modifiedTimes?: ModifiedTimes;
+}
+
+/** The same for one call: its files are never more than the runtime allows. */
+export interface SearchScope {
+  files: Files;
+  ripgrep: Ripgrep;
+  times: ModifiedTimes;
+  signal: AbortSignal;
+  /** Milliseconds that are left, never none: what comes last may still answer with what there is. */
+  timeLeft(): number;
+}
+
+/** After this an answer comes with what was found. */
+const SEARCH_MS = 20_000;
+/** For the gate: a call that does not end by itself. */
+export const CALL_MS = 2 * SEARCH_MS;
+
+export function createScopes({ files, ripgrep = createRipgrep(), modifiedTimes }: SearchDependencies) {
+  return (context: ToolContext): SearchScope => {
+    const allowed = files.narrow(context.allowedPaths, { callId: context.callId });
+    const deadline = performance.now() + SEARCH_MS;
+    return {
+      files: allowed,
+      ripgrep,
+      times: modifiedTimes ?? modifiedTimesByInfo(allowed),
+      signal: context.signal,
+      timeLeft: () => Math.max(1_000, deadline - performance.now()),
+    };
+  };
+}

@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { ToolCategory } from "../../core/category.ts";
+import type { Clock } from "../../core/clock.ts";
+import { text } from "../../core/content.ts";
+import { createTool } from "../../core/create-tool.ts";
+import { toolError } from "../../core/error.ts";
+import type { ToolError } from "../../core/error.ts";
+import { nearestNames } from "../../core/nearest-name.ts";
+
+export interface CurrentTimeOptions {
+  clock: Clock;
+  /** IANA name of the zone for calls that name none; the host's own by default. */
+  timezone?: string;
+}
+
+export function createCurrentTimeTool({ clock, timezone = hostZone() }: CurrentTimeOptions) {
+  return createTool({
+    name: "current_time",
+    title: "Current time",
+    description: {
+      short: "Tells the current date, time and weekday in a time zone.",
+      usageNotes: ["Names of cities work where they are part of a zone's name; daylight saving is taken into account."],
+      examples: [
+        { input: {}, description: "in the time zone of this machine" },
+        { input: { timezone: "Asia/Shanghai" }, description: "in China" },
+      ],
+    },
+    parameters: z.object({
+      timezone: z
+        .string()
+        .max(64)
+        .optional()
+        .describe('IANA name of a time zone, such as "Europe/Paris" or "UTC"; absent: the zone of this machine'),
+    }),
+    kind: "readonly",
+    category: ToolCategory.SYSTEM,
+    tags: ["time", "date", "clock", "timezone"],
+    origin: { type: "builtin" },
+    run({ timezone: asked = timezone }) {
+      const timestamp = clock.now();
+      const format = formatIn(asked);
+      const zone = nameOf(asked, format);
+      const parts = new Map(format.formatToParts(timestamp).map(({ type, value }) => [type, value]));
+      const iso = isoOf(timestamp, parts);
+      return {
+        content: [text(`${iso}, ${parts.get("weekday")}, time zone ${zone} (Unix time ${timestamp} ms)`)],
+        display: `${iso} ${zone}`,
+        details: { timestamp, iso, timezone: zone },
+      };
+    },
+  });
+}
+
+/** Undefined inside where TZ names no zone, whatever the types say. */
+function hostZone(): string {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions() as { timeZone?: string };
+  return timeZone ?? "UTC";
+}
+
+function formatIn(zone: string): Intl.DateTimeFormat {
+  // Offsets as zones work in newer runtimes only.
+  if (/^[+-]/.test(zone)) throw unknownZone(zone);
+  try {
+    return new Intl.DateTimeFormat("en-US-u-ca-iso8601-nu-latn", {
+      timeZone: zone,
+      hourCycle: "h23",
+      weekday: "long",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+    });
+  } catch {
+    throw unknownZone(zone);
+  }
+}
+
+/** Runtimes resolve names to old ones (Asia/Kolkata to Asia/Calcutta): only case and abbreviations are put right. */
+function nameOf(asked: string, format: Intl.DateTimeFormat): string {
+  const resolved = format.resolvedOptions().timeZone;
+  const isSame = resolved.toLowerCase() === asked.toLowerCase();
+  return asked.includes("/") && !isSame ? asked : resolved;
+}
+
+function isoOf(timestamp: number, parts: ReadonlyMap<string, string>): string {
+  const part = (name: string): number => Number(parts.get(name));
+  const local = Date.UTC(part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second"));
+  const offset = Math.round((local - timestamp) / 60_000);
+  const shown = new Date(timestamp + offset * 60_000).toISOString();
+  if (offset === 0) return shown;
+  const hours = String(Math.floor(Math.abs(offset) / 60)).padStart(2, "0");
+  const minutes = String(Math.abs(offset) % 60).padStart(2, "0");
+  return `${shown.slice(0, -1)}${offset < 0 ? "-" : "+"}${hours}:${minutes}`;
+}
+
+const WELL_KNOWN = ["UTC", "America/New_York", "Europe/London", "Asia/Shanghai"];
+
+function unknownZone(zone: string): ToolError {
+  const names = [...new Set([...nearestNames(zone, Intl.supportedValuesOf("timeZone")), ...WELL_KNOWN])];
+  return toolError("invalid_input", `There is no time zone ${JSON.stringify(zone)}.`, {
+    next: `Use an IANA name, such as ${names.join(", ")}.`,
+    data: { timezone: zone, valid: names },
+  });
+}

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { ToolCategory } from "../../core/category.ts";
+import type { Clock, Timer } from "../../core/clock.ts";
+import { text } from "../../core/content.ts";
+import { createTool } from "../../core/create-tool.ts";
+
+/** A little under the hour that the gate gives to any call, so that it is the sleep that ends, not the call. */
+const MOST_SECONDS = 3590;
+/** Between the end of the sleep and the call's own time limit. */
+const SLACK_SECONDS = 5;
+
+export function createSleepTool({ clock }: { clock: Clock }) {
+  return createTool({
+    name: "sleep",
+    title: "Sleep",
+    description: {
+      short: "Waits for a number of seconds, then returns.",
+      usageNotes: [
+        "To wait for a command that runs in the background, ask for its state instead: that answers sooner.",
+      ],
+      examples: [
+        { input: { duration: 2 }, description: "two seconds" },
+        { input: { duration: 0.25 }, description: "a quarter of a second" },
+      ],
+    },
+    parameters: z.object({
+      duration: z
+        .number()
+        .min(0)
+        .max(MOST_SECONDS)
+        .describe(`How long to wait, in seconds; fractions are possible, at most ${MOST_SECONDS}`),
+    }),
+    kind: "readonly",
+    category: ToolCategory.SYSTEM,
+    tags: ["time", "wait", "delay", "pause"],
+    origin: { type: "builtin" },
+    // Whole seconds: the gate keeps one timer for each length of time limit.
+    limits: { timeoutMs: ({ duration }) => (Math.ceil(duration) + SLACK_SECONDS) * 1000 },
+    async run({ duration }, { signal }) {
+      const sleptMs = await sleep(duration * 1000, clock, signal);
+      const slept = Math.round(sleptMs) / 1000;
+      const said = signal.aborted ? `Stopped after ${slept} of ${duration} seconds.` : `Slept ${slept} seconds.`;
+      return { content: [text(said)], display: said, details: { slept } };
+    },
+  });
+}
+
+/** Resolves to the time that passed, when the time is over or the signal says so. */
+function sleep(ms: number, clock: Clock, signal: AbortSignal): Promise<number> {
+  const start = clock.monotonic();
+  return new Promise((resolve) => {
+    let timer: Timer | undefined;
+    const end = (): void => {
+      timer?.cancel();
+      signal.removeEventListener("abort", end);
+      resolve(clock.monotonic() - start);
+    };
+    // A timer may fire a little early; nobody should be told of a sleep shorter than asked for.
+    const wait = (): void => {
+      const left = start + ms - clock.monotonic();
+      if (left <= 0 || signal.aborted) end();
+      else timer = clock.after(left, wait);
+    };
+    signal.addEventListener("abort", end);
+    wait();
+  });
+}

@@ -1,0 +1,84 @@
+import { type Language, type Phrase, translate } from "./language.ts";
+
+export interface PageOptions {
+  language: Language;
+  colour: boolean;
+  write(line: string): void;
+}
+
+interface Line {
+  label: string;
+  value: string;
+}
+
+/** What the tour prints on: numbered steps, whose lines are aligned below their titles. Counts what held. */
+export class Page {
+  held = 0;
+  failed = 0;
+  readonly #options: PageOptions;
+  #steps = 0;
+  #lines: Line[] = [];
+
+  constructor(options: PageOptions) {
+    this.#options = options;
+  }
+
+  heading(text: Phrase): void {
+    this.#options.write(this.#paint(`=== ${this.#say(text)} ===`, BOLD));
+  }
+
+  plain(text: Phrase): void {
+    this.#options.write(this.#say(text));
+  }
+
+  /** Prints a step when it is over: only then is it known how wide its labels are. */
+  async step(title: Phrase, run: () => Promise<void>): Promise<void> {
+    this.#lines = [];
+    const number = `${++this.#steps}. `;
+    try {
+      await run();
+    } catch (thrown) {
+      this.check(["Step", "步骤"], false, ["ends without an error", "没有出错"], String(thrown));
+    }
+    this.#options.write("");
+    this.#options.write(this.#paint(`${number}${this.#say(title)}`, BOLD));
+    const indent = " ".repeat(number.length);
+    const width = Math.max(0, ...this.#lines.map(({ label }) => widthOf(label)));
+    for (const { label, value } of this.#lines) {
+      this.#options.write(`${indent}${label}${" ".repeat(width - widthOf(label))}  ${value}`);
+    }
+  }
+
+  /** A value that reads the same in both languages may be plain text. */
+  say(label: Phrase, value: Phrase | string): void {
+    this.#lines.push({ label: `${this.#say(label)}:`, value: typeof value === "string" ? value : this.#say(value) });
+  }
+
+  /** A tick is printed for what was found to hold, and never otherwise; `got` is shown when it does not. */
+  check(label: Phrase, holds: boolean, outcome: Phrase, got?: string): void {
+    if (holds) this.held++;
+    else this.failed++;
+    const mark = holds ? this.#paint("✓", GREEN) : this.#paint("✗", RED);
+    const instead = holds || got === undefined ? "" : ` (${this.#say(["got", "实际"])}: ${got})`;
+    this.say(label, `${mark} ${this.#say(outcome)}${instead}`);
+  }
+
+  #say(text: Phrase): string {
+    return translate(text, this.#options.language);
+  }
+
+  #paint(text: string, code: number): string {
+    return this.#options.colour ? `\u001b[${code}m${text}\u001b[0m` : text;
+  }
+}
+
+const BOLD = 1;
+const RED = 31;
+const GREEN = 32;
+
+/** Columns on a terminal: Chinese characters and full-width signs take two. */
+function widthOf(text: string): number {
+  return Array.from(text).reduce((width, character) => width + (WIDE.test(character) ? 2 : 1), 0);
+}
+
+const WIDE = /[\p{Script=Han}\u3000-\u303f\uff00-\uff60]/u;

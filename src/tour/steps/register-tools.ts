@@ -1,0 +1,31 @@
+import type { TourStep } from "../tour.ts";
+
+export const registerTools: TourStep = {
+  title: ["Create a tool registry and register the example tools", "创建工具注册表并注册示例工具"],
+  async run({ haft, example, page }) {
+    const heard: string[] = [];
+    const stop = haft.registry.on("toolRegistered", ({ tool }) => heard.push(tool.name));
+    const registered = haft.registry.registerMany(example.tools);
+    stop();
+    const fromServers = haft.registry.list().filter(({ origin }) => origin.type === "mcp");
+    page.say(["Registered", "已注册"], registered.map(({ name }) => name).join(", "));
+    page.say(["Own tools", "内置工具"], String(registered.length));
+    page.say(["MCP tools", "MCP 工具"], String(fromServers.length));
+    page.check(
+      ["Events", "事件"],
+      heard.join() === example.tools.map(({ name }) => name).join(),
+      ["one for each tool", "每个工具各一个"],
+      heard.join(", "),
+    );
+    page.check(["Same name again", "重复注册"], isRefused(), ["refused", "正确拒绝"]);
+
+    function isRefused(): boolean {
+      try {
+        haft.register(example.tools[0]!);
+        return false;
+      } catch (error) {
+        return error instanceof TypeError && error.message.includes("already registered");
+      }
+    }
+  },
+};

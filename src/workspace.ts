@@ -1,0 +1,68 @@
+import { resolve } from "node:path";
+import type { AnyTool } from "./core/tool.ts";
+import { type Clock, systemClock } from "./core/clock.ts";
+import type { Spill } from "./executor/bound.ts";
+import { createFiles, type Files } from "./files/files.ts";
+import { createLineIndexes } from "./files/line-index.ts";
+import { createPathPolicy, type PathPolicyOptions } from "./files/path-policy.ts";
+import { createSpillFolder } from "./files/spill-folder.ts";
+import type { UndoJournal } from "./files/undo-journal.ts";
+import { createProcessTable } from "./shell/process-table.ts";
+import { createSessionEnvironments } from "./shell/session-environments.ts";
+import { createDataTools } from "./tools/data/data-tools.ts";
+import { createFileTools } from "./tools/files/file-tools.ts";
+import { createReadLedger } from "./tools/files/read-ledger.ts";
+import { createRuntimeTools } from "./tools/runtime/runtime-tools.ts";
+import { createSearchTools } from "./tools/search/search-tools.ts";
+import { createSystemTools } from "./tools/system/system-tools.ts";
+
+export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace"> {
+  /** Whether a file must have been read before it is changed; on unless said otherwise. */
+  requireReadBeforeEdit?: boolean;
+  /** Told of every change of a file before it happens. */
+  journal?: UndoJournal;
+  clock?: Clock;
+}
+
+/** A folder to work in, with the tools that work in it. */
+export interface Workspace {
+  readonly folder: string;
+  readonly files: Files;
+  readonly tools: readonly AnyTool[];
+  readonly spill: Spill;
+  /** Ends the processes that were started in it. */
+  close(): Promise<void>;
+}
+
+/** The workspace tools: files, search, patches, shell, processes, system and data. */
+export function openWorkspace(folder: string = process.cwd(), options: WorkspaceOptions = {}): Workspace {
+  const { requireReadBeforeEdit = true, journal, clock = systemClock, ...paths } = options;
+  const policy = createPathPolicy({ ...paths, workspace: resolve(folder) });
+  const files = createFiles(policy, { clock: () => clock.now(), ...(journal ? { journal } : {}) });
+  const spillFolder = createSpillFolder(policy.workspace, () => clock.now());
+  const environments = createSessionEnvironments({ host: process.env });
+  const processes = createProcessTable({ clock: () => clock.now() });
+  return {
+    folder: policy.workspace,
+    files,
+    tools: [
+      ...createFileTools({
+        files,
+        reads: createReadLedger(),
+        lineIndexes: createLineIndexes(),
+        requireRead: requireReadBeforeEdit,
+      }),
+      ...createSearchTools({ files }),
+      ...createRuntimeTools({ files, processes, environments, spillFolder, clock }),
+      ...createSystemTools({ environments, clock }),
+      ...createDataTools(),
+    ],
+    spill: {
+      async save({ callId, text }) {
+        const { ref } = await spillFolder.save(callId, text);
+        return { ref, how: `The whole output is in ${ref}: read it with offset and limit, or grep in it.` };
+      },
+    },
+    close: () => processes.shutdown(),
+  };
+}

@@ -1,0 +1,709 @@
+// Plays seed 000, "工具系统 (Tools System)", from top to bottom. Words are translated by the table of the design:
+// result → details, error → error.message, taskId → caller.task.
+import { describe, expect, test } from "vitest";
+import {
+  type CallOptions,
+  createChain,
+  createHaft,
+  createTool,
+  text,
+  textOf,
+  type ToolConfig,
+  ToolCategory,
+  type ToolContext,
+  ToolError,
+  ToolNotFoundError,
+  ToolPermissionError,
+  ToolRegistry,
+  type ToolResult,
+  type ToolStats,
+  ToolTimeoutError,
+  ToolValidationError,
+} from "haft";
+import { createTestHaft } from "haft/testing";
+import { z } from "zod";
+
+const echo = createTool({
+  name: "echo",
+  description: "Gives back what it is given",
+  category: ToolCategory.CUSTOM,
+  parameters: z.object({ text: z.string() }),
+  execute: async (params) => ({ said: params.text }),
+});
+
+function failureOf(result: ToolResult): string {
+  if (result.status !== "failed") throw new Error(`The call is ${result.status}: ${result.display}`);
+  return result.error.message;
+}
+
+describe("核心思想 (the idea)", () => {
+  test("统一接口: own, MCP and plugin tools are one kind of thing, behind one way to call them", async () => {
+    const haft = createTestHaft({ tools: [echo] });
+    const parameters = { type: "object", properties: { text: { type: "string" } }, required: ["text"] } as const;
+    haft.registry.registerMcpTool({
+      name: "mcp_echo",
+      description: "An echo far away",
+      parameters,
+      run: ({ text }: never) => text,
+    });
+    await haft.use({
+      manifest: { id: "echoes" },
+      register: (api) =>
+        void api.registerTool({
+          name: "plugin_echo",
+          description: "An echo",
+          parameters,
+          run: ({ text }: never) => text,
+        }),
+    });
+    for (const { name } of haft.registry.list()) {
+      expect(await haft.execute(name, { text: "hi" })).toMatchObject({ toolName: name, success: true });
+    }
+    expect(haft.registry.list().map(({ origin }) => origin.type)).toEqual(["own", "mcp", "plugin"]);
+  });
+
+  test("类型安全: a Zod schema validates the parameters", async () => {
+    const haft = createHaft({ tools: [echo] });
+    const result = await haft.execute("echo", { text: { not: "text" } });
+    expect(result).toMatchObject({ success: false, error: { code: "invalid_input" } });
+    expect(failureOf(result)).toContain("text");
+  });
+
+  test("异步执行: a call does not block, and its end is told by an event", async () => {
+    const haft = createTestHaft({ tools: [echo] });
+    const running = haft.execute("echo", { text: "hi" });
+    const event = await haft.recorded.next("tool_call_completed");
+    expect(event.result).toEqual(await running);
+  });
+
+  test("可观测: every call leaves events, and a record that can be traced", async () => {
+    const haft = createTestHaft({ tools: [echo] });
+    await haft.execute("echo", { text: "hi" }, { id: "call_1", taskId: "t1" });
+    expect(haft.recorded.types("call_1")).toEqual(["tool_call_requested", "tool_call_started", "tool_call_completed"]);
+    expect(await haft.log.recent()).toMatchObject([{ callId: "call_1", toolName: "echo", caller: { task: "t1" } }]);
+  });
+
+  test("可扩展: a tool may be registered while the runtime is in use", async () => {
+    const haft = createHaft();
+    expect(await haft.execute("echo", { text: "hi" })).toMatchObject({ success: false });
+    haft.register(echo);
+    expect(await haft.execute("echo", { text: "hi" })).toMatchObject({ success: true });
+  });
+
+  test("安全可控: a semaphore bounds how many run at once", async () => {
+    const { most } = await runAtOnce(10);
+    expect(most).toBe(3);
+  });
+});
+
+describe("架构概览 (the picture)", () => {
+  test("the registry holds built-in, MCP and custom tools; the executor validates, limits, and shapes the result", async () => {
+    const haft = createTestHaft();
+    haft.register({
+      name: "builtin",
+      description: "Built in",
+      parameters: [],
+      origin: { type: "builtin" },
+      run: () => 1,
+    });
+    haft.registry.registerMcpTool({ name: "remote", description: "From a server", parameters: [], run: () => 2 });
+    haft.register({ name: "custom", description: "Custom", parameters: [], run: () => 3 });
+    const results = await haft.executeMany([
+      { name: "builtin" },
+      { name: "remote" },
+      { name: "custom" },
+      { name: "none" },
+    ]);
+    expect(results.map(({ details }) => details)).toEqual([1, 2, 3, undefined]);
+    expect(results.map(({ success }) => success)).toEqual([true, true, true, false]);
+  });
+});
+
+describe("核心类型定义 (the core types)", () => {
+  test("Tool: name, description, category, parameters, execute", async () => {
+    expect(echo).toMatchObject({
+      name: "echo",
+      description: { short: "Gives back what it is given" },
+      category: "custom",
+    });
+    expect(echo.parameters.jsonSchema).toMatchObject({ type: "object", required: ["text"] });
+    expect(await echo.execute({ text: "hi" }, { taskId: "t1" })).toMatchObject({
+      success: true,
+      details: { said: "hi" },
+    });
+  });
+
+  test("ToolCategory: the seven of the seed", () => {
+    const { SYSTEM, FILE, NETWORK, DATA, CODE, MCP, CUSTOM } = ToolCategory;
+    expect([SYSTEM, FILE, NETWORK, DATA, CODE, MCP, CUSTOM]).toEqual([
+      "system",
+      "file",
+      "network",
+      "data",
+      "code",
+      "mcp",
+      "custom",
+    ]);
+  });
+
+  test("ToolResult: name, success, result or error, and times in Unix milliseconds", async () => {
+    const haft = createTestHaft({ tools: [echo] });
+    haft.register({
+      name: "slow",
+      description: "Takes its time",
+      parameters: [],
+      run: () => haft.clock.advance(250).then(() => "done"),
+    });
+    const before = haft.clock.now();
+    expect(await haft.execute("slow")).toMatchObject({
+      toolName: "slow",
+      success: true,
+      details: "done",
+      startedAt: before,
+      completedAt: before + 250,
+      durationMs: 250,
+    });
+    const failed = await haft.execute("echo", {});
+    expect(failed).toMatchObject({ toolName: "echo", success: false, startedAt: before + 250, durationMs: 0 });
+    expect(failureOf(failed)).toMatch(/^Parameter validation failed/);
+  });
+
+  test("ToolContext: the task, the user, and the paths that this call may touch", async () => {
+    let seen: ToolContext | undefined;
+    const haft = createHaft();
+    haft.register({
+      name: "look",
+      description: "Looks around",
+      parameters: [],
+      run: (_input, context) => void (seen = context),
+    });
+    const context: CallOptions = { taskId: "abc123", userId: "u1", allowedPaths: ["/workspace/pegasus/data"] };
+    await haft.execute("look", {}, context);
+    expect(seen!.caller).toMatchObject({ task: "abc123", user: "u1" });
+    expect(seen!.allowedPaths).toEqual(["/workspace/pegasus/data"]);
+  });
+});
+
+describe("ToolRegistry（工具注册表）", () => {
+  const tool = (name: string, category: string) =>
+    createTool({
+      name,
+      category,
+      description: `The tool ${name}`,
+      parameters: z.object({ q: z.string() }),
+      run: () => name,
+    });
+
+  test("register, registerMany, get, has, list", () => {
+    const registry = new ToolRegistry();
+    const [a, b, c] = [tool("a", "file"), tool("b", "file"), tool("c", "network")];
+    registry.register(a);
+    registry.registerMany([b, c]);
+    expect(registry.get("b")).toBe(b);
+    expect(registry.get("nobody")).toBeUndefined();
+    expect([registry.has("c"), registry.has("nobody")]).toEqual([true, false]);
+    expect(registry.list()).toEqual([a, b, c]);
+    expect(() => registry.register(tool("a", "data"))).toThrow(/"a" is already registered/);
+  });
+
+  test("listByCategory", () => {
+    const registry = new ToolRegistry();
+    registry.registerMany([
+      tool("a", ToolCategory.FILE),
+      tool("b", ToolCategory.NETWORK),
+      tool("c", ToolCategory.FILE),
+    ]);
+    expect(registry.listByCategory(ToolCategory.FILE).map(({ name }) => name)).toEqual(["a", "c"]);
+    expect(registry.listByCategory(ToolCategory.CODE)).toEqual([]);
+  });
+
+  test("toLLMTools: definitions for function calling", () => {
+    const registry = new ToolRegistry();
+    registry.register(tool("a", "file"));
+    expect(registry.toLLMTools()).toEqual([
+      {
+        name: "a",
+        description: "The tool a",
+        parameters: expect.objectContaining({ type: "object", properties: { q: { type: "string" } }, required: ["q"] }),
+      },
+    ]);
+  });
+
+  test("getStats: total, by category, and by call: count, failures, average duration", async () => {
+    const haft = createTestHaft({ tools: [tool("a", "file"), tool("b", "file"), tool("c", "data")] });
+    haft.register({
+      name: "slow",
+      description: "Takes 100 ms, or fails",
+      parameters: z.object({ fail: z.boolean() }),
+      run: async (input) => {
+        await haft.clock.advance(100);
+        if ((input as { fail: boolean }).fail) throw new Error("as asked");
+      },
+    });
+    await haft.execute("slow", { fail: false });
+    await haft.execute("slow", { fail: true });
+    const stats: ToolStats = haft.registry.getStats();
+    expect(stats).toMatchObject({ total: 4, byCategory: { file: 2, data: 1, custom: 1 } });
+    expect(stats.callStats["slow"]).toMatchObject({ count: 2, failures: 1, avgDuration: 100 });
+  });
+});
+
+describe("内置工具列表 (the built-in tools)", () => {
+  describe("系统工具 (SYSTEM)", () => {
+    test.todo("workspace tools: current_time { timezone? } gives { timestamp, iso, timezone }");
+    test.todo("workspace tools: sleep { duration } gives { slept }");
+    test.todo("workspace tools: get_env { key } gives { value }");
+    test.todo("workspace tools: set_env { key, value } gives { previous }");
+  });
+  describe("文件工具 (FILE)", () => {
+    test.todo("workspace tools: read_file { path, encoding? } gives { content, size }");
+    test.todo("workspace tools: write_file { path, content, encoding? } gives { bytesWritten }");
+    test.todo("workspace tools: list_files { path, recursive?, pattern? } gives { files }");
+    test.todo("workspace tools: delete_file { path } gives { deleted }");
+    test.todo("workspace tools: move_file { from, to } gives { success }");
+    test.todo("workspace tools: get_file_info { path } gives { exists, size, modified }");
+  });
+  describe("网络工具 (NETWORK)", () => {
+    test.todo("world tools: http_get { url, headers? } gives { status, headers, body }");
+    test.todo("world tools: http_post { url, body?, headers? } gives { status, headers, body }");
+    test.todo("world tools: http_request { method, url, body?, headers? } gives { status, headers, body }");
+    test.todo("world tools: web_search { query, limit? } gives { results }");
+  });
+  describe("数据工具 (DATA)", () => {
+    test.todo("workspace tools: json_parse { text } gives { data }");
+    test.todo("workspace tools: json_stringify { data, pretty? } gives { text }");
+    test.todo("workspace tools: base64_encode { text } gives { encoded }");
+    test.todo("workspace tools: base64_decode { encoded } gives { decoded }");
+  });
+});
+
+describe("工具调用流程 (the way of a call)", () => {
+  test.todo("models and agents: 1. an Actor in ACTING runs a PlanStep with actionType tool_call");
+
+  test("2 to 6: found, validated, executed with a slot, shaped into a result, told by an event", async () => {
+    const haft = createTestHaft();
+    let given: unknown;
+    haft.register({
+      name: "web_search",
+      description: "Searches",
+      parameters: z.object({ query: z.string(), limit: z.number().default(5) }),
+      run: (input) => {
+        given = input;
+        return { results: [haft.load().running] };
+      },
+    });
+    expect(haft.registry.get("web_search")).toBeDefined();
+    const result = await haft.execute("web_search", { query: "AI Agent" });
+    expect(given).toEqual({ query: "AI Agent", limit: 5 });
+    expect(result).toMatchObject({ success: true, details: { results: [1] }, durationMs: 0 });
+    expect(haft.load().running).toBe(0);
+    expect(haft.recorded.of("tool_call_completed")).toMatchObject([{ toolName: "web_search", result }]);
+  });
+
+  test.todo("models and agents: 7. the result is pushed to TaskContext.actionsDone");
+});
+
+describe("事件集成 (events)", () => {
+  test("TOOL_CALL_REQUESTED { toolName, params }, then TOOL_CALL_COMPLETED { toolName, result, durationMs }", async () => {
+    const haft = createTestHaft({ tools: [echo] });
+    await haft.execute("echo", { text: "AI Agent" });
+    const calls = haft.recorded.all.filter(({ type }) => type.startsWith("tool_call_"));
+    expect(calls).toMatchObject([
+      { type: "tool_call_requested", toolName: "echo", input: { text: "AI Agent" } },
+      { type: "tool_call_started", toolName: "echo" },
+      { type: "tool_call_completed", toolName: "echo", result: { details: { said: "AI Agent" } }, durationMs: 0 },
+    ]);
+  });
+
+  test("TOOL_CALL_FAILED { toolName, error, durationMs }", async () => {
+    const haft = createTestHaft();
+    haft.register({
+      name: "break",
+      description: "Fails",
+      parameters: [],
+      run: () => {
+        throw new Error("out of oil");
+      },
+    });
+    await haft.execute("break");
+    expect(haft.recorded.of("tool_call_failed")).toMatchObject([
+      { toolName: "break", error: { message: "out of oil" }, durationMs: 0 },
+    ]);
+    expect(haft.recorded.of("tool_call_completed")).toEqual([]);
+  });
+});
+
+describe("安全与权限 (safety)", () => {
+  describe("文件访问限制", () => {
+    test("a tool that refuses a path ends as Permission denied: Access denied", async () => {
+      const haft = createHaft();
+      haft.register({
+        name: "read",
+        description: "Reads",
+        parameters: z.object({ path: z.string() }),
+        run: (input, { allowedPaths }) => {
+          const { path } = input as { path: string };
+          if (!allowedPaths?.some((allowed) => path.startsWith(`${allowed}/`))) {
+            throw new ToolPermissionError("read", "Access denied");
+          }
+          return "content";
+        },
+      });
+      const allowedPaths = ["/workspace/pegasus/data", "/workspace/pegasus/docs"];
+      expect(await haft.execute("read", { path: "/workspace/pegasus/data/a" }, { allowedPaths })).toMatchObject({
+        success: true,
+      });
+      const refused = await haft.execute("read", { path: "/etc/passwd" }, { allowedPaths });
+      expect(refused).toMatchObject({ success: false, error: { code: "denied", actor: "policy" } });
+      expect(failureOf(refused)).toBe("Permission denied: Access denied");
+    });
+
+    test.todo("workspace tools: isPathAllowed(path, allowedPaths), and file tools that ask it of what they opened");
+  });
+
+  describe("超时控制", () => {
+    const never = (category: string) => ({
+      name: `never_${category}`,
+      description: "Never ends",
+      category,
+      parameters: [],
+      run: () => new Promise<never>(() => {}),
+    });
+
+    test.each([
+      ["a tool", ToolCategory.CUSTOM, 30_000],
+      ["a network tool", ToolCategory.NETWORK, 60_000],
+    ])("%s of category %s is stopped after %d ms", async (_what, category, timeout) => {
+      const haft = createTestHaft({ tools: [never(category)] });
+      let result: ToolResult | undefined;
+      void haft.execute(`never_${category}`).then((settled) => (result = settled));
+      await haft.clock.advance(timeout - 1);
+      expect(result).toBeUndefined();
+      await haft.clock.advance(1);
+      expect(failureOf(result!)).toMatch(new RegExp(`^Tool execution timed out after ${timeout}ms`));
+      expect(result).toMatchObject({ error: { code: "timeout", retryable: true } });
+    });
+
+    test("the time may be set for the runtime, for a tool and for a call", async () => {
+      const haft = createTestHaft({ timeouts: { defaultMs: 300 }, tools: [never("custom")] });
+      haft.register({ ...never("data"), limits: { timeoutMs: 200 } });
+      const calls = [
+        haft.execute("never_custom"),
+        haft.execute("never_data"),
+        haft.execute("never_data", {}, { timeoutMs: 100 }),
+      ];
+      await haft.clock.advance(300);
+      const messages = (await Promise.all(calls)).map(failureOf);
+      expect(messages.map((message) => /after (\d+)ms/.exec(message)?.[1])).toEqual(["300", "200", "100"]);
+    });
+  });
+
+  describe("并发控制", () => {
+    test("three tools run at once by default, and all calls end", async () => {
+      const { most, results } = await runAtOnce(10);
+      expect(most).toBe(3);
+      expect(results.every(({ success }) => success)).toBe(true);
+    });
+
+    test("maxConcurrent is a setting", async () => {
+      expect((await runAtOnce(10, 5)).most).toBe(5);
+    });
+  });
+});
+
+describe("MCP 集成", () => {
+  test("a tool with a JSON Schema is a Tool of category mcp; its input is validated, its call passed on", async () => {
+    const called: unknown[] = [];
+    const client = { callTool: async (name: string, args: unknown) => void called.push([name, args]) };
+    const haft = createHaft();
+    const mcpTool = {
+      name: "query",
+      description: "Asks a database",
+      inputSchema: { type: "object", properties: { sql: { type: "string" } }, required: ["sql"] },
+    } as const;
+    const wrapped = haft.registry.registerMcpTool({
+      ...mcpTool,
+      execute: (params: unknown) => client.callTool(mcpTool.name, params),
+    });
+    expect(wrapped).toMatchObject({ category: ToolCategory.MCP, origin: { type: "mcp" } });
+    expect(await haft.execute("query", { sql: 7 })).toMatchObject({ success: false });
+    expect(await haft.execute("query", { sql: "select 1" })).toMatchObject({ success: true });
+    expect(called).toEqual([["query", { sql: "select 1" }]]);
+  });
+
+  test.todo("MCP: MCPClient connect, listTools, callTool and disconnect against a real server");
+  test.todo("MCP: wrapMCPTool(mcpTool, client) gives a Tool");
+});
+
+describe("扩展自定义工具 (a custom tool)", () => {
+  const doSomething = async (input: string, optional = 1): Promise<string> => {
+    if (input === "") throw new Error("nothing to do");
+    return input.repeat(optional);
+  };
+  const parameters = z.object({ input: z.string(), optional: z.number().optional() });
+  const myCustomTool: ToolConfig<typeof parameters, never, Promise<unknown>> = {
+    name: "my_custom_tool",
+    description: "自定义工具描述",
+    category: ToolCategory.CUSTOM,
+    parameters,
+    async execute({ input, optional }) {
+      const startedAt = Date.now();
+      const times = () => ({ startedAt, completedAt: Date.now(), durationMs: Date.now() - startedAt });
+      try {
+        const result = await doSomething(input, optional);
+        return { toolName: "my_custom_tool", success: true, result, ...times() };
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        return { toolName: "my_custom_tool", success: false, error: message, ...times() };
+      }
+    },
+  };
+
+  test("the seed's own tool, with a result in the seed's own shape, works as it stands", async () => {
+    const registry = new ToolRegistry();
+    registry.register(createTool(myCustomTool));
+    const haft = createHaft({ registry });
+    const done = await haft.execute("my_custom_tool", { input: "ab", optional: 2 });
+    expect(done).toMatchObject({ success: true, details: "abab", toolName: "my_custom_tool" });
+    expect(textOf(done.content)).toBe("abab");
+    const failed = await haft.execute("my_custom_tool", { input: "" });
+    expect(failureOf(failed)).toBe("nothing to do");
+  });
+
+  test("and is shorter when the gate does what it repeats", async () => {
+    const haft = createHaft();
+    haft.register(createTool({ ...myCustomTool, execute: ({ input, optional }) => doSomething(input, optional) }));
+    expect(await haft.execute("my_custom_tool", { input: "ab" })).toMatchObject({ success: true, details: "ab" });
+    expect(failureOf(await haft.execute("my_custom_tool", { input: "" }))).toBe("nothing to do");
+  });
+});
+
+describe("配置 (configuration)", () => {
+  test("tools.timeout and tools.maxConcurrent, as settings of the runtime", async () => {
+    expect((await runAtOnce(4, 2)).most).toBe(2);
+    const haft = createTestHaft({ timeouts: { defaultMs: 5 } });
+    haft.register({
+      name: "never",
+      description: "Never ends",
+      parameters: [],
+      run: () => new Promise<never>(() => {}),
+    });
+    const running = haft.execute("never");
+    await haft.clock.advance(5);
+    expect(failureOf(await running)).toContain("timed out after 5ms");
+  });
+
+  test.todo("policy and store: config.yml with timeout, maxConcurrent and ${VAR} expansion is read from a file");
+  test.todo("workspace tools: tools.allowedPaths bounds what file tools touch");
+  test.todo("world tools: tools.webSearch { provider, apiKey, maxResults }");
+  test.todo("MCP: tools.mcpServers, the disabled ones left alone");
+});
+
+describe("错误处理 (errors)", () => {
+  test("ToolError carries the tool's name and the cause", () => {
+    const cause = new Error("disk");
+    const error = new ToolError("read_file", "It broke", cause);
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({ name: "ToolError", toolName: "read_file", message: "It broke", cause });
+  });
+
+  test.each([
+    [new ToolNotFoundError("nope"), "ToolNotFoundError", 'Tool "nope" not found'],
+    [new ToolValidationError("nope", ["a: required"]), "ToolValidationError", "Parameter validation failed"],
+    [new ToolTimeoutError("nope", 30_000), "ToolTimeoutError", "Tool execution timed out after 30000ms"],
+    [new ToolPermissionError("nope", "Access denied"), "ToolPermissionError", "Permission denied: Access denied"],
+  ])("%s has the seed's name and words", (error, name, message) => {
+    expect(error).toBeInstanceOf(ToolError);
+    expect(error).toMatchObject({ name, toolName: "nope", message });
+  });
+
+  test("ToolValidationError keeps the validation errors as its cause", () => {
+    expect(new ToolValidationError("nope", ["a: required"]).cause).toEqual(["a: required"]);
+  });
+
+  test("each reaches the caller as data, with the seed's words first", async () => {
+    const haft = createTestHaft({ tools: [echo] });
+    haft.register({
+      name: "forbidden",
+      description: "Refuses",
+      parameters: [],
+      run: () => {
+        throw new ToolPermissionError("forbidden", "Access denied");
+      },
+    });
+    haft.register({
+      name: "never",
+      description: "Never ends",
+      parameters: [],
+      run: () => new Promise<never>(() => {}),
+    });
+    const never = haft.execute("never");
+    await haft.clock.advance(30_000);
+    const results = [
+      await haft.execute("ecko"),
+      await haft.execute("echo"),
+      await never,
+      await haft.execute("forbidden"),
+    ];
+    const names = ["ToolNotFoundError", "ToolValidationError", "ToolTimeoutError", "ToolPermissionError"];
+    expect(results).toMatchObject(names.map((name) => ({ status: "failed", error: { name } })));
+    expect(results.map(failureOf)).toEqual([
+      expect.stringMatching(/^Tool "ecko" not found\. Did you mean "echo"\?/),
+      expect.stringMatching(/^Parameter validation failed\. text: /),
+      expect.stringMatching(/^Tool execution timed out after 30000ms\. /),
+      expect.stringMatching(/^Permission denied: Access denied/),
+    ]);
+  });
+
+  test.todo("models and agents: a Reflector answers complete, continue or replan, with toolFailures and suggestions");
+});
+
+describe("测试 (testing a tool)", () => {
+  test.todo("workspace tools: read_file reads content");
+  test.todo('workspace tools: read_file fails on a file that is not there, with "not found"');
+  test.todo('workspace tools: read_file refuses a path outside allowedPaths, with "Access denied"');
+});
+
+describe("性能考虑 (performance)", () => {
+  test("缓存: a read-only tool may keep its answer, until something is written", async () => {
+    const haft = createTestHaft();
+    let reads = 0;
+    haft.register({
+      name: "read",
+      description: "Reads",
+      kind: "readonly",
+      parameters: z.object({ path: z.string() }),
+      cache: { ttlMs: 1000 },
+      run: () => ++reads,
+    });
+    haft.register({ name: "write", description: "Writes", kind: "write", parameters: [], run: () => "ok" });
+    const read = async (): Promise<unknown> => (await haft.execute("read", { path: "a" })).details;
+    expect([await read(), await read()]).toEqual([1, 1]);
+    await haft.execute("write");
+    expect([await read(), await read()]).toEqual([2, 2]);
+    await haft.clock.advance(1000);
+    expect(await read()).toBe(3);
+  });
+
+  test("批处理: several calls in one go, answered in call order", async () => {
+    const haft = createHaft({ tools: [echo] });
+    const results = await haft.executeMany(["c", "a", "b"].map((word) => ({ name: "echo", input: { text: word } })));
+    expect(results.map(({ details }) => details)).toEqual([{ said: "c" }, { said: "a" }, { said: "b" }]);
+  });
+
+  test.todo("workspace tools: list_files works recursively in one call");
+
+  test("资源清理: a call that has ended leaves no timer and no slot behind", async () => {
+    const haft = createTestHaft({ tools: [echo] });
+    await haft.execute("echo", { text: "hi" });
+    await haft.execute("echo", {});
+    expect(haft.load()).toEqual({ running: 0, waiting: 0 });
+    await haft.clock.advance(0);
+    expect(haft.clock.heldTimers).toBe(0);
+  });
+});
+
+describe("未来扩展 (what the seed hopes for)", () => {
+  test("流式工具: a tool yields while it runs", async () => {
+    const haft = createTestHaft();
+    haft.register({
+      name: "tail",
+      description: "Shows a log as it grows",
+      kind: "readonly",
+      parameters: [],
+      async *run() {
+        yield "line 1";
+        yield { content: [text("line 2")], progress: { done: 2, total: 2 } };
+        return "line 1\nline 2";
+      },
+    });
+    const seen: string[] = [];
+    const result = await haft.execute("tail", {}, { onUpdate: ({ content = [] }) => void seen.push(textOf(content)) });
+    expect(seen).toEqual(["line 1", "line 2"]);
+    expect(haft.recorded.of("tool_call_updated")).toHaveLength(2);
+    expect(textOf(result.content)).toBe("line 1\nline 2");
+  });
+
+  test("工具链: tools in a row are a tool, output to input", async () => {
+    const haft = createHaft({ tools: [echo] });
+    const parameters = z.object({ text: z.string() });
+    const steps = [
+      { tool: "echo" },
+      {
+        tool: "echo",
+        input: (before: ToolResult | undefined) => ({ text: `${(before!.details as { said: string }).said}!` }),
+      },
+    ];
+    haft.register(createChain({ name: "twice", description: "Says it twice", parameters, steps }));
+    expect(await haft.execute("twice", { text: "hi" })).toMatchObject({ success: true, details: { said: "hi!" } });
+  });
+
+  test("工具依赖: a batch is ordered by what its tools depend on", async () => {
+    const order: string[] = [];
+    const tool = (name: string, dependsOn: string[]) => ({
+      name,
+      description: `The tool ${name}`,
+      parameters: [],
+      dependsOn,
+      run: () => void order.push(name),
+    });
+    const haft = createHaft({ tools: [tool("test", ["build"]), tool("build", ["install"]), tool("install", [])] });
+    const results = await haft.executeMany([{ name: "test" }, { name: "build" }, { name: "install" }]);
+    expect(order).toEqual(["install", "build", "test"]);
+    expect(results.map(({ toolName }) => toolName)).toEqual(["test", "build", "install"]);
+  });
+
+  test("工具版本: versions of one tool stand side by side", async () => {
+    const haft = createHaft();
+    for (const version of ["1.0.0", "2.0.0"]) {
+      haft.register({ name: "read", version, description: "Reads", parameters: [], run: () => version });
+    }
+    expect((await haft.execute("read")).details).toBe("1.0.0");
+    expect((await haft.execute("read@2")).details).toBe("2.0.0");
+  });
+
+  test("工具审计: the log has every call, who made it and how it ended", async () => {
+    const haft = createHaft({ tools: [echo] });
+    await haft.execute("echo", { text: "hi" }, { userId: "ada" });
+    await haft.execute("nobody", {}, { userId: "bob" });
+    expect(await haft.log.recent()).toMatchObject([
+      { toolName: "echo", caller: { user: "ada" }, status: "completed" },
+      { toolName: "nobody", caller: { user: "bob" }, status: "failed", errorCode: "tool_not_found" },
+    ]);
+  });
+
+  test.todo("policy and store: the audit log is written before the effect, and a removed entry shows");
+
+  test("A/B 测试: calls are shared between two implementations by weight, and counted by arm", async () => {
+    const haft = createHaft();
+    for (const version of ["1.0.0", "2.0.0"]) {
+      haft.register({ name: "rank", version, description: "Ranks", parameters: [], run: () => version });
+    }
+    haft.registry.split("rank", { "1": 1, "2": 1 });
+    for (let i = 0; i < 40; i++) {
+      const { metadata, details } = await haft.execute("rank", {}, { caller: { session: `s${i}` } });
+      expect(details).toBe(`${metadata.arm}.0.0`);
+    }
+    const { byArm } = haft.getStats().callStats["rank"]!;
+    expect(Object.keys(byArm!).sort()).toEqual(["1", "2"]);
+    expect(byArm!["1"]!.count + byArm!["2"]!.count).toBe(40);
+  });
+});
+
+async function runAtOnce(calls: number, maxConcurrent?: number): Promise<{ most: number; results: ToolResult[] }> {
+  const haft = createHaft(maxConcurrent === undefined ? {} : { concurrency: { maxConcurrent } });
+  let running = 0;
+  let most = 0;
+  haft.register({
+    name: "work",
+    description: "Works for a moment",
+    parameters: [],
+    run: async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running--;
+    },
+  });
+  const results = await haft.executeMany(Array.from({ length: calls }, () => ({ name: "work" })));
+  return { most, results };
+}

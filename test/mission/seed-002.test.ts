@@ -1,0 +1,305 @@
+// Plays seed 002, "Tool 架构文档", from top to bottom. Words are translated by the table of the design:
+// ToolCallParams.call_id → callId, ToolExecutionResult → ToolResult, async → mode background.
+import { describe, expect, test } from "vitest";
+import {
+  type AnyTool,
+  createTool,
+  type ToolCallDefinition,
+  ToolCallContext,
+  type ToolCallParams,
+  type ToolResult,
+} from "haft";
+import { createScriptedModel, createTestHaft } from "haft/testing";
+import { z } from "zod";
+
+const MySimpleTool = createTool({
+  id: "my_simple_tool",
+  name: "my_simple_tool",
+  description: "Performs a simple operation synchronously",
+  inputSchema: z.object({
+    param1: z.string().describe("First parameter"),
+    param2: z.number().describe("Second parameter"),
+  }),
+  outputSchema: z.object({ result: z.string(), success: z.boolean() }),
+  async: false,
+  execute: async (params) => ({ result: `Processed ${params.param1} with value ${params.param2}`, success: true }),
+});
+
+const MyLongRunningTool = createTool({
+  id: "my_long_running_tool",
+  name: "my_long_running_tool",
+  description: "Performs a long-running operation asynchronously",
+  inputSchema: z.object({
+    query: z.string().describe("The query to process"),
+    timeout: z.number().default(30).describe("Timeout in seconds"),
+  }),
+  outputSchema: z.object({ results: z.array(z.any()), processingTime: z.number() }),
+  async: true,
+  execute: async (params) => ({ results: [params.query], processingTime: params.timeout }),
+});
+
+/** A result that is still awaited, as the gate gives it. */
+async function pendingResult(callId: string): Promise<ToolResult> {
+  const haft = createTestHaft();
+  haft.register({ name: "ask", description: "Asks first", parameters: [], permission: "confirm", run: () => "ran" });
+  const result = await haft.execute("ask", {}, { id: callId });
+  expect(result.status).toBe("pending");
+  return result;
+}
+
+async function finalResult(callId: string, tool: AnyTool = MySimpleTool, input: unknown = { param1: "a", param2: 1 }) {
+  return createTestHaft({ tools: [tool] }).execute(tool.name, input, { id: callId });
+}
+
+describe("概述 and 核心组件", () => {
+  test("synchronous and asynchronous tools stand side by side", () => {
+    expect([MySimpleTool.mode, MyLongRunningTool.mode]).toEqual(["inline", "background"]);
+  });
+
+  test("ToolCallContext, ToolCallDefinition, ToolCallParams and results work together", async () => {
+    const context = new ToolCallContext();
+    const definition: ToolCallDefinition = MySimpleTool.toCallParams();
+    const call: ToolCallParams = { callId: "c1", name: "my_simple_tool", input: { param1: "a", param2: 1 } };
+    context.setToolDefinitions([definition]);
+    context.setToolCalls([call]);
+    context.setToolCallResult(await finalResult("c1"));
+    expect(context.toJSON()).toMatchObject({
+      toolDefinitions: [definition],
+      toolCalls: [call],
+      toolResults: [{ callId: "c1" }],
+    });
+  });
+});
+
+describe("架构图", () => {
+  test("ITool: id, name, description, params, async, execute, toCallParams", async () => {
+    const tool = createTool({
+      id: "only_an_id",
+      description: "A tool in the words of ITool",
+      params: z.object({ x: z.number() }),
+      async: true,
+      execute: ({ x }) => x + 1,
+    });
+    expect(tool.name).toBe("only_an_id");
+    expect(tool.toCallParams()).toMatchObject({
+      name: "only_an_id",
+      description: "A tool in the words of ITool",
+      parameters: { type: "object", properties: { x: { type: "number" } } },
+      async: true,
+    });
+    expect(MySimpleTool.toCallParams()).toMatchObject({ async: false, output: { type: "object" } });
+  });
+
+  test("ToolCallContext: three lists and three methods", () => {
+    const context = new ToolCallContext();
+    expect([context.toolDefinitions, context.toolCalls, context.toolResults]).toEqual([[], [], []]);
+    for (const method of ["setToolDefinitions", "setToolCalls", "setToolCallResult"] as const) {
+      expect(context[method]).toBeInstanceOf(Function);
+    }
+  });
+});
+
+describe("工具执行流程图", () => {
+  test("1 to 5a and 7a: tools, definitions, the model's calls, execution, results", async () => {
+    const haft = createTestHaft({ tools: [MySimpleTool] });
+    const context = new ToolCallContext();
+    context.setToolDefinitions(haft.registry.list().map((tool) => tool.toCallParams()));
+    const input = { param1: "a", param2: 2 };
+    const model = createScriptedModel([{ calls: [{ id: "c1", name: "my_simple_tool", input }] }]);
+    const { calls = [] } = model.respond({ tools: haft.toLLMTools(), results: [] });
+    context.setToolCalls(calls.map(({ id, name, input: asked }) => ({ callId: id!, name, input: asked })));
+    expect(context.pending()).toHaveLength(1);
+    for (const result of await haft.executeMany(calls)) context.setToolCallResult(result);
+    expect(context.pending()).toEqual([]);
+    expect(context.result("c1")).toMatchObject({ details: { result: "Processed a with value 2", success: true } });
+    expect(model.seen[0]!.tools.map(({ name }) => name)).toEqual(["my_simple_tool"]);
+  });
+
+  test.todo("background jobs: 5b. an asynchronous tool is submitted to the task queue, and the caller goes on");
+  test.todo("background jobs: 6b and 7b. a worker executes it and returns the result");
+  test.todo("background jobs: 8b. the result reaches the ToolCallContext by its call id");
+  test.todo("models and agents: 9. the agent handles the result and calls onToolCall");
+});
+
+describe("关键实现细节", () => {
+  test("2. the context tracks every definition, call and result", async () => {
+    const context = new ToolCallContext();
+    context.setToolDefinitions([MySimpleTool.toCallParams(), MyLongRunningTool.toCallParams()]);
+    context.setToolCalls([
+      { callId: "c1", name: "my_simple_tool", input: {} },
+      { callId: "c2", name: "my_simple_tool", input: {} },
+    ]);
+    context.setToolCallResult(await finalResult("c2", MySimpleTool, {}));
+    expect(context.toolDefinitions).toHaveLength(2);
+    expect(context.pending().map(({ callId }) => callId)).toEqual(["c1"]);
+    expect(context.failed().map(({ callId }) => callId)).toEqual(["c2"]);
+    context.setToolCallResult(await finalResult("c1"));
+    expect(context.completed().map(({ callId }) => callId)).toEqual(["c1"]);
+  });
+
+  test("4. descriptions and parameters are JSON Schema", () => {
+    expect(MySimpleTool.toCallParams().parameters).toMatchObject({
+      type: "object",
+      properties: {
+        param1: { type: "string", description: "First parameter" },
+        param2: { type: "number", description: "Second parameter" },
+      },
+      required: ["param1", "param2"],
+    });
+  });
+
+  test("5. results are joined to concurrent calls by call id, whatever the order they come in", async () => {
+    const context = new ToolCallContext();
+    context.setToolCalls(["c1", "c2", "c3"].map((callId) => ({ callId, name: "my_simple_tool", input: {} })));
+    for (const callId of ["c3", "c1", "c2"]) {
+      context.setToolCallResult(await finalResult(callId, MySimpleTool, { param1: callId, param2: 0 }));
+    }
+    expect(context.toolResults.map(({ details }) => (details as { result: string }).result)).toEqual([
+      "Processed c1 with value 0",
+      "Processed c2 with value 0",
+      "Processed c3 with value 0",
+    ]);
+  });
+
+  test("5. a result for an unknown call, a second result, and an id used twice are refused", async () => {
+    const context = new ToolCallContext();
+    const call = { callId: "c1", name: "my_simple_tool", input: {} };
+    context.setToolCalls([call]);
+    const result = await finalResult("c1");
+    expect(() => context.setToolCallResult({ ...result, callId: "c9" })).toThrow(/no call "c9"/);
+    context.setToolCallResult(result);
+    expect(() => context.setToolCallResult(result)).toThrow(/its result already/);
+    expect(() => context.setToolCalls([call])).toThrow(/in use already/);
+    expect(context.toolResults).toHaveLength(1);
+  });
+});
+
+describe("同步vs异步工具", () => {
+  test("同步工具: async false waits, and its result is there at once", async () => {
+    const haft = createTestHaft({ tools: [MySimpleTool] });
+    expect(await haft.execute("my_simple_tool", { param1: "a", param2: 1 })).toMatchObject({ status: "completed" });
+  });
+  test.todo("models and agents: stop_response ends the turn, cli_response speaks to the person");
+
+  test("异步工具: async true is told to the model", () => {
+    expect(MyLongRunningTool.toCallParams().async).toBe(true);
+  });
+  test.todo("background jobs: async true is submitted to the queue, and the call is answered pending with a job");
+  test.todo("background jobs: the result of an asynchronous tool is added to toolResults when its job ends");
+});
+
+describe("工具执行时机", () => {
+  test("1. a synchronous tool ends before its caller goes on", async () => {
+    const haft = createTestHaft();
+    const order: string[] = [];
+    haft.register({
+      name: "work",
+      description: "Works",
+      parameters: [],
+      async: false,
+      execute: async () => {
+        await haft.clock.advance(50);
+        order.push("tool");
+      },
+    });
+    await haft.execute("work");
+    order.push("agent");
+    expect(order).toEqual(["tool", "agent"]);
+  });
+  test.todo("background jobs: 2. an asynchronous tool does not hold up its caller");
+});
+
+describe("ToolCallContext 详解", () => {
+  test("setToolDefinitions replaces, setToolCalls adds, setToolCallResult stores", async () => {
+    const context = new ToolCallContext();
+    context.setToolDefinitions([MySimpleTool.toCallParams()]);
+    context.setToolDefinitions([MyLongRunningTool.toCallParams()]);
+    expect(context.toolDefinitions.map(({ name }) => name)).toEqual(["my_long_running_tool"]);
+    context.setToolCalls([{ callId: "c1", name: "a", input: {} }]);
+    context.setToolCalls([{ callId: "c2", name: "b", input: {} }]);
+    expect(context.toolCalls.map(({ callId }) => callId)).toEqual(["c1", "c2"]);
+    context.setToolCallResult(await finalResult("c1"));
+    expect(context.toolResults.map(({ callId }) => callId)).toEqual(["c1"]);
+  });
+
+  test("a pending result leaves the call pending, and the final one may follow", async () => {
+    const context = new ToolCallContext();
+    context.setToolCalls([{ callId: "c1", name: "ask", input: {} }]);
+    context.setToolCallResult(await pendingResult("c1"));
+    expect(context.toolResults).toEqual([]);
+    expect(context.pending()).toHaveLength(1);
+    context.setToolCallResult(await finalResult("c1"));
+    expect(context.pending()).toEqual([]);
+  });
+
+  test("it is plain data: it survives JSON", async () => {
+    const context = new ToolCallContext();
+    context.setToolDefinitions([MySimpleTool.toCallParams()]);
+    context.setToolCalls([{ callId: "c1", name: "my_simple_tool", input: { param1: "a", param2: 1 } }]);
+    context.setToolCallResult(await finalResult("c1"));
+    expect(JSON.parse(JSON.stringify(context))).toEqual(context.toJSON());
+  });
+
+  describe("工具结果处理", () => {
+    test.todo("models and agents: processToolCallResult tells every context that has onToolCall");
+    test.todo("models and agents: a context whose onToolCall throws harms no other");
+  });
+});
+
+describe("工具创建示例", () => {
+  test("MySimpleTool: data that matches its output schema", async () => {
+    const result = await finalResult("c1", MySimpleTool, { param1: "x", param2: 42 });
+    expect(result).toMatchObject({ success: true, details: { result: "Processed x with value 42", success: true } });
+  });
+
+  test("an output that does not match the declared one is a failure that keeps what came", async () => {
+    const liar = createTool({
+      id: "liar",
+      description: "Returns something else",
+      inputSchema: z.object({}),
+      outputSchema: z.object({ result: z.string() }),
+      execute: async () => ({ result: 7 }) as never,
+    });
+    const result = await finalResult("c1", liar, {});
+    expect(result).toMatchObject({ status: "failed", error: { code: "bad_output" }, details: { result: 7 } });
+  });
+
+  test("MyLongRunningTool: its input is validated and its default filled in", () => {
+    expect(MyLongRunningTool.build({ query: "q" }).params).toEqual({ query: "q", timeout: 30 });
+    expect(() => MyLongRunningTool.build({ query: 1 } as never)).toThrow(/validation failed/);
+  });
+  test.todo("background jobs: MyLongRunningTool runs as a job and gives { results, processingTime }");
+
+  test("the tool learns which agent calls it", async () => {
+    const haft = createTestHaft();
+    haft.register({
+      id: "who",
+      description: "Says who calls",
+      inputSchema: z.object({}),
+      execute: (_params, { caller }) => caller.agent,
+    });
+    expect((await haft.toolkit("lead", ["who"]).executeTool("who")).details).toBe("lead");
+  });
+});
+
+describe("ToolCallContext的作用", () => {
+  test("a system prompt shows the state of every call, pending ones included, and names asynchronous tools", async () => {
+    const context = new ToolCallContext();
+    context.setToolDefinitions([MySimpleTool.toCallParams(), MyLongRunningTool.toCallParams()]);
+    context.setToolCalls([
+      { callId: "c1", name: "my_simple_tool", input: { param1: "a", param2: 1 } },
+      { callId: "c2", name: "my_long_running_tool", input: { query: "q" } },
+      { callId: "c3", name: "my_simple_tool", input: {} },
+    ]);
+    context.setToolCallResult(await finalResult("c1"));
+    context.setToolCallResult(await finalResult("c3", MySimpleTool, {}));
+    const [guide, ...lines] = context.toPrompt().split("\n- ");
+    expect(guide).toMatch(/answer later.*my_long_running_tool/);
+    expect(guide).not.toContain("my_simple_tool");
+    expect(lines).toEqual([
+      expect.stringMatching(/^c1 my_simple_tool\(.*"a".*\): done: .*Processed a with value 1/),
+      expect.stringMatching(/^c2 my_long_running_tool\(.*"q".*\): still running$/),
+      expect.stringMatching(/^c3 my_simple_tool\(\{\}\): failed: Parameter validation failed/),
+    ]);
+  });
+});

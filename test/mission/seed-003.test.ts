@@ -1,0 +1,408 @@
+// Plays seed 003, "18 - 工具抽象层需求", from top to bottom. AgentTool is its word for a tool whose code takes
+// (toolCallId, params, signal, onUpdate); content and details are named as here.
+import { Type } from "@sinclair/typebox";
+import { describe, expect, test } from "vitest";
+import {
+  type AgentTool,
+  createHaft,
+  expandToolGroups,
+  fromAgentTool,
+  isToolAllowedByPolicy,
+  jsonResult,
+  normalizeToolName,
+  textOf,
+  TOOL_GROUPS,
+  type ToolPolicy,
+  type ToolResult,
+  type Update,
+} from "haft";
+import { createTestHaft } from "haft/testing";
+
+const ReadToolSchema = Type.Object({
+  file_path: Type.String({ description: "文件路径" }),
+  offset: Type.Optional(Type.Number()),
+  limit: Type.Optional(Type.Number()),
+});
+
+const FILES = new Map([["/a.txt", "one\ntwo\nthree"]]);
+
+function createReadTool(): AgentTool {
+  return {
+    name: "read",
+    description: "读取文件内容",
+    kind: "readonly",
+    parameters: ReadToolSchema,
+    async execute(_toolCallId: string, params: { file_path: string }) {
+      const content = FILES.get(params.file_path);
+      if (content === undefined) throw new Error(`ENOENT: ${params.file_path}`);
+      return {
+        content: [{ type: "text", text: content }],
+        details: { path: params.file_path, lines: content.split("\n").length },
+      };
+    },
+  };
+}
+
+/** A tool with a name of the seed, to see what a policy makes of it. */
+function named(name: string): AgentTool {
+  return {
+    name,
+    description: `The tool ${name}`,
+    parameters: Type.Object({}),
+    execute: async () => jsonResult({ ran: name }),
+  };
+}
+
+function failureOf(result: ToolResult): string {
+  if (result.status !== "failed") throw new Error(`The call is ${result.status}: ${result.display}`);
+  return result.error.message;
+}
+
+describe("1. 需求概述", () => {
+  test("an interface, a TypeBox schema, execution that streams and stops, and a policy, in one call", async () => {
+    const haft = createTestHaft({
+      policy: { deny: ["exec"] },
+      tools: [fromAgentTool(createReadTool()), fromAgentTool(named("exec"))],
+    });
+    expect(await haft.execute("read", { file_path: "/a.txt" })).toMatchObject({ success: true });
+    expect(await haft.execute("read", { file_path: 1 })).toMatchObject({ error: { code: "invalid_input" } });
+    expect(await haft.execute("exec", {})).toMatchObject({ error: { code: "denied" } });
+  });
+});
+
+describe("2. 核心概念", () => {
+  describe("2.1 工具定义", () => {
+    test("AgentTool: its code is given the call's id, the parameters, a signal and a listener", async () => {
+      let given: unknown[] = [];
+      const tool = fromAgentTool({
+        name: "look",
+        label: "Look around",
+        description: "Looks",
+        parameters: Type.Object({ at: Type.String() }),
+        execute: async (toolCallId: string, params: { at: string }, signal, onUpdate) => {
+          given = [toolCallId, params, signal instanceof AbortSignal, typeof onUpdate];
+          return jsonResult("seen");
+        },
+      });
+      expect(tool).toMatchObject({ name: "look", title: "Look around", description: { short: "Looks" } });
+      await createHaft({ tools: [tool] }).execute("look", { at: "it" }, { id: "call_7" });
+      expect(given).toEqual(["call_7", { at: "it" }, true, "function"]);
+    });
+
+    test("onUpdate streams partial results", async () => {
+      const haft = createTestHaft();
+      haft.register(
+        fromAgentTool({
+          name: "stream",
+          description: "Streams",
+          parameters: Type.Object({}),
+          execute: async (_id: string, _params: never, _signal, onUpdate) => {
+            onUpdate?.({ content: [{ type: "text", text: "half" }], details: { done: 1 } });
+            return jsonResult({ done: 2 });
+          },
+        }),
+      );
+      const updates: Update[] = [];
+      await haft.execute("stream", {}, { onUpdate: (update) => void updates.push(update) });
+      expect(updates).toEqual([{ content: [{ type: "text", text: "half" }], details: { done: 1 } }]);
+      expect(haft.recorded.of("tool_call_updated")).toMatchObject([
+        { toolName: "stream", update: { details: { done: 1 } } },
+      ]);
+    });
+  });
+
+  test("2.2 工具执行结果: content blocks, and details for programs", async () => {
+    const haft = createHaft({ tools: [fromAgentTool(createReadTool())] });
+    expect(await haft.execute("read", { file_path: "/a.txt" })).toMatchObject({
+      content: [{ type: "text", text: "one\ntwo\nthree" }],
+      details: { path: "/a.txt", lines: 3 },
+    });
+  });
+
+  describe("2.3 工具分类", () => {
+    test.todo("workspace tools: 文件系统 read, write, edit");
+    test.todo("workspace tools: 运行时 exec, process");
+    test.todo("models and agents: 会话管理 sessions_list, sessions_send");
+    test.todo("world tools: Web 工具 web_search, web_fetch");
+    test.todo("world tools: 消息工具 message");
+    test.todo("world tools: browser, canvas");
+    test.todo("background jobs: cron");
+  });
+});
+
+describe("3. 关键实现", () => {
+  test("步骤 1: the TypeBox schema is what the model is told, and what the gate validates", async () => {
+    const tool = fromAgentTool(createReadTool());
+    expect(tool.getFunctionDeclaration()).toMatchObject({
+      name: "read",
+      description: "读取文件内容",
+      parameters: {
+        type: "object",
+        properties: { file_path: { type: "string", description: "文件路径" }, offset: { type: "number" } },
+        required: ["file_path"],
+      },
+    });
+    const haft = createHaft({ tools: [tool] });
+    expect(failureOf(await haft.execute("read", { file_path: "/a.txt", offset: "many" }))).toContain("offset");
+    expect(failureOf(await haft.execute("read", {}))).toContain("file_path");
+  });
+
+  test("步骤 2 and 3: createReadTool, registered among others", async () => {
+    const tools = [createReadTool(), named("write"), named("edit"), named("exec")];
+    const haft = createHaft({ tools: tools.map((tool) => fromAgentTool(tool)) });
+    expect(haft.registry.names()).toEqual(["read", "write", "edit", "exec"]);
+    expect((await haft.execute("write", {})).details).toEqual({ ran: "write" });
+  });
+  test.todo("workspace tools: createReadTool, createWriteTool, createEditTool, createExecTool on a real disk");
+
+  describe("步骤 4: 工具适配器", () => {
+    test("tools become definitions: name, label, description, parameters", () => {
+      const haft = createHaft({ tools: [fromAgentTool({ ...named("read"), label: "Read a file" })] });
+      expect(haft.toLLMTools()).toMatchObject([
+        { name: "read", description: "The tool read", parameters: { type: "object" } },
+      ]);
+      expect(haft.registry.get("read")!.title).toBe("Read a file");
+    });
+    test.todo(
+      "models and agents: toToolDefinitions(tools), whose execute answers an error as jsonResult and rethrows an abort",
+    );
+  });
+});
+
+describe("4. 工具策略", () => {
+  test("4.1 工具分组: the seed's groups, with at least its members", () => {
+    const seed = {
+      "group:fs": ["read", "write", "edit", "apply_patch"],
+      "group:runtime": ["exec", "process"],
+      "group:web": ["web_search", "web_fetch"],
+      "group:sessions": ["sessions_list", "sessions_send", "sessions_spawn"],
+      "group:messaging": ["message"],
+    };
+    for (const [group, members] of Object.entries(seed))
+      expect(TOOL_GROUPS[group]).toEqual(expect.arrayContaining(members));
+    expect(expandToolGroups(["group:messaging", "Read"])).toEqual(["message", "read"]);
+    expect(expandToolGroups(["group:fs"])).toEqual(TOOL_GROUPS["group:fs"]);
+  });
+
+  describe("4.2 工具策略配置", () => {
+    const policy: ToolPolicy = { profile: "coding", allow: ["group:fs", "group:runtime"], deny: ["exec"] };
+
+    test("the seed's policy: profile coding, two groups allowed, exec denied", async () => {
+      const names = ["read", "write", "exec", "process", "web_search", "message"];
+      const haft = createHaft({ policy, tools: names.map((name) => fromAgentTool(named(name))) });
+      const results = await haft.executeMany(names.map((name) => ({ name })));
+      expect(results.filter(({ success }) => success).map(({ toolName }) => toolName)).toEqual([
+        "read",
+        "write",
+        "process",
+      ]);
+      expect(haft.toLLMTools().map(({ name }) => name)).toEqual(["read", "write", "process"]);
+    });
+    test.todo("policy and store: tools { profile, allow, deny } is read from a json5 file");
+
+    test.each<[NonNullable<ToolPolicy["profile"]>, string[], string[]]>([
+      ["minimal", ["session_status"], ["read", "exec", "message", "sessions_list"]],
+      [
+        "coding",
+        ["read", "write", "edit", "apply_patch", "exec", "process", "sessions_list"],
+        ["message", "web_search"],
+      ],
+      ["messaging", ["message", "sessions_list", "session_status"], ["read", "exec", "sessions_spawn"]],
+      ["full", ["read", "exec", "message", "browser", "anything_else"], []],
+    ])("profile %s", (profile, allowed, refused) => {
+      expect(allowed.filter((name) => !isToolAllowedByPolicy(name, { profile }))).toEqual([]);
+      expect(refused.filter((name) => isToolAllowedByPolicy(name, { profile }))).toEqual([]);
+    });
+  });
+
+  describe("4.3 权限检查", () => {
+    test("deny first, then allow with its groups, and allowed by default", () => {
+      expect(isToolAllowedByPolicy("exec", { deny: ["exec"], allow: ["exec"] })).toBe(false);
+      expect(isToolAllowedByPolicy("read", { allow: ["group:fs"] })).toBe(true);
+      expect(isToolAllowedByPolicy("exec", { allow: ["group:fs"] })).toBe(false);
+      expect(isToolAllowedByPolicy("exec", { allow: [] })).toBe(true);
+      expect(isToolAllowedByPolicy("exec", {})).toBe(true);
+    });
+
+    test("groups and * count on the deny list too", () => {
+      expect(isToolAllowedByPolicy("exec", { deny: ["group:runtime"] })).toBe(false);
+      expect(isToolAllowedByPolicy("web_fetch", { deny: ["web_*"] })).toBe(false);
+      expect(isToolAllowedByPolicy("read", { deny: ["web_*"] })).toBe(true);
+    });
+
+    test("normalizeToolName: no spelling goes around a list", () => {
+      expect(["Exec", " exec ", "Bash", "bash"].map(normalizeToolName)).toEqual(["exec", "exec", "exec", "exec"]);
+      expect(normalizeToolName("Apply-Patch")).toBe("apply_patch");
+      for (const name of ["EXEC", "Bash", " exec"]) expect(isToolAllowedByPolicy(name, { deny: ["exec"] })).toBe(false);
+      expect(isToolAllowedByPolicy("exec", { deny: ["Bash"] })).toBe(false);
+    });
+  });
+});
+
+describe("5. 工具执行", () => {
+  test("5.1 执行流程: permission, validation, execution, success or failure, recorded", async () => {
+    const haft = createTestHaft({
+      policy: { deny: ["exec"] },
+      tools: [fromAgentTool(createReadTool()), fromAgentTool(named("exec"))],
+    });
+    // Denied although its input is wrong as well: permission is looked at first.
+    expect(await haft.execute("exec", { wrong: 1 })).toMatchObject({ error: { code: "denied" } });
+    expect(await haft.execute("read", { wrong: 1 })).toMatchObject({ error: { code: "invalid_input" } });
+    expect(await haft.execute("read", { file_path: "/a.txt" })).toMatchObject({ success: true });
+    expect(await haft.execute("read", { file_path: "/b.txt" })).toMatchObject({ error: { code: "failed" } });
+    expect((await haft.log.recent()).map(({ status, errorCode }) => errorCode ?? status)).toEqual([
+      "denied",
+      "invalid_input",
+      "completed",
+      "failed",
+    ]);
+  });
+  test.todo("models and agents: calls and results are recorded in the session's history");
+
+  test("5.2 错误处理: what a tool throws is an error result with the tool's name and message", async () => {
+    const haft = createHaft({ tools: [fromAgentTool(createReadTool())] });
+    const result = await haft.execute("read", { file_path: "/b.txt" });
+    expect(result).toMatchObject({ status: "failed", toolName: "read", error: { message: "ENOENT: /b.txt" } });
+    expect(textOf(result.content)).toContain("ENOENT: /b.txt");
+  });
+
+  describe("5.3 中断支持", () => {
+    test("a call whose signal is aborted already does not run", async () => {
+      let ran = false;
+      const tool = { ...named("work"), execute: async () => void (ran = true) };
+      const result = await createHaft({ tools: [fromAgentTool(tool)] }).execute(
+        "work",
+        {},
+        { signal: AbortSignal.abort() },
+      );
+      expect(result).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+      expect(ran).toBe(false);
+    });
+
+    test("a tool that looks at its signal stops between items, and says what it had done", async () => {
+      const stop = new AbortController();
+      const done: number[] = [];
+      const tool: AgentTool = {
+        ...named("work"),
+        async execute(_id: string, _params: never, signal) {
+          for (const item of [1, 2, 3, 4]) {
+            if (signal?.aborted) break;
+            done.push(item);
+            if (item === 2) stop.abort();
+            await Promise.resolve();
+          }
+          return jsonResult({ done });
+        },
+      };
+      const result = await createHaft({ tools: [fromAgentTool(tool)] }).execute("work", {}, { signal: stop.signal });
+      expect(result).toMatchObject({ status: "failed", error: { code: "cancelled" }, details: { done: [1, 2] } });
+      expect(done).toEqual([1, 2]);
+    });
+
+    test("a tool that throws because it was aborted is cancelled, not failed", async () => {
+      const stop = new AbortController();
+      const tool: AgentTool = {
+        ...named("work"),
+        async execute(_id: string, _params: never, signal) {
+          stop.abort();
+          if (signal?.aborted) throw new Error("Tool execution aborted");
+        },
+      };
+      const result = await createHaft({ tools: [fromAgentTool(tool)] }).execute("work", {}, { signal: stop.signal });
+      expect(result).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+    });
+  });
+});
+
+describe("6. 工具结果格式", () => {
+  const giving = async (output: unknown): Promise<ToolResult> =>
+    createHaft({ tools: [fromAgentTool({ ...named("give"), execute: async () => output })] }).execute("give", {});
+
+  test("6.1 纯文本结果", async () => {
+    const output = {
+      content: [{ type: "text", text: "File written successfully" }],
+      details: { path: "/path/to/file", size: 1234 },
+    };
+    expect(await giving(output)).toMatchObject({ success: true, ...output });
+  });
+
+  test("6.2 图片结果", async () => {
+    const output = {
+      content: [
+        { type: "text", text: "MEDIA:/path/to/image.png" },
+        { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" },
+      ],
+      details: { path: "/path/to/image.png", width: 800, height: 600 },
+    };
+    expect(await giving(output)).toMatchObject({ success: true, ...output });
+  });
+
+  test("6.3 JSON 结果: jsonResult", async () => {
+    const payload = { status: "ok", items: [1, 2] };
+    expect(jsonResult(payload)).toEqual({
+      content: [{ type: "text", text: '{\n  "status": "ok",\n  "items": [\n    1,\n    2\n  ]\n}' }],
+      details: payload,
+    });
+    expect(await giving(jsonResult(payload))).toMatchObject({ success: true, ...jsonResult(payload) });
+  });
+});
+
+describe("7. 特殊工具", () => {
+  describe("7.1 客户端工具", () => {
+    test("a tool may answer pending, to be completed by a client", async () => {
+      const haft = createHaft();
+      haft.register({
+        name: "pick_colour",
+        description: "Asks the browser",
+        parameters: [],
+        origin: { type: "client", client: "browser" },
+        run: (_input, { callId }) => ({
+          content: "Tool execution delegated to client",
+          pending: { kind: "client" as const, id: callId },
+        }),
+      });
+      expect(await haft.execute("pick_colour", {}, { id: "c1" })).toMatchObject({
+        status: "pending",
+        success: false,
+        pending: { kind: "client", id: "c1" },
+        content: [{ type: "text", text: "Tool execution delegated to client" }],
+      });
+    });
+    test.todo("models and agents: toClientToolDefinitions(tools)");
+    test.todo("models and agents: the client's answer, joined by call id over a WebSocket, completes the call");
+  });
+
+  describe("7.2 插件工具", () => {
+    test("api.registerTool, in the seed's words", async () => {
+      const haft = createHaft();
+      await haft.use({
+        manifest: { id: "my-plugin" },
+        register(api) {
+          api.registerTool({
+            name: "my_tool",
+            description: "Custom tool",
+            parameters: Type.Object({ input: Type.String() }),
+            async execute(_toolCallId: string, _params: { input: string }) {
+              return jsonResult({ result: "ok" });
+            },
+          });
+        },
+      });
+      expect(await haft.execute("my_tool", { input: "x" })).toMatchObject({ success: true, details: { result: "ok" } });
+      expect(await haft.execute("my_tool", {})).toMatchObject({ error: { code: "invalid_input" } });
+      expect(haft.registry.get("my_tool")!.origin).toEqual({ type: "plugin", plugin: "my-plugin" });
+    });
+
+    test("a plugin has a group of its own in policies, and cannot take a name that is taken", async () => {
+      const haft = createHaft({ policy: { deny: ["group:plugin:my-plugin"] }, tools: [fromAgentTool(named("read"))] });
+      await haft.use({ manifest: { id: "my-plugin" }, register: (api) => void api.registerTool(named("extra")) });
+      expect(await haft.execute("extra", {})).toMatchObject({ error: { code: "denied" } });
+      const thief = {
+        manifest: { id: "thief" },
+        register: (api: { registerTool(tool: AgentTool): unknown }) => void api.registerTool(named("read")),
+      };
+      await expect(haft.use(thief)).rejects.toThrow(/"read"/);
+    });
+    test.todo("policy and store: plugins of a folder are loaded only when the folder is trusted");
+  });
+});
