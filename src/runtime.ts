@@ -2,6 +2,7 @@ import type { CallOptions } from "./core/call.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { FunctionDeclaration } from "./core/definition.ts";
 import { EventEmitter, type Listener } from "./core/emitter.ts";
+import { toolError, type ToolError } from "./core/error.ts";
 import type { EventOf, ToolEvent, ToolEventType } from "./core/event.ts";
 import { installPlugin, type Plugin } from "./core/plugin.ts";
 import { type Registrable, ToolRegistry, type ToolStats } from "./core/registry.ts";
@@ -98,19 +99,26 @@ export function createHaft(options: HaftOptions = {}): Haft {
   const { known, claim } = knownAndClaim(journal, new ResultCache(clock));
   const admission = admit({ limits, clock, deadlines });
 
+  const isShown = (tool: AnyTool): boolean => isVisible(tool, layers);
   const stages: Stage[] = [
     record({ log, clock, events, statistics }),
     telemetry(clock),
-    resolve(registry),
+    resolve(registry, isShown),
     visible(layers),
     validate(),
     known,
-    permit({ approvals, clock, events, ...(options.approver ? { approver: options.approver } : {}) }),
+    permit({
+      approvals,
+      clock,
+      events,
+      contextFor: (call) => executor.contextFor(call),
+      ...(options.approver ? { approver: options.approver } : {}),
+    }),
     claim,
     admission,
     bound(spill, options.maxOutputBytes),
   ];
-  const executor = new ToolExecutor(registry, withMiddleware(stages, options.middleware ?? []), {
+  const executor: ToolExecutor = new ToolExecutor(registry, withMiddleware(stages, options.middleware ?? []), {
     workspace: workspace?.folder ?? (options.workspace as string | undefined) ?? process.cwd(),
     clock,
     events,
@@ -120,12 +128,15 @@ export function createHaft(options: HaftOptions = {}): Haft {
   });
   for (const tool of [...(workspace?.tools ?? []), ...(options.tools ?? [])]) registry.register(tool);
 
-  const isShown = (tool: AnyTool): boolean => isVisible(tool, layers);
   const resume = async (approvalId: string, answer: { approved: boolean; by?: string; reason?: string }) => {
     const waiting = approvals.resumeOf(approvalId);
     approvals.answer(approvalId, answer);
     if (!waiting) throw new RangeError(`Approval "${approvalId}" was used already.`);
-    return executor.execute(waiting.name, waiting.input, waiting.options);
+    const { name, input, options: again, scope, tool, isDirect } = waiting;
+    if (isDirect) return executor.executeTool(tool, input, again);
+    const isThere = scope ? scope.get(name) === tool : registry.versions(tool.name).includes(tool);
+    if (!isThere) return executor.refuse(name, input, again, replaced(name));
+    return scope ? executor.executeIn(scope, name, input, again) : executor.execute(name, input, again);
   };
 
   return {
@@ -159,6 +170,11 @@ export function createHaft(options: HaftOptions = {}): Haft {
       await workspace?.close();
     },
   };
+}
+
+/** The approval was for the tool that was shown, not for whoever has its name now. */
+function replaced(name: string): ToolError {
+  return toolError("conflict", `"${name}" is no longer the tool that was approved`, { next: "Make the call again." });
 }
 
 /** A host's stages stand after the built-in one that they name; several at one place in the order given. */

@@ -75,6 +75,10 @@ export interface Call {
   facts: Record<string, unknown> | undefined;
   /** Set when the call was answered: nothing that happens later changes the answer. */
   answered: boolean;
+  /** Whether the tool itself was called, and not a name. */
+  readonly isDirect: boolean;
+  /** Whether the tool's code was started: before that, nothing has happened. */
+  readonly began: boolean;
   /** Kept by `admit`: whether the call occupies a slot of its own. */
   holdsSlot: boolean;
   /** Why the call is to end early, once that is known. */

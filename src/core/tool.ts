@@ -144,18 +144,39 @@ export interface ToolContext {
 
 /** A tool's code: out of reach of everything but the gate, so that nothing can run it unguarded. */
 export type ToolBody = (input: unknown, context: ToolContext) => unknown;
+
+/** A base whose constructor gives back what it is given, so that a private field can be put on an object that exists. */
+const Given = function (object: object) {
+  return object;
+} as unknown as new (object: object) => object;
+
 /** Not a property of the tool, not even under a symbol: whoever holds a tool can list those. */
-const bodies = new WeakMap<object, ToolBody>();
+class Stamped extends Given {
+  #body: ToolBody;
+
+  constructor(tool: AnyTool, body: ToolBody) {
+    super(tool);
+    this.#body = body;
+  }
+
+  static bodyOf(tool: object): ToolBody {
+    return (tool as Stamped).#body;
+  }
+
+  static has(value: object): boolean {
+    return #body in value;
+  }
+}
 
 export function attachBody(tool: AnyTool, body: ToolBody): void {
-  bodies.set(tool, body);
+  void new Stamped(tool, body);
 }
 
 /** For the gate alone. */
 export function bodyOf(tool: AnyTool): ToolBody {
-  return bodies.get(tool)!;
+  return Stamped.bodyOf(tool);
 }
 
 export function isTool(value: unknown): value is AnyTool {
-  return typeof value === "object" && value !== null && bodies.has(value);
+  return typeof value === "object" && value !== null && Stamped.has(value);
 }

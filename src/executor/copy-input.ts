@@ -1,3 +1,4 @@
+import { ToolError } from "../core/error.ts";
 import { INPUT_LIMITS, notAccepted, tooLarge } from "./input-limits.ts";
 
 // A copy is made in one go, so that its counters can stand here and no call has to allocate them.
@@ -11,7 +12,12 @@ let characters = 0;
 export function copyInput(value: unknown): unknown {
   values = 0;
   characters = 0;
-  return copy(value, "", 0);
+  try {
+    return copy(value, "", 0);
+  } catch (thrown) {
+    // A getter or a trap of the caller's object.
+    throw thrown instanceof ToolError ? thrown : notAccepted("the input could not be read", "");
+  }
 }
 
 function copy(value: unknown, name: string, depth: number): unknown {
@@ -42,6 +48,7 @@ function copyFields(object: object, name: string, depth: number): object {
   for (const key in fields) {
     if (key === "__proto__") throw notAccepted('the key "__proto__" is not accepted', name);
     count();
+    copyText(key, name);
     const field = fields[key];
     if (typeof field === "string" || typeof field === "object" || typeof field === "number") {
       const copied = copy(field, key, depth + 1);

@@ -8,12 +8,13 @@ import type { Update } from "../core/event.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
-import type { AnyTool } from "../core/tool.ts";
+import type { AnyTool, ToolContext } from "../core/tool.ts";
 import type { ToolGate } from "../core/tool-gate.ts";
 import { CallsUnderWay } from "./calls-under-way.ts";
 import { Deadlines } from "./deadlines.ts";
 import { GateCall } from "./gate-call.ts";
 import { type BatchCall, orderBatch } from "./order-batch.ts";
+import { RunContext } from "./run-context.ts";
 import { type RunHost, runTool } from "./run-tool.ts";
 import { Statistics } from "./statistics.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./timeouts.ts";
@@ -73,6 +74,7 @@ export class ToolExecutor implements ToolGate, RunHost {
   executeTool(tool: AnyTool, input: unknown = {}, options?: CallOptions): Promise<ToolResult> {
     const call = new GateCall(this, tool.name, input, options);
     call.tool = tool;
+    call.isDirect = true;
     return this.#take(call);
   }
 
@@ -85,16 +87,27 @@ export class ToolExecutor implements ToolGate, RunHost {
   callNested(parent: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult> {
     const call = new GateCall(this, name, input, options);
     call.parent = parent;
+    // A toolkit holds what its agent may use, also through the tools in it.
+    call.scope = parent.scope;
     let depth = 1;
     for (let above = parent.parent; above; above = above.parent) depth++;
     if (depth >= MOST_NESTED) call.aborted = tooDeep();
+    // Nothing holds a slot for it any more.
+    if (parent.answered) call.aborted = toolError("cancelled", "The call that this one was a part of has ended");
+    return this.#take(call);
+  }
+
+  /** Answers, and records, a call that is not to run. */
+  refuse(name: string, input: unknown, options: CallOptions | undefined, why: ToolError): Promise<ToolResult> {
+    const call = new GateCall(this, name, input, options);
+    call.aborted = why;
     return this.#take(call);
   }
 
   /** Results in the order of the calls; a tool runs after those of the batch that it depends on. */
   executeMany(calls: readonly BatchCall[], options: CallOptions = {}): Promise<ToolResult[]> {
     return orderBatch(calls, {
-      toolOf: (name) => this.#registry.get(name),
+      toolOf: (name) => this.#registry.get(String(name)),
       execute: ({ id, name, input = {} }, refusal) => {
         const call = new GateCall(this, name, input, { ...options, id });
         call.aborted = refusal;
@@ -108,7 +121,8 @@ export class ToolExecutor implements ToolGate, RunHost {
       this.events.emit(callEvent(call, "tool_call_updated", this.clock.now(), { update }));
     }
     try {
-      call.options.onUpdate?.(update);
+      const returned: unknown = call.options.onUpdate?.(update);
+      if (returned instanceof Promise) returned.catch(() => undefined);
     } catch {
       // The listener's trouble, not the tool's.
     }
@@ -161,13 +175,28 @@ export class ToolExecutor implements ToolGate, RunHost {
   }
 
   #answerEarly(call: GateCall, result: ToolResult): void {
-    for (const stage of this.#onEnded) stage.ended!(call);
+    this.#tellEnded(call);
     this.answer(call, result);
   }
 
   ended(call: Call, succeeded: boolean): void {
-    for (const stage of this.#onEnded) stage.ended!(call);
+    this.#tellEnded(call);
     if (call.answered) this.#settledLate(call, succeeded);
+  }
+
+  #tellEnded(call: Call): void {
+    for (const stage of this.#onEnded) {
+      try {
+        stage.ended!(call);
+      } catch {
+        // The call must be answered all the same.
+      }
+    }
+  }
+
+  /** What a tool would be given; for what is asked of it before it runs. */
+  contextFor(call: Call): ToolContext {
+    return new RunContext(call, this);
   }
 
   around(call: Call): ((run: () => unknown) => unknown) | undefined {
@@ -184,7 +213,7 @@ export class ToolExecutor implements ToolGate, RunHost {
   answer(call: GateCall, result: ToolResult): void {
     if (call.answered) return;
     call.answered = true;
-    if (call.facts) result.metadata = { ...call.facts, ...result.metadata };
+    if (call.facts) result.metadata = { ...result.metadata, ...call.facts };
     this.#leave(call, result, this.#leaves.length - 1);
   }
 

@@ -16,6 +16,7 @@ const NOBODY: Caller = Object.freeze({ depth: 0 });
  */
 export class GateCall extends Deadline implements Call {
   readonly id: string;
+  readonly requestedName: string;
   readonly caller: Caller;
   readonly options: CallOptions;
   readonly startedAt: number;
@@ -26,6 +27,7 @@ export class GateCall extends Deadline implements Call {
   accepted: unknown = undefined;
   facts: Record<string, unknown> | undefined = undefined;
   answered = false;
+  isDirect = false;
   holdsSlot = false;
   aborted: ToolError | undefined = undefined;
   onAbort: ((why: ToolError) => void) | undefined = undefined;
@@ -46,17 +48,23 @@ export class GateCall extends Deadline implements Call {
 
   constructor(
     private readonly host: RunHost,
-    readonly requestedName: string,
+    name: string,
     public input: unknown,
     options: CallOptions | undefined,
   ) {
     super();
     const said = options ?? NO_OPTIONS;
+    // Names come from models too.
+    this.requestedName = typeof name === "string" ? name : String(name);
     this.id = said.id ?? nextCallId();
     this.caller = callerOf(said);
     this.options = said;
     this.startedMonotonic = host.clock.monotonic();
     this.startedAt = host.clock.wallAt(this.startedMonotonic);
+  }
+
+  get began(): boolean {
+    return this.running !== undefined;
   }
 
   get idempotencyKey(): string | undefined {

@@ -127,10 +127,9 @@ function fingerprintOf(call: Call): string {
 function isFinal(call: Call, result: ToolResult): boolean {
   if (result.status === "pending") return false;
   if (result.status === "completed") return true;
-  const { code, retryable } = result.error;
-  // These are said of calls that never began.
-  if (code === "busy" || code === "deadlock") return false;
-  return !(retryable && toolOf(call).idempotent);
+  // Refused while it waited, or cancelled before its turn: nothing has happened.
+  if (!call.began) return false;
+  return !(result.error.retryable && toolOf(call).idempotent);
 }
 
 function conflicting(call: Call): ToolError {

@@ -26,25 +26,43 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
       }
       try {
         const opened = log.opened(call);
-        return opened instanceof Promise ? opened.then(nothing, (cause) => notRecorded(call, cause)) : undefined;
+        return opened instanceof Promise ? opened.then(nothing, (cause) => refuse(call, cause)) : undefined;
       } catch (cause) {
-        return notRecorded(call, cause);
+        return refuse(call, cause);
       }
     },
     leave(call, result) {
-      const durationMs = clock.monotonic() - call.startedMonotonic;
-      if (result.status !== "pending") {
-        result.durationMs = durationMs;
-        result.completedAt = call.startedAt + Math.round(durationMs);
+      const durationMs = count(call, result);
+      // A terminal event is emitted after the state it speaks of can be read. What happened has happened, also where the
+      // end of it cannot be written down.
+      try {
+        const closed = log.closed(call, result);
+        if (closed instanceof Promise) {
+          const done = (): ToolResult => announce(call, result, durationMs);
+          return closed.then(done, done);
+        }
+      } catch {
+        // Said by the log itself, whose business it is.
       }
-      statistics.count(call, result, durationMs);
-      const closed = log.closed(call, result);
-      // A terminal event is emitted after the state it speaks of can be read.
-      if (!(closed instanceof Promise)) return announce(call, result, durationMs);
-      const done = (): ToolResult => announce(call, result, durationMs);
-      return closed.then(done, done);
+      return announce(call, result, durationMs);
     },
   };
+
+  /** Where the record cannot be written, the effect does not happen. */
+  function refuse(call: Call, cause: unknown): ToolResult {
+    const result = notRecorded(call, cause);
+    return announce(call, result, count(call, result));
+  }
+
+  function count(call: Call, result: ToolResult): number {
+    const durationMs = clock.monotonic() - call.startedMonotonic;
+    if (result.status !== "pending") {
+      result.durationMs = durationMs;
+      result.completedAt = call.startedAt + Math.round(durationMs);
+    }
+    statistics.count(call, result, durationMs);
+    return durationMs;
+  }
 
   function announce(call: Call, result: ToolResult, durationMs: number): ToolResult {
     switch (result.status) {
@@ -68,7 +86,6 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
   }
 }
 
-/** Where the record cannot be written, the effect does not happen. */
 function notRecorded(call: Call, cause: unknown): ToolResult {
   const why = cause instanceof Error ? cause.message : String(cause);
   const message = `The call was not run because it could not be recorded (${why}). Free the store, then call again.`;

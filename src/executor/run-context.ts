@@ -2,6 +2,7 @@ import type { Call, CallOptions, Caller } from "../core/call.ts";
 import type { ToolError } from "../core/error.ts";
 import type { Update } from "../core/event.ts";
 import type { ToolResult } from "../core/result.ts";
+import { toPlainData } from "../core/plain-data.ts";
 import type { ToolContext } from "../core/tool.ts";
 
 export interface ContextHost {
@@ -76,6 +77,9 @@ export class RunContext implements ToolContext {
   }
 }
 
-function toUpdate(partial: Update | string): Update {
-  return typeof partial === "string" ? { content: [{ type: "text", text: partial }] } : partial;
+/** Whatever a tool sends: what events carry is plain data. */
+function toUpdate(partial: unknown): Update {
+  if (typeof partial === "string") return { content: [{ type: "text", text: partial }] };
+  const { value } = toPlainData(partial);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Update) : { details: value };
 }

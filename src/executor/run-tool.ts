@@ -18,6 +18,10 @@ import { type Timeouts, timeoutOf } from "./timeouts.ts";
 /** How long a tool that listens to its signal may take to say what it had, once it was told to stop. */
 const GRACE_MS = 250;
 
+/** How many steps a generator may make, and how many promises may lead to another, in one go. */
+const STEPS_A_TURN = 64;
+const MOST_HOPS = 100;
+
 /** What a run needs from the executor. */
 export interface RunHost extends ContextHost {
   readonly clock: Clock;
@@ -57,10 +61,11 @@ export function runTool(call: GateCall, host: RunHost): void {
 
 /** Timeout, the caller's abort or shutdown. Who listens gets a moment to say what it had; who does not is left behind. */
 export function stopTool(call: GateCall, host: RunHost, why: ToolError): void {
-  if (call.answered || call.settled) return;
+  if (call.answered) return;
   call.aborted = why;
   const giveUp = (): void => finish(call, host, fromThrown(call, why));
-  if (!call.running?.isListening) return giveUp();
+  // Its code may have ended, and only the check of its output be missing.
+  if (call.settled || !call.running?.isListening) return giveUp();
   host.deadlines.disarm(call);
   call.grace = new Alarm(giveUp);
   host.deadlines.arm(call.grace, GRACE_MS, host.clock.monotonic());
@@ -76,12 +81,8 @@ function follow(call: GateCall, host: RunHost, returned: unknown): void {
       (thrown) => fail(call, host, thrown),
     );
   } else if (isAsyncIterator(returned)) void drain(call, host, returned);
-  else if (isThenable(returned)) {
-    adopt(returned).then(
-      (value) => succeed(call, host, value),
-      (thrown) => fail(call, host, thrown),
-    );
-  } else succeed(call, host, returned);
+  else if (isThenable(returned)) adopt(call, host, returned, 0);
+  else succeed(call, host, returned);
 }
 
 function succeed(call: GateCall, host: RunHost, value: unknown): void {
@@ -122,7 +123,9 @@ function checkOutput(call: GateCall, host: RunHost, schema: Schema, result: Tool
 /** A generator's yields are updates, its return value the output. */
 async function drain(call: GateCall, host: RunHost, updates: AsyncIterator<unknown, unknown>): Promise<void> {
   try {
-    for (;;) {
+    for (let steps = 1; ; steps++) {
+      // One that never waits would keep the time limit from ever firing.
+      if (steps % STEPS_A_TURN === 0) await turn();
       const step = await updates.next();
       if (step.done) return succeed(call, host, step.value);
       if (call.answered || call.aborted) {
@@ -174,7 +177,30 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   }
 }
 
-/** A thenable may settle with itself for ever; the await does not end then, and the time limit answers. */
-async function adopt(thenable: PromiseLike<unknown>): Promise<unknown> {
-  return await thenable;
+/** By hand: a thenable that settles with itself would keep an `await`, and with it everybody, busy for ever. */
+function adopt(call: GateCall, host: RunHost, thenable: PromiseLike<unknown>, hops: number): void {
+  let isDone = false;
+  const once = (settle: () => void): void => {
+    if (isDone) return;
+    isDone = true;
+    settle();
+  };
+  const take = (value: unknown): void => {
+    if (!isThenable(value)) return succeed(call, host, value);
+    if (hops >= MOST_HOPS) return fail(call, host, new Error("The tool returned a promise that only leads to others."));
+    void turn().then(() => adopt(call, host, value, hops + 1));
+  };
+  try {
+    thenable.then(
+      (value) => once(() => take(value)),
+      (thrown: unknown) => once(() => fail(call, host, thrown)),
+    );
+  } catch (thrown) {
+    once(() => fail(call, host, thrown));
+  }
+}
+
+/** Lets timers and other work have their turn. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -18,7 +18,7 @@ export function validate(): Stage {
     enter(call) {
       const tool = toolOf(call);
       const input = acceptInput(call);
-      if (tool.parameterAliases.size > 0) renameParameters(tool, input);
+      if (tool.parameterAliases.size > 0) renameParameters(call, tool, input);
       const unknown = unknownOf(tool).find(input);
       const validation = tool.parameters.validate(input);
       if (validation instanceof Promise) return validation.then((settled) => judge(call, tool, input, unknown, settled));
@@ -40,10 +40,11 @@ function judge(
   if (unknown) throw invalid(tool, unknown, validation.issues ?? []);
   const repairs = validation.issues ? repairInput(input, validation.issues, tool.parameters.jsonSchema) : [];
   const accept = (settled: Validation<unknown>): undefined => {
-    if (settled.issues) throw invalid(tool, [], settled.issues);
+    const uncovered = repairs.length > 0 ? unknownOf(tool).find(input) : undefined;
+    if (settled.issues || uncovered) throw invalid(tool, uncovered ?? [], settled.issues ?? []);
     call.accepted = input;
     call.input = settled.value;
-    if (repairs.length > 0) note(call, "repairs", [...((call.facts?.["repairs"] as string[]) ?? []), ...repairs]);
+    noteRepairs(call, repairs);
     return undefined;
   };
   if (repairs.length === 0) return accept(validation);
@@ -51,8 +52,12 @@ function judge(
   return again instanceof Promise ? again.then(accept) : accept(again);
 }
 
-/** Parameter names of other dialects, and declared aliases, become the canonical ones. */
-function renameParameters(tool: AnyTool, input: Record<string, unknown>): void {
+function noteRepairs(call: Call, repairs: readonly string[]): void {
+  if (repairs.length > 0) note(call, "repairs", [...((call.facts?.["repairs"] as string[]) ?? []), ...repairs]);
+}
+
+/** Declared aliases become the canonical names. Those of a dialect are no repair: a model was told them. */
+function renameParameters(call: Call, tool: AnyTool, input: Record<string, unknown>): void {
   const schema = tool.parameters.jsonSchema;
   for (const [alias, name] of tool.parameterAliases) {
     if (!Object.hasOwn(input, alias) || propertiesOf(schema, schema).has(alias)) continue;
@@ -61,6 +66,8 @@ function renameParameters(tool: AnyTool, input: Record<string, unknown>): void {
       throw invalid(tool, [`${alias}: the same as "${name}", which was given too; send one of them`], []);
     }
     delete input[alias];
+    const isShown = Object.values(tool.dialects).some(({ parameters }) => parameters?.[name] === alias);
+    if (!isShown) noteRepairs(call, [`${alias}: read as "${name}"`]);
   }
 }
 

@@ -1,9 +1,9 @@
-import type { Call, CallOptions, Caller } from "../core/call.ts";
+import type { Call, CallOptions, Caller, ToolScope } from "../core/call.ts";
 import { toolOf } from "../core/call.ts";
 import { canonicalJson } from "../core/canonical-json.ts";
 import type { Clock } from "../core/clock.ts";
 import { declarationOf } from "../core/definition.ts";
-import type { Preview } from "../core/tool.ts";
+import type { AnyTool, Preview } from "../core/tool.ts";
 
 /** A question to a person, bound to exactly one call. */
 export interface Approval {
@@ -28,11 +28,23 @@ export interface ApprovalAnswer {
   reason?: string;
 }
 
+/** A call as it was made, to make it again. */
+export interface Resumption {
+  name: string;
+  input: unknown;
+  options: CallOptions;
+  scope: ToolScope | undefined;
+  /** What the approver was shown. */
+  tool: AnyTool;
+  /** Whether the tool itself was called, and not a name. */
+  isDirect: boolean;
+}
+
 /** The question as it is kept, with what makes an answer void when it changes. */
 interface Question {
   approval: Approval;
   binding: string;
-  resume: { name: string; input: unknown; options: CallOptions };
+  resume: Resumption;
   used: boolean;
 }
 
@@ -74,7 +86,14 @@ export class Approvals {
       state: "open",
     };
     const { signal: _signal, onUpdate: _onUpdate, ...options } = call.options;
-    const resume = { name: call.requestedName, input: call.accepted, options: { ...options, id: call.id } };
+    const resume: Resumption = {
+      name: call.requestedName,
+      input: call.accepted,
+      options: { ...options, id: call.id },
+      scope: call.scope,
+      tool: toolOf(call),
+      isDirect: call.isDirect,
+    };
     const question: Question = { approval, binding, resume, used: false };
     this.#questions.set(approval.id, question);
     this.#byBinding.set(binding, question);
@@ -120,7 +139,7 @@ export class Approvals {
   }
 
   /** What to run when the answer was yes. */
-  resumeOf(id: string): { name: string; input: unknown; options: CallOptions } | undefined {
+  resumeOf(id: string): Resumption | undefined {
     const question = this.#questions.get(id);
     return question && !question.used ? question.resume : undefined;
   }

@@ -3,9 +3,10 @@ import { callEvent } from "../core/call-event.ts";
 import { type Call, toolOf } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventEmitter } from "../core/emitter.ts";
-import { toolError, type ToolError } from "../core/error.ts";
+import { toolError, ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
+import type { Preview, ToolContext } from "../core/tool.ts";
 import type { Approval, ApprovalAnswer, Approvals } from "./approvals.ts";
 
 /** Asks a person and waits; nothing means that nobody answered, and the call stays pending. */
@@ -16,23 +17,36 @@ export interface PermitOptions {
   approver?: Approver;
   clock: Clock;
   events: EventEmitter;
+  /** What a tool's preview is given. */
+  contextFor(call: Call): ToolContext;
 }
 
 /** What happens to this particular call: it goes on, it is refused, or a person is asked. */
-export function permit({ approvals, approver, clock, events }: PermitOptions): Stage {
+export function permit({ approvals, approver, clock, events, contextFor }: PermitOptions): Stage {
   return {
     name: "permit",
     enter(call) {
       if (toolOf(call).permission(call.input) === "auto") return undefined;
       const answered = approvals.take(call);
       if (answered) return follow(call, answered);
-      return ask(call);
+      const { preview } = toolOf(call);
+      return preview ? previewed(call).then((shown) => ask(call, shown)) : ask(call, undefined);
     },
   };
 
-  function ask(call: Call): ToolResult | Promise<ToolResult | undefined> {
+  /** A call that its own preview finds impossible (a text that is not there) fails at once, and nobody is asked. */
+  async function previewed(call: Call): Promise<Preview | undefined> {
+    try {
+      return await toolOf(call).preview?.(call.input, contextFor(call));
+    } catch (thrown) {
+      if (thrown instanceof ToolError) throw thrown;
+      return undefined;
+    }
+  }
+
+  function ask(call: Call, preview: Preview | undefined): ToolResult | Promise<ToolResult | undefined> {
     const tool = toolOf(call);
-    const approval = approvals.ask(call, `"${tool.name}" asks before it runs`, undefined);
+    const approval = approvals.ask(call, `"${tool.name}" asks before it runs`, preview);
     if (events.hears("permission_requested")) {
       const { id: approvalId, reason } = approval;
       events.emit(callEvent(call, "permission_requested", clock.now(), { approvalId, reason }));

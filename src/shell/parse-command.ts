@@ -1,5 +1,5 @@
 import { forEachChild, parse } from "unbash";
-import type { Command, ParsedScript, Redirection, SyntaxNode, Word } from "unbash";
+import type { Assignment, Command, Redirection, SyntaxNode, Word } from "unbash";
 import { findHiddenCharacter } from "./hidden-characters.ts";
 import { literalWord } from "./literal-word.ts";
 
@@ -27,7 +27,7 @@ export type Construct =
 export interface CommandWord {
   /** As written. */
   source: string;
-  /** Where it begins in the text; -1 inside a substitution, which has a text of its own. */
+  /** Where it begins in the text. */
   at: number;
   /** Without its quotes. Certain when `literal`; else what the parser made of it, with expansions as written. */
   value: string;
@@ -54,6 +54,8 @@ export interface ParsedCommand {
   text: string;
   /** Every simple command, those in substitutions, groups, loops and functions included, an outer one before its inner. */
   commands: SimpleCommand[];
+  /** Of simple commands, groups and loops alike. */
+  redirections: CommandRedirection[];
   constructs: ReadonlySet<Construct>;
   /** Set when the text was not read to its end: then `commands` is only what was seen. */
   problem?: { kind: "empty" | "malformed" | "tooComplex"; reason: string };
@@ -67,31 +69,32 @@ export const COMMAND_LIMITS = {
   commands: 500,
   // The parser rescans nested openers: unbounded, a few kilobytes of them hold it for minutes.
   openers: 256,
-  bracesInARow: 256,
+  bracketsInARow: 256,
 };
 
 const OPENER = /\$[({[]|[<>@?*+!]\(|`/g;
-const OPENERS_IN_A_ROW = new RegExp(String.raw`(?:[{(\[][^\s{(\[]{0,64}){${COMMAND_LIMITS.bracesInARow}}`);
+const BRACKETS_IN_A_ROW = new RegExp(String.raw`(?:[{(\[][^\s{(\[]{0,64}){${COMMAND_LIMITS.bracketsInARow}}`);
 
 /** Reads bash text with a real grammar. Never throws and never guesses: what was not read is said in `problem`. */
 export function parseCommand(text: string): ParsedCommand {
-  const reading: Reading = { text, commands: [], constructs: new Set(), nodes: 0 };
+  const reading: Reading = { commands: [], redirections: [], constructs: new Set(), nodes: 0 };
   reading.problem = findTextProblem(text);
+  if (findHiddenCharacter(text)) reading.constructs.add("hidden character");
   if (!reading.problem) {
     try {
-      readScript(parse(text), reading, 0);
+      readNode(parse(text), text, reading, 0);
     } catch {
       // The parser is recursive: its stack is a limit like the others.
       reading.problem = tooComplex("is nested too deeply");
     }
   }
-  const { commands, constructs, problem } = reading;
-  return { text, commands, constructs, ...(problem && { problem }) };
+  const { commands, redirections, constructs, problem } = reading;
+  return { text, commands, redirections, constructs, ...(problem && { problem }) };
 }
 
 interface Reading {
-  text: string;
   commands: SimpleCommand[];
+  redirections: CommandRedirection[];
   constructs: Set<Construct>;
   nodes: number;
   problem?: ParsedCommand["problem"];
@@ -106,7 +109,7 @@ function findTextProblem(text: string): ParsedCommand["problem"] {
   if (!text.isWellFormed()) {
     return { kind: "malformed", reason: "The command contains half a character (an unpaired surrogate)." };
   }
-  if ((text.match(OPENER)?.length ?? 0) > COMMAND_LIMITS.openers || OPENERS_IN_A_ROW.test(text)) {
+  if ((text.match(OPENER)?.length ?? 0) > COMMAND_LIMITS.openers || BRACKETS_IN_A_ROW.test(text)) {
     return tooComplex("has too many expansions or brackets");
   }
   return undefined;
@@ -116,34 +119,79 @@ function tooComplex(what: string): { kind: "tooComplex"; reason: string } {
   return { kind: "tooComplex", reason: `The command ${what}, more than is analysed.` };
 }
 
-function readScript(script: ParsedScript, reading: Reading, depth: number): void {
-  if (findHiddenCharacter(reading.text)) reading.constructs.add("hidden character");
-  readNode(script, reading, depth);
+/** `source` is the text that the node's positions count in: backquotes inside backquotes have one of their own. */
+function readNode(node: SyntaxNode, source: string, reading: Reading, depth: number): void {
+  if (isOverLimit(reading, depth)) return;
+  reading.nodes += 1;
+  noteConstruct(node, reading.constructs);
+  let childSource = source;
+  switch (node.type) {
+    case "Script": {
+      const [error] = node.errors ?? [];
+      if (error) reading.problem ??= { kind: "malformed", reason: `The command is not valid bash: ${error.message}.` };
+      childSource = node.source ?? source;
+      break;
+    }
+    case "Command":
+      reading.commands.push(readSimpleCommand(node, source));
+      break;
+    case "Redirect":
+    case "HereString":
+    case "HereDoc":
+      reading.redirections.push(readRedirection(node));
+      break;
+  }
+  forEachChild(node, (child) => readNode(child, childSource, reading, depth + 1));
 }
 
-function readNode(node: SyntaxNode, reading: Reading, depth: number): void {
-  if (reading.problem?.kind === "tooComplex") return;
-  reading.nodes += 1;
-  if (reading.nodes > COMMAND_LIMITS.nodes) reading.problem = tooComplex(`has over ${COMMAND_LIMITS.nodes} parts`);
+function isOverLimit(reading: Reading, depth: number): boolean {
+  if (reading.problem?.kind === "tooComplex") return true;
+  if (reading.nodes >= COMMAND_LIMITS.nodes) reading.problem = tooComplex(`has over ${COMMAND_LIMITS.nodes} parts`);
   else if (depth > COMMAND_LIMITS.depth) reading.problem = tooComplex("is nested too deeply");
   else if (reading.commands.length > COMMAND_LIMITS.commands) {
     reading.problem = tooComplex(`consists of over ${COMMAND_LIMITS.commands} commands`);
-  }
-  if (reading.problem?.kind === "tooComplex") return;
-
-  noteConstruct(node, reading);
-  if (node.type === "Command") reading.commands.push(simpleCommand(node, reading.text));
-  forEachChild(node, (child) => readNode(child, reading, depth + 1));
+  } else return false;
+  return true;
 }
 
-function noteConstruct(node: SyntaxNode, { constructs, ...reading }: Reading): void {
+function readSimpleCommand(node: Command, source: string): SimpleCommand {
+  const command: SimpleCommand = { source: "", words: [], assignments: [], redirections: [] };
+  const kept: string[] = [];
+  let end = node.pos;
+  for (const part of [...node.prefix, ...(node.name ? [node.name] : []), ...node.suffix]) {
+    if (part.type === "Word" || part.type === "Assignment") {
+      if (part.type === "Assignment" && command.words.length === 0) command.assignments.push(part.text);
+      else command.words.push(readWord(part));
+      kept.push(source.slice(end, part.end));
+    } else {
+      command.redirections.push(readRedirection(part));
+    }
+    end = part.end;
+  }
+  command.source = kept.join("").trim();
+  return command;
+}
+
+function readWord(word: Word | Assignment): CommandWord {
+  const literal = literalWord(word.text);
+  const asParsed = word.type === "Word" ? word.value : word.text;
+  return { source: word.text, at: word.pos, value: literal ?? asParsed, literal: literal !== undefined };
+}
+
+function readRedirection(node: Redirection): CommandRedirection {
+  if (node.type === "HereDoc") return { operator: node.operator, body: node.body.text };
+  const target = node.target && readWord(node.target);
+  if (node.type === "HereString") return { operator: node.operator, ...(target && { body: target.value }) };
+  return { operator: node.operator, ...(target && { target }) };
+}
+
+function noteConstruct(node: SyntaxNode, constructs: Set<Construct>): void {
   const construct = CONSTRUCT_OF.get(node.type);
   if (construct) constructs.add(construct);
   if (node.type === "Statement" && node.background) constructs.add("background");
   if (node.type === "Pipeline" && node.operators.includes("|&")) constructs.add("pipe of both streams");
-  // ${x@P} expands a value as a prompt, and prompts run the substitutions that stand in them.
+  // ${x@P} expands a value as a prompt, and a prompt runs the substitutions that stand in it.
   if (node.type === "ParameterExpansion" && node.operation?.type === "Transform") constructs.add("prompt expansion");
-  void reading;
 }
 
 const CONSTRUCT_OF: ReadonlyMap<SyntaxNode["type"], Construct> = new Map<SyntaxNode["type"], Construct>([

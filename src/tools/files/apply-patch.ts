@@ -33,7 +33,7 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
     tags: ["file"],
     origin: { type: "builtin" },
     permission: "confirm",
-    parameters: z.object({ patch: z.string().min(1).describe("The patch, from *** Begin Patch to *** End Patch") }),
+    parameters: z.object({ patch: z.string().describe("The patch, from *** Begin Patch to *** End Patch") }),
     parameterAliases: { input: "patch", diff: "patch" },
     signature: ({ patch }) => pathsOf(patch).join(", "),
     locks: ({ patch }) => pathsOf(patch).map((path) => pathLock(files, path)),

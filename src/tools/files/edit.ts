@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError, ToolError } from "../../core/error.ts";
+import type { ToolContext } from "../../core/tool.ts";
 import type { FileInfo } from "../../files/file-info.ts";
 import type { Files } from "../../files/files.ts";
 import { describeChange } from "./describe-change.ts";
@@ -14,6 +15,7 @@ const editParameters = z.object({
   old_string: z.string().describe("The text to replace, exactly as it stands in the file"),
   new_string: z.string().describe("What to put in its place; empty to delete"),
   replace_all: z.boolean().optional().describe("Replace every place instead of requiring exactly one"),
+  reason: z.string().optional().describe("Why, in a few words, for whoever reads along"),
 });
 
 export function createEditTool({ files, reads, requireRead = true }: FileToolDependencies) {
@@ -44,6 +46,7 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
       old_string: editParameters.shape.old_string.optional(),
       new_string: editParameters.shape.new_string.optional(),
       replace_all: editParameters.shape.replace_all,
+      reason: editParameters.shape.reason,
       edits: z.array(editParameters).optional().describe("Several edits instead of one"),
     }),
     parameterAliases: {
@@ -55,37 +58,31 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
       old_str: "old_string",
       new_str: "new_string",
       replaceAll: "replace_all",
+      explanation: "reason",
     },
     signature: ({ path }) => path,
     locks: ({ path }) => [pathLock(files, path)],
     preview: async (input, context) => {
-      const edits = editsOf(input);
-      const { bytes } = await readOrCreate(filesOf({ files }, context), input.path, { edits, signal: context.signal });
-      const { before, after } = editBytes(bytes, edits);
-      const { diff } = await describeChange(input.path, before, after);
-      return { title: `Edit ${input.path}`, content: [{ type: "text", text: diff }] };
+      const { edited, shown } = await prepare(input, context, "requireRead");
+      const { diff } = await describeChange(shown, edited.before, edited.after);
+      const why = input.reason ? ` (${input.reason})` : "";
+      return { title: `Edit ${shown}${why}`, content: [{ type: "text", text: diff }] };
     },
     run: async (input, context) => {
-      const allowed = filesOf({ files }, context);
-      const edits = editsOf(input);
-      const { bytes, info } = await readOrCreate(allowed, input.path, { edits, signal: context.signal });
-      const shownPath = info ? allowed.show(info.real) : input.path;
-      if (info && requireRead) reads.require(context, { info, bytes }, shownPath);
-      const edited = editBytes(bytes, edits);
-      const outcome = await allowed.writeFileAtomic(
-        input.path,
-        edited.bytes,
-        info ? { ifStamp: info.stamp } : { ifAbsent: true },
-      );
+      const { allowed, edited, shown, stamp } = await prepare(input, context, "requireFresh");
+      const condition = stamp === undefined ? { ifAbsent: true } : { ifStamp: stamp };
+      const outcome = await allowed.writeFileAtomic(input.path, edited.bytes, condition);
       reads.saw(context, outcome.info, edited.bytes);
-      const change = await describeChange(shownPath, edited.before, edited.after);
+      const change = await describeChange(shown, edited.before, edited.after);
       const replacements = edited.edits.reduce((sum, edit) => sum + edit.replacements, 0);
-      const what = `Edited ${shownPath}: ${replacements} ${replacements === 1 ? "place" : "places"}`;
+      const places = `${replacements} ${replacements === 1 ? "place" : "places"}`;
+      const what = outcome.created ? `Created ${shown}` : `Edited ${shown}: ${places}`;
       return {
         content: `${what}${describeSteps(edited.edits)}\n${change.shown}`,
         display: `${what}, +${change.added} −${change.removed}`,
         details: {
-          path: shownPath,
+          path: shown,
+          created: outcome.created,
           replacements,
           edits: edited.edits,
           bytesWritten: edited.bytes.length,
@@ -96,9 +93,25 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
       };
     },
   });
+
+  /** The same for a preview as for the edit: an unread file tells neither what is in it nor what is not. */
+  async function prepare(input: EditInput, context: ToolContext, demand: "requireRead" | "requireFresh") {
+    const allowed = filesOf({ files }, context);
+    const edits = editsOf(input);
+    const { bytes, info } = await readOrCreate(allowed, input.path, { edits, signal: context.signal });
+    const shown = info ? allowed.show(info.real) : input.path;
+    if (info && requireRead) reads[demand](context, { info, bytes }, shown);
+    return { allowed, edited: editBytes(bytes, edits), shown, stamp: info?.stamp };
+  }
 }
 
-type EditInput = { old_string?: string; new_string?: string; replace_all?: boolean; edits?: z.infer<typeof editParameters>[] };
+interface EditInput {
+  path: string;
+  old_string?: string;
+  new_string?: string;
+  replace_all?: boolean;
+  edits?: z.infer<typeof editParameters>[];
+}
 
 function editsOf({ old_string, new_string, replace_all, edits = [] }: EditInput): TextEdit[] {
   // Some models fill every parameter they see: two empty strings beside a list say nothing.

@@ -20,8 +20,16 @@ export interface ReadLedger {
   saw(context: ToolContext, info: FileInfo, bytes?: Buffer): void;
   /** What was seen at `from` has been seen at its new place; what was not, has not. */
   moved(context: ToolContext, from: string, to: string): void;
-  /** Throws `not_read` or `stale`; `bytes` is the content as it is now. */
-  require(context: ToolContext, file: { info: FileInfo; bytes: Buffer }, shown: string): void;
+  /** Throws `not_read`: all that can be asked without the file's lock, while another call may be writing it. */
+  requireRead(context: ToolContext, file: FileNow, shown: string): void;
+  /** Throws `not_read` or `stale`. */
+  requireFresh(context: ToolContext, file: FileNow, shown: string): void;
+}
+
+/** A file with its content as it is now. */
+interface FileNow {
+  info: FileInfo;
+  bytes: Buffer;
 }
 
 interface Seen {
@@ -45,6 +53,11 @@ export function createReadLedger(): ReadLedger {
     files.set(path, seen);
     dropOldest(files, MOST_FILES);
   };
+  const requireRead = (context: ToolContext, { info }: FileNow, shown: string): Seen => {
+    const seen = seenBy(context).get(info.real);
+    if (seen === undefined) throw notRead(shown);
+    return seen;
+  };
   return {
     saw(context, { real, stamp }, bytes) {
       const fingerprint = bytes && bytes.length <= FINGERPRINTED_BYTES ? fingerprintOf(bytes) : undefined;
@@ -57,10 +70,10 @@ export function createReadLedger(): ReadLedger {
       files.delete(to);
       if (seen) remember(files, to, seen);
     },
-    require(context, { info, bytes }, shown) {
-      const seen = seenBy(context).get(info.real);
-      if (seen === undefined) throw notRead(shown);
-      if (seen.stamp !== info.stamp && seen.fingerprint !== fingerprintOf(bytes)) throw stale(shown);
+    requireRead,
+    requireFresh(context, file, shown) {
+      const seen = requireRead(context, file, shown);
+      if (seen.stamp !== file.info.stamp && seen.fingerprint !== fingerprintOf(file.bytes)) throw stale(shown);
     },
   };
 }

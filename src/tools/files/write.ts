@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
+import type { ToolContext } from "../../core/tool.ts";
 import type { FileInfo } from "../../files/file-info.ts";
 import type { Files } from "../../files/files.ts";
 import { isBinary } from "../../files/is-binary.ts";
@@ -42,28 +43,26 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
     parameterAliases: { ...PATH_ALIASES, contents: "content", text: "content" },
     signature: ({ path }) => path,
     locks: ({ path }) => [pathLock(files, path)],
-    preview: async ({ path, content }, context) => {
-      const present = await readIfThere(filesOf({ files }, context), path);
-      const { diff } = await describeChange(path, present?.decoded.text ?? "", content);
-      return { title: `${present ? "Replace" : "Create"} ${path}`, content: [{ type: "text", text: diff || "No change." }] };
+    preview: async (input, context) => {
+      const { bytes, present } = await prepare(input, context, "requireRead");
+      const { diff } = await describeChange(input.path, present?.decoded.text ?? "", decodeText(bytes).text);
+      const title = `${present ? "Replace" : "Create"} ${input.path}`;
+      return { title, content: [{ type: "text", text: diff || "No change." }] };
     },
-    run: async ({ path, content, encoding }, context) => {
-      const allowed = filesOf({ files }, context);
-      const present = await readIfThere(allowed, path);
-      if (present && requireRead) reads.require(context, present, path);
-      refuseElisions(content, present?.decoded.text ?? "", "content");
-      const bytes = present ? encodeLike(content, present.decoded) : encodeNew(content, encoding);
-      const outcome = await allowed.writeFileAtomic(path, bytes, present ? { ifStamp: present.info.stamp } : { ifAbsent: true });
+    run: async (input, context) => {
+      const { allowed, bytes, present } = await prepare(input, context, "requireFresh");
+      const condition = present ? { ifStamp: present.info.stamp } : { ifAbsent: true };
+      const outcome = await allowed.writeFileAtomic(input.path, bytes, condition);
       reads.saw(context, outcome.info, bytes);
-      const shownPath = allowed.show(outcome.info.real);
-      const change = await describeChange(shownPath, present?.decoded.text ?? "", decodeText(bytes).text);
-      const what = `${outcome.created ? "Created" : "Wrote"} ${shownPath} (${bytes.length} bytes)`;
+      const shown = allowed.show(outcome.info.real);
+      const change = await describeChange(shown, present?.decoded.text ?? "", decodeText(bytes).text);
+      const what = `${outcome.created ? "Created" : "Wrote"} ${shown} (${bytes.length} bytes)`;
       return {
         content: present && change.shown ? `${what}\n${change.shown}` : `${what}.`,
         display: `${what}, +${change.added} −${change.removed}`,
         details: {
           bytesWritten: bytes.length,
-          path: shownPath,
+          path: shown,
           created: outcome.created,
           diff: change.diff,
           added: change.added,
@@ -72,6 +71,25 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
       };
     },
   });
+
+  /** The same for a preview as for the write: of an unread file it shows nothing. */
+  async function prepare(
+    { path, content, encoding }: WriteInput,
+    context: ToolContext,
+    demand: "requireRead" | "requireFresh",
+  ) {
+    const allowed = filesOf({ files }, context);
+    const present = await readIfThere(allowed, path);
+    if (present && requireRead) reads[demand](context, present, path);
+    refuseElisions(content, present?.decoded.text ?? "", "content");
+    return { allowed, present, bytes: present ? encodeLike(content, present.decoded) : encodeNew(content, encoding) };
+  }
+}
+
+interface WriteInput {
+  path: string;
+  content: string;
+  encoding?: string;
 }
 
 interface Present {

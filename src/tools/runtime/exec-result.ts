@@ -4,6 +4,7 @@ import type { ToolOutput } from "../../core/result.ts";
 import type { Exit } from "../../shell/process-exit.ts";
 import type { RunningProcess } from "../../shell/run-process.ts";
 import { commandLine, describeDuration, describeExit, meaningOf, type RunStatus, statusOf } from "./run-status.ts";
+import { type ClosedSpill, closedSpill, describeSpill } from "./closed-spill.ts";
 import { type ReplyLimits, type ShortOutput, shortenOutput } from "./shorten-output.ts";
 
 /** What a program learns of a command. */
@@ -46,9 +47,10 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
   const { exit } = process;
   const snapshot = process.output.snapshot();
   const shown = shortenOutput(snapshot, limits);
-  const spillRef = exit && shown.truncated ? await spillOf(process) : undefined;
+  const spill = exit && shown.truncated ? closedSpill(await process.output.spillAll()) : undefined;
+  const spillRef = spill?.ref;
   const isKept = !exit || exit.leftBehind || (shown.truncated && spillRef === undefined);
-  const output = shown.text(shown.truncated ? whereIsTheRest(run, shown, spillRef) : "");
+  const output = shown.text(shown.truncated ? whereIsTheRest(run, shown, spill) : "");
   const durationMs = Math.round(exit?.durationMs ?? run.elapsedMs);
   const details: ExecDetails = {
     status: statusOf(command, process),
@@ -77,13 +79,8 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
   };
 }
 
-async function spillOf({ output }: RunningProcess): Promise<string | undefined> {
-  const spill = await output.spillAll();
-  return spill?.status === "closed" ? spill.ref : undefined;
-}
-
-function whereIsTheRest({ id }: Run, { gapAt }: ShortOutput, spillRef: string | undefined): string {
-  if (spillRef !== undefined) return `The whole output is in ${spillRef}; read on there from line ${gapAt}.`;
+function whereIsTheRest({ id }: Run, { gapAt }: ShortOutput, spill: ClosedSpill | undefined): string {
+  if (spill) return `${describeSpill(spill)}; read on there from line ${gapAt}.`;
   return `Read on with process ${JSON.stringify({ action: "log", id, offset: gapAt })}.`;
 }
 

@@ -4,6 +4,7 @@ import type { LinePage } from "../../shell/page-of-lines.ts";
 import type { PollResult, ProcessInfo } from "../../shell/process-table.ts";
 import type { RunningProcess } from "../../shell/run-process.ts";
 import { stripTerminalCodes } from "../../shell/strip-terminal-codes.ts";
+import { closedSpill, describeSpill } from "./closed-spill.ts";
 import { commandLine, describeDuration, describeExit, meaningOf, type RunStatus, statusOf } from "./run-status.ts";
 import { type ReplyLimits, shortenOutput } from "./shorten-output.ts";
 
@@ -78,12 +79,14 @@ export function describeLog(page: LinePage, { info, process, limits }: Known & {
   const bytes = Buffer.byteLength(whole);
   const shown = shortenOutput({ head: whole, tail: "", omittedBytes: 0, totalBytes: bytes }, limits);
   const output = shown.text("Ask for fewer lines at once.");
+  const spill = missing && closedSpill(process.output.snapshot().spill);
   const from = lines[0]?.number ?? missing?.from;
   const to = nextOffset === undefined ? totalLines : nextOffset - 1;
   const notes = [
     from === undefined ? `no lines here; there are ${totalLines} in all` : `lines ${from} to ${to} of ${totalLines}`,
     ...(nextOffset === undefined ? [] : [`go on with offset ${nextOffset}`]),
-    ...(missing ? [`lines ${missing.from} to ${missing.to} are no longer kept`] : []),
+    ...(missing ? [`lines ${missing.from} to ${missing.to} are no longer in memory`] : []),
+    ...(spill ? [describeSpill(spill)] : []),
   ];
   return {
     content: `${output ? `${output}\n\n` : ""}[${notes.join("; ")}]`,
@@ -93,6 +96,7 @@ export function describeLog(page: LinePage, { info, process, limits }: Known & {
       totalLines,
       ...(nextOffset === undefined ? {} : { nextOffset }),
       ...(missing ? { missing } : {}),
+      ...(spill ? { spillRef: spill.ref } : {}),
       truncated: shown.truncated || missing !== undefined,
     },
     display: `${info.id}: ${notes[0]}`,

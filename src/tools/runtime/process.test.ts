@@ -11,6 +11,7 @@ import { readProcess } from "../../shell/find-process-tree.ts";
 import { createProcessTable } from "../../shell/process-table.ts";
 import { createSessionEnvironments } from "../../shell/session-environments.ts";
 import { testTool } from "../../testing/test-tool.ts";
+import type { ExecDependencies } from "./exec.ts";
 import { createProcessTool } from "./process.ts";
 import { createRuntimeTools } from "./runtime-tools.ts";
 
@@ -19,14 +20,14 @@ afterEach(async () => {
   for (const end of endings.splice(0)) await end();
 });
 
-function stage() {
+function stage(more: Partial<ExecDependencies> = {}) {
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-process-")));
   const processes = createProcessTable();
   const environments = createSessionEnvironments({ host: process.env });
   const files = createFiles(createPathPolicy({ workspace }));
   const asked: string[] = [];
   const haft = createHaft({
-    tools: createRuntimeTools({ processes, environments, files }),
+    tools: createRuntimeTools({ processes, environments, files, ...more }),
     workspace,
     approver: async ({ input }) => {
       asked.push(String((input as { action?: string }).action ?? "exec"));
@@ -139,6 +140,25 @@ describe("process", () => {
     expect(textOf(page.content)).toContain("[lines 10 to 12 of 501; go on with offset 13]");
     expect(outputOf(await ask("log", { id, offset: 0, limit: 1 }))).toBe("1");
     expect(textOf((await ask("log", { id, offset: 900 })).content)).toBe("[no lines here; there are 501 in all]");
+  });
+
+  test("says where the lines are that memory no longer has", async () => {
+    let bytes = 0;
+    const openSpill = () => ({
+      write: (chunk: Buffer) => void (bytes += chunk.length),
+      close: async () => ({ ref: "whole.txt" }),
+    });
+    const { start, ask, toEnd } = stage({ openSpill });
+    const id = await start("echo; sleep 1; yes 0123456789abcdef | head -c 3000000");
+    await toEnd(id);
+    expect(bytes).toBe(3_000_001);
+    const page = await ask("log", { id, offset: 90_000, limit: 5 });
+    expect(page.details).toMatchObject({
+      missing: { from: 90_000, to: 90_004 },
+      spillRef: "whole.txt",
+      truncated: true,
+    });
+    expect(textOf(page.content)).toContain("no longer in memory; The whole output is in whole.txt]");
   });
 
   test("writes to a pipe, and closes it", async () => {

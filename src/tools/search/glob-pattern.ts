@@ -31,13 +31,10 @@ export function compileGlob(pattern: string, { caseSensitive = true, hidden = tr
   }
   const alternatives = expandBraces(pattern).map(splitGlob);
   const options: SegmentOptions = { ignoreCase: !caseSensitive, dot: hidden };
-  const matchers = alternatives.map((segments) => compilePath(segments, options));
+  const matchers = alternatives.map((segments) => compileNameAnywhere(segments, options) ?? compilePath(segments, options));
   const names = alternatives.map((segments) => segments.at(-1) ?? "");
   return {
-    matches: (path) => {
-      const parts = path.split("/");
-      return matchers.some((matches) => matches(parts));
-    },
+    matches: (path) => matchers.some((matches) => matches(path)),
     depth: Math.max(...alternatives.map((segments) => (segments.includes("**") ? Infinity : segments.length))),
     names: caseSensitive && names.every((name) => /^[\w.*?-]*[\w.?-][\w.*?-]*$/.test(name)) ? names : null,
   };
@@ -64,7 +61,16 @@ function splitGlob(pattern: string): string[] {
   return segments.length === 0 ? ["**"] : segments.filter((part, i) => part !== "**" || segments[i - 1] !== "**");
 }
 
-function compilePath(segments: readonly string[], options: SegmentOptions): (names: readonly string[]) => boolean {
+type PathMatcher = (path: string) => boolean;
+
+/** The shape of most patterns, `**` and a name: nothing but the last name needs a look. */
+function compileNameAnywhere([first, name, ...rest]: readonly string[], options: SegmentOptions): PathMatcher | null {
+  if (first !== "**" || name === undefined || name === "**" || rest.length > 0 || !options.dot) return null;
+  const matches = compileSegment(name, options);
+  return (path) => matches(path.slice(path.lastIndexOf("/") + 1));
+}
+
+function compilePath(segments: readonly string[], options: SegmentOptions): PathMatcher {
   const parts = segments.map((segment): Part => (segment === "**" ? STAR_STAR : compileSegment(segment, options)));
   const groups: NameMatcher[][] = [[]];
   for (const part of parts) {
@@ -74,7 +80,8 @@ function compilePath(segments: readonly string[], options: SegmentOptions): (nam
   const [start = [], ...middle] = groups;
   const end = middle.pop();
   const mayCover = (name: string | undefined) => options.dot || !name?.startsWith(".");
-  return (names) => {
+  return (path) => {
+    const names = path.split("/");
     const matchesAt = (group: readonly NameMatcher[], at: number) => group.every((matches, i) => matches(names[at + i] as string));
     if (end === undefined) return names.length === start.length && matchesAt(start, 0);
     const endsAt = names.length - end.length;

@@ -38,15 +38,39 @@ export async function selectNewest(
   found: readonly string[],
   { directory, files, times, most }: { directory: string; files: Files; times: ModifiedTimes; most: number },
 ): Promise<Selection> {
-  const order = found.length <= times.most ? "newest" : "path";
-  const sorted = order === "newest" ? await sortByTime(found, directory, times) : found.toSorted(comparePaths);
+  const isAllowed = (path: string) => isReadable(files, join(directory, path));
+  if (found.length <= times.most) return take(await sortByTime(found, directory, times), most, isAllowed, "newest");
+  const first = take(lowestPaths(found, 2 * most + 1), most, isAllowed, "path");
+  // Only where most of the first may not be read is the rest needed.
+  return first.hasMore ? first : take(found.toSorted(comparePaths), most, isAllowed, "path");
+}
+
+function take(sorted: Iterable<string>, most: number, isAllowed: (path: string) => boolean, order: Selection["order"]): Selection {
   const paths: string[] = [];
   for (const path of sorted) {
-    if (!isReadable(files, join(directory, path))) continue;
+    if (!isAllowed(path)) continue;
     if (paths.length === most) return { paths, hasMore: true, order };
     paths.push(path);
   }
   return { paths, hasMore: false, order };
+}
+
+/** The first `count` in order, without sorting all of them. */
+function lowestPaths(found: readonly string[], count: number): string[] {
+  const lowest = found.slice(0, count).sort(comparePaths);
+  for (let i = count; i < found.length; i++) {
+    const path = found[i] as string;
+    if (path >= (lowest.at(-1) as string)) continue;
+    let [from, to] = [0, lowest.length - 1];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (path < (lowest[middle] as string)) to = middle;
+      else from = middle + 1;
+    }
+    lowest.splice(from, 0, path);
+    lowest.pop();
+  }
+  return lowest;
 }
 
 /** Judged by name: nothing below the searched folder was reached through a link. */
