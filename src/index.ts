@@ -82,6 +82,7 @@ export type { ToolPolicy } from "./policy/tool-policy.ts";
 export type { ProfileName } from "./policy/profiles.ts";
 export type { Approval, ApprovalAnswer } from "./policy/approvals.ts";
 export type { Approver } from "./policy/permit.ts";
+export { isPathAllowed } from "./files/is-path-allowed.ts";
 
 export type { JsonSchema } from "./schema/json-schema.ts";
 export type { InferInput, InferOutput, SchemaSource } from "./schema/infer.ts";

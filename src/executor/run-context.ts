@@ -56,12 +56,18 @@ export class RunContext implements ToolContext {
     this.#controller?.abort(why);
   }
 
-  update(partial: Update | string): void {
-    if (this.#call.answered) return;
-    this.#host.updated(this.#call, toUpdate(partial));
+  // Getters of functions: tools take the context apart, and a method would lose its object.
+  get update(): ToolContext["update"] {
+    return (partial) => {
+      if (!this.#call.answered) this.#host.updated(this.#call, toUpdate(partial));
+    };
   }
 
-  call(name: string, input: unknown = {}): Promise<ToolResult> {
+  get call(): ToolContext["call"] {
+    return (name, input = {}) => this.#callNested(name, input);
+  }
+
+  #callNested(name: string, input: unknown): Promise<ToolResult> {
     const { options, idempotencyKey } = this.#call;
     const ordinal = ++this.#nested;
     return this.#host.callNested(this.#call, name, input, {

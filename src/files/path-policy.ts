@@ -1,8 +1,9 @@
-import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import picomatch from "picomatch";
 import { compileDenials, DEFAULT_DENY_RULES, type Denials, type DenyRule, type PathOperation } from "./deny-rules.ts";
-import { resolveLinks } from "./path-name.ts";
+import { expandHome, isInside, realRoot, realRoots } from "./is-path-allowed.ts";
+
+export { isInside, isPathAllowed } from "./is-path-allowed.ts";
 
 export interface PathPolicyOptions {
   workspace: string;
@@ -45,8 +46,8 @@ export function createPathPolicy(options: PathPolicyOptions): PathPolicy {
     workspace,
     layers: [
       [
-        ...rootsOf(writable, workspace).map((path) => ({ path, writable: true })),
-        ...rootsOf(options.readOnlyPaths ?? [], workspace).map((path) => ({ path, writable: false })),
+        ...realRoots(writable, workspace).map((path) => ({ path, writable: true })),
+        ...realRoots(options.readOnlyPaths ?? [], workspace).map((path) => ({ path, writable: false })),
       ],
     ],
     denials: compileDenials([...DEFAULT_DENY_RULES, ...denyRules], permitted),
@@ -56,7 +57,7 @@ export function createPathPolicy(options: PathPolicyOptions): PathPolicy {
 /** A policy that admits no path which the given one does not; absent paths change nothing. */
 export function narrow(policy: PathPolicy, allowedPaths: readonly string[] | undefined): PathPolicy {
   if (allowedPaths === undefined) return policy;
-  const layer = rootsOf(allowedPaths, policy.workspace).map((path) => ({ path, writable: true }));
+  const layer = realRoots(allowedPaths, policy.workspace).map((path) => ({ path, writable: true }));
   return { ...policy, layers: [...policy.layers, layer] };
 }
 
@@ -92,20 +93,6 @@ export function showPath(policy: PathPolicy, realPath: string): string {
   return isInside(realPath, policy.workspace) ? belowWorkspace(policy, realPath) || "." : realPath;
 }
 
-/**
- * Does the name lead to one of the allowed paths, by the links that exist now? An answer about a name: what opens files
- * asks again about what it opened.
- */
-export function isPathAllowed(path: string, allowedPaths: readonly string[] = [process.cwd()]): boolean {
-  if (typeof path !== "string" || path === "" || path.includes("\0")) return false;
-  const real = resolveLinks(resolve(path));
-  return real !== null && rootsOf(allowedPaths, process.cwd()).some((root) => isInside(real, root));
-}
-
-export function isInside(path: string, root: string): boolean {
-  return path === root || path.startsWith(root === "/" ? "/" : `${root}/`);
-}
-
 function showRoot(policy: PathPolicy, root: string): string {
   if (root === policy.workspace) return `"." (the workspace)`;
   return root === "/" ? "every path" : JSON.stringify(showPath(policy, root));
@@ -134,26 +121,10 @@ function isSpecial(path: string): boolean {
   return isInside(path, "/proc") || isInside(path, "/sys") || isInside(path, "/dev");
 }
 
-function rootsOf(paths: readonly string[], base: string): string[] {
-  // An empty entry would otherwise mean the current directory.
-  return paths
-    .filter((path) => typeof path === "string" && path !== "" && !path.includes("\0"))
-    .map((path) => realRoot(path, base));
-}
-
-function realRoot(path: string, base: string): string {
-  const absolute = resolve(base, expandHome(path));
-  return resolveLinks(absolute) ?? absolute;
-}
-
 /** Deny rules compare real paths, so the fixed beginning of a glob is resolved once. */
 function realGlob(glob: string, workspace: string): string {
   const expanded = expandHome(glob);
   if (!expanded.startsWith("/") && !expanded.startsWith("../")) return expanded;
   const { base, glob: pattern } = picomatch.scan(expanded);
   return pattern === "" ? realRoot(expanded, workspace) : join(realRoot(base, workspace), pattern);
-}
-
-function expandHome(path: string): string {
-  return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
 }

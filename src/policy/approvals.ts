@@ -150,6 +150,14 @@ function newId(): string {
   return `apr_${Array.from(crypto.getRandomValues(new Uint8Array(9)), (byte) => byte.toString(36).padStart(2, "0")).join("")}`;
 }
 
+const definitions = new WeakMap<AnyTool, string>();
+
+function definitionOf(tool: AnyTool): string {
+  let definition = definitions.get(tool);
+  if (definition === undefined) definitions.set(tool, (definition = canonicalJson(declarationOf(tool))));
+  return definition;
+}
+
 /** Everything that an approver saw. If any of it differs, it is another call. */
 function bindingOf(call: Call): string {
   const tool = toolOf(call);
@@ -158,7 +166,7 @@ function bindingOf(call: Call): string {
     call.id,
     tool.name,
     tool.version,
-    declarationOf(tool),
+    definitionOf(tool),
     call.accepted,
     [session, agent, user],
     call.options.allowedPaths,

@@ -108,7 +108,8 @@ describe("a call that must ask", () => {
       permission: "confirm",
       run: () => runs.push("new"),
     });
-    expect(await haft.approve(id)).toMatchObject({ status: "pending" });
+    expect(await haft.approve(id)).toMatchObject({ status: "failed", error: { code: "conflict" } });
+    expect(await haft.execute("rm", { path: "a" }, { id: "c" })).toMatchObject({ status: "pending" });
     expect(runs).toEqual([]);
   });
 

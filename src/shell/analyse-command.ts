@@ -9,7 +9,7 @@ import { EXPRESSION_READERS, VERSION_QUERIES } from "./read-only-expressions.ts"
 import { READ_ONLY_FORMS } from "./read-only-forms.ts";
 import { HARDENED_GIT_ENV, hardenGit, readGit } from "./read-only-git.ts";
 import { SCRIPTED_FORMS } from "./read-only-scripts.ts";
-import { commandRoots, unwrapCommand } from "./unwrap-command.ts";
+import { commandRoots } from "./unwrap-command.ts";
 import { isKnownToWrite } from "./write-commands.ts";
 
 export type CommandClass = "read-only" | "write" | "unknown";
@@ -157,12 +157,21 @@ function reasonNotPlain({ constructs }: ParsedCommand): string {
     : "It is not a chain of literal words: a word or a separator is not plain.";
 }
 
-function classOfText(parsed: ParsedCommand): CommandClass {
-  if (parsed.problem) return "unknown";
-  const writesFile = parsed.redirections.some(
-    ({ operator, target }) => operator.includes(">") && target && !/^(?:\d+-?|-|\/dev\/null)$/.test(target.value),
-  );
-  if (writesFile) return "write";
-  const { commands } = unwrapCommand(parsed);
-  return commands.some(({ name, argv }) => isKnownToWrite(name, argv.slice(1))) ? "write" : "unknown";
+/** Known to write only where nothing but redirections and words is in the way; elsewhere it is simply not known. */
+function classOfText({ commands, redirections, constructs, problem }: ParsedCommand): CommandClass {
+  const isReadable = [...constructs].every((construct) => construct === "redirection" || construct === "here-document");
+  if (problem || !isReadable) return "unknown";
+  const writes =
+    redirections.some(writesFile) ||
+    commands.some(({ words: [program, ...words] }) => {
+      return isKnownToWrite(
+        program?.value ?? "",
+        words.map(({ value }) => value),
+      );
+    });
+  return writes ? "write" : "unknown";
+}
+
+function writesFile({ operator, target }: CommandRedirection): boolean {
+  return operator.includes(">") && target !== undefined && !/^(?:\d+-?|-|\/dev\/null)$/.test(target.value);
 }

@@ -19,6 +19,10 @@ export function readWrapper(name: string, words: readonly string[], stdin?: stri
       return { commands: [], texts: words.slice(0, 1).filter((word) => !/^-|^$/.test(word)), certain: true };
     case "find":
       return readFind(words);
+    case "cmd": {
+      const at = words.findIndex((word) => /^\/[ck]$/i.test(word));
+      return at < 0 ? undefined : { commands: [words.slice(at + 1)], texts: [], certain: false };
+    }
     case "fd":
     case "fdfind":
       return readFd(words);
@@ -59,9 +63,9 @@ function readForm(form: WrapperForm, words: readonly string[]): WrappedCommands 
   }
   while (form.assignments && /^[A-Za-z_]\w*=/.test(words[at] ?? "")) at++;
   const command = words.slice(at + (form.operands ?? 0));
+  if (result.texts.length === 0) result.texts.push(...textAfter(words.slice(at), textOptions));
   if (form.joined) result.texts.push(command.join(" "));
   else if (command.length > 0 && result.texts.length === 0) result.commands.push(command);
-  else if (textOptions.size > 0) result.texts.push(...textAfter(words.slice(at), textOptions));
   return result;
 }
 

@@ -42,7 +42,7 @@ export function unwrapArgv(argv: readonly string[]): UnwrappedCommand {
 export function commandRoots(text: string | ParsedCommand): string[] {
   const parsed = typeof text === "string" ? parseCommand(text) : text;
   if (parsed.problem || parsed.constructs.has("prompt expansion")) return [];
-  return unwrapCommand(parsed).commands.map(({ name }) => name);
+  return unwrapCommand(parsed).commands.map(({ argv }) => argv[0]?.split(/[\\/]/).findLast(Boolean) ?? "");
 }
 
 function addText(parsed: ParsedCommand, seen: UnwrappedCommand, within: readonly string[]): void {

@@ -5,6 +5,8 @@ import type { ReadRange } from "./read.ts";
 
 const MOST_BYTES = 50 * 1024 * 1024;
 const MOST_PAGES = 20;
+/** The library would tell its warnings to the console, which is not ours: errors only. */
+const QUIET = { verbosity: 0 };
 
 /** The text of some pages of a PDF. */
 export async function readPdf(file: OpenFile, shown: string, { pages }: ReadRange, signal: AbortSignal): Promise<ToolOutput> {
@@ -15,7 +17,7 @@ export async function readPdf(file: OpenFile, shown: string, { pages }: ReadRang
     });
   }
   const { getDocumentProxy } = await import("unpdf");
-  const document = await getDocumentProxy(new Uint8Array(bytes)).catch((cause: unknown) => unreadable(shown, cause));
+  const document = await getDocumentProxy(new Uint8Array(bytes), QUIET).catch((cause: unknown) => unreadable(shown, cause));
   try {
     const { first, last } = parsePages(pages, document.numPages);
     const parts: string[] = [];

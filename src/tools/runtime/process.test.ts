@@ -88,7 +88,7 @@ describe("process", () => {
 
   test("without a wait answers as soon as there is something new", async () => {
     const { start, ask, processes } = stage();
-    const id = await start("echo; read x; echo got $x; sleep 300", { keep_stdin_open: true });
+    const id = await start("echo; read x; echo got $x; sleep 1; echo later; sleep 300", { keep_stdin_open: true });
     await ask("poll", { id, wait_ms: 0 });
     const polling = ask("poll", { id });
     processes.submit("default", id, "it");

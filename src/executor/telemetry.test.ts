@@ -1,0 +1,122 @@
+import { context, metrics, trace } from "@opentelemetry/api";
+import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Context, ContextManager } from "@opentelemetry/api";
+import { afterEach, describe, expect, test } from "vitest";
+import { createTool } from "../core/create-tool.ts";
+import { createHaft } from "../runtime.ts";
+
+const echo = createTool({
+  name: "echo",
+  description: "Gives back what it is given.",
+  kind: "readonly",
+  parameters: [{ name: "text", type: "string" }],
+  run: async ({ text }) => text,
+});
+const twice = createTool({
+  name: "twice",
+  description: "Calls echo.",
+  kind: "readonly",
+  parameters: [],
+  run: async (_input, { call }) => (await call("echo", { text: "a" })).details,
+});
+const broken = createTool({
+  name: "broken",
+  description: "Fails.",
+  kind: "readonly",
+  parameters: [],
+  run: () => {
+    throw new Error("no");
+  },
+});
+
+/** What a host brings: the API alone keeps no context over an await. */
+class LocalContexts implements ContextManager {
+  readonly #storage = new AsyncLocalStorage<Context>();
+  active = (): Context => this.#storage.getStore() ?? ROOT;
+  with = <A extends unknown[], F extends (...args: A) => ReturnType<F>>(
+    active: Context,
+    run: F,
+    self?: ThisParameterType<F>,
+    ...args: A
+  ): ReturnType<F> => this.#storage.run(active, () => run.call(self as never, ...args));
+  bind = <T>(_context: Context, target: T): T => target;
+  enable = (): this => this;
+  disable = (): this => this;
+}
+const ROOT = context.active();
+
+function registerOpenTelemetry() {
+  const spans = new InMemorySpanExporter();
+  const measured = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter: measured, exportIntervalMillis: 3_600_000 });
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }));
+  metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+  context.setGlobalContextManager(new LocalContexts());
+  return { spans, measured, reader };
+}
+
+afterEach(() => {
+  trace.disable();
+  metrics.disable();
+  context.disable();
+});
+
+describe("with OpenTelemetry in the host", () => {
+  test("a call is a span by the GenAI conventions", async () => {
+    const { spans } = registerOpenTelemetry();
+    const haft = createHaft({ tools: [echo] });
+    await haft.execute("echo", { text: "x" }, { id: "c1", caller: { session: "s", agent: "a" } });
+    const [span] = spans.getFinishedSpans();
+    expect(span?.name).toBe("execute_tool echo");
+    expect(span?.attributes).toMatchObject({
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": "echo",
+      "gen_ai.tool.call.id": "c1",
+      "gen_ai.tool.type": "function",
+      "gen_ai.tool.description": "Gives back what it is given.",
+      "gen_ai.agent.name": "a",
+      "gen_ai.conversation.id": "s",
+    });
+  });
+
+  test("a nested call is a span inside its parent's", async () => {
+    const { spans } = registerOpenTelemetry();
+    await createHaft({ tools: [echo, twice] }).execute("twice");
+    const [inner, outer] = spans.getFinishedSpans();
+    expect([inner?.name, outer?.name]).toEqual(["execute_tool echo", "execute_tool twice"]);
+    expect(inner?.parentSpanContext?.spanId).toBe(outer?.spanContext().spanId);
+  });
+
+  test("a failure, also a refusal, is an error with its code", async () => {
+    const { spans } = registerOpenTelemetry();
+    const haft = createHaft({ tools: [broken] });
+    await haft.execute("broken");
+    await haft.execute("brken");
+    expect(spans.getFinishedSpans().map(({ attributes }) => attributes["error.type"])).toEqual(["failed", "tool_not_found"]);
+    expect(spans.getFinishedSpans().map(({ status }) => status.code)).toEqual([2, 2]);
+  });
+
+  test("durations are a histogram by tool, in which made-up names share one place", async () => {
+    const { measured, reader } = registerOpenTelemetry();
+    const haft = createHaft({ tools: [echo] });
+    await haft.execute("echo", { text: "x" });
+    await haft.execute("made_up_1");
+    await haft.execute("made_up_2");
+    await reader.forceFlush();
+    const [metric] = measured.getMetrics()[0]!.scopeMetrics[0]!.metrics;
+    expect(metric?.descriptor).toMatchObject({ name: "gen_ai.client.operation.duration", unit: "s" });
+    const counts = metric!.dataPoints.map(({ attributes, value }) => [
+      attributes["gen_ai.tool.name"],
+      (value as { count: number }).count,
+    ]);
+    expect(Object.fromEntries(counts)).toEqual({ echo: 1, "(unknown)": 2 });
+  });
+});
+
+test("without OpenTelemetry nothing is traced, and nothing is loaded for it", async () => {
+  const result = await createHaft({ tools: [echo] }).execute("echo", { text: "x" });
+  expect(result.status).toBe("completed");
+  expect(trace.getTracerProvider().getTracer("haft").startSpan("x").isRecording()).toBe(false);
+});

@@ -1,0 +1,140 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { textOf } from "../../core/content.ts";
+import { createFiles } from "../../files/files.ts";
+import { createLineIndexes } from "../../files/line-index.ts";
+import { createPathPolicy } from "../../files/path-policy.ts";
+import { createHaft } from "../../runtime.ts";
+import { createReadLedger } from "./read-ledger.ts";
+import { createReadTool } from "./read.ts";
+
+function stage(content: Record<string, string | Buffer>) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-media-")));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [path, bytes] of Object.entries(content)) writeFileSync(join(folder, path), bytes);
+  const files = createFiles(createPathPolicy({ workspace: folder }));
+  const tool = createReadTool({ files, reads: createReadLedger(), lineIndexes: createLineIndexes() });
+  const haft = createHaft({ tools: [tool], workspace: folder });
+  return { read: (input: object) => haft.execute("read", input) };
+}
+
+/** One red pixel. */
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC",
+  "base64",
+);
+
+test("an image is shown as an image, named by its path, with its size in pixels", async () => {
+  const { read } = stage({ "pixel.dat": PNG });
+  const result = await read({ path: "pixel.dat" });
+  expect(result.content).toEqual([
+    { type: "text", text: "MEDIA:pixel.dat" },
+    { type: "image", data: PNG.toString("base64"), mimeType: "image/png" },
+  ]);
+  expect(result.details).toEqual({ path: "pixel.dat", mimeType: "image/png", size: PNG.length, width: 1, height: 1 });
+});
+
+test("an image that is larger than a text answer may be comes whole, and one too large for models does not come", async () => {
+  const padded = Buffer.concat([PNG, Buffer.alloc(1024 * 1024)]);
+  const { read } = stage({ "big.png": padded, "huge.png": Buffer.concat([PNG, Buffer.alloc(5 * 1024 * 1024)]) });
+  const result = await read({ path: "big.png" });
+  expect(result.content[1]).toMatchObject({ type: "image", data: padded.toString("base64") });
+  expect(await read({ path: "huge.png" })).toMatchObject({ error: { code: "too_large" } });
+});
+
+test("an image of a kind that no model takes is refused by its name", async () => {
+  const { read } = stage({ "scan.tiff": Buffer.from("II*\0rest of it", "latin1") });
+  expect(await read({ path: "scan.tiff" })).toMatchObject({
+    error: { code: "not_regular_file", message: expect.stringContaining("image/tiff") },
+  });
+});
+
+/** A PDF with one line of text on each page. */
+function makePdf(texts: readonly string[]): Buffer {
+  const pageIds = texts.map((_, i) => 4 + i * 2);
+  const objects = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    `<< /Type /Pages /Kids [${pageIds.map((id) => `${id} 0 R`).join(" ")}] /Count ${texts.length} >>`,
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ...texts.flatMap((text, i) => {
+      const stream = `BT /F1 24 Tf 72 700 Td (${text}) Tj ET`;
+      return [
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + i * 2} 0 R >>`,
+        `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+      ];
+    }),
+  ];
+  let body = "%PDF-1.4\n";
+  const offsets = objects.map((object, i) => {
+    const at = body.length;
+    body += `${i + 1} 0 obj\n${object}\nendobj\n`;
+    return at;
+  });
+  const table = offsets.map((at) => `${String(at).padStart(10, "0")} 00000 n \n`).join("");
+  const head = `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}`;
+  return Buffer.from(
+    `${body}${head}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${body.length}\n%%EOF\n`,
+    "latin1",
+  );
+}
+
+test("a PDF is read page by page, as text", async () => {
+  const { read } = stage({ "paper.pdf": makePdf(["First page", "Second page", "Third page"]) });
+  const whole = await read({ path: "paper.pdf" });
+  expect(textOf(whole.content)).toBe(
+    "--- page 1 of 3 ---\nFirst page\n\n--- page 2 of 3 ---\nSecond page\n\n--- page 3 of 3 ---\nThird page",
+  );
+  expect(whole.details).toMatchObject({ totalPages: 3, firstPage: 1, lastPage: 3 });
+  const one = await read({ path: "paper.pdf", pages: "2" });
+  expect(textOf(one.content)).toBe("--- page 2 of 3 ---\nSecond page\n\n[Use pages=3-3 to continue.]");
+  expect(textOf((await read({ path: "paper.pdf", pages: "2-" })).content)).toContain("Third page");
+});
+
+test("at most 20 pages come at once, and pages that are not there are refused", async () => {
+  const { read } = stage({ "book.pdf": makePdf(Array.from({ length: 22 }, (_, i) => `Page ${i + 1}`)) });
+  const first = await read({ path: "book.pdf" });
+  expect(first.details).toMatchObject({ firstPage: 1, lastPage: 20, totalPages: 22 });
+  expect(textOf(first.content)).toContain("[Use pages=21-22 to continue.]");
+  for (const pages of ["23", "5-2", "1-22", "two", "0", "1 2"]) {
+    expect(await read({ path: "book.pdf", pages }), pages).toMatchObject({ error: { code: "bad_range" } });
+  }
+});
+
+test("a broken PDF says that it cannot be read", async () => {
+  const { read } = stage({ "broken.pdf": "%PDF-1.4\nnothing of it is here" });
+  expect(await read({ path: "broken.pdf" })).toMatchObject({ error: { code: "bad_encoding" } });
+});
+
+test("a notebook is read as its cells with their outputs", async () => {
+  const notebook = {
+    cells: [
+      { cell_type: "markdown", id: "intro", source: ["# Title\n", "text"] },
+      {
+        cell_type: "code",
+        source: "print(1)",
+        outputs: [
+          { output_type: "stream", text: ["1\n"] },
+          { output_type: "error", ename: "ValueError", evalue: "bad" },
+          { output_type: "display_data", data: { "image/png": "AAAA" } },
+          { output_type: "stream", text: "o".repeat(5000) },
+        ],
+      },
+    ],
+  };
+  const { read } = stage({ "n.ipynb": JSON.stringify(notebook) });
+  const result = await read({ path: "n.ipynb" });
+  const shown = textOf(result.content);
+  expect(shown).toContain("[1] markdown intro\n# Title\ntext\n\n[2] code\nprint(1)\n→ 1\n\n→ ValueError: bad\n→ (image/png)");
+  expect(shown).toContain(`${"o".repeat(2000)}…`);
+  expect(result.details).toMatchObject({ cells: [{ index: 1, id: "intro", type: "markdown" }, { index: 2, type: "code" }] });
+  expect(textOf((await read({ path: "n.ipynb", offset: 1 })).content)).toContain('1\t{"cells"');
+});
+
+test("what is called a notebook but is none is read as text", async () => {
+  const { read } = stage({ "empty.ipynb": "", "odd.ipynb": '{"cells": [null]}', "broken.ipynb": '{"cells": [' });
+  expect(textOf((await read({ path: "empty.ipynb" })).content)).toBe("(empty file)");
+  expect((await read({ path: "odd.ipynb" })).details).toMatchObject({ content: '{"cells": [null]}' });
+  expect((await read({ path: "broken.ipynb" })).details).toMatchObject({ content: '{"cells": [' });
+});

@@ -1,0 +1,171 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import iconv from "iconv-lite";
+import { expect, onTestFinished, test } from "vitest";
+import { textOf } from "../../core/content.ts";
+import { createFiles } from "../../files/files.ts";
+import { createLineIndexes } from "../../files/line-index.ts";
+import { createPathPolicy } from "../../files/path-policy.ts";
+import type { FileChange } from "../../files/undo-journal.ts";
+import { createHaft } from "../../runtime.ts";
+import { testTool } from "../../testing/test-tool.ts";
+import { createReadLedger } from "./read-ledger.ts";
+import { createReadTool } from "./read.ts";
+import { createWriteTool } from "./write.ts";
+
+function stage(content: Record<string, string | Buffer> = {}, { requireRead = true } = {}) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-write-")));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [path, bytes] of Object.entries(content)) writeFileSync(join(folder, path), bytes);
+  const told: (FileChange & { onDisk: string | undefined })[] = [];
+  const journal = {
+    async before(change: FileChange) {
+      told.push({ ...change, onDisk: existsSync(change.path) ? readFileSync(change.path, "latin1") : undefined });
+    },
+  };
+  const files = createFiles(createPathPolicy({ workspace: folder }), { journal });
+  const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes(), requireRead };
+  const tool = createWriteTool(dependencies);
+  const tools = [tool, createReadTool(dependencies)];
+  const haft = createHaft({ tools, workspace: folder, approver: async () => ({ approved: true, by: "test" }) });
+  const call = (name: string) => (input: object, session?: string) =>
+    haft.execute(name, input, session === undefined ? {} : { caller: { session } });
+  return { folder, tool, told, at: (path: string) => join(folder, path), read: call("read"), write: call("write") };
+}
+
+test("write keeps the contract of tools", async () => {
+  const { tool, folder } = stage({}, { requireRead: false });
+  await testTool(tool, { runtime: { workspace: folder }, badInputs: [{ path: "a" }, { path: "a", content: 1 }] });
+});
+
+test("a new file is made with the folders above it, and the undo journal is told before", async () => {
+  const { at, told, write } = stage();
+  const result = await write({ path: "deep/er/a.txt", content: "hello\n" });
+  expect(readFileSync(at("deep/er/a.txt"), "utf8")).toBe("hello\n");
+  expect(result.details).toMatchObject({ bytesWritten: 6, path: "deep/er/a.txt", created: true, added: 1, removed: 0 });
+  expect(told.at(-1)).toMatchObject({ kind: "write", path: at("deep/er/a.txt"), was: "absent", callId: result.callId });
+  expect(told.at(-1)?.onDisk).toBeUndefined();
+});
+
+test.each(["Write", "write_file"])("it is also called %s, with file_path and contents", async (name) => {
+  const { tool, folder, at } = stage();
+  const haft = createHaft({ tools: [tool], workspace: folder, approver: async () => ({ approved: true, by: "test" }) });
+  const result = await haft.execute(name, { file_path: "a.txt", contents: "x" });
+  expect(result.details).toMatchObject({ bytesWritten: 1 });
+  expect(readFileSync(at("a.txt"), "utf8")).toBe("x");
+});
+
+test("an existing file must have been read, and one that changed since must be read again: two errors", async () => {
+  const { at, read, write } = stage({ "a.txt": "old\n" });
+  expect(await write({ path: "a.txt", content: "new\n" })).toMatchObject({ error: { code: "not_read" } });
+  await read({ path: "a.txt" });
+  writeFileSync(at("a.txt"), "theirs\n");
+  expect(await write({ path: "a.txt", content: "new\n" })).toMatchObject({ error: { code: "stale" } });
+  expect(readFileSync(at("a.txt"), "utf8")).toBe("theirs\n");
+  await read({ path: "a.txt", limit: 1 });
+  const result = await write({ path: "a.txt", content: "new\n" });
+  expect(textOf(result.content)).toContain("-theirs\n+new\n");
+});
+
+test("a session's own writes count as read, another session's reads do not", async () => {
+  const { read, write } = stage({ "a.txt": "old\n" });
+  await read({ path: "a.txt" }, "one");
+  expect(await write({ path: "a.txt", content: "1\n" }, "two")).toMatchObject({ error: { code: "not_read" } });
+  expect(await write({ path: "a.txt", content: "1\n" }, "one")).toMatchObject({ status: "completed" });
+  expect(await write({ path: "a.txt", content: "2\n" }, "one")).toMatchObject({ status: "completed" });
+});
+
+test("a file that was only touched has not changed", async () => {
+  const { at, read, write } = stage({ "a.txt": "old\n" });
+  await read({ path: "a.txt" });
+  utimesSync(at("a.txt"), new Date(), new Date(Date.now() + 60_000));
+  expect(await write({ path: "a.txt", content: "new\n" })).toMatchObject({ status: "completed" });
+});
+
+test("the preview of an unread file is refused like the write, before anybody is asked", async () => {
+  const { tool, folder, read } = stage({ "a.txt": "secret\n" });
+  const asked: unknown[] = [];
+  const approver = async (approval: unknown) => void asked.push(approval);
+  const haft = createHaft({ tools: [tool], workspace: folder, approver });
+  expect(await haft.execute("write", { path: "a.txt", content: "x\n" })).toMatchObject({ error: { code: "not_read" } });
+  expect(asked).toEqual([]);
+  await read({ path: "a.txt" });
+  await haft.execute("write", { path: "a.txt", content: "x\n" });
+  expect(JSON.stringify(asked)).toContain("-secret\\n+x");
+});
+
+test.each([
+  ["CRLF", "a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"],
+  ["LF", "a\nb\n", "a\r\nc\r\n", "a\nc\n"],
+  ["mixed, where nobody can say what was meant", "a\r\nb\n", "c\nd\r\n", "c\nd\r\n"],
+  ["none", "a", "b\r\nc", "b\r\nc"],
+  ["a byte order mark and CRLF", "\ufeffa\r\n", "b\n", "\ufeffb\r\n"],
+  ["a byte order mark that is given once more", "\ufeffa\n", "\ufeffb\n", "\ufeffb\n"],
+])("line ends stay as they were: %s", async (_, before, content, after) => {
+  const { at, read, write } = stage({ "a.txt": before });
+  await read({ path: "a.txt" });
+  await write({ path: "a.txt", content });
+  expect(readFileSync(at("a.txt"), "utf8")).toBe(after);
+});
+
+test("a legacy encoding stays, and what it cannot hold is refused with the file as it was", async () => {
+  const old = iconv.encode("这是一个测试文件，用来检查编码。\n", "gb18030");
+  const { at, read, write } = stage({ "a.txt": iconv.encode("これは日本語のテキストです。\n", "shift_jis"), "b.txt": old });
+  await read({ path: "b.txt" });
+  await write({ path: "b.txt", content: "这是新的内容。\n" });
+  expect(readFileSync(at("b.txt"))).toEqual(iconv.encode("这是新的内容。\n", "gb18030"));
+  await read({ path: "a.txt" });
+  expect(await write({ path: "a.txt", content: "Ω ✓\n" })).toMatchObject({ error: { code: "bad_encoding" } });
+  expect(readFileSync(at("a.txt"))).toEqual(iconv.encode("これは日本語のテキストです。\n", "shift_jis"));
+});
+
+test("a new file is made in the encoding that is named; an unknown one is refused", async () => {
+  const { at, write } = stage();
+  await write({ path: "a.txt", content: "中文\n", encoding: "GBK" });
+  expect(readFileSync(at("a.txt"))).toEqual(iconv.encode("中文\n", "gbk"));
+  expect(await write({ path: "b.txt", content: "x", encoding: "klingon" })).toMatchObject({ error: { code: "bad_encoding" } });
+  expect(existsSync(at("b.txt"))).toBe(false);
+});
+
+test("the mode stays, links lead to the file that is written, and nothing is left behind", async () => {
+  const { folder, at, read, write } = stage({ "run.sh": "#!/bin/sh\n" });
+  chmodSync(at("run.sh"), 0o751);
+  symlinkSync("run.sh", at("link"));
+  await read({ path: "link" });
+  expect((await write({ path: "link", content: "#!/bin/sh\ntrue\n" })).details).toMatchObject({ path: "run.sh" });
+  expect(readlinkSync(at("link"))).toBe("run.sh");
+  expect(statSync(at("run.sh")).mode & 0o777).toBe(0o751);
+  expect(readdirSync(folder).sort()).toEqual(["link", "run.sh"]);
+});
+
+test("a placeholder for omitted text is refused, unless the file has it already", async () => {
+  const { at, read, write } = stage({ "a.ts": "// ... existing code ...\nlet a;\n" });
+  const elided = await write({ path: "new.ts", content: "let x;\n// ... rest of the code\n" });
+  expect(elided).toMatchObject({ error: { code: "elided", data: { line: 2 } } });
+  expect(existsSync(at("new.ts"))).toBe(false);
+  await read({ path: "a.ts" });
+  expect(await write({ path: "a.ts", content: "// ... existing code ...\nlet b;\n" })).toMatchObject({ status: "completed" });
+});
+
+test("folders, protected paths and paths outside are refused", async () => {
+  const { write } = stage();
+  expect(await write({ path: ".", content: "x" })).toMatchObject({ error: { code: "is_directory" } });
+  expect(await write({ path: ".git/hooks/pre-commit", content: "x" })).toMatchObject({ error: { code: "path_denied" } });
+  const outside = await write({ path: "../x.txt", content: "x" });
+  expect(outside).toMatchObject({ error: { code: "path_denied" } });
+  expect(textOf(outside.content)).toMatch(/Permission denied: Access denied.*Allowed paths: "\." \(the workspace\)/s);
+});
