@@ -67,13 +67,12 @@ export const COMMAND_LIMITS = {
   nodes: 20_000,
   depth: 48,
   commands: 500,
-  // The parser rescans nested openers: unbounded, a few kilobytes of them hold it for minutes.
+  // The parser rescans what follows each of these: unbounded, a few kilobytes of them hold it for minutes.
   openers: 256,
-  bracketsInARow: 256,
+  bracesTimesCharacters: 20_000_000,
 };
 
 const OPENER = /\$[({[]|[<>@?*+!]\(|`/g;
-const BRACKETS_IN_A_ROW = new RegExp(String.raw`(?:[{(\[][^\s{(\[]{0,64}){${COMMAND_LIMITS.bracketsInARow}}`);
 
 /** Reads bash text with a real grammar. Never throws and never guesses: what was not read is said in `problem`. */
 export function parseCommand(text: string): ParsedCommand {
@@ -109,7 +108,9 @@ function findTextProblem(text: string): ParsedCommand["problem"] {
   if (!text.isWellFormed()) {
     return { kind: "malformed", reason: "The command contains half a character (an unpaired surrogate)." };
   }
-  if ((text.match(OPENER)?.length ?? 0) > COMMAND_LIMITS.openers || BRACKETS_IN_A_ROW.test(text)) {
+  const openers = text.match(OPENER)?.length ?? 0;
+  const braces = text.match(/\{/g)?.length ?? 0;
+  if (openers > COMMAND_LIMITS.openers || braces * text.length > COMMAND_LIMITS.bracesTimesCharacters) {
     return tooComplex("has too many expansions or brackets");
   }
   return undefined;

@@ -1,5 +1,8 @@
+import { randomUUID } from "node:crypto";
+import { kill, platform } from "node:process";
 import { toolError } from "../core/error.ts";
 import type { ToolError } from "../core/error.ts";
+import { findProcessTree } from "./find-process-tree.ts";
 import { keyBytes } from "./key-bytes.ts";
 import type { LinePage } from "./page-of-lines.ts";
 import type { Exit } from "./process-exit.ts";
@@ -94,10 +97,14 @@ const DEFAULT_LOG_LINES = 200;
 /** Longer timers would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** In the environment of everything that a table starts, and of all that comes out of it. */
+const FAMILY_NAME = "HAFT_RUNTIME";
+
 export function createProcessTable(options: ProcessTableOptions = {}): ProcessTable {
   const { maxProcesses = 64, finishedTtlMs = 30 * 60 * 1000, clock = Date.now } = options;
   const entries = new Map<string, Entry>();
   const starting = new Set<Promise<unknown>>();
+  const family = randomUUID();
   let closed = false;
 
   function forgetOld(): void {
@@ -160,7 +167,8 @@ export function createProcessTable(options: ProcessTableOptions = {}): ProcessTa
 
   async function add(owner: string, options: TableStartOptions): Promise<{ id: string; process: RunningProcess }> {
     const { label, detached = false, ...start } = options;
-    const process = await startProcess(start);
+    const env = detached ? start.env : { ...start.env, [FAMILY_NAME]: family };
+    const process = await startProcess({ ...start, env });
     const id = createProcessId((taken) => entries.has(taken));
     const command = "argv" in start ? start.argv.join(" ") : start.shellCommand;
     const times = { startedAt: clock(), usedAt: clock(), cursor: 0 };
@@ -244,8 +252,20 @@ export function createProcessTable(options: ProcessTableOptions = {}): ProcessTa
       for (const { process } of all.filter((entry) => entry.detached)) process.letGo();
       const ending = all.filter(({ detached, process: { exit } }) => !detached && (!exit || exit.leftBehind));
       await Promise.all(ending.map(({ process }) => process.kill()));
+      endFamily(`${FAMILY_NAME}=${family}`);
     },
   };
+}
+
+/** What commands that ended long ago left in the background with its output sent elsewhere: nobody else knows of it. */
+function endFamily(mark: string): void {
+  if (platform !== "linux") return;
+  try {
+    // No process has this number: only the mark, and descent, count.
+    for (const { pid } of findProcessTree({ pid: -1, mark })) kill(pid, "SIGKILL");
+  } catch {
+    // Gone meanwhile, or /proc cannot be read: there is nothing more to try.
+  }
 }
 
 function ended({ id }: Entry, exit: Exit): ToolError {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import iconv from "iconv-lite";
@@ -40,14 +40,191 @@ function stage(content: Record<string, string | Buffer> = {}, { requireRead = tr
 
 test("edit keeps the contract of tools", async () => {
   const { tool, folder } = stage({}, { requireRead: false });
-  const inputs = [{ path: "new.txt", old_string: "", new_string: "x" }];
-  const example = { examples: [] as unknown[] };
-  expect(example.examples).toEqual([]);
-  writeFileSync(join(folder, "count.ts"), "let count = 0;\n");
-  await testTool({ ...tool, description: { ...tool.description, examples: [] } } as typeof tool, {
+  mkdirSync(join(folder, "src"));
+  writeFileSync(join(folder, "src/app.ts"), "let count = 0;\n");
+  await testTool(tool, {
     runtime: { workspace: folder },
-    inputs: [],
+    inputs: [{ path: "new.txt", old_string: "", new_string: "x" }],
     badInputs: [{ path: "a" }, { path: "a", old_string: 1, new_string: "b" }, { old_string: "a", new_string: "b" }],
-  }).catch((error: unknown) => expect(String(error)).toContain("no tool"));
-  expect(inputs).toHaveLength(1);
+  });
+});
+
+test("the one place is replaced, and the result has the diff, the step and the line", async () => {
+  const { edit, read, text, told, at } = stage({ "a.txt": "one\ntwo\nthree\n" });
+  await read({ path: "a.txt" });
+  const result = await edit({ path: "a.txt", old_string: "two", new_string: "zwei" });
+  expect(text("a.txt")).toBe("one\nzwei\nthree\n");
+  expect(result.details).toMatchObject({
+    path: "a.txt",
+    replacements: 1,
+    edits: [{ step: "exact", replacements: 1, lines: [2] }],
+    bytesWritten: 15,
+    added: 1,
+    removed: 1,
+    diff: expect.stringContaining("@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n"),
+  });
+  expect(result.display).toBe("Edited a.txt: 1 place, +1 −1");
+  expect(told).toMatchObject([
+    { kind: "write", path: at("a.txt"), old: Buffer.from("one\ntwo\nthree\n"), callId: result.callId },
+  ]);
+});
+
+test("parameters of other families work: file_path, oldText, replaceAll", async () => {
+  const { haft, text } = stage({ "a.txt": "a a\n" }, { requireRead: false });
+  await haft.execute("Edit", { file_path: "a.txt", old_string: "a", new_string: "b", replace_all: true });
+  expect(text("a.txt")).toBe("b b\n");
+  await haft.execute("edit_file", { path: "a.txt", oldText: "b", newText: "c", replaceAll: true });
+  expect(text("a.txt")).toBe("c c\n");
+});
+
+test("what a pattern language would read in the new text is text", async () => {
+  const { edit, text } = stage({ "a.txt": "price\n" }, { requireRead: false });
+  await edit({ path: "a.txt", old_string: "price", new_string: "$& $1 $` $$ \\1" });
+  expect(text("a.txt")).toBe("$& $1 $` $$ \\1\n");
+});
+
+test("an unread file tells neither what is in it nor what is not; a partial read is enough", async () => {
+  const { edit, read, text } = stage({ "a.txt": "one\ntwo\nthree\n" });
+  const blind = await edit({ path: "a.txt", old_string: "nine", new_string: "x" });
+  expect(blind).toMatchObject({ error: { code: "not_read" } });
+  expect(textOf(blind.content)).not.toContain("two");
+  await read({ path: "a.txt", offset: 3, limit: 1 });
+  expect(await edit({ path: "a.txt", old_string: "one", new_string: "1" })).toMatchObject({ status: "completed" });
+  expect(await edit({ path: "a.txt", old_string: "two", new_string: "2" })).toMatchObject({ status: "completed" });
+  expect(text("a.txt")).toBe("1\n2\nthree\n");
+});
+
+test("a file that somebody else changed must be read again first", async () => {
+  const { at, edit, read, text } = stage({ "a.txt": "one\n" });
+  await read({ path: "a.txt" });
+  writeFileSync(at("a.txt"), "one\ntheirs\n");
+  expect(await edit({ path: "a.txt", old_string: "one", new_string: "1" })).toMatchObject({ error: { code: "stale" } });
+  expect(text("a.txt")).toBe("one\ntheirs\n");
+});
+
+test("somebody who writes between the edit's read and its write loses nothing", async () => {
+  const { folder, at, text } = stage({ "a.txt": "one\n" });
+  const journal = { before: async () => writeFileSync(at("a.txt"), "theirs\n") };
+  const files = createFiles(createPathPolicy({ workspace: folder }), { journal });
+  const reads = createReadLedger();
+  const tool = createEditTool({ files, reads, lineIndexes: createLineIndexes(), requireRead: false });
+  const haft = createHaft({ tools: [tool], approver: async () => ({ approved: true, by: "test" }) });
+  const result = await haft.execute("edit", { path: "a.txt", old_string: "one", new_string: "1" });
+  expect(result).toMatchObject({ error: { code: "stale" } });
+  expect(text("a.txt")).toBe("theirs\n");
+});
+
+test("a miss shows the nearest lines, an ambiguity lists its lines; neither changes anything", async () => {
+  const { edit, text } = stage({ "a.txt": "alpha beta\nsame\nsame\n" }, { requireRead: false });
+  const miss = await edit({ path: "a.txt", old_string: "alpha bet4", new_string: "x" });
+  expect(miss).toMatchObject({ error: { code: "no_match", message: expect.stringContaining("alpha beta") } });
+  const twice = await edit({ path: "a.txt", old_string: "same", new_string: "x" });
+  expect(twice).toMatchObject({ error: { code: "ambiguous", data: { lines: [2, 3] } } });
+  expect(text("a.txt")).toBe("alpha beta\nsame\nsame\n");
+});
+
+test("a match that is not exact is named in the answer", async () => {
+  const { edit, text } = stage({ "a.txt": "say “hi”  \n" }, { requireRead: false });
+  const result = await edit({ path: "a.txt", old_string: 'say "hi"', new_string: 'say "ho"' });
+  const [{ step }] = (result.details as { edits: [{ step: string }] }).edits;
+  expect(step).not.toBe("exact");
+  expect(textOf(result.content)).toContain(`(found by: ${step})`);
+  expect(text("a.txt")).toContain("ho");
+});
+
+test("several edits all speak of the file as it was, and are made all or not at all", async () => {
+  const { edit, text } = stage({ "a.txt": "a\nb\nc\n" }, { requireRead: false });
+  const swap = [
+    { old_string: "a", new_string: "b" },
+    { old_string: "b", new_string: "a", reason: "they were the wrong way round" },
+  ];
+  expect(await edit({ path: "a.txt", edits: swap, reason: "swap" })).toMatchObject({ details: { replacements: 2 } });
+  expect(text("a.txt")).toBe("b\na\nc\n");
+  const half = [{ old_string: "c", new_string: "C" }, { old_string: "zzz", new_string: "Z" }];
+  expect(await edit({ path: "a.txt", edits: half })).toMatchObject({ error: { code: "no_match" } });
+  const overlapping = [{ old_string: "b\na", new_string: "1" }, { old_string: "a\nc", new_string: "2" }];
+  expect(await edit({ path: "a.txt", edits: overlapping })).toMatchObject({ error: { code: "overlap" } });
+  expect(text("a.txt")).toBe("b\na\nc\n");
+});
+
+test("edits that come as JSON in a string, or beside empty strings, are understood", async () => {
+  const { edit, text } = stage({ "a.txt": "a\nb\n" }, { requireRead: false });
+  const encoded = JSON.stringify([{ old_string: "a", new_string: "A" }]);
+  expect(await edit({ path: "a.txt", edits: encoded })).toMatchObject({ status: "completed" });
+  const filled = { path: "a.txt", old_string: "", new_string: "", edits: [{ old_string: "b", new_string: "B" }] };
+  expect(await edit(filled)).toMatchObject({ status: "completed" });
+  expect(await edit({ path: "a.txt", old_string: "B", new_string: "b", edits: [] })).toMatchObject({ status: "completed" });
+  expect(text("a.txt")).toBe("A\nb\n");
+  const both = { path: "a.txt", old_string: "A", new_string: "x", edits: [{ old_string: "b", new_string: "B" }] };
+  expect(await edit(both)).toMatchObject({ error: { code: "invalid_input" } });
+});
+
+test("an empty old_string makes a file that is not there, and never replaces one that is", async () => {
+  const { at, edit, text } = stage({ "a.txt": "content\n" }, { requireRead: false });
+  const made = await edit({ path: "sub/new.txt", old_string: "", new_string: "hello\n" });
+  expect(made).toMatchObject({ details: { created: true } });
+  expect(text("sub/new.txt")).toBe("hello\n");
+  expect(await edit({ path: "a.txt", old_string: "", new_string: "x" })).toMatchObject({ error: { code: "invalid_input" } });
+  const elided = { path: "b.ts", old_string: "", new_string: "// ... existing code ...\n" };
+  expect(await edit(elided)).toMatchObject({ error: { code: "elided" } });
+  expect(existsSync(at("b.ts"))).toBe(false);
+});
+
+test("a placeholder for omitted text is refused", async () => {
+  const { edit, text } = stage({ "a.ts": "let a;\n" }, { requireRead: false });
+  const elided = { path: "a.ts", old_string: "let a;", new_string: "let b;\n// ... rest of the code" };
+  expect(await edit(elided)).toMatchObject({ error: { code: "elided" } });
+  expect(text("a.ts")).toBe("let a;\n");
+});
+
+test("a missing file is answered with the name that may have been meant", async () => {
+  const { edit } = stage({ "config.ts": "" });
+  expect(await edit({ path: "confg.ts", old_string: "a", new_string: "b" })).toMatchObject({
+    error: { code: "path_not_found", data: { near: ["config.ts"] } },
+  });
+});
+
+test.each([
+  ["CRLF", Buffer.from("one\r\ntwo\r\n"), "two\n", "2\n3\n", Buffer.from("one\r\n2\r\n3\r\n")],
+  ["mixed line ends", Buffer.from("a\r\nb\nc\r\n"), "b", "B", Buffer.from("a\r\nB\nc\r\n")],
+  ["a byte order mark", Buffer.from("\ufeffone\n"), "one", "1", Buffer.from("\ufeff1\n")],
+  ["no final newline", Buffer.from("one\ntwo"), "two", "2", Buffer.from("one\n2")],
+  ["UTF-16", Buffer.from("\ufeffgrüße\nzwei\n", "utf16le"), "zwei", "2", Buffer.from("\ufeffgrüße\n2\n", "utf16le")],
+  ["Latin-1", Buffer.from("gr\xfc\xdfe\nzwei\n", "latin1"), "zwei", "2", Buffer.from("gr\xfc\xdfe\n2\n", "latin1")],
+  [
+    "Big5",
+    iconv.encode("這是一個測試檔案，用來檢查編碼是否保留。\n舊的內容在這裡。\n", "big5"),
+    "舊的內容在這裡。",
+    "新的內容。",
+    iconv.encode("這是一個測試檔案，用來檢查編碼是否保留。\n新的內容。\n", "big5"),
+  ],
+])("everything outside the place stays, byte for byte: %s", async (_, before, old_string, new_string, after) => {
+  const { at, edit, read } = stage({ "a.txt": before });
+  await read({ path: "a.txt" });
+  expect(await edit({ path: "a.txt", old_string, new_string })).toMatchObject({ status: "completed" });
+  expect(readFileSync(at("a.txt"))).toEqual(after);
+});
+
+test("parallel edits of one file all land, also under two names of it", async () => {
+  const { at, haft, read, text } = stage({ "a.txt": "1\n2\n3\n4\n5\n6\n7\n8\n" });
+  symlinkSync("a.txt", at("link.txt"));
+  await read({ path: "a.txt" });
+  const calls = Array.from({ length: 8 }, (_, i) => ({
+    name: "edit",
+    input: { path: i % 2 === 0 ? "a.txt" : "link.txt", old_string: `${i + 1}\n`, new_string: `line ${i + 1}\n` },
+  }));
+  const results = await haft.executeMany(calls);
+  expect(results.map(({ status }) => status)).toEqual(Array(8).fill("completed"));
+  expect(text("a.txt")).toBe("line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\n");
+});
+
+test("a change that cannot be recorded for undo does not happen", async () => {
+  const { folder, text } = stage({ "a.txt": "one\n" });
+  const journal = { before: () => Promise.reject(new Error("disk full")) };
+  const files = createFiles(createPathPolicy({ workspace: folder }), { journal });
+  const tool = createEditTool({ files, reads: createReadLedger(), lineIndexes: createLineIndexes(), requireRead: false });
+  const haft = createHaft({ tools: [tool], approver: async () => ({ approved: true, by: "test" }) });
+  const result = await haft.execute("edit", { path: "a.txt", old_string: "one", new_string: "1" });
+  expect(result).toMatchObject({ error: { code: "not_recorded" } });
+  expect(text("a.txt")).toBe("one\n");
 });

@@ -448,3 +448,12 @@ describe("a yield", () => {
     });
   });
 });
+
+test("what a finished command left in the background, its output sent elsewhere, ends with the runtime", async () => {
+  const { exec, processes, workspace } = stage();
+  await exec("setsid sleep 600 >/dev/null 2>&1 & echo $! > left.pid");
+  const [pid] = await pidsIn(workspace, "left.pid");
+  expect(isRunning(pid!)).toBe(true);
+  await processes.shutdown();
+  await until(() => !isRunning(pid!));
+});

@@ -1,5 +1,3 @@
-import { basename } from "node:path";
-import { isTemporaryName } from "../../files/temporary-file.ts";
 import { compileGlob, type GlobPattern, withLiteralBrackets } from "./glob-pattern.ts";
 import { createIgnoreRules } from "./ignore-rules.ts";
 import { isHidden } from "./walk-options.ts";
@@ -30,7 +28,6 @@ export function createFileFilter({ include, exclude, hidden, fromWorkspace }: Fi
   return {
     accepts: (path) =>
       (hidden || !isHidden(path)) &&
-      !isTemporaryName(basename(path)) &&
       (wanted.length === 0 || wanted.some(({ matches }) => matches(path, fromWorkspace))) &&
       !(unwanted.length > 0 && isExcluded(path)),
     names: wanted.length > 0 && wanted.every((each) => each.names !== null) ? names : null,

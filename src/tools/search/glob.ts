@@ -1,11 +1,10 @@
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
 import type { Files } from "../../files/files.ts";
 import type { OpenDirectory } from "../../files/list-directory.ts";
-import { isTemporaryName } from "../../files/temporary-file.ts";
-import { compileGlob, splitBase, withLiteralBrackets } from "./glob-pattern.ts";
+import { compileGlob, type GlobPattern, splitBase, withLiteralBrackets } from "./glob-pattern.ts";
 import { selectNewest } from "./newest-first.ts";
 import type { RipgrepAnswer } from "./ripgrep.ts";
 import { CALL_MS, createScopes, type SearchDependencies, type SearchScope } from "./search-dependencies.ts";
@@ -92,9 +91,8 @@ async function findFiles(scope: SearchScope, directory: OpenDirectory, query: Fi
     signal,
     timeoutMs: timeLeft(),
   });
-  const walked = pathsOf(answer);
-  const named = asText ? walked.filter(asText.matches) : [];
-  const found = (named.length > 0 ? named : walked.filter(asPattern.matches)).filter((path) => !isTemporaryName(basename(path)));
+  const named = asText ? pathsOf(answer, asText) : [];
+  const found = named.length > 0 ? named : pathsOf(answer, asPattern);
   const selection = await selectNewest(found, { directory: directory.real, files, times, most: query.limit });
   return { ...selection, end: answer.end };
 }
@@ -117,11 +115,14 @@ async function openOrNull(files: Files, path: string): Promise<OpenDirectory | n
   }
 }
 
-function pathsOf({ output, prefix }: RipgrepAnswer): string[] {
-  const paths = output.split("\0");
+function pathsOf({ output, prefix }: RipgrepAnswer, glob: GlobPattern): string[] {
+  const found: string[] = [];
   // What follows the last NUL is nothing, or a path that was cut off.
-  paths.pop();
-  return paths.map((path) => path.slice(prefix.length));
+  for (let at = 0, end = output.indexOf("\0"); end !== -1; at = end + 1, end = output.indexOf("\0", at)) {
+    const path = output.slice(at + prefix.length, end);
+    if (glob.matches(path)) found.push(path);
+  }
+  return found;
 }
 
 function emptyNote({ pattern, path, respect_gitignore }: { pattern: string; path: string; respect_gitignore: boolean }, hasFolder: boolean): string {

@@ -1,6 +1,7 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Files } from "../../files/files.ts";
 import { checkPath } from "../../files/path-policy.ts";
+import { isTemporaryName } from "../../files/temporary-file.ts";
 
 export interface DatedPath {
   path: string;
@@ -73,9 +74,9 @@ function lowestPaths(found: readonly string[], count: number): string[] {
   return lowest;
 }
 
-/** Judged by name: nothing below the searched folder was reached through a link. */
+/** Judged by name: nothing below the searched folder was reached through a link. A half-written file is nobody's. */
 export function isReadable(files: Files, realPath: string): boolean {
-  return checkPath(files.policy, realPath, "read") === null;
+  return checkPath(files.policy, realPath, "read") === null && !isTemporaryName(basename(realPath));
 }
 
 async function sortByTime(found: readonly string[], directory: string, times: ModifiedTimes): Promise<string[]> {

@@ -42,12 +42,19 @@ const MOST_OUTPUT_BYTES = 16 * 1024 * 1024;
 const FOUND = 0;
 const NOTHING_FOUND = 1;
 
-/** ripgrep as a function. Without an engine named it is the native one where that starts, else the other. */
-export function createRipgrep({ engine }: { engine?: RipgrepEngine } = {}): Ripgrep {
+export interface RipgrepOptions {
+  /** Without one it is the native one where that starts, else the other. */
+  engine?: RipgrepEngine;
+  /** Another binary than the one that is installed with this package. */
+  binary?: string;
+}
+
+/** ripgrep as a function. */
+export function createRipgrep({ engine, binary }: RipgrepOptions = {}): Ripgrep {
   let chosen: Promise<Program> | undefined;
   return {
     async run(search) {
-      const program = await (chosen ??= engine === "wasm" ? wasmProgram() : nativeProgram().catch(wasmProgram));
+      const program = await (chosen ??= engine === "wasm" ? wasmProgram() : nativeProgram(binary).catch(wasmProgram));
       try {
         return await runProgram(program, search);
       } catch (error) {
@@ -59,11 +66,10 @@ export function createRipgrep({ engine }: { engine?: RipgrepEngine } = {}): Ripg
   };
 }
 
-async function nativeProgram(): Promise<Program> {
-  // Throws where there is no binary for the platform.
-  const { rgPath } = await import("@vscode/ripgrep");
+async function nativeProgram(binary: string | undefined): Promise<Program> {
   return {
-    argv: [rgPath],
+    // The import throws where there is no binary for the platform.
+    argv: [binary ?? (await import("@vscode/ripgrep")).rgPath],
     env: shellEnvironment({ host: process.env }),
     place: (directory) => ({ cwd: directory.path, prefix: "./" }),
   };

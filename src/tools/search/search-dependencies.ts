@@ -9,6 +9,8 @@ export interface SearchDependencies {
   ripgrep?: Ripgrep;
   /** A quick look at many files; without it only short lists come newest first. */
   modifiedTimes?: ModifiedTimes;
+  /** After this an answer comes with what was found. */
+  timeLimitMs?: number;
 }
 
 /** The same for one call: its files are never more than the runtime allows. */
@@ -21,21 +23,23 @@ export interface SearchScope {
   timeLeft(): number;
 }
 
-/** After this an answer comes with what was found. */
 const SEARCH_MS = 20_000;
+/** What was found when time is up is still to be read. */
+const READING_MS = 1_000;
 /** For the gate: a call that does not end by itself. */
 export const CALL_MS = 2 * SEARCH_MS;
 
-export function createScopes({ files, ripgrep = createRipgrep(), modifiedTimes }: SearchDependencies) {
+export function createScopes(dependencies: SearchDependencies) {
+  const { files, ripgrep = createRipgrep(), modifiedTimes, timeLimitMs = SEARCH_MS } = dependencies;
   return (context: ToolContext): SearchScope => {
     const allowed = files.narrow(context.allowedPaths, { callId: context.callId });
-    const deadline = performance.now() + SEARCH_MS;
+    const deadline = performance.now() + timeLimitMs;
     return {
       files: allowed,
       ripgrep,
       times: modifiedTimes ?? modifiedTimesByInfo(allowed),
       signal: context.signal,
-      timeLeft: () => Math.max(1_000, deadline - performance.now()),
+      timeLeft: () => Math.max(Math.min(READING_MS, timeLimitMs), deadline - performance.now()),
     };
   };
 }
