@@ -7,9 +7,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { ROOT } from "../scripts/root.mjs";
 
 export const BENCH = fileURLToPath(new URL(".", import.meta.url)).replace(/[\\/]$/, "");
-export const ROOT = join(BENCH, "..");
 /** The build that is measured; `--dist` names another one, to compare with. */
 export const DIST = process.env["HAFT_BENCH_DIST"] ?? join(ROOT, "dist");
 

@@ -1,12 +1,13 @@
 // npm run bench [-- --only NAME] [--json] [--no-peers] [--dist FOLDER]
 // Measures Haft and its peers in one run. Says whether goals are met; fails only when a case cannot be measured.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { ROOT } from "../scripts/root.mjs";
 
 const { values: options } = parseArgs({
   options: {
@@ -16,14 +17,13 @@ const { values: options } = parseArgs({
     dist: { type: "string" },
   },
 });
-if (options.dist !== undefined) process.env["HAFT_BENCH_DIST"] = resolve(options.dist);
+process.env["HAFT_BENCH_DIST"] = options.dist === undefined ? await buildHaft() : resolve(options.dist);
 
 // After the environment is set: the harness reads it.
 const { BENCH, DIST, installedPeers } = await import("./harness.mjs");
 const { createReport } = await import("./report.mjs");
 
 const cases = await loadCases(options.only);
-if (options.dist === undefined) await buildHaft();
 if (!existsSync(join(DIST, "index.js"))) stop(`There is no build in ${DIST}. Run \`npm run build\` and try again.`);
 
 const withoutPeers = options["no-peers"] ? "--no-peers was given" : installPeers();
@@ -54,9 +54,15 @@ async function loadCases(only) {
   return Promise.all(wanted.map((name) => import(pathToFileURL(join(BENCH, "cases", `${name}.mjs`)).href)));
 }
 
+/** A copy of the build, so that all rounds measure the same one, whoever builds meanwhile. Beside the dependencies. */
 async function buildHaft() {
   const { build } = await import("../scripts/build.mjs");
-  if (build() !== 0) process.exit(1);
+  if ((await build()) !== 0) process.exit(1);
+  const copy = join(ROOT, "node_modules", ".cache", "haft", `bench-${process.pid}`);
+  process.on("exit", () => rmSync(copy, { recursive: true, force: true }));
+  cpSync(join(ROOT, "dist"), join(copy, "dist"), { recursive: true });
+  cpSync(join(ROOT, "package.json"), join(copy, "package.json"));
+  return join(copy, "dist");
 }
 
 /** The reason why peers are left out, or undefined when they are there. */

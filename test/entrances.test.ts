@@ -1,6 +1,9 @@
 // The gate is the product: whatever way a call comes in, the same things hold. Every entrance is one adapter in ENTRANCES;
 // who builds another one (HTTP, WebSocket, CLI, MCP server, agent loop, text formats, cron, worker, code) adds it there.
-import { afterEach, describe, expect, test } from "vitest";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import {
   type AgentTool,
   AgentToolkit,
@@ -15,6 +18,7 @@ import {
   type ToolResult,
 } from "haft";
 import { createScriptedModel, createTestHaft, playScript, type TestHaft } from "haft/testing";
+import { openWorkspace } from "haft/workspace";
 import { z } from "zod";
 
 const parameters = z.object({ text: z.string().describe("What to keep") });
@@ -27,6 +31,8 @@ interface World {
   /** The name that is called: the target's, unless a test asks for one that nobody has. */
   name: string;
   input: unknown;
+  /** Another input that the target accepts. */
+  readonly otherInput: Readonly<Record<string, unknown>>;
   options: CallOptions;
   /** Live: the runtime's policy holds this very list. */
   readonly denied: string[];
@@ -65,8 +71,8 @@ const ENTRANCES: readonly Entrance[] = [
   {
     name: "tool.build().execute, the input changed in between",
     hasNoNames: true,
-    call: ({ target, input, options }) => {
-      const params: Record<string, unknown> = { text: "what was built" };
+    call: ({ target, input, otherInput, options }) => {
+      const params: Record<string, unknown> = { ...otherInput };
       const invocation = target.build(params);
       for (const key of Object.keys(params)) delete params[key];
       Object.assign(params, input);
@@ -186,6 +192,7 @@ async function enter(entrance: Entrance, more: Parameters<typeof createTestHaft>
     target,
     name: target.name,
     input: { text: "hello" },
+    otherInput: { text: "what was built" },
     options: {},
     denied,
     asks: false,
@@ -315,7 +322,7 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("
 
   test("no call runs after shutdown, and each is recorded", async () => {
     const world = await enter(entrance);
-    world.haft.shutdown();
+    await world.haft.shutdown();
     const result = await entrance.call(world);
     expectFailed(result, "shutdown");
     expect(world.runs).toEqual([]);
@@ -400,6 +407,75 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
       approved ? { status: "completed" } : { status: "failed", error: { code: "declined" } },
     );
     await expectRecorded(world, result);
+  });
+});
+
+/** The workspace tools that change things, each with a call whose effect can be seen on the disk. */
+const BUILT_IN = [
+  {
+    name: "write",
+    group: "group:fs",
+    input: { path: "effect.txt", content: "written" },
+    otherInput: { path: "other.txt", content: "" },
+  },
+  {
+    name: "exec",
+    group: "group:runtime",
+    input: { command: "echo written > effect.txt" },
+    otherInput: { command: "true" },
+  },
+] as const;
+
+/** What brings a tool of its own to its entrance has nothing to say about those that are there. */
+const TO_BUILT_IN = ENTRANCES.filter(({ install }) => !install).flatMap((entrance) =>
+  BUILT_IN.map((tool) => [tool.name, entrance.name, tool, entrance] as const),
+);
+
+describe.each(TO_BUILT_IN)("the built-in %s, through %s,", (_tool, _entrance, tool, entrance) => {
+  function enterWorkspace(): World & { happened(): boolean } {
+    const folder = mkdtempSync(join(tmpdir(), "haft-entrances-"));
+    const denied: string[] = [];
+    const haft = createTestHaft({ policy: { deny: denied }, workspace: openWorkspace(folder) });
+    onTestFinished(async () => {
+      await haft.shutdown();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    const { name, input, otherInput } = tool;
+    const happened = (): boolean => existsSync(join(folder, "effect.txt"));
+    const target = haft.registry.get(name)!;
+    return { haft, target, name, input, otherInput, options: {}, denied, asks: true, runs: [], happened };
+  }
+
+  test("never runs when its group is denied", async () => {
+    const world = enterWorkspace();
+    world.denied.push(tool.group);
+    const result = await entrance.call(world);
+    expectFailed(result, "denied");
+    expect(world.happened()).toBe(false);
+    expect(world.haft.toLLMTools().map(({ name }) => name)).not.toContain(tool.name);
+    await expectRecorded(world, result);
+  });
+
+  test("never runs in plan mode", async () => {
+    const world = enterWorkspace();
+    world.options = { mode: "plan" };
+    const result = await entrance.call(world);
+    expectFailed(result, "plan_mode");
+    expect(world.happened()).toBe(false);
+    await expectRecorded(world, result);
+  });
+
+  test.skipIf(entrance.isAnswer)("waits for a person, and runs after yes", async () => {
+    const world = enterWorkspace();
+    const asked = await entrance.call(world);
+    expect(asked).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    expect(world.happened()).toBe(false);
+    const [question] = world.haft.approvals.list("open");
+    expect(question).toMatchObject({ toolName: tool.name, preview: { content: [{ type: "text" }] } });
+    const ran = await world.haft.approve(question!.id, "ada");
+    expect(ran).toMatchObject({ status: "completed", toolName: tool.name });
+    expect(world.happened()).toBe(true);
+    await expectRecorded(world, ran);
   });
 });
 

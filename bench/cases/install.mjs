@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runNpm } from "../../scripts/ensure-installed.mjs";
-import { ROOT } from "../harness.mjs";
+import { ROOT } from "../../scripts/root.mjs";
 
 export const name = "install";
 

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { findTool } from "../../scripts/run-tool.mjs";
-import { DIST, inTurns, median, ROOT } from "../harness.mjs";
+import { ROOT } from "../../scripts/root.mjs";
+import { DIST, inTurns, median } from "../harness.mjs";
 
 export const name = "types";
 

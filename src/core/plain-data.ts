@@ -1,7 +1,7 @@
 /** Bounds of what one result may hold. Text for the model may be longer here: it is cut and spilled afterwards. */
 const MOST_DEPTH = 64;
 const MOST_NODES = 200_000;
-export const MOST_DETAIL_TEXT = 4 * 1024 * 1024;
+const MOST_DETAIL_TEXT = 4 * 1024 * 1024;
 export const MOST_CONTENT_TEXT = 64 * 1024 * 1024;
 
 export interface PlainData {

@@ -8,7 +8,7 @@ export function parseVersionedName(asked: string): { name: string; version: stri
 }
 
 /** Whether `2` or `2.1` names the version `2.1.4`. */
-export function matchesVersion(asked: string, version: string): boolean {
+function matchesVersion(asked: string, version: string): boolean {
   return version === asked || version.startsWith(`${asked}.`);
 }
 

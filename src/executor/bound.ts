@@ -10,7 +10,7 @@ export interface Spill {
 }
 
 /** About 12,000 tokens: a file of 2,000 short lines. */
-export const DEFAULT_OUTPUT_BYTES = 50 * 1024;
+const DEFAULT_OUTPUT_BYTES = 50 * 1024;
 
 /** Cuts text that is too long for a model, once, here; says what was cut and where the rest lies. */
 export function bound(spill: Spill, maxOutputBytes = DEFAULT_OUTPUT_BYTES): Stage {

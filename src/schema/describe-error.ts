@@ -109,7 +109,7 @@ export function listValues(values: readonly unknown[]): string {
   return more > 0 ? `one of ${shown} and ${more} more` : `one of ${shown}`;
 }
 
-export function showValue(value: unknown): string {
+function showValue(value: unknown): string {
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean" && value !== null) {
     return typeOfValue(value) ?? typeof value;
   }

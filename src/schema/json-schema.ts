@@ -25,7 +25,7 @@ export function asSchema(value: unknown): JsonSchema | undefined {
 }
 
 /** Where JSON Schema (drafts 07 to 2020-12) keeps further schemas. */
-export const SCHEMA_KEYWORDS = [
+const SCHEMA_KEYWORDS = [
   "additionalProperties",
   "unevaluatedProperties",
   "propertyNames",

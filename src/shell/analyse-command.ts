@@ -71,7 +71,8 @@ export function analyseCommand(text: string, options: AnalyseOptions = {}): Comm
   let recursive = false;
   const commands = chain.map((command): AnalysedCommand => {
     const verdict = readCommand(command.argv, options);
-    if ("refused" in verdict) return { ...command, class: verdict.writes ? "write" : "unknown", reason: verdict.refused };
+    if ("refused" in verdict)
+      return { ...command, class: verdict.writes ? "write" : "unknown", reason: verdict.refused };
     paths.push(...verdict.use.paths);
     recursive ||= verdict.use.recursive;
     return { ...command, class: "read-only" };

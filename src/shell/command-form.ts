@@ -105,7 +105,12 @@ function optionsOf(form: CommandForm): KnownOptions {
   const takes = new Map<string, Takes>();
   const words = form.options?.split(/\s+/).filter(Boolean) ?? [];
   for (const word of words) {
-    const [, name, kind, maybe] = /^(--?[^:?]+)(?::(\w+)|(\?))?$/.exec(word) as unknown as [string, string, Takes?, string?];
+    const [, name, kind, maybe] = /^(--?[^:?]+)(?::(\w+)|(\?))?$/.exec(word) as unknown as [
+      string,
+      string,
+      Takes?,
+      string?,
+    ];
     if (kind || maybe || name.startsWith("--")) takes.set(name, kind ?? (maybe ? "maybe" : "nothing"));
     else for (const letter of name.slice(1)) takes.set(`-${letter}`, "nothing");
   }

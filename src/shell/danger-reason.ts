@@ -40,11 +40,20 @@ function dangerOf({ name, argv, within }: SeenCommand): string | undefined {
   if ((name === "del" || name === "erase") && words.some((word) => /^\/[fqs]$/i.test(word))) {
     return "It deletes files without asking.";
   }
-  if ((name === "rd" || name === "rmdir") && words.some((word) => /^\/s$/i.test(word))) return "It deletes whole folders.";
+  if ((name === "rd" || name === "rmdir") && words.some((word) => /^\/s$/i.test(word)))
+    return "It deletes whole folders.";
   return undefined;
 }
 
-const GIT_OPTION_WITH_VALUE = new Set(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"]);
+const GIT_OPTION_WITH_VALUE = new Set([
+  "-C",
+  "-c",
+  "--git-dir",
+  "--work-tree",
+  "--namespace",
+  "--config-env",
+  "--exec-path",
+]);
 
 function dangerOfGit(words: readonly string[]): string | undefined {
   let at = 0;
@@ -89,5 +98,7 @@ function hasFlag(words: readonly string[], letters: string, long: readonly strin
 /** Without a script or text of its own, an interpreter runs its standard input. */
 function runsInput(argv: readonly string[]): boolean {
   const words = argv.slice(1);
-  return words.includes("-s") || words.every((word) => word === "-" || (word.startsWith("-") && !/^-\w*[ce]/.test(word)));
+  return (
+    words.includes("-s") || words.every((word) => word === "-" || (word.startsWith("-") && !/^-\w*[ce]/.test(word)))
+  );
 }

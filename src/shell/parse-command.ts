@@ -72,7 +72,7 @@ export const COMMAND_LIMITS = {
   bracesTimesCharacters: 20_000_000,
 };
 
-const OPENER = /\$[({[]|[<>@?*+!]\(|`/g;
+const OPENER = /\$[({[]|[<>@?*+!]\(|`|<</g;
 
 /** Reads bash text with a real grammar. Never throws and never guesses: what was not read is said in `problem`. */
 export function parseCommand(text: string): ParsedCommand {

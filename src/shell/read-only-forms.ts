@@ -38,7 +38,13 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
       recursive: "-R --recursive",
     },
   ],
-  ["cat", { options: "-AbeEnstTuv --number --number-nonblank --show-all --show-ends --show-tabs --squeeze-blank", operands: paths }],
+  [
+    "cat",
+    {
+      options: "-AbeEnstTuv --number --number-nonblank --show-all --show-ends --show-tabs --squeeze-blank",
+      operands: paths,
+    },
+  ],
   [
     "head",
     {
@@ -110,7 +116,10 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
   ],
   ["tr", { options: "-cCdst --complement --delete --squeeze-repeats --truncate-set1", operands: text }],
   ["paste", { options: "-sz -d:pattern --serial --delimiters:pattern", operands: paths }],
-  ["join", { options: "-iz -a:number -v:number -j:number -1:number -2:number -t:pattern -o:text -e:text", operands: paths }],
+  [
+    "join",
+    { options: "-iz -a:number -v:number -j:number -1:number -2:number -t:pattern -o:text -e:text", operands: paths },
+  ],
   ["comm", { options: "-123z --check-order --nocheck-order --output-delimiter:text --total", operands: paths }],
   ["fold", { options: "-bs -w:number --bytes --spaces --width:number", operands: paths }],
   ["expand", { options: "-i -t:text --initial --tabs:text", operands: paths }],
@@ -134,8 +143,17 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
       operands: { kind: "path", max: 2 },
     },
   ],
-  ["stat", { options: "-fLtx -c:text --format:text --printf:text --dereference --file-system --terse", operands: paths }],
-  ["file", { options: "-0bhiILkNr --brief --mime --mime-type --mime-encoding --no-dereference --dereference", operands: paths }],
+  [
+    "stat",
+    { options: "-fLtx -c:text --format:text --printf:text --dereference --file-system --terse", operands: paths },
+  ],
+  [
+    "file",
+    {
+      options: "-0bhiILkNr --brief --mime --mime-type --mime-encoding --no-dereference --dereference",
+      operands: paths,
+    },
+  ],
   [
     "du",
     {
@@ -145,7 +163,13 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
       recursive: true,
     },
   ],
-  ["df", { options: "-ahHiklmPT --all --human-readable --inodes --local --portability --print-type --total", operands: paths }],
+  [
+    "df",
+    {
+      options: "-ahHiklmPT --all --human-readable --inodes --local --portability --print-type --total",
+      operands: paths,
+    },
+  ],
   ["pwd", { options: "-LP", operands: nothing }],
   ["true", { operands: text }],
   ["false", { operands: text }],
@@ -187,7 +211,10 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
   ["od", { options: "-abcdfilosxv -A:text -j:number -N:number -t:text -w?", operands: paths }],
   ["hexdump", { options: "-bcCdovx -n:number -s:number", operands: paths }],
   // The second operand is a file that it writes.
-  ["xxd", { options: "-abCEeipu -c:number -g:number -l:number -s:number", operands: { kind: "path", max: 1 }, writes: "-r" }],
+  [
+    "xxd",
+    { options: "-abCEeipu -c:number -g:number -l:number -s:number", operands: { kind: "path", max: 1 }, writes: "-r" },
+  ],
   ["md5sum", checksum],
   ["sha1sum", checksum],
   ["sha256sum", checksum],

@@ -36,10 +36,19 @@ const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
   ["diff", { options: `${DIFF} --cached --staged --merge-base`, operands: revisions, writes: "--output" }],
   ["log", { options: `${LOG} ${FORMAT}`, operands: revisions, writes: "--output", check: runsNoSignatureCheck }],
   ["show", { options: `${LOG} ${FORMAT}`, operands: revisions, writes: "--output", check: runsNoSignatureCheck }],
-  ["shortlog", { options: "-cens --author:text --since:text --until:text --all --no-merges", operands: { kind: "revision", min: 0 } }],
+  [
+    "shortlog",
+    {
+      options: "-cens --author:text --since:text --until:text --all --no-merges",
+      operands: { kind: "revision", min: 0 },
+    },
+  ],
   [
     "rev-list",
-    { options: "-n:number -# --all --count --max-count:number --since:text --until:text --no-merges --merges --reverse", operands: revisions },
+    {
+      options: "-n:number -# --all --count --max-count:number --since:text --until:text --no-merges --merges --reverse",
+      operands: revisions,
+    },
   ],
   [
     "rev-parse",
@@ -57,7 +66,8 @@ const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
       options: `-arvi --all --color? --no-color --column? --no-column --contains:text --no-contains:text --format:text
         --ignore-case --list --merged? --no-merged? --points-at:text --remotes --show-current --sort:text --verbose`,
       operands: names,
-      writes: "-d -D -m -M -c -C -f -u --delete --move --copy --force --set-upstream-to --unset-upstream --edit-description",
+      writes:
+        "-d -D -m -M -c -C -f -u --delete --move --copy --force --set-upstream-to --unset-upstream --edit-description",
       check: ({ operands, options }) =>
         operands.length === 0 || options.some(({ name }) => name === "--list") ? undefined : "it would create a branch",
     },
@@ -76,8 +86,18 @@ const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
   ],
   ["remote", { options: "-v --verbose", operands: nothing }],
   ["stash", { operands: { kind: "text", min: 1, max: 1 }, check: onlySubcommand("list") }],
-  ["worktree", { options: "-v --porcelain", operands: { kind: "text", min: 1, max: 1 }, check: onlySubcommand("list") }],
-  ["reflog", { options: `-# -n:number --date:text --oneline --all`, operands: { kind: "text", max: 1 }, check: onlySubcommand("show") }],
+  [
+    "worktree",
+    { options: "-v --porcelain", operands: { kind: "text", min: 1, max: 1 }, check: onlySubcommand("list") },
+  ],
+  [
+    "reflog",
+    {
+      options: `-# -n:number --date:text --oneline --all`,
+      operands: { kind: "text", max: 1 },
+      check: onlySubcommand("show"),
+    },
+  ],
   [
     "ls-files",
     {
@@ -86,14 +106,29 @@ const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
       operands: { kind: "path" },
     },
   ],
-  ["ls-tree", { options: "-drtlz --full-name --full-tree --long --name-only --name-status --abbrev?", operands: revisions }],
+  [
+    "ls-tree",
+    { options: "-drtlz --full-name --full-tree --long --name-only --name-status --abbrev?", operands: revisions },
+  ],
   ["cat-file", { options: "-epst", operands: revisions }],
-  ["describe", { options: "--all --tags --long --always --abbrev? --contains --exact-match --match:text --first-parent", operands: revisions }],
+  [
+    "describe",
+    {
+      options: "--all --tags --long --always --abbrev? --contains --exact-match --match:text --first-parent",
+      operands: revisions,
+    },
+  ],
   ["merge-base", { options: "-a --all --is-ancestor --octopus --fork-point", operands: revisions }],
   ["show-ref", { options: "-ds --branches --heads --tags --hash? --verify --quiet", operands: names }],
   ["show-branch", { options: "-ar --all --remotes --list --sha1-name", operands: names }],
   ["name-rev", { options: "--name-only --tags --all --always", operands: revisions }],
-  ["blame", { options: "-bcefhlnstw -C? -L:text -M? --date:text --line-porcelain --porcelain --root --show-email", operands: revisions }],
+  [
+    "blame",
+    {
+      options: "-bcefhlnstw -C? -L:text -M? --date:text --line-porcelain --porcelain --root --show-email",
+      operands: revisions,
+    },
+  ],
   [
     "grep",
     {
@@ -124,7 +159,10 @@ export function readGit(words: readonly string[]): FormVerdict {
   const form = FORMS.get(subcommand);
   if (!form) {
     const what = subcommand.startsWith("-") ? "the global option" : "the subcommand";
-    return { refused: `${what} ${subcommand || "(none)"} is not on its read-only list`, writes: WRITING.has(subcommand) };
+    return {
+      refused: `${what} ${subcommand || "(none)"} is not on its read-only list`,
+      writes: WRITING.has(subcommand),
+    };
   }
   const verdict = useForm(form, rest);
   // What remains of a subcommand that can write, after its listing forms, is taken for writing.
@@ -161,7 +199,14 @@ export function hardenGit(argv: readonly string[]): string[] {
   const { subcommand, rest } = splitGit(words);
   if (!FORMS.has(subcommand)) return [...argv];
   const helpers = RUNS_DIFF_HELPERS.has(subcommand) ? ["--no-ext-diff", "--no-textconv"] : [];
-  return [program, "--no-pager", ...HARDENED_CONFIG.flatMap((setting) => ["-c", setting]), subcommand, ...helpers, ...rest];
+  return [
+    program,
+    "--no-pager",
+    ...HARDENED_CONFIG.flatMap((setting) => ["-c", setting]),
+    subcommand,
+    ...helpers,
+    ...rest,
+  ];
 }
 
 function splitGit(words: readonly string[]): { subcommand: string; rest: readonly string[] } {
@@ -169,12 +214,17 @@ function splitGit(words: readonly string[]): { subcommand: string; rest: readonl
   return { subcommand, rest };
 }
 
-function runsNoSignatureCheck({ options }: { options: readonly { name: string; value?: string }[] }): string | undefined {
+function runsNoSignatureCheck({
+  options,
+}: {
+  options: readonly { name: string; value?: string }[];
+}): string | undefined {
   return options.some(({ value }) => value?.includes("%G") || value?.includes("%(signature"))
     ? "its format runs the signature program"
     : undefined;
 }
 
 function onlySubcommand(name: string): CommandForm["check"] {
-  return ({ operands }) => (operands[0] === undefined || operands[0] === name ? undefined : `${operands[0]} is not read-only`);
+  return ({ operands }) =>
+    operands[0] === undefined || operands[0] === name ? undefined : `${operands[0]} is not read-only`;
 }

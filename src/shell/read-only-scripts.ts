@@ -7,10 +7,12 @@ export const SCRIPTED_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, 
   [
     "sed",
     {
-      options: "-nErsuz -e:pattern --quiet --silent --expression:pattern --regexp-extended --separate --null-data --posix",
+      options:
+        "-nErsuz -e:pattern --quiet --silent --expression:pattern --regexp-extended --separate --null-data --posix",
       operands: { ...paths, first: "pattern", firstUnless: ["-e", "--expression"] },
       writes: "-i --in-place",
-      check: (use) => checkScripts(use, ["-e", "--expression"], isHarmlessSed, "its script is not a plain print or replace"),
+      check: (use) =>
+        checkScripts(use, ["-e", "--expression"], isHarmlessSed, "its script is not a plain print or replace"),
     },
   ],
   [
@@ -54,7 +56,9 @@ const SED_ADDRESS = String.raw`(?:\d+|\$|/[^/\\\n[\]]*/)`;
 const SED_RANGE = String.raw`(?:${SED_ADDRESS}(?:,(?:[+~]?\d+|${SED_ADDRESS}))?)?`;
 const SED_COMMAND = new RegExp(String.raw`^${SED_RANGE} *(?:! *)?(?:[pd=]|[qQ]\d*)$`);
 // Delimiters stand exactly three times and the flags exclude `e` (run) and `w` (write).
-const SED_REPLACE = new RegExp(String.raw`^${SED_RANGE} *s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gpIi0-9]*$`);
+const SED_REPLACE = new RegExp(
+  String.raw`^${SED_RANGE} *s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gpIi0-9]*$`,
+);
 
 function isHarmlessSed(script: string): boolean {
   if (SED_REPLACE.test(script)) return !hasEscapedDelimiter(script);
@@ -67,7 +71,9 @@ function hasEscapedDelimiter(script: string): boolean {
 }
 
 const AWK_FIELD = String.raw`(?:\$(?:\d+|NF)|NR|NF|"[\w :,.|;-]*")`;
-const PRINT_ONLY_AWK = new RegExp(String.raw`^(?:NR *(?:==|>|<|>=|<=) *\d+ *)?(?:\{ *print(?: +${AWK_FIELD}(?: *(?:, *)?${AWK_FIELD})*)? *(?:; *)?\})?$`);
+const PRINT_ONLY_AWK = new RegExp(
+  String.raw`^(?:NR *(?:==|>|<|>=|<=) *\d+ *)?(?:\{ *print(?: +${AWK_FIELD}(?: *(?:, *)?${AWK_FIELD})*)? *(?:; *)?\})?$`,
+);
 
 function isPrintOnlyAwk(script: string): boolean {
   return script !== "" && PRINT_ONLY_AWK.test(script);

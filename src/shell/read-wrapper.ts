@@ -79,7 +79,9 @@ function splitOption(word: string, values: ReadonlySet<string>): { name: string;
   const equals = word.startsWith("--") ? word.indexOf("=") : -1;
   if (equals > 0) return { name: word.slice(0, equals), value: word.slice(equals + 1) };
   const short = word.slice(0, 2);
-  return !word.startsWith("--") && word.length > 2 && values.has(short) ? { name: short, value: word.slice(2) } : { name: word };
+  return !word.startsWith("--") && word.length > 2 && values.has(short)
+    ? { name: short, value: word.slice(2) }
+    : { name: word };
 }
 
 function areFlags(word: string, name: string, flags: ReadonlySet<string>): boolean {

@@ -55,7 +55,11 @@ function addSimple({ words, redirections }: SimpleCommand, seen: UnwrappedComman
   // A program that is only known at run time may be any program.
   if (!words[0]?.literal && /[$`*?[{~]/.test(words[0]?.source ?? "")) seen.complete = false;
   const stdin = redirections.find(({ body }) => body !== undefined)?.body;
-  addArgv({ argv: words.map(({ value }) => value), literal: words.every(({ literal }) => literal), stdin }, seen, within);
+  addArgv(
+    { argv: words.map(({ value }) => value), literal: words.every(({ literal }) => literal), stdin },
+    seen,
+    within,
+  );
 }
 
 interface Words {

@@ -24,7 +24,8 @@ export const WRAPPERS: ReadonlyMap<string, WrapperForm> = new Map<string, Wrappe
     {
       values: `-u -g -h -p -C -D -R -T -r -t -U --user --group --host --prompt --close-from --chdir --chroot --command-timeout
         --role --type --other-user`,
-      flags: "-A -b -B -E -H -i -k -K -n -N -P -s -S --askpass --background --login --non-interactive --preserve-env --shell --stdin --set-home",
+      flags:
+        "-A -b -B -E -H -i -k -K -n -N -P -s -S --askpass --background --login --non-interactive --preserve-env --shell --stdin --set-home",
       assignments: true,
     },
   ],
@@ -41,7 +42,10 @@ export const WRAPPERS: ReadonlyMap<string, WrapperForm> = new Map<string, Wrappe
     "timeout",
     { values: "-s -k --signal --kill-after", flags: "-v -f -p --foreground --preserve-status --verbose", operands: 1 },
   ],
-  ["gtimeout", { values: "-s -k --signal --kill-after", flags: "-v --foreground --preserve-status --verbose", operands: 1 }],
+  [
+    "gtimeout",
+    { values: "-s -k --signal --kill-after", flags: "-v --foreground --preserve-status --verbose", operands: 1 },
+  ],
   ["nice", { values: "-n --adjustment" }],
   ["ionice", { values: "-c -n --class --classdata", flags: "-t --ignore" }],
   ["nohup", {}],
@@ -59,7 +63,10 @@ export const WRAPPERS: ReadonlyMap<string, WrapperForm> = new Map<string, Wrappe
   ["setarch", { flags: "-R -v --addr-no-randomize --verbose", operands: 1 }],
   ["caffeinate", { values: "-t -w", flags: "-d -i -m -s -u" }],
   ["unshare", { flags: "-c -f -i -m -n -p -r -u -U --fork --ipc --mount --net --pid --user --uts --map-root-user" }],
-  ["strace", { values: "-a -e -E -I -o -O -p -P -s -S -u -X", flags: "-c -C -d -D -f -ff -h -i -k -q -r -t -tt -T -v -x -y" }],
+  [
+    "strace",
+    { values: "-a -e -E -I -o -O -p -P -s -S -u -X", flags: "-c -C -d -D -f -ff -h -i -k -q -r -t -tt -T -v -x -y" },
+  ],
   ["ltrace", { values: "-a -e -l -n -o -p -s -u -x", flags: "-b -c -C -f -i -L -r -S -t -tt -T" }],
   [
     "xargs",
@@ -75,7 +82,8 @@ export const WRAPPERS: ReadonlyMap<string, WrapperForm> = new Map<string, Wrappe
     "watch",
     {
       values: "-n -q --interval --equexit",
-      flags: "-b -c -C -d -e -g -p -r -t -w -x --beep --color --differences --errexit --chgexit --precise --no-title --exec",
+      flags:
+        "-b -c -C -d -e -g -p -r -t -w -x --beep --color --differences --errexit --chgexit --precise --no-title --exec",
       joined: true,
     },
   ],
@@ -88,11 +96,37 @@ export const WRAPPERS: ReadonlyMap<string, WrapperForm> = new Map<string, Wrappe
       textOption: "-c --command",
     },
   ],
-  ["su", { values: "-c --command -s --shell -g -G -w", flags: "- -l -m -p -P --login --pty", textOption: "-c --command", operands: 1 }],
+  [
+    "su",
+    {
+      values: "-c --command -s --shell -g -G -w",
+      flags: "- -l -m -p -P --login --pty",
+      textOption: "-c --command",
+      operands: 1,
+    },
+  ],
   ["runuser", { values: "-c --command -u -g -G -s", flags: "- -l -m -p -P", textOption: "-c --command" }],
-  ["script", { values: "-c --command -E -I -O -B -T -m -o", flags: "-a -e -f -q --append --flush --quiet --return", textOption: "-c --command", operands: 1 }],
+  [
+    "script",
+    {
+      values: "-c --command -E -I -O -B -T -m -o",
+      flags: "-a -e -f -q --append --flush --quiet --return",
+      textOption: "-c --command",
+      operands: 1,
+    },
+  ],
   ["busybox", {}],
   ["toybox", {}],
 ]);
 
-export const SHELLS: ReadonlySet<string> = new Set(["sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "mksh", "fish"]);
+export const SHELLS: ReadonlySet<string> = new Set([
+  "sh",
+  "bash",
+  "rbash",
+  "dash",
+  "ash",
+  "zsh",
+  "ksh",
+  "mksh",
+  "fish",
+]);

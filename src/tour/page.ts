@@ -58,7 +58,7 @@ export class Page {
   check(label: Phrase, holds: boolean, outcome: Phrase, got?: string): void {
     if (holds) this.held++;
     else this.failed++;
-    const mark = holds ? this.#paint("✓", GREEN) : this.#paint("✗", RED);
+    const mark = holds ? "✅" : "❌";
     const instead = holds || got === undefined ? "" : ` (${this.#say(["got", "实际"])}: ${got})`;
     this.say(label, `${mark} ${this.#say(outcome)}${instead}`);
   }
@@ -73,8 +73,6 @@ export class Page {
 }
 
 const BOLD = 1;
-const RED = 31;
-const GREEN = 32;
 
 /** Columns on a terminal: Chinese characters and full-width signs take two. */
 function widthOf(text: string): number {

@@ -19,10 +19,11 @@ import type { Example, TourStep } from "./tour.ts";
 /** Walks through the tool system and checks what it says on the way. Gives how many checks held, and how many did not. */
 export async function runTour(example: Example, options: PageOptions): Promise<{ held: number; failed: number }> {
   const page = new Page(options);
-  const haft = createHaft();
+  // Nobody sits before the tour: it says yes to what its tools ask, and shows the question in a step of its own.
+  const haft = createHaft({ approver: async () => ({ approved: true, by: "tour" }) });
   page.heading(["Tool system tour", "工具系统测试"]);
   for (const { title, run } of stepsOf(example)) await page.step(title, () => run({ haft, example, page }));
-  haft.shutdown();
+  await haft.shutdown();
   const { held, failed } = page;
   options.write("");
   page.heading(

@@ -17,6 +17,8 @@ export interface TourStep {
   run(tour: Tour): Promise<void>;
 }
 
+type Input = Readonly<Record<string, unknown>>;
+
 /** The tools that are shown, and everything that the steps have to know of them. */
 export interface Example {
   readonly tools: readonly AnyTool[];
@@ -27,21 +29,31 @@ export interface Example {
   /** What a person looks for, and which tool should be found first. */
   readonly search: { category: Phrase; tag: string; query: string; finds: string };
   /** A good call, and the same with a parameter misspelt; `near` is what the answer should offer. */
-  readonly call: { tool: string; input: Record<string, unknown>; misspelt: Record<string, unknown>; near: string };
+  readonly call: { tool: string; input: Input; misspelt: Input; near: string };
   /** A name that nobody has, close to one that is there. */
   readonly wrongName: { asked: string; near: string };
   /** A tool that policy denies; `happened` says whether it ran after all. */
-  readonly denied: { tool: string; input: Record<string, unknown>; happened(): boolean };
-  readonly chain: { steps: readonly ChainStep[]; input: Record<string, unknown>; gives: string };
+  readonly denied: { tool: string; input: Input; happened(): boolean };
+  /** Two calls of a tool that asks first, one for each answer; `shows` must be in the question. */
+  readonly asked: { tool: string; approved: Input; declined: Input; shows: string; happened(input: Input): boolean };
+  /** A call that takes long; by `begins` one sees that it has begun. */
+  readonly slow: { tool: string; input: Input; begins: string };
+  readonly chain: { steps: readonly ChainStep[]; input: Input; gives: string };
+  /** Ends what still runs, and leaves nothing behind. */
+  close(): Promise<void>;
 }
 
 /** Some calls of one tool, and what each should come to. */
 export interface Play {
   readonly tool: string;
-  readonly calls: readonly {
-    readonly label: Phrase;
-    readonly input: unknown;
-    readonly outcome: Phrase;
-    holds(result: ToolResult): boolean;
-  }[];
+  readonly calls: readonly PlayedCall[];
+}
+
+export interface PlayedCall {
+  readonly label: Phrase;
+  readonly input: Input;
+  readonly outcome: Phrase;
+  holds(result: ToolResult): boolean;
+  /** Under which label what the tool answered is printed too. */
+  readonly prints?: Phrase;
 }

@@ -1,11 +1,13 @@
 // Plays seed 000, "工具系统 (Tools System)", from top to bottom. Words are translated by the table of the design:
 // result → details, error → error.message, taskId → caller.task.
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
   type CallOptions,
   createChain,
   createHaft,
   createTool,
+  isPathAllowed,
   text,
   textOf,
   type ToolConfig,
@@ -20,8 +22,9 @@ import {
   ToolTimeoutError,
   ToolValidationError,
 } from "haft";
-import { createTestHaft } from "haft/testing";
+import { createFakeClock, createTestHaft } from "haft/testing";
 import { z } from "zod";
+import { openProject } from "./open-project.ts";
 
 const echo = createTool({
   name: "echo",
@@ -249,20 +252,143 @@ describe("ToolRegistry（工具注册表）", () => {
 });
 
 describe("内置工具列表 (the built-in tools)", () => {
+  test("every tool of the seed's tables is there under its name, in its category", () => {
+    const { haft } = openProject();
+    const tables = {
+      [ToolCategory.SYSTEM]: ["current_time", "sleep", "get_env", "set_env"],
+      [ToolCategory.FILE]: ["read_file", "write_file", "list_files", "delete_file", "move_file", "get_file_info"],
+      [ToolCategory.DATA]: ["json_parse", "json_stringify", "base64_encode", "base64_decode"],
+    };
+    for (const [category, names] of Object.entries(tables)) {
+      expect(names.map((name) => `${name} ${haft.registry.get(name)?.category}`)).toEqual(
+        names.map((name) => `${name} ${category}`),
+      );
+      expect(haft.toLLMTools({ dialect: "snake" }).map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+    }
+  });
+
   describe("系统工具 (SYSTEM)", () => {
-    test.todo("workspace tools: current_time { timezone? } gives { timestamp, iso, timezone }");
-    test.todo("workspace tools: sleep { duration } gives { slept }");
-    test.todo("workspace tools: get_env { key } gives { value }");
-    test.todo("workspace tools: set_env { key, value } gives { previous }");
+    test("current_time { timezone? } gives { timestamp, iso, timezone }", async () => {
+      const clock = createFakeClock();
+      const { haft } = openProject({}, { clock });
+      const utc = await haft.execute("current_time", { timezone: "UTC" });
+      expect(utc.details).toEqual({
+        timestamp: clock.now(),
+        iso: new Date(clock.now()).toISOString(),
+        timezone: "UTC",
+      });
+      const shanghai = await haft.execute("current_time", { timezone: "Asia/Shanghai" });
+      expect(shanghai.details).toMatchObject({
+        timestamp: clock.now(),
+        iso: expect.stringMatching(/\+08:00$/),
+        timezone: "Asia/Shanghai",
+      });
+      expect(Date.parse((shanghai.details as { iso: string }).iso)).toBe(clock.now());
+      expect(await haft.execute("current_time")).toMatchObject({ success: true, details: { timestamp: clock.now() } });
+      expect(failureOf(await haft.execute("current_time", { timezone: "Asia/Shanhai" }))).toContain("Asia/Shanghai");
+    });
+
+    test("sleep { duration } in seconds gives { slept }, also beyond the time limit of other tools", async () => {
+      const clock = createFakeClock();
+      const { haft } = openProject({}, { clock });
+      let result: ToolResult | undefined;
+      const running = haft.execute("sleep", { duration: 45 }).then((ended) => (result = ended));
+      await clock.advance(44_999);
+      expect(result).toBeUndefined();
+      await clock.advance(1);
+      expect(await running).toMatchObject({ success: true, details: { slept: 45 } });
+    });
+
+    test("set_env { key, value } gives { previous }, and get_env { key } then gives { value }", async () => {
+      const { haft } = openProject();
+      const inSession = (session: string): CallOptions => ({ caller: { session } });
+      const key = "PEGASUS_MODE";
+      expect((await haft.execute("get_env", { key }, inSession("a"))).details).toEqual({ value: null });
+      expect((await haft.execute("set_env", { key, value: "one" }, inSession("a"))).details).toEqual({
+        previous: null,
+      });
+      expect((await haft.execute("set_env", { key, value: "two" }, inSession("a"))).details).toEqual({
+        previous: "one",
+      });
+      expect((await haft.execute("get_env", { key }, inSession("a"))).details).toEqual({ value: "two" });
+      expect((await haft.execute("get_env", { key }, inSession("b"))).details).toEqual({ value: null });
+      expect(process.env[key]).toBeUndefined();
+      const shown = await haft.execute("exec", { command: `echo "$${key}"` }, inSession("a"));
+      expect(textOf(shown.content)).toBe("two");
+    });
+
+    test.each(["PATH", "LD_PRELOAD", "NODE_OPTIONS", "BASH_ENV"])("set_env never sets %s", async (key) => {
+      const { haft } = openProject();
+      expect(await haft.execute("set_env", { key, value: "/tmp/evil" })).toMatchObject({ success: false });
+      expect((await haft.execute("get_env", { key })).details).not.toEqual({ value: "/tmp/evil" });
+    });
   });
+
   describe("文件工具 (FILE)", () => {
-    test.todo("workspace tools: read_file { path, encoding? } gives { content, size }");
-    test.todo("workspace tools: write_file { path, content, encoding? } gives { bytesWritten }");
-    test.todo("workspace tools: list_files { path, recursive?, pattern? } gives { files }");
-    test.todo("workspace tools: delete_file { path } gives { deleted }");
-    test.todo("workspace tools: move_file { from, to } gives { success }");
-    test.todo("workspace tools: get_file_info { path } gives { exists, size, modified }");
+    test("read_file { path, encoding? } gives { content, size }", async () => {
+      const { haft } = openProject({ "a.txt": "一\n二\n", "gbk.txt": Buffer.from([0xd2, 0xbb, 0x0a]) });
+      const read = await haft.execute("read_file", { path: "a.txt" });
+      expect(read.details).toMatchObject({ content: "一\n二\n", size: 8 });
+      const legacy = await haft.execute("read_file", { path: "gbk.txt", encoding: "gbk" });
+      expect(legacy.details).toMatchObject({ content: "一\n", size: 3 });
+      expect(await haft.execute("read_file", { path: "a.txt", encoding: "utf-8" })).toMatchObject({
+        details: { content: "一\n二\n" },
+      });
+      expect(failureOf(await haft.execute("read_file", { path: "a.txt", encoding: "klingon" }))).toContain("klingon");
+    });
+
+    test("write_file { path, content, encoding? } gives { bytesWritten }", async () => {
+      const { haft, onDisk, at } = openProject();
+      const written = await haft.execute("write_file", { path: "deep/er/a.txt", content: "一二" });
+      expect(written.details).toMatchObject({ bytesWritten: 6 });
+      expect(onDisk("deep/er/a.txt")).toBe("一二");
+      const legacy = await haft.execute("write_file", { path: at("gbk.txt"), content: "一二", encoding: "gbk" });
+      expect(legacy.details).toMatchObject({ bytesWritten: 4 });
+    });
+
+    test("list_files { path, recursive?, pattern? } gives { files }", async () => {
+      const { haft } = openProject({ "data/a.ts": "1", "data/b.md": "22", "data/deep/c.ts": "333" });
+      const list = async (input: object): Promise<string[]> => {
+        const { details } = await haft.execute("list_files", { path: "data", ...input });
+        return (details as { files: { path: string }[] }).files.map(({ path }) => path).sort();
+      };
+      expect(await list({})).toEqual(["a.ts", "b.md", "deep"]);
+      expect(await list({ recursive: true })).toEqual(["a.ts", "b.md", "deep", "deep/c.ts"]);
+      expect(await list({ recursive: true, pattern: "*.ts" })).toEqual(["a.ts", "deep/c.ts"]);
+      const { details } = await haft.execute("list_files", { path: "data", pattern: "*.md" });
+      expect(details).toMatchObject({
+        files: [{ name: "b.md", type: "file", size: 2, modified: expect.any(Number) }],
+      });
+    });
+
+    test("delete_file { path } gives { deleted }", async () => {
+      const { haft, onDisk } = openProject({ "a.txt": "1" });
+      expect((await haft.execute("delete_file", { path: "a.txt" })).details).toMatchObject({ deleted: true });
+      expect(onDisk("a.txt")).toBeUndefined();
+      expect(failureOf(await haft.execute("delete_file", { path: "a.txt" }))).toContain("not found");
+    });
+
+    test("move_file { from, to } gives { success }", async () => {
+      const { haft, onDisk } = openProject({ "a.txt": "1", "taken.txt": "2" });
+      const moved = await haft.execute("move_file", { from: "a.txt", to: "new/b.txt" });
+      expect(moved.details).toMatchObject({ success: true });
+      expect([onDisk("a.txt"), onDisk("new/b.txt")]).toEqual([undefined, "1"]);
+      expect(await haft.execute("move_file", { from: "new/b.txt", to: "taken.txt" })).toMatchObject({ success: false });
+      expect([onDisk("new/b.txt"), onDisk("taken.txt")]).toEqual(["1", "2"]);
+    });
+
+    test("get_file_info { path } gives { exists, size, modified }", async () => {
+      const { haft } = openProject({ "a.txt": "12345" });
+      const { details } = await haft.execute("get_file_info", { path: "a.txt" });
+      expect(details).toMatchObject({ exists: true, size: 5 });
+      expect((details as { modified: number }).modified).toBeGreaterThan(Date.UTC(2020, 0));
+      expect(await haft.execute("get_file_info", { path: "none.txt" })).toMatchObject({
+        success: true,
+        details: { exists: false },
+      });
+    });
   });
+
   describe("网络工具 (NETWORK)", () => {
     test.todo("world tools: http_get { url, headers? } gives { status, headers, body }");
     test.todo("world tools: http_post { url, body?, headers? } gives { status, headers, body }");
@@ -270,10 +396,24 @@ describe("内置工具列表 (the built-in tools)", () => {
     test.todo("world tools: web_search { query, limit? } gives { results }");
   });
   describe("数据工具 (DATA)", () => {
-    test.todo("workspace tools: json_parse { text } gives { data }");
-    test.todo("workspace tools: json_stringify { data, pretty? } gives { text }");
-    test.todo("workspace tools: base64_encode { text } gives { encoded }");
-    test.todo("workspace tools: base64_decode { encoded } gives { decoded }");
+    test.each([
+      ["json_parse", { text: '{"a":[1,null]}' }, { data: { a: [1, null] } }],
+      ["json_stringify", { data: { a: [1] } }, { text: '{"a":[1]}' }],
+      ["json_stringify", { data: { a: [1] }, pretty: true }, { text: '{\n  "a": [\n    1\n  ]\n}' }],
+      ["base64_encode", { text: "你好" }, { encoded: "5L2g5aW9" }],
+      ["base64_decode", { encoded: "5L2g5aW9" }, { decoded: "你好" }],
+    ])("%s %j gives %j", async (name, input, details) => {
+      const { haft } = openProject();
+      expect(await haft.execute(name, input)).toMatchObject({ success: true, details });
+    });
+
+    test.each([
+      ["json_parse", { text: "{'a': 1}" }],
+      ["base64_decode", { encoded: "not base64!" }],
+    ])("%s refuses %j", async (name, input) => {
+      const { haft } = openProject();
+      expect(await haft.execute(name, input)).toMatchObject({ success: false, status: "failed" });
+    });
   });
 });
 
@@ -358,7 +498,51 @@ describe("安全与权限 (safety)", () => {
       expect(failureOf(refused)).toBe("Permission denied: Access denied");
     });
 
-    test.todo("workspace tools: isPathAllowed(path, allowedPaths), and file tools that ask it of what they opened");
+    test("isPathAllowed(path, allowedPaths): whole names, links followed, the working folder where nothing is said", () => {
+      const { at, folder } = openProject({ "data/a": "1", secret: "2", "data-evil/a": "3" });
+      symlinkSync(at("secret"), at("data/link"));
+      const allowed = [at("data"), at("docs")];
+      expect(isPathAllowed(at("data/a"), allowed)).toBe(true);
+      expect(isPathAllowed(at("docs/not/there/yet"), allowed)).toBe(true);
+      for (const path of ["secret", "data-evil/a", "data/../secret", "data/link"]) {
+        expect(isPathAllowed(at(path), allowed), path).toBe(false);
+      }
+      expect(isPathAllowed("/etc/passwd", allowed)).toBe(false);
+      expect(isPathAllowed(folder, [])).toBe(false);
+      expect([isPathAllowed("package.json"), isPathAllowed("/etc/passwd")]).toEqual([true, false]);
+    });
+
+    test("the file tools hold the call's allowedPaths, by whatever name a file is reached, and say which they are", async () => {
+      const { haft, at, onDisk } = openProject({ "data/a.txt": "ok", "docs/b.txt": "ok", "secret.txt": "s" });
+      symlinkSync(at("secret.txt"), at("data/link.txt"));
+      const context: CallOptions = { taskId: "abc123", allowedPaths: [at("data"), at("docs")] };
+      for (const path of ["data/a.txt", at("docs/b.txt")]) {
+        expect(await haft.execute("read_file", { path }, context)).toMatchObject({ success: true });
+      }
+      const refused = [
+        await haft.execute("read_file", { path: "secret.txt" }, context),
+        await haft.execute("read_file", { path: "data/../secret.txt" }, context),
+        await haft.execute("read_file", { path: "data/link.txt" }, context),
+        await haft.execute("write_file", { path: "new.txt", content: "x" }, context),
+        await haft.execute("delete_file", { path: "secret.txt" }, context),
+        await haft.execute("move_file", { from: "data/a.txt", to: "moved.txt" }, context),
+        await haft.execute("list_files", { path: "." }, context),
+        await haft.execute("glob", { pattern: "*" }, context),
+        await haft.execute("grep", { pattern: "s" }, context),
+        await haft.execute("exec", { command: "cat secret.txt", working_directory: "." }, context),
+      ];
+      for (const result of refused) {
+        expect(failureOf(result), result.toolName).toMatch(/Permission denied.*Access denied/);
+        expect(failureOf(result), result.toolName).toContain('"data"');
+      }
+      expect([onDisk("new.txt"), onDisk("moved.txt"), onDisk("secret.txt")]).toEqual([undefined, undefined, "s"]);
+    });
+
+    test("a call's allowedPaths only narrow: they open nothing that the workspace keeps closed", async () => {
+      const { haft } = openProject();
+      const refused = await haft.execute("read_file", { path: "/etc/passwd" }, { allowedPaths: ["/"] });
+      expect(failureOf(refused)).toContain("Access denied");
+    });
   });
 
   describe("超时控制", () => {
@@ -494,7 +678,16 @@ describe("配置 (configuration)", () => {
   });
 
   test.todo("policy and store: config.yml with timeout, maxConcurrent and ${VAR} expansion is read from a file");
-  test.todo("workspace tools: tools.allowedPaths bounds what file tools touch");
+  test("tools.allowedPaths bounds what file tools touch", async () => {
+    const files = { "data/a.txt": "1", "docs/b.txt": "2", "src/c.txt": "3", "other/d.txt": "4" };
+    const { haft, onDisk } = openProject(files, { allowedPaths: ["./data", "./docs", "./src"] });
+    for (const path of ["data/a.txt", "docs/b.txt", "src/c.txt"]) {
+      expect(await haft.execute("read_file", { path })).toMatchObject({ success: true });
+    }
+    expect(failureOf(await haft.execute("read_file", { path: "other/d.txt" }))).toContain("Access denied");
+    expect(await haft.execute("write_file", { path: "other/e.txt", content: "5" })).toMatchObject({ success: false });
+    expect(onDisk("other/e.txt")).toBeUndefined();
+  });
   test.todo("world tools: tools.webSearch { provider, apiKey, maxResults }");
   test.todo("MCP: tools.mcpServers, the disabled ones left alone");
 });
@@ -559,9 +752,32 @@ describe("错误处理 (errors)", () => {
 });
 
 describe("测试 (testing a tool)", () => {
-  test.todo("workspace tools: read_file reads content");
-  test.todo('workspace tools: read_file fails on a file that is not there, with "not found"');
-  test.todo('workspace tools: read_file refuses a path outside allowedPaths, with "Access denied"');
+  // The seed's own examples: its `read_file` is the tool, its paths lie in a folder of the test.
+  function openReadFile() {
+    const project = openProject({ "test.txt": "hello" });
+    return { ...project, read_file: project.haft.registry.get("read_file")! };
+  }
+
+  test("should read file content", async () => {
+    const { read_file, at } = openReadFile();
+    const result = await read_file.execute({ path: at("test.txt") }, { taskId: "test" });
+    expect(result.success).toBe(true);
+    expect(result.details).toHaveProperty("content", "hello");
+  });
+
+  test("should fail on non-existent file", async () => {
+    const { read_file, at } = openReadFile();
+    const result = await read_file.execute({ path: at("nonexistent.txt") }, { taskId: "test" });
+    expect(result.success).toBe(false);
+    expect(failureOf(result)).toContain("not found");
+  });
+
+  test("should reject unauthorized paths", async () => {
+    const { read_file, folder } = openReadFile();
+    const result = await read_file.execute({ path: "/etc/passwd" }, { taskId: "test", allowedPaths: [folder] });
+    expect(result.success).toBe(false);
+    expect(failureOf(result)).toContain("Access denied");
+  });
 });
 
 describe("性能考虑 (performance)", () => {
@@ -591,7 +807,16 @@ describe("性能考虑 (performance)", () => {
     expect(results.map(({ details }) => details)).toEqual([{ said: "c" }, { said: "a" }, { said: "b" }]);
   });
 
-  test.todo("workspace tools: list_files works recursively in one call");
+  test("批处理: list_files works recursively in one call", async () => {
+    const { haft, at } = openProject();
+    for (let folder = 0; folder < 20; folder++) {
+      mkdirSync(at(`${folder}/deep`), { recursive: true });
+      writeFileSync(at(`${folder}/deep/a.txt`), "1");
+    }
+    const { details } = await haft.execute("list_files", { path: ".", recursive: true, pattern: "*.txt" });
+    expect((details as { files: unknown[] }).files).toHaveLength(20);
+    expect(await haft.log.recent()).toHaveLength(1);
+  });
 
   test("资源清理: a call that has ended leaves no timer and no slot behind", async () => {
     const haft = createTestHaft({ tools: [echo] });

@@ -17,6 +17,7 @@ import {
   type Update,
 } from "haft";
 import { createTestHaft } from "haft/testing";
+import { openProject } from "./open-project.ts";
 
 const ReadToolSchema = Type.Object({
   file_path: Type.String({ description: "文件路径" }),
@@ -120,8 +121,34 @@ describe("2. 核心概念", () => {
   });
 
   describe("2.3 工具分类", () => {
-    test.todo("workspace tools: 文件系统 read, write, edit");
-    test.todo("workspace tools: 运行时 exec, process");
+    test("文件系统 read, write, edit", async () => {
+      const { haft, at, onDisk } = openProject();
+      expect(await haft.execute("write", { file_path: at("a.txt"), content: "one\n" })).toMatchObject({
+        success: true,
+      });
+      const edit = { file_path: at("a.txt"), old_string: "one", new_string: "two" };
+      expect(await haft.execute("edit", edit)).toMatchObject({ success: true });
+      expect(await haft.execute("read", { file_path: at("a.txt") })).toMatchObject({
+        success: true,
+        details: { path: "a.txt", lines: 1, content: "two\n" },
+      });
+      expect(onDisk("a.txt")).toBe("two\n");
+    });
+
+    test("运行时 exec 执行命令, process 后台任务", async () => {
+      const { haft } = openProject();
+      const command = "read line; echo got $line; sleep 60";
+      const started = await haft.execute("exec", { command, background: true, keep_stdin_open: true });
+      const { processId: sessionId } = started.details as { processId: string };
+      expect(started).toMatchObject({ success: true, details: { status: "running" } });
+      expect(textOf((await haft.execute("process", { action: "list" })).content)).toContain(sessionId);
+      await haft.execute("process", { action: "submit", sessionId, data: "hello" });
+      const log = await haft.execute("process", { action: "log", sessionId });
+      expect(textOf(log.content)).toContain("got hello");
+      expect(await haft.execute("process", { action: "kill", sessionId })).toMatchObject({ success: true });
+      expect(await haft.execute("process", { action: "remove", sessionId })).toMatchObject({ success: true });
+      expect(await haft.execute("process", { action: "poll", sessionId })).toMatchObject({ success: false });
+    });
     test.todo("models and agents: 会话管理 sessions_list, sessions_send");
     test.todo("world tools: Web 工具 web_search, web_fetch");
     test.todo("world tools: 消息工具 message");
@@ -153,7 +180,17 @@ describe("3. 关键实现", () => {
     expect(haft.registry.names()).toEqual(["read", "write", "edit", "exec"]);
     expect((await haft.execute("write", {})).details).toEqual({ ran: "write" });
   });
-  test.todo("workspace tools: createReadTool, createWriteTool, createEditTool, createExecTool on a real disk");
+  test("步骤 2 and 3 with the built-in read, write, edit and exec, on a real disk", async () => {
+    const { workspace } = openProject({ "a.txt": "one\ntwo\nthree" });
+    const tools = workspace.tools.filter(({ name }) => ["read", "write", "edit", "exec"].includes(name));
+    const haft = createHaft({ workspace: workspace.folder, tools });
+    expect(haft.registry.names().sort()).toEqual(["edit", "exec", "read", "write"]);
+    const read = await haft.execute("read", { file_path: "a.txt", offset: 2, limit: 1 });
+    expect(read.content).toMatchObject([{ type: "text", text: expect.stringContaining("two") }]);
+    expect(read.details).toMatchObject({ path: "a.txt", lines: 1 });
+    // Nobody is there to be asked: what changes something waits.
+    expect(await haft.execute("exec", { command: "touch b.txt" })).toMatchObject({ status: "pending" });
+  });
 
   describe("步骤 4: 工具适配器", () => {
     test("tools become definitions: name, label, description, parameters", () => {
@@ -197,6 +234,17 @@ describe("4. 工具策略", () => {
         "process",
       ]);
       expect(haft.toLLMTools().map(({ name }) => name)).toEqual(["read", "write", "process"]);
+    });
+    test("the seed's policy over the built-in tools: exec is gone under every name, process stays", async () => {
+      const { haft, onDisk } = openProject({}, { haft: { policy } });
+      for (const name of ["exec", "Bash", "shell", "EXEC"]) {
+        expect(await haft.execute(name, { command: "touch ran.txt" })).toMatchObject({ error: { code: "denied" } });
+      }
+      expect(onDisk("ran.txt")).toBeUndefined();
+      expect(await haft.execute("write", { path: "a.txt", content: "1" })).toMatchObject({ success: true });
+      const shown = haft.toLLMTools({ dialect: "openclaw" }).map(({ name }) => name);
+      expect(shown).toEqual(expect.arrayContaining(["read", "write", "edit", "apply_patch", "process"]));
+      expect(shown).not.toContain("exec");
     });
     test.todo("policy and store: tools { profile, allow, deny } is read from a json5 file");
 
@@ -267,6 +315,18 @@ describe("5. 工具执行", () => {
   });
 
   describe("5.3 中断支持", () => {
+    test("the built-in exec ends its command when it is aborted, and says so", async () => {
+      const { haft } = openProject();
+      const stop = new AbortController();
+      const result = await haft.execute(
+        "exec",
+        { command: "echo begun; sleep 60" },
+        { signal: stop.signal, onUpdate: () => stop.abort() },
+      );
+      expect(result).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+      expect(textOf(result.content)).toContain("begun");
+    });
+
     test("a call whose signal is aborted already does not run", async () => {
       let ran = false;
       const tool = { ...named("work"), execute: async () => void (ran = true) };
@@ -335,6 +395,28 @@ describe("6. 工具结果格式", () => {
       details: { path: "/path/to/image.png", width: 800, height: 600 },
     };
     expect(await giving(output)).toMatchObject({ success: true, ...output });
+  });
+
+  test("6.1 and 6.2 from the built-in tools: a text with path and size, an image as MEDIA with width and height", async () => {
+    const image = Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAAEElEQVR4nGP8z8AARBAKAAYXAgGEuNe9AAAAAElFTkSuQmCC",
+      "base64",
+    );
+    const { haft } = openProject({ "image.png": image });
+    const written = await haft.execute("write", { path: "a.txt", content: "text" });
+    expect(written).toMatchObject({
+      success: true,
+      content: [{ type: "text", text: expect.stringContaining("a.txt") }],
+      details: { path: "a.txt", bytesWritten: 4 },
+    });
+    expect(await haft.execute("read", { path: "image.png" })).toMatchObject({
+      success: true,
+      content: [
+        { type: "text", text: "MEDIA:image.png" },
+        { type: "image", data: image.toString("base64"), mimeType: "image/png" },
+      ],
+      details: { path: "image.png", width: 3, height: 2 },
+    });
   });
 
   test("6.3 JSON 结果: jsonResult", async () => {

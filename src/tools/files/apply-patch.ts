@@ -79,7 +79,7 @@ function countFiles(plan: readonly PatchStep[]): string {
 }
 
 function describeSteps(plan: readonly PatchStep[]) {
-  return Promise.all(plan.map(({ path, before, after }) => describeChange(path, before, after)));
+  return Promise.all(plan.map((step) => describeChange(step.path, step)));
 }
 
 /** For locks and rules only: a patch that cannot be read touches nothing. */

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { toolError, ToolError, toFailure } from "../../core/error.ts";
+import { toFailure, type ToolError, toolError } from "../../core/error.ts";
 import type { FileInfo } from "../../files/file-info.ts";
 import type { Files } from "../../files/files.ts";
 import type { PatchStep } from "./plan-patch.ts";
@@ -56,12 +56,19 @@ async function create(path: string, bytes: Buffer, { files, undo, mode }: Commit
   for (const folder of await files.makeDirectories(dirname(path))) {
     undo.push({ path: folder, run: () => files.deleteDirectory(folder) });
   }
-  const { info } = await files.writeFileAtomic(path, bytes, { ifAbsent: true, ...(mode === undefined ? {} : { mode }) });
+  const { info } = await files.writeFileAtomic(path, bytes, {
+    ifAbsent: true,
+    ...(mode === undefined ? {} : { mode }),
+  });
   undo.push({ path, run: () => files.deleteFile(path) });
   return info;
 }
 
-async function remove(path: string, old: NonNullable<PatchStep["old"]>, { files, undo }: Committing): Promise<undefined> {
+async function remove(
+  path: string,
+  old: NonNullable<PatchStep["old"]>,
+  { files, undo }: Committing,
+): Promise<undefined> {
   const { stamp } = await files.info(path);
   if (stamp !== old.info.stamp) {
     throw toolError("stale", `${path} was changed by someone else meanwhile`, { next: "Read it again, then repeat." });
@@ -82,9 +89,13 @@ function failedHalfWay(error: unknown, left: readonly string[]): ToolError {
   if (left.length === 0) {
     return toolError(code, message, { next: "Nothing of the patch was applied.", data, cause: error });
   }
-  return toolError("io_error", `The patch failed half-way (${message}), and could not be taken back in: ${left.join(", ")}`, {
-    next: "Look at these files before going on.",
-    data: { paths: left },
-    cause: error,
-  });
+  return toolError(
+    "io_error",
+    `The patch failed half-way (${message}), and could not be taken back in: ${left.join(", ")}`,
+    {
+      next: "Look at these files before going on.",
+      data: { paths: left },
+      cause: error,
+    },
+  );
 }

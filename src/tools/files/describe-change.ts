@@ -10,9 +10,20 @@ export interface DescribedChange {
 }
 
 const MOST_SHOWN = 4_000;
+const HUNK_HEAD = /^@@ -(\d+)((?:,\d+)?) \+(\d+)/gm;
 
-export async function describeChange(path: string, before: string, after: string): Promise<DescribedChange> {
-  const { text: diff, added, removed } = await unifiedDiff({ before, after }, { path });
+/** Of two texts, or of a part of them that begins after `linesBefore` lines. */
+export async function describeChange(
+  path: string,
+  { before, after, linesBefore = 0 }: { before: string; after: string; linesBefore?: number },
+): Promise<DescribedChange> {
+  const { text, added, removed } = await unifiedDiff({ before, after }, { path });
+  const diff =
+    linesBefore === 0
+      ? text
+      : text.replace(HUNK_HEAD, (_, old, count, fresh) => {
+          return `@@ -${Number(old) + linesBefore}${count} +${Number(fresh) + linesBefore}`;
+        });
   const shown = diff.length <= MOST_SHOWN ? diff : `${diff.slice(0, MOST_SHOWN)}\n[… the rest of the diff is left out]`;
   return { diff, added, removed, shown };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { encodeText } from "../../files/text-encoding.ts";
-import { unifiedDiff } from "../../files/unified-diff.ts";
+import { describeChange } from "./describe-change.ts";
 import { editBytes } from "./edit-bytes.ts";
 import { replaceText, type TextEdit } from "./replace-text.ts";
 
@@ -8,10 +8,6 @@ import { replaceText, type TextEdit } from "./replace-text.ts";
 const LINES = 12_000;
 const lineOf = (n: number) => `line ${n} of a file with ümläuts and 中文`;
 const text = (eol = "\n", end = eol) => Array.from({ length: LINES }, (_, i) => lineOf(i + 1)).join(eol) + end;
-
-async function diffOf(before: string, after: string): Promise<string> {
-  return (await unifiedDiff({ before, after }, { path: "f" })).text;
-}
 
 describe("in a large file an edit in bytes gives what the long way gives", () => {
   const cases: [string, string, TextEdit][] = [
@@ -30,12 +26,12 @@ describe("in a large file an edit in bytes gives what the long way gives", () =>
     const edited = editBytes(bytes, [edit]);
     expect(edited.bytes.equals(Buffer.from(long.text))).toBe(true);
     expect(edited.edits).toEqual(long.edits);
-    expect(await diffOf(edited.before, edited.after)).toBe(await diffOf(whole, long.text));
+    expect(await describeChange("f", edited)).toEqual(await describeChange("f", { before: whole, after: long.text }));
   });
 
   test("with a byte order mark, which is neither matched nor lost", () => {
     const bytes = Buffer.from(`\ufeff${text()}`);
-    const edited = editBytes(bytes, [{ oldString: "\ufeffline 1 of", newString: "\ufeffLINE 1 of" }]);
+    const edited = editBytes(bytes, [{ oldString: "\ufeffline 1 of", newString: "LINE 1 of" }]);
     expect(edited.bytes.equals(Buffer.from(`\ufeff${text().replace("line 1 of", "LINE 1 of")}`))).toBe(true);
   });
 

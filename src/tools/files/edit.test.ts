@@ -1,8 +1,17 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import iconv from "iconv-lite";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createFiles } from "../../files/files.ts";
 import { createLineIndexes } from "../../files/line-index.ts";
@@ -100,11 +109,14 @@ test("a file that somebody else changed must be read again first", async () => {
   writeFileSync(at("a.txt"), "one\ntheirs\n");
   expect(await edit({ path: "a.txt", old_string: "one", new_string: "1" })).toMatchObject({ error: { code: "stale" } });
   expect(text("a.txt")).toBe("one\ntheirs\n");
+  writeFileSync(at("a.txt"), "all theirs\n");
+  expect(await edit({ path: "a.txt", old_string: "one", new_string: "1" })).toMatchObject({ error: { code: "stale" } });
 });
 
 test("somebody who writes between the edit's read and its write loses nothing", async () => {
   const { folder, at, text } = stage({ "a.txt": "one\n" });
-  const journal = { before: async () => writeFileSync(at("a.txt"), "theirs\n") };
+  const theirs = vi.fn<() => void>().mockImplementationOnce(() => writeFileSync(at("a.txt"), "theirs\n"));
+  const journal = { before: async () => theirs() };
   const files = createFiles(createPathPolicy({ workspace: folder }), { journal });
   const reads = createReadLedger();
   const tool = createEditTool({ files, reads, lineIndexes: createLineIndexes(), requireRead: false });
@@ -140,9 +152,15 @@ test("several edits all speak of the file as it was, and are made all or not at 
   ];
   expect(await edit({ path: "a.txt", edits: swap, reason: "swap" })).toMatchObject({ details: { replacements: 2 } });
   expect(text("a.txt")).toBe("b\na\nc\n");
-  const half = [{ old_string: "c", new_string: "C" }, { old_string: "zzz", new_string: "Z" }];
+  const half = [
+    { old_string: "c", new_string: "C" },
+    { old_string: "zzz", new_string: "Z" },
+  ];
   expect(await edit({ path: "a.txt", edits: half })).toMatchObject({ error: { code: "no_match" } });
-  const overlapping = [{ old_string: "b\na", new_string: "1" }, { old_string: "a\nc", new_string: "2" }];
+  const overlapping = [
+    { old_string: "b\na", new_string: "1" },
+    { old_string: "a\nc", new_string: "2" },
+  ];
   expect(await edit({ path: "a.txt", edits: overlapping })).toMatchObject({ error: { code: "overlap" } });
   expect(text("a.txt")).toBe("b\na\nc\n");
 });
@@ -153,7 +171,9 @@ test("edits that come as JSON in a string, or beside empty strings, are understo
   expect(await edit({ path: "a.txt", edits: encoded })).toMatchObject({ status: "completed" });
   const filled = { path: "a.txt", old_string: "", new_string: "", edits: [{ old_string: "b", new_string: "B" }] };
   expect(await edit(filled)).toMatchObject({ status: "completed" });
-  expect(await edit({ path: "a.txt", old_string: "B", new_string: "b", edits: [] })).toMatchObject({ status: "completed" });
+  expect(await edit({ path: "a.txt", old_string: "B", new_string: "b", edits: [] })).toMatchObject({
+    status: "completed",
+  });
   expect(text("a.txt")).toBe("A\nb\n");
   const both = { path: "a.txt", old_string: "A", new_string: "x", edits: [{ old_string: "b", new_string: "B" }] };
   expect(await edit(both)).toMatchObject({ error: { code: "invalid_input" } });
@@ -164,7 +184,9 @@ test("an empty old_string makes a file that is not there, and never replaces one
   const made = await edit({ path: "sub/new.txt", old_string: "", new_string: "hello\n" });
   expect(made).toMatchObject({ details: { created: true } });
   expect(text("sub/new.txt")).toBe("hello\n");
-  expect(await edit({ path: "a.txt", old_string: "", new_string: "x" })).toMatchObject({ error: { code: "invalid_input" } });
+  expect(await edit({ path: "a.txt", old_string: "", new_string: "x" })).toMatchObject({
+    error: { code: "invalid_input" },
+  });
   const elided = { path: "b.ts", old_string: "", new_string: "// ... existing code ...\n" };
   expect(await edit(elided)).toMatchObject({ error: { code: "elided" } });
   expect(existsSync(at("b.ts"))).toBe(false);
@@ -222,7 +244,12 @@ test("a change that cannot be recorded for undo does not happen", async () => {
   const { folder, text } = stage({ "a.txt": "one\n" });
   const journal = { before: () => Promise.reject(new Error("disk full")) };
   const files = createFiles(createPathPolicy({ workspace: folder }), { journal });
-  const tool = createEditTool({ files, reads: createReadLedger(), lineIndexes: createLineIndexes(), requireRead: false });
+  const tool = createEditTool({
+    files,
+    reads: createReadLedger(),
+    lineIndexes: createLineIndexes(),
+    requireRead: false,
+  });
   const haft = createHaft({ tools: [tool], approver: async () => ({ approved: true, by: "test" }) });
   const result = await haft.execute("edit", { path: "a.txt", old_string: "one", new_string: "1" });
   expect(result).toMatchObject({ error: { code: "not_recorded" } });

@@ -64,7 +64,7 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
     locks: ({ path }) => [pathLock(files, path)],
     preview: async (input, context) => {
       const { edited, shown } = await prepare(input, context, "requireRead");
-      const { diff } = await describeChange(shown, edited.before, edited.after);
+      const { diff } = await describeChange(shown, edited);
       const why = input.reason ? ` (${input.reason})` : "";
       return { title: `Edit ${shown}${why}`, content: [{ type: "text", text: diff }] };
     },
@@ -73,7 +73,7 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
       const condition = stamp === undefined ? { ifAbsent: true } : { ifStamp: stamp };
       const outcome = await allowed.writeFileAtomic(input.path, edited.bytes, condition);
       reads.saw(context, outcome.info, edited.bytes);
-      const change = await describeChange(shown, edited.before, edited.after);
+      const change = await describeChange(shown, edited);
       const replacements = edited.edits.reduce((sum, edit) => sum + edit.replacements, 0);
       const places = `${replacements} ${replacements === 1 ? "place" : "places"}`;
       const what = outcome.created ? `Created ${shown}` : `Edited ${shown}: ${places}`;
@@ -100,8 +100,17 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
     const edits = editsOf(input);
     const { bytes, info } = await readOrCreate(allowed, input.path, { edits, signal: context.signal });
     const shown = info ? allowed.show(info.real) : input.path;
-    if (info && requireRead) reads[demand](context, { info, bytes }, shown);
-    return { allowed, edited: editBytes(bytes, edits), shown, stamp: info?.stamp };
+    const require = (wanted: typeof demand) => {
+      if (info && requireRead) reads[wanted](context, { info, bytes }, shown);
+    };
+    require(demand);
+    try {
+      return { allowed, edited: editBytes(bytes, edits), shown, stamp: info?.stamp };
+    } catch (error) {
+      // That the file has changed explains more than that the text is not in it.
+      require("requireFresh");
+      throw error;
+    }
   }
 }
 
@@ -116,7 +125,9 @@ interface EditInput {
 function editsOf({ old_string, new_string, replace_all, edits = [] }: EditInput): TextEdit[] {
   // Some models fill every parameter they see: two empty strings beside a list say nothing.
   if (edits.length > 0 && (old_string || new_string)) {
-    throw toolError("invalid_input", "Both edits and old_string/new_string were given", { next: "Send one of the two." });
+    throw toolError("invalid_input", "Both edits and old_string/new_string were given", {
+      next: "Send one of the two.",
+    });
   }
   const all = edits.length > 0 ? edits : [{ old_string, new_string, replace_all }];
   return all.map((edit) => {

@@ -16,7 +16,9 @@ export function createGetFileInfoTool({ files }: Pick<FileToolDependencies, "fil
     category: "file",
     tags: ["file"],
     origin: { type: "builtin" },
-    parameters: z.object({ path: z.string().min(1).describe("The file or folder, relative to the workspace or absolute") }),
+    parameters: z.object({
+      path: z.string().min(1).describe("The file or folder, relative to the workspace or absolute"),
+    }),
     parameterAliases: PATH_ALIASES,
     signature: ({ path }) => path,
     run: async ({ path }, context) => {

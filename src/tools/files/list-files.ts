@@ -52,7 +52,8 @@ export function createListFilesTool({ files }: Pick<FileToolDependencies, "files
         type === "file" ? `${shown}  ${size}` : markName(shown, type),
       );
       if (listed.length === 0) lines.push(pattern === undefined ? "(empty)" : `(nothing matches ${pattern})`);
-      if (truncated) lines.push(`[Only the first ${listed.length} are shown. Narrow by path or pattern, or raise limit.]`);
+      if (truncated)
+        lines.push(`[Only the first ${listed.length} are shown. Narrow by path or pattern, or raise limit.]`);
       if (closed.length > 0) lines.push(`[These folders could not be opened: ${closed.slice(0, 5).join(", ")}]`);
       return {
         content: lines.join("\n"),

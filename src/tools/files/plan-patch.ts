@@ -64,7 +64,9 @@ async function requireAbsent(files: Files, path: string): Promise<void> {
     if (error instanceof ToolError && error.code === "path_not_found") return;
     throw error;
   }
-  throw toolError("path_exists", `${path} exists already`, { next: "Use *** Update File to change it, or another path." });
+  throw toolError("path_exists", `${path} exists already`, {
+    next: "Use *** Update File to change it, or another path.",
+  });
 }
 
 /** What removing a link takes away cannot be put back from what it leads to. */

@@ -7,7 +7,12 @@ import { type OpenFile, readAll } from "../../files/open-file.ts";
 const SHOWN_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const MOST_BYTES = 4.5 * 1024 * 1024;
 
-export async function readImage(file: OpenFile, shown: string, mimeType: string, signal: AbortSignal): Promise<ToolOutput> {
+export async function readImage(
+  file: OpenFile,
+  shown: string,
+  mimeType: string,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
   if (!SHOWN_TYPES.includes(mimeType)) {
     throw toolError("not_regular_file", `${shown} is an image of type ${mimeType}, which models cannot be shown`, {
       next: "Convert it to PNG first, for instance through exec.",
@@ -15,9 +20,13 @@ export async function readImage(file: OpenFile, shown: string, mimeType: string,
   }
   const bytes = await readAll(file, { maxBytes: MOST_BYTES, signal });
   if (bytes === null) {
-    throw toolError("too_large", `${shown} is an image of ${file.info.size} bytes; at most ${MOST_BYTES} can be shown`, {
-      next: "Scale it down first, for instance through exec.",
-    });
+    throw toolError(
+      "too_large",
+      `${shown} is an image of ${file.info.size} bytes; at most ${MOST_BYTES} can be shown`,
+      {
+        next: "Scale it down first, for instance through exec.",
+      },
+    );
   }
   const measured = await measureImage(bytes);
   const size = measured ? `${measured.width}×${measured.height}` : "of unknown dimensions";
@@ -27,6 +36,6 @@ export async function readImage(file: OpenFile, shown: string, mimeType: string,
       { type: "image", data: bytes.toString("base64"), mimeType },
     ],
     display: `Read image ${shown}: ${mimeType}, ${size}`,
-    details: { path: shown, mimeType, size: bytes.length, ...(measured ?? {}) },
+    details: { path: shown, mimeType, size: bytes.length, ...measured },
   };
 }

@@ -126,9 +126,16 @@ test("a notebook is read as its cells with their outputs", async () => {
   const { read } = stage({ "n.ipynb": JSON.stringify(notebook) });
   const result = await read({ path: "n.ipynb" });
   const shown = textOf(result.content);
-  expect(shown).toContain("[1] markdown intro\n# Title\ntext\n\n[2] code\nprint(1)\n→ 1\n\n→ ValueError: bad\n→ (image/png)");
+  expect(shown).toContain(
+    "[1] markdown intro\n# Title\ntext\n\n[2] code\nprint(1)\n→ 1\n\n→ ValueError: bad\n→ (image/png)",
+  );
   expect(shown).toContain(`${"o".repeat(2000)}…`);
-  expect(result.details).toMatchObject({ cells: [{ index: 1, id: "intro", type: "markdown" }, { index: 2, type: "code" }] });
+  expect(result.details).toMatchObject({
+    cells: [
+      { index: 1, id: "intro", type: "markdown" },
+      { index: 2, type: "code" },
+    ],
+  });
   expect(textOf((await read({ path: "n.ipynb", offset: 1 })).content)).toContain('1\t{"cells"');
 });
 

@@ -22,7 +22,11 @@ interface CellOutput {
 }
 
 /** A Jupyter notebook as its cells with their outputs, without the JSON around them; undefined for what is none. */
-export async function readNotebook(file: OpenFile, shown: string, signal: AbortSignal): Promise<ToolOutput | undefined> {
+export async function readNotebook(
+  file: OpenFile,
+  shown: string,
+  signal: AbortSignal,
+): Promise<ToolOutput | undefined> {
   const bytes = await readAll(file, { maxBytes: MOST_BYTES, signal });
   const cells = bytes === null ? undefined : cellsOf(decodeText(bytes).text);
   if (bytes === null || cells === undefined) return undefined;

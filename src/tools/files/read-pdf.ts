@@ -9,7 +9,12 @@ const MOST_PAGES = 20;
 const QUIET = { verbosity: 0 };
 
 /** The text of some pages of a PDF. */
-export async function readPdf(file: OpenFile, shown: string, { pages }: ReadRange, signal: AbortSignal): Promise<ToolOutput> {
+export async function readPdf(
+  file: OpenFile,
+  shown: string,
+  { pages }: ReadRange,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
   const bytes = await readAll(file, { maxBytes: MOST_BYTES, signal });
   if (bytes === null) {
     throw toolError("too_large", `${shown} is a PDF of ${file.info.size} bytes; at most ${MOST_BYTES} are read`, {
@@ -17,7 +22,9 @@ export async function readPdf(file: OpenFile, shown: string, { pages }: ReadRang
     });
   }
   const { getDocumentProxy } = await import("unpdf");
-  const document = await getDocumentProxy(new Uint8Array(bytes), QUIET).catch((cause: unknown) => unreadable(shown, cause));
+  const document = await getDocumentProxy(new Uint8Array(bytes), QUIET).catch((cause: unknown) =>
+    unreadable(shown, cause),
+  );
   try {
     const { first, last } = parsePages(pages, document.numPages);
     const parts: string[] = [];
@@ -31,7 +38,14 @@ export async function readPdf(file: OpenFile, shown: string, { pages }: ReadRang
     return {
       content: last < document.numPages ? `${content}\n\n[Use pages=${last + 1}-${next} to continue.]` : content,
       display: `Read ${shown}: pages ${first}-${last} of ${document.numPages}`,
-      details: { content, size: bytes.length, path: shown, totalPages: document.numPages, firstPage: first, lastPage: last },
+      details: {
+        content,
+        size: bytes.length,
+        path: shown,
+        totalPages: document.numPages,
+        firstPage: first,
+        lastPage: last,
+      },
     };
   } finally {
     await document.destroy();

@@ -31,7 +31,10 @@ export async function readText(given: OpenFile, indexes: LineIndexes, reading: T
   if (maxBytes !== undefined) refuseLarge(shown, Buffer.byteLength(content), maxBytes);
   const numbered = lines.map((line, i) => `${String(firstLine + i).padStart(6)}\t${line}`);
   return {
-    content: [numbered.length > 0 ? numbered.join("\n") : "(empty file)", ...notices({ ...window, encoding: encoding ?? window.encoding })].join("\n"),
+    content: [
+      numbered.length > 0 ? numbered.join("\n") : "(empty file)",
+      ...notices({ ...window, encoding: encoding ?? window.encoding }),
+    ].join("\n"),
     display: describe(shown, window),
     details: {
       content,
@@ -97,9 +100,13 @@ function endsWithLineFeed(file: OpenFile, encoding: string): boolean {
 async function transcode(file: OpenFile, encoding: string, signal: AbortSignal): Promise<OpenFile> {
   const original = await readAll(file, { maxBytes: MOST_FORCED_BYTES, signal });
   if (original === null) {
-    throw toolError("too_large", `A file above ${MOST_FORCED_BYTES} bytes is read in the encoding it is found to have`, {
-      next: "Leave out encoding.",
-    });
+    throw toolError(
+      "too_large",
+      `A file above ${MOST_FORCED_BYTES} bytes is read in the encoding it is found to have`,
+      {
+        next: "Leave out encoding.",
+      },
+    );
   }
   const bytes = Buffer.from(decodeBytes(original, encoding));
   const readNow = (buffer: Buffer, position: number): number => bytes.copy(buffer, 0, position);

@@ -8,7 +8,11 @@ export async function failWithSuggestion(error: unknown, files: Files, path: str
   if (!(error instanceof ToolError) || error.code !== "path_not_found") throw error;
   const near = await suggestPaths(files, path);
   if (near.length === 0) throw error;
-  throw toolError("path_not_found", error.message, { next: `Did you mean ${near.join(" or ")}?`, data: { near }, cause: error });
+  throw toolError("path_not_found", error.message, {
+    next: `Did you mean ${near.join(" or ")}?`,
+    data: { near },
+    cause: error,
+  });
 }
 
 /** Names beside a path that does not exist, the likeliest first; also one that differs in its kind of blanks only. */

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import iconv from "iconv-lite";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createFiles } from "../../files/files.ts";
 import { createLineIndexes } from "../../files/line-index.ts";
@@ -89,6 +89,21 @@ test("a session's own writes count as read, another session's reads do not", asy
   expect(await write({ path: "a.txt", content: "2\n" }, "one")).toMatchObject({ status: "completed" });
 });
 
+test("somebody who writes between the read and the write loses nothing", async () => {
+  const { folder, at } = stage({ "a.txt": "old\n" });
+  const theirs = vi.fn<() => void>().mockImplementationOnce(() => writeFileSync(at("a.txt"), "theirs\n"));
+  const files = createFiles(createPathPolicy({ workspace: folder }), { journal: { before: async () => theirs() } });
+  const tool = createWriteTool({
+    files,
+    reads: createReadLedger(),
+    lineIndexes: createLineIndexes(),
+    requireRead: false,
+  });
+  const haft = createHaft({ tools: [tool], approver: async () => ({ approved: true, by: "test" }) });
+  expect(await haft.execute("write", { path: "a.txt", content: "new\n" })).toMatchObject({ error: { code: "stale" } });
+  expect(readFileSync(at("a.txt"), "utf8")).toBe("theirs\n");
+});
+
 test("a file that was only touched has not changed", async () => {
   const { at, read, write } = stage({ "a.txt": "old\n" });
   await read({ path: "a.txt" });
@@ -124,7 +139,10 @@ test.each([
 
 test("a legacy encoding stays, and what it cannot hold is refused with the file as it was", async () => {
   const old = iconv.encode("这是一个测试文件，用来检查编码。\n", "gb18030");
-  const { at, read, write } = stage({ "a.txt": iconv.encode("これは日本語のテキストです。\n", "shift_jis"), "b.txt": old });
+  const { at, read, write } = stage({
+    "a.txt": iconv.encode("これは日本語のテキストです。\n", "shift_jis"),
+    "b.txt": old,
+  });
   await read({ path: "b.txt" });
   await write({ path: "b.txt", content: "这是新的内容。\n" });
   expect(readFileSync(at("b.txt"))).toEqual(iconv.encode("这是新的内容。\n", "gb18030"));
@@ -137,7 +155,9 @@ test("a new file is made in the encoding that is named; an unknown one is refuse
   const { at, write } = stage();
   await write({ path: "a.txt", content: "中文\n", encoding: "GBK" });
   expect(readFileSync(at("a.txt"))).toEqual(iconv.encode("中文\n", "gbk"));
-  expect(await write({ path: "b.txt", content: "x", encoding: "klingon" })).toMatchObject({ error: { code: "bad_encoding" } });
+  expect(await write({ path: "b.txt", content: "x", encoding: "klingon" })).toMatchObject({
+    error: { code: "bad_encoding" },
+  });
   expect(existsSync(at("b.txt"))).toBe(false);
 });
 
@@ -158,13 +178,17 @@ test("a placeholder for omitted text is refused, unless the file has it already"
   expect(elided).toMatchObject({ error: { code: "elided", data: { line: 2 } } });
   expect(existsSync(at("new.ts"))).toBe(false);
   await read({ path: "a.ts" });
-  expect(await write({ path: "a.ts", content: "// ... existing code ...\nlet b;\n" })).toMatchObject({ status: "completed" });
+  expect(await write({ path: "a.ts", content: "// ... existing code ...\nlet b;\n" })).toMatchObject({
+    status: "completed",
+  });
 });
 
 test("folders, protected paths and paths outside are refused", async () => {
   const { write } = stage();
   expect(await write({ path: ".", content: "x" })).toMatchObject({ error: { code: "is_directory" } });
-  expect(await write({ path: ".git/hooks/pre-commit", content: "x" })).toMatchObject({ error: { code: "path_denied" } });
+  expect(await write({ path: ".git/hooks/pre-commit", content: "x" })).toMatchObject({
+    error: { code: "path_denied" },
+  });
   const outside = await write({ path: "../x.txt", content: "x" });
   expect(outside).toMatchObject({ error: { code: "path_denied" } });
   expect(textOf(outside.content)).toMatch(/Permission denied: Access denied.*Allowed paths: "\." \(the workspace\)/s);

@@ -45,7 +45,10 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
     locks: ({ path }) => [pathLock(files, path)],
     preview: async (input, context) => {
       const { bytes, present } = await prepare(input, context, "requireRead");
-      const { diff } = await describeChange(input.path, present?.decoded.text ?? "", decodeText(bytes).text);
+      const { diff } = await describeChange(input.path, {
+        before: present?.decoded.text ?? "",
+        after: decodeText(bytes).text,
+      });
       const title = `${present ? "Replace" : "Create"} ${input.path}`;
       return { title, content: [{ type: "text", text: diff || "No change." }] };
     },
@@ -55,7 +58,10 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
       const outcome = await allowed.writeFileAtomic(input.path, bytes, condition);
       reads.saw(context, outcome.info, bytes);
       const shown = allowed.show(outcome.info.real);
-      const change = await describeChange(shown, present?.decoded.text ?? "", decodeText(bytes).text);
+      const change = await describeChange(shown, {
+        before: present?.decoded.text ?? "",
+        after: decodeText(bytes).text,
+      });
       const what = `${outcome.created ? "Created" : "Wrote"} ${shown} (${bytes.length} bytes)`;
       return {
         content: present && change.shown ? `${what}\n${change.shown}` : `${what}.`,

@@ -161,7 +161,7 @@ describe("exec", () => {
     const shown = textOf((await tool.preview!(params, context)).content);
     expect(shown).toBe(`echo \\u{202e}abc\n\nin ${workspace}\nwith A=1\nwith this input:\nx\\u{7}`);
     const asking = createHaft({ registry: haft.registry });
-    expect(await asking.execute("exec", { command: "true" })).toMatchObject({ pending: { kind: "approval" } });
+    expect(await asking.execute("exec", { command: "touch x" })).toMatchObject({ pending: { kind: "approval" } });
   });
 });
 

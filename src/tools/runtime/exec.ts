@@ -2,9 +2,11 @@ import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock, type Timer } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
+import { toolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { type Preview, ToolKind, type ToolContext } from "../../core/tool.ts";
 import type { Files } from "../../files/files.ts";
+import { dangerReason } from "../../shell/danger-reason.ts";
 import { refuseEnvEntry } from "../../shell/env-overlay.ts";
 import type { ProcessTable, TableStartOptions } from "../../shell/process-table.ts";
 import type { RunningProcess } from "../../shell/run-process.ts";
@@ -12,6 +14,7 @@ import type { SessionEnvironments } from "../../shell/session-environments.ts";
 import type { SpillSink } from "../../shell/spill.ts";
 import { EXEC_PARAMETER_ALIASES, EXEC_PARAMETERS, type ExecInput } from "./exec-parameters.ts";
 import { describeRun, type ExecDetails } from "./exec-result.ts";
+import { planReadOnly } from "./plan-read-only.ts";
 import { processOwner } from "./process-owner.ts";
 import { foregroundMs, refuseTimes, runTimes } from "./run-times.ts";
 import { REPLY_LIMITS, type ReplyLimits } from "./shorten-output.ts";
@@ -37,6 +40,13 @@ const TERMINAL = { cols: 120, rows: 30 };
 
 /** Runs a command in a shell: to its end, to its time limit, or until it is left to the background. */
 export function createExecTool(dependencies: ExecDependencies) {
+  /** What a call that was not asked about is to run: decided once, when that was decided. */
+  const plans = new WeakMap<ExecInput, string>();
+  const mayRunUnasked = (input: ExecInput): boolean => {
+    const plan = planReadOnly(input, dependencies.files, dependencies.environments.environmentOf(undefined));
+    if (plan !== undefined) plans.set(input, plan);
+    return plan !== undefined;
+  };
   return createTool({
     name: "exec",
     title: "Run a command",
@@ -67,24 +77,29 @@ export function createExecTool(dependencies: ExecDependencies) {
     limits: { timeoutMs: (input) => foregroundMs(input) + ENDING_MS },
     labels: ["outside_effect"],
     origin: { type: "builtin" },
-    permission: "confirm",
+    permission: (input) => (mayRunUnasked(input) ? "auto" : "confirm"),
     signature: ({ command }) => command,
     // Which commands are alike enough to be allowed once for all is for policy to say.
     rule: () => "",
     preview: async (input, context) => previewCommand(input, dependencies.files.narrow(context.allowedPaths)),
     validate: (input) => (input.command.trim() === "" ? "command: is blank" : refuseTimes(input)),
-    run: (input, context) => run(input, context, dependencies),
+    run: (input, context) => run(input, context, { ...dependencies, plan: plans.get(input) }),
   });
+}
+
+interface Planned {
+  plan: string | undefined;
 }
 
 async function run(
   input: ExecInput,
   context: ToolContext,
-  dependencies: ExecDependencies,
+  dependencies: ExecDependencies & Planned,
 ): Promise<ToolOutput<ExecDetails>> {
   const { processes, clock = systemClock, reply } = dependencies;
   const { signal } = context;
   const files = dependencies.files.narrow(context.allowedPaths);
+  if (dependencies.plan !== undefined) requireReadable(input, files, dependencies);
   const cwd = files.realPath(input.working_directory ?? ".");
   const owner = processOwner(context.caller);
   const { limitMs, yieldMs } = runTimes(input);
@@ -117,7 +132,7 @@ async function run(
 function startOptions(
   input: ExecInput,
   { signal, caller, callId }: ToolContext,
-  { environments, openSpill, cwd, limitMs }: ExecDependencies & { cwd: string; limitMs: number },
+  { environments, openSpill, plan, cwd, limitMs }: ExecDependencies & Planned & { cwd: string; limitMs: number },
 ): TableStartOptions {
   const takesInput = input.stdin !== undefined || input.keep_stdin_open === true;
   const env = environments.environmentOf(caller.session, { terminal: input.pty === true });
@@ -127,7 +142,8 @@ function startOptions(
     env[name] = value;
   }
   return {
-    shellCommand: input.command,
+    // What was not asked about runs as it was analysed, never as it was written.
+    shellCommand: plan ?? input.command,
     cwd,
     env,
     stdin: takesInput ? "pipe" : "closed",
@@ -136,6 +152,14 @@ function startOptions(
     signal,
     output: { separateStreams: !input.pty, ...(openSpill && { openSpill: () => openSpill({ callId }) }) },
   };
+}
+
+/** A call may narrow the paths further than the decision not to ask knew. */
+function requireReadable(input: ExecInput, files: Files, { environments }: ExecDependencies): void {
+  if (planReadOnly(input, files, environments.environmentOf(undefined)) !== undefined) return;
+  throw toolError("path_denied", "Permission denied: Access denied: the command reads outside the paths of this call", {
+    next: "Read only what this call may read.",
+  });
 }
 
 function giveInput(process: RunningProcess, { stdin, keep_stdin_open: keepOpen }: ExecInput): void {
@@ -170,6 +194,8 @@ function previewCommand(input: ExecInput, files: Files): Preview {
     "",
     `in ${showInvisible(whereTo(files, directory ?? "."))}${input.run_in_background ? ", in the background" : ""}`,
   ];
+  const danger = dangerReason(command);
+  if (danger) lines.push(`careful: ${danger}`);
   if (description) lines.push(`said to: ${showInvisible(description)}`);
   for (const [name, value] of Object.entries(env ?? {})) lines.push(`with ${name}=${showInvisible(String(value))}`);
   if (stdin !== undefined) lines.push("with this input:", showInvisible(stdin));

@@ -68,7 +68,11 @@ function isEscaped(pattern: string, at: number): boolean {
 }
 
 function tooMany(pattern: string) {
-  return toolError("bad_pattern", `The braces in ${JSON.stringify(pattern.slice(0, 200))} give more than ${MOST_ALTERNATIVES} patterns`, {
-    next: "Use fewer alternatives.",
-  });
+  return toolError(
+    "bad_pattern",
+    `The braces in ${JSON.stringify(pattern.slice(0, 200))} give more than ${MOST_ALTERNATIVES} patterns`,
+    {
+      next: "Use fewer alternatives.",
+    },
+  );
 }

@@ -22,7 +22,9 @@ test("several patterns are parted by commas, and an exclamation mark leaves out"
 
 test("an exclude is read as a line of .gitignore, and simple ones also keep a walk out", () => {
   const { accepts, prune } = filterOf({ exclude: "build/,/top.ts,*.min.js,a/b" });
-  expect(["build/x.ts", "s/build/x.ts", "top.ts", "s/top.ts", "x.min.js", "a/b/c"].filter(accepts)).toEqual(["s/top.ts"]);
+  expect(["build/x.ts", "s/build/x.ts", "top.ts", "s/top.ts", "x.min.js", "a/b/c"].filter(accepts)).toEqual([
+    "s/top.ts",
+  ]);
   expect(prune).toEqual(["build/", "*.min.js"]);
 });
 

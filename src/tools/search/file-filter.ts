@@ -22,7 +22,10 @@ export interface FileFilter {
 export function createFileFilter({ include, exclude, hidden, fromWorkspace }: FileFilterOptions): FileFilter {
   const listed = splitList(include ?? "");
   const wanted = listed.filter((pattern) => !pattern.startsWith("!")).map(compileInclude);
-  const unwanted = [...splitList(exclude ?? ""), ...listed.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1))];
+  const unwanted = [
+    ...splitList(exclude ?? ""),
+    ...listed.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1)),
+  ];
   const isExcluded = createIgnoreRules([{ directory: "", text: unwanted.join("\n") }]);
   const names = wanted.flatMap((each) => each.names ?? []);
   return {

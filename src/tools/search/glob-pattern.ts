@@ -27,11 +27,15 @@ export function matchGlob(pattern: string, path: string, options: GlobOptions = 
 
 export function compileGlob(pattern: string, { caseSensitive = true, hidden = true }: GlobOptions = {}): GlobPattern {
   if (pattern.length > MOST_CHARACTERS) {
-    throw toolError("bad_pattern", `The pattern has more than ${MOST_CHARACTERS} characters`, { next: "Use a shorter one." });
+    throw toolError("bad_pattern", `The pattern has more than ${MOST_CHARACTERS} characters`, {
+      next: "Use a shorter one.",
+    });
   }
   const alternatives = expandBraces(pattern).map(splitGlob);
   const options: SegmentOptions = { ignoreCase: !caseSensitive, dot: hidden };
-  const matchers = alternatives.map((segments) => compileNameAnywhere(segments, options) ?? compilePath(segments, options));
+  const matchers = alternatives.map(
+    (segments) => compileNameAnywhere(segments, options) ?? compilePath(segments, options),
+  );
   const names = alternatives.map((segments) => segments.at(-1) ?? "");
   return {
     matches: (path) => matchers.some((matches) => matches(path)),
@@ -52,12 +56,16 @@ export function splitBase(pattern: string): { base: string; rest: string } {
 
 /** The pattern with brackets as text: `app/[id]/page.tsx` is also the name of a file. Null when it has none. */
 export function withLiteralBrackets(pattern: string): string | null {
-  return pattern.includes("[") ? pattern.replace(/\\.|[[\]]/gs, (found) => (found.length > 1 ? found : `\\${found}`)) : null;
+  return pattern.includes("[")
+    ? pattern.replace(/\\.|[[\]]/gs, (found) => (found.length > 1 ? found : `\\${found}`))
+    : null;
 }
 
 /** A closing slash means everything below. */
 function splitGlob(pattern: string): string[] {
-  const segments = (pattern.endsWith("/") ? `${pattern}**` : pattern).split("/").filter((part) => part !== "" && part !== ".");
+  const segments = (pattern.endsWith("/") ? `${pattern}**` : pattern)
+    .split("/")
+    .filter((part) => part !== "" && part !== ".");
   return segments.length === 0 ? ["**"] : segments.filter((part, i) => part !== "**" || segments[i - 1] !== "**");
 }
 
@@ -82,7 +90,8 @@ function compilePath(segments: readonly string[], options: SegmentOptions): Path
   const mayCover = (name: string | undefined) => options.dot || !name?.startsWith(".");
   return (path) => {
     const names = path.split("/");
-    const matchesAt = (group: readonly NameMatcher[], at: number) => group.every((matches, i) => matches(names[at + i] as string));
+    const matchesAt = (group: readonly NameMatcher[], at: number) =>
+      group.every((matches, i) => matches(names[at + i] as string));
     if (end === undefined) return names.length === start.length && matchesAt(start, 0);
     const endsAt = names.length - end.length;
     // `a/**` is what lies below a, not a itself.

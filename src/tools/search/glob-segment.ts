@@ -53,7 +53,9 @@ function placesFor(piece: Piece, before: "^" | "", after: "$" | ""): (name: stri
     const regex = regexOf(piece, before, after);
     return (name) => regex.exec(name)?.[0].length ?? -1;
   }
-  return before ? (name) => (name.startsWith(piece) ? piece.length : -1) : (name) => (name.endsWith(piece) ? piece.length : -1);
+  return before
+    ? (name) => (name.startsWith(piece) ? piece.length : -1)
+    : (name) => (name.endsWith(piece) ? piece.length : -1);
 }
 
 /** Where the piece ends whose leftmost place is at or after a position, or -1. */

@@ -83,8 +83,15 @@ async function findFiles(scope: SearchScope, directory: OpenDirectory, query: Fi
   const { files, ripgrep, times, signal, timeLeft } = scope;
   const options = { caseSensitive: query.case_sensitive, hidden: query.hidden };
   const literal = withLiteralBrackets(query.pattern);
-  const [asPattern, asText] = [compileGlob(query.pattern, options), literal === null ? null : compileGlob(literal, options)];
-  const walk = { hidden: true, respectGitignore: query.respect_gitignore, only: asText ? { ...asPattern, names: null } : asPattern };
+  const [asPattern, asText] = [
+    compileGlob(query.pattern, options),
+    literal === null ? null : compileGlob(literal, options),
+  ];
+  const walk = {
+    hidden: true,
+    respectGitignore: query.respect_gitignore,
+    only: asText ? { ...asPattern, names: null } : asPattern,
+  };
   const answer = await ripgrep.run({
     options: ["--files", "--null", ...walkOptions(walk)],
     directory,
@@ -125,15 +132,22 @@ function pathsOf({ output, prefix }: RipgrepAnswer, glob: GlobPattern): string[]
   return found;
 }
 
-function emptyNote({ pattern, path, respect_gitignore }: { pattern: string; path: string; respect_gitignore: boolean }, hasFolder: boolean): string {
+function emptyNote(
+  { pattern, path, respect_gitignore }: { pattern: string; path: string; respect_gitignore: boolean },
+  hasFolder: boolean,
+): string {
   const hints = [];
   if (!hasFolder) hints.push("The folder that the pattern names does not exist.");
   else if (!pattern.includes("/")) hints.push(`To look in folders below too use **/${pattern}.`);
-  if (respect_gitignore) hints.push("Files that .gitignore leaves out were not looked at (respect_gitignore: false does).");
+  if (respect_gitignore)
+    hints.push("Files that .gitignore leaves out were not looked at (respect_gitignore: false does).");
   return `No files match ${JSON.stringify(pattern)} in ${JSON.stringify(path)}. ${hints.join(" ")}`.trimEnd();
 }
 
 function moreNote(shown: number, order: "newest" | "path"): string {
-  const which = order === "newest" ? `the ${shown} changed last` : `the first ${shown} in order of their paths, as there are too many to sort by time`;
+  const which =
+    order === "newest"
+      ? `the ${shown} changed last`
+      : `the first ${shown} in order of their paths, as there are too many to sort by time`;
   return `[Truncated: these are ${which}. Narrow by path or by a more specific pattern, or raise limit.]`;
 }

@@ -1,13 +1,20 @@
 import { z } from "zod";
 import { limitOf, patternOf, WALK_PARAMETERS } from "./search-parameters.ts";
 
-const lines = (which: string) => z.number().int().min(0).max(50).optional().describe(`Lines to show ${which} each match`);
+const lines = (which: string) =>
+  z.number().int().min(0).max(50).optional().describe(`Lines to show ${which} each match`);
 
 export const GREP_PARAMETERS = z.object({
   pattern: patternOf("What to look for: a regular expression, unless fixed_strings is set"),
   path: z.string().min(1).default(".").describe("The folder or file to search, relative to the workspace or absolute"),
-  include: z.string().optional().describe("Only files that match, such as *.ts or src/**/*.{ts,tsx}; !*.test.ts leaves out"),
-  exclude: z.string().optional().describe("Files and folders to leave out, written as in .gitignore, with commas between"),
+  include: z
+    .string()
+    .optional()
+    .describe("Only files that match, such as *.ts or src/**/*.{ts,tsx}; !*.test.ts leaves out"),
+  exclude: z
+    .string()
+    .optional()
+    .describe("Files and folders to leave out, written as in .gitignore, with commas between"),
   output_mode: z
     .preprocess(toMode, z.enum(["content", "files_with_matches", "count"]))
     .default("content")
@@ -28,7 +35,13 @@ export const GREP_PARAMETERS = z.object({
     .describe("Only files of a type that ripgrep knows, such as js, py, rust"),
   ...WALK_PARAMETERS,
   limit: limitOf("matching lines, or files in the other modes"),
-  offset: z.number().int().min(0).max(100_000).default(0).describe("Skip so many first, to continue a truncated answer"),
+  offset: z
+    .number()
+    .int()
+    .min(0)
+    .max(100_000)
+    .default(0)
+    .describe("Skip so many first, to continue a truncated answer"),
 });
 
 export type GrepInput = z.infer<typeof GREP_PARAMETERS>;

@@ -50,7 +50,15 @@ export function createGrepTool(dependencies: SearchDependencies) {
     dialects: {
       claude: {
         name: "Grep",
-        parameters: { include: "glob", ignore_case: "-i", after: "-A", before: "-B", context: "-C", line_numbers: "-n", limit: "head_limit" },
+        parameters: {
+          include: "glob",
+          ignore_case: "-i",
+          after: "-A",
+          before: "-B",
+          context: "-C",
+          line_numbers: "-n",
+          limit: "head_limit",
+        },
       },
     },
     origin: { type: "builtin" },
@@ -93,18 +101,34 @@ async function search(scope: SearchScope, input: GrepInput, place: Place): Promi
     directory,
     pattern,
     ...(file === undefined ? {} : { file }),
-    filter: createFileFilter({ include: input.include, exclude: input.exclude, hidden: input.hidden, fromWorkspace: show }),
+    filter: createFileFilter({
+      include: input.include,
+      exclude: input.exclude,
+      hidden: input.hidden,
+      fromWorkspace: show,
+    }),
     hidden: input.hidden,
     respectGitignore: input.respect_gitignore,
     ...(input.type === undefined ? {} : { type: input.type }),
     ...(input.output_mode === "count" ? { counting: { maxPerFile: input.max_per_file } } : {}),
   });
   const answer: Answering = { scope, input, place, found, pattern, show };
-  const { lines, details, summary } = await (input.output_mode === "content" ? answerLines(answer) : answerFiles(answer));
+  const { lines, details, summary } = await (input.output_mode === "content"
+    ? answerLines(answer)
+    : answerFiles(answer));
   const isEmpty = details.files.length === 0;
   if (isEmpty) {
     const { pattern: wanted, path, respect_gitignore: respectGitignore, offset } = input;
-    lines.unshift(emptyNote({ pattern: wanted, path, searched: found.searched, respectGitignore, isFile: file !== undefined, offset }));
+    lines.unshift(
+      emptyNote({
+        pattern: wanted,
+        path,
+        searched: found.searched,
+        respectGitignore,
+        isFile: file !== undefined,
+        offset,
+      }),
+    );
   }
   if (found.end !== "complete") lines.push(stoppedNote(found.end));
   const searched = found.searched === undefined ? {} : { searched: found.searched };
@@ -150,8 +174,12 @@ async function answerLines({ scope, input, place, found, pattern, show }: Answer
     lines.filter(({ isMatch }) => isMatch).map(({ line, text }) => ({ path, line, text })),
   );
   const hasMore = read.hasMore || selection.hasMore;
-  const lines = shown.length === 0 ? [] : [showLines(shown, { lineNumbers: input.line_numbers, context: before + after > 0 }), ...cutNote(shown)];
-  if (hasMore && shown.length > 0) lines.push(moreNote("matching lines", { offset, shown: matches.length, order: selection.order }));
+  const lines =
+    shown.length === 0
+      ? []
+      : [showLines(shown, { lineNumbers: input.line_numbers, context: before + after > 0 }), ...cutNote(shown)];
+  if (hasMore && shown.length > 0)
+    lines.push(moreNote("matching lines", { offset, shown: matches.length, order: selection.order }));
   const summary = `${matches.length}${hasMore ? "+" : ""} matching ${matches.length === 1 ? "line" : "lines"} in ${filesText(shown.length)}`;
   const details = { matches, files: shown.map(({ path }) => path), count: matches.length, truncated: hasMore };
   return { lines, details, summary };
@@ -166,13 +194,22 @@ async function answerFiles({ scope, input, place, found, show }: Answering): Pro
   const paths = selection.paths.slice(offset);
   const counts = paths.map((path) => ({ path: show(path), count: found.found.get(path) ?? 0 }));
   const lines = counts.map(({ path, count }) => (isCounting ? `${path}: ${count}` : path));
-  const total = isCounting ? totalOf(found.found, (path) => isReadable(files, join(directory, path))) : { count: paths.length, files: paths.length };
+  const total = isCounting
+    ? totalOf(found.found, (path) => isReadable(files, join(directory, path)))
+    : { count: paths.length, files: paths.length };
   if (isCounting && paths.length > 0) {
     lines.push(`Total: ${total.count} matching ${total.count === 1 ? "line" : "lines"} in ${filesText(total.files)}.`);
   }
   if (selection.hasMore) lines.push(moreNote("files", { offset, shown: paths.length, order: selection.order }));
-  const summary = isCounting ? `${total.count} matching lines in ${filesText(total.files)}` : `${filesText(paths.length, selection.hasMore)} with matches`;
-  const details: GrepDetails = { matches: [], files: counts.map(({ path }) => path), count: total.count, truncated: selection.hasMore };
+  const summary = isCounting
+    ? `${total.count} matching lines in ${filesText(total.files)}`
+    : `${filesText(paths.length, selection.hasMore)} with matches`;
+  const details: GrepDetails = {
+    matches: [],
+    files: counts.map(({ path }) => path),
+    count: total.count,
+    truncated: selection.hasMore,
+  };
   return { lines, details: isCounting ? { ...details, counts } : details, summary };
 }
 

@@ -11,7 +11,10 @@ export type IgnoreRules = (path: string, isDirectory?: boolean) => boolean;
 
 export function createIgnoreRules(texts: readonly IgnoreText[]): IgnoreRules {
   const files = texts
-    .map(({ directory, text }) => ({ start: directory === "" ? "" : `${directory}/`, rules: ignore({ ignoreCase: false }).add(text) }))
+    .map(({ directory, text }) => ({
+      start: directory === "" ? "" : `${directory}/`,
+      rules: ignore({ ignoreCase: false }).add(text),
+    }))
     .sort((a, b) => b.start.length - a.start.length);
   const decide = (path: string): boolean => {
     for (const { start, rules } of files) {

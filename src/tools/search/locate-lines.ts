@@ -58,7 +58,7 @@ export async function locateLines(request: LocateRequest): Promise<LocatedLines>
 /** `path NUL line:column:offset:… LF`, for context `path NUL line-offset-… LF`. A path may hold a line end. */
 function parseLocations({ output, prefix }: RipgrepAnswer): Map<string, LocatedLine[]> {
   const byFile = new Map<string, LocatedLine[]>();
-  for (let at = 0; at < output.length; ) {
+  for (let at = 0; at < output.length;) {
     const nul = output.indexOf("\0", at);
     const end = nul === -1 ? -1 : output.indexOf("\n", nul);
     // Cut off when time was up.

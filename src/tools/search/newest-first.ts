@@ -46,7 +46,12 @@ export async function selectNewest(
   return first.hasMore ? first : take(found.toSorted(comparePaths), most, isAllowed, "path");
 }
 
-function take(sorted: Iterable<string>, most: number, isAllowed: (path: string) => boolean, order: Selection["order"]): Selection {
+function take(
+  sorted: Iterable<string>,
+  most: number,
+  isAllowed: (path: string) => boolean,
+  order: Selection["order"],
+): Selection {
   const paths: string[] = [];
   for (const path of sorted) {
     if (!isAllowed(path)) continue;
@@ -82,7 +87,10 @@ export function isReadable(files: Files, realPath: string): boolean {
 async function sortByTime(found: readonly string[], directory: string, times: ModifiedTimes): Promise<string[]> {
   const modified = await times.of(directory, found);
   const dated = found.map((path, i): DatedPath => ({ path, modifiedMs: modified[i] ?? NaN }));
-  return dated.filter(({ modifiedMs }) => !Number.isNaN(modifiedMs)).sort(compareNewestFirst).map(({ path }) => path);
+  return dated
+    .filter(({ modifiedMs }) => !Number.isNaN(modifiedMs))
+    .sort(compareNewestFirst)
+    .map(({ path }) => path);
 }
 
 function comparePaths(a: string, b: string): number {

@@ -27,7 +27,7 @@ export async function readLocated(files: Files, path: string, located: readonly 
     const head = Buffer.alloc(4);
     const bom = detectBom(head.subarray(0, file.readNow(head, 0)));
     if (bom && bom.encoding !== "utf-8") return await readTranscoded(files, path, located);
-    const start = bom?.length ?? 0;
+    const start = 0;
     return located.flatMap((each) => readAt(file, { ...each, offset: each.offset + start }, start) ?? []);
   } finally {
     file.close();
@@ -62,13 +62,15 @@ async function readTranscoded(files: Files, path: string, located: readonly Loca
   return located.flatMap(({ line, column }) => {
     const text = lines[line - 1];
     if (text === undefined) return [];
-    const at = Buffer.from(text).subarray(0, column ?? 0).toString().length;
+    const at = Buffer.from(text)
+      .subarray(0, column ?? 0)
+      .toString().length;
     return { line, isMatch: column !== undefined, ...cutAround(withoutCarriageReturn(text), at) };
   });
 }
 
 /** At most so many characters of a line, those around `at` among them; what is missing is marked. */
-export function cutAround(text: string, at: number): { text: string; isCut: boolean } {
+function cutAround(text: string, at: number): { text: string; isCut: boolean } {
   if (text.length <= MOST_LINE_CHARACTERS) return { text, isCut: false };
   const latest = text.length - MOST_LINE_CHARACTERS;
   const from = Math.max(0, Math.min(latest, at - MOST_LINE_CHARACTERS / 4));
@@ -79,7 +81,8 @@ export function cutAround(text: string, at: number): { text: string; isCut: bool
 function read(file: OpenFile, position: number, length: number): Buffer {
   const buffer = Buffer.alloc(length);
   let filled = 0;
-  for (let got = -1; got !== 0 && filled < length; filled += got) got = file.readNow(buffer.subarray(filled), position + filled);
+  for (let got = -1; got !== 0 && filled < length; filled += got)
+    got = file.readNow(buffer.subarray(filled), position + filled);
   return buffer.subarray(0, filled);
 }
 

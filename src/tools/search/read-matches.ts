@@ -52,7 +52,9 @@ export async function readMatches(scope: SearchScope, request: MatchRequest): Pr
       if (room === 0) return { files, hasMore: true };
       const chosen = matching.slice(0, room);
       const isNear = (line: number) => chosen.some((match) => line >= match - before && line <= match + after);
-      const wanted = located.filter(({ line, column }) => (column === undefined ? isNear(line) : chosen.includes(line)));
+      const wanted = located.filter(({ line, column }) =>
+        column === undefined ? isNear(line) : chosen.includes(line),
+      );
       const lines = await readLocated(scope.files, join(request.directory.real, path), wanted);
       const { fitting, left } = fit(lines, path, characters);
       characters = left;

@@ -39,8 +39,6 @@ interface Program {
 
 /** Answers the search needs fit many times; beyond it the rest is left out, and that is said. */
 const MOST_OUTPUT_BYTES = 16 * 1024 * 1024;
-const FOUND = 0;
-const NOTHING_FOUND = 1;
 
 export interface RipgrepOptions {
   /** Without one it is the native one where that starts, else the other. */
@@ -58,7 +56,8 @@ export function createRipgrep({ engine, binary }: RipgrepOptions = {}): Ripgrep 
       try {
         return await runProgram(program, search);
       } catch (error) {
-        if (engine !== undefined || !isUnusable(error) || program.argv.length > 1) throw error;
+        if (engine === "native" || !isUnusable(error)) throw error;
+        // It did not start, or it crashed.
         chosen = wasmProgram();
         return runProgram(await chosen, search);
       }
@@ -80,7 +79,8 @@ async function wasmProgram(): Promise<Program> {
   // It would keep its code in the folder for temporary files, where others could leave theirs for it.
   const nowhere = { TMPDIR: rgPath, TMP: rgPath, TEMP: rgPath };
   return {
-    argv: [process.execPath, rgPath],
+    // With helper threads Node 20 sometimes crashes when such a program ends early.
+    argv: [process.execPath, ...("bun" in process.versions ? [] : ["--single-threaded"]), rgPath],
     env: { ...shellEnvironment({ host: process.env }), ...nowhere },
     // It sees nothing above its working directory, and ignore files lie there too.
     place: ({ real }) => {
@@ -116,16 +116,24 @@ async function runProgram(program: Program, search: RipgrepRun): Promise<Ripgrep
   const output = stdout?.head ?? "";
   if (isFull) return { output, prefix, end: "size" };
   if (exit.reason === "timeout") return { output, prefix, end: "time" };
-  if (exit.exitCode === FOUND || exit.exitCode === NOTHING_FOUND || output !== "") return { output, prefix, end: "complete" };
   const complaint = (stderr?.head ?? "").trim();
-  // Files that could not be read also give a 2, without a word.
-  if (exit.exitCode === 2 && complaint === "") return { output, prefix, end: "complete" };
-  throw exit.exitCode === 2 ? badPattern(complaint) : unusable(exit, complaint);
+  if (output === "" && complaint.startsWith("rg: ")) throw refused(complaint);
+  // Files that could not be read give a 2, too, without a word.
+  if (exit.exitCode === null || exit.exitCode > 2 || (output === "" && complaint !== "")) throw unusable(exit, complaint);
+  return { output, prefix, end: "complete" };
 }
 
-function badPattern(complaint: string): ToolError {
+function refused(complaint: string): ToolError {
+  const type = /unrecognized file type: (\S+)/.exec(complaint)?.[1];
+  if (type !== undefined) {
+    return toolError("invalid_input", `ripgrep knows no file type "${type}"`, {
+      next: "Use include instead, such as *.ts.",
+    });
+  }
   const reason = /^error: .*/ms.exec(complaint)?.[0] ?? complaint.replace(/^rg: /, "");
-  const advice = /multiline/i.test(complaint) ? "Set multiline to true to match across lines" : "Correct the expression";
+  const advice = /multiline/i.test(complaint)
+    ? "Set multiline to true to match across lines"
+    : "Correct the expression";
   const [firstLine = ""] = reason.replace(/^error: /, "").split("\n");
   return toolError("bad_pattern", `The pattern is not a valid regular expression: ${firstLine.slice(0, 500)}`, {
     next: `${advice}, or set fixed_strings to true to search for the text as it is written.`,

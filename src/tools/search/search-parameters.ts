@@ -6,7 +6,7 @@ export const WALK_PARAMETERS = {
   respect_gitignore: z.boolean().default(true).describe("Leave out what .gitignore files leave out"),
 };
 
-export const MOST_RESULTS = 1_000;
+const MOST_RESULTS = 1_000;
 
 export const limitOf = (what: string) =>
   z.number().int().min(1).max(MOST_RESULTS).default(100).describe(`At most this many ${what}`);

@@ -7,7 +7,10 @@ export interface MatchedFile {
 }
 
 /** `path:12: text` for a match and `path-13- text` for a line beside one; `--` where lines are left out between. */
-export function showLines(files: readonly MatchedFile[], { lineNumbers, context }: { lineNumbers: boolean; context: boolean }): string {
+export function showLines(
+  files: readonly MatchedFile[],
+  { lineNumbers, context }: { lineNumbers: boolean; context: boolean },
+): string {
   const shown: string[] = [];
   for (const { path, lines } of files) {
     if (context && shown.length > 0) shown.push("--");
@@ -34,8 +37,12 @@ export function cutNote(files: readonly MatchedFile[]): string[] {
 }
 
 /** What a call can be continued with; a total is only said where it was counted. */
-export function moreNote(what: string, { offset, shown, order }: { offset: number; shown: number; order: "newest" | "path" }): string {
-  const sorted = order === "newest" ? "" : " Too many files match to sort them by time: they are in order of their paths.";
+export function moreNote(
+  what: string,
+  { offset, shown, order }: { offset: number; shown: number; order: "newest" | "path" },
+): string {
+  const sorted =
+    order === "newest" ? "" : " Too many files match to sort them by time: they are in order of their paths.";
   return (
     `[Truncated: ${shown} ${what} shown, there are more.${sorted} ` +
     `Narrow by path, include or a more specific pattern; offset: ${offset + shown} continues, limit shows more at once.]`
@@ -56,6 +63,8 @@ export function emptyNote({ pattern, path, searched, respectGitignore, isFile, o
   if (offset > 0) return `No more matches for ${wanted} after the first ${offset}.`;
   if (isFile) return `No matches for ${wanted} in ${path}.`;
   const where = searched === undefined ? "" : ` (${searched} ${searched === 1 ? "file" : "files"} searched)`;
-  const ignored = respectGitignore ? " Files that .gitignore leaves out were not searched (respect_gitignore: false does)." : "";
+  const ignored = respectGitignore
+    ? " Files that .gitignore leaves out were not searched (respect_gitignore: false does)."
+    : "";
   return `No matches for ${wanted} in ${JSON.stringify(path)}${where}.${ignored}`;
 }

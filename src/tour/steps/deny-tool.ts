@@ -1,4 +1,5 @@
 import { createHaft } from "../../runtime.ts";
+import { DIALECT } from "../shown-name.ts";
 import type { TourStep } from "../tour.ts";
 
 export const denyTool: TourStep = {
@@ -13,10 +14,10 @@ export const denyTool: TourStep = {
       ["refused, has not run", "正确拒绝，没有执行"],
       refused.display,
     );
+    const shown = guarded.toLLMTools({ dialect: DIALECT });
     page.check(
       ["Shown to the model", "模型可见"],
-      guarded.toLLMTools().length === example.tools.length - 1 &&
-        !guarded.toLLMTools().some((tool) => tool.name === name),
+      shown.length === example.tools.length - 1 && !shown.some((tool) => tool.name === name),
       [`all but ${name}`, `除 ${name} 以外`],
     );
     const log = await guarded.log.recent();

@@ -1,3 +1,4 @@
+import { shownName, shownNames } from "../shown-name.ts";
 import type { TourStep } from "../tour.ts";
 
 export const findTools: TourStep = {
@@ -10,20 +11,17 @@ export const findTools: TourStep = {
     const [best] = haft.registry.search(query);
     page.check(
       [`Category ${english}`, `分类 ${chinese}`],
-      inCategory.length > 0 && namesOf(inCategory) === namesOf(haft.registry.getByCategory(chinese)),
-      [namesOf(inCategory), namesOf(inCategory)],
-      namesOf(inCategory),
+      inCategory.length > 0 && shownNames(inCategory) === shownNames(haft.registry.getByCategory(chinese)),
+      [shownNames(inCategory), shownNames(inCategory)],
+      shownNames(inCategory),
     );
     page.check(
       [`Tag ${tag}`, `标签 ${tag}`],
       tagged.length > 0 && tagged.every(({ tags }) => tags.includes(tag)),
-      [namesOf(tagged), namesOf(tagged)],
-      namesOf(tagged),
+      [shownNames(tagged), shownNames(tagged)],
+      shownNames(tagged),
     );
-    page.check([`Search "${query}"`, `搜索 "${query}"`], best?.name === finds, [finds, finds], best?.name ?? "-");
+    const name = best ? shownName(best) : "-";
+    page.check([`Search "${query}"`, `搜索 "${query}"`], name === finds, [finds, finds], name);
   },
 };
-
-function namesOf(tools: readonly { name: string }[]): string {
-  return tools.map(({ name }) => name).join(", ");
-}

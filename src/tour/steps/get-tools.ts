@@ -1,15 +1,18 @@
+import { shownName } from "../shown-name.ts";
 import type { TourStep } from "../tour.ts";
 
 export const getTools: TourStep = {
   title: ["Get a tool by its name", "按名称获取工具"],
   async run({ haft, example, page }) {
     const [first] = example.tools;
-    const found = haft.registry.get(first!.name);
-    page.check(["By name", "按名称"], found === first, [first!.name, first!.name], found?.name ?? "undefined");
+    const name = shownName(first!);
+    const found = haft.registry.get(name);
+    page.check(["By name", "按名称"], found === first, [name, name], found?.name ?? "undefined");
+    const others = [first!.name, ...first!.aliases].filter((other) => other !== name).join(", ");
     page.check(
-      ["In another spelling", "其他写法"],
-      haft.registry.get(first!.name.toUpperCase().replaceAll("_", "-")) === first,
-      ["the same tool", "同一个工具"],
+      ["By its other names", "按其他名称"],
+      others.split(", ").every((other) => haft.registry.get(other) === first),
+      [`the same tool: ${others}`, `同一个工具：${others}`],
     );
     page.check(
       ["Unknown name", "未知名称"],

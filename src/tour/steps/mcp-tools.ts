@@ -1,10 +1,12 @@
 import { createTool } from "../../core/create-tool.ts";
 import type { AnyTool } from "../../core/tool.ts";
+import { shownName } from "../shown-name.ts";
 import type { TourStep } from "../tour.ts";
 
 export const mcpTools: TourStep = {
   title: ["Register and unregister an MCP tool", "测试 MCP 工具注册"],
   async run({ haft, example, page }) {
+    const taken = shownName(example.tools[0]!);
     haft.registry.registerMcpTool(toolOfServer("list_issues"));
     const called = await haft.execute("list_issues", { project: "haft" });
     page.check(
@@ -13,16 +15,16 @@ export const mcpTools: TourStep = {
       ["answers through the same gate", "经过同一道关卡"],
       called.display,
     );
-    page.check(["Name of another tool", "冒用工具名"], isRefused(), ["refused", "正确拒绝"]);
+    page.check([`Calling itself ${taken}`, `冒用名称 ${taken}`], isRefused(), ["refused", "正确拒绝"]);
     const removed = haft.registry.unregisterMcpTool("list_issues");
     page.check(["After unregistering", "注销后"], removed && !haft.registry.has("list_issues"), ["gone", "已移除"]);
 
     function isRefused(): boolean {
       try {
-        haft.registry.registerMcpTool(toolOfServer(example.tools[0]!.name));
+        haft.registry.registerMcpTool(toolOfServer(taken));
         return false;
       } catch (error) {
-        return error instanceof TypeError && haft.registry.get(example.tools[0]!.name) === example.tools[0];
+        return error instanceof TypeError && haft.registry.get(taken) === example.tools[0];
       }
     }
   },

@@ -1,10 +1,11 @@
+import { DIALECT } from "../shown-name.ts";
 import type { TourStep } from "../tour.ts";
 
 export const planMode: TourStep = {
   title: ["Plan mode: read-only tools only", "Plan 模式：只有只读工具"],
   async run({ haft, example, page }) {
-    const shown = haft.registry.getFunctionDeclarationsByMode("plan").map(({ name }) => name);
-    const all = haft.registry.getFunctionDeclarationsByMode();
+    const shown = haft.toLLMTools({ mode: "plan", dialect: DIALECT }).map(({ name }) => name);
+    const all = haft.toLLMTools({ dialect: DIALECT });
     page.check(
       ["Shown to the model", "模型可见"],
       shown.join() === example.readOnly.join() && all.length === example.tools.length,

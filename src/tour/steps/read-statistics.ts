@@ -1,3 +1,4 @@
+import { shownName } from "../shown-name.ts";
 import type { TourStep } from "../tour.ts";
 
 export const readStatistics: TourStep = {
@@ -5,8 +6,9 @@ export const readStatistics: TourStep = {
   async run({ haft, example, page }) {
     const { total, callStats } = haft.getStats();
     const log = await haft.log.recent();
-    for (const { name } of example.tools) {
-      const { count = 0, failures = 0 } = callStats[name] ?? {};
+    for (const tool of example.tools) {
+      const { count = 0, failures = 0 } = callStats[tool.name] ?? {};
+      const name = shownName(tool);
       const calls = count === 1 ? "call" : "calls";
       page.say([name, name], [`${count} ${calls}, ${failures} failed`, `${count} 次调用，${failures} 次失败`]);
     }

@@ -1,15 +1,17 @@
+import { shownNames } from "../shown-name.ts";
 import type { TourStep } from "../tour.ts";
 
 export const registerTools: TourStep = {
-  title: ["Create a tool registry and register the example tools", "创建工具注册表并注册示例工具"],
+  title: ["Create a tool registry and register the built-in tools", "创建工具注册表并注册内置工具"],
   async run({ haft, example, page }) {
     const heard: string[] = [];
     const stop = haft.registry.on("toolRegistered", ({ tool }) => heard.push(tool.name));
     const registered = haft.registry.registerMany(example.tools);
     stop();
     const fromServers = haft.registry.list().filter(({ origin }) => origin.type === "mcp");
-    page.say(["Registered", "已注册"], registered.map(({ name }) => name).join(", "));
-    page.say(["Own tools", "内置工具"], String(registered.length));
+    const builtIn = registered.filter(({ origin }) => origin.type === "builtin");
+    page.say([`Registered ${registered.length} tools`, `已注册 ${registered.length} 个工具`], shownNames(registered));
+    page.say(["Built in", "内置工具"], String(builtIn.length));
     page.say(["MCP tools", "MCP 工具"], String(fromServers.length));
     page.check(
       ["Events", "事件"],

@@ -1,10 +1,11 @@
+import { textOf } from "../../core/content.ts";
 import type { TourStep } from "../tour.ts";
 
 const PARTS = ["oak", "ash", "elm", "yew"];
 
 export const streamProgress: TourStep = {
   title: ["Stream: progress while a tool runs, and stop it", "流式输出：执行中报告进度，并可中断"],
-  async run({ haft, page }) {
+  async run({ haft, example, page }) {
     const seen: string[] = [];
     haft.register({
       name: "count_trees",
@@ -35,19 +36,17 @@ export const streamProgress: TourStep = {
       ["success", "成功"],
       result.display,
     );
+    haft.registry.unregister("count_trees");
+
+    const { tool, input, begins } = example.slow;
     const stop = new AbortController();
-    let parts = 0;
-    const onUpdate = (): void => {
-      parts++;
-      stop.abort();
-    };
-    const stopped = await haft.execute("count_trees", {}, { signal: stop.signal, onUpdate });
+    const onUpdate = (): void => stop.abort();
+    const stopped = await haft.execute(tool, input, { signal: stop.signal, onUpdate });
     page.check(
-      ["Aborted", "中断"],
-      stopped.status === "failed" && stopped.error.code === "cancelled" && parts === 1,
-      ["after the first part", "在第一部分之后"],
+      [`${tool}, aborted`, `中断 ${tool}`],
+      stopped.status === "failed" && stopped.error.code === "cancelled" && textOf(stopped.content).includes(begins),
+      ["ended at once, keeps its output until then", "立即终止，保留此前的输出"],
       stopped.display,
     );
-    haft.registry.unregister("count_trees");
   },
 };

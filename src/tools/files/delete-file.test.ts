@@ -1,0 +1,87 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createFiles } from "../../files/files.ts";
+import { createPathPolicy } from "../../files/path-policy.ts";
+import type { FileChange } from "../../files/undo-journal.ts";
+import { createHaft } from "../../runtime.ts";
+import { testTool } from "../../testing/test-tool.ts";
+import { createDeleteFileTool } from "./delete-file.ts";
+
+function stage(content: Record<string, string> = {}) {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-delete-")));
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  const folder = join(base, "workspace");
+  const at = (path: string) => join(folder, path);
+  mkdirSync(folder);
+  for (const [path, text] of Object.entries(content)) {
+    mkdirSync(dirname(at(path)), { recursive: true });
+    writeFileSync(at(path), text);
+  }
+  const told: FileChange[] = [];
+  const tool = createDeleteFileTool({
+    files: createFiles(createPathPolicy({ workspace: folder }), {
+      journal: { before: async (change) => void told.push(change) },
+    }),
+  });
+  const haft = createHaft({ tools: [tool], workspace: folder, approver: async () => ({ approved: true, by: "test" }) });
+  return { at, folder, tool, told, remove: (input: object) => haft.execute("delete_file", input) };
+}
+
+test("delete_file keeps the contract of tools", async () => {
+  const { tool, folder } = stage({ "build/x": "" });
+  await testTool(tool, { runtime: { workspace: folder }, badInputs: [{}, { path: "a", recursive: "perhaps" }] });
+});
+
+test("a file goes, and its content is told to the undo journal before", async () => {
+  const { at, remove, told } = stage({ "a.txt": "1\n", "b.txt": "2\n" });
+  const result = await remove({ path: "a.txt" });
+  expect(result).toMatchObject({ details: { deleted: true, path: "a.txt", type: "file" } });
+  expect([existsSync(at("a.txt")), existsSync(at("b.txt"))]).toEqual([false, true]);
+  expect(told).toMatchObject([{ kind: "delete", path: at("a.txt"), old: Buffer.from("1\n"), callId: result.callId }]);
+});
+
+test("a folder goes when it is empty, or with all in it when that is said", async () => {
+  const { at, remove, told } = stage({ "full/a.txt": "1" });
+  mkdirSync(at("empty"));
+  expect(await remove({ path: "full" })).toMatchObject({ error: { code: "not_empty" } });
+  expect(await remove({ path: "empty" })).toMatchObject({ details: { deleted: true, type: "directory" } });
+  expect(await remove({ path: "full", recursive: true })).toMatchObject({ status: "completed" });
+  expect(existsSync(at("full"))).toBe(false);
+  expect(told.map(({ path }) => path)).toContain(at("full/a.txt"));
+});
+
+test("a link goes and not what it leads to, be that outside or nowhere", async () => {
+  const { at, folder, remove } = stage({ "kept.txt": "kept" });
+  writeFileSync(join(folder, "../outside.txt"), "outside");
+  symlinkSync("kept.txt", at("inside"));
+  symlinkSync("../outside.txt", at("outside"));
+  symlinkSync("..", at("folder"));
+  symlinkSync("nowhere", at("broken"));
+  for (const path of ["inside", "outside", "folder", "broken"]) {
+    expect(await remove({ path, recursive: true }), path).toMatchObject({ status: "completed" });
+  }
+  expect(readFileSync(at("kept.txt"), "utf8")).toBe("kept");
+  expect(readFileSync(join(folder, "../outside.txt"), "utf8")).toBe("outside");
+});
+
+test("the workspace, places outside and protected files stay; what is missing is suggested", async () => {
+  const { at, remove } = stage({ "config.ts": "", ".env": "A=1" });
+  for (const path of [".", "..", "../outside", "/etc/hostname", ".env"]) {
+    expect(await remove({ path, recursive: true }), path).toMatchObject({ error: { code: "path_denied" } });
+  }
+  expect(existsSync(at(".env"))).toBe(true);
+  expect(await remove({ path: "confg.ts" })).toMatchObject({
+    error: { code: "path_not_found", data: { near: ["config.ts"] } },
+  });
+});

@@ -1,0 +1,66 @@
+import { chmodSync, mkdtempSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createFiles } from "../../files/files.ts";
+import { createPathPolicy } from "../../files/path-policy.ts";
+import { createHaft } from "../../runtime.ts";
+import { testTool } from "../../testing/test-tool.ts";
+import { createGetFileInfoTool } from "./get-file-info.ts";
+
+function stage() {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-info-")));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const tool = createGetFileInfoTool({ files: createFiles(createPathPolicy({ workspace: folder })) });
+  const haft = createHaft({ tools: [tool], workspace: folder });
+  return {
+    at: (path: string) => join(folder, path),
+    folder,
+    tool,
+    info: (path: string) => haft.execute("get_file_info", { path }),
+  };
+}
+
+test("get_file_info keeps the contract of tools", async () => {
+  const { tool, folder } = stage();
+  await testTool(tool, {
+    runtime: { workspace: folder },
+    inputs: [{ path: "missing" }],
+    badInputs: [{}, { path: null }],
+  });
+});
+
+test("a file is described by its size, its time in milliseconds and its mode", async () => {
+  const { at, info } = stage();
+  writeFileSync(at("a.txt"), "héllo\n");
+  chmodSync(at("a.txt"), 0o640);
+  utimesSync(at("a.txt"), 1_700_000_000, 1_700_000_000);
+  const { details, display } = await info("a.txt");
+  expect(details).toMatchObject({ exists: true, type: "file", size: 7, modified: 1_700_000_000_000, mode: "0640" });
+  expect(display).toBe("a.txt: file, 7 bytes, changed 2023-11-14T22:13:20.000Z");
+});
+
+test("what is not there is an answer, not a failure", async () => {
+  const { info } = stage();
+  expect(await info("nope.txt")).toMatchObject({
+    status: "completed",
+    details: { exists: false, size: 0, modified: 0 },
+  });
+});
+
+test("of a link it tells where it leads, and what is there; of a broken one the link itself", async () => {
+  const { at, info } = stage();
+  writeFileSync(at("a.txt"), "1234");
+  symlinkSync("a.txt", at("good"));
+  symlinkSync("gone", at("broken"));
+  expect((await info("good")).details).toMatchObject({ exists: true, type: "file", size: 4, linkTarget: "a.txt" });
+  expect((await info("broken")).details).toMatchObject({ exists: true, type: "symlink", linkTarget: "gone" });
+});
+
+test("outside the allowed paths it tells nothing, not even through a link", async () => {
+  const { at, info } = stage();
+  symlinkSync("/etc/passwd", at("out"));
+  for (const path of ["/etc/passwd", "/etc/no-such-file", "out"]) {
+    expect(await info(path)).toMatchObject({ error: { code: "path_denied" } });
+  }
+});

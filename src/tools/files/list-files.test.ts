@@ -1,0 +1,79 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { textOf } from "../../core/content.ts";
+import { createFiles } from "../../files/files.ts";
+import { createPathPolicy } from "../../files/path-policy.ts";
+import { createHaft } from "../../runtime.ts";
+import { testTool } from "../../testing/test-tool.ts";
+import { createListFilesTool, type ListedFile } from "./list-files.ts";
+
+function stage(content: Record<string, string> = {}) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-list-")));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(content)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  const tool = createListFilesTool({
+    files: createFiles(createPathPolicy({ workspace: folder, denyGlobs: ["closed"] })),
+  });
+  const haft = createHaft({ tools: [tool], workspace: folder });
+  const list = async (input: object) => {
+    const result = await haft.execute("list_files", input);
+    const listed = (result.details as { files?: ListedFile[] } | undefined)?.files ?? [];
+    return { result, paths: listed.map(({ path }) => path), files: listed };
+  };
+  return { folder, tool, list };
+}
+
+test("list_files keeps the contract of tools", async () => {
+  const { tool, folder } = stage({ "a.txt": "" });
+  await testTool(tool, { runtime: { workspace: folder }, inputs: [{}], badInputs: [{ path: 1 }, { limit: 0 }] });
+});
+
+test("a folder is listed by name, with sizes, times and kinds; a broken link does not lose the others", async () => {
+  const { folder, list } = stage({ "b.txt": "four", ".hidden": "", "dir/inner.txt": "" });
+  symlinkSync("nowhere", join(folder, "broken"));
+  const { result, files, paths } = await list({ path: "." });
+  expect(paths).toEqual([".hidden", "b.txt", "broken", "dir"]);
+  expect(textOf(result.content)).toBe(".hidden  0\nb.txt  4\nbroken@\ndir/");
+  const modified = statSync(join(folder, "b.txt")).mtimeMs;
+  expect(files[1]).toEqual({ path: "b.txt", name: "b.txt", type: "file", size: 4, modified: Math.trunc(modified) });
+  expect(result.details).toMatchObject({ truncated: false });
+});
+
+test("recursive goes down without following links, and past folders that are closed", async () => {
+  const { folder, list } = stage({ "a/b/c.txt": "", "a/d.md": "", "closed/x.txt": "" });
+  symlinkSync("/etc", join(folder, "out"));
+  const { result, paths } = await list({ path: ".", recursive: true });
+  expect(paths).toEqual(["a", "closed", "out", "a/b", "a/d.md", "a/b/c.txt"]);
+  expect(textOf(result.content)).toContain("[These folders could not be opened: closed]");
+});
+
+test("a pattern speaks of names, with a slash of paths; one that cannot be read is refused", async () => {
+  const { list } = stage({ "a.ts": "", "src/b.ts": "", "src/deep/c.ts": "", "src/d.md": "" });
+  expect((await list({ recursive: true, pattern: "*.ts" })).paths).toEqual(["a.ts", "src/b.ts", "src/deep/c.ts"]);
+  expect((await list({ recursive: true, pattern: "src/*.ts" })).paths).toEqual(["src/b.ts"]);
+  expect(textOf((await list({ pattern: "*.rs" })).result.content)).toBe("(nothing matches *.rs)");
+  expect((await list({ pattern: "x".repeat(2000) })).result).toMatchObject({ error: { code: "bad_pattern" } });
+});
+
+test("a limit shows the top of the tree first and says that there is more", async () => {
+  const { list } = stage({ "a/deep.txt": "", "b.txt": "", "c.txt": "" });
+  const { result, paths } = await list({ path: ".", recursive: true, limit: 3 });
+  expect(paths).toEqual(["a", "b.txt", "c.txt"]);
+  expect(result.details).toMatchObject({ truncated: true });
+  expect(textOf(result.content)).toContain("[Only the first 3 are shown.");
+});
+
+test("a file, a missing folder and one outside are refused, each in its own way", async () => {
+  const { list } = stage({ "a.txt": "", "sources/x": "" });
+  expect((await list({ path: "a.txt" })).result).toMatchObject({ error: { code: "not_directory" } });
+  expect((await list({ path: "source" })).result).toMatchObject({
+    error: { code: "path_not_found", data: { near: ["sources"] } },
+  });
+  expect((await list({ path: ".." })).result).toMatchObject({ error: { code: "path_denied" } });
+  expect(textOf((await list({ path: "sources/../sources" })).result.content)).toBe("x  0");
+});

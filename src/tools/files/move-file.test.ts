@@ -1,0 +1,103 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createFiles } from "../../files/files.ts";
+import { createPathPolicy } from "../../files/path-policy.ts";
+import type { FileChange } from "../../files/undo-journal.ts";
+import { createHaft } from "../../runtime.ts";
+import { testTool } from "../../testing/test-tool.ts";
+import { createLineIndexes } from "../../files/line-index.ts";
+import { createFileTools } from "./file-tools.ts";
+import { createMoveFileTool } from "./move-file.ts";
+import { createReadLedger } from "./read-ledger.ts";
+
+function stage(content: Record<string, string> = {}) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-move-")));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const at = (path: string) => join(folder, path);
+  for (const [path, text] of Object.entries(content)) {
+    mkdirSync(dirname(at(path)), { recursive: true });
+    writeFileSync(at(path), text);
+  }
+  const told: FileChange[] = [];
+  const files = createFiles(createPathPolicy({ workspace: folder }), {
+    journal: { before: async (change) => void told.push(change) },
+  });
+  const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes() };
+  const haft = createHaft({
+    tools: createFileTools(dependencies),
+    workspace: folder,
+    approver: async () => ({ approved: true, by: "test" }),
+  });
+  const move = (input: object) => haft.execute("move_file", input);
+  return { at, folder, haft, move, told, tool: createMoveFileTool(dependencies) };
+}
+
+test("move_file keeps the contract of tools", async () => {
+  const { tool, folder } = stage({ "draft.md": "x" });
+  await testTool(tool, { runtime: { workspace: folder }, badInputs: [{ from: "a" }, { from: "a", to: "" }] });
+});
+
+test("a file moves into folders that are made for it, and the journal is told", async () => {
+  const { at, move, told } = stage({ "a.txt": "content" });
+  const result = await move({ source: "a.txt", destination: "new/place/b.txt" });
+  expect(result).toMatchObject({ details: { success: true, from: "a.txt", to: "new/place/b.txt" } });
+  expect(readFileSync(at("new/place/b.txt"), "utf8")).toBe("content");
+  expect(existsSync(at("a.txt"))).toBe(false);
+  expect(told.at(-1)).toMatchObject({
+    kind: "move",
+    path: at("a.txt"),
+    to: at("new/place/b.txt"),
+    callId: result.callId,
+  });
+});
+
+test("a target that exists is refused, unless it may be replaced", async () => {
+  const { at, move, told } = stage({ "a.txt": "new", "b.txt": "old" });
+  expect(await move({ from: "a.txt", to: "b.txt" })).toMatchObject({ error: { code: "path_exists" } });
+  expect(readFileSync(at("b.txt"), "utf8")).toBe("old");
+  expect(await move({ from: "a.txt", to: "b.txt", overwrite: true })).toMatchObject({ status: "completed" });
+  expect(readFileSync(at("b.txt"), "utf8")).toBe("new");
+  expect(told.at(-1)?.old?.toString()).toBe("old");
+});
+
+test("a folder moves with all that is in it, but not into itself; a link moves as a link", async () => {
+  const { at, move } = stage({ "d/x.txt": "1" });
+  symlinkSync("d/x.txt", at("link"));
+  expect(await move({ from: "d", to: "d/e" })).toMatchObject({ error: { code: "invalid_input" } });
+  expect(await move({ from: "d", to: "e" })).toMatchObject({ status: "completed" });
+  expect(readFileSync(at("e/x.txt"), "utf8")).toBe("1");
+  expect(await move({ from: "link", to: "link2" })).toMatchObject({ status: "completed" });
+  expect(lstatSync(at("link2")).isSymbolicLink()).toBe(true);
+});
+
+test("what is missing is suggested; the workspace itself and places outside stay", async () => {
+  const { move } = stage({ "config.ts": "" });
+  expect(await move({ from: "confg.ts", to: "x" })).toMatchObject({
+    error: { code: "path_not_found", data: { near: ["config.ts"] } },
+  });
+  expect(await move({ from: ".", to: "x" })).toMatchObject({ error: { code: "path_denied" } });
+  expect(await move({ from: "config.ts", to: "../x" })).toMatchObject({ error: { code: "path_denied" } });
+  expect(await move({ from: "config.ts", to: ".git/config" })).toMatchObject({ error: { code: "path_denied" } });
+});
+
+test("a file that was read counts as read at its new place; one that was not does not", async () => {
+  const { haft, move } = stage({ "read.txt": "a\n", "unread.txt": "a\n" });
+  await haft.execute("read", { path: "read.txt" });
+  await move({ from: "read.txt", to: "1.txt" });
+  await move({ from: "unread.txt", to: "2.txt" });
+  const edit = (path: string) => haft.execute("edit", { path, old_string: "a", new_string: "b" });
+  expect(await edit("1.txt")).toMatchObject({ status: "completed" });
+  expect(await edit("2.txt")).toMatchObject({ error: { code: "not_read" } });
+});
