@@ -50,7 +50,7 @@ export interface HaftOptions {
   log?: CallLog;
   journal?: CallJournal;
   spill?: Spill;
-  /** Told of a listener or a tracing call that failed; nothing else is affected by it. */
+  /** Told of a listener that failed; nothing else is affected by it. */
   onListenerError?: (error: unknown, event: ToolEvent) => void;
 }
 

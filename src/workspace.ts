@@ -19,6 +19,8 @@ import { createSystemTools } from "./tools/system/system-tools.ts";
 export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace"> {
   /** Whether a file must have been read before it is changed; on unless said otherwise. */
   requireReadBeforeEdit?: boolean;
+  /** A larger file is read in ranges only, and no range may be larger; no limit where absent. */
+  maxReadBytes?: number;
   /** Told of every change of a file before it happens. */
   journal?: UndoJournal;
   clock?: Clock;
@@ -36,7 +38,7 @@ export interface Workspace {
 
 /** The workspace tools: files, search, patches, shell, processes, system and data. */
 export function openWorkspace(folder: string = process.cwd(), options: WorkspaceOptions = {}): Workspace {
-  const { requireReadBeforeEdit = true, journal, clock = systemClock, ...paths } = options;
+  const { requireReadBeforeEdit = true, maxReadBytes, journal, clock = systemClock, ...paths } = options;
   const policy = createPathPolicy({ ...paths, workspace: resolve(folder) });
   const files = createFiles(policy, { clock: () => clock.now(), ...(journal ? { journal } : {}) });
   const spillFolder = createSpillFolder(policy.workspace, () => clock.now());
@@ -51,6 +53,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         reads: createReadLedger(),
         lineIndexes: createLineIndexes(),
         requireRead: requireReadBeforeEdit,
+        ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
       }),
       ...createSearchTools({ files }),
       ...createRuntimeTools({

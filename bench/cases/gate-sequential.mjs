@@ -1,8 +1,15 @@
 // One trivial call after the other through the whole gate, against a direct call with Zod's own check.
+import { inTurns, median, runChild } from "../harness.mjs";
 import { reportCalls } from "../report-calls.mjs";
 
 export const name = "gate-sequential";
 
-export function run(context) {
-  return reportCalls(context, { tool: "at-once", inFlight: 1, atMost: 5 });
+export async function run(context) {
+  await reportCalls(context, { tool: "at-once", inFlight: 1, atMost: 5 });
+  const { bare } = await inTurns(
+    { bare: () => runChild("time-calls.mjs", ["haft", "at-once", 1, 9, "direct-bare"]) },
+    3,
+  );
+  const ratio = median(bare.map((pass) => pass.ratio));
+  context.report({ case: "Haft, against the barest direct call", value: ratio, unit: "× bare" });
 }

@@ -1,14 +1,14 @@
-// Arguments: a file of callers/, a tool of add-tool.mjs, how many calls are in flight, rounds.
+// Arguments: a file of callers/, a tool of add-tool.mjs, how many calls are in flight, rounds, and which direct call.
 // Prints { direct: µs, subject: µs, ratio }.
 // The direct call takes turns with the subject in the same process, whose other loads therefore weigh on both.
 import process from "node:process";
 import { TOOLS } from "../add-tool.mjs";
-import * as direct from "../callers/direct.mjs";
 import { inTurns, median, medianRatio, timed } from "../harness.mjs";
 
 const BATCH_MS = 60;
-const [caller, toolName, inFlightText, roundsText] = process.argv.slice(2);
+const [caller, toolName, inFlightText, roundsText, yardstick = "direct"] = process.argv.slice(2);
 const inFlight = Number(inFlightText);
+const direct = await import(`../callers/${yardstick}.mjs`);
 const subject = await import(`../callers/${caller}.mjs`);
 
 const directBatch = await prepareBatch(direct);

@@ -80,6 +80,11 @@ class Copier {
       if (ArrayBuffer.isView(value)) return this.#fault(place, "bytes were left out", `[${value.byteLength} bytes]`);
       const { toJSON } = value as { toJSON?: unknown };
       if (typeof toJSON === "function") return this.copy(toJSON.call(value, ""), place, depth + 1);
+      const tag = Object.prototype.toString.call(value).slice(8, -1);
+      // A promise, a generator, a Response: as plain fields nothing of it is left, and that would look like an answer.
+      if (tag !== "Object" && Object.keys(value).length === 0) {
+        return this.#fault(place, `a ${tag} was left out`, undefined);
+      }
       return this.#copyFields(value, place, depth);
     } catch (error) {
       const why = error instanceof Error ? error.message : "it threw";

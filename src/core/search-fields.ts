@@ -10,7 +10,8 @@ export function searchFieldsOf(tool: AnyTool): SearchFields {
   return {
     name: tool.name,
     aliases: [...tool.aliases],
-    title: tool.title,
+    // Most tools have no title of their own, and their name is not to be read twice.
+    ...(tool.title === tool.name ? {} : { title: tool.title }),
     description: descriptionText(tool.description),
     tags: [...tool.tags],
     category: tool.category,

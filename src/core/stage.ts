@@ -25,13 +25,13 @@ export type MaybePromise<T> = T | Promise<T>;
 /** Where middleware of a host may stand: after the built-in stage of that name. */
 export type StageName =
   | "record"
+  | "telemetry"
   | "resolve"
   | "visible"
   | "validate"
   | "known"
   | "permit"
   | "claim"
-  | "background"
   | "admit"
   | "bound";
 

@@ -24,17 +24,18 @@ export function bound(spill: Spill, maxOutputBytes = DEFAULT_OUTPUT_BYTES): Stag
   };
 
   function cut(call: Call, result: ToolResult, budget: number): MaybePromise<ToolResult> {
-    const whole = result.content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+    const whole = result.content.map((block) => readable(block) ?? "").join("\n");
     const bytes = Buffer.byteLength(whole);
     const shorten = (where: string): ToolResult => {
       let left = budget;
       const content = result.content.flatMap((block): Content[] => {
-        if (block.type !== "text") return [block];
+        const all = readable(block);
+        if (all === undefined) return [block];
         // The block that was cut has said that there is more.
         if (left <= 0) return [];
-        const text = cutMiddle(block.text, left, where);
-        left = text === block.text ? left - Buffer.byteLength(text) : 0;
-        return [{ ...block, text }];
+        const text = cutMiddle(all, left, where);
+        left = text === all ? left - Buffer.byteLength(text) : 0;
+        return [withText(block, text)];
       });
       const isText = typeof result.details === "string" && result.details === textAlone(result.content);
       const shown = content[0]?.type === "text" ? content[0].text : "";
@@ -59,11 +60,21 @@ export function bound(spill: Spill, maxOutputBytes = DEFAULT_OUTPUT_BYTES): Stag
 /** A character is at most three bytes, so most content needs no counting. */
 function fits(content: readonly Content[], budget: number): boolean {
   let characters = 0;
-  for (const block of content) if (block.type === "text") characters += block.text.length;
+  for (const block of content) characters += readable(block)?.length ?? 0;
   if (characters * 3 <= budget) return true;
   let bytes = 0;
-  for (const block of content) if (block.type === "text") bytes += Buffer.byteLength(block.text);
+  for (const block of content) bytes += Buffer.byteLength(readable(block) ?? "");
   return bytes <= budget;
+}
+
+/** What a model reads of a block as text: a resource may hold a whole file. */
+function readable(block: Content): string | undefined {
+  if (block.type === "text") return block.text;
+  return block.type === "resource" && typeof block.resource.text === "string" ? block.resource.text : undefined;
+}
+
+function withText(block: Content, text: string): Content {
+  return block.type === "resource" ? { ...block, resource: { ...block.resource, text } } : ({ ...block, text } as Content);
 }
 
 /** A tool may throw its whole output as one message. */

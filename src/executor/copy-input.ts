@@ -7,7 +7,8 @@ let characters = 0;
 
 /**
  * A bounded copy of an input: what was validated and approved cannot be changed afterwards by whoever passed it in.
- * Plain objects and lists are copied; other objects (a Date, a Buffer) are the schema's to judge and stay as they are.
+ * Plain objects and lists are copied, and so is the input itself whatever its class; other objects inside it (a Date, a
+ * Buffer) are the schema's to judge and stay as they are.
  */
 export function copyInput(value: unknown): unknown {
   values = 0;
@@ -41,8 +42,11 @@ function copyList(list: readonly unknown[], name: string, depth: number): unknow
 }
 
 function copyFields(object: object, name: string, depth: number): object {
-  const prototype: unknown = Object.getPrototypeOf(object);
-  if (prototype !== Object.prototype && prototype !== null) return object;
+  if (!isPlain(object)) {
+    if (depth > 0) return object;
+    // The input itself is always ours; but nothing would be left of a Map.
+    if (tagOf(object) !== "[object Object]") throw notAccepted(`the input must be an object of parameters`, name);
+  }
   // A clone keeps the object's hidden shape; filling an empty object key by key costs several times as much.
   const fields: Record<string, unknown> = { ...object };
   for (const key in fields) {
@@ -56,6 +60,16 @@ function copyFields(object: object, name: string, depth: number): object {
     }
   }
   return fields;
+}
+
+/** Also one of another realm, such as a vm context. */
+function isPlain(object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object);
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function tagOf(object: object): string {
+  return Object.prototype.toString.call(object);
 }
 
 function copyText(text: string, name: string): string {

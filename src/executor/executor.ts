@@ -14,6 +14,7 @@ import { CallsUnderWay } from "./calls-under-way.ts";
 import { Deadlines } from "./deadlines.ts";
 import { GateCall } from "./gate-call.ts";
 import { type BatchCall, orderBatch } from "./order-batch.ts";
+import { readName } from "./read-name.ts";
 import { RunContext } from "./run-context.ts";
 import { type RunHost, runTool } from "./run-tool.ts";
 import { Statistics } from "./statistics.ts";
@@ -107,7 +108,7 @@ export class ToolExecutor implements ToolGate, RunHost {
   /** Results in the order of the calls; a tool runs after those of the batch that it depends on. */
   executeMany(calls: readonly BatchCall[], options: CallOptions = {}): Promise<ToolResult[]> {
     return orderBatch(calls, {
-      toolOf: (name) => this.#registry.get(String(name)),
+      toolOf: (name) => this.#registry.get(readName(name)),
       execute: ({ id, name, input = {} }, refusal) => {
         const call = new GateCall(this, name, input, { ...options, id });
         call.aborted = refusal;

@@ -4,6 +4,7 @@ import type { ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { type Alarm, Deadline } from "./deadlines.ts";
 import { nextCallId } from "./call-id.ts";
+import { readName } from "./read-name.ts";
 import type { RunContext } from "./run-context.ts";
 import { type RunHost, stopTool } from "./run-tool.ts";
 
@@ -54,8 +55,7 @@ export class GateCall extends Deadline implements Call {
   ) {
     super();
     const said = options ?? NO_OPTIONS;
-    // Names come from models too.
-    this.requestedName = typeof name === "string" ? name : String(name);
+    this.requestedName = readName(name);
     this.id = said.id ?? nextCallId();
     this.caller = callerOf(said);
     this.options = said;

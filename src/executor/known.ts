@@ -4,6 +4,7 @@ import { canonicalJson } from "../core/canonical-json.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
+import { untilAborted } from "../core/until-aborted.ts";
 import type { CallJournal, JournalEntry } from "./call-journal.ts";
 import type { ResultCache } from "./result-cache.ts";
 
@@ -90,11 +91,12 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
   }
 }
 
-/** Waits for the same call, made before; but not longer than this one's caller does. */
+/** Waits for the same call, made before. */
 function join(call: Call, running: Promise<ToolResult>): Promise<ToolResult> {
-  const aborted = new Promise<never>((_resolve, reject) => (call.onAbort = reject));
-  const joined = running.then((result) => answerAgain(call, result, "replay"));
-  return Promise.race([joined, aborted]).finally(() => (call.onAbort = undefined));
+  return untilAborted(
+    call,
+    running.then((result) => answerAgain(call, result, "replay")),
+  );
 }
 
 function thenAlways<T>(write: () => MaybePromise<void>, then: (error: unknown) => T): MaybePromise<T> {
@@ -107,7 +109,10 @@ function thenAlways<T>(write: () => MaybePromise<void>, then: (error: unknown) =
 }
 
 function answerAgain(call: Call, result: ToolResult, how: "replay" | "cache"): ToolResult {
-  return { ...structuredClone(result), callId: call.id, metadata: { ...result.metadata, known: how } };
+  // What was repaired then was in another input than this one.
+  const { repairs: _repairs, ...metadata } = result.metadata;
+  const again = { ...result, callId: call.id, startedAt: call.startedAt, metadata: { ...metadata, known: how } };
+  return structuredClone(again);
 }
 
 /** The same key from another caller is another call. */

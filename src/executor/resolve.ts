@@ -29,7 +29,7 @@ export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => bool
 
 function notFound(call: Call, registry: ToolRegistry, isShown: (tool: AnyTool) => boolean): ToolError {
   const scope = call.scope ?? registry;
-  const name = call.requestedName.slice(0, 200);
+  const name = call.requestedName;
   const names = scope.names().filter((candidate) => isShown(scope.get(candidate)!));
   const near = call.scope ? nearestNames(name, names) : registry.nearest(name, isShown);
   const next =

@@ -85,7 +85,7 @@ export class RunContext implements ToolContext {
 
 /** Whatever a tool sends: what events carry is plain data. */
 function toUpdate(partial: unknown): Update {
-  if (typeof partial === "string") return { content: [{ type: "text", text: partial }] };
   const { value } = toPlainData(partial);
+  if (typeof value === "string") return { content: [{ type: "text", text: value }] };
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Update) : { details: value };
 }

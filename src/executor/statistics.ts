@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import type { Call } from "../core/call.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { CallStatistics, ToolStatistics } from "../core/statistics.ts";

@@ -1,4 +1,4 @@
-import type { Context, ContextAPI, Histogram, MetricsAPI, Span, TraceAPI } from "@opentelemetry/api";
+import type { Context, ContextAPI, DiagAPI, Histogram, MetricsAPI, Span, TraceAPI } from "@opentelemetry/api";
 import type { Call } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ToolResult } from "../core/result.ts";
@@ -16,6 +16,7 @@ interface Api {
   trace: TraceAPI;
   metrics: MetricsAPI;
   context: ContextAPI;
+  diag: DiagAPI;
 }
 
 interface Traced {
@@ -23,7 +24,10 @@ interface Traced {
   context: Context;
 }
 
-/** Spans and durations by the GenAI conventions (`execute_tool …`), for hosts that have OpenTelemetry. */
+/**
+ * Spans and durations by the GenAI conventions (`execute_tool …`), for hosts that have OpenTelemetry. An exporter that
+ * fails, fails alone: OpenTelemetry's own diagnostics are told, and the call goes on.
+ */
 export function telemetry(clock: Clock): Stage {
   const traced = new WeakMap<Call, Traced>();
   let api: Api | null | undefined;
@@ -34,12 +38,7 @@ export function telemetry(clock: Clock): Stage {
     enter(call) {
       if (!isRegistered()) return;
       if (api === undefined) api = loadApi();
-      if (!api) return;
-      const parent = api.context.active();
-      const attributes = attributesOf(call);
-      const name = `execute_tool ${call.requestedName}`;
-      const span = api.trace.getTracer("haft").startSpan(name, { kind: INTERNAL, attributes }, parent);
-      traced.set(call, { span, context: api.trace.setSpan(parent, span) });
+      if (api) attempt(api, () => begin(api!, call));
     },
     around(call) {
       const found = api ? traced.get(call) : undefined;
@@ -47,22 +46,39 @@ export function telemetry(clock: Clock): Stage {
     },
     leave(call, result) {
       const found = api ? traced.get(call) : undefined;
-      if (!found) return result;
-      const toolName = call.tool?.name ?? UNKNOWN;
-      const errorType = result.status === "failed" ? result.error.code : undefined;
-      describe(found.span, call, result);
-      found.span.end();
-      durations ??= api!.metrics
-        .getMeter("haft")
-        .createHistogram("gen_ai.client.operation.duration", { unit: "s", description: "Duration of tool calls" });
-      durations.record((clock.monotonic() - call.startedMonotonic) / 1000, {
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": toolName,
-        ...(errorType === undefined ? {} : { "error.type": errorType }),
-      });
+      if (found) attempt(api!, () => end(api!, found.span, call, result));
       return result;
     },
   };
+
+  function begin({ context, trace }: Api, call: Call): void {
+    const parent = context.active();
+    const attributes = attributesOf(call);
+    const name = `execute_tool ${call.requestedName}`;
+    const span = trace.getTracer("haft").startSpan(name, { kind: INTERNAL, attributes }, parent);
+    traced.set(call, { span, context: trace.setSpan(parent, span) });
+  }
+
+  function end({ metrics }: Api, span: Span, call: Call, result: ToolResult): void {
+    durations ??= metrics
+      .getMeter("haft")
+      .createHistogram("gen_ai.client.operation.duration", { unit: "s", description: "Duration of tool calls" });
+    durations.record((clock.monotonic() - call.startedMonotonic) / 1000, {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": call.tool?.name ?? UNKNOWN,
+      ...(result.status === "failed" ? { "error.type": result.error.code } : {}),
+    });
+    describe(span, call, result);
+    span.end();
+  }
+}
+
+function attempt({ diag }: Api, trace: () => void): void {
+  try {
+    trace();
+  } catch (error) {
+    diag.error("haft: a call could not be traced", error);
+  }
 }
 
 function isRegistered(): boolean {

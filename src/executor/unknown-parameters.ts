@@ -2,6 +2,7 @@ import { didYouMean } from "../core/nearest-name.ts";
 import { pathText } from "../core/schema-issue.ts";
 import { admitsUnknown, itemAt, propertiesOf } from "../schema/find-property.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
+import { narrowUnion } from "./narrow-union.ts";
 
 /** What one object schema says about its keys, read once. */
 interface KnownKeys {
@@ -17,15 +18,16 @@ export class UnknownParameters {
   readonly #root: JsonSchema;
   /** Weak: a schema of list items may be put together anew at each look. */
   readonly #known = new WeakMap<JsonSchema, KnownKeys>();
-  readonly #top: KnownKeys;
+  /** Where every input has the same parameters: what is known of them. */
+  readonly #top: KnownKeys | undefined;
 
   constructor(root: JsonSchema) {
     this.#root = root;
-    this.#top = this.#keysOf(root);
+    this.#top = root["anyOf"] || root["oneOf"] || root["$ref"] ? undefined : this.#keysOf(root);
   }
 
   find(input: Record<string, unknown>): string[] | undefined {
-    const { properties, isOpen } = this.#top;
+    const { properties, isOpen } = this.#top ?? this.#keysOf(narrowUnion(this.#root, this.#root, input));
     let found: string[] | undefined;
     for (const key in input) {
       const schema = properties.get(key);
@@ -49,7 +51,7 @@ export class UnknownParameters {
       }
       return found;
     }
-    const { properties, isOpen } = this.#keysOf(schema);
+    const { properties, isOpen } = this.#keysOf(narrowUnion(this.#root, schema, value));
     for (const key in value) {
       const inner = properties.get(key);
       const field: unknown = (value as Record<string, unknown>)[key];

@@ -3,6 +3,7 @@ import { type ToolError, ToolValidationError } from "../core/error.ts";
 import { formatIssues } from "../core/schema-issue.ts";
 import type { Stage } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
+import { untilAborted } from "../core/until-aborted.ts";
 import { propertiesOf, typesOf } from "../schema/find-property.ts";
 import type { SchemaIssue, Validation } from "../schema/schema.ts";
 import { acceptInput } from "./accept-input.ts";
@@ -21,8 +22,13 @@ export function validate(): Stage {
       if (tool.parameterAliases.size > 0) renameParameters(call, tool, input);
       const unknown = unknownOf(tool).find(input);
       const validation = tool.parameters.validate(input);
-      if (validation instanceof Promise) return validation.then((settled) => judge(call, tool, input, unknown, settled));
-      if (validation.issues || unknown) return judge(call, tool, input, unknown, validation);
+      if (validation instanceof Promise) {
+        return untilAborted(
+          call,
+          validation.then((settled) => judge(call, tool, { input, unknown, validation: settled, repairs: [] })),
+        );
+      }
+      if (validation.issues || unknown) return judge(call, tool, { input, unknown, validation, repairs: [] });
       call.accepted = input;
       call.input = validation.value;
       return undefined;
@@ -30,26 +36,37 @@ export function validate(): Stage {
   };
 }
 
-function judge(
-  call: Call,
-  tool: AnyTool,
-  input: Record<string, unknown>,
-  unknown: string[] | undefined,
-  validation: Validation<unknown>,
-): undefined | Promise<undefined> {
+/** A repair may uncover the next: a list that was encoded twice, then the numbers in it that are text. */
+const MOST_ROUNDS = 3;
+
+interface Judged {
+  input: Record<string, unknown>;
+  unknown: string[] | undefined;
+  validation: Validation<unknown>;
+  /** What was mended so far, round by round. */
+  repairs: readonly string[][];
+}
+
+function judge(call: Call, tool: AnyTool, judged: Judged): undefined | Promise<undefined> {
+  const { input, unknown, validation, repairs } = judged;
   if (unknown) throw invalid(tool, unknown, validation.issues ?? []);
-  const repairs = validation.issues ? repairInput(input, validation.issues, tool.parameters.jsonSchema) : [];
-  const accept = (settled: Validation<unknown>): undefined => {
-    const uncovered = repairs.length > 0 ? unknownOf(tool).find(input) : undefined;
-    if (settled.issues || uncovered) throw invalid(tool, uncovered ?? [], settled.issues ?? []);
+  if (!validation.issues) {
     call.accepted = input;
-    call.input = settled.value;
-    noteRepairs(call, repairs);
+    call.input = validation.value;
+    noteRepairs(call, repairs.flat());
     return undefined;
-  };
-  if (repairs.length === 0) return accept(validation);
-  const again = tool.parameters.validate(input);
-  return again instanceof Promise ? again.then(accept) : accept(again);
+  }
+  const more = repairs.length < MOST_ROUNDS ? repairInput(input, validation.issues, tool.parameters.jsonSchema) : [];
+  if (more.length === 0) throw invalid(tool, [], validation.issues);
+  const again = (settled: Validation<unknown>): undefined | Promise<undefined> =>
+    judge(call, tool, {
+      input,
+      unknown: unknownOf(tool).find(input),
+      validation: settled,
+      repairs: [...repairs, more],
+    });
+  const revalidation = tool.parameters.validate(input);
+  return revalidation instanceof Promise ? untilAborted(call, revalidation.then(again)) : again(revalidation);
 }
 
 function noteRepairs(call: Call, repairs: readonly string[]): void {
@@ -93,4 +110,3 @@ function expected(tool: AnyTool): string {
   });
   return `"${tool.name}" takes { ${parameters.join(", ")} }. Correct the call and send it again.`;
 }
-

@@ -1,12 +1,13 @@
 import { pending } from "../core/build-result.ts";
 import { callEvent } from "../core/call-event.ts";
 import { type Call, toolOf } from "../core/call.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock, Timer } from "../core/clock.ts";
 import type { EventEmitter } from "../core/emitter.ts";
 import { toolError, ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
 import type { Preview, ToolContext } from "../core/tool.ts";
+import { untilAborted } from "../core/until-aborted.ts";
 import type { Approval, ApprovalAnswer, Approvals } from "./approvals.ts";
 
 /** Asks a person and waits; nothing means that nobody answered, and the call stays pending. */
@@ -20,6 +21,9 @@ export interface PermitOptions {
   /** What a tool's preview is given. */
   contextFor(call: Call): ToolContext;
 }
+
+/** A question without a preview is better than none. */
+const MOST_PREVIEW_MS = 30_000;
 
 /** What happens to this particular call: it goes on, it is refused, or a person is asked. */
 export function permit({ approvals, approver, clock, events, contextFor }: PermitOptions): Stage {
@@ -36,11 +40,15 @@ export function permit({ approvals, approver, clock, events, contextFor }: Permi
 
   /** A call that its own preview finds impossible (a text that is not there) fails at once, and nobody is asked. */
   async function previewed(call: Call): Promise<Preview | undefined> {
+    let timer: Timer | undefined;
+    const tooLate = new Promise<undefined>((resolve) => (timer = clock.after(MOST_PREVIEW_MS, () => resolve(undefined))));
     try {
-      return await toolOf(call).preview?.(call.input, contextFor(call));
+      return await untilAborted(call, Promise.race([toolOf(call).preview?.(call.input, contextFor(call)), tooLate]));
     } catch (thrown) {
       if (thrown instanceof ToolError) throw thrown;
       return undefined;
+    } finally {
+      timer?.cancel();
     }
   }
 

@@ -529,12 +529,14 @@ describe("安全与权限 (safety)", () => {
         await haft.execute("list_files", { path: "." }, context),
         await haft.execute("glob", { pattern: "*" }, context),
         await haft.execute("grep", { pattern: "s" }, context),
-        await haft.execute("exec", { command: "cat secret.txt", working_directory: "." }, context),
+        await haft.execute("exec", { command: "touch new.txt", working_directory: "." }, context),
       ];
       for (const result of refused) {
         expect(failureOf(result), result.toolName).toMatch(/Permission denied.*Access denied/);
         expect(failureOf(result), result.toolName).toContain('"data"');
       }
+      const shown = await haft.execute("exec", { command: "cat secret.txt" }, context);
+      expect(failureOf(shown)).toContain("Access denied");
       expect([onDisk("new.txt"), onDisk("moved.txt"), onDisk("secret.txt")]).toEqual([undefined, undefined, "s"]);
     });
 

@@ -100,15 +100,15 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
     const edits = editsOf(input);
     const { bytes, info } = await readOrCreate(allowed, input.path, { edits, signal: context.signal });
     const shown = info ? allowed.show(info.real) : input.path;
-    const require = (wanted: typeof demand) => {
+    const check = (wanted: typeof demand) => {
       if (info && requireRead) reads[wanted](context, { info, bytes }, shown);
     };
-    require(demand);
+    check(demand);
     try {
       return { allowed, edited: editBytes(bytes, edits), shown, stamp: info?.stamp };
     } catch (error) {
       // That the file has changed explains more than that the text is not in it.
-      require("requireFresh");
+      check("requireFresh");
       throw error;
     }
   }

@@ -51,16 +51,7 @@ async function glob(input: Record<string, unknown>, haft = open()): Promise<Foun
 
 describe.each(["native", "wasm"] as const)("glob with the %s engine", (engine) => {
   test("finds files newest first and leaves out what .gitignore leaves out, without a repository", async () => {
-    plant(
-      "a.ts",
-      "src/b.ts",
-      "src/c.gen.ts",
-      "node_modules/x/d.ts",
-      "pkg/e.ts",
-      "pkg/out/f.ts",
-      ".hid/g.ts",
-      ".git/h.ts",
-    );
+    plant("a.ts", "src/b.ts", "src/c.gen.ts", "node_modules/x/d.ts", "pkg/e.ts", "pkg/out/f.ts", ".hid/g.ts");
     writeFileSync(join(root, ".gitignore"), "node_modules/\n*.gen.ts\n");
     writeFileSync(join(root, "pkg/.gitignore"), "out/\n");
     const haft = open(engine);
@@ -131,8 +122,20 @@ test("nothing outside the allowed paths is found, however the pattern is written
 
 test("files that are closed to the agent are not there, neither as a result nor as one more", async () => {
   plant("a.txt", ".env", "id_rsa", "server.key", ".ssh/config");
-  const found = await glob({ pattern: "**/*", limit: 1 });
-  expect(found).toMatchObject({ files: ["a.txt"], truncated: false });
+  // Times of which the policy was not asked: that is not what keeps them out.
+  const modifiedTimes = { most: 100, of: (_: string, paths: readonly string[]) => Promise.resolve(paths.map(() => 0)) };
+  for (const haft of [
+    open(),
+    open(undefined, { modifiedTimes }),
+    open(undefined, { modifiedTimes: { ...modifiedTimes, most: 1 } }),
+  ]) {
+    expect(await glob({ pattern: "**/*", limit: 1 }, haft)).toMatchObject({ files: ["a.txt"], truncated: false });
+  }
+});
+
+test("what version control keeps for itself is found by nobody", async () => {
+  plant(".git/HEAD", "sub/.git/config", ".hg/store", "a.txt");
+  expect((await glob({ pattern: "**/*", respect_gitignore: false })).files).toEqual(["a.txt"]);
 });
 
 test("more than the limit is said, without a total, and narrowing is advised", async () => {

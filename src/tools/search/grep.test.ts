@@ -115,6 +115,8 @@ describe("both engines", () => {
     expect(matches).toContainEqual({ path: "sub/keep.gen.js", line: 3, text: "end foo" });
     expect(matches).toContainEqual({ path: "bom.txt", line: 1, text: "foo first" });
     expect(matches).toContainEqual({ path: "utf16.txt", line: 2, text: "знак foo" });
+    const atLineEnds = await grep({ pattern: "foo$", include: "keep.gen.js" });
+    expect(atLineEnds.matches).toEqual([{ path: "sub/keep.gen.js", line: 3, text: "end foo" }]);
     const long = matches.find(({ path, line }) => path === "long.txt" && line === 1);
     expect(long?.text).toMatch(/^…ä+fooz+…$/);
     expect(long?.text.length).toBeLessThan(510);
@@ -137,6 +139,23 @@ test("lines are shown with their places, newest file first, and context beside t
     /^new\.txt-2- 2\nnew\.txt:3: foo\nnew\.txt-4- 4\n\[Truncated/,
   );
   expect((await grep({ pattern: "foo", "-n": false, path: "old.txt" })).text).toBe("old.txt: foo");
+});
+
+test("include, exclude and hidden choose the files, and no include brings an ignored file back", async () => {
+  plant({
+    ".gitignore": "*.gen.ts\n",
+    "a.gen.ts": "foo",
+    "src/b.ts": "foo",
+    "src/b.test.ts": "foo",
+    "lib/c.ts": "foo",
+    ".d/e.ts": "foo",
+  });
+  const files = async (input: object) => (await grep({ pattern: "foo", ...input })).files;
+  expect(await files({ include: "*.ts" })).toEqual([".d/e.ts", "lib/c.ts", "src/b.test.ts", "src/b.ts"]);
+  expect(await files({ include: "src/**/*.ts" })).toEqual(["src/b.test.ts", "src/b.ts"]);
+  expect(await files({ glob: "*.ts,!*.test.ts", hidden: false })).toEqual(["lib/c.ts", "src/b.ts"]);
+  expect(await files({ exclude: "/src,.d" })).toEqual(["lib/c.ts"]);
+  expect(await files({ path: "src", include: "src/*.test.*" })).toEqual(["src/b.test.ts"]);
 });
 
 test("an answer that was cut says how to go on, and going on misses nothing", async () => {

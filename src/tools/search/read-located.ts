@@ -27,7 +27,7 @@ export async function readLocated(files: Files, path: string, located: readonly 
     const head = Buffer.alloc(4);
     const bom = detectBom(head.subarray(0, file.readNow(head, 0)));
     if (bom && bom.encoding !== "utf-8") return await readTranscoded(files, path, located);
-    const start = 0;
+    const start = bom?.length ?? 0;
     return located.flatMap((each) => readAt(file, { ...each, offset: each.offset + start }, start) ?? []);
   } finally {
     file.close();

@@ -119,7 +119,8 @@ async function runProgram(program: Program, search: RipgrepRun): Promise<Ripgrep
   const complaint = (stderr?.head ?? "").trim();
   if (output === "" && complaint.startsWith("rg: ")) throw refused(complaint);
   // Files that could not be read give a 2, too, without a word.
-  if (exit.exitCode === null || exit.exitCode > 2 || (output === "" && complaint !== "")) throw unusable(exit, complaint);
+  if (exit.exitCode === null || exit.exitCode > 2 || (output === "" && complaint !== ""))
+    throw unusable(exit, complaint);
   return { output, prefix, end: "complete" };
 }
 

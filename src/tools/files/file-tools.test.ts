@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { createFiles } from "../../files/files.ts";
+import { createLineIndexes } from "../../files/line-index.ts";
+import { createPathPolicy } from "../../files/path-policy.ts";
+import { createHaft } from "../../runtime.ts";
+import { createFileTools } from "./file-tools.ts";
+import { createReadLedger } from "./read-ledger.ts";
+
+const tools = createFileTools({
+  files: createFiles(createPathPolicy({ workspace: "." })),
+  reads: createReadLedger(),
+  lineIndexes: createLineIndexes(),
+});
+
+test("the file tools are these, and only those that change nothing run unasked", () => {
+  expect(tools.map(({ name, kind, permission }) => [name, kind, permission({})])).toEqual([
+    ["read", "readonly", "auto"],
+    ["write", "write", "confirm"],
+    ["edit", "write", "confirm"],
+    ["apply_patch", "write", "confirm"],
+    ["list_files", "readonly", "auto"],
+    ["get_file_info", "readonly", "auto"],
+    ["move_file", "write", "confirm"],
+    ["delete_file", "write", "confirm"],
+  ]);
+});
+
+test("each dialect shows the names that its models know, and every name is answered to", () => {
+  const haft = createHaft({ tools });
+  const shown = (dialect: string) => haft.toLLMTools({ dialect }).map(({ name }) => name);
+  expect(shown("claude").slice(0, 3)).toEqual(["Read", "Write", "Edit"]);
+  expect(shown("snake").slice(0, 3)).toEqual(["read_file", "write_file", "edit_file"]);
+  expect(shown("openclaw").slice(0, 3)).toEqual(["read", "write", "edit"]);
+  for (const name of ["Read", "write_file", "Edit", "edit_file", "list_directory"])
+    expect(haft.registry.get(name)).toBeDefined();
+});
