@@ -72,6 +72,10 @@ const HOUSE: House = {
     "playwright-core",
     "sharp",
     "unpdf",
+    "picomatch",
+    "iconv-lite",
+    "chardet",
+    "diff",
   ],
   lightEntries: ["src/index.ts"],
 };

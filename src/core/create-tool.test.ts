@@ -279,3 +279,18 @@ describe("a tool's declaration", () => {
     });
   });
 });
+
+test("build takes a parameter under every name that a call takes it under", () => {
+  const read = createTool({
+    name: "peek",
+    description: "Looks at a file.",
+    kind: "readonly",
+    parameters: [{ name: "path", type: "string" }],
+    parameterAliases: { file: "path" },
+    dialects: { claude: { name: "Peek", parameters: { path: "file_path" } } },
+    run: ({ path }) => path,
+  });
+  expect(read.build({ file_path: "a" } as never).params).toEqual({ path: "a" });
+  expect(read.build({ file: "b" } as never).params).toEqual({ path: "b" });
+  expect(() => read.build({ file: "b", path: "a" } as never)).toThrow(/send one of them/);
+});

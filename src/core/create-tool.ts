@@ -5,6 +5,7 @@ import { toCategory, ToolCategory } from "./category.ts";
 import { callDefinitionOf, declarationOf } from "./definition.ts";
 import { toDescription } from "./description.ts";
 import { toolError, ToolError, ToolValidationError } from "./error.ts";
+import { renameParameters } from "./rename-parameters.ts";
 import { formatIssues } from "./schema-issue.ts";
 import {
   type AnyTool,
@@ -100,7 +101,7 @@ function afterCheck(check: Check, run: ToolBody): ToolBody {
 }
 
 function buildInvocation(tool: AnyTool, params: unknown): ReturnType<AnyTool["build"]> {
-  const validation = tool.parameters.validate(params);
+  const validation = tool.parameters.validate(withCanonicalNames(tool, params));
   if (validation instanceof Promise) {
     throw new ToolError(tool.name, "This tool's schema is asynchronous: call `execute`, which waits for it.");
   }
@@ -112,6 +113,14 @@ function buildInvocation(tool: AnyTool, params: unknown): ReturnType<AnyTool["bu
     // The gate validates for itself: what was built may be old, and a transforming schema accepts only raw input.
     execute: (options) => gateOf(tool).executeTool(tool, params, options),
   };
+}
+
+function withCanonicalNames(tool: AnyTool, params: unknown): unknown {
+  if (tool.parameterAliases.size === 0 || typeof params !== "object" || params === null) return params;
+  const named = { ...(params as Record<string, unknown>) };
+  const { conflicts } = renameParameters(tool, named);
+  if (conflicts.length > 0) throw new ToolValidationError(tool.name, conflicts, conflicts.join("; "));
+  return named;
 }
 
 function invalidInput(tool: AnyTool, issues: readonly SchemaIssue[]): ToolValidationError {

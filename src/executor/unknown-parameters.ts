@@ -16,13 +16,16 @@ interface KnownKeys {
  */
 export class UnknownParameters {
   readonly #root: JsonSchema;
+  readonly #otherNames: readonly string[];
   /** Weak: a schema of list items may be put together anew at each look. */
   readonly #known = new WeakMap<JsonSchema, KnownKeys>();
   /** Where every input has the same parameters: what is known of them. */
   readonly #top: KnownKeys | undefined;
 
-  constructor(root: JsonSchema) {
+  /** `otherNames`: aliases, under which a model may know the parameters. */
+  constructor(root: JsonSchema, otherNames: Iterable<string> = []) {
     this.#root = root;
+    this.#otherNames = [...otherNames];
     this.#top = root["anyOf"] || root["oneOf"] || root["$ref"] ? undefined : this.#keysOf(root);
   }
 
@@ -33,7 +36,7 @@ export class UnknownParameters {
       const schema = properties.get(key);
       const value = input[key];
       if (!schema) {
-        if (!isOpen) found = add(found, [key], properties);
+        if (!isOpen) found = add(found, [key], properties, this.#otherNames);
       } else if (typeof value === "object" && value !== null) {
         found = this.#findIn(value, schema, [key], found);
       }
@@ -83,16 +86,21 @@ export class UnknownParameters {
 const MOST_FOUND = 20;
 const LONGEST_NAME = 100;
 
-function add(found: string[] = [], path: PropertyKey[], known: ReadonlyMap<string, JsonSchema>): string[] {
-  if (found.length < MOST_FOUND) found.push(unknownParameter(path, [...known.keys()]));
+function add(
+  found: string[] = [],
+  path: PropertyKey[],
+  known: ReadonlyMap<string, JsonSchema>,
+  otherNames: readonly string[] = [],
+): string[] {
+  if (found.length < MOST_FOUND) found.push(unknownParameter(path, [...known.keys()], otherNames));
   else if (found.length === MOST_FOUND) found.push("There are more unknown parameters.");
   return found;
 }
 
-function unknownParameter(path: readonly PropertyKey[], all: readonly string[]): string {
+function unknownParameter(path: readonly PropertyKey[], all: readonly string[], others: readonly string[]): string {
   const shown = path.map((part) => (typeof part === "string" ? part.slice(0, LONGEST_NAME) : part));
   const hint =
-    didYouMean(String(path.at(-1)), all) ??
+    didYouMean(String(path.at(-1)), [...all, ...others]) ??
     (all.length > 0 ? `Known parameters: ${all.join(", ")}.` : "There are no parameters here.");
   return `${pathText(shown)}: unknown parameter. ${hint}`;
 }

@@ -1,6 +1,7 @@
 import { type Call, note, toolOf } from "../core/call.ts";
 import { type ToolError, ToolValidationError } from "../core/error.ts";
 import { formatIssues } from "../core/schema-issue.ts";
+import { renameParameters } from "../core/rename-parameters.ts";
 import type { Stage } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { untilAborted } from "../core/until-aborted.ts";
@@ -19,7 +20,7 @@ export function validate(): Stage {
     enter(call) {
       const tool = toolOf(call);
       const input = acceptInput(call);
-      if (tool.parameterAliases.size > 0) renameParameters(call, tool, input);
+      if (tool.parameterAliases.size > 0) acceptNames(call, tool, input);
       const unknown = unknownOf(tool).find(input);
       const validation = tool.parameters.validate(input);
       if (validation instanceof Promise) {
@@ -73,24 +74,15 @@ function noteRepairs(call: Call, repairs: readonly string[]): void {
   if (repairs.length > 0) note(call, "repairs", [...((call.facts?.["repairs"] as string[]) ?? []), ...repairs]);
 }
 
-/** Declared aliases become the canonical names. Those of a dialect are no repair: a model was told them. */
-function renameParameters(call: Call, tool: AnyTool, input: Record<string, unknown>): void {
-  const schema = tool.parameters.jsonSchema;
-  for (const [alias, name] of tool.parameterAliases) {
-    if (!Object.hasOwn(input, alias) || propertiesOf(schema, schema).has(alias)) continue;
-    if (!Object.hasOwn(input, name)) input[name] = input[alias];
-    else if (input[name] !== input[alias]) {
-      throw invalid(tool, [`${alias}: the same as "${name}", which was given too; send one of them`], []);
-    }
-    delete input[alias];
-    const isShown = Object.values(tool.dialects).some(({ parameters }) => parameters?.[name] === alias);
-    if (!isShown) noteRepairs(call, [`${alias}: read as "${name}"`]);
-  }
+function acceptNames(call: Call, tool: AnyTool, input: Record<string, unknown>): void {
+  const { repairs, conflicts } = renameParameters(tool, input);
+  if (conflicts.length > 0) throw invalid(tool, conflicts, []);
+  noteRepairs(call, repairs);
 }
 
 function unknownOf(tool: AnyTool): UnknownParameters {
   let check = unknownParameters.get(tool);
-  if (!check) unknownParameters.set(tool, (check = new UnknownParameters(tool.parameters.jsonSchema)));
+  if (!check) unknownParameters.set(tool, (check = new UnknownParameters(tool.parameters.jsonSchema, tool.parameterAliases.keys())));
   return check;
 }
 

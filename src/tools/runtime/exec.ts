@@ -6,6 +6,7 @@ import { toolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { type Preview, ToolKind, type ToolContext } from "../../core/tool.ts";
 import type { Files } from "../../files/files.ts";
+import { describeAllowed } from "../../files/path-policy.ts";
 import { dangerReason } from "../../shell/danger-reason.ts";
 import { refuseEnvEntry } from "../../shell/env-overlay.ts";
 import type { ProcessTable, TableStartOptions } from "../../shell/process-table.ts";
@@ -158,7 +159,7 @@ function startOptions(
 function requireReadable(input: ExecInput, files: Files, { environments }: ExecDependencies): void {
   if (planReadOnly(input, files, environments.environmentOf(undefined)) !== undefined) return;
   throw toolError("path_denied", "Permission denied: Access denied: the command reads outside the paths of this call", {
-    next: "Read only what this call may read.",
+    next: `Allowed paths: ${describeAllowed(files.policy)}. Read only what lies there.`,
   });
 }
 
