@@ -18,6 +18,10 @@ export function importHaft() {
   return import(pathToFileURL(join(DIST, "index.js")).href);
 }
 
+export function importWorkspace() {
+  return import(pathToFileURL(join(DIST, "workspace.js")).href);
+}
+
 /** How long one run of `work` takes, in CPU milliseconds. */
 export async function timed(work) {
   const before = process.cpuUsage();

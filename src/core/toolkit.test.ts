@@ -73,7 +73,6 @@ describe("an agent's toolkit", () => {
     expect(toolkit.toLLMTools({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
   });
 
-  // BUG: callNested drops the scope, although a nested call has "no more than its rights".
   test("does not let a tool of it call what it does not hold", async () => {
     const { haft } = start();
     haft.register(

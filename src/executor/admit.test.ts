@@ -380,7 +380,6 @@ describe("a nested call", () => {
     expect(codes).toContain("too_deep");
   });
 
-  // BUG: RunContext.call goes on working after the answer, in a slot that its parent has given back.
   test("made after its parent has been answered does not run outside every limit", async () => {
     const { haft, add, running, clock } = stage({ concurrency: { maxConcurrent: 1 } });
     add("work");

@@ -124,6 +124,16 @@ describe("an output over the budget", () => {
     expect(textOf(result.content)).toContain("spill:c1");
   });
 
+  test("as the text of a resource is cut as well, and the resource stays one", async () => {
+    const resource = { uri: "file:///long", mimeType: "text/plain", text: LONG };
+    const result = await run({ content: [{ type: "resource", resource }] }, { maxOutputBytes: 3000 });
+    const [block] = result.content;
+    if (block?.type !== "resource") throw new Error("expected a resource");
+    expect(block.resource).toMatchObject({ uri: "file:///long", mimeType: "text/plain" });
+    expect(bytesOf(block.resource.text ?? "")).toBeLessThanOrEqual(3000);
+    expect(block.resource.text).toContain("spill:c1");
+  });
+
   test("of plain data keeps the data for programs", async () => {
     const rows = Array.from({ length: 10_000 }, (_, i) => ({ i }));
     const result = await run(rows);

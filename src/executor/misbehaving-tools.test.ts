@@ -344,7 +344,6 @@ describe("a tool that yields for ever", () => {
   // The bound is the test's own way out: without one, a gate that does not look up never comes back.
   const ENOUGH = 3_000_000;
 
-  // BUG: `drain` awaits nothing but microtasks, so that no timer ever fires.
   test("without ever waiting is answered when its time is over", async () => {
     let yields = 0;
     const haft = createHaft({
@@ -365,7 +364,6 @@ describe("a tool that yields for ever", () => {
     expect(yields).toBeLessThan(ENOUGH);
   });
 
-  // BUG: `adopt` leaves the following to await, which never lets a timer fire.
   test("as a thenable that resolves with itself is answered", async () => {
     let turns = 0;
     const endless = {

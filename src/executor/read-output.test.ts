@@ -100,6 +100,18 @@ describe("readOutput", () => {
     expect(read.metadata).toEqual({ warnings: ["when: NaN became null"] });
   });
 
+  test.each([
+    ["a promise that was not awaited", Promise.resolve(1), "Promise"],
+    ["a generator", (function* () {})(), "Generator"],
+    ["a response", new Response("text"), "Response"],
+  ])("takes %s as lost, not as an empty object", (_what, value, name) => {
+    expect(readOutput({ ok: 1, value }, false)).toMatchObject({
+      details: { ok: 1 },
+      error: { code: "bad_output", data: { faults: [`value: a ${name} was left out`] } },
+    });
+    expect(readOutput(value, false).error).toMatchObject({ code: "bad_output" });
+  });
+
   test("leaves out a __proto__ key instead of setting a prototype", () => {
     const read = readOutput(JSON.parse('{"__proto__":{"polluted":true},"a":1}'), false);
     expect(read.details).toEqual({ a: 1 });

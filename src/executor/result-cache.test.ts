@@ -51,6 +51,24 @@ describe("a cached answer", () => {
     expect(reads()).toBe(2);
   });
 
+  test("has the times and the repairs of the call that it answers", async () => {
+    const { clock, haft } = world();
+    haft.register({
+      name: "count",
+      description: "",
+      kind: "readonly",
+      parameters: [{ name: "to", type: "integer" }],
+      cache: { ttlMs: 1000 },
+      run: () => 1,
+    });
+    const first = await haft.execute("count", { to: "5" });
+    await clock.advance(500);
+    const again = await haft.execute("count", { to: 5 });
+    expect(first.metadata.repairs).toHaveLength(1);
+    expect(again.metadata).toEqual({ known: "cache" });
+    expect([again.startedAt, again.completedAt]).toEqual([first.startedAt + 500, first.startedAt + 500]);
+  });
+
   test("is not lengthened by being asked for", async () => {
     const { clock, get, reads } = world();
     await get("a");

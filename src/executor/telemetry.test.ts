@@ -89,6 +89,16 @@ describe("with OpenTelemetry in the host", () => {
     expect(inner?.parentSpanContext?.spanId).toBe(outer?.spanContext().spanId);
   });
 
+  test.each(["onStart", "onEnd"])("a processor whose %s throws harms no call", async (where) => {
+    const processor = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} };
+    const fail = (): never => {
+      throw new Error("the exporter is down");
+    };
+    trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [{ ...processor, [where]: fail }] }));
+    const result = await createHaft({ tools: [echo] }).execute("echo", { text: "x" });
+    expect(result).toMatchObject({ status: "completed", details: "x" });
+  });
+
   test("a failure, also a refusal, is an error with its code", async () => {
     const { spans } = registerOpenTelemetry();
     const haft = createHaft({ tools: [broken] });

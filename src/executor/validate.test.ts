@@ -78,7 +78,6 @@ describe("the repair ladder", () => {
     expect((await send(type({ n: "number" }), { n: "5" })).got).toEqual({ n: 5 });
   });
 
-  // BUG: renameParameters notes nothing.
   test("says that a declared alias of a parameter was used", async () => {
     const { got, repairs } = await send(
       one("path", { type: "string" }),
@@ -130,12 +129,30 @@ describe("the repair ladder", () => {
     expect(repairs![0]!.length).toBeLessThan(200);
   });
 
-  // BUG: judge() looks for unknown parameters before the repairs only.
   test("lets no unknown parameter in with what it decodes", async () => {
     const schema = z.object({ edits: z.array(z.object({ old: z.string() })) });
     const { result, message } = await send(schema, { edits: '[{"old":"a","nwe":"b"}]' });
     expect(result.status).toBe("failed");
     expect(message).toContain("edits[0].nwe");
+  });
+});
+
+describe("a repair that uncovers another", () => {
+  const numbers = { type: "array", items: { type: "number" } };
+  test.each([
+    ["a single numeric text for a list of numbers", numbers, "3", [3]],
+    ["numeric texts in a list encoded twice", numbers, '["1","2"]', [1, 2]],
+    ["a flag as text in an object encoded twice", one("on", { type: "boolean" }), '{"on":"true"}', { on: true }],
+  ])("mends %s, and says both", async (_what, property, sent, got) => {
+    const sending = await send(one("value", property), { value: sent });
+    expect(sending.got).toEqual({ value: got });
+    expect(sending.repairs?.length).toBeGreaterThan(1);
+  });
+
+  test("ends where a schema contains itself", async () => {
+    const tree = { $defs: { list: { type: "array", items: { $ref: "#/$defs/list" } } } };
+    const parameters = { ...tree, type: "object", properties: { list: { $ref: "#/$defs/list" } } } as SchemaSource;
+    expect((await send(parameters, { list: "leaf" })).result).toMatchObject({ error: { code: "invalid_input" } });
   });
 });
 
@@ -201,6 +218,18 @@ describe("an unknown parameter", () => {
     expect((await send(union, { target: { url: "u" } })).result.status).toBe("completed");
   });
 
+  test("is also one that only another alternative knows, where alternatives name themselves", async () => {
+    const move = z.object({ type: z.literal("move"), to: z.string() });
+    const remove = z.object({ type: z.enum(["remove", "purge"]), force: z.boolean().optional() });
+    const nested = z.object({ steps: z.array(z.discriminatedUnion("type", [move, remove])) });
+    const sent = await send(nested, { steps: [{ type: "move", to: "b", force: true }] });
+    expect(sent.message).toContain("steps[0].force: unknown parameter");
+    expect((await send(nested, { steps: [{ type: "purge", force: true }] })).result.status).toBe("completed");
+    const top = z.discriminatedUnion("type", [move, remove]);
+    expect((await send(top, { type: "remove", to: "b" })).message).toContain("to: unknown parameter");
+    expect((await send(top, { type: "move", to: "b" })).result.status).toBe("completed");
+  });
+
   test("is not one when another dialect calls it so", async () => {
     const dialects = { claude: { name: "Echo", parameters: { path: "file_path" } } };
     expect((await send(one("path", { type: "string" }), { file_path: "a" }, { dialects })).got).toEqual({ path: "a" });
@@ -247,7 +276,6 @@ describe("an input as text", () => {
     ["has an integer that would lose digits", '{"a":9007199254740993}', /lose digits/],
     ["has a negative integer that would lose digits", '{"a":-12345678901234567890}', /lose digits/],
     ["has half of a character", '{"a":"\\ud83d"}', /half of a surrogate pair/],
-    // BUG: copy-input does not look at keys.
     ["has half of a character in a key", '{"\\ud83d":1}', /half of a surrogate pair/],
   ])("that %s is refused", async (_what, text, message) => {
     const sent = await send(any, text);
@@ -284,7 +312,6 @@ describe("the bounds of an input", () => {
     ["of too many values", () => wide(INPUT_LIMITS.values + 1)],
     ["of too much text", () => ({ a: "x".repeat(INPUT_LIMITS.characters + 1) })],
     ["of too much text in many pieces", () => ({ list: Array.from({ length: 20 }, () => "x".repeat(1024 * 1024)) })],
-    // BUG: copy-input does not count the characters of keys.
     [
       "of too much text in its keys",
       () => Object.fromEntries(Array.from({ length: 20 }, (_, i) => ["k".repeat(1024 * 1024) + i, i])),
@@ -334,7 +361,6 @@ describe("the bounds of an input", () => {
     expect((await send(any, input)).result).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
   });
 
-  // BUG: what a getter or a trap throws while it is copied is taken for a failure of the tool.
   test("hold against an input that fights back", async () => {
     const hostile = {
       get a() {
@@ -381,6 +407,23 @@ describe("what was validated", () => {
     expect((await call).details).toEqual({ list: [1], inner: { a: 1 } });
   });
 
+  test("is bounded, and mended, in a copy also where the input has a class", async () => {
+    class Input {
+      n = "5";
+      text = "";
+    }
+    const sent = new Input();
+    const properties = { n: { type: "integer" }, text: { type: "string" } };
+    const parameters = { type: "object", properties } as SchemaSource;
+    expect((await send(parameters, sent)).got).toEqual({ n: 5, text: "" });
+    expect(sent.n).toBe("5");
+    sent.text = "x".repeat(INPUT_LIMITS.characters);
+    expect((await send(parameters, sent)).result).toMatchObject({ error: { code: "input_too_large" } });
+    for (const odd of [new Map([["n", 1]]), new Date(0), new Uint8Array(3)]) {
+      expect((await send(parameters, odd)).result).toMatchObject({ error: { code: "invalid_input" } });
+    }
+  });
+
   test("has the schema's defaults and transformations", async () => {
     const schema = z.object({ n: z.string().transform(Number), limit: z.number().default(10) });
     expect((await send(schema, { n: "5" })).got).toEqual({ n: 5, limit: 10 });
@@ -395,6 +438,19 @@ describe("what was validated", () => {
     expect((await send(slow, { name: "taken" })).message).toContain("name: is taken");
     expect((await send(slow, { name: "free", more: 1 })).message).toContain("more: unknown");
   });
+});
+
+test("a schema that never answers does not hold a caller who gives up", async () => {
+  const haft = createHaft();
+  const never = z.object({ name: z.string().refine(() => new Promise<boolean>(() => {})) });
+  haft.register(createTool({ name: "echo", description: "", parameters: never, run: () => 1 }));
+  const controller = new AbortController();
+  const call = haft.execute("echo", { name: "a" }, { signal: controller.signal });
+  const other = haft.execute("echo", { name: "b" });
+  controller.abort();
+  expect(await call).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+  await haft.shutdown();
+  expect(await other).toMatchObject({ status: "failed", error: { code: "shutdown" } });
 });
 
 describe("the message of a refusal", () => {

@@ -161,7 +161,6 @@ describe("a call that must ask", () => {
     expect(runs).toEqual([]);
   });
 
-  // BUG: runtime.ts resumes by name, in the registry; the tool, or the toolkit's scope, of the call is lost.
   test("that was made on a tool itself, registered nowhere, can be approved too", async () => {
     const { haft } = start();
     const runs: string[] = [];
@@ -175,6 +174,30 @@ describe("a call that must ask", () => {
     const result = await haft.executor.executeTool(loose, {}, { id: "c" });
     expect(await haft.approve(idOf(result))).toMatchObject({ status: "completed" });
     expect(runs).toEqual(["ran"]);
+  });
+});
+
+describe("a preview that never comes", () => {
+  const preview = { preview: () => new Promise(() => {}) };
+
+  test("does not hold a caller who gives up", async () => {
+    const { haft } = start({}, preview);
+    const controller = new AbortController();
+    const call = haft.execute("rm", { path: "a" }, { signal: controller.signal });
+    controller.abort();
+    expect(await call).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+    expect(haft.approvals.list()).toEqual([]);
+  });
+
+  test("is not waited for without end: the question is asked without it", async () => {
+    const clock = createFakeClock();
+    const { haft, runs } = start({ clock }, preview);
+    const call = haft.execute("rm", { path: "a" });
+    await clock.advance(30_000);
+    expect(await call).toMatchObject({ status: "pending" });
+    expect(haft.approvals.list("open")).toHaveLength(1);
+    expect(clock.pendingTimers).toBe(0);
+    expect(runs).toEqual([]);
   });
 });
 

@@ -33,7 +33,6 @@ describe("a tool that policy hides", () => {
     expect(await haft.log.recent()).toMatchObject([{ toolName: "deploy", status: "failed", errorCode: "denied" }]);
   });
 
-  // BUG: runtime.ts does not yet give `resolve(registry, isShown)` its second argument.
   test("is not suggested for a name that is near to it", async () => {
     const haft = start({ deny: ["deploy"] });
     for (const name of ["deplo", "something else entirely"]) {

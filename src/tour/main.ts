@@ -4,6 +4,9 @@ import { chooseLanguage } from "./language.ts";
 import { openExample } from "./open-example.ts";
 import { runTour } from "./run-tour.ts";
 
+// A reader who has seen enough, such as `head`, closes the pipe.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 2));
+
 try {
   const language = chooseLanguage(process.argv.slice(2), process.env);
   const colour = process.stdout.isTTY === true && !process.env["NO_COLOR"];
