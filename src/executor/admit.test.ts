@@ -153,7 +153,7 @@ describe("the limits", () => {
       parameters: [{ name: "i", type: "integer" }],
       async run({ i }) {
         most = Math.max(most, ++running);
-        await undefined;
+        await Promise.resolve();
         running--;
         return i;
       },

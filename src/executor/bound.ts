@@ -74,7 +74,9 @@ function readable(block: Content): string | undefined {
 }
 
 function withText(block: Content, text: string): Content {
-  return block.type === "resource" ? { ...block, resource: { ...block.resource, text } } : ({ ...block, text } as Content);
+  return block.type === "resource"
+    ? { ...block, resource: { ...block.resource, text } }
+    : ({ ...block, text } as Content);
 }
 
 /** A tool may throw its whole output as one message. */

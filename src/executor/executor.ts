@@ -2,7 +2,7 @@ import { fromThrown } from "../core/build-result.ts";
 import { callEvent } from "../core/call-event.ts";
 import type { Call, CallOptions, ToolScope } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
-import { EventEmitter } from "../core/emitter.ts";
+import type { EventEmitter } from "../core/emitter.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { Update } from "../core/event.ts";
 import type { ToolRegistry } from "../core/registry.ts";

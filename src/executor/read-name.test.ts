@@ -3,11 +3,14 @@ import { createHaft } from "../runtime.ts";
 
 const HOSTILE = [Object.create(null), JSON.parse('{"toString":1,"valueOf":1}'), Symbol("name")] as never[];
 
-test.each(HOSTILE.map((name) => [typeof name, name]))("a name that is a hostile %s is an ordinary failed result", async (_type, name) => {
-  const haft = createHaft();
-  expect(await haft.execute(name)).toMatchObject({ error: { code: "tool_not_found" } });
-  expect(await haft.executeMany([{ name }])).toMatchObject([{ error: { code: "tool_not_found" } }]);
-});
+test.each(HOSTILE.map((name) => [typeof name, name]))(
+  "a name that is a hostile %s is an ordinary failed result",
+  async (_type, name) => {
+    const haft = createHaft();
+    expect(await haft.execute(name)).toMatchObject({ error: { code: "tool_not_found" } });
+    expect(await haft.executeMany([{ name }])).toMatchObject([{ error: { code: "tool_not_found" } }]);
+  },
+);
 
 test("a name of a megabyte is not carried through results, events and the log", async () => {
   const haft = createHaft();

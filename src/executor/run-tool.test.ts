@@ -230,7 +230,7 @@ describe("shutdown", () => {
     for (const name of ["deaf", "listening", "deaf", "listening"]) {
       void haft.execute(name).then((result) => answers.push(result.status === "failed" && result.error.code));
     }
-    haft.shutdown();
+    void haft.shutdown();
     void haft.execute("deaf").then((result) => answers.push(result.status === "failed" && result.error.code));
     await clock.advance(1000);
     expect(answers).toEqual(["shutdown", "shutdown", "shutdown", "shutdown", "shutdown"]);
@@ -240,7 +240,7 @@ describe("shutdown", () => {
 
   test("records the calls that it refuses", async () => {
     const { haft } = start(() => 1);
-    haft.shutdown();
+    void haft.shutdown();
     await haft.execute("subject");
     expect(await haft.log.recent()).toMatchObject([{ toolName: "subject", status: "failed", errorCode: "shutdown" }]);
   });

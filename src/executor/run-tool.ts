@@ -75,7 +75,7 @@ export function stopTool(call: GateCall, host: RunHost, why: ToolError): void {
 function follow(call: GateCall, host: RunHost, returned: unknown): void {
   if (returned instanceof Promise) {
     // Not the promise's own `then`: a subclass may have one that settles twice, or never.
-    Promise.prototype.then.call(
+    void Promise.prototype.then.call(
       returned,
       (value) => succeed(call, host, value),
       (thrown) => fail(call, host, thrown),

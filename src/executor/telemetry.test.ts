@@ -1,5 +1,10 @@
 import { context, metrics, trace } from "@opentelemetry/api";
-import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Context, ContextManager } from "@opentelemetry/api";
@@ -104,7 +109,10 @@ describe("with OpenTelemetry in the host", () => {
     const haft = createHaft({ tools: [broken] });
     await haft.execute("broken");
     await haft.execute("brken");
-    expect(spans.getFinishedSpans().map(({ attributes }) => attributes["error.type"])).toEqual(["failed", "tool_not_found"]);
+    expect(spans.getFinishedSpans().map(({ attributes }) => attributes["error.type"])).toEqual([
+      "failed",
+      "tool_not_found",
+    ]);
     expect(spans.getFinishedSpans().map(({ status }) => status.code)).toEqual([2, 2]);
   });
 

@@ -82,7 +82,11 @@ function acceptNames(call: Call, tool: AnyTool, input: Record<string, unknown>):
 
 function unknownOf(tool: AnyTool): UnknownParameters {
   let check = unknownParameters.get(tool);
-  if (!check) unknownParameters.set(tool, (check = new UnknownParameters(tool.parameters.jsonSchema, tool.parameterAliases.keys())));
+  if (!check)
+    unknownParameters.set(
+      tool,
+      (check = new UnknownParameters(tool.parameters.jsonSchema, tool.parameterAliases.keys())),
+    );
   return check;
 }
 

@@ -41,7 +41,9 @@ export function permit({ approvals, approver, clock, events, contextFor }: Permi
   /** A call that its own preview finds impossible (a text that is not there) fails at once, and nobody is asked. */
   async function previewed(call: Call): Promise<Preview | undefined> {
     let timer: Timer | undefined;
-    const tooLate = new Promise<undefined>((resolve) => (timer = clock.after(MOST_PREVIEW_MS, () => resolve(undefined))));
+    const tooLate = new Promise<undefined>(
+      (resolve) => (timer = clock.after(MOST_PREVIEW_MS, () => resolve(undefined))),
+    );
     try {
       return await untilAborted(call, Promise.race([toolOf(call).preview?.(call.input, contextFor(call)), tooLate]));
     } catch (thrown) {

@@ -57,7 +57,9 @@ test("a pattern speaks of names, with a slash of paths; one that cannot be read 
   expect((await list({ recursive: true, pattern: "*.ts" })).paths).toEqual(["a.ts", "src/b.ts", "src/deep/c.ts"]);
   expect((await list({ recursive: true, pattern: "src/*.ts" })).paths).toEqual(["src/b.ts"]);
   expect(textOf((await list({ pattern: "*.rs" })).result.content)).toBe("(nothing matches *.rs)");
-  expect((await list({ pattern: "x".repeat(2000) })).result).toMatchObject({ error: { code: "bad_pattern" } });
+  // With a matcher that backtracks this would take minutes.
+  expect((await list({ recursive: true, pattern: `${"*a".repeat(12)}b` })).paths).toEqual([]);
+  expect((await list({ pattern: "x".repeat(5000) })).result).toMatchObject({ error: { code: "bad_pattern" } });
 });
 
 test("a limit shows the top of the tree first and says that there is more", async () => {

@@ -1,4 +1,4 @@
-import { compileGlob, type GlobPattern, withLiteralBrackets } from "./glob-pattern.ts";
+import { compileGlob, type GlobPattern, withLiteralBrackets } from "../../files/glob-pattern.ts";
 import { createIgnoreRules } from "./ignore-rules.ts";
 import { isHidden } from "./walk-options.ts";
 

@@ -4,7 +4,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
 import type { Files } from "../../files/files.ts";
 import type { OpenDirectory } from "../../files/list-directory.ts";
-import { compileGlob, type GlobPattern, splitBase, withLiteralBrackets } from "./glob-pattern.ts";
+import { compileGlob, type GlobPattern, splitBase, withLiteralBrackets } from "../../files/glob-pattern.ts";
 import { selectNewest } from "./newest-first.ts";
 import type { RipgrepAnswer } from "./ripgrep.ts";
 import { CALL_MS, createScopes, type SearchDependencies, type SearchScope } from "./search-dependencies.ts";

@@ -45,7 +45,7 @@ export function createGrepTool(dependencies: SearchDependencies) {
     },
     kind: "readonly",
     category: "search",
-    tags: ["file", "search"],
+    tags: ["search"],
     aliases: ["search_file_content"],
     dialects: {
       claude: {

@@ -1,4 +1,4 @@
-import type { GlobPattern } from "./glob-pattern.ts";
+import type { GlobPattern } from "../../files/glob-pattern.ts";
 
 export interface Walk {
   hidden: boolean;

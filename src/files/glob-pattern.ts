@@ -1,4 +1,4 @@
-import { toolError } from "../../core/error.ts";
+import { toolError } from "../core/error.ts";
 import { expandBraces } from "./expand-braces.ts";
 import { compileSegment, type NameMatcher, type SegmentOptions } from "./glob-segment.ts";
 
@@ -74,6 +74,7 @@ type PathMatcher = (path: string) => boolean;
 /** The shape of most patterns, `**` and a name: nothing but the last name needs a look. */
 function compileNameAnywhere([first, name, ...rest]: readonly string[], options: SegmentOptions): PathMatcher | null {
   if (first !== "**" || name === undefined || name === "**" || rest.length > 0 || !options.dot) return null;
+  if (name === "*") return () => true;
   const matches = compileSegment(name, options);
   return (path) => matches(path.slice(path.lastIndexOf("/") + 1));
 }

@@ -1,4 +1,4 @@
-import { toolError } from "../../core/error.ts";
+import { toolError } from "../core/error.ts";
 
 /** More alternatives than this no pattern needs; without a bound `{a,b}{a,b}…` would fill the memory. */
 const MOST_ALTERNATIVES = 500;
