@@ -29,13 +29,16 @@ import type { Timeouts } from "./executor/timeouts.ts";
 import { validate } from "./executor/validate.ts";
 import { Approvals } from "./policy/approvals.ts";
 import { type Approver, permit } from "./policy/permit.ts";
+import { lintToolPolicy } from "./policy/lint-tool-policy.ts";
 import type { ToolPolicy } from "./policy/tool-policy.ts";
 import { isVisible, visible } from "./policy/visible.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface HaftOptions {
-  /** The folder that tools work in; or an opened workspace, whose tools are registered and whose processes end with it. */
-  workspace?: string | Workspace;
+  /** From `openWorkspace` of "haft/workspace": its tools are registered, and its processes end with the runtime. */
+  workspace?: Workspace;
+  /** What `context.workspace` tells your own tools, where no workspace is opened; the working directory if absent. */
+  folder?: string;
   registry?: ToolRegistry;
   tools?: Iterable<Registrable>;
   /** Layers that each narrow: a tool exists where all of them let it through. */
@@ -52,6 +55,8 @@ export interface HaftOptions {
   spill?: Spill;
   /** Told of a listener that failed; nothing else is affected by it. */
   onListenerError?: (error: unknown, event: ToolEvent) => void;
+  /** Told of what is probably a mistake, such as a group that does not exist; a process warning where absent. */
+  onWarning?: (warning: string) => void;
 }
 
 /** A running Haft: a registry, the gate before it, and what passed. */
@@ -88,10 +93,15 @@ export function createHaft(options: HaftOptions = {}): Haft {
   const events = options.registry?.events ?? new EventEmitter(options.onListenerError);
   const registry = options.registry ?? new ToolRegistry({ events });
   const layers = options.policy === undefined ? [] : [options.policy].flat();
+  const warn = options.onWarning ?? ((warning: string) => process.emitWarning(warning, { code: "HAFT_POLICY" }));
+  for (const warning of layers.flatMap(lintToolPolicy)) warn(warning);
   const approvals = new Approvals(clock);
   const log = options.log ?? new MemoryCallLog();
   const journal = options.journal ?? new MemoryJournal();
-  const workspace = typeof options.workspace === "object" ? options.workspace : undefined;
+  const { workspace } = options;
+  if (typeof workspace === "string") {
+    throw new TypeError(`workspace takes what openWorkspace("${workspace}") of "haft/workspace" gives, not a path.`);
+  }
   const spill = options.spill ?? workspace?.spill ?? new MemorySpill();
   const statistics = new Statistics();
   const deadlines = new Deadlines(clock);
@@ -119,7 +129,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     bound(spill, options.maxOutputBytes),
   ];
   const executor: ToolExecutor = new ToolExecutor(registry, withMiddleware(stages, options.middleware ?? []), {
-    workspace: workspace?.folder ?? (options.workspace as string | undefined) ?? process.cwd(),
+    workspace: workspace?.folder ?? options.folder ?? process.cwd(),
     clock,
     events,
     statistics,

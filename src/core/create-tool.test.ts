@@ -209,7 +209,7 @@ describe("execute of a tool", () => {
       run: (_input: unknown, { callId, caller, allowedPaths, workspace }: ToolContext) =>
         void (seen = { callId, caller, allowedPaths, workspace }),
     });
-    createHaft({ tools: [tool], workspace: "/somewhere" });
+    createHaft({ tools: [tool], folder: "/somewhere" });
     await tool.execute({}, { id: "c", caller: { session: "s" }, taskId: "t", userId: "u", allowedPaths: ["/a"] });
     expect(seen).toEqual({
       callId: "c",

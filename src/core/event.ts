@@ -24,7 +24,13 @@ interface CallEventBase extends EventBase {
 export type ToolEvent =
   | (CallEventBase & { type: "tool_call_requested"; input: unknown })
   | (CallEventBase & { type: "permission_requested"; approvalId: string; reason: string })
-  | (CallEventBase & { type: "permission_resolved"; approvalId: string; approved: boolean; by?: string; reason?: string })
+  | (CallEventBase & {
+      type: "permission_resolved";
+      approvalId: string;
+      approved: boolean;
+      by?: string;
+      reason?: string;
+    })
   | (CallEventBase & { type: "job_queued"; jobId: string })
   | (CallEventBase & { type: "tool_call_started"; input: unknown })
   | (CallEventBase & { type: "tool_call_updated"; update: Update })

@@ -6,7 +6,8 @@ export function nearestNames(wrong: string, names: Iterable<string>, most = 3): 
   for (const name of new Set(names)) {
     const candidate = fold(name);
     const allowed = Math.max(1, Math.floor(Math.max(target.length, candidate.length) * 0.4));
-    const contains = target.length > 2 && candidate.length > 2 && (candidate.includes(target) || target.includes(candidate));
+    const contains =
+      target.length > 2 && candidate.length > 2 && (candidate.includes(target) || target.includes(candidate));
     const distance = contains ? 0.5 : editDistance(target, candidate, allowed);
     if (distance <= allowed) scored.push({ name, distance: candidate === target ? 0 : distance });
   }
@@ -24,7 +25,10 @@ export function didYouMean(wrong: string, names: Iterable<string>): string | und
 }
 
 function fold(name: string): string {
-  return name.slice(0, 128).toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+  return name
+    .slice(0, 128)
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, "");
 }
 
 /** Levenshtein with transpositions, given up beyond `limit`. */
@@ -38,7 +42,8 @@ function editDistance(a: string, b: string, limit: number): number {
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1];
       let cost = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, beforeLast[j - 2]! + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, beforeLast[j - 2]! + 1);
       row.push(cost);
       best = Math.min(best, cost);
     }

@@ -4,7 +4,9 @@ import type { SchemaIssue } from "../schema/schema.ts";
 export function formatIssues(issues: readonly SchemaIssue[]): string[] {
   return boundIssues(issues, (issue) => {
     const path = pathText(pathOf(issue));
-    return path ? `${path}: ${issue.message}` : issue.message;
+    if (path) return `${path}: ${issue.message}`;
+    // Messages that speak of a place need a subject where the place is the whole input.
+    return /^\p{Ll}/u.test(issue.message) ? `the input ${issue.message}` : issue.message;
   });
 }
 

@@ -69,9 +69,7 @@ interface SeedNames<P extends SchemaSource, O extends SchemaSource, R> {
 
 /** What a tool that declares no output gives to programs, read off what its code returns. */
 export type DetailsOf<R> =
-  Awaited<R> extends AsyncGenerator<infer _Update, infer Out>
-    ? DetailsOfValue<Out>
-    : DetailsOfValue<Awaited<R>>;
+  Awaited<R> extends AsyncGenerator<infer _Update, infer Out> ? DetailsOfValue<Out> : DetailsOfValue<Awaited<R>>;
 type DetailsOfValue<V> = V extends ToolOutput<infer D> ? D : V;
 
 export type ToolOf<P extends SchemaSource, O extends SchemaSource, R> = Tool<

@@ -31,6 +31,7 @@ export function gateOf(tool: AnyTool): ToolGate {
 }
 
 export function defaultGate(): ToolGate {
-  if (!makeDefaultGate) throw new Error('No runtime to run tools in. Import "haft", or register the tool in a runtime.');
+  if (!makeDefaultGate)
+    throw new Error('No runtime to run tools in. Import "haft", or register the tool in a runtime.');
   return makeDefaultGate();
 }

@@ -23,7 +23,11 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
   const admission = new Admission(limits);
   const room = new WaitingRoom();
   const letIn = (): void => {
-    if (room.size > 0) room.letIn(({ call, locks }) => admission.tryAdmit(call, locks), () => admission.hasRoom);
+    if (room.size > 0)
+      room.letIn(
+        ({ call, locks }) => admission.tryAdmit(call, locks),
+        () => admission.hasRoom,
+      );
   };
 
   return {
@@ -88,7 +92,11 @@ function busy(why: string): ToolError {
 }
 
 function deadlocked(locks: readonly string[]): ToolError {
-  return toolError("deadlock", `The call was not run: it waits for ${locks.join(", ")}, held by a call that waits for it`, {
-    next: "Call again when the other call has ended.",
-  });
+  return toolError(
+    "deadlock",
+    `The call was not run: it waits for ${locks.join(", ")}, held by a call that waits for it`,
+    {
+      next: "Call again when the other call has ended.",
+    },
+  );
 }

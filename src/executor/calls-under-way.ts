@@ -19,7 +19,7 @@ export class CallsUnderWay {
   }
 
   *[Symbol.iterator](): Generator<GateCall> {
-    for (let call = this.#last; call; ) {
+    for (let call = this.#last; call;) {
       // Read first: whoever is given the call may remove it.
       const { previous } = call;
       yield call;

@@ -22,8 +22,10 @@ export function fromOutput(call: Call, value: unknown): ToolResult {
 
 function unfinished(call: Call, output: ReadOutput): ToolResult {
   const result = output.pending ? pending(call, output.pending, "") : failed(call, output.error!);
-  result.content = output.content;
-  result.display = output.display;
+  // Data that could not be kept whole looks like an answer: the model must read that it is none.
+  const isBroken = output.error?.code === "bad_output";
+  result.content = isBroken ? [...result.content, ...output.content] : output.content;
+  if (!isBroken) result.display = output.display;
   result.metadata = output.metadata ?? {};
   if (output.details !== undefined) result.details = output.details;
   return result;

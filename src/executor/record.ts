@@ -60,7 +60,8 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
       result.durationMs = durationMs;
       result.completedAt = call.startedAt + Math.round(durationMs);
     }
-    statistics.count(call, result, durationMs);
+    // A call that waits has not ended; it is counted when it has.
+    if (result.status !== "pending") statistics.count(call, result, durationMs);
     return durationMs;
   }
 

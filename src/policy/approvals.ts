@@ -124,7 +124,8 @@ export class Approvals {
   take(call: Call): Approval | undefined {
     const question = this.#byBinding.get(bindingOf(call));
     if (!question || question.approval.state === "open" || question.used) return undefined;
-    question.used = true;
+    // A yes counts once; a no stays a no for this very call.
+    if (question.approval.state === "approved") question.used = true;
     return question.approval;
   }
 

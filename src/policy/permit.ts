@@ -79,7 +79,7 @@ export function permit({ approvals, approver, clock, events, contextFor }: Permi
       // The caller is told that the call failed: a later yes must not run it behind its back.
       if (approval.state === "open")
         approvals.answer(approval.id, { approved: false, reason: "nobody waits for it any more" });
-      throw thrown;
+      throw thrown instanceof ToolError ? thrown : askerFailed(thrown);
     } finally {
       call.onAbort = undefined;
     }
@@ -119,5 +119,14 @@ function declined(approval: Approval): ToolError {
   const why = approval.note ? `: ${approval.note}` : "";
   return toolError("declined", `Permission denied: the person declined this call${why}`, {
     next: "Do not repeat it; ask what to do instead.",
+  });
+}
+
+/** Not the tool's fault: it has not run. */
+function askerFailed(cause: unknown): ToolError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return toolError("unavailable", `The tool has not run: asking for permission failed (${why})`, {
+    next: "Tell the person that the approver of this runtime is broken.",
+    cause,
   });
 }

@@ -26,7 +26,9 @@ export function recordEvents(haft: Haft): RecordedEvents {
   return {
     all,
     types: (callId) =>
-      all.filter((event) => callId === undefined || ("callId" in event && event.callId === callId)).map(({ type }) => type),
+      all
+        .filter((event) => callId === undefined || ("callId" in event && event.callId === callId))
+        .map(({ type }) => type),
     of: <T extends ToolEventType>(type: T) => all.filter((event): event is EventOf<T> => event.type === type),
     next<T extends ToolEventType>(type: T) {
       const happened = all.find((event): event is EventOf<T> => event.type === type && !taken.has(event));

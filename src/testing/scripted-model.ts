@@ -38,7 +38,8 @@ export function createScriptedModel(script: Script): ScriptedModel {
     respond(view) {
       const turn = script[seen.length];
       seen.push(view);
-      if (turn === undefined) throw new Error(`The script has ${script.length} turns, but the model was asked once more.`);
+      if (turn === undefined)
+        throw new Error(`The script has ${script.length} turns, but the model was asked once more.`);
       return typeof turn === "function" ? turn(view) : turn;
     },
   };

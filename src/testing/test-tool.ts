@@ -37,7 +37,11 @@ export async function testTool(tool: AnyTool, options: TestToolOptions = {}): Pr
   };
   const inputs = [...(tool.description.examples ?? []).map(({ input }) => input), ...(options.inputs ?? [])];
   const call = (input: unknown, more: CallOptions = {}): Promise<ToolResult> => {
-    const haft = createHaft({ ...options.runtime, tools: [tool], approver: async () => ({ approved: true, by: "testTool" }) });
+    const haft = createHaft({
+      ...options.runtime,
+      tools: [tool],
+      approver: async () => ({ approved: true, by: "testTool" }),
+    });
     return haft.execute(tool.name, input, { ...options.call, ...more });
   };
 
@@ -59,7 +63,9 @@ export async function testTool(tool: AnyTool, options: TestToolOptions = {}): Pr
       const result = await call(input, { signal: AbortSignal.abort() });
       return result.status === "failed" && result.error.code === "cancelled" ? undefined : `it ended ${result.status}`;
     });
-    await check(`${which}: it completes with plain data and something to read`, async () => complete(await call(input)));
+    await check(`${which}: it completes with plain data and something to read`, async () =>
+      complete(await call(input)),
+    );
   }
   const broken = checks.filter(({ ok }) => !ok);
   if (broken.length > 0) {
@@ -72,7 +78,9 @@ export async function testTool(tool: AnyTool, options: TestToolOptions = {}): Pr
 function undescribed(tool: AnyTool): string | undefined {
   if (tool.description.short.trim().length < 10) return "its description says too little for a model to choose it";
   const schema = tool.parameters.jsonSchema;
-  const silent = Array.from(propertiesOf(schema, schema)).filter(([, { description }]) => typeof description !== "string");
+  const silent = Array.from(propertiesOf(schema, schema)).filter(
+    ([, { description }]) => typeof description !== "string",
+  );
   return silent.length === 0 ? undefined : `no description for: ${silent.map(([name]) => name).join(", ")}`;
 }
 
@@ -92,9 +100,12 @@ function steady(tool: AnyTool, raw: unknown): string | undefined {
 function complete(result: ToolResult): string | undefined {
   if (result.status === "pending") return undefined;
   if (result.status === "failed") {
-    return result.error.code in ERROR_CODES ? `it failed: ${result.error.message}` : `unknown code ${result.error.code}`;
+    return result.error.code in ERROR_CODES
+      ? `it failed: ${result.error.message}`
+      : `unknown code ${result.error.code}`;
   }
-  if (canonicalJson(result) !== canonicalJson(JSON.parse(JSON.stringify(result)))) return "its result is not plain JSON";
+  if (canonicalJson(result) !== canonicalJson(JSON.parse(JSON.stringify(result))))
+    return "its result is not plain JSON";
   return result.content.length > 0 ? undefined : "the model is told nothing";
 }
 

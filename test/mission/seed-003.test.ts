@@ -183,7 +183,7 @@ describe("3. 关键实现", () => {
   test("步骤 2 and 3 with the built-in read, write, edit and exec, on a real disk", async () => {
     const { workspace } = openProject({ "a.txt": "one\ntwo\nthree" });
     const tools = workspace.tools.filter(({ name }) => ["read", "write", "edit", "exec"].includes(name));
-    const haft = createHaft({ workspace: workspace.folder, tools });
+    const haft = createHaft({ folder: workspace.folder, tools });
     expect(haft.registry.names().sort()).toEqual(["edit", "exec", "read", "write"]);
     const read = await haft.execute("read", { file_path: "a.txt", offset: 2, limit: 1 });
     expect(read.content).toMatchObject([{ type: "text", text: expect.stringContaining("two") }]);

@@ -48,7 +48,7 @@ function stage(content: Record<string, string | Buffer> = {}, { before }: Stage 
   const reads = createReadLedger();
   const tool = createApplyPatchTool({ files, reads });
   const tools = [tool, createEditTool({ files, reads, lineIndexes: createLineIndexes() })];
-  const haft = createHaft({ tools, workspace: folder, approver: async () => ({ approved: true, by: "test" }) });
+  const haft = createHaft({ tools, folder, approver: async () => ({ approved: true, by: "test" }) });
   return {
     folder,
     tool,
@@ -72,7 +72,7 @@ function readTree(folder: string): Record<string, string> {
 
 test("apply_patch keeps the contract of tools", async () => {
   const { tool, folder } = stage();
-  await testTool(tool, { runtime: { workspace: folder }, badInputs: [{}, { patch: 7 }] });
+  await testTool(tool, { runtime: { folder }, badInputs: [{}, { patch: 7 }] });
 });
 
 test("adds, updates, moves and deletes in one patch, and says what it did", async () => {
@@ -319,7 +319,7 @@ test("an approver sees what will change; a patch that cannot be read is not aske
   const asked: unknown[] = [];
   const haft = createHaft({
     tools: [tool],
-    workspace: folder,
+    folder,
     approver: async (approval) => void asked.push(approval),
   });
   await haft.execute("apply_patch", { patch: "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** End Patch" });

@@ -34,13 +34,13 @@ function stage(content: Record<string, string> = {}) {
       journal: { before: async (change) => void told.push(change) },
     }),
   });
-  const haft = createHaft({ tools: [tool], workspace: folder, approver: async () => ({ approved: true, by: "test" }) });
+  const haft = createHaft({ tools: [tool], folder, approver: async () => ({ approved: true, by: "test" }) });
   return { at, folder, tool, told, remove: (input: object) => haft.execute("delete_file", input) };
 }
 
 test("delete_file keeps the contract of tools", async () => {
   const { tool, folder } = stage({ "build/x": "" });
-  await testTool(tool, { runtime: { workspace: folder }, badInputs: [{}, { path: "a", recursive: "perhaps" }] });
+  await testTool(tool, { runtime: { folder }, badInputs: [{}, { path: "a", recursive: "perhaps" }] });
 });
 
 test("a file goes, and its content is told to the undo journal before", async () => {

@@ -34,7 +34,7 @@ function stage(content: Record<string, string | Buffer> = {}, { requireRead = tr
   const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes(), requireRead };
   const tool = createEditTool(dependencies);
   const tools = [tool, createReadTool(dependencies)];
-  const haft = createHaft({ tools, workspace: folder, approver: async () => ({ approved: true, by: "test" }) });
+  const haft = createHaft({ tools, folder, approver: async () => ({ approved: true, by: "test" }) });
   return {
     folder,
     tool,
@@ -52,7 +52,7 @@ test("edit keeps the contract of tools", async () => {
   mkdirSync(join(folder, "src"));
   writeFileSync(join(folder, "src/app.ts"), "let count = 0;\n");
   await testTool(tool, {
-    runtime: { workspace: folder },
+    runtime: { folder },
     inputs: [{ path: "new.txt", old_string: "", new_string: "x" }],
     badInputs: [{ path: "a" }, { path: "a", old_string: 1, new_string: "b" }, { old_string: "a", new_string: "b" }],
   });

@@ -12,7 +12,7 @@ function stage() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-info-")));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const tool = createGetFileInfoTool({ files: createFiles(createPathPolicy({ workspace: folder })) });
-  const haft = createHaft({ tools: [tool], workspace: folder });
+  const haft = createHaft({ tools: [tool], folder });
   return {
     at: (path: string) => join(folder, path),
     folder,
@@ -24,7 +24,7 @@ function stage() {
 test("get_file_info keeps the contract of tools", async () => {
   const { tool, folder } = stage();
   await testTool(tool, {
-    runtime: { workspace: folder },
+    runtime: { folder },
     inputs: [{ path: "missing" }],
     badInputs: [{}, { path: null }],
   });

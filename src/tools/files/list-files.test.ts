@@ -19,7 +19,7 @@ function stage(content: Record<string, string> = {}) {
   const tool = createListFilesTool({
     files: createFiles(createPathPolicy({ workspace: folder, denyGlobs: ["closed"] })),
   });
-  const haft = createHaft({ tools: [tool], workspace: folder });
+  const haft = createHaft({ tools: [tool], folder });
   const list = async (input: object) => {
     const result = await haft.execute("list_files", input);
     const listed = (result.details as { files?: ListedFile[] } | undefined)?.files ?? [];
@@ -30,7 +30,7 @@ function stage(content: Record<string, string> = {}) {
 
 test("list_files keeps the contract of tools", async () => {
   const { tool, folder } = stage({ "a.txt": "" });
-  await testTool(tool, { runtime: { workspace: folder }, inputs: [{}], badInputs: [{ path: 1 }, { limit: 0 }] });
+  await testTool(tool, { runtime: { folder }, inputs: [{}], badInputs: [{ path: 1 }, { limit: 0 }] });
 });
 
 test("a folder is listed by name, with sizes, times and kinds; a broken link does not lose the others", async () => {

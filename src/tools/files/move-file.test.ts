@@ -37,7 +37,7 @@ function stage(content: Record<string, string> = {}) {
   const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes() };
   const haft = createHaft({
     tools: createFileTools(dependencies),
-    workspace: folder,
+    folder,
     approver: async () => ({ approved: true, by: "test" }),
   });
   const move = (input: object) => haft.execute("move_file", input);
@@ -46,7 +46,7 @@ function stage(content: Record<string, string> = {}) {
 
 test("move_file keeps the contract of tools", async () => {
   const { tool, folder } = stage({ "draft.md": "x" });
-  await testTool(tool, { runtime: { workspace: folder }, badInputs: [{ from: "a" }, { from: "a", to: "" }] });
+  await testTool(tool, { runtime: { folder }, badInputs: [{ from: "a" }, { from: "a", to: "" }] });
 });
 
 test("a file moves into folders that are made for it, and the journal is told", async () => {

@@ -16,7 +16,7 @@ function stage(content: Record<string, string | Buffer>) {
   for (const [path, bytes] of Object.entries(content)) writeFileSync(join(folder, path), bytes);
   const files = createFiles(createPathPolicy({ workspace: folder }));
   const tool = createReadTool({ files, reads: createReadLedger(), lineIndexes: createLineIndexes() });
-  const haft = createHaft({ tools: [tool], workspace: folder });
+  const haft = createHaft({ tools: [tool], folder });
   return { read: (input: object) => haft.execute("read", input) };
 }
 

@@ -23,7 +23,7 @@ function stage(content: Record<string, string | Buffer> = {}, { maxReadBytes }: 
   const files = createFiles(createPathPolicy({ workspace: folder }));
   const limits = maxReadBytes === undefined ? {} : { maxReadBytes };
   const tool = createReadTool({ files, reads: createReadLedger(), lineIndexes: createLineIndexes(), ...limits });
-  const haft = createHaft({ tools: [tool], workspace: folder });
+  const haft = createHaft({ tools: [tool], folder });
   return { folder, tool, read: (input: object) => haft.execute("read", input) };
 }
 
@@ -33,7 +33,7 @@ const lines = (count: number, line = (n: number) => `line ${n}`): string =>
 test("read keeps the contract of tools", async () => {
   const { tool, folder } = stage({ "README.md": "# Read me\n", "server.log": lines(4200) });
   await testTool(tool, {
-    runtime: { workspace: folder },
+    runtime: { folder },
     inputs: [{ path: "." }],
     badInputs: [{}, { path: "" }, { path: ["README.md"] }, { path: "README.md", offset: -1 }],
   });
@@ -50,7 +50,7 @@ test("lines are numbered for the model, and a program gets the text and its size
 
 test.each(["Read", "read_file", "read"])("it is also called %s, with the path as file_path", async (name) => {
   const { tool, folder } = stage({ "a.txt": "one" });
-  const result = await createHaft({ tools: [tool], workspace: folder }).execute(name, { file_path: "a.txt" });
+  const result = await createHaft({ tools: [tool], folder }).execute(name, { file_path: "a.txt" });
   expect(result.details).toMatchObject({ content: "one", size: 3 });
 });
 
@@ -158,7 +158,7 @@ test("a refused path says so in both words, and which paths are allowed", async 
 
 test("a call may narrow what it reads, never widen it", async () => {
   const { tool, folder } = stage({ "in/a.txt": "a", "out/b.txt": "b" });
-  const haft = createHaft({ tools: [tool], workspace: folder });
+  const haft = createHaft({ tools: [tool], folder });
   const call = { allowedPaths: [join(folder, "in"), "/etc"] };
   expect(await haft.execute("read", { path: "in/a.txt" }, call)).toMatchObject({ status: "completed" });
   expect(await haft.execute("read", { path: "out/b.txt" }, call)).toMatchObject({ error: { code: "path_denied" } });

@@ -41,7 +41,7 @@ function stage(content: Record<string, string | Buffer> = {}, { requireRead = tr
   const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes(), requireRead };
   const tool = createWriteTool(dependencies);
   const tools = [tool, createReadTool(dependencies)];
-  const haft = createHaft({ tools, workspace: folder, approver: async () => ({ approved: true, by: "test" }) });
+  const haft = createHaft({ tools, folder, approver: async () => ({ approved: true, by: "test" }) });
   const call = (name: string) => (input: object, session?: string) =>
     haft.execute(name, input, session === undefined ? {} : { caller: { session } });
   return { folder, tool, told, at: (path: string) => join(folder, path), read: call("read"), write: call("write") };
@@ -49,7 +49,7 @@ function stage(content: Record<string, string | Buffer> = {}, { requireRead = tr
 
 test("write keeps the contract of tools", async () => {
   const { tool, folder } = stage({}, { requireRead: false });
-  await testTool(tool, { runtime: { workspace: folder }, badInputs: [{ path: "a" }, { path: "a", content: 1 }] });
+  await testTool(tool, { runtime: { folder }, badInputs: [{ path: "a" }, { path: "a", content: 1 }] });
 });
 
 test("a new file is made with the folders above it, and the undo journal is told before", async () => {
@@ -63,7 +63,7 @@ test("a new file is made with the folders above it, and the undo journal is told
 
 test.each(["Write", "write_file"])("it is also called %s, with file_path and contents", async (name) => {
   const { tool, folder, at } = stage();
-  const haft = createHaft({ tools: [tool], workspace: folder, approver: async () => ({ approved: true, by: "test" }) });
+  const haft = createHaft({ tools: [tool], folder, approver: async () => ({ approved: true, by: "test" }) });
   const result = await haft.execute(name, { file_path: "a.txt", contents: "x" });
   expect(result.details).toMatchObject({ bytesWritten: 1 });
   expect(readFileSync(at("a.txt"), "utf8")).toBe("x");
@@ -115,7 +115,7 @@ test("the preview of an unread file is refused like the write, before anybody is
   const { tool, folder, read } = stage({ "a.txt": "secret\n" });
   const asked: unknown[] = [];
   const approver = async (approval: unknown) => void asked.push(approval);
-  const haft = createHaft({ tools: [tool], workspace: folder, approver });
+  const haft = createHaft({ tools: [tool], folder, approver });
   expect(await haft.execute("write", { path: "a.txt", content: "x\n" })).toMatchObject({ error: { code: "not_read" } });
   expect(asked).toEqual([]);
   await read({ path: "a.txt" });

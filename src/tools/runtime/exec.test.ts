@@ -35,7 +35,7 @@ function stage(more: Partial<ExecDependencies> = {}, host: Record<string, string
   const environments = createSessionEnvironments({ host });
   const files = createFiles(createPathPolicy({ workspace }));
   const tool = createExecTool({ processes, environments, files, ...more });
-  const haft = createHaft({ tools: [tool], workspace, approver: async () => ({ approved: true, by: "test" }) });
+  const haft = createHaft({ tools: [tool], folder: workspace, approver: async () => ({ approved: true, by: "test" }) });
   endings.push(async () => {
     await processes.shutdown();
     rmSync(workspace, { recursive: true, force: true });

@@ -23,7 +23,7 @@ beforeEach(() => {
   const files = createFiles(createPathPolicy({ workspace }));
   const environments = createSessionEnvironments({ host: process.env });
   // Nobody answers: what asks stays pending.
-  haft = createHaft({ tools: [createExecTool({ processes, environments, files })], workspace });
+  haft = createHaft({ tools: [createExecTool({ processes, environments, files })], folder: workspace });
 });
 afterEach(() => rmSync(workspace, { recursive: true, force: true }));
 

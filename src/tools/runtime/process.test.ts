@@ -28,7 +28,7 @@ function stage(more: Partial<ExecDependencies> = {}) {
   const asked: string[] = [];
   const haft = createHaft({
     tools: createRuntimeTools({ processes, environments, files, ...more }),
-    workspace,
+    folder: workspace,
     approver: async ({ input }) => {
       asked.push(String((input as { action?: string }).action ?? "exec"));
       return { approved: true, by: "test" };

@@ -31,7 +31,7 @@ function plant(...paths: string[]): void {
 function open(engine?: RipgrepEngine, more: Partial<SearchDependencies> = {}): Haft {
   const files = createFiles(createPathPolicy({ workspace: root }));
   return createHaft({
-    workspace: root,
+    folder: root,
     tools: [createGlobTool({ files, ripgrep: createRipgrep({ engine }), ...more })],
   });
 }

@@ -30,7 +30,7 @@ function plant(files: Record<string, string | Buffer>): void {
 
 function open(more: Partial<SearchDependencies> = {}): Haft {
   const files = createFiles(createPathPolicy({ workspace: root }));
-  return createHaft({ workspace: root, tools: [createGrepTool({ files, ...more })] });
+  return createHaft({ folder: root, tools: [createGrepTool({ files, ...more })] });
 }
 
 const engine = (name: RipgrepEngine) => open({ ripgrep: createRipgrep({ engine: name }) });
