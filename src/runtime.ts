@@ -99,8 +99,8 @@ export function createHaft(options: HaftOptions = {}): Haft {
   const log = options.log ?? new MemoryCallLog();
   const journal = options.journal ?? new MemoryJournal();
   const { workspace } = options;
-  if (typeof workspace === "string") {
-    throw new TypeError(`workspace takes what openWorkspace("${workspace}") of "haft/workspace" gives, not a path.`);
+  if (workspace !== undefined && typeof workspace !== "object") {
+    throw new TypeError('workspace takes what openWorkspace(path) of "haft/workspace" gives, not a path.');
   }
   const spill = options.spill ?? workspace?.spill ?? new MemorySpill();
   const statistics = new Statistics();

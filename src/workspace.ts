@@ -71,6 +71,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         const { ref } = await spillFolder.save(callId, text);
         return { ref, how: `The whole output is in ${ref}: read it with offset and limit, or grep in it.` };
       },
+      read: async (ref) => (await files.readWhole(ref)).bytes.toString("utf8"),
     },
     close: () => processes.shutdown(),
   };

@@ -30,14 +30,26 @@ export async function run({ report }) {
     const plain = () => timed(() => editPlainly(join(folder, "plain.txt")));
     await inTurns({ tool, plain }, 2);
     const taken = await inTurns({ tool, plain }, ROUNDS);
-    report({ case: "exact edit in 10 MB, × read + indexOf + synced write", value: medianRatio(taken.tool, taken.plain), unit: "×", atMost: 2 });
+    report({
+      case: "exact edit in 10 MB, × read + indexOf + synced write",
+      value: medianRatio(taken.tool, taken.plain),
+      unit: "×",
+      atMost: 2,
+    });
     report({ case: "exact edit in 10 MB", value: median(taken.tool), unit: "ms" });
 
     writeFileSync(join(folder, "miss.txt"), makeText(1024 * 1024));
     const miss = () =>
-      timed(() => haft.execute("edit", { path: "miss.txt", old_string: "line 77 of the txet, nearly\n  there", new_string: "x" }));
+      timed(() =>
+        haft.execute("edit", { path: "miss.txt", old_string: "line 77 of the txet, nearly\n  there", new_string: "x" }),
+      );
     await inTurns({ miss }, 2);
-    report({ case: "a miss in 1 MB, explained", value: median((await inTurns({ miss }, ROUNDS)).miss), unit: "ms", atMost: 200 });
+    report({
+      case: "a miss in 1 MB, explained",
+      value: median((await inTurns({ miss }, ROUNDS)).miss),
+      unit: "ms",
+      atMost: 200,
+    });
   } finally {
     await haft.shutdown();
     rmSync(folder, { recursive: true, force: true });
@@ -60,7 +72,13 @@ async function editPlainly(path) {
   const from = bytes.includes("MARK_A") ? "MARK_A" : "MARK_B";
   const at = bytes.indexOf(from);
   const handle = await open(path, "r+");
-  await handle.writeFile(Buffer.concat([bytes.subarray(0, at), Buffer.from(from === "MARK_A" ? "MARK_B" : "MARK_A"), bytes.subarray(at + 6)]));
+  await handle.writeFile(
+    Buffer.concat([
+      bytes.subarray(0, at),
+      Buffer.from(from === "MARK_A" ? "MARK_B" : "MARK_A"),
+      bytes.subarray(at + 6),
+    ]),
+  );
   await handle.sync();
   await handle.close();
 }

@@ -13,10 +13,18 @@ export async function run({ report }) {
   const haft = createHaft({ workspace: openWorkspace(), approver: async () => ({ approved: true }) });
   try {
     const tool = () => wall(() => haft.execute("exec", { command: ":" }));
-    const bare = () => wall(() => once(spawn("/bin/bash", ["--noprofile", "--norc", "-c", ":"], { stdio: ["ignore", "pipe", "pipe"] }), "close"));
+    const bare = () =>
+      wall(() =>
+        once(spawn("/bin/bash", ["--noprofile", "--norc", "-c", ":"], { stdio: ["ignore", "pipe", "pipe"] }), "close"),
+      );
     await inTurns({ tool, bare }, 5);
     const taken = await inTurns({ tool, bare }, ROUNDS);
-    report({ case: "exec of nothing, × spawn of the same shell, wall", value: medianRatio(taken.tool, taken.bare), unit: "×", atMost: 1.5 });
+    report({
+      case: "exec of nothing, × spawn of the same shell, wall",
+      value: medianRatio(taken.tool, taken.bare),
+      unit: "×",
+      atMost: 1.5,
+    });
     report({ case: "exec of nothing, wall", value: median(taken.tool), unit: "ms" });
   } finally {
     await haft.shutdown();

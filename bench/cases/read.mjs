@@ -32,7 +32,13 @@ export async function run({ report }) {
       }
       const title = `2,000 lines from the ${place} of 1 GB`;
       if (place === "start") report({ case: title, value: median(tool), unit: "ms", atMost: 5 });
-      else report({ case: `${title}, × bare read of what is before`, value: median(tool) / median(scan), unit: "×", atMost: 1.5 });
+      else
+        report({
+          case: `${title}, × bare read of what is before`,
+          value: median(tool) / median(scan),
+          unit: "×",
+          atMost: 1.5,
+        });
     }
     report({ case: "memory of the whole process afterwards", value: process.memoryUsage().rss / 2 ** 20, unit: "MB" });
   } finally {

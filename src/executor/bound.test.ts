@@ -148,15 +148,15 @@ describe("an output over the budget", () => {
 
   test("is still given, and says that its rest is lost, where it cannot be spilled", async () => {
     const failing = [
-      { save: () => Promise.reject(new Error("disk full")) },
+      { save: () => Promise.reject(new Error("disk full")), read: () => undefined },
       {
         save: (): never => {
           throw new Error("disk full");
         },
       },
     ];
-    for (const spill of failing) {
-      const result = await run(LONG, { spill });
+    for (const { save } of failing) {
+      const result = await run(LONG, { spill: { save, read: () => undefined } });
       expect(result).toMatchObject({ status: "completed" });
       expect(textOf(result.content)).toContain("could not be kept");
       expect(result.metadata.spill).toBeUndefined();

@@ -7,6 +7,8 @@ import { cutMiddle } from "./cut-middle.ts";
 /** Keeps what did not fit the model's context. `how` tells the model to get at it, in one sentence. */
 export interface Spill {
   save(output: { callId: string; toolName: string; text: string }): MaybePromise<{ ref: string; how: string }>;
+  /** The whole output again, by the `ref` that the result's metadata names. */
+  read(ref: string): MaybePromise<string | undefined>;
 }
 
 /** About 12,000 tokens: a file of 2,000 short lines. */

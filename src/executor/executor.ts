@@ -110,7 +110,7 @@ export class ToolExecutor implements ToolGate, RunHost {
     return orderBatch(calls, {
       toolOf: (name) => this.#registry.get(readName(name)),
       execute: ({ id, name, input = {} }, refusal) => {
-        const call = new GateCall(this, name, input, { ...options, id });
+        const call = new GateCall(this, name, input, { ...options, id, idempotencyKey: undefined });
         call.aborted = refusal;
         return this.#take(call);
       },

@@ -75,6 +75,12 @@ export class GateCall extends Deadline implements Call {
   listen(): void {
     const { signal } = this.options;
     if (!signal) return;
+    if (typeof signal.addEventListener !== "function") {
+      this.aborted ??= toolError("invalid_input", "The call's signal is no AbortSignal", {
+        next: "Pass one, or none.",
+      });
+      return;
+    }
     this.cancel = () => this.abort(cancelled(signal));
     if (signal.aborted) this.cancel();
     else signal.addEventListener("abort", this.cancel, { once: true });

@@ -3,6 +3,7 @@ import type { Call } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventEmitter } from "../core/emitter.ts";
 import { failureOf } from "../core/error.ts";
+import { toPlainData } from "../core/plain-data.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
 import { failed } from "../core/build-result.ts";
@@ -22,7 +23,7 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
     name: "record",
     enter(call) {
       if (events.hears("tool_call_requested")) {
-        events.emit(callEvent(call, "tool_call_requested", clock.now(), { input: call.input }));
+        events.emit(callEvent(call, "tool_call_requested", clock.now(), { input: toPlainData(call.input).value }));
       }
       try {
         const opened = log.opened(call);

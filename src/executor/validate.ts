@@ -92,7 +92,8 @@ function unknownOf(tool: AnyTool): UnknownParameters {
 
 function invalid(tool: AnyTool, problems: readonly string[], issues: readonly SchemaIssue[]): ToolError {
   // What the schema says of unknown parameters is said better by the search for them, which knows near names.
-  const said = problems.length > 0 ? issues.filter(({ message }) => !message.startsWith("has the unknown propert")) : issues;
+  const said =
+    problems.length > 0 ? issues.filter(({ message }) => !message.startsWith("has the unknown propert")) : issues;
   const all = [...formatIssues(said), ...problems];
   return new ToolValidationError(tool.name, { issues: all }, `${all.join("\n")}\n${expected(tool)}`);
 }

@@ -46,7 +46,10 @@ test("a group is found without its mark, and a stranger is not", async () => {
 test("a child that left the session and has no environment is found by its parent", async () => {
   const pid = await start("env -i setsid sleep 300 & sleep 0.1; echo ready; wait");
   const found = findProcessTree({ pid, startTime: readProcess(pid)?.startTime, mark: "NO=mark" });
-  expect(found.map((member) => member.session === pid).sort()).toEqual([false, true]);
+  expect(found.map((member) => String(member.session === pid)).sort((a, b) => a.localeCompare(b))).toEqual([
+    "false",
+    "true",
+  ]);
   for (const member of found) process.kill(member.pid, "SIGKILL");
 });
 

@@ -4,7 +4,7 @@ import { createOutputBuffer } from "./output-buffer.ts";
 import type { OutputBuffer } from "./output-buffer.ts";
 
 function feed(output: OutputBuffer, ...texts: string[]): OutputBuffer {
-  for (const text of texts) output.append(Buffer.from(text));
+  for (const text of texts) void output.append(Buffer.from(text));
   return output;
 }
 
@@ -36,8 +36,8 @@ test("characters survive any division into chunks, also when the other stream wr
         let at = 0;
         for (let turn = 0; at < bytes.length; turn++) {
           const size = sizes[turn % sizes.length] as number;
-          output.append(bytes.subarray(at, at + size), "stdout");
-          output.append(Buffer.from("!"), "stderr");
+          void output.append(bytes.subarray(at, at + size), "stdout");
+          void output.append(Buffer.from("!"), "stderr");
           at += size;
         }
         await output.close();
@@ -52,7 +52,7 @@ test("characters survive any division into chunks, also when the other stream wr
 
 test("a character that never becomes whole is still delivered at the end", async () => {
   const output = createOutputBuffer();
-  output.append(Buffer.from([0x61, 0xe2, 0x82]));
+  void output.append(Buffer.from([0x61, 0xe2, 0x82]));
   expect(output.snapshot().head).toBe("a");
   await output.close();
   expect(output.snapshot().head).toBe("a\ufffd");
@@ -68,8 +68,8 @@ test("a cut inside a character leaves no broken character behind", () => {
 test("the three copies stay within the budget together", () => {
   const output = createOutputBuffer({ maxBytes: 400, separateStreams: true });
   for (let index = 0; index < 100; index++) {
-    output.append(Buffer.from(`out ${index}\n`), "stdout");
-    output.append(Buffer.from(`err ${index}\n`), "stderr");
+    void output.append(Buffer.from(`out ${index}\n`), "stdout");
+    void output.append(Buffer.from(`err ${index}\n`), "stderr");
   }
   const { head, tail, stdout, stderr } = output.snapshot();
   const kept = [head, tail, stdout?.head, stdout?.tail, stderr?.head, stderr?.tail].join("").length;

@@ -3,7 +3,7 @@ import { createOutputBuffer } from "./output-buffer.ts";
 
 function outputOf(text: string, maxBytes?: number) {
   const output = createOutputBuffer({ maxBytes });
-  output.append(Buffer.from(text));
+  void output.append(Buffer.from(text));
   return output;
 }
 

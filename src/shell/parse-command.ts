@@ -141,6 +141,8 @@ function readNode(node: SyntaxNode, source: string, reading: Reading, depth: num
     case "HereDoc":
       reading.redirections.push(readRedirection(node));
       break;
+    default:
+      break;
   }
   forEachChild(node, (child) => readNode(child, childSource, reading, depth + 1));
 }

@@ -22,7 +22,7 @@ function memorySink(delay?: () => Promise<void>): SpillSink & { writes: string[]
 test("chunks arrive in order, and what comes during a write is written together", async () => {
   const sink = memorySink(() => new Promise((resolve) => setTimeout(resolve, 5)));
   const writer = createSpillWriter(async () => sink, 1000);
-  for (const text of ["a", "b", "c", "d"]) writer.write(Buffer.from(text));
+  for (const text of ["a", "b", "c", "d"]) void writer.write(Buffer.from(text));
   expect(await writer.close()).toEqual({ status: "closed", ref: "memory", bytes: 4, complete: true });
   expect(sink.writes.join("")).toBe("abcd");
   expect(sink.writes.length).toBeLessThan(4);
@@ -45,9 +45,9 @@ test("a slow sink asks for a pause and says when to go on", async () => {
 test("the limit cuts the spill and says that it is not complete", async () => {
   const sink = memorySink();
   const writer = createSpillWriter(() => sink, 5);
-  writer.write(Buffer.from("abc"));
-  writer.write(Buffer.from("defg"));
-  writer.write(Buffer.from("more"));
+  void writer.write(Buffer.from("abc"));
+  void writer.write(Buffer.from("defg"));
+  void writer.write(Buffer.from("more"));
   expect(await writer.close()).toEqual({ status: "closed", ref: "memory", bytes: 5, complete: false });
   expect(sink.writes.join("")).toBe("abcde");
 });
@@ -56,7 +56,7 @@ test("a sink that cannot be opened is told in the state and never thrown", async
   const writer = createSpillWriter(() => {
     throw new Error("no space left");
   }, 100);
-  writer.write(Buffer.from("x"));
+  void writer.write(Buffer.from("x"));
   expect(await writer.close()).toEqual({ status: "failed", message: "no space left" });
   expect(writer.write(Buffer.from("y"))).toBeUndefined();
 });

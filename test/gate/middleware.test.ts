@@ -69,7 +69,6 @@ describe("a host's middleware", () => {
     }
   });
 
-  // BUG: `ended` of a stage is called outside of any try, on both ways.
   test("whose `ended` throws harms no call, run or refused", async () => {
     const { haft } = start({
       name: "broken",

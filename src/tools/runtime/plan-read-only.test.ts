@@ -71,8 +71,16 @@ describe("every other command asks", () => {
 });
 
 test("a call's own paths narrow what is read without a question", async () => {
-  const result = await haft.execute("exec", { command: "cat src/a.txt", working_directory: "src" }, { allowedPaths: ["src"] });
+  const result = await haft.execute(
+    "exec",
+    { command: "cat src/a.txt", working_directory: "src" },
+    { allowedPaths: ["src"] },
+  );
   expect(result.status).not.toBe("completed");
-  const outside = await haft.execute("exec", { command: "cat ../src/a.txt", working_directory: "src" }, { allowedPaths: ["outside"] });
+  const outside = await haft.execute(
+    "exec",
+    { command: "cat ../src/a.txt", working_directory: "src" },
+    { allowedPaths: ["outside"] },
+  );
   expect(outside.status).not.toBe("completed");
 });

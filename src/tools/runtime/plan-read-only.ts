@@ -11,7 +11,11 @@ import type { ExecInput } from "./exec-parameters.ts";
  * a command need not ask, because what was analysed is what runs: its words, quoted, and nothing that a shell would
  * make of them. What reads whole trees asks: secrets may lie below.
  */
-export function planReadOnly(input: ExecInput, files: Files, env: Readonly<Record<string, string>>): string | undefined {
+export function planReadOnly(
+  input: ExecInput,
+  files: Files,
+  env: Readonly<Record<string, string>>,
+): string | undefined {
   if (process.platform === "win32" || input.env || input.stdin !== undefined || input.pty) return undefined;
   if (input.keep_stdin_open || input.run_in_background) return undefined;
   try {
