@@ -27,7 +27,7 @@ function compileTypes(project) {
 }
 
 /** Looks at the package as it would be published: what npm packs, not what lies in the folder. */
-function checkPackage() {
+async function checkPackage() {
   const folder = mkdtempSync(join(tmpdir(), "haft-package-"));
   try {
     const packed = runNpm(["pack", "--json", "--ignore-scripts", "--pack-destination", folder], ROOT);
@@ -40,7 +40,7 @@ function checkPackage() {
     const strays = files.map(({ path }) => path).filter((path) => /\.test\.|^(src|test|scripts|bench)\//.test(path));
     for (const path of strays) process.stderr.write(`${path} must not be published: see "files" in package.json\n`);
     const archive = join(folder, filename);
-    return firstFailure(
+    return await firstFailure(
       () => (strays.length === 0 ? 0 : 1),
       () => runTool(findTool("publint"), ["run", archive, "--strict"]),
       () =>
@@ -51,20 +51,20 @@ function checkPackage() {
   }
 }
 
-function firstFailure(...steps) {
+async function firstFailure(...steps) {
   for (const step of steps) {
-    const code = step();
+    const code = await step();
     if (code !== 0) return code;
   }
   return 0;
 }
 
-function runChecks(names) {
+async function runChecks(names) {
   const rows = [];
   for (const name of names) {
     process.stdout.write(`\n> ${name}\n`);
     const started = Date.now();
-    const code = CHECKS[name]();
+    const code = await CHECKS[name]();
     rows.push({ name, code, seconds: ((Date.now() - started) / 1000).toFixed(1) });
   }
   if (rows.length > 1) {
@@ -83,5 +83,5 @@ if (unknown.length > 0) {
   process.exitCode = 2;
 } else {
   ensureInstalled(ROOT);
-  process.exitCode = runChecks(asked.length > 0 ? asked : Object.keys(CHECKS));
+  process.exitCode = await runChecks(asked.length > 0 ? asked : Object.keys(CHECKS));
 }

@@ -1,4 +1,4 @@
-import type { SchemaSource } from "../schema/infer.ts";
+import type { InferOutput, SchemaSource } from "../schema/infer.ts";
 import { createTool } from "./create-tool.ts";
 import { textOf } from "./content.ts";
 import { failureOf, toFailure, toolError } from "./error.ts";
@@ -7,13 +7,14 @@ import type { ToolConfig, ToolOf } from "./tool-config.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** One step of a chain: a tool, and how its input is made. By default it is given the details of the step before. */
-export interface ChainStep {
+export interface ChainStep<ChainInput = unknown> {
   tool: string;
-  input?: (previous: ToolResult | undefined, chainInput: unknown, results: readonly ToolResult[]) => unknown;
+  // A method, so that steps of chains with other inputs can be run by one function.
+  input?(previous: ToolResult | undefined, chainInput: ChainInput, results: readonly ToolResult[]): unknown;
 }
 
 type ChainConfig<P extends SchemaSource> = Omit<ToolConfig<P, SchemaSource, unknown>, "run" | "execute"> & {
-  steps: readonly ChainStep[];
+  steps: readonly ChainStep<InferOutput<P>>[];
 };
 
 /**

@@ -78,5 +78,4 @@ export function typesSomething({ action, data = "", keys = [] }: ProcessInput): 
 }
 
 /** Ctrl-C and Ctrl-D only end things, as `kill` does. */
-// oxlint-disable-next-line no-control-regex
 const ENDINGS = /^[\u0003\u0004]*$/;

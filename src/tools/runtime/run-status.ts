@@ -49,7 +49,6 @@ const LONGEST_COMMAND = 80;
 /** A command in one line of a list. */
 export function commandLine(command: string): string {
   const line = command.replace(/\s+/gu, " ").trim();
-  // oxlint-disable-next-line no-control-regex
   const visible = line.replace(/[\u0000-\u001f\u007f-\u009f]/g, "�");
   const characters = [...visible];
   return characters.length <= LONGEST_COMMAND ? visible : `${characters.slice(0, LONGEST_COMMAND - 1).join("")}…`;

@@ -5,7 +5,6 @@ import { stripTerminalCodes } from "../../shell/strip-terminal-codes.ts";
 const INTERVAL_MS = 100;
 const MOST_CHARACTERS = 16 * 1024;
 /** A terminal sequence whose end has not come yet. */
-// oxlint-disable-next-line no-control-regex
 const UNFINISHED_CODE = /\u001b(?:\[[0-?]{0,64}[ -/]{0,2}|[\]PX^_][^\u0007\u001b]{0,256})?$/;
 
 /**

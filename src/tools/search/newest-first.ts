@@ -9,7 +9,7 @@ export interface DatedPath {
 }
 
 /** For sorting: the file changed last comes first; of the same moment, the lower path. */
-export function compareNewestFirst(a: DatedPath, b: DatedPath): number {
+function compareNewestFirst(a: DatedPath, b: DatedPath): number {
   return b.modifiedMs - a.modifiedMs || comparePaths(a.path, b.path);
 }
 
