@@ -74,7 +74,10 @@ describe("what plainCommands says is what bash does", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** Every program is unknown there, and bash hands what it would have run to this function, which notes it. */
+  /**
+   * Every program is unknown there, and bash hands what it would have run to this function, which notes it. In one
+   * write: bash flushes at a line feed, and the commands of a pipe note theirs at the same time.
+   */
   function whatBashRuns(text: string): string[][] {
     const log = join(folder, "log");
     writeFileSync(log, "");
@@ -84,12 +87,12 @@ describe("what plainCommands says is what bash does", () => {
         PATH: "/nonexistent",
         LC_ALL: "C.UTF-8",
         LOG: log,
-        "BASH_FUNC_command_not_found_handle%%": `() { local IFS=$'\\1'; builtin printf '%s\\2' "$*" >> "$LOG"; }`,
+        "BASH_FUNC_command_not_found_handle%%": `() { local IFS=$'\\1'; local all="$*"; builtin printf '%s\\2' "\${all//$'\\n'/$'\\3'}" >> "$LOG"; }`,
       },
       stdio: "ignore",
     });
     const ran = readFileSync(log, "utf8").split("\u0002").slice(0, -1);
-    return ran.map((words) => words.split("\u0001"));
+    return ran.map((words) => words.replaceAll("\u0003", "\n").split("\u0001"));
   }
 
   /** Every stand-in succeeds: what follows `||` is not run. The commands of a pipe run in any order. */
