@@ -59,7 +59,7 @@ export async function openSearch(root, engine) {
       ].map(load),
     );
   const files = createFiles(createPathPolicy({ workspace: root }));
-  const haft = createHaft({ workspace: root, tools: createSearchTools({ files, ripgrep: createRipgrep({ engine }) }) });
+  const haft = createHaft({ folder: root, tools: createSearchTools({ files, ripgrep: createRipgrep({ engine }) }) });
   return async (name, input) => {
     const result = await haft.execute(name, input);
     if (!result.success) throw new Error(result.error.message);
