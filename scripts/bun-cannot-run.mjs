@@ -5,6 +5,13 @@
 export const BUN_CANNOT_RUN = [
   { files: "src/shell/spawn-on-terminal.test.ts", reason: "node-pty writes through a part of node:tty that Bun lacks" },
   { tests: "input on a terminal", reason: "node-pty writes through a part of node:tty that Bun lacks" },
+  ...[
+    "exec takes a failure for one on a terminal",
+    "the input may be a terminal",
+    "process types on a terminal",
+    "process shows who decides",
+    "a shutdown leaves",
+  ].map((tests) => ({ tests, reason: "node-pty writes through a part of node:tty that Bun lacks" })),
   {
     tests: "input on pipes a process that does not read",
     reason: "Bun does not count what waits in a child's stdin, so the limit on it cannot act",

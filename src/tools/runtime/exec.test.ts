@@ -130,6 +130,10 @@ describe("exec", () => {
     expect(textOf(nothing.content)).toBe("(no output)\n\n[exit code 1: nothing matched]");
     expect(await exec("grep zzz no-such-file")).toMatchObject({ status: "failed", details: { exitCode: 2 } });
     expect(await exec("cd no-such-folder && grep zzz a")).toMatchObject({ status: "failed" });
+  });
+
+  test("takes a failure for one on a terminal too, where errors cannot be told from output", async () => {
+    const { exec } = stage();
     expect(await exec({ command: "cd no-such-folder && grep zzz a", pty: true })).toMatchObject({ status: "failed" });
   });
 
