@@ -14,6 +14,7 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     environment: "node",
+    setupFiles: ["test/house/fixed-seed.ts"],
     // Processes, not threads: tests start children, send signals and change the working folder.
     pool: "forks",
     maxWorkers: 2,
