@@ -13,3 +13,10 @@ export function findHiddenCharacter(text: string): string | undefined {
   }
   return undefined;
 }
+
+/** Text for somebody who decides by it: what a reader would not see as what it is, is spelled out as `\u{202e}`. */
+export function showHiddenCharacters(text: string): string {
+  return text.replace(HIDDEN, (character) =>
+    PLAIN_BLANKS.includes(character) ? character : `\\u{${(character.codePointAt(0) as number).toString(16)}}`,
+  );
+}

@@ -19,7 +19,7 @@ import { planReadOnly } from "./plan-read-only.ts";
 import { processOwner } from "./process-owner.ts";
 import { foregroundMs, refuseTimes, runTimes } from "./run-times.ts";
 import { REPLY_LIMITS, type ReplyLimits } from "./shorten-output.ts";
-import { showInvisible } from "./show-invisible.ts";
+import { showHiddenCharacters } from "../../shell/hidden-characters.ts";
 import { streamOutput } from "./stream-output.ts";
 
 export interface ExecDependencies {
@@ -191,15 +191,16 @@ async function forget(
 function previewCommand(input: ExecInput, files: Files): Preview {
   const { command, description, stdin, env, working_directory: directory } = input;
   const lines = [
-    showInvisible(command),
+    showHiddenCharacters(command),
     "",
-    `in ${showInvisible(whereTo(files, directory ?? "."))}${input.run_in_background ? ", in the background" : ""}`,
+    `in ${showHiddenCharacters(whereTo(files, directory ?? "."))}${input.run_in_background ? ", in the background" : ""}`,
   ];
   const danger = dangerReason(command);
   if (danger) lines.push(`careful: ${danger}`);
-  if (description) lines.push(`said to: ${showInvisible(description)}`);
-  for (const [name, value] of Object.entries(env ?? {})) lines.push(`with ${name}=${showInvisible(String(value))}`);
-  if (stdin !== undefined) lines.push("with this input:", showInvisible(stdin));
+  if (description) lines.push(`said to: ${showHiddenCharacters(description)}`);
+  for (const [name, value] of Object.entries(env ?? {}))
+    lines.push(`with ${name}=${showHiddenCharacters(String(value))}`);
+  if (stdin !== undefined) lines.push("with this input:", showHiddenCharacters(stdin));
   return { title: "Run a command", content: [text(lines.join("\n"))] };
 }
 

@@ -16,7 +16,7 @@ import { describeList, describeLog, describeNews, describeState } from "./proces
 import { processOwner } from "./process-owner.ts";
 import { commandLine } from "./run-status.ts";
 import { REPLY_LIMITS, type ReplyLimits } from "./shorten-output.ts";
-import { showInvisible } from "./show-invisible.ts";
+import { showHiddenCharacters } from "../../shell/hidden-characters.ts";
 
 export interface ProcessDependencies {
   processes: ProcessTable;
@@ -59,13 +59,13 @@ export function createProcessTool(dependencies: ProcessDependencies) {
     signature: ({ action, id, data, keys }) => [action, id, data, keys?.join(" ")].filter(Boolean).join(" "),
     rule: () => "",
     preview: async ({ action, id = "", data, keys }, { caller }) => ({
-      title: `Process ${showInvisible(id)}: ${action}`,
+      title: `Process ${showHiddenCharacters(id)}: ${action}`,
       content: [
         text(
           [
-            `to: ${showInvisible(labelOf(processes, processOwner(caller), id))}`,
-            ...(keys ? [`keys: ${showInvisible(keys.join(" "))}`] : []),
-            ...(data === undefined ? [] : ["text:", showInvisible(data)]),
+            `to: ${showHiddenCharacters(labelOf(processes, processOwner(caller), id))}`,
+            ...(keys ? [`keys: ${showHiddenCharacters(keys.join(" "))}`] : []),
+            ...(data === undefined ? [] : ["text:", showHiddenCharacters(data)]),
           ].join("\n"),
         ),
       ],
