@@ -12,6 +12,7 @@ import type { AnyTool, DialectName } from "./core/tool.ts";
 import { provideDefaultGate } from "./core/tool-gate.ts";
 import type { AgentToolkit } from "./core/toolkit.ts";
 import { admit } from "./executor/admit.ts";
+import { begin } from "./executor/begin.ts";
 import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./executor/admission.ts";
 import { bound, MemorySpill, type Spill } from "./executor/bound.ts";
 import { type CallJournal, MemoryJournal } from "./executor/call-journal.ts";
@@ -126,6 +127,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     }),
     claim,
     admission,
+    begin(log),
     bound(spill, options.maxOutputBytes),
   ];
   const executor: ToolExecutor = new ToolExecutor(registry, withMiddleware(stages, options.middleware ?? []), {

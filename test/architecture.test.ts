@@ -14,11 +14,13 @@ const PILLARS = ["executor", "policy", "jobs", "formats", "mcp", "agent", "tools
 const PLACES: readonly Place[] = [
   { place: "cli", floor: 8, mayImport: ["below"], builtins: "all" },
   { place: "tour", floor: 8, mayImport: ["below"], builtins: "all" },
-  { place: "http", floor: 7, mayImport: ["runtime.ts", "core"], builtins: "all" },
+  { place: "http", floor: 7, mayImport: ["below"], builtins: "all" },
+  { place: "host.ts", floor: 6, mayImport: ["below", "runtime.ts", "workspace.ts"], builtins: "all" },
   { place: "index.ts", floor: 6, mayImport: ["below", "runtime.ts"], builtins: "harmless" },
   { place: "workspace.ts", floor: 6, mayImport: ["below"], builtins: "all" },
   { place: "testing", floor: 6, mayImport: ["below", "runtime.ts"], builtins: "all" },
   { place: "runtime.ts", floor: 6, mayImport: ["below", "workspace.ts"], builtins: "all" },
+  { place: "config", floor: 5, mayImport: ["files", "core", "schema", ...PILLARS.map((pillar) => `types of ${pillar}`)], builtins: "all" },
   {
     place: "store",
     floor: 5,

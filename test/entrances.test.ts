@@ -330,7 +330,7 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("
   });
 
   test("nothing runs that cannot be recorded", async () => {
-    const log = { opened: () => Promise.reject(new Error("disk full")), closed: () => {}, recent: () => [] };
+    const log = { begun: () => Promise.reject(new Error("disk full")), closed: () => {}, recent: () => [] };
     const world = await enter(entrance, { log });
     expectFailed(await entrance.call(world), "not_recorded");
     expect(world.runs).toEqual([]);

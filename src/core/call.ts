@@ -13,7 +13,24 @@ export interface Caller {
   depth: number;
 }
 
-export type CallMode = "default" | "plan";
+/**
+ * How much is asked of the person. None of them overrides a deny: `acceptEdits` lets file changes in the workspace pass,
+ * `plan` runs read-only tools alone, `dontAsk` refuses what would ask, `bypassPermissions` asks for nothing that policy
+ * does not insist on.
+ */
+export type CallMode = "default" | "acceptEdits" | "plan" | "dontAsk" | "bypassPermissions";
+
+/** What was decided about one call, and by what; kept with its record. */
+export interface Verdict {
+  decision: "allow" | "ask" | "deny";
+  by: "rule" | "tool" | "mode" | "hook" | "taint" | "grant" | "approval" | "policy";
+  /** One sentence for a person. */
+  reason: string;
+  /** The rule that decided, as it is written, and the file or layer that it stands in. */
+  rule?: string;
+  origin?: string;
+  approvalId?: string;
+}
 
 /** What a caller may say about one call, beyond the tool and its input. */
 export interface CallOptions {
@@ -27,7 +44,6 @@ export interface CallOptions {
   timeoutMs?: number;
   /** Narrows the paths that file tools may touch in this call; never widens. */
   allowedPaths?: readonly string[];
-  /** `plan`: only read-only tools. */
   mode?: CallMode;
   /** A further policy for this call; like every layer it only narrows. */
   policy?: CallPolicy;
@@ -71,6 +87,8 @@ export interface Call {
   input: unknown;
   /** Set by `validate`: our own copy of what was sent, mended, before the schema transformed it. */
   accepted: unknown;
+  /** Set by `permit`; of a call that was refused before, why. */
+  verdict: Verdict | undefined;
   /** A sibling of the result's metadata that stages add to; undefined until somebody does. */
   facts: Record<string, unknown> | undefined;
   /** Set when the call was answered: nothing that happens later changes the answer. */

@@ -33,6 +33,7 @@ export type StageName =
   | "permit"
   | "claim"
   | "admit"
+  | "begin"
   | "bound";
 
 /** A host's own stage, at a named place. Its `enter` may tighten (answer), never skip what follows. */

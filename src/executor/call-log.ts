@@ -3,9 +3,14 @@ import type { ErrorCode } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
 
-/** Where calls are remembered. A log that cannot write rejects, and the call does not run. */
+/** Where calls are remembered. */
 export interface CallLog {
-  opened(call: Call): MaybePromise<void>;
+  /**
+   * Everything that stands before the effect has been passed: the tool runs next. A log that cannot write rejects, and a
+   * tool that changes things does not run.
+   */
+  begun(call: Call): MaybePromise<void>;
+  /** The call was answered; without `begun` before, it was refused or waits. */
   closed(call: Call, result: ToolResult): MaybePromise<void>;
   /** Newest last. */
   recent(limit?: number): MaybePromise<readonly CallRecord[]>;
@@ -31,7 +36,7 @@ export class MemoryCallLog implements CallLog {
   constructor(readonly capacity = 1000) {}
 
   /** Nothing outlives this process, so that a call which never ends need not be found again. */
-  opened(): void {}
+  begun(): void {}
 
   closed(call: Call, result: ToolResult): void {
     // A new object each time: filling an old one makes the garbage collector remember every field of it.

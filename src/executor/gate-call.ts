@@ -1,4 +1,4 @@
-import type { Call, CallOptions, Caller, ToolScope } from "../core/call.ts";
+import type { Call, CallOptions, Caller, ToolScope, Verdict } from "../core/call.ts";
 import { toolError, type ToolError, ToolTimeoutError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
@@ -26,6 +26,7 @@ export class GateCall extends Deadline implements Call {
   scope: ToolScope | undefined = undefined;
   parent: Call | undefined = undefined;
   accepted: unknown = undefined;
+  verdict: Verdict | undefined = undefined;
   facts: Record<string, unknown> | undefined = undefined;
   answered = false;
   isDirect = false;

@@ -112,7 +112,7 @@ describe("the events of a call", () => {
   test("wait for a log that takes its time", async () => {
     const order: string[] = [];
     const log: CallLog = {
-      opened: () => {},
+      begun: () => {},
       closed: () => new Promise<void>((done) => setImmediate(() => (order.push("written"), done()))),
       recent: () => [],
     };
@@ -176,8 +176,8 @@ describe("a log that cannot write", () => {
     ["rejects", () => Promise.reject(new Error("disk full"))],
   ] as [string, () => Promise<void>][])(
     "keeps the effect from happening when it %s before, and the failure is announced",
-    async (_how, opened) => {
-      const log: CallLog = { opened, closed: () => {}, recent: () => [] };
+    async (_how, begun) => {
+      const log: CallLog = { begun, closed: () => {}, recent: () => [] };
       const { haft, types } = start({ log });
       const result = await haft.execute("fine");
       expect(result).toMatchObject({ status: "failed", error: { code: "not_recorded", retryable: true } });
@@ -196,7 +196,7 @@ describe("a log that cannot write", () => {
   ] as [string, () => Promise<void>][])(
     "does not turn what happened into a failure when it %s afterwards",
     async (_how, closed) => {
-      const log: CallLog = { opened: () => {}, closed, recent: () => [] };
+      const log: CallLog = { begun: () => {}, closed, recent: () => [] };
       const { haft, types } = start({ log });
       expect(await haft.execute("fine")).toMatchObject({ status: "completed", details: 7 });
       expect(types().at(-1)).toBe("tool_call_completed");

@@ -2,11 +2,9 @@ import { callEvent } from "../core/call-event.ts";
 import type { Call } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventEmitter } from "../core/emitter.ts";
-import { failureOf } from "../core/error.ts";
 import { toPlainData } from "../core/plain-data.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
-import { failed } from "../core/build-result.ts";
 import type { CallLog } from "./call-log.ts";
 import type { Statistics } from "./statistics.ts";
 
@@ -25,12 +23,6 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
       if (events.hears("tool_call_requested")) {
         events.emit(callEvent(call, "tool_call_requested", clock.now(), { input: toPlainData(call.input).value }));
       }
-      try {
-        const opened = log.opened(call);
-        return opened instanceof Promise ? opened.then(nothing, (cause) => refuse(call, cause)) : undefined;
-      } catch (cause) {
-        return refuse(call, cause);
-      }
     },
     leave(call, result) {
       const durationMs = count(call, result);
@@ -48,12 +40,6 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
       return announce(call, result, durationMs);
     },
   };
-
-  /** Where the record cannot be written, the effect does not happen. */
-  function refuse(call: Call, cause: unknown): ToolResult {
-    const result = notRecorded(call, cause);
-    return announce(call, result, count(call, result));
-  }
 
   function count(call: Call, result: ToolResult): number {
     const durationMs = clock.monotonic() - call.startedMonotonic;
@@ -86,14 +72,4 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
     }
     return result;
   }
-}
-
-function notRecorded(call: Call, cause: unknown): ToolResult {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  const message = `The call was not run because it could not be recorded (${why}). Free the store, then call again.`;
-  return failed(call, failureOf("not_recorded", message));
-}
-
-function nothing(): undefined {
-  return undefined;
 }

@@ -1,3 +1,4 @@
+import type { CallMode } from "../core/call.ts";
 import { textOf } from "../core/content.ts";
 import type { FunctionDeclaration } from "../core/definition.ts";
 import type { ToolResult } from "../core/result.ts";
@@ -49,7 +50,7 @@ export function createScriptedModel(script: Script): ScriptedModel {
 export async function playScript(
   haft: Haft,
   model: ScriptedModel,
-  options: { session?: string; mode?: "default" | "plan" } = {},
+  options: { session?: string; mode?: CallMode } = {},
 ): Promise<{ text: string; results: ToolResult[] }> {
   const { session = "scripted", mode = "default" } = options;
   const all: ToolResult[] = [];
