@@ -8,19 +8,31 @@ import { createPathPolicy, type PathPolicyOptions } from "./files/path-policy.ts
 import { createSpillFolder } from "./files/spill-folder.ts";
 import type { UndoJournal } from "./files/undo-journal.ts";
 import { createProcessTable } from "./shell/process-table.ts";
-import { createSessionEnvironments } from "./shell/session-environments.ts";
+import { createSessionEnvironments, type SessionEnvironments } from "./shell/session-environments.ts";
 import { createDataTools } from "./tools/data/data-tools.ts";
 import { createFileTools } from "./tools/files/file-tools.ts";
-import { createReadLedger } from "./tools/files/read-ledger.ts";
+import { createReadLedger, type SeenFiles } from "./tools/files/read-ledger.ts";
 import { createRuntimeTools } from "./tools/runtime/runtime-tools.ts";
 import { createSearchTools } from "./tools/search/search-tools.ts";
 import { createSystemTools } from "./tools/system/system-tools.ts";
+
+export { createUndo } from "./files/undo.ts";
+export type { Undo, UndoOutcome } from "./files/undo.ts";
+export { createMemoryUndo } from "./files/undo-memory.ts";
+export type { UndoStore } from "./files/undo-store.ts";
 
 export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace"> {
   /** Whether a file must have been read before it is changed; on unless said otherwise. */
   requireReadBeforeEdit?: boolean;
   /** A larger file is read in ranges only, and no range may be larger; no limit where absent. */
   maxReadBytes?: number;
+  /**
+   * Somebody vouches for the repository, so that git may run unasked where it only reads. Where its configuration names
+   * programs it still asks, and what is known to make git start helpers is switched off.
+   */
+  trustedRepository?: boolean;
+  /** Remembers, beyond this process, which session has read which file. */
+  seenFiles?: SeenFiles;
   /** Told of every change of a file before it happens. */
   journal?: UndoJournal;
   clock?: Clock;
@@ -32,13 +44,23 @@ export interface Workspace {
   readonly files: Files;
   readonly tools: readonly AnyTool[];
   readonly spill: Spill;
+  /** What the commands of each session are given. */
+  readonly environments: SessionEnvironments;
   /** Ends the processes that were started in it. */
   close(): Promise<void>;
 }
 
 /** The workspace tools: files, search, patches, shell, processes, system and data. */
 export function openWorkspace(folder: string = process.cwd(), options: WorkspaceOptions = {}): Workspace {
-  const { requireReadBeforeEdit = true, maxReadBytes, journal, clock = systemClock, ...paths } = options;
+  const {
+    requireReadBeforeEdit = true,
+    maxReadBytes,
+    seenFiles,
+    trustedRepository,
+    journal,
+    clock = systemClock,
+    ...paths
+  } = options;
   const policy = createPathPolicy({ ...paths, workspace: resolve(folder) });
   const files = createFiles(policy, { clock: () => clock.now(), ...(journal ? { journal } : {}) });
   const spillFolder = createSpillFolder(policy.workspace, () => clock.now());
@@ -47,10 +69,11 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
   return {
     folder: policy.workspace,
     files,
+    environments,
     tools: [
       ...createFileTools({
         files,
-        reads: createReadLedger(),
+        reads: createReadLedger(seenFiles),
         lineIndexes: createLineIndexes(),
         requireRead: requireReadBeforeEdit,
         ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
@@ -62,6 +85,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         environments,
         openSpill: ({ callId }) => spillFolder.open(callId),
         clock,
+        trustedRepository,
       }),
       ...createSystemTools({ environments, clock }),
       ...createDataTools(),

@@ -11,6 +11,12 @@ export interface Caller {
   task?: string;
   /** 0 for an agent that a person talks to, 1 for its subagents, and so on. */
   depth: number;
+  /** The model that acts, as `provider/model`, or the provider alone: policy may differ by it. */
+  model?: string;
+  /** Whether it works inside a sandbox: policy may differ there. */
+  sandboxed?: boolean;
+  /** Who started this one. A subagent has no more rights than its parents, and what one of them has seen, all have. */
+  parent?: Caller;
 }
 
 /**
@@ -45,8 +51,8 @@ export interface CallOptions {
   /** Narrows the paths that file tools may touch in this call; never widens. */
   allowedPaths?: readonly string[];
   mode?: CallMode;
-  /** A further policy for this call; like every layer it only narrows. */
-  policy?: CallPolicy;
+  /** Further policies for this call; like every layer each only narrows. */
+  policy?: CallPolicy | readonly CallPolicy[];
   onUpdate?: (update: Update) => void;
   /** Seed names for `caller.task` and `caller.user`. */
   taskId?: string;
@@ -87,6 +93,8 @@ export interface Call {
   input: unknown;
   /** Set by `validate`: our own copy of what was sent, mended, before the schema transformed it. */
   accepted: unknown;
+  /** What `accepted` was before a hook replaced it. The call as its caller made it: made again, or compared, it is this. */
+  sent: unknown;
   /** Set by `permit`; of a call that was refused before, why. */
   verdict: Verdict | undefined;
   /** A sibling of the result's metadata that stages add to; undefined until somebody does. */

@@ -152,7 +152,10 @@ describe("a chain", () => {
     const { haft, chain, runs } = workshop();
     chain({ tool: "careful" }, { tool: "double" });
     const first = await haft.execute("chain", { n: 1 }, { id: "c" });
-    haft.approvals.answer(first.status === "pending" ? first.pending.id : "", { approved: false, reason: "not today" });
+    await haft.approvals.answer(first.status === "pending" ? first.pending.id : "", {
+      approved: false,
+      reason: "not today",
+    });
     const result = await haft.execute("chain", { n: 1 }, { id: "c" });
     expect(result).toMatchObject({ status: "failed", error: { code: "declined" } });
     expect(textOf(result.content)).toContain("not today");

@@ -7,6 +7,7 @@ import { toDescription } from "./description.ts";
 import { toolError, ToolError, ToolValidationError } from "./error.ts";
 import { renameParameters } from "./rename-parameters.ts";
 import { formatIssues } from "./schema-issue.ts";
+import { signatureOf } from "./signature.ts";
 import {
   type AnyTool,
   attachBody,
@@ -70,6 +71,7 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
     idempotent: config.idempotent ?? kind === ToolKind.ReadOnly,
     origin: { ...(config.origin ?? { type: "own" as const }) },
     ...(config.locks ? { locks: config.locks } : {}),
+    ...optional("labelsOf", config.labelsOf),
     permission: permissionOf(config.permission),
     ...optional("signature", config.signature ?? config.extractSignatureContent),
     ...optional("rule", config.rule ?? config.abstractPermissionRule),
@@ -109,10 +111,15 @@ function buildInvocation(tool: AnyTool, params: unknown): ReturnType<AnyTool["bu
   return {
     tool,
     params: validation.value,
-    getDescription: () => `${tool.title}${tool.signature ? `: ${tool.signature(validation.value)}` : ""}`,
+    getDescription: () => describeCall(tool, validation.value),
     // The gate validates for itself: what was built may be old, and a transforming schema accepts only raw input.
     execute: (options) => gateOf(tool).executeTool(tool, params, options),
   };
+}
+
+function describeCall(tool: AnyTool, input: unknown): string {
+  const signature = signatureOf(tool, input);
+  return signature ? `${tool.title}: ${signature.text}` : tool.title;
 }
 
 function withCanonicalNames(tool: AnyTool, params: unknown): unknown {

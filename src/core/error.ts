@@ -39,6 +39,7 @@ export const ERROR_CODES = {
   cancelled: { actor: "caller", retryable: false },
   conflict: { actor: "caller", retryable: false },
   too_deep: { actor: "caller", retryable: false },
+  replay_mismatch: { actor: "caller", retryable: false },
   // The tool, or what it talks to, did not do its part.
   failed: { actor: "tool", retryable: false },
   exit_code: { actor: "tool", retryable: false },

@@ -29,6 +29,7 @@ export type StageName =
   | "resolve"
   | "visible"
   | "validate"
+  | "taint"
   | "known"
   | "permit"
   | "claim"

@@ -1,6 +1,7 @@
 import type { InferInput, InferOutput, SchemaSource } from "../schema/infer.ts";
 import type { Update } from "./event.ts";
-import type { ToolOutput } from "./result.ts";
+import type { ToolOutput, ToolResult } from "./result.ts";
+import type { Signature } from "./signature.ts";
 import type {
   Preview,
   TaintLabel,
@@ -38,12 +39,14 @@ export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> e
   dependsOn?: readonly string[];
   cache?: ToolCache<InferOutput<P>>;
   labels?: readonly TaintLabel[];
+  /** Where not every call has all of `labels`. */
+  labelsOf?(input: InferOutput<P>, result?: ToolResult): readonly TaintLabel[];
   /** Running it twice does no more than running it once; read-only tools are so by themselves. */
   idempotent?: boolean;
   origin?: ToolOrigin;
   locks?(input: InferOutput<P>): readonly string[];
   permission?: ToolPermission | ((input: InferOutput<P>) => ToolPermission);
-  signature?(input: InferOutput<P>): string;
+  signature?(input: InferOutput<P>): string | Signature;
   rule?(input: InferOutput<P>): string;
   preview?(input: InferOutput<P>, context: ToolContext): Promise<Preview>;
   /** The tool's code. Returns plain data, a string or a ToolOutput; or yields updates and then returns. */

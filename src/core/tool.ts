@@ -4,6 +4,7 @@ import type { Content } from "./content.ts";
 import type { FunctionDeclaration, ToolCallDefinition } from "./definition.ts";
 import type { Update } from "./event.ts";
 import type { ToolResult } from "./result.ts";
+import type { Signature } from "./signature.ts";
 
 /** What a tool may do to the world. */
 export const ToolKind = { ReadOnly: "readonly", Write: "write", Execute: "execute" } as const;
@@ -93,6 +94,7 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   readonly concurrency: "shared" | "exclusive";
   readonly dependsOn: readonly string[];
   readonly cache?: ToolCache<Input>;
+  /** All that a call of it may have. */
   readonly labels: readonly TaintLabel[];
   /** Whether running it twice does no more than running it once. */
   readonly idempotent: boolean;
@@ -100,9 +102,11 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
 
   /** The resources this call touches; two calls with one in common never overlap. */
   locks?(input: Input): readonly string[];
+  /** Those of this very call, of `labels`; with its result, those that the result brought. */
+  labelsOf?(input: Input, result?: ToolResult): readonly TaintLabel[];
   permission(input: Input): ToolPermission;
-  /** What a rule is matched against: the command, the path, the host. */
-  signature?(input: Input): string;
+  /** What a rule is matched against: the command, the paths, the addresses, or just a text. */
+  signature?(input: Input): string | Signature;
   /** The reusable rule that "always allow" would save; "" = never reusable. */
   rule?(input: Input): string;
   preview?(input: Input, context: ToolContext): Promise<Preview>;

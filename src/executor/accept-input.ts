@@ -1,7 +1,7 @@
 import { type Call, note } from "../core/call.ts";
 import { copyInput } from "./copy-input.ts";
-import { notAccepted } from "./input-limits.ts";
-import { parseJson } from "./parse-json.ts";
+import { notAccepted } from "../core/input-limits.ts";
+import { parseJson } from "../core/parse-json.ts";
 
 /** An input as it came, text or data, as a bounded object of our own. */
 export function acceptInput(call: Call): Record<string, unknown> {

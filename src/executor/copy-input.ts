@@ -1,5 +1,5 @@
 import { ToolError } from "../core/error.ts";
-import { INPUT_LIMITS, notAccepted, tooLarge } from "./input-limits.ts";
+import { INPUT_LIMITS, notAccepted, tooLarge } from "../core/input-limits.ts";
 
 // A copy is made in one go, so that its counters can stand here and no call has to allocate them.
 let values = 0;

@@ -3,7 +3,7 @@ import { toolError, type ToolError, ToolTimeoutError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { type Alarm, Deadline } from "./deadlines.ts";
-import { nextCallId } from "./call-id.ts";
+import { nextCallId } from "../core/call-id.ts";
 import { readName } from "./read-name.ts";
 import type { RunContext } from "./run-context.ts";
 import { type RunHost, stopTool } from "./run-tool.ts";
@@ -26,6 +26,7 @@ export class GateCall extends Deadline implements Call {
   scope: ToolScope | undefined = undefined;
   parent: Call | undefined = undefined;
   accepted: unknown = undefined;
+  sent: unknown = undefined;
   verdict: Verdict | undefined = undefined;
   facts: Record<string, unknown> | undefined = undefined;
   answered = false;

@@ -165,14 +165,14 @@ class SlowJournal implements CallJournal {
   readonly inner = new MemoryJournal();
   failing: "begin" | "end" | undefined;
 
-  async find(key: string): Promise<JournalEntry | undefined> {
+  async find(key: string, fingerprint: string): Promise<JournalEntry | undefined> {
     await turn();
-    return this.inner.find(key);
+    return this.inner.find(key, fingerprint);
   }
-  async begin(key: string, fingerprint: string): Promise<void> {
+  async begin(key: string, fingerprint: string, options?: { again?: boolean }): Promise<JournalEntry | undefined> {
     await turn();
     if (this.failing === "begin") throw new Error("disk full");
-    this.inner.begin(key, fingerprint);
+    return this.inner.begin(key, fingerprint, options);
   }
   async end(key: string, result: ToolResult): Promise<void> {
     await turn();
@@ -217,8 +217,10 @@ describe("a journal that answers later", () => {
   });
 
   test("and knows of a call that another process began says so, unless running it twice does no harm", async () => {
-    const find = (): JournalEntry => ({ state: "unknown", fingerprint: '["count","1.0.0",{}]' });
-    const journal: CallJournal = { find, begin: () => {}, end: () => {}, forget: () => {} };
+    const find = (): JournalEntry => ({ state: "unknown" });
+    const begun: boolean[] = [];
+    const begin = (_key: string, _fingerprint: string, { again = false } = {}) => void begun.push(again) as undefined;
+    const journal: CallJournal = { find, begin, end: () => {}, forget: () => {} };
     const careful = counting(undefined, {}, { journal });
     expect(await careful.haft.execute("count", {}, { id: "x" })).toMatchObject({
       error: { code: "unknown_outcome", message: expect.stringContaining("Check its effect first") },
@@ -226,6 +228,48 @@ describe("a journal that answers later", () => {
     expect(careful.runs()).toBe(0);
     const harmless = counting(undefined, { idempotent: true }, { journal });
     expect(await harmless.haft.execute("count", {}, { id: "x" })).toMatchObject({ status: "completed" });
+    expect(begun).toEqual([true]);
+  });
+});
+
+describe("a journal that others write to", () => {
+  const result: ToolResult = {
+    callId: "o",
+    toolName: "count",
+    status: "completed",
+    success: true,
+    content: [],
+    display: "",
+    details: 9,
+    metadata: {},
+    startedAt: 1,
+  };
+
+  function shared(found: JournalEntry | undefined, atBegin: JournalEntry | undefined, more: object = {}) {
+    const journal: CallJournal = { find: () => found, begin: () => atBegin, end: () => {}, forget: () => {} };
+    return counting(undefined, more, { journal });
+  }
+
+  test.each<[what: string, entry: JournalEntry, answer: object]>([
+    ["has its result", { state: "done", result }, { status: "completed", details: 9, metadata: { known: "replay" } }],
+    ["is running there", { state: "running", elsewhere: true }, { error: { code: "busy", retryable: true } }],
+    ["was lost there", { state: "unknown" }, { error: { code: "unknown_outcome" } }],
+    ["was another call there", { state: "other" }, { error: { code: "conflict" } }],
+  ])(
+    "does not run a call again that %s, whether that is seen before permission or after",
+    async (_what, entry, answer) => {
+      for (const isSeenBefore of [true, false]) {
+        const { haft, runs } = isSeenBefore ? shared(entry, undefined) : shared(undefined, entry);
+        expect(await haft.execute("count", {}, { id: "x" })).toMatchObject({ callId: "x", ...answer });
+        expect(runs()).toBe(0);
+      }
+    },
+  );
+
+  test("keeps a call that runs elsewhere from running here, also where running it twice does no harm", async () => {
+    const { haft, runs } = shared({ state: "running", elsewhere: true }, undefined, { idempotent: true });
+    expect(await haft.execute("count", {}, { id: "x" })).toMatchObject({ error: { code: "busy" } });
+    expect(runs()).toBe(0);
   });
 });
 
@@ -238,7 +282,7 @@ describe("the memory journal", () => {
       journal.begin(key, "f");
       journal.end(key, result);
     }
-    expect(["running", "a", "b", "c"].map((key) => journal.find(key)?.state)).toEqual([
+    expect(["running", "a", "b", "c"].map((key) => journal.find(key, "f")?.state)).toEqual([
       "running",
       undefined,
       undefined,

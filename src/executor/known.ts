@@ -24,7 +24,7 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
       if (cached) return answerAgain(call, cached, "cache");
       const key = keyOf(call);
       if (key === undefined) return undefined;
-      const entry = journal.find(key);
+      const entry = journal.find(key, fingerprintOf(call));
       return entry instanceof Promise ? entry.then((found) => answer(call, key, found)) : answer(call, key, entry);
     },
     leave(call, result) {
@@ -49,13 +49,13 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
       // Somebody else may have begun the same call while this one was waiting for permission.
       const meanwhile = running.get(key);
       if (meanwhile) return join(call, meanwhile);
-      const begin = (): MaybePromise<void> => journal.begin(key, fingerprintOf(call));
       running.set(key, new Promise((resolve) => finish.set(call, { key, resolve })));
-      return thenAlways(begin, (error) => {
-        if (error === undefined) return undefined;
-        const refused = fromThrown(call, error);
-        settle(call, refused);
-        return refused;
+      const begin = () => journal.begin(key, fingerprintOf(call), { again: toolOf(call).idempotent });
+      return thenAlways(begin, (error, entry) => {
+        if (error === undefined && !entry) return undefined;
+        const answered = error === undefined ? answerOf(call, entry) : fromThrown(call, error);
+        settle(call, answered);
+        return answered;
       });
     },
     leave(call, result) {
@@ -74,12 +74,10 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
 
   function answer(call: Call, key: string, entry: JournalEntry | undefined): MaybePromise<ToolResult | undefined> {
     if (!entry) return undefined;
-    if (entry.fingerprint !== fingerprintOf(call)) throw conflicting(call);
-    if (entry.state === "done") return answerAgain(call, entry.result, "replay");
     const joined = running.get(key);
     if (entry.state === "running" && joined) return join(call, joined);
-    if (toolOf(call).idempotent) return undefined;
-    throw unknownOutcome();
+    if (isStranded(entry) && toolOf(call).idempotent) return undefined;
+    return answerOf(call, entry);
   }
 
   function settle(call: Call, result: ToolResult): void {
@@ -99,13 +97,27 @@ function join(call: Call, running: Promise<ToolResult>): Promise<ToolResult> {
   );
 }
 
-function thenAlways<T>(write: () => MaybePromise<void>, then: (error: unknown) => T): MaybePromise<T> {
+function thenAlways<W, T>(write: () => MaybePromise<W>, then: (error: unknown, written?: W) => T): MaybePromise<T> {
+  let written: MaybePromise<W>;
   try {
-    const written = write();
-    return written instanceof Promise ? written.then(() => then(undefined), then) : then(undefined);
+    written = write();
   } catch (error) {
     return then(error);
   }
+  return written instanceof Promise ? written.then((value) => then(undefined, value), then) : then(undefined, written);
+}
+
+/** Begun, and nobody is there who could end it. */
+function isStranded(entry: JournalEntry): boolean {
+  return entry.state === "unknown" || (entry.state === "running" && !entry.elsewhere);
+}
+
+/** What a call that is not to run gets instead. */
+function answerOf(call: Call, entry: JournalEntry | undefined): ToolResult {
+  if (entry?.state === "done") return answerAgain(call, entry.result, "replay");
+  if (entry?.state === "other") return fromThrown(call, conflicting(call));
+  if (entry && !isStranded(entry)) return fromThrown(call, runningElsewhere());
+  return fromThrown(call, unknownOutcome());
 }
 
 function answerAgain(call: Call, result: ToolResult, how: "replay" | "cache"): ToolResult {
@@ -125,7 +137,7 @@ function keyOf(call: Call): string | undefined {
 /** Of what was sent: what a schema makes of it may be a class of its own, and look like any other. */
 function fingerprintOf(call: Call): string {
   const tool = toolOf(call);
-  return canonicalJson([tool.name, tool.version, call.accepted]);
+  return canonicalJson([tool.name, tool.version, call.sent ?? call.accepted]);
 }
 
 /** A pending call has not happened; one that failed for a passing reason may be made again where that does no harm. */
@@ -140,6 +152,12 @@ function isFinal(call: Call, result: ToolResult): boolean {
 function conflicting(call: Call): ToolError {
   return toolError("conflict", `Call id "${call.idempotencyKey}" was used before with another tool or other input`, {
     next: "Give every call an id of its own.",
+  });
+}
+
+function runningElsewhere(): ToolError {
+  return toolError("busy", "The same call is being made by another process", {
+    next: "Call again with the same id in a moment: its result is given then.",
   });
 }
 

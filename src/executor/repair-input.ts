@@ -3,7 +3,7 @@ import { admitsType, schemaAt, typeOfValue, typesOf } from "../schema/find-prope
 import type { JsonSchema, JsonType } from "../schema/json-schema.ts";
 import type { SchemaIssue } from "../schema/schema.ts";
 import { copyInput } from "./copy-input.ts";
-import { parseJson } from "./parse-json.ts";
+import { parseJson } from "../core/parse-json.ts";
 
 /**
  * Mends what has one meaning only, at the places the schema complains about. The input is our own copy and is changed in

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { createTool } from "../core/create-tool.ts";
 import type { SchemaSource } from "../schema/infer.ts";
 import { createHaft } from "../runtime.ts";
-import { INPUT_LIMITS } from "./input-limits.ts";
+import { INPUT_LIMITS } from "../core/input-limits.ts";
 
 /** What a tool with these parameters gets for this input, and what is said of it. */
 async function send(parameters: SchemaSource, input: unknown, more: object = {}) {

@@ -16,7 +16,7 @@ import type { ToolError } from "../core/error.ts";
 import { anchorByDescriptor, anchorByName } from "./anchoring.ts";
 import { createFiles, type Files } from "./files.ts";
 import { createPathPolicy } from "./path-policy.ts";
-import { createMemoryJournal } from "./undo-journal.ts";
+import type { FileChange } from "./undo-journal.ts";
 
 const ANCHORINGS =
   process.platform === "linux"
@@ -27,7 +27,7 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
   let base: string;
   let workspace: string;
   let files: Files;
-  let journal: ReturnType<typeof createMemoryJournal>;
+  let journal: { changes: FileChange[]; before(change: FileChange): Promise<void> };
 
   const put = (name: string, content = "INSIDE\n") => writeFileSync(join(workspace, name), content);
   const read = (name: string) => readFileSync(join(workspace, name), "utf8");
@@ -47,7 +47,8 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
     put("sub/b.txt");
     const links = { link_in: "a.txt", link_out: "../outside/secret.txt", dir_in: "sub", dir_out: "../outside" };
     for (const [name, target] of Object.entries(links)) symlinkSync(target, join(workspace, name));
-    journal = createMemoryJournal();
+    const changes: FileChange[] = [];
+    journal = { changes, before: async (change) => void changes.push(change) };
     files = createFiles(createPathPolicy({ workspace }), { journal, anchoring });
   });
   afterEach(() => {
@@ -172,7 +173,7 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
         ["move", "a.txt", "fresh/b.txt", "file", "new", defaultMode, undefined],
         ["delete", "link_in", undefined, "symlink", undefined, undefined, "a.txt"],
         ["delete", "sub/b.txt", undefined, "file", "INSIDE\n", defaultMode, undefined],
-        ["delete", "sub", undefined, "directory", undefined, undefined, undefined],
+        ["delete", "sub", undefined, "directory", undefined, 0o777 & ~process.umask(), undefined],
       ]);
     });
 

@@ -31,14 +31,7 @@ export async function deleteDirectory(name: PathName, access: FileAccess, { recu
     if (!entry.stat.isDirectory()) throw notDirectory(name);
     refuseRoot(name, entry.real, access);
     if (!recursive) {
-      await recordChange(access.journal, {
-        callId: access.callId,
-        kind: "delete",
-        path: entry.real,
-        was: "directory",
-        old: null,
-      });
-      rmdirSync(entry.parent.at(entry.base));
+      await removeEmpty(entry.parent, entry.base, { access, real: entry.real, stat: entry.stat });
     } else {
       // All is judged before anything is removed.
       await checkTree(entry, { name, access });
@@ -76,33 +69,47 @@ export async function removeTree(
       else if (record) await removeOne(directory, child.name, access);
       else unlinkSync(directory.at(child.name));
     }
-    if (record) {
-      await recordChange(access.journal, {
-        callId: access.callId,
-        kind: "delete",
-        path: directory.real,
-        was: "directory",
-        old: null,
-      });
-    }
+    if (record) await removeEmpty(parent, base, { access, real: directory.real, stat: directory.stat });
+    else rmdirSync(parent.at(base));
   } finally {
     directory.close();
   }
-  rmdirSync(parent.at(base));
+}
+
+async function removeEmpty(
+  parent: Anchor,
+  base: string,
+  { access, real, stat }: { access: FileAccess; real: string; stat: Anchor["stat"] },
+): Promise<void> {
+  const recorded = await recordChange(access, {
+    kind: "delete",
+    path: real,
+    was: "directory",
+    old: null,
+    mode: Number(stat.mode & 0o7777n),
+    next: { kind: "absent" },
+  });
+  try {
+    rmdirSync(parent.at(base));
+  } catch (error) {
+    await recorded.abandon();
+    throw error;
+  }
 }
 
 async function removeOne(parent: Anchor, base: string, access: FileAccess): Promise<void> {
   const path = join(parent.real, base);
   const held = access.anchoring(parent.at(base), { noFollow: true });
   try {
-    await recordChange(access.journal, {
-      callId: access.callId,
+    const recorded = await recordChange(access, {
       kind: "delete",
       path,
       ...(await contentOf(held, parent.at(base))),
+      next: { kind: "absent" },
     });
     const now = lstatIfThere(parent.at(base));
     if (now === null || !isSameFile(now, held.stat)) {
+      await recorded.abandon();
       throw toolError(
         "stale",
         `${quotePath(path.slice(path.lastIndexOf("/") + 1))} was replaced by someone else meanwhile`,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { compileDenials, DEFAULT_DENY_RULES, foldName } from "./deny-rules.ts";
+import { compileDenials, DEFAULT_DENY_RULES } from "./deny-rules.ts";
+import { foldName } from "./fold-name.ts";
 
 const denials = compileDenials(DEFAULT_DENY_RULES);
 const deny = (below: string, operation: "read" | "write") => denials({ real: `/ws/${below}`, below }, operation);

@@ -1,4 +1,6 @@
 import picomatch from "picomatch";
+import { EXECUTED_NAMES } from "./executed-names.ts";
+import { foldName } from "./fold-name.ts";
 
 export type PathOperation = "read" | "write";
 
@@ -52,35 +54,14 @@ const SECRETS = [
   "/etc/{shadow,gshadow,sudoers}*",
 ];
 
-/** Files that make some program execute what stands in them, or that loosen what an agent may do. */
-const EXECUTED = [
-  ".git",
-  ".gitconfig",
-  ".gitmodules",
-  ".ripgreprc",
-  ".mcp.json",
-  ".yarnrc.yml",
-  ".pnpmfile.cjs",
-  ".bash{rc,_profile,_login,_logout,_aliases}",
-  ".profile",
-  ".zsh{rc,env}",
-  ".z{profile,login,logout}",
-  ".inputrc",
-  ".vscode",
-  ".idea",
-  ".claude",
-  ".cursor",
-  ".codex",
-  ".gemini",
-  "haft.config.*",
-];
-
 /** Always in force unless a policy permits a path by name; they hold for paths that do not exist yet as well. */
 export const DEFAULT_DENY_RULES: readonly DenyRule[] = [
   { glob: ".env.*", on: "all", except: [".env.{example,sample,template,dist}"] },
   { glob: "id_{rsa,dsa,ecdsa,ed25519}*", on: "all", except: ["*.pub"] },
   ...SECRETS.map((glob): DenyRule => ({ glob, on: "all" })),
-  ...EXECUTED.map((glob): DenyRule => ({ glob, on: "write" })),
+  ...EXECUTED_NAMES.map((glob): DenyRule => ({ glob, on: "write" })),
+  // Whom the user trusts, where the home folder is the workspace.
+  { glob: ".config/haft", on: "all" },
   { glob: ".haft", on: "write" },
   { glob: ".haft", on: "read", except: [".haft/spill"] },
 ];
@@ -131,16 +112,6 @@ function withQuickNo<Rule extends CompiledGlob>(candidates: readonly Rule[]) {
       !below.test(path.below) &&
       !real.test(path.real),
   };
-}
-
-/**
- * One spelling for all that some file system takes for the same name: case, composition, compatibility forms
- * (ligatures, full-width, long s) and code points that are not seen.
- */
-export function foldName(name: string): string {
-  if (/^[\x20-\x7e]*$/.test(name)) return name.toLowerCase();
-  const visible = name.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
-  return visible.toUpperCase().toLowerCase().normalize("NFKC");
 }
 
 interface FoldedPath {

@@ -19,7 +19,7 @@ import type { ToolError } from "../core/error.ts";
 import { anchorByDescriptor, anchorByName } from "./anchoring.ts";
 import { createFiles, type Files } from "./files.ts";
 import { createPathPolicy, type PathPolicyOptions } from "./path-policy.ts";
-import { createMemoryJournal } from "./undo-journal.ts";
+import type { FileChange } from "./undo-journal.ts";
 
 const ANCHORINGS =
   process.platform === "linux"
@@ -30,7 +30,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
   let base: string;
   let workspace: string;
   let files: Files;
-  let journal: ReturnType<typeof createMemoryJournal>;
+  let journal: { changes: FileChange[]; before(change: FileChange): Promise<void> };
 
   const filesWith = (options: Partial<PathPolicyOptions>) =>
     createFiles(createPathPolicy({ workspace, ...options }), { journal, anchoring });
@@ -64,7 +64,8 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
     symlinkSync("sub", join(workspace, "dir_in"));
     symlinkSync("loop_b", join(workspace, "loop_a"));
     symlinkSync("loop_a", join(workspace, "loop_b"));
-    journal = createMemoryJournal();
+    const changes: FileChange[] = [];
+    journal = { changes, before: async (change) => void changes.push(change) };
     files = filesWith({});
   });
   afterEach(() => {

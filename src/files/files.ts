@@ -12,7 +12,9 @@ import { openForRead, readWhole, type OpenFile, type ReadWholeOptions } from "./
 import { parsePathName, resolveLinks, type PathName } from "./path-name.ts";
 import { checkPath, narrow, showPath, type PathPolicy } from "./path-policy.ts";
 import { createStrayCleaner } from "./stray-cleaner.ts";
-import { createMemoryJournal, type UndoJournal } from "./undo-journal.ts";
+import type { ChangeMaker, EntryState, UndoJournal } from "./undo-journal.ts";
+import { createMemoryUndo } from "./undo-memory.ts";
+import { entryAt, type FoundEntry, makeEntry } from "./undo-primitives.ts";
 import { writeFileAtomic, type WriteOptions, type WriteOutcome } from "./write-atomic.ts";
 
 /**
@@ -36,8 +38,12 @@ export interface Files {
   deleteFile(path: string): Promise<void>;
   deleteDirectory(path: string, options?: { recursive?: boolean }): Promise<void>;
   move(from: string, to: string, options?: MoveOptions): Promise<{ from: string; info: FileInfo }>;
+  /** What stands at the path itself, links not followed, as undo compares it. */
+  entry(path: string): Promise<FoundEntry>;
+  /** For undo: puts back a directory or a link where nothing stands. A link's use is judged, not where it leads. */
+  makeEntry(path: string, what: Extract<EntryState, { kind: "directory" | "symlink" }>): Promise<void>;
   /** The same for one call: never more than here, its changes journalled under its id. */
-  narrow(allowedPaths: readonly string[] | undefined, options?: { callId?: string }): Files;
+  narrow(allowedPaths: readonly string[] | undefined, maker?: ChangeMaker): Files;
 }
 
 export interface FilesOptions {
@@ -48,7 +54,7 @@ export interface FilesOptions {
 
 export function createFiles(
   policy: PathPolicy,
-  { journal = createMemoryJournal(), clock = Date.now, anchoring = detectAnchoring() }: FilesOptions = {},
+  { journal = createMemoryUndo(), clock = Date.now, anchoring = detectAnchoring() }: FilesOptions = {},
 ): Files {
   return filesOver({ policy, journal, clock, anchoring }, createStrayCleaner());
 }
@@ -89,8 +95,9 @@ function filesOver(access: FileAccess, cleaner: ReturnType<typeof createStrayCle
       attempt(from, "write", (name) =>
         moveEntry({ from: name, to: parsePathName(to, policy.workspace) }, access, options),
       ),
-    narrow: (allowedPaths, { callId } = {}) =>
-      filesOver({ ...access, policy: narrow(policy, allowedPaths), callId: callId ?? access.callId }, cleaner),
+    entry: (path) => attempt(path, "read", (name) => entryAt(name, access)),
+    makeEntry: (path, what) => attempt(path, "write", (name) => makeEntry(name, what, access)),
+    narrow: (allowedPaths, maker) => filesOver({ ...access, policy: narrow(policy, allowedPaths), ...maker }, cleaner),
   };
 }
 

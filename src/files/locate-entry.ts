@@ -6,15 +6,14 @@ import type { PathOperation } from "./deny-rules.ts";
 import { deniedPath, isErrno, isMissing } from "./explain-failure.ts";
 import { MAX_LINKS, quotePath, type PathName } from "./path-name.ts";
 import { checkPath, type PathPolicy } from "./path-policy.ts";
-import type { UndoJournal } from "./undo-journal.ts";
+import type { ChangeMaker, UndoJournal } from "./undo-journal.ts";
 
 /** What every operation on files is given. */
-export interface FileAccess {
+export interface FileAccess extends ChangeMaker {
   policy: PathPolicy;
   anchoring: Anchoring;
   journal: UndoJournal;
   clock: () => number;
-  callId?: string;
 }
 
 /** An entry of a directory that is held fast; the entry itself may be missing. */

@@ -49,14 +49,15 @@ async function makeBelow(
       }
       if (stat === null) {
         requireAllowed(name, access, path, "write");
-        await recordChange(access.journal, {
-          callId: access.callId,
+        const recorded = await recordChange(access, {
           kind: "make_directory",
           path,
           was: "absent",
           old: null,
+          next: { kind: "directory" },
         });
         if (makeOne(anchor.at(base))) created.push(path);
+        else await recorded.abandon();
       }
       const next = access.anchoring(anchor.at(base), { directory: true, noFollow: true });
       anchor.close();

@@ -4,17 +4,17 @@ import { isSameFile } from "./anchoring.ts";
 import { checkTree } from "./check-tree.ts";
 import { copyEntry } from "./copy-entry.ts";
 import { locateThere, refuseRoot, removeTree } from "./delete-entry.ts";
-import { foldName } from "./deny-rules.ts";
+import { foldName } from "./fold-name.ts";
 import { explainFailure, isErrno } from "./explain-failure.ts";
 import { infoOf, type FileInfo } from "./file-info.ts";
 import { locateEntry, lstatIfThere, missingParentOf, notDirectory, requireAllowed } from "./locate-entry.ts";
 import type { Entry, FileAccess } from "./locate-entry.ts";
 import { makeDirectories } from "./make-directories.ts";
-import { contentOf } from "./old-content.ts";
+import { contentOf, describeEntry } from "./old-content.ts";
 import { quotePath, resolveLinks, type PathName } from "./path-name.ts";
 import { isInside } from "./path-policy.ts";
 import { temporaryName } from "./temporary-file.ts";
-import { recordChange } from "./undo-journal.ts";
+import { type EntryState, recordChange } from "./undo-journal.ts";
 import { linkOrRename, syncDirectory } from "./write-atomic.ts";
 
 export interface MoveOptions {
@@ -41,20 +41,28 @@ export async function moveEntry(
       if (source.stat.isDirectory()) await checkTree(source, { name: from, access, to: target.real });
       const replaced =
         target.stat && !replace.sameFile ? await contentAt(target, access) : ({ was: "absent", old: null } as const);
-      await recordChange(access.journal, {
-        callId: access.callId,
+      const next = await stateAt(source, access);
+      const recorded = await recordChange(access, {
         kind: "move",
         path: source.real,
         to: target.real,
         ...replaced,
+        next,
       });
       const now = lstatIfThere(source.parent.at(source.base));
       if (now === null || !isSameFile(now, source.stat)) {
+        await recorded.abandon();
         throw toolError("stale", `${quotePath(from.given)} was replaced by someone else meanwhile`, {
           next: "Look again, then repeat.",
         });
       }
-      await relocate({ source, target, to }, access, replace.byRename);
+      try {
+        await relocate({ source, target, to }, access, replace.byRename);
+      } catch (error) {
+        const there = lstatIfThere(source.parent.at(source.base));
+        if (there !== null && isSameFile(there, now)) await recorded.abandon();
+        throw error;
+      }
       await Promise.all([syncDirectory(source.parent), syncDirectory(target.parent)]);
       return { from: source.real, info: infoOf(target.real, lstatIfThere(target.parent.at(target.base)) ?? now) };
     } finally {
@@ -162,6 +170,17 @@ async function contentAt(entry: Entry, access: FileAccess) {
   const held = access.anchoring(entry.parent.at(entry.base), { noFollow: true });
   try {
     return await contentOf(held, entry.parent.at(entry.base));
+  } finally {
+    held.close();
+  }
+}
+
+/** Of what moves only the state is kept: its content is not lost. */
+async function stateAt(entry: Entry, access: FileAccess): Promise<EntryState> {
+  const held = access.anchoring(entry.parent.at(entry.base), { noFollow: true });
+  try {
+    const { bytes: _, ...state } = await describeEntry(held, entry.parent.at(entry.base));
+    return state;
   } finally {
     held.close();
   }

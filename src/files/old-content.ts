@@ -1,16 +1,12 @@
 import { constants, readlinkSync } from "node:fs";
 import type { Anchor } from "./anchoring.ts";
+import { isErrno } from "./explain-failure.ts";
 import { kindOf } from "./file-info.ts";
 import { openFileOf, readAll } from "./open-file.ts";
-import type { FileChange } from "./undo-journal.ts";
-
-/** Larger old content is not journalled, and the journal is told so. */
-const MAX_UNDO_BYTES = 64 * 1024 * 1024;
-
-export type OldContent = Pick<FileChange, "was" | "old" | "omitted" | "mode" | "linkTarget">;
+import { type EntryState, MAX_UNDO_BYTES, type OldEntry, stateBefore } from "./undo-journal.ts";
 
 /** What the journal needs to put an entry back; `path` leads to the entry itself. */
-export async function contentOf(held: Anchor, path: string): Promise<OldContent> {
+export async function contentOf(held: Anchor, path: string): Promise<OldEntry> {
   const was = kindOf(held.stat);
   const mode = Number(held.stat.mode & 0o7777n);
   if (was === "symlink") return { was, old: null, linkTarget: readlinkSync(path) };
@@ -23,4 +19,19 @@ export async function contentOf(held: Anchor, path: string): Promise<OldContent>
   } finally {
     file.close();
   }
+}
+
+/** The same as a state, also of a file that is too large or may not be read. */
+export async function describeEntry(held: Anchor, path: string): Promise<EntryState & { bytes?: Buffer }> {
+  const { size, mtimeNs } = held.stat;
+  let content: OldEntry;
+  try {
+    content = await contentOf(held, path);
+  } catch (error) {
+    if (!isErrno(error) || !["EACCES", "EPERM"].includes(error.code)) throw error;
+    content = { was: "file", old: null, mode: Number(held.stat.mode & 0o7777n) };
+  }
+  const state = stateBefore(content);
+  if (state.kind !== "file") return state;
+  return content.old ? { ...state, bytes: content.old } : { ...state, size: Number(size), modified: String(mtimeNs) };
 }

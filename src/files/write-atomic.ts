@@ -12,7 +12,7 @@ import { makeDirectories } from "./make-directories.ts";
 import { contentOf } from "./old-content.ts";
 import { quotePath, resolveLinks, type PathName } from "./path-name.ts";
 import { createTemporaryFile, removeTwin } from "./temporary-file.ts";
-import { recordChange } from "./undo-journal.ts";
+import { fileOf, recordChange } from "./undo-journal.ts";
 
 const writeAt = promisify(write);
 const sync = promisify(fsync);
@@ -93,14 +93,12 @@ async function replaceEntry(entry: Entry, job: WriteJob): Promise<WriteOutcome |
   const { name, access, options } = job;
   if (entry.stat === null) {
     if (options.ifStamp !== undefined) throw stale(name);
-    await recordChange(access.journal, {
-      callId: access.callId,
-      kind: "write",
-      path: entry.real,
-      was: "absent",
-      old: null,
-    });
-    if (!(await publish(entry, job, null))) return options.ifAbsent ? Promise.reject(exists(name)) : "changed";
+    const next = fileOf(job.bytes);
+    const recorded = await recordChange(access, { kind: "write", path: entry.real, was: "absent", old: null, next });
+    if (!(await publish(entry, job, null))) {
+      await recorded.abandon();
+      return options.ifAbsent ? Promise.reject(exists(name)) : "changed";
+    }
     return outcomeOf(entry, true, null);
   }
   requireRegular(name, entry.stat);
@@ -111,11 +109,15 @@ async function replaceEntry(entry: Entry, job: WriteJob): Promise<WriteOutcome |
     if (options.ifStamp !== undefined && options.ifStamp !== stampOf(file.stat)) throw stale(name);
     const content = await contentOf(file, entry.parent.at(entry.base));
     const { old } = content;
-    await recordChange(access.journal, { callId: access.callId, kind: "write", path: entry.real, ...content });
+    const next = fileOf(job.bytes);
+    const recorded = await recordChange(access, { kind: "write", path: entry.real, ...content, next });
     const shared =
       file.stat.nlink > 1n && !removeTwin(entry.parent, entry.base) && (await allNamesAreWritable(file, access));
     const done = shared ? await writeInPlace(file, job.bytes, old) : await publish(entry, job, { file, old });
-    if (!done) return options.ifStamp === undefined ? "changed" : Promise.reject(stale(name));
+    if (!done) {
+      await recorded.abandon();
+      return options.ifStamp === undefined ? "changed" : Promise.reject(stale(name));
+    }
     return outcomeOf(entry, false, old);
   } finally {
     file.close();
@@ -140,6 +142,7 @@ async function publish(
   try {
     await writeAll(temporary.fd, job.bytes);
     if (replaced) keepOwnerAndMode(temporary.fd, replaced.file.stat);
+    else if (job.options.mode !== undefined) fchmodSync(temporary.fd, job.options.mode);
     await sync(temporary.fd);
     temporary.close();
     const from = entry.parent.at(temporary.name);

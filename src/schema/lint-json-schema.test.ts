@@ -32,6 +32,8 @@ describe("a broken schema is told where and why", () => {
     ["a property that is no schema", { properties: { a: "string" } }, "#/properties/a", /must be a schema/],
     ["a broken pattern", { pattern: "(" }, "#/pattern", /regular expression/],
     ["a broken pattern as a key", { patternProperties: { "[": {} } }, "#/patternProperties/[", /regular expression/],
+    ["a costly pattern", { pattern: "(a+)+$" }, "#/pattern", /exponential time/],
+    ["a costly pattern as a key", { patternProperties: { "^(a|aa)+$": {} } }, "#/patternProperties/^(a|aa)+$", /exponential/],
     ["a dangling reference", { $ref: "#/$defs/a" }, "#/$ref", /points to nothing/],
     ["a dangling anchor", { items: { $dynamicRef: "#node" } }, "#/items/$dynamicRef", /points to nothing/],
     ["a remote reference", { $ref: "https://example.org/a.json" }, "#/$ref", /remote references are not loaded/],

@@ -1,3 +1,4 @@
+import { isExponentialPattern } from "./exponential-pattern.ts";
 import { SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, JSON_TYPES } from "./json-schema.ts";
 import { asSchema, eachSubschema, isJsonType, isObject } from "./json-schema.ts";
 import type { JsonSchema } from "./json-schema.ts";
@@ -194,7 +195,19 @@ function lintPattern(pattern: unknown, path: readonly string[], report: Report):
   try {
     new RegExp(pattern, "u");
   } catch (cause) {
-    report(path, `is no regular expression of JSON Schema (Unicode mode): ${(cause as Error).message}`);
+    return report(path, `is no regular expression of JSON Schema (Unicode mode): ${(cause as Error).message}`);
+  }
+  if (isCostly(pattern)) {
+    report(path, "may take exponential time: no part of a repeated group may match the same text in two ways");
+  }
+}
+
+function isCostly(pattern: string): boolean {
+  try {
+    return isExponentialPattern(pattern);
+  } catch {
+    // Nested too deeply to be looked at.
+    return true;
   }
 }
 

@@ -27,6 +27,8 @@ export interface AnalysedCommand extends PlainCommand {
   class: CommandClass;
   /** Why it is not read-only. */
   reason?: string;
+  /** It reads what lies below the folders that it names. */
+  readsBelow?: boolean;
 }
 
 /** What a runner executes in place of the text: no shell, each program by its absolute path, nothing on standard input. */
@@ -75,7 +77,8 @@ export function analyseCommand(text: string, options: AnalyseOptions = {}): Comm
       return { ...command, class: verdict.writes ? "write" : "unknown", reason: verdict.refused };
     paths.push(...verdict.use.paths);
     recursive ||= verdict.use.recursive;
-    return { ...command, class: "read-only" };
+    const readsBelow = verdict.use.recursive && !NAMES_ONLY.has(programOf(command.argv));
+    return { ...command, class: "read-only", ...(readsBelow && { readsBelow }) };
   });
   const refused = commands.find((command) => command.class === "write") ?? commands.find(({ reason }) => reason);
   if (refused) {
@@ -90,11 +93,14 @@ export function analyseCommand(text: string, options: AnalyseOptions = {}): Comm
   return { ...base, paths, recursive, class: "read-only", reason, commands, execution: executionOf(chain) };
 }
 
+/** They go down into folders, but tell names and sizes, nothing of what files hold. */
+const NAMES_ONLY = new Set(["find", "ls", "tree", "du"]);
+
 const SYSTEM_FOLDER = /^\/(?:usr\/)?bin\//;
 
 function readCommand(argv: readonly string[], options: AnalyseOptions): FormVerdict {
-  const [program = "", ...words] = argv;
-  const name = program.replace(SYSTEM_FOLDER, "");
+  const words = argv.slice(1);
+  const name = programOf(argv);
   const refuse = (refused: string): FormVerdict => ({ refused, writes: isKnownToWrite(name, words) });
   if (argv.some((word) => /[\p{Cc}]/u.test(word.replaceAll("\t", "")))) return refuse("a word contains a line break");
   const verdict = readByForm(name, words);
@@ -105,6 +111,10 @@ function readCommand(argv: readonly string[], options: AnalyseOptions): FormVerd
   }
   const outside = verdict.use.paths.find((path) => !isInside(path, options));
   return outside === undefined ? verdict : refuse(`${outside} is outside the folders that may be read`);
+}
+
+function programOf([program = ""]: readonly string[]): string {
+  return program.replace(SYSTEM_FOLDER, "");
 }
 
 function readByForm(name: string, words: readonly string[]): FormVerdict | undefined {
@@ -140,7 +150,7 @@ function executionOf(chain: readonly PlainCommand[]): PlainExecution {
 
 function commandToRun(argv: readonly string[]): PlainExecution["pipelines"][number]["commands"][number] {
   const [program = "", ...words] = argv;
-  switch (program.replace(SYSTEM_FOLDER, "")) {
+  switch (programOf(argv)) {
     case "git":
       return { argv: hardenGit(argv), env: HARDENED_GIT_ENV };
     // A configuration file may add --pre, which runs a program for each file.

@@ -55,11 +55,15 @@ const GIT_OPTION_WITH_VALUE = new Set([
   "--exec-path",
 ]);
 
-function dangerOfGit(words: readonly string[]): string | undefined {
+/** The words from the subcommand on, without the options that stand before it. */
+export function gitSubcommand(words: readonly string[]): readonly string[] {
   let at = 0;
   while (at < words.length && words[at]?.startsWith("-")) at += GIT_OPTION_WITH_VALUE.has(words[at] as string) ? 2 : 1;
-  const subcommand = words[at];
-  const rest = words.slice(at + 1);
+  return words.slice(at);
+}
+
+function dangerOfGit(words: readonly string[]): string | undefined {
+  const [subcommand, ...rest] = gitSubcommand(words);
   switch (subcommand) {
     case "push": {
       const isForced = hasFlag(rest, "f", ["--force", "--force-with-lease", "--force-if-includes", "--mirror"]);

@@ -5,7 +5,7 @@
  */
 export function isDeniedEnvName(name: string): boolean {
   const upper = name.toUpperCase();
-  if (HARMLESS.has(upper)) return false;
+  if (HARMLESS_ENV_NAMES.has(upper)) return false;
   return (
     EXACT.has(upper) ||
     PREFIXES.some((prefix) => upper.startsWith(prefix)) ||
@@ -14,7 +14,7 @@ export function isDeniedEnvName(name: string): boolean {
 }
 
 /** Members of the families below that only change what is printed or recorded. */
-const HARMLESS = words(`
+export const HARMLESS_ENV_NAMES = words(`
   NODE_ENV NODE_DEBUG NODE_NO_WARNINGS PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONIOENCODING PYTHONUTF8
   PYTHONHASHSEED PYTHONWARNDEFAULTENCODING GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME
   GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS GIT_MERGE_AUTOEDIT RUST_LOG

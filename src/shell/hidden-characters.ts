@@ -15,8 +15,10 @@ export function findHiddenCharacter(text: string): string | undefined {
 }
 
 /** Text for somebody who decides by it: what a reader would not see as what it is, is spelled out as `\u{202e}`. */
-export function showHiddenCharacters(text: string): string {
-  return text.replace(HIDDEN, (character) =>
-    PLAIN_BLANKS.includes(character) ? character : `\\u{${(character.codePointAt(0) as number).toString(16)}}`,
-  );
+export function showHiddenCharacters(text: string, spell: (character: string) => string = spellOut): string {
+  return text.replace(HIDDEN, (character) => (PLAIN_BLANKS.includes(character) ? character : spell(character)));
+}
+
+function spellOut(character: string): string {
+  return `\\u{${(character.codePointAt(0) as number).toString(16)}}`;
 }

@@ -105,6 +105,7 @@ export function createProcessTable(options: ProcessTableOptions = {}): ProcessTa
   const entries = new Map<string, Entry>();
   const starting = new Set<Promise<unknown>>();
   const family = randomUUID();
+  let hasFamily = false;
   let closed = false;
 
   function forgetOld(): void {
@@ -167,6 +168,7 @@ export function createProcessTable(options: ProcessTableOptions = {}): ProcessTa
 
   async function add(owner: string, options: TableStartOptions): Promise<{ id: string; process: RunningProcess }> {
     const { label, detached = false, ...start } = options;
+    hasFamily ||= !detached;
     const env = detached ? start.env : { ...start.env, [FAMILY_NAME]: family };
     const process = await startProcess({ ...start, env });
     const id = createProcessId((taken) => entries.has(taken));
@@ -252,7 +254,8 @@ export function createProcessTable(options: ProcessTableOptions = {}): ProcessTa
       for (const { process } of all.filter((entry) => entry.detached)) process.letGo();
       const ending = all.filter(({ detached, process: { exit } }) => !detached && (!exit || exit.leftBehind));
       await Promise.all(ending.map(({ process }) => process.kill()));
-      endFamily(`${FAMILY_NAME}=${family}`);
+      // To look at every process of the machine takes its time.
+      if (hasFamily) endFamily(`${FAMILY_NAME}=${family}`);
     },
   };
 }

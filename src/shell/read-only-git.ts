@@ -185,6 +185,8 @@ const HARDENED_CONFIG = [
   "core.hooksPath=/dev/null",
   "core.pager=cat",
   "diff.external=",
+  // A submodule has a configuration of its own.
+  "diff.ignoreSubmodules=all",
   "gpg.program=/bin/false",
   "gpg.openpgp.program=/bin/false",
   "gpg.ssh.program=/bin/false",

@@ -1,5 +1,5 @@
 import type { EnvOverlay } from "./env-overlay.ts";
-import { maskSecret } from "./mask-secret.ts";
+import { maskSecret } from "../core/mask-secret.ts";
 
 export interface ShellEnvironmentOptions {
   /** The environment of the host; only what the list below names is taken from it. */

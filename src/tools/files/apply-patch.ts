@@ -35,7 +35,10 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
     permission: "confirm",
     parameters: z.object({ patch: z.string().describe("The patch, from *** Begin Patch to *** End Patch") }),
     parameterAliases: { input: "patch", diff: "patch" },
-    signature: ({ patch }) => pathsOf(patch).join(", "),
+    signature: ({ patch }) => {
+      const changes = pathsOf(patch);
+      return { text: changes.join(", "), changes };
+    },
     locks: ({ patch }) => pathsOf(patch).map((path) => pathLock(files, path)),
     preview: async ({ patch }, context) => {
       const plan = await planPatch(parsePatch(patch), filesOf({ files }, context));
@@ -44,7 +47,7 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
       return { title: `Change ${countFiles(plan)}`, content: [{ type: "text", text }] };
     },
     run: async ({ patch }, context) => {
-      const allowed = filesOf({ files }, context);
+      const allowed = filesOf({ files }, context, "apply_patch");
       const plan = await planPatch(parsePatch(patch), allowed);
       const written = await commitPatch(plan, allowed);
       for (const { info, bytes } of written) reads.saw(context, info, bytes);

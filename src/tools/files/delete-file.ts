@@ -23,14 +23,14 @@ export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "file
       recursive: z.boolean().default(false).describe("Delete a folder with everything in it"),
     }),
     parameterAliases: PATH_ALIASES,
-    signature: ({ path }) => path,
+    signature: ({ path }) => ({ text: path, changes: [path] }),
     locks: ({ path }) => [pathLock(files, path)],
     preview: async ({ path, recursive }) => ({
       title: `Delete ${path}`,
       content: [{ type: "text", text: recursive ? `${path}, with everything in it` : path }],
     }),
     run: async ({ path, recursive }, context) => {
-      const allowed = filesOf({ files }, context);
+      const allowed = filesOf({ files }, context, "delete_file");
       const type = await deleteAny(allowed, path, recursive);
       const what = `Deleted ${path}`;
       return { content: `${what}.`, display: what, details: { deleted: true, path, type } };

@@ -60,7 +60,7 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
       replaceAll: "replace_all",
       explanation: "reason",
     },
-    signature: ({ path }) => path,
+    signature: ({ path }) => ({ text: path, changes: [path] }),
     locks: ({ path }) => [pathLock(files, path)],
     preview: async (input, context) => {
       const { edited, shown } = await prepare(input, context, "requireRead");
@@ -96,7 +96,7 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
 
   /** The same for a preview as for the edit: an unread file tells neither what is in it nor what is not. */
   async function prepare(input: EditInput, context: ToolContext, demand: "requireRead" | "requireFresh") {
-    const allowed = filesOf({ files }, context);
+    const allowed = filesOf({ files }, context, "edit");
     const edits = editsOf(input);
     const { bytes, info } = await readOrCreate(allowed, input.path, { edits, signal: context.signal });
     const shown = info ? allowed.show(info.real) : input.path;

@@ -14,9 +14,9 @@ export interface FileToolDependencies {
   maxReadBytes?: number;
 }
 
-/** The files of one call: never more than the runtime allows, its changes journalled under its id. */
-export function filesOf({ files }: Pick<FileToolDependencies, "files">, context: ToolContext): Files {
-  return files.narrow(context.allowedPaths, { callId: context.callId });
+/** The files of one call: never more than the runtime allows, its changes journalled under its id and its tool's name. */
+export function filesOf({ files }: Pick<FileToolDependencies, "files">, context: ToolContext, tool?: string): Files {
+  return files.narrow(context.allowedPaths, { callId: context.callId, session: context.caller.session, tool });
 }
 
 /** The lock of a path: where it really leads, so that two names of one file are one. A path that may not be used has none. */

@@ -20,7 +20,7 @@ export function createGetFileInfoTool({ files }: Pick<FileToolDependencies, "fil
       path: z.string().min(1).describe("The file or folder, relative to the workspace or absolute"),
     }),
     parameterAliases: PATH_ALIASES,
-    signature: ({ path }) => path,
+    signature: ({ path }) => ({ text: path, reads: [path] }),
     run: async ({ path }, context) => {
       const allowed = filesOf({ files }, context);
       try {

@@ -42,7 +42,7 @@ export function createListFilesTool({ files }: Pick<FileToolDependencies, "files
       limit: z.number().int().min(1).max(5_000).default(DEFAULT_LIMIT).describe("At most this many entries"),
     }),
     parameterAliases: { ...PATH_ALIASES, directory: "path", dir: "path", glob: "pattern" },
-    signature: ({ path }) => path,
+    signature: ({ path }) => ({ text: path, reads: [path] }),
     run: async ({ path, recursive, pattern, limit }, context) => {
       const allowed = filesOf({ files }, context);
       const matches = pattern === undefined ? () => true : compileNamePattern(pattern);

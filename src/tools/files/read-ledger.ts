@@ -34,13 +34,24 @@ interface FileNow {
 
 interface Seen {
   stamp: string;
-  fingerprint?: string;
+  fingerprint?: string | undefined;
 }
 
-export function createReadLedger(): ReadLedger {
+/** One line of the ledger, as it is kept beyond this process. */
+export interface SeenFile extends Seen {
+  session: string;
+  path: string;
+}
+
+/** A memory that outlives the process: what it knew at the beginning, and who is told of what is seen from now on. */
+export interface SeenFiles {
+  readonly known: readonly SeenFile[];
+  add(file: SeenFile): void;
+}
+
+export function createReadLedger(kept?: SeenFiles): ReadLedger {
   const sessions = new Map<string, Map<string, Seen>>();
-  const seenBy = ({ caller }: ToolContext): Map<string, Seen> => {
-    const key = caller.session ?? caller.agent ?? "";
+  const seenIn = (key: string): Map<string, Seen> => {
     const seen = sessions.get(key) ?? new Map<string, Seen>();
     // To the end of the map: the sessions used last are kept.
     sessions.delete(key);
@@ -48,11 +59,17 @@ export function createReadLedger(): ReadLedger {
     dropOldest(sessions, MOST_SESSIONS);
     return seen;
   };
-  const remember = (files: Map<string, Seen>, path: string, seen: Seen): void => {
+  const seenBy = (context: ToolContext): Map<string, Seen> => seenIn(sessionOf(context));
+  const put = (files: Map<string, Seen>, path: string, seen: Seen): void => {
     files.delete(path);
     files.set(path, seen);
     dropOldest(files, MOST_FILES);
   };
+  const remember = (context: ToolContext, path: string, seen: Seen): void => {
+    put(seenBy(context), path, seen);
+    kept?.add({ session: sessionOf(context), path, ...seen });
+  };
+  for (const { session, path, ...seen } of kept?.known ?? []) put(seenIn(session), path, seen);
   const requireRead = (context: ToolContext, { info }: FileNow, shown: string): Seen => {
     const seen = seenBy(context).get(info.real);
     if (seen === undefined) throw notRead(shown);
@@ -61,14 +78,14 @@ export function createReadLedger(): ReadLedger {
   return {
     saw(context, { real, stamp }, bytes) {
       const fingerprint = bytes && bytes.length <= FINGERPRINTED_BYTES ? fingerprintOf(bytes) : undefined;
-      remember(seenBy(context), real, { stamp, ...(fingerprint && { fingerprint }) });
+      remember(context, real, { stamp, ...(fingerprint && { fingerprint }) });
     },
     moved(context, from, to) {
       const files = seenBy(context);
       const seen = files.get(from);
       files.delete(from);
       files.delete(to);
-      if (seen) remember(files, to, seen);
+      if (seen) remember(context, to, seen);
     },
     requireRead,
     requireFresh(context, file, shown) {
@@ -76,6 +93,10 @@ export function createReadLedger(): ReadLedger {
       if (seen.stamp !== file.info.stamp && seen.fingerprint !== fingerprintOf(file.bytes)) throw stale(shown);
     },
   };
+}
+
+function sessionOf({ caller }: ToolContext): string {
+  return caller.session ?? caller.agent ?? "";
 }
 
 function fingerprintOf(bytes: Buffer): string {

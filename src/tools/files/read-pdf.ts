@@ -1,12 +1,11 @@
 import { toolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { type OpenFile, readAll } from "../../files/open-file.ts";
+import { openPdf } from "../../files/pdf-text.ts";
 import type { ReadRange } from "./read.ts";
 
 const MOST_BYTES = 50 * 1024 * 1024;
 const MOST_PAGES = 20;
-/** The library would tell its warnings to the console, which is not ours: errors only. */
-const QUIET = { verbosity: 0 };
 
 /** The text of some pages of a PDF. */
 export async function readPdf(
@@ -21,44 +20,32 @@ export async function readPdf(
       next: "Split it first, for instance through exec.",
     });
   }
-  const { getDocumentProxy } = await import("unpdf");
-  const document = await getDocumentProxy(new Uint8Array(bytes), QUIET).catch((cause: unknown) =>
-    unreadable(shown, cause),
-  );
+  const document = await openPdf(bytes).catch((cause: unknown) => unreadable(shown, cause));
   try {
-    const { first, last } = parsePages(pages, document.numPages);
+    const { first, last } = parsePages(pages, document.pages);
     const parts: string[] = [];
     for (let page = first; page <= last; page++) {
       signal.throwIfAborted();
-      const text = await pageText(document, page).catch((cause: unknown) => unreadable(shown, cause));
-      parts.push(`--- page ${page} of ${document.numPages} ---\n${text.trim() || "(no text on this page)"}`);
+      const text = await document.textOf(page).catch((cause: unknown) => unreadable(shown, cause));
+      parts.push(`--- page ${page} of ${document.pages} ---\n${text || "(no text on this page)"}`);
     }
     const content = parts.join("\n\n");
-    const next = Math.min(document.numPages, last + MOST_PAGES);
+    const next = Math.min(document.pages, last + MOST_PAGES);
     return {
-      content: last < document.numPages ? `${content}\n\n[Use pages=${last + 1}-${next} to continue.]` : content,
-      display: `Read ${shown}: pages ${first}-${last} of ${document.numPages}`,
+      content: last < document.pages ? `${content}\n\n[Use pages=${last + 1}-${next} to continue.]` : content,
+      display: `Read ${shown}: pages ${first}-${last} of ${document.pages}`,
       details: {
         content,
         size: bytes.length,
         path: shown,
-        totalPages: document.numPages,
+        totalPages: document.pages,
         firstPage: first,
         lastPage: last,
       },
     };
   } finally {
-    await document.destroy();
+    await document.close();
   }
-}
-
-type PdfDocument = Awaited<ReturnType<typeof import("unpdf").getDocumentProxy>>;
-
-/** A page at a time: the library's own function reads all of them, however few are wanted. */
-async function pageText(document: PdfDocument, number: number): Promise<string> {
-  const page = await document.getPage(number);
-  const { items } = await page.getTextContent();
-  return items.map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : "")).join("");
 }
 
 function unreadable(shown: string, cause: unknown): never {

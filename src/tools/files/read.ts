@@ -6,6 +6,7 @@ import type { ToolContext } from "../../core/tool.ts";
 import { isBinary } from "../../files/is-binary.ts";
 import { detectMediaType } from "../../files/media-type.ts";
 import { type OpenFile, readAll } from "../../files/open-file.ts";
+import { isSensitivePath } from "../../files/sensitive-path.ts";
 import { encodingNamed } from "./encoding-name.ts";
 import { filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-tool.ts";
 import { readFolder } from "./read-folder.ts";
@@ -44,6 +45,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes }: File
     tags: ["file"],
     origin: { type: "builtin" },
     labels: ["sensitive_data"],
+    labelsOf: ({ path }) => (isSensitivePath(files, path) ? ["sensitive_data"] : []),
     // The window itself is bounded; the gate's own budget must not cut it once more.
     limits: { maxOutputBytes: 96 * 1024 },
     dialects: {
@@ -59,7 +61,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes }: File
       encoding: z.string().optional().describe("Of the text; found out where absent"),
     }),
     parameterAliases: PATH_ALIASES,
-    signature: ({ path }) => path,
+    signature: ({ path }) => ({ text: path, reads: [path] }),
     run: async ({ path, ...range }, context) => {
       const allowed = filesOf({ files }, context);
       const info = await allowed.info(path).catch((error: unknown) => failWithSuggestion(error, allowed, path));

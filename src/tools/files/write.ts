@@ -41,7 +41,7 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
       encoding: z.string().optional().describe("Of a new file; utf-8 where absent"),
     }),
     parameterAliases: { ...PATH_ALIASES, contents: "content", text: "content" },
-    signature: ({ path }) => path,
+    signature: ({ path }) => ({ text: path, changes: [path] }),
     locks: ({ path }) => [pathLock(files, path)],
     preview: async (input, context) => {
       const { bytes, present } = await prepare(input, context, "requireRead");
@@ -84,7 +84,7 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
     context: ToolContext,
     demand: "requireRead" | "requireFresh",
   ) {
-    const allowed = filesOf({ files }, context);
+    const allowed = filesOf({ files }, context, "write");
     const present = await readIfThere(allowed, path);
     if (present && requireRead) reads[demand](context, present, path);
     refuseElisions(content, present?.decoded.text ?? "", "content");

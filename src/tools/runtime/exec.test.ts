@@ -35,7 +35,12 @@ function stage(more: Partial<ExecDependencies> = {}, host: Record<string, string
   const environments = createSessionEnvironments({ host });
   const files = createFiles(createPathPolicy({ workspace }));
   const tool = createExecTool({ processes, environments, files, ...more });
-  const haft = createHaft({ tools: [tool], folder: workspace, approver: async () => ({ approved: true, by: "test" }) });
+  const haft = createHaft({
+    tools: [tool],
+    folder: workspace,
+    approver: async () => ({ approved: true, by: "test" }),
+    approvals: { mostShownBytes: 8 * 1024 * 1024 },
+  });
   endings.push(async () => {
     await processes.shutdown();
     rmSync(workspace, { recursive: true, force: true });
@@ -159,8 +164,7 @@ describe("exec", () => {
     const input = { command: "echo \u202eabc", env: { A: "1" }, stdin: "x\u0007" };
     const { params } = tool.build(input);
     expect(tool.permission(params)).toBe("confirm");
-    expect(tool.signature?.(params)).toBe(input.command);
-    expect(tool.rule?.(params)).toBe("");
+    expect(tool.signature?.(params)).toMatchObject({ text: input.command, command: { seen: [input.command] } });
     const context = { allowedPaths: undefined } as Parameters<NonNullable<typeof tool.preview>>[1];
     const shown = textOf((await tool.preview!(params, context)).content);
     expect(shown).toBe(`echo \\u{202e}abc\n\nin ${workspace}\nwith A=1\nwith this input:\nx\\u{7}`);

@@ -10,12 +10,14 @@ import { describeAllowed } from "../../files/path-policy.ts";
 import { dangerReason } from "../../shell/danger-reason.ts";
 import { refuseEnvEntry } from "../../shell/env-overlay.ts";
 import type { ProcessTable, TableStartOptions } from "../../shell/process-table.ts";
+import { readCommandWith } from "../../shell/read-command.ts";
 import type { RunningProcess } from "../../shell/run-process.ts";
 import type { SessionEnvironments } from "../../shell/session-environments.ts";
 import type { SpillSink } from "../../shell/spill.ts";
+import { commandLabels } from "./command-labels.ts";
 import { EXEC_PARAMETER_ALIASES, EXEC_PARAMETERS, type ExecInput } from "./exec-parameters.ts";
 import { describeRun, type ExecDetails } from "./exec-result.ts";
-import { planReadOnly } from "./plan-read-only.ts";
+import { planReadOnly, type ReadOnlyCircumstances } from "./plan-read-only.ts";
 import { processOwner } from "./process-owner.ts";
 import { foregroundMs, refuseTimes, runTimes } from "./run-times.ts";
 import { REPLY_LIMITS, type ReplyLimits } from "./shorten-output.ts";
@@ -31,6 +33,8 @@ export interface ExecDependencies {
   openSpill?: (call: { callId: string }) => SpillSink | Promise<SpillSink>;
   clock?: Clock;
   reply?: Partial<ReplyLimits>;
+  /** Whether git may run unasked where it only reads and its repository's configuration names no programs. */
+  trustedRepository?: boolean | undefined;
 }
 
 /** What ending a command that resists may take beyond its limit, so that the gate's limit never comes first. */
@@ -44,7 +48,7 @@ export function createExecTool(dependencies: ExecDependencies) {
   /** What a call that was not asked about is to run: decided once, when that was decided. */
   const plans = new WeakMap<ExecInput, string>();
   const mayRunUnasked = (input: ExecInput): boolean => {
-    const plan = planReadOnly(input, dependencies.files, dependencies.environments.environmentOf(undefined));
+    const plan = planReadOnly(input, circumstancesOf(dependencies, dependencies.files));
     if (plan !== undefined) plans.set(input, plan);
     return plan !== undefined;
   };
@@ -76,12 +80,17 @@ export function createExecTool(dependencies: ExecDependencies) {
     parameters: EXEC_PARAMETERS,
     concurrency: "exclusive",
     limits: { timeoutMs: (input) => foregroundMs(input) + ENDING_MS },
-    labels: ["outside_effect"],
+    labels: ["untrusted_input", "sensitive_data", "outside_effect"],
+    labelsOf: (input) => {
+      const onlyReads = planReadOnly(input, circumstancesOf(dependencies, dependencies.files));
+      return [...commandLabels(input.command), ...(onlyReads === undefined ? (["outside_effect"] as const) : [])];
+    },
     origin: { type: "builtin" },
     permission: (input) => (mayRunUnasked(input) ? "auto" : "confirm"),
-    signature: ({ command }) => command,
-    // Which commands are alike enough to be allowed once for all is for policy to say.
-    rule: () => "",
+    signature: ({ command, working_directory: directory, env, stdin }) => ({
+      text: command,
+      command: readCommandWith(command, { directory, env: env as Record<string, string> | undefined, stdin }),
+    }),
     preview: async (input, context) => previewCommand(input, dependencies.files.narrow(context.allowedPaths)),
     validate: (input) => (input.command.trim() === "" ? "command: is blank" : refuseTimes(input)),
     run: (input, context) => run(input, context, { ...dependencies, plan: plans.get(input) }),
@@ -155,9 +164,13 @@ function startOptions(
   };
 }
 
+function circumstancesOf({ environments, trustedRepository }: ExecDependencies, files: Files): ReadOnlyCircumstances {
+  return { files, env: environments.environmentOf(undefined), trustedRepository };
+}
+
 /** A call may narrow the paths further than the decision not to ask knew. */
-function requireReadable(input: ExecInput, files: Files, { environments }: ExecDependencies): void {
-  if (planReadOnly(input, files, environments.environmentOf(undefined)) !== undefined) return;
+function requireReadable(input: ExecInput, files: Files, dependencies: ExecDependencies): void {
+  if (planReadOnly(input, circumstancesOf(dependencies, files)) !== undefined) return;
   throw toolError("path_denied", "Permission denied: Access denied: the command reads outside the paths of this call", {
     next: `Allowed paths: ${describeAllowed(files.policy)}. Read only what lies there.`,
   });

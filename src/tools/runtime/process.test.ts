@@ -253,7 +253,10 @@ describe("process", () => {
       title: `Process ${id}: submit`,
       content: [{ type: "text", text: "to: bash\ntext:\nrm \\u{200b}x" }],
     });
-    expect(tool.signature!(input)).toBe(`submit ${id} rm \u200bx`);
+    expect(tool.signature!(input)).toMatchObject({
+      text: `submit ${id} rm \u200bx`,
+      command: { text: "rm \u200bx" },
+    });
   });
 });
 

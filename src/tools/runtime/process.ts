@@ -5,6 +5,7 @@ import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { ToolKind, type ToolContext } from "../../core/tool.ts";
 import type { ProcessTable } from "../../shell/process-table.ts";
+import { readCommand } from "../../shell/read-command.ts";
 import {
   PROCESS_PARAMETER_ALIASES,
   PROCESS_PARAMETERS,
@@ -52,11 +53,18 @@ export function createProcessTool(dependencies: ProcessDependencies) {
     parameterAliases: PROCESS_PARAMETER_ALIASES,
     parameters: PROCESS_PARAMETERS,
     limits: { timeoutMs: ({ wait_ms: wait = POLL_MS }) => wait + ENDING_MS },
+    // What a process says was labelled when exec started it.
     labels: ["outside_effect"],
+    labelsOf: (input) => (typesSomething(input) ? ["outside_effect"] : []),
     origin: { type: "builtin" },
     // What is typed into a shell is a command that nobody has seen yet; the rest only looks at or ends what was permitted.
     permission: (input) => (typesSomething(input) ? "confirm" : "auto"),
-    signature: ({ action, id, data, keys }) => [action, id, data, keys?.join(" ")].filter(Boolean).join(" "),
+    signature: (input) => {
+      const { action, id, data, keys } = input;
+      const words = [action, id, data, keys?.join(" ")].filter(Boolean).join(" ");
+      // It may be typed into a shell: what is forbidden there is forbidden here.
+      return typesSomething(input) && data ? { text: words, command: readCommand(data) } : words;
+    },
     rule: () => "",
     preview: async ({ action, id = "", data, keys }, { caller }) => ({
       title: `Process ${showHiddenCharacters(id)}: ${action}`,

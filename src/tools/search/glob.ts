@@ -49,7 +49,7 @@ export function createGlobTool(dependencies: SearchDependencies) {
       max_results: "limit",
       head_limit: "limit",
     },
-    signature: ({ path }) => path,
+    signature: ({ path, pattern }) => ({ text: `${pattern} in ${path}`, reads: [searchedFolder(path, pattern)] }),
     run: async (input, context) => {
       const scope = scopeOf(context);
       const { base, rest } = splitBase(input.pattern);
@@ -102,6 +102,12 @@ async function findFiles(scope: SearchScope, directory: OpenDirectory, query: Fi
   const found = named.length > 0 ? named : pathsOf(answer, asPattern);
   const selection = await selectNewest(found, { directory: directory.real, files, times, most: query.limit });
   return { ...selection, end: answer.end };
+}
+
+/** Where the search begins: the folders that the pattern itself names are part of it. */
+function searchedFolder(path: string, pattern: string): string {
+  const { base } = splitBase(pattern);
+  return base === "" || base.startsWith("/") || /^~(\/|$)/.test(base) ? base || path : join(path, base);
 }
 
 /** Null when the pattern's own folders are not there: then nothing matches. A `path` that is not there is a mistake. */

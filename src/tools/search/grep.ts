@@ -4,6 +4,7 @@ import type { ToolOutput } from "../../core/result.ts";
 import type { Files } from "../../files/files.ts";
 import { isBinary } from "../../files/is-binary.ts";
 import type { OpenDirectory } from "../../files/list-directory.ts";
+import { isSensitivePath } from "../../files/sensitive-path.ts";
 import { createFileFilter } from "./file-filter.ts";
 import { findMatchingFiles, type MatchingFiles } from "./find-matching-files.ts";
 import { GREP_PARAMETER_ALIASES, GREP_PARAMETERS, type GrepInput, patternOptions } from "./grep-parameters.ts";
@@ -63,9 +64,14 @@ export function createGrepTool(dependencies: SearchDependencies) {
     },
     origin: { type: "builtin" },
     limits: { timeoutMs: CALL_MS },
+    labels: ["sensitive_data"],
+    labelsOf: ({ path }, result) => {
+      const found = (result?.details as Partial<GrepDetails> | undefined)?.files ?? [path];
+      return found.some((one) => isSensitivePath(dependencies.files, one)) ? ["sensitive_data"] : [];
+    },
     parameters: GREP_PARAMETERS,
     parameterAliases: GREP_PARAMETER_ALIASES,
-    signature: ({ path }) => path,
+    signature: ({ path }) => ({ text: path, reads: [path] }),
     run: async (input, context) => {
       const scope = scopeOf(context);
       const place = await openPlace(scope.files, input.path);

@@ -13,7 +13,7 @@ export interface CurrentTimeOptions {
   timezone?: string;
 }
 
-export function createCurrentTimeTool({ clock, timezone = hostZone() }: CurrentTimeOptions) {
+export function createCurrentTimeTool({ clock, timezone }: CurrentTimeOptions) {
   return createTool({
     name: "current_time",
     title: "Current time",
@@ -36,7 +36,7 @@ export function createCurrentTimeTool({ clock, timezone = hostZone() }: CurrentT
     category: ToolCategory.SYSTEM,
     tags: ["time", "date", "clock", "timezone"],
     origin: { type: "builtin" },
-    run({ timezone: asked = timezone }) {
+    run({ timezone: asked = timezone ?? hostZone() }) {
       const timestamp = clock.now();
       const format = formatIn(asked);
       const zone = nameOf(asked, format);

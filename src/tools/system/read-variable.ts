@@ -1,5 +1,5 @@
 import type { SessionEnvironments } from "../../shell/session-environments.ts";
-import { maskSecret } from "../../shell/mask-secret.ts";
+import { maskSecret } from "../../core/mask-secret.ts";
 
 export interface EnvironmentOptions {
   environments: SessionEnvironments;

@@ -24,7 +24,7 @@ const SECRET_WORD = new RegExp(
 /** Words that mean a secret wherever they stand, tokenizers aside. */
 const SECRET_PART = /token(?!iz)|secret|passw(?:or)?d|passphrase|credential|private_?key/i;
 
-function isSecretName(name: string): boolean {
+export function isSecretName(name: string): boolean {
   if (/^(?:OLD)?PWD$/i.test(name)) return false;
   return SECRET_PART.test(name) || SECRET_WORD.test(name.replace(/([a-z])([A-Z])/g, "$1_$2"));
 }
@@ -50,5 +50,29 @@ const SECRET_SHAPES = [
   /-----BEGIN [A-Z ]*PRIVATE KEY/,
   /^(?:Bearer|Basic) \S{8,}/i,
 ];
+
+/** In running text a secret ends where its own alphabet ends; a key of several lines at its last one. */
+const SECRET_IN_TEXT = new RegExp(
+  [
+    "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\s\\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)",
+    "\\b(?:Bearer|Basic)\\s+[\\w.~+/=-]{8,}",
+    ...SECRET_SHAPES.filter(({ source }) => source.startsWith("\\b")).map(({ source }) => source),
+  ].join("|"),
+  "g",
+);
+const NAME =
+  "(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)[\\w-]{0,40}";
+const VALUE = "(?:\"[^\"\\n]{3,}\"|'[^'\\n]{3,}'|[^\\s\"'`,;&|)}\\]]{3,})";
+/** `PASSWORD=…`, `"api_key": "…"`, `X-Auth-Token: …`, `--token …`. */
+const NAMED_IN_TEXT = new RegExp(`(${NAME}["']?\\s*[=:]\\s*|--?(?:[\\w-]{1,40}-)?${NAME}\\s+)${VALUE}`, "gi");
+
+/** The text with what looks like a secret hidden, and the rest readable. */
+export function hideSecrets(text: string): string {
+  if (text.length < 8) return text;
+  return text
+    .replace(SECRET_IN_TEXT, "[hidden]")
+    .replace(NAMED_IN_TEXT, "$1[hidden]")
+    .replace(URL_PASSWORD, "$1[hidden]@");
+}
 
 const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s:/?#@]{0,200}:)[^\s/?#@]{1,500}@/gi;

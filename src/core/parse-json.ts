@@ -1,4 +1,4 @@
-import { toolError, type ToolError } from "../core/error.ts";
+import { toolError, type ToolError } from "./error.ts";
 import { INPUT_LIMITS, notAccepted, tooLarge } from "./input-limits.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { toolError, type ToolError } from "../core/error.ts";
+import { toolError, type ToolError } from "./error.ts";
 
 /** Bounds that hold before anything else sees an input. */
 export const INPUT_LIMITS = { depth: 64, values: 100_000, characters: 16 * 1024 * 1024 };

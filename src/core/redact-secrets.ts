@@ -1,0 +1,50 @@
+import { hideSecrets, isSecretName } from "./mask-secret.ts";
+import { toPlainData } from "./plain-data.ts";
+
+export interface RedactLimits {
+  /** Characters of one text. */
+  mostText?: number;
+  /** Characters of all texts and names together, roughly. */
+  mostTotal?: number;
+}
+
+const MOST_ENTRIES = 200;
+const MOST_DEPTH = 12;
+
+/** A bounded copy as plain data that may be kept and shown: secrets are hidden by name and by shape, and cuts are said. */
+export function redactSecrets(value: unknown, { mostText = 2000, mostTotal = 16_000 }: RedactLimits = {}): unknown {
+  let left = mostTotal;
+  return redact(toPlainData(value).value, 0, false);
+
+  function redact(data: unknown, depth: number, isSecret: boolean): unknown {
+    if (typeof data === "string") return isSecret ? hidden(data) : redactText(data);
+    if (isSecret && typeof data === "number") return "[hidden]";
+    if (typeof data !== "object" || data === null) return data;
+    if (depth >= MOST_DEPTH || left <= 0) return Array.isArray(data) ? "[list left out]" : "[object left out]";
+    const entries = Object.entries(data);
+    const kept = entries.slice(0, MOST_ENTRIES).map(([key, item]): [string, unknown] => {
+      left -= key.length + 4;
+      // A list has no names of its own.
+      const isHidden = isSecret || (!Array.isArray(data) && isSecretName(key));
+      return [key, redact(item, depth + 1, isHidden)];
+    });
+    const more = entries.length - kept.length;
+    if (Array.isArray(data)) {
+      const items = kept.map(([, item]) => item);
+      return more > 0 ? [...items, `[${more} more]`] : items;
+    }
+    return Object.fromEntries(more > 0 ? [...kept, ["[left out]", `${more} more`]] : kept);
+  }
+
+  function redactText(text: string): string {
+    const room = Math.max(0, Math.min(mostText, left));
+    // Looked at a little beyond the cut, so that half a secret is not left standing before it.
+    const shown = hideSecrets(text.slice(0, room + 500)).slice(0, room);
+    left -= shown.length;
+    return text.length > room ? `${shown}… [${text.length - room} more characters]` : shown;
+  }
+}
+
+function hidden(text: string): string {
+  return text === "" ? text : `[hidden, ${text.length} characters]`;
+}

@@ -1,0 +1,22 @@
+/** Files that make some program execute what stands in them, or that loosen what an agent may do: globs of names. */
+export const EXECUTED_NAMES: readonly string[] = [
+  ".git",
+  ".gitconfig",
+  ".gitmodules",
+  ".ripgreprc",
+  ".mcp.json",
+  ".yarnrc.yml",
+  ".pnpmfile.cjs",
+  ".bash{rc,_profile,_login,_logout,_aliases}",
+  ".profile",
+  ".zsh{rc,env}",
+  ".z{profile,login,logout}",
+  ".inputrc",
+  ".vscode",
+  ".idea",
+  ".claude",
+  ".cursor",
+  ".codex",
+  ".gemini",
+  "haft.config.*",
+];

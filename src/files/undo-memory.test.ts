@@ -1,0 +1,4 @@
+import { createMemoryUndo } from "./undo-memory.ts";
+import { undoStoreSuite } from "./undo-store.suite.ts";
+
+undoStoreSuite("in memory", async (options) => createMemoryUndo(options));

@@ -1,0 +1,120 @@
+import { type FileChange, stateBefore } from "./undo-journal.ts";
+import {
+  type GivenUp,
+  isAtPath,
+  isOfCall,
+  type RecordedChange,
+  rootCall,
+  type UndoRun,
+  type UndoStore,
+} from "./undo-store.ts";
+
+interface Kept {
+  bytes: Buffer;
+  uses: number;
+}
+
+/** Each change also counts for itself, so that a million empty ones are bounded too. */
+const CHANGE_BYTES = 256;
+
+/** Forgets its oldest calls beyond `maxBytes` of content, and everything when the process ends. */
+export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now } = {}): UndoStore & {
+  /** Oldest first. */
+  readonly changes: readonly RecordedChange[];
+} {
+  const changes: RecordedChange[] = [];
+  const contents = new Map<string, Kept>();
+  const runs: UndoRun[] = [];
+  let order = 0;
+  let held = 0;
+  let givenUp: GivenUp | undefined;
+
+  const keep = (hash: string | undefined, bytes: Uint8Array | null | undefined): void => {
+    if (hash === undefined || !bytes) return;
+    const kept = contents.get(hash);
+    if (kept) kept.uses += 1;
+    else {
+      contents.set(hash, { bytes: Buffer.from(bytes), uses: 1 });
+      held += bytes.byteLength;
+    }
+  };
+  const release = (hash: string | undefined): void => {
+    const kept = hash === undefined ? undefined : contents.get(hash);
+    if (hash === undefined || !kept || --kept.uses > 0) return;
+    contents.delete(hash);
+    held -= kept.bytes.byteLength;
+  };
+  const drop = (change: RecordedChange): void => {
+    changes.splice(changes.indexOf(change), 1);
+    held -= CHANGE_BYTES;
+    release(hashIn(change.old));
+    if (change.kind !== "move") release(hashIn(change.next));
+    givenUp = { changes: (givenUp?.changes ?? 0) + 1, newest: Math.max(givenUp?.newest ?? 0, change.at) };
+  };
+
+  return {
+    changes,
+    async before(change) {
+      const { bytes, ...next } = change.next;
+      const old = stateBefore(change);
+      order += 1;
+      const { callId, session, tool, kind, path, to } = change;
+      const facts = { callId, session, tool, kind, path, to };
+      changes.push({ id: String(order), order, at: clock(), ...facts, old, next, abandoned: false });
+      held += CHANGE_BYTES;
+      keep(hashIn(old), change.old);
+      keep(hashIn(next), bytes);
+      // A call that is half forgotten could not be undone as a whole.
+      while (held > maxBytes && changes.length > 1) {
+        const oldest = changes[0]!;
+        const call = callKey(oldest);
+        const whole = changes.filter((other) => other === oldest || (call !== undefined && callKey(other) === call));
+        if (whole.length === changes.length) break;
+        for (const one of whole) drop(one);
+      }
+      return String(order);
+    },
+    async abandoned(id) {
+      const change = changes.find((one) => one.id === id);
+      if (change) change.abandoned = true;
+    },
+    list: ({ session, callId, path, since = 0, limit = Number.POSITIVE_INFINITY } = {}) =>
+      changes
+        .toReversed()
+        .filter(
+          (change) =>
+            (session === undefined || change.session === session) &&
+            (callId === undefined || isOfCall(change.callId, callId)) &&
+            (path === undefined || isAtPath(change, path)) &&
+            change.at >= since,
+        )
+        .slice(0, limit)
+        .map((change) => structuredClone(change)),
+    content: (hash) => contents.get(hash)?.bytes,
+    beginUndo(run) {
+      if (runs.some(({ state }) => state === "running")) return false;
+      runs.push({ ...run, state: "running" });
+      return true;
+    },
+    endUndo(id, state) {
+      const run = runs.find((one) => one.id === id);
+      if (run) run.state = state;
+    },
+    adoptUndo(id, from, to) {
+      const run = runs.find((one) => one.id === id && one.state === "running");
+      if (run?.owner.instance !== from.instance) return false;
+      run.owner = to;
+      return true;
+    },
+    undos: () => structuredClone(runs),
+    givenUp: () => givenUp,
+  };
+}
+
+function hashIn(state: RecordedChange["old"]): string | undefined {
+  return state.kind === "file" ? state.hash : undefined;
+}
+
+function callKey({ session, callId }: Pick<FileChange, "session" | "callId">): string | undefined {
+  return callId === undefined ? undefined : JSON.stringify([session, rootCall(callId)]);
+}

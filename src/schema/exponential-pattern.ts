@@ -1,0 +1,171 @@
+import { parsePattern, type PatternNode } from "./parse-pattern.ts";
+
+/** Bounded repetitions of more than so many are as bad as endless ones. */
+const MANY = 10;
+/** Of a fixed number of repetitions so many tell what there is to tell. */
+const COPIES = 3;
+/** The search for two ways follows pairs of steps; larger expressions are judged by their loops alone. */
+const MOST_PLACES = 200;
+const MOST_STEPS = 1_000;
+/** Larger ones are not judged. */
+const MOST_PLACES_AT_ALL = 5_000;
+
+/**
+ * Whether an engine that tries one way after the other may take exponential time: some part inside of a repetition can
+ * match the same text in two ways. Expressions of this kind come from servers, and the texts from models. What takes
+ * polynomial time is not found.
+ */
+export function isExponentialPattern(source: string): boolean {
+  const places: string[] = [];
+  const follows: Map<number, "once" | "twice">[] = [];
+  let isTooLarge = false;
+  const all = [parsePattern(source)];
+  for (let node = all.pop(); node && !isTooLarge; node = all.pop()) build(node);
+  if (isTooLarge) return false;
+  const group = componentsOf(follows.map((next) => [...next.keys()]));
+  const loopsTwice = follows.some((next, from) =>
+    [...next].some(([to, how]) => how === "twice" && group[from] === group[to] && isLoop(from, to)),
+  );
+  const steps = follows.reduce((sum, next) => sum + next.size, 0);
+  return loopsTwice || (places.length <= MOST_PLACES && steps <= MOST_STEPS && hasTwoWays());
+
+  function isLoop(from: number, to: number): boolean {
+    return from !== to || follows[from]!.has(to);
+  }
+
+  /** Glushkov's automaton: a place for each character of the expression, and which may follow which. */
+  function build(node: PatternNode): Ends {
+    if (places.length > MOST_PLACES_AT_ALL) isTooLarge = true;
+    if (isTooLarge) return NOTHING;
+    switch (node.type) {
+      case "empty":
+        return NOTHING;
+      case "aside":
+        all.push(node.body);
+        return NOTHING;
+      case "any":
+        return place("[\\s\\S]");
+      case "one":
+        return place(node.source);
+      case "choice": {
+        const parts = node.parts.map(build);
+        return {
+          first: parts.flatMap(({ first }) => first),
+          last: parts.flatMap(({ last }) => last),
+          isNullable: parts.some(({ isNullable }) => isNullable),
+        };
+      }
+      case "sequence":
+        return node.parts.map(build).reduce(join, NOTHING);
+      case "repeat":
+        return repeat(node);
+    }
+  }
+
+  function place(one: string): Ends {
+    const at = places.push(one) - 1;
+    follows.push(new Map());
+    return { first: [at], last: [at], isNullable: false };
+  }
+
+  function join(before: Ends, after: Ends): Ends {
+    connect(before.last, after.first);
+    return {
+      first: before.isNullable ? [...before.first, ...after.first] : before.first,
+      last: after.isNullable ? [...before.last, ...after.last] : after.last,
+      isNullable: before.isNullable && after.isNullable,
+    };
+  }
+
+  function repeat({ body, least, most }: PatternNode & { type: "repeat" }): Ends {
+    const isEndless = most > least && most >= MANY;
+    const fixed = Array.from({ length: Math.min(least, COPIES) }, () => build(body));
+    if (isEndless) {
+      const looped = fixed.pop() ?? build(body);
+      connect(looped.last, looped.first);
+      fixed.push(least === 0 ? { ...looped, isNullable: true } : looped);
+      return fixed.reduce(join, NOTHING);
+    }
+    const optional = Array.from({ length: Math.max(0, most - least) }, () => ({ ...build(body), isNullable: true }));
+    return [...fixed, ...optional].reduce(join, NOTHING);
+  }
+
+  function connect(from: readonly number[], to: readonly number[]): void {
+    for (const one of from) for (const next of to) follows[one]!.set(next, follows[one]!.has(next) ? "twice" : "once");
+  }
+
+  /** Two walks over the same text that part and meet again, where they began. */
+  function hasTwoWays(): boolean {
+    const kinds = kindsOf(places);
+    const count = places.length;
+    const pairs = Array.from({ length: count * count }, (_, pair): number[] => {
+      const left = follows[Math.floor(pair / count)]!.keys();
+      const right = [...follows[pair % count]!.keys()];
+      return [...left].flatMap((a) => right.filter((b) => (kinds[a]! & kinds[b]!) !== 0n).map((b) => a * count + b));
+    });
+    const group = componentsOf(pairs);
+    const diagonal = new Set(places.map((_, at) => group[at * count + at]));
+    return pairs.some((_, pair) => pair % (count + 1) !== 0 && diagonal.has(group[pair]));
+  }
+}
+
+interface Ends {
+  first: readonly number[];
+  last: readonly number[];
+  isNullable: boolean;
+}
+
+const NOTHING: Ends = { first: [], last: [], isNullable: true };
+
+const SAMPLES = ["a", "Z", "5", "_", "-", ".", " ", "\n", "é", "中", "\u{1F600}"];
+
+/** Which of the characters that the expression can tell apart each place takes, a bit for each. */
+function kindsOf(places: readonly string[]): bigint[] {
+  const named = new Set(SAMPLES);
+  for (const character of places.join("")) {
+    const code = character.codePointAt(0)!;
+    for (const near of [code - 1, code, code + 1])
+      if (near > 0 && near < 0x10ffff) named.add(String.fromCodePoint(near));
+  }
+  const characters = [...named];
+  return places.map((source) => {
+    const one = new RegExp(`^(?:${source})$`, "u");
+    return characters.reduce((bits, character, at) => (one.test(character) ? bits | (1n << BigInt(at)) : bits), 0n);
+  });
+}
+
+/** Strongly connected components (Tarjan), without recursion: of each node the number of its component. */
+function componentsOf(edges: readonly (readonly number[])[]): number[] {
+  const order = new Array<number>(edges.length).fill(-1);
+  const low = new Array<number>(edges.length).fill(0);
+  const component = new Array<number>(edges.length).fill(-1);
+  const open: number[] = [];
+  let counted = 0;
+  let components = 0;
+  for (let root = 0; root < edges.length; root++) {
+    if (order[root] !== -1) continue;
+    const path = [{ node: root, next: 0 }];
+    order[root] = low[root] = counted++;
+    open.push(root);
+    while (path.length > 0) {
+      const step = path.at(-1)!;
+      const target = edges[step.node]![step.next++];
+      if (target === undefined) {
+        path.pop();
+        const above = path.at(-1);
+        if (above) low[above.node] = Math.min(low[above.node]!, low[step.node]!);
+        if (low[step.node] !== order[step.node]) continue;
+        for (let node = open.pop()!; ; node = open.pop()!) {
+          component[node] = components;
+          if (node === step.node) break;
+        }
+        components++;
+      } else if (order[target] === -1) {
+        order[target] = low[target] = counted++;
+        open.push(target);
+        path.push({ node: target, next: 0 });
+      } else if (component[target] === -1) low[step.node] = Math.min(low[step.node]!, order[target]!);
+    }
+  }
+  return component;
+}

@@ -1,0 +1,277 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { AuditProblem } from "../executor/audit-log.ts";
+import { hafted } from "../executor/audit-log.suite.ts";
+import { AUDIT_COLUMNS, type AuditRow } from "./audit-row.ts";
+import { openStore, type Store, type StorePlace } from "./open-store.ts";
+import type { SqlValue } from "./sql-database.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+
+let server: TestPostgres;
+const folder = mkdtempSync(join(tmpdir(), "haft-audit-"));
+const opened: Store[] = [];
+
+beforeAll(async () => {
+  server = await startPostgres();
+}, 120_000);
+
+afterEach(async () => {
+  for (const store of opened.splice(0)) await store.close();
+});
+
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(place: StorePlace = { folder: mkdtempSync(join(folder, "s-")) }): Promise<Store> {
+  const store = await openStore(place);
+  opened.push(store);
+  return store;
+}
+
+/** A store with the entries of a few calls. */
+async function filled(place?: StorePlace): Promise<Store> {
+  const store = await open(place);
+  const haft = hafted(store.audit);
+  await haft.execute("put", { path: "a" }, { id: "1", caller: { session: "s", agent: "a", user: "u" }, taskId: "t" });
+  await haft.execute("look", { at: "b" }, { id: "2" });
+  await store.audit.append(
+    { kind: "approval_answered", verdict: "allow", parentId: "p", callId: "3" },
+    { synced: true },
+  );
+  await store.audit.flush();
+  return store;
+}
+
+const COUNT = 5;
+
+describe.each([
+  ["SQLite", () => Promise.resolve(undefined)],
+  ["PostgreSQL", async () => ({ url: await server.createDatabase() })],
+] as const)("what was done to the log in %s", (_name, newPlace) => {
+  test("is found, whichever value of whichever entry was changed", async () => {
+    const store = await filled(await newPlace());
+    const rows = await store.database.all<AuditRow>("SELECT * FROM audit ORDER BY seq");
+    expect(rows).toHaveLength(COUNT);
+    for (const row of rows) {
+      for (const column of AUDIT_COLUMNS) {
+        const was = row[column];
+        for (const value of changesOf(was, column)) {
+          await store.database.run(`UPDATE audit SET ${column} = ? WHERE seq = ?`, [value, row.seq]);
+          const { ok, problems } = await store.audit.verify();
+          const what = `${column} of entry ${row.seq} became ${JSON.stringify(value)}`;
+          expect({ what, ok }).toEqual({ what, ok: false });
+          const named = problems.map(({ seq }) => seq);
+          expect(named, what).toContain(row.seq);
+          await store.database.run(`UPDATE audit SET ${column} = ? WHERE seq = ?`, [
+            was,
+            column === "seq" ? (value as number) : row.seq,
+          ]);
+        }
+      }
+    }
+    expect(await store.audit.verify()).toMatchObject({ ok: true });
+  });
+
+  test("is found when entries were removed, put in, swapped or cut off, and named", async () => {
+    const cases: [string, (store: Store) => Promise<unknown>, Partial<AuditProblem>[]][] = [
+      [
+        "removed",
+        async ({ database }) => await database.run("DELETE FROM audit WHERE seq = 2"),
+        [{ seq: 2, problem: "missing" }],
+      ],
+      [
+        "several removed",
+        async ({ database }) => await database.run("DELETE FROM audit WHERE seq IN (2, 3)"),
+        [{ seq: 2, problem: "missing", message: "Entries 2 to 3 are missing." }],
+      ],
+      [
+        "the first removed",
+        async ({ database }) => await database.run("DELETE FROM audit WHERE seq = 1"),
+        [{ seq: 1, problem: "missing" }],
+      ],
+      [
+        "cut off",
+        async ({ database }) => await database.run("DELETE FROM audit WHERE seq > 3"),
+        [{ seq: 4, problem: "missing" }],
+      ],
+      ["emptied", async ({ database }) => await database.run("DELETE FROM audit"), [{ seq: 1, problem: "missing" }]],
+      [
+        "swapped",
+        async ({ database }) => {
+          for (const [from, to] of [
+            [2, 99],
+            [3, 2],
+            [99, 3],
+          ] as const) {
+            await database.run("UPDATE audit SET seq = ? WHERE seq = ?", [to, from]);
+          }
+        },
+        [
+          { seq: 2, problem: "altered" },
+          { seq: 3, problem: "altered" },
+          { seq: 4, problem: "unlinked" },
+        ],
+      ],
+      ["put in at the end", (store) => forge(store, COUNT + 1), [{ seq: COUNT + 1, problem: "inserted" }]],
+      [
+        "replaced with its own hash right",
+        async (store) => {
+          await store.database.run("DELETE FROM audit WHERE seq = 3");
+          await forge(store, 3);
+        },
+        [{ seq: 4, problem: "unlinked" }],
+      ],
+      [
+        "put in at the end, and more written since",
+        async (store) => {
+          await forge(store, COUNT + 1);
+          await store.audit.append({ kind: "note" });
+        },
+        [{ seq: COUNT + 2, problem: "unlinked" }],
+      ],
+      [
+        "cut off, and more written since",
+        async (store) => {
+          await store.database.run("DELETE FROM audit WHERE seq > 3");
+          await store.audit.append({ kind: "note" });
+        },
+        [{ seq: 4, problem: "missing", message: "Entries 4 to 5 are missing." }],
+      ],
+      ["without its head", async ({ database }) => await database.run("DELETE FROM audit_head"), [{ problem: "head" }]],
+      [
+        "with another head",
+        async ({ database }) => await database.run("UPDATE audit_head SET hash = ?", ["0".repeat(64)]),
+        [{ seq: COUNT, problem: "head" }],
+      ],
+    ];
+    for (const [what, change, expected] of cases) {
+      const store = await filled(await newPlace());
+      await change(store);
+      const { ok, problems } = await store.audit.verify();
+      expect({ what, ok, problems }).toMatchObject({ what, ok: false, problems: expected });
+      await opened.pop()!.close();
+    }
+  });
+
+  test("stays in the log when the head was removed and the log goes on", async () => {
+    const store = await filled(await newPlace());
+    await store.database.run("DELETE FROM audit_head");
+    await store.audit.append({ kind: "note" });
+    expect(await store.audit.verify()).toMatchObject({ ok: true });
+    expect((await store.audit.query({ limit: 2 })).entries).toMatchObject([
+      { kind: "note" },
+      { kind: "gap", data: { reason: expect.stringContaining("after entry 5") } },
+    ]);
+  });
+
+  test("shows against a head that was noted elsewhere, also where all was rewritten", async () => {
+    const store = await filled(await newPlace());
+    const noted = await store.audit.head();
+    await store.database.run("DELETE FROM audit");
+    await store.database.run("UPDATE audit_head SET count = 0, hash = ''");
+    for (let i = 0; i < 7; i++) await store.audit.append({ kind: "note" });
+    expect(await store.audit.verify()).toMatchObject({ ok: true });
+    expect(await store.audit.verify(noted)).toMatchObject({
+      ok: false,
+      problems: [{ seq: noted.count, problem: "altered" }],
+    });
+  });
+});
+
+/** An entry that nobody said, made by somebody who knows how hashes are made. */
+async function forge(store: Store, seq: number): Promise<void> {
+  const other = await open();
+  const at = await store.database.all<AuditRow>("SELECT * FROM audit WHERE seq = ?", [seq - 1]);
+  await other.database.run("UPDATE audit_head SET count = ?, hash = ?", [seq - 1, at[0]!.hash]);
+  await other.audit.append({ kind: "trust", data: { all: true } });
+  const [row] = await other.database.all<AuditRow>("SELECT * FROM audit WHERE seq = ?", [seq]);
+  const values = AUDIT_COLUMNS.map((column): SqlValue => row![column]);
+  await store.database.run(
+    `INSERT INTO audit (${AUDIT_COLUMNS.join(", ")}) VALUES (${AUDIT_COLUMNS.map(() => "?").join(", ")})`,
+    values,
+  );
+}
+
+function changesOf(was: SqlValue, column: string): SqlValue[] {
+  if (column === "seq") return [(was as number) + 1000];
+  if (typeof was === "number") return [was + 1, 1].filter((value) => value !== was);
+  if (was === null) return column === "depth" ? [0] : ["x", ""];
+  const text = was as string;
+  return [`${text} `, text.replace(/.$/s, (last) => (last === "x" ? "y" : "x"))].filter((value) => value !== was);
+}
+
+describe("a log that cannot be written", () => {
+  const long = "z".repeat(1900);
+
+  /** The disk is full, as far as SQLite can tell, and nothing of this length fits any more; until there is room again. */
+  async function fill(store: Store): Promise<() => Promise<void>> {
+    const [row] = await store.database.all<{ page_count: number }>("PRAGMA page_count");
+    await store.database.all(`PRAGMA max_page_count = ${row!.page_count + 2}`);
+    for (let isFull = false; !isFull;) {
+      await store.audit.append({ kind: "note", data: { long } }).catch(() => (isFull = true));
+    }
+    return async () => void (await store.database.all("PRAGMA max_page_count = 100000"));
+  }
+
+  test("keeps what changes things from running, lets reading go on, and writes everything down once it can", async () => {
+    const store = await open();
+    const haft = hafted(store.audit);
+    await haft.execute("put", { path: "before" }, { id: "before" });
+    const makeRoom = await fill(store);
+    expect(await haft.execute("put", { path: long }, { id: "w" })).toMatchObject({
+      status: "failed",
+      error: { code: "not_recorded", retryable: true, message: expect.stringMatching(/not run.*disk is full/) },
+    });
+    expect(await haft.execute("look", { at: long }, { id: "r" })).toMatchObject({
+      status: "completed",
+      metadata: { unrecorded: expect.stringContaining("kept in memory") },
+    });
+    await expect(store.audit.append({ kind: "approval_answered", data: { long } }, { synced: true })).rejects.toThrow(
+      /full/,
+    );
+    await expect(store.audit.flush()).rejects.toThrow(/full/);
+    await makeRoom();
+    expect(await haft.execute("put", { path: "after" }, { id: "a" })).toMatchObject({ status: "completed" });
+    const told: string[] = [];
+    for await (const { kind, callId } of store.audit.entries()) if (kind !== "note") told.push(`${kind} ${callId}`);
+    expect(told).toEqual([
+      "call_begun before",
+      "call_ended before",
+      "call_refused w",
+      "call_begun r",
+      "call_ended r",
+      "call_begun a",
+      "call_ended a",
+    ]);
+    expect(await store.audit.verify()).toMatchObject({ ok: true });
+  });
+
+  test("says how many entries it could not even keep", async () => {
+    const store = await open();
+    const haft = hafted(store.audit);
+    const makeRoom = await fill(store);
+    const { count: before } = await store.audit.head();
+    for (let i = 0; i < 5100; i++) await haft.execute("look", { at: long });
+    await makeRoom();
+    await store.audit.flush();
+    const { entries } = await store.audit.query({ kind: "gap" });
+    const { count } = await store.audit.head();
+    expect(entries).toMatchObject([{ data: { reason: expect.stringContaining("full") } }]);
+    expect(count - before - 1 + (entries[0]!.data["count"] as number)).toBe(2 * 5100);
+    expect(await store.audit.verify()).toMatchObject({ ok: true });
+  });
+
+  test("says at closing that entries were not written", async () => {
+    const store = await open();
+    opened.pop();
+    await store.audit.flush();
+    const haft = hafted(store.audit);
+    await fill(store);
+    await haft.execute("look", { at: long });
+    await expect(store.close()).rejects.toThrow(/full/);
+  });
+});

@@ -1,0 +1,82 @@
+import { hash as hashText } from "node:crypto";
+import type { Call } from "../core/call.ts";
+import { canonicalJson } from "../core/canonical-json.ts";
+import { definitionParts } from "../core/definition-parts.ts";
+import { redactSecrets } from "../core/redact-secrets.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { AnyTool } from "../core/tool.ts";
+import type { AuditFact, AuditKind } from "../executor/audit-log.ts";
+
+const definitions = new WeakMap<AnyTool, string>();
+
+function definitionHash(tool: AnyTool): string {
+  let hash = definitions.get(tool);
+  if (hash === undefined) {
+    hash = `sha256:${hashText("sha256", canonicalJson(definitionParts(tool)))}`;
+    definitions.set(tool, hash);
+  }
+  return hash;
+}
+
+/** What is kept of a call before its effect. */
+export function describeBegun(call: Call): AuditFact {
+  return { ...describe(call, "call_begun"), data: { ...toolData(call), ...inputData(call), ...verdictData(call) } };
+}
+
+/** What is kept of its answer. The input stands in the entry of its beginning, where there is one. */
+export function describeAnswer(call: Call, result: ToolResult, began: boolean): AuditFact {
+  return {
+    ...describe(call, kindOf(result, began)),
+    status: result.status,
+    data: {
+      ...toolData(call),
+      ...(began ? {} : inputData(call)),
+      ...verdictData(call),
+      startedAt: call.startedAt,
+      ...(result.completedAt === undefined ? {} : { completedAt: result.completedAt }),
+      ...(result.durationMs === undefined ? {} : { durationMs: Math.round(result.durationMs * 1000) / 1000 }),
+      ...(result.status === "pending" ? { pending: result.pending } : {}),
+      ...(result.status === "failed"
+        ? { error: { code: result.error.code, message: redactSecrets(result.error.message, { mostText: 1000 }) } }
+        : {}),
+      summary: redactSecrets(result.display, { mostText: 500 }),
+      contentBytes: result.content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0),
+      ...(result.metadata.spill ? { spill: result.metadata.spill } : {}),
+      ...(Object.keys(result.metadata).length > 0
+        ? { metadata: redactSecrets(result.metadata, { mostText: 300, mostTotal: 2000 }) }
+        : {}),
+    },
+  };
+}
+
+function kindOf(result: ToolResult, began: boolean): AuditKind {
+  if (result.status === "pending") return "call_waiting";
+  if (began) return "call_ended";
+  return result.metadata.known === undefined ? "call_refused" : "call_known";
+}
+
+function describe(call: Call, kind: AuditKind): AuditFact {
+  return {
+    kind,
+    callId: call.id,
+    parentId: call.parent?.id,
+    toolName: call.tool?.name ?? call.requestedName,
+    caller: call.caller,
+    verdict: call.verdict?.decision,
+  };
+}
+
+function toolData({ tool, requestedName }: Call): Record<string, unknown> {
+  if (!tool) return { requestedName: redactSecrets(requestedName, { mostText: 200 }) };
+  return { toolVersion: tool.version, toolKind: tool.kind, definition: definitionHash(tool) };
+}
+
+function inputData(call: Call): Record<string, unknown> {
+  return { input: redactSecrets(call.accepted ?? call.input) };
+}
+
+function verdictData({ verdict }: Call): Record<string, unknown> {
+  if (!verdict) return {};
+  const { decision: _decision, ...why } = verdict;
+  return { verdict: redactSecrets(why, { mostText: 500 }) };
+}

@@ -1,0 +1,164 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createFiles } from "../files/files.ts";
+import { createPathPolicy } from "../files/path-policy.ts";
+import { createUndo } from "../files/undo.ts";
+import { migrate } from "./migrate.ts";
+import { openSqlite } from "./open-sqlite.ts";
+import { createSqlUndo } from "./sql-undo.ts";
+import { UNDO_MIGRATIONS } from "./undo-row.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+let base: string;
+
+/** Compiled for the child, which is killed. */
+beforeAll(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "haft-killed-undo-")));
+  mkdirSync(join(base, "out"));
+  writeFileSync(join(base, "out/package.json"), `{ "type": "module" }`);
+  symlinkSync(join(root, "node_modules"), join(base, "out/node_modules"));
+  const config = {
+    extends: join(root, "tsconfig.build.json"),
+    compilerOptions: {
+      rootDir: join(root, "src"),
+      outDir: join(base, "out"),
+      declaration: false,
+      typeRoots: [join(root, "node_modules/@types")],
+    },
+    files: ["files/files.ts", "files/undo.ts", "store/open-sqlite.ts", "store/sql-undo.ts"].map((name) =>
+      join(root, "src", name),
+    ),
+    include: [],
+  };
+  writeFileSync(join(base, "tsconfig.json"), JSON.stringify(config));
+  execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", join(base, "tsconfig.json")]);
+  writeFileSync(
+    join(base, "out/child.js"),
+    `import { createFiles } from "./files/files.js";
+     import { createPathPolicy } from "./files/path-policy.js";
+     import { createUndo } from "./files/undo.js";
+     import { openSqlite } from "./store/open-sqlite.js";
+     import { createSqlUndo } from "./store/sql-undo.js";
+     const [, , workspace, file, point] = process.argv;
+     const kept = createSqlUndo(await openSqlite(file), { workspace, clock: Date.now });
+     let seen = 0;
+     const pass = (name) => { if (name + seen === point) process.kill(process.pid, "SIGKILL"); };
+     const store = {
+       ...kept,
+       before: async (change) => {
+         seen += 1;
+         pass("before");
+         const id = await kept.before(change);
+         pass("journalled");
+         return id;
+       },
+       endUndo: (id, state) => { pass("end"); return kept.endUndo(id, state); },
+     };
+     const files = createFiles(createPathPolicy({ workspace }), { journal: store });
+     await createUndo({ files, store }).undoCall("c1");
+     process.stdout.write(String(seen));`,
+  );
+}, 60_000);
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+async function open(workspace: string, file: string) {
+  const database = await openSqlite(file);
+  await migrate(database, [UNDO_MIGRATIONS], 0);
+  const store = createSqlUndo(database, { workspace, clock: Date.now });
+  const files = createFiles(createPathPolicy({ workspace }), { journal: store });
+  return { database, store, files, undo: createUndo({ files, store }) };
+}
+
+function picture(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .sort()
+    .filter((name) => !name.includes(".haft-tmp-"))
+    .map((name) => {
+      const path = join(folder, name);
+      const stat = statSync(path);
+      return `${name} ${(stat.mode & 0o7777).toString(8)} ${stat.isDirectory() ? "folder" : readFileSync(path, "utf8")}`;
+    });
+}
+
+/** A call that writes, makes, moves, replaces and deletes; answers what was there before it. */
+async function makeCall(workspace: string, file: string): Promise<string[]> {
+  mkdirSync(join(workspace, "d"), { recursive: true });
+  for (const name of ["a", "b", "c", "d/e"]) writeFileSync(join(workspace, name), `old ${name}`);
+  const before = picture(workspace);
+  const { database, files } = await open(workspace, file);
+  const call = files.narrow(undefined, { callId: "c1", session: "s" });
+  await call.writeFileAtomic("a", Buffer.from("new"));
+  await call.writeFileAtomic("a", Buffer.from("newer"));
+  await call.writeFileAtomic("made/f", Buffer.from("f"));
+  await call.move("b", "c", { overwrite: true });
+  await call.deleteDirectory("d", { recursive: true });
+  await database.close();
+  return before;
+}
+
+describe("an undo that is killed", () => {
+  it("is finished by the next one, wherever it was killed", async () => {
+    const original = join(base, "original");
+    const before = await makeCall(join(original, "ws"), join(original, "haft.db"));
+    const workspace = join(base, "ws");
+    const file = join(base, "haft.db");
+    // The journal names real paths: every round plays in the same folder.
+    const again = async () => {
+      for (const path of [workspace, file, `${file}-wal`, `${file}-shm`])
+        rmSync(path, { recursive: true, force: true });
+      await makeCall(workspace, file);
+    };
+    const child = (point: string) =>
+      spawnSync(process.execPath, [join(base, "out/child.js"), workspace, file, point], { encoding: "utf8" });
+    await again();
+    const changed = picture(workspace);
+    const whole = child("never");
+    expect(picture(workspace)).toEqual(before);
+    const steps = Number(whole.stdout);
+    expect(steps).toBeGreaterThan(6);
+    const points = [`end${steps}`];
+    for (let step = 1; step <= steps; step += 1) points.push(`before${step}`, `journalled${step}`);
+    for (const point of points) {
+      await again();
+      const killed = child(point);
+      expect([point, killed.signal, killed.stderr]).toEqual([point, "SIGKILL", ""]);
+      const { database, undo, store } = await open(workspace, file);
+      expect(await store.undos()).toMatchObject([{ state: "running" }]);
+      expect([point, await undo.recover()]).toMatchObject([point, [{ callIds: ["c1"], state: "done" }]]);
+      expect([point, picture(workspace)]).toEqual([point, before]);
+      // And it can be had again, as after any undo.
+      await undo.undoCall((await store.undos())[0]!.id);
+      expect([point, picture(workspace)]).toEqual([point, changed]);
+      await database.close();
+    }
+  }, 120_000);
+
+  it("is said to stand where it stands, when somebody changed the files meanwhile", async () => {
+    const workspace = join(base, "ws2");
+    const file = join(base, "haft2.db");
+    await makeCall(workspace, file);
+    spawnSync(process.execPath, [join(base, "out/child.js"), workspace, file, "journalled4"]);
+    cpSync(join(root, "LICENSE"), join(workspace, "a"));
+    for (const name of readdirSync(join(workspace, "d"))) writeFileSync(join(workspace, "d", name), "mine");
+    const { database, undo } = await open(workspace, file);
+    const [recovered] = await undo.recover();
+    expect(recovered).toMatchObject({ state: "stuck", why: expect.stringContaining("d/e") });
+    expect(await undo.recover()).toEqual([]);
+    await database.close();
+  }, 60_000);
+});

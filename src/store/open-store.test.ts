@@ -1,0 +1,214 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { ToolError } from "../core/error.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import { openSqlite } from "./open-sqlite.ts";
+import { openStore, type Store } from "./open-store.ts";
+
+const base = mkdtempSync(join(tmpdir(), "haft-open-"));
+const newFolder = (): string => mkdtempSync(join(base, "w-"));
+const fileIn = (folder: string): string => join(folder, ".haft", "haft.db");
+
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+const IS_WINDOWS = process.platform === "win32";
+
+function modesIn(folder: string): Record<string, string> {
+  const modeOf = (path: string): string => (lstatSync(path).mode & 0o777).toString(8);
+  const home = join(folder, ".haft");
+  const files = readdirSync(home).map((name) => [name, modeOf(join(home, name))]);
+  return Object.fromEntries([[".haft", modeOf(home)], ...files]);
+}
+
+const NOTES = 4;
+
+/** A closed store with a few notes in it; the folder. */
+async function written(): Promise<string> {
+  const folder = newFolder();
+  const store = await openStore({ folder });
+  for (let i = 0; i < NOTES; i++) {
+    await store.audit.append({ kind: "note", callId: `c${i}`, toolName: "tool", data: { i, text: "äöü" } });
+  }
+  await store.close();
+  return folder;
+}
+
+describe("the folder of a store", () => {
+  test("is made for this user alone, and out of version control", async () => {
+    const folder = newFolder();
+    const store = await openStore({ folder });
+    expect(store.warnings).toEqual([]);
+    expect(readFileSync(join(folder, ".haft/.gitignore"), "utf8")).toBe("*\n");
+    const expected = {
+      ".haft": "700",
+      ".gitignore": "600",
+      "haft.db": "600",
+      "haft.db-shm": "600",
+      "haft.db-wal": "600",
+    };
+    expect(modesIn(folder)).toMatchObject(IS_WINDOWS ? {} : expected);
+    await store.close();
+  });
+
+  test("has everything in one file once the store is closed, and it is found again", async () => {
+    const folder = await written();
+    const copy = newFolder();
+    mkdirSync(join(copy, ".haft"), { mode: 0o755 });
+    writeFileSync(fileIn(copy), readFileSync(fileIn(folder)), { mode: 0o644 });
+    const store = await openStore({ folder: copy });
+    expect((await store.audit.query()).entries).toHaveLength(NOTES);
+    expect(await store.audit.verify()).toMatchObject({ ok: true });
+    expect(modesIn(copy)).toMatchObject(IS_WINDOWS ? {} : { ".haft": "700", "haft.db": "600" });
+    await store.close();
+  });
+
+  test("is not followed where it is a link, nor is the file", async () => {
+    const [folder, elsewhere] = [newFolder(), newFolder()];
+    symlinkSync(elsewhere, join(folder, ".haft"));
+    await expect(openStore({ folder })).rejects.toMatchObject({
+      code: "path_denied",
+      message: expect.stringContaining("link"),
+    });
+    expect(readdirSync(elsewhere)).toEqual([]);
+    const second = newFolder();
+    mkdirSync(join(second, ".haft"));
+    writeFileSync(join(elsewhere, "target"), "");
+    symlinkSync(join(elsewhere, "target"), fileIn(second));
+    await expect(openStore({ folder: second })).rejects.toMatchObject({ code: "path_denied" });
+  });
+
+  test("that cannot be made is said, with what to do", async () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, ".haft"), "in the way");
+    await expect(openStore({ folder })).rejects.toMatchObject({
+      code: "io_error",
+      message: expect.stringMatching(/not a folder.*Remove/),
+    });
+    writeFileSync(join(folder, "file"), "");
+    await expect(openStore({ folder: join(folder, "file") })).rejects.toMatchObject({
+      code: "io_error",
+      message: expect.stringMatching(/not in a folder.*Name an existing/),
+    });
+  });
+});
+
+describe("a damaged file", () => {
+  test.each([
+    ["garbage", () => Buffer.from("this is not a database ".repeat(500))],
+    ["a short text", () => Buffer.from("short")],
+    ["half of it", (whole: Buffer) => whole.subarray(0, whole.length >> 1)],
+    ["zeros in the middle", (whole: Buffer) => Buffer.from(whole).fill(0, 4096 * 3, 4096 * 6)],
+    [
+      "text that is not UTF-8",
+      (whole: Buffer) => replaced(whole, "äöü", Buffer.from([0xc3, 0x28, 0xff, 0xfe, 0xa1, 0xa1])),
+    ],
+  ])("with %s is set aside whole, a new one is begun, and that is said", async (_what, damage) => {
+    const folder = await written();
+    const bytes = damage(readFileSync(fileIn(folder)));
+    writeFileSync(fileIn(folder), bytes);
+    writeFileSync(`${fileIn(folder)}-wal`, "left over");
+    const heard: string[] = [];
+    const clock = createFakeClock(Date.UTC(2026, 10, 15, 1, 2, 3));
+    const store = await openStore({ folder }, { clock, onWarning: (warning) => void heard.push(warning) });
+    const aside = `${fileIn(folder)}.corrupt-20261115T010203Z`;
+    expect(store.warnings).toEqual([expect.stringContaining(aside)]);
+    expect(heard).toEqual(store.warnings);
+    expect(readFileSync(aside)).toEqual(bytes);
+    expect(existsSync(`${aside}-wal`)).toBe(true);
+    expect((await store.audit.query()).entries).toEqual([]);
+    await store.audit.append({ kind: "note" });
+    await store.close();
+    const again = await openStore({ folder });
+    expect(again.warnings).toEqual([]);
+    expect((await again.audit.query()).entries).toHaveLength(1);
+    await again.close();
+  });
+
+  test("is set aside once when several open it at the same moment, and none works on the old one", async () => {
+    const folder = await written();
+    writeFileSync(fileIn(folder), "garbage ".repeat(1000));
+    const stores = await Promise.all([1, 2, 3, 4].map(() => openStore({ folder })));
+    expect(stores.flatMap(({ warnings }) => warnings)).toHaveLength(1);
+    expect(readdirSync(join(folder, ".haft")).filter((name) => /corrupt-[^-]*$/.test(name))).toHaveLength(1);
+    for (const { audit } of stores) await audit.append({ kind: "note" });
+    expect(await stores[0]!.audit.verify()).toMatchObject({ ok: true, count: 4 });
+    for (const store of stores) await store.close();
+  });
+
+  test("never ends the process, and never loses entries without a word, whichever bit was flipped", async () => {
+    const whole = readFileSync(fileIn(await written()));
+    const folder = newFolder();
+    const flips = process.env["HAFT_FULL"] === "1" ? 5000 : 150;
+    const outcomes: Record<string, number> = {};
+    for (let i = 0; i < flips; i++) {
+      // The first page says what the rest is; every third flip goes there.
+      const at = Math.floor(Math.random() * (i % 3 === 0 ? 100 : whole.length));
+      const bytes = Buffer.from(whole);
+      bytes[at]! ^= 1 << Math.floor(Math.random() * 8);
+      rmSync(join(folder, ".haft"), { recursive: true, force: true });
+      mkdirSync(join(folder, ".haft"));
+      writeFileSync(fileIn(folder), bytes);
+      const outcome = await openDamaged(folder);
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      expect({ at, outcome }).toEqual({ at, outcome: expect.stringMatching(/^(?:intact|set aside|found|refused)$/) });
+    }
+    expect(outcomes["set aside"]).toBeGreaterThan(0);
+    expect(outcomes["intact"]).toBeGreaterThan(0);
+  }, 600_000);
+});
+
+describe("a store of another version", () => {
+  test("is refused when it is newer, and left as it is", async () => {
+    const folder = await written();
+    const database = await openSqlite(fileIn(folder));
+    void database.run("INSERT INTO haft_migrations (owner, version, checksum, applied_at) VALUES ('audit', 99, 'x', 1)");
+    const before = database.all("SELECT * FROM haft_migrations ORDER BY owner, version");
+    await expect(openStore({ folder })).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringMatching(/newer version of Haft \(its audit tables have version 99.*Update Haft/),
+    });
+    expect(database.all("SELECT * FROM haft_migrations ORDER BY owner, version")).toEqual(before);
+    void database.close();
+    expect(readdirSync(join(folder, ".haft")).filter((name) => name.includes("corrupt"))).toEqual([]);
+  });
+});
+
+/** What became of it; anything but the four good outcomes in its own words. */
+async function openDamaged(folder: string): Promise<string> {
+  let store: Store;
+  try {
+    store = await openStore({ folder });
+  } catch (error) {
+    // A name in the schema, or the record of a migration: said, and nothing is touched.
+    return error instanceof ToolError && /damaged|newer/.test(error.message) ? "refused" : String(error);
+  }
+  try {
+    if (store.warnings.some((warning) => warning.includes("damaged"))) return "set aside";
+    if (!(await store.audit.verify()).ok) return "found";
+    const { entries } = await store.audit.query();
+    const told = entries.map(({ data }) => data["i"]).join();
+    return told === "3,2,1,0" ? "intact" : `lost: only ${told}`;
+  } finally {
+    await store.close();
+  }
+}
+
+function replaced(whole: Buffer, text: string, by: Buffer): Buffer {
+  const bytes = Buffer.from(whole);
+  const at = bytes.indexOf(text);
+  expect(at).toBeGreaterThan(0);
+  by.copy(bytes, at);
+  return bytes;
+}

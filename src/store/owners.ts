@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import type { Clock, Timer } from "../core/clock.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import { after } from "./after.ts";
+import type { Migrations } from "./migration.ts";
+import { isRunning, type ProcessIdentity, thisProcess } from "./process-identity.ts";
+import type { SqlDatabase } from "./sql-database.ts";
+
+export const OWNER_MIGRATIONS: Migrations = {
+  name: "owners",
+  versions: [
+    [
+      "CREATE TABLE owners (id TEXT PRIMARY KEY, host TEXT NOT NULL, pid BIGINT NOT NULL, started TEXT NOT NULL, " +
+        "seen_at BIGINT NOT NULL)",
+    ],
+  ],
+};
+
+const HEARTBEAT_MS = 15_000;
+/** For processes on other hosts, of which nothing is known but when they were last seen. */
+const DEAD_AFTER_MS = 60_000;
+
+interface OwnerRow extends ProcessIdentity {
+  id: string;
+  seen_at: number;
+}
+
+/**
+ * Everybody who has the store open, so that what a dead one left half done can be told from what a live one is doing. Who is
+ * not in the table is gone.
+ */
+export class Owners {
+  readonly id = randomUUID();
+  readonly #database: SqlDatabase;
+  readonly #clock: Clock;
+  readonly #identity: ProcessIdentity;
+  #timer: Timer | undefined;
+
+  private constructor(database: SqlDatabase, clock: Clock, identity: ProcessIdentity) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#identity = identity;
+  }
+
+  static async enter(database: SqlDatabase, clock: Clock, identity = thisProcess()): Promise<Owners> {
+    const owners = new Owners(database, clock, identity);
+    await owners.#write();
+    for (const id of await owners.#dead()) await database.run("DELETE FROM owners WHERE id = ?", [id]);
+    owners.#beatLater();
+    return owners;
+  }
+
+  isAlive(id: string): MaybePromise<boolean> {
+    if (id === this.id) return true;
+    const rows = this.#database.all<OwnerRow>("SELECT id, host, pid, started, seen_at FROM owners WHERE id = ?", [id]);
+    return after(rows, ([row]) => row !== undefined && this.#lives(row));
+  }
+
+  /** Nothing of this owner is running any more. */
+  async leave(): Promise<void> {
+    this.#timer?.cancel();
+    await this.#database.run("DELETE FROM owners WHERE id = ?", [this.id]);
+  }
+
+  async #dead(): Promise<string[]> {
+    const rows = await this.#database.all<OwnerRow>("SELECT id, host, pid, started, seen_at FROM owners");
+    return rows.filter((row) => row.id !== this.id && !this.#lives(row)).map(({ id }) => id);
+  }
+
+  #lives(row: OwnerRow): boolean {
+    return isRunning(row) ?? this.#clock.now() - row.seen_at < DEAD_AFTER_MS;
+  }
+
+  #beatLater(): void {
+    this.#timer = this.#clock.after(HEARTBEAT_MS, () => {
+      // A beat that cannot be written is made up for by the next.
+      void this.#write().then(
+        () => this.#beatLater(),
+        () => this.#beatLater(),
+      );
+    });
+    this.#timer.hold(false);
+  }
+
+  async #write(): Promise<void> {
+    const { host, pid, started } = this.#identity;
+    await this.#database.run(
+      "INSERT INTO owners (id, host, pid, started, seen_at) VALUES (?, ?, ?, ?, ?) " +
+        "ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
+      [this.id, host, pid, started, this.#clock.now()],
+    );
+  }
+}

@@ -1,0 +1,169 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openStore, type StorePlace } from "./open-store.ts";
+import { prepareChildren, type TestChildren } from "./start-child.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+
+const KILLS = process.env["HAFT_FULL"] === "1" ? 200 : 20;
+const folder = mkdtempSync(join(tmpdir(), "haft-processes-"));
+let server: TestPostgres;
+let children: TestChildren;
+
+beforeAll(async () => {
+  [server, children] = await Promise.all([startPostgres(), prepareChildren()]);
+}, 120_000);
+
+afterAll(async () => {
+  children.remove();
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const places: [string, () => Promise<StorePlace>][] = [
+  ["SQLite", () => Promise.resolve({ folder: mkdtempSync(join(folder, "s-")) })],
+  ["PostgreSQL", async () => ({ url: await server.createDatabase() })],
+];
+
+/** Makes calls that have an effect outside, one after the other, and says of each when it was answered. */
+const WRITER = `
+  import { appendFileSync } from "node:fs";
+  const [, , place, ledger, round] = process.argv;
+  const store = await openStore(JSON.parse(place));
+  const haft = createHaft({ log: store.audit, journal: store.journal, tools: [
+    createTool({ name: "put", kind: "write", description: "", parameters: [{ name: "n", type: "integer" }],
+      run: ({ n }) => { appendFileSync(ledger, round + "-" + n + "\\n"); return n; } }),
+    createTool({ name: "look", kind: "readonly", description: "", parameters: [], run: () => "seen" }),
+  ] });
+  for (let n = 1; ; n++) {
+    void haft.execute("look");
+    const result = await haft.execute("put", { n }, { id: round + "-" + n });
+    if (result.status !== "completed") throw new Error(JSON.stringify(result));
+    say("done " + result.callId);
+  }`;
+
+describe.each(places)("several processes on one store in %s", (_name, newPlace) => {
+  test("start at once on an empty store, and append to one unbroken chain", async () => {
+    const place = await newPlace();
+    const source = `
+      const store = await openStore(JSON.parse(process.argv[2]));
+      const name = process.argv[3];
+      for (let i = 0; i < 10; i++) {
+        await Promise.all(Array.from({ length: 10 }, (_, k) => store.audit.append({ kind: "note", data: { by: name, n: i * 10 + k } })));
+      }
+      await store.close();
+      say("closed");`;
+    const running = ["a", "b", "c", "d"].map((name) => children.start(source, [JSON.stringify(place), name]));
+    for (const child of running) expect(await child.ended).toMatchObject({ code: 0, errors: "" });
+    const store = await openStore(place);
+    expect(await store.audit.verify()).toMatchObject({ ok: true, count: 400, problems: [] });
+    const numbers = new Map<unknown, unknown[]>();
+    for await (const { data } of store.audit.entries()) {
+      numbers.set(data["by"], [...(numbers.get(data["by"]) ?? []), data["n"]]);
+    }
+    const inOrder = Array.from({ length: 100 }, (_, n) => n);
+    expect(Object.fromEntries(numbers)).toEqual({ a: inOrder, b: inOrder, c: inOrder, d: inOrder });
+    await store.close();
+  });
+
+  test("begin a call with one key once", async () => {
+    const place = await newPlace();
+    const source = `
+      const store = await openStore(JSON.parse(process.argv[2]));
+      say("ready");
+      await new Promise((go) => process.stdin.once("data", go));
+      for (let n = 0; n < 50; n++) if ((await store.journal.begin("key" + n, "f")) === undefined) say("began " + n);
+      say("finished");
+      await new Promise((go) => process.stdin.once("data", go));
+      await store.close();`;
+    const running = [1, 2, 3].map(() => children.start(source, [JSON.stringify(place)]));
+    await Promise.all(running.map((child) => child.says("ready")));
+    for (const child of running) child.process.stdin!.write("go\n");
+    await Promise.all(running.map((child) => child.says("finished")));
+    const began = running.flatMap((child) => child.lines().filter((line) => line.startsWith("began")));
+    expect(new Set(began).size).toBe(50);
+    expect(began).toHaveLength(50);
+    const store = await openStore(place);
+    expect(await store.journal.find("key7", "f")).toEqual({ state: "running", elsewhere: true });
+    for (const child of running) child.process.stdin!.end("go\n");
+    await Promise.all(running.map((child) => child.ended));
+    expect(await store.journal.find("key7", "f")).toEqual({ state: "unknown" });
+    expect(await store.journal.begin("key7", "f")).toEqual({ state: "unknown" });
+    expect(await store.journal.begin("key7", "f", { again: true })).toBeUndefined();
+    expect(await store.journal.begin("key7", "f", { again: true })).toMatchObject({
+      state: "running",
+      elsewhere: true,
+    });
+    await store.close();
+  });
+
+  test(
+    "lose nothing that was answered when one of them is killed, and say which calls are lost",
+    async () => {
+      const place = await newPlace();
+      const ledger = join(folder, `ledger-${"url" in place ? "p" : "s"}`);
+      const kills = "url" in place ? Math.ceil(KILLS / 4) : KILLS;
+      const answered = new Set<string>();
+      const watcher = await openStore(place);
+      for (let round = 1; round <= kills; round++) {
+        const child = children.start(WRITER, [JSON.stringify(place), ledger, String(round)]);
+        await child.says(`done ${round}-${1 + Math.floor(Math.random() * 8)}`);
+        await sleep(Math.random() * 15);
+        child.process.kill("SIGKILL");
+        expect((await child.ended).errors).toBe("");
+        for (const line of child.lines()) if (line.startsWith("done ")) answered.add(line.slice(5));
+      }
+      const store = await openStore(place);
+      const kinds = new Map<string, string[]>();
+      for await (const { kind, callId, toolName } of store.audit.entries()) {
+        if (toolName === "put") kinds.set(callId!, [...(kinds.get(callId!) ?? []), kind]);
+      }
+      for (const id of answered) expect(kinds.get(id)).toEqual(["call_begun", "call_ended"]);
+      const effects = existsSync(ledger) ? readFileSync(ledger, "utf8").trim().split("\n") : [];
+      expect(new Set(effects).size).toBe(effects.length);
+      for (const id of effects) expect(kinds.get(id)?.[0]).toBe("call_begun");
+      for (const story of kinds.values()) {
+        expect(["call_begun call_ended", "call_begun call_lost"]).toContain(story.join(" "));
+      }
+      expect(await store.audit.verify()).toMatchObject({ ok: true, problems: [] });
+      expect(answered.size).toBeGreaterThanOrEqual(kills);
+      await store.close();
+      await watcher.close();
+    },
+    kills(5000),
+  );
+
+  test("leave the calls of a live process alone, and say of a dead one's that they are lost, once", async () => {
+    const place = await newPlace();
+    const source = `
+      const store = await openStore(JSON.parse(process.argv[2]));
+      const haft = createHaft({ log: store.audit, journal: store.journal, tools: [
+        createTool({ name: "hang", kind: "execute", description: "", parameters: [], run: () => (say("running"), new Promise(() => {})) }),
+      ] });
+      setInterval(() => {}, 1000);
+      void haft.execute("hang", {}, { id: process.argv[3], caller: { session: "s" } });`;
+    const live = children.start(source, [JSON.stringify(place), "live"]);
+    const dead = children.start(source, [JSON.stringify(place), "dead"]);
+    await Promise.all([live.says("running"), dead.says("running")]);
+    dead.process.kill("SIGKILL");
+    await dead.ended;
+    const [one, two] = await Promise.all([openStore(place), openStore(place)]);
+    const warnings = [...one.warnings, ...two.warnings];
+    expect(warnings).toEqual([expect.stringMatching(/A call was under way .* hang \(dead\)\..*not known/)]);
+    const lost = (await one.audit.query({ kind: "call_lost" })).entries;
+    expect(lost).toMatchObject([{ callId: "dead", toolName: "hang", status: "unknown", caller: { session: "s" } }]);
+    expect(await one.audit.recent()).toMatchObject([{ callId: "dead", errorCode: "unknown_outcome" }]);
+    expect(await one.audit.lost()).toEqual([]);
+    live.process.kill("SIGKILL");
+    await live.ended;
+    expect(await two.audit.lost()).toMatchObject([{ callId: "live" }]);
+    await one.close();
+    await two.close();
+  });
+});
+
+function kills(perKillMs: number): number {
+  return 30_000 + KILLS * perKillMs;
+}

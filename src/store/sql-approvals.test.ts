@@ -1,0 +1,20 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { type Shelf, shelfInPostgres, shelfInSqlite } from "../../test/approvals/open-stores.ts";
+import { anApproval, describeApprovalStore } from "../policy/approval-store.suite.ts";
+
+describe.each([
+  ["SQLite", shelfInSqlite],
+  ["PostgreSQL", shelfInPostgres],
+] as const)("%s", (name, make) => {
+  let shelf: Promise<Shelf> | undefined;
+  const open = async () => (await (await (shelf ??= make())).open()).approvals;
+  afterAll(async () => (await shelf)?.remove());
+
+  describeApprovalStore(name, open);
+
+  test("approvals are there after a restart", async () => {
+    const approval = anApproval();
+    await (await open()).add(approval, { mostOpen: 1000, mostOpenOfSession: 1000 });
+    expect(await (await open()).get(approval.id)).toEqual(approval);
+  });
+});

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { describeAuditLog } from "../executor/audit-log.suite.ts";
+import { describeCallJournal } from "../executor/call-journal.suite.ts";
+import { openStore, type Store, type StorePlace } from "./open-store.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+
+let server: TestPostgres;
+const folder = mkdtempSync(join(tmpdir(), "haft-store-"));
+const opened: Store[] = [];
+
+beforeAll(async () => {
+  server = await startPostgres();
+}, 120_000);
+
+afterEach(async () => {
+  for (const store of opened.splice(0)) await store.close();
+});
+
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const places: Record<string, () => Promise<StorePlace>> = {
+  SQLite: () => Promise.resolve({ folder: mkdtempSync(join(folder, "s-")) }),
+  PostgreSQL: async () => ({ url: await server.createDatabase() }),
+};
+
+for (const [name, place] of Object.entries(places)) {
+  const open = async (): Promise<Store> => {
+    const store = await openStore(await place());
+    opened.push(store);
+    return store;
+  };
+  describeAuditLog(name, async () => (await open()).audit);
+  describeCallJournal(name, async () => (await open()).journal);
+}
