@@ -1,8 +1,7 @@
-import type { CallOptions } from "./core/call.ts";
+import { type CallOptions, type Caller, toolOf } from "./core/call.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { FunctionDeclaration } from "./core/definition.ts";
 import { EventEmitter, type Listener } from "./core/emitter.ts";
-import { toolError, type ToolError } from "./core/error.ts";
 import type { EventOf, ToolEvent, ToolEventType } from "./core/event.ts";
 import { installPlugin, type Plugin } from "./core/plugin.ts";
 import { type Registrable, ToolRegistry, type ToolStats } from "./core/registry.ts";
@@ -28,9 +27,24 @@ import { Statistics } from "./executor/statistics.ts";
 import { telemetry } from "./executor/telemetry.ts";
 import type { Timeouts } from "./executor/timeouts.ts";
 import { validate } from "./executor/validate.ts";
-import { Approvals } from "./policy/approvals.ts";
-import { type Approver, permit } from "./policy/permit.ts";
+import type { ApprovalAnswer } from "./policy/approval.ts";
+import { Approvals, type ApprovalsOptions } from "./policy/approvals.ts";
+import type { Approver } from "./policy/ask-person.ts";
+import { hashOf } from "./policy/bind-approval.ts";
+import { permit } from "./policy/permit.ts";
+import { createResume } from "./policy/resume-call.ts";
+import type { HttpPost } from "./policy/hooks/ask-hook.ts";
+import type { HookSource } from "./policy/hooks/hook-settings.ts";
+import { createHooks } from "./policy/hooks/hooks.ts";
+import { createJudge } from "./policy/judge.ts";
 import { lintToolPolicy } from "./policy/lint-tool-policy.ts";
+import { createPolicyView, type PolicyView } from "./policy/policy-view.ts";
+import type { PolicyLayer } from "./policy/policy-layers.ts";
+import type { RuleSource } from "./policy/rules/rule.ts";
+import { RuleBook } from "./policy/rules/rule-book.ts";
+import { suggestRules } from "./policy/rules/suggest-rules.ts";
+import { SessionGrants } from "./policy/session-grants.ts";
+import { createTaint, type Taint, type TaintOptions } from "./policy/taint.ts";
 import type { ToolPolicy } from "./policy/tool-policy.ts";
 import { isVisible, visible } from "./policy/visible.ts";
 import type { Workspace } from "./workspace.ts";
@@ -42,10 +56,26 @@ export interface HaftOptions {
   folder?: string;
   registry?: ToolRegistry;
   tools?: Iterable<Registrable>;
-  /** Layers that each narrow: a tool exists where all of them let it through. */
-  policy?: ToolPolicy | readonly ToolPolicy[];
+  /** Layers that each narrow: a tool exists where all of them let it through. A function where they differ by caller. */
+  policy?: ToolPolicy | readonly ToolPolicy[] | ((caller: Partial<Caller>) => readonly PolicyLayer[]);
+  /** What happens to one call: `{ allow, ask, deny }`, sources with the files they stand in, or a book that is shared. */
+  rules?: Omit<RuleSource, "origin"> | readonly RuleSource[] | RuleBook;
+  /** Programs and services that see calls and may refuse, question and rewrite them. */
+  hooks?: readonly HookSource[];
+  /** How hooks of type http are asked. */
+  post?: HttpPost;
+  /** Where it is remembered what sessions have seen, and labels besides those that tools have. */
+  taint?: Omit<TaintOptions, "now">;
+  /** Why calls of a tool must ask, whatever rules say: its definition changed since a person saw it. */
+  mustAsk?: (tool: AnyTool) => string | undefined;
+  /** Keeps a rule that a person granted for always, beyond this runtime. */
+  keepRule?: (rule: string) => Promise<void> | void;
   /** Asks a person and waits. Without one a call that must ask is answered `pending`. */
   approver?: Approver;
+  /** How long a call that asks waits for an answer, whatever door it comes through; then it is no. */
+  approvalWaitMs?: number;
+  /** Where questions are kept, for how long, and how many. */
+  approvals?: Omit<ApprovalsOptions, "clock">;
   concurrency?: Partial<ConcurrencyLimits>;
   timeouts?: Partial<Timeouts>;
   maxOutputBytes?: number;
@@ -65,20 +95,23 @@ export interface Haft {
   readonly registry: ToolRegistry;
   readonly executor: ToolExecutor;
   readonly approvals: Approvals;
+  /** What may run and why: rules in force, explanations, findings. */
+  readonly policy: PolicyView;
+  readonly taint: Taint;
   readonly log: CallLog;
   readonly spill: Spill;
   register(tool: Registrable): AnyTool;
   /** Installs a plugin that the host names. */
   use(plugin: Plugin): Promise<AnyTool[]>;
   toolkit(agentName: string, toolNames?: readonly string[]): AgentToolkit;
-  /** The tools that exist under this runtime's policy. */
-  tools(options?: { mode?: string }): AnyTool[];
-  search(query: string, options?: { limit?: number }): AnyTool[];
-  toLLMTools(options?: { dialect?: DialectName; mode?: string }): FunctionDeclaration[];
+  /** The tools that exist under this runtime's policy; where that differs by caller, for this one. */
+  tools(options?: { mode?: string; caller?: Partial<Caller> }): AnyTool[];
+  search(query: string, options?: { limit?: number; caller?: Partial<Caller> }): AnyTool[];
+  toLLMTools(options?: { dialect?: DialectName; mode?: string; caller?: Partial<Caller> }): FunctionDeclaration[];
   execute(name: string, input?: unknown, options?: CallOptions): Promise<ToolResult>;
   executeMany(calls: readonly BatchCall[], options?: CallOptions): Promise<ToolResult[]>;
   /** Answers an open approval with yes, and runs the call that was waiting for it. */
-  approve(approvalId: string, by?: string): Promise<ToolResult>;
+  approve(approvalId: string, answer?: string | Omit<ApprovalAnswer, "approved">): Promise<ToolResult>;
   decline(approvalId: string, reason?: string, by?: string): Promise<ToolResult>;
   on<T extends ToolEventType>(type: T, listener: Listener<EventOf<T>>): () => void;
   on(type: "*", listener: Listener<ToolEvent>): () => void;
@@ -93,10 +126,13 @@ export function createHaft(options: HaftOptions = {}): Haft {
   const clock = options.clock ?? systemClock;
   const events = options.registry?.events ?? new EventEmitter(options.onListenerError);
   const registry = options.registry ?? new ToolRegistry({ events });
-  const layers = options.policy === undefined ? [] : [options.policy].flat();
+  const { policy = [] } = options;
+  const layersFor = typeof policy === "function" ? policy : constant([policy].flat());
+  const layers = layersFor({});
   const warn = options.onWarning ?? ((warning: string) => process.emitWarning(warning, { code: "HAFT_POLICY" }));
-  for (const warning of layers.flatMap(lintToolPolicy)) warn(warning);
-  const approvals = new Approvals(clock);
+  for (const layer of layers)
+    for (const warning of lintToolPolicy("policy" in layer ? layer.policy : layer)) warn(warning);
+  const approvals = new Approvals({ ...options.approvals, clock });
   const log = options.log ?? new MemoryCallLog();
   const journal = options.journal ?? new MemoryJournal();
   const { workspace } = options;
@@ -110,28 +146,59 @@ export function createHaft(options: HaftOptions = {}): Haft {
   const { known, claim } = knownAndClaim(journal, new ResultCache(clock));
   const admission = admit({ limits, clock, deadlines });
 
-  const isShown = (tool: AnyTool): boolean => isVisible(tool, layers);
+  const shownTo = (caller: Partial<Caller> | undefined): ((tool: AnyTool) => boolean) => {
+    const own = caller === undefined ? layers : layersFor(caller);
+    return (tool) => isVisible(tool, own);
+  };
+  const isShown = shownTo(undefined);
+  const folder = workspace?.folder ?? options.folder ?? process.cwd();
+  const rules = readRules(options.rules);
+  const grants = new SessionGrants(rules);
+  const taint = createTaint({ ...options.taint, now: () => clock.now() });
+  const validation = validate();
+  const hooks = options.hooks?.length
+    ? createHooks(options.hooks, {
+        workspace: folder,
+        environment: process.env,
+        post: options.post,
+        revalidate: (call) => validation.enter?.(call),
+      })
+    : undefined;
+  for (const warning of [...(hooks?.warnings ?? []), ...rules.problems]) warn(warning);
+  const permission = permit({
+    approvals,
+    clock,
+    events,
+    judge: createJudge({ grants, taint, hooks, cwd: folder, mustAsk: options.mustAsk }),
+    suggestRule: (call) => suggestRules({ tool: toolOf(call), input: call.input, cwd: folder }),
+    async remember(scope, rule, call) {
+      if (scope === "session") return grants.add(rule, call);
+      await options.keepRule?.(rule);
+      rules.add(rule, "allow", "local", folder);
+    },
+    contextFor: (call) => executor.contextFor(call),
+    environmentOf: ({ caller }) => hashOf(workspace?.environments.environmentOf(caller.session) ?? null),
+    ...(options.approver ? { approver: options.approver } : {}),
+    ...(options.approvalWaitMs === undefined ? {} : { waitMs: options.approvalWaitMs }),
+  });
   const stages: Stage[] = [
     record({ log, clock, events, statistics }),
     telemetry(clock),
     resolve(registry, isShown),
-    visible(layers),
-    validate(),
+    visible(typeof policy === "function" ? ({ caller }) => layersFor(caller) : layers),
+    validation,
+    taint.stage,
     known,
-    permit({
-      approvals,
-      clock,
-      events,
-      contextFor: (call) => executor.contextFor(call),
-      ...(options.approver ? { approver: options.approver } : {}),
-    }),
+    ...(hooks?.before ? [hooks.before] : []),
+    permission,
     claim,
     admission,
     begin(log),
     bound(spill, options.maxOutputBytes),
+    ...(hooks?.after ? [hooks.after] : []),
   ];
   const executor: ToolExecutor = new ToolExecutor(registry, withMiddleware(stages, options.middleware ?? []), {
-    workspace: workspace?.folder ?? options.folder ?? process.cwd(),
+    workspace: folder,
     clock,
     events,
     statistics,
@@ -140,34 +207,33 @@ export function createHaft(options: HaftOptions = {}): Haft {
   });
   for (const tool of [...(workspace?.tools ?? []), ...(options.tools ?? [])]) registry.register(tool);
 
-  const resume = async (approvalId: string, answer: { approved: boolean; by?: string; reason?: string }) => {
-    const waiting = approvals.resumeOf(approvalId);
-    approvals.answer(approvalId, answer);
-    if (!waiting) throw new RangeError(`Approval "${approvalId}" was used already.`);
-    const { name, input, options: again, scope, tool, isDirect } = waiting;
-    if (isDirect) return executor.executeTool(tool, input, again);
-    const isThere = scope ? scope.get(name) === tool : registry.versions(tool.name).includes(tool);
-    if (!isThere) return executor.refuse(name, input, again, replaced(name));
-    return scope ? executor.executeIn(scope, name, input, again) : executor.execute(name, input, again);
-  };
+  const resume = createResume({ approvals, permit: permission, registry, gate: executor });
 
   return {
     registry,
     executor,
     approvals,
+    policy: createPolicyView({ registry, rules, grants, layersFor, cwd: folder }),
+    taint,
     log,
     spill,
     register: (tool) => registry.register(tool),
     use: (plugin) => installPlugin(plugin, registry),
     toolkit: (agentName, toolNames) => registry.createAgentToolkit(agentName, toolNames),
-    tools: ({ mode } = {}) => registry.list().filter((tool) => isShown(tool) && (mode !== "plan" || tool.isReadOnly)),
-    search: (query, { limit } = {}) =>
-      registry.search(query, { filter: isShown, ...(limit === undefined ? {} : { limit }) }),
-    toLLMTools: (shown) =>
-      layers.length === 0 ? registry.toLLMTools(shown) : registry.toLLMTools({ ...shown, filter: isShown }),
+    tools: ({ mode, caller } = {}) => {
+      const filter = shownTo(caller);
+      return registry.list().filter((tool) => filter(tool) && (mode !== "plan" || tool.isReadOnly));
+    },
+    search: (query, { limit, caller } = {}) =>
+      registry.search(query, { filter: shownTo(caller), ...(limit === undefined ? {} : { limit }) }),
+    // Without a policy the registry's own list serves, which is made once.
+    toLLMTools: ({ caller, ...shown } = {}) =>
+      layers.length === 0 && caller === undefined
+        ? registry.toLLMTools(shown)
+        : registry.toLLMTools({ ...shown, filter: shownTo(caller) }),
     execute: (name, input, callOptions) => executor.execute(name, input, callOptions),
     executeMany: (calls, callOptions) => executor.executeMany(calls, callOptions),
-    approve: (id, by) => resume(id, { approved: true, ...(by === undefined ? {} : { by }) }),
+    approve: (id, answer) => resume(id, { ...(typeof answer === "string" ? { by: answer } : answer), approved: true }),
     decline: (id, reason, by) =>
       resume(id, {
         approved: false,
@@ -184,9 +250,14 @@ export function createHaft(options: HaftOptions = {}): Haft {
   };
 }
 
-/** The approval was for the tool that was shown, not for whoever has its name now. */
-function replaced(name: string): ToolError {
-  return toolError("conflict", `"${name}" is no longer the tool that was approved`, { next: "Make the call again." });
+function readRules(given: HaftOptions["rules"]): RuleBook {
+  if (given instanceof RuleBook) return given;
+  if (given === undefined) return new RuleBook();
+  return new RuleBook(Array.isArray(given) ? (given as readonly RuleSource[]) : [{ ...given, origin: "host" }]);
+}
+
+function constant<T>(value: T): () => T {
+  return () => value;
 }
 
 /** A host's stages stand after the built-in one that they name; several at one place in the order given. */

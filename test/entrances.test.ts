@@ -20,6 +20,8 @@ import {
 import { createScriptedModel, createTestHaft, playScript, type TestHaft } from "haft/testing";
 import { openWorkspace } from "haft/workspace";
 import { z } from "zod";
+import { callByCommandLine } from "./cli/call-through.ts";
+import { callOverHttp, callOverSocket, callOverStream } from "./http/call-through.ts";
 
 const parameters = z.object({ text: z.string().describe("What to keep") });
 type TargetConfig = ToolConfig<typeof parameters, never, Promise<string>> & { name: string };
@@ -51,6 +53,11 @@ interface Entrance {
   readonly hasNoNames?: true;
   /** It stands behind the question of an asking tool, which has been asked and answered when the call comes. */
   readonly isAnswer?: true;
+}
+
+function unlessAborted(call: Entrance["call"]): Entrance["call"] {
+  return (world) =>
+    world.options.signal?.aborted ? world.haft.execute(world.name, world.input, world.options) : call(world);
 }
 
 const ENTRANCES: readonly Entrance[] = [
@@ -146,6 +153,25 @@ const ENTRANCES: readonly Entrance[] = [
     },
   },
   {
+    name: "a client of the MCP server",
+    // A request that was cancelled before it was sent never arrives; the call is stopped as a host would do it.
+    call: async ({ haft, name, input, options }) => {
+      if (options.signal?.aborted) return haft.execute(name, input, options);
+      const { mode, policy } = options;
+      const client = await connectDirectly(haft, {}, { call: { mode, policy } });
+      const calling = client.callTool({ name, arguments: input as Record<string, unknown> });
+      let answer: { _meta?: Record<string, unknown> } | undefined;
+      // A call that asks is held for a while, and then told to be pending.
+      for (void calling.then((result) => (answer = result)); !answer; await haft.clock.advance(50_000)) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      const own = haft.recorded.all.filter((event) => "callId" in event && event.callId === answer?._meta?.["haft/callId"]);
+      const ending = own.findLast(({ type }) => ENDINGS.includes(type));
+      if (!ending || !("result" in ending)) throw new Error(`No ending was told of ${JSON.stringify(answer)}`);
+      return ending.result;
+    },
+  },
+  {
     name: "haft.approve",
     isAnswer: true,
     call: async (world) => {
@@ -157,6 +183,11 @@ const ENTRANCES: readonly Entrance[] = [
       return asked.status === "pending" ? haft.approve(asked.pending.id) : asked;
     },
   },
+  // A client that gave up before sends nothing, so that there the call is stopped as a host would do it.
+  { name: "POST /api/calls", call: unlessAborted(callOverHttp) },
+  { name: "POST /api/calls, streamed", call: unlessAborted(callOverStream) },
+  { name: "a call over the WebSocket", call: unlessAborted(callOverSocket) },
+  { name: "haft tools call", call: unlessAborted(callByCommandLine) },
   {
     name: "tool.execute of a tool that is registered nowhere, in the default runtime",
     hasNoNames: true,
@@ -354,7 +385,7 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
     const { world, result } = await ask();
     expect(result).toMatchObject({ status: "pending", success: false, pending: { kind: "approval" } });
     expect(world.runs).toEqual([]);
-    expect(world.haft.approvals.list("open")).toMatchObject([
+    expect(await world.haft.approvals.list("open")).toMatchObject([
       { id: idOf(result), toolName: "keep", input: { text: "hello" }, state: "open" },
     ]);
     await expectRecorded(world, result);
@@ -470,7 +501,7 @@ describe.each(TO_BUILT_IN)("the built-in %s, through %s,", (_tool, _entrance, to
     const asked = await entrance.call(world);
     expect(asked).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     expect(world.happened()).toBe(false);
-    const [question] = world.haft.approvals.list("open");
+    const [question] = await world.haft.approvals.list("open");
     expect(question).toMatchObject({ toolName: tool.name, preview: { content: [{ type: "text" }] } });
     const ran = await world.haft.approve(question!.id, "ada");
     expect(ran).toMatchObject({ status: "completed", toolName: tool.name });

@@ -1,175 +1,290 @@
-import type { Call, CallOptions, Caller, ToolScope } from "../core/call.ts";
+import type { Call, CallOptions, ToolScope } from "../core/call.ts";
 import { toolOf } from "../core/call.ts";
-import { canonicalJson } from "../core/canonical-json.ts";
 import type { Clock } from "../core/clock.ts";
-import { declarationOf } from "../core/definition.ts";
-import type { AnyTool, Preview } from "../core/tool.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { AnyTool } from "../core/tool.ts";
+import { ApprovalExpiry } from "./approval-expiry.ts";
+import { type ApprovalStore, MemoryApprovalStore, type OpenLimits } from "./approval-store.ts";
+import { AnswerNews } from "./answer-news.ts";
+import type { Approval, ApprovalAnswer, ApprovalState } from "./approval.ts";
+import { bindingOf, callKeyOf, changesBetween } from "./bind-approval.ts";
+import { MOST_SHOWN_BYTES } from "./bound-question.ts";
+import { newApproval, type Question, withoutSecrets } from "./new-approval.ts";
+import { conflictOf, isSameAnswer, readAnswer, refusedAnswer } from "./read-answer.ts";
 
-/** A question to a person, bound to exactly one call. */
-export interface Approval {
-  id: string;
-  callId: string;
-  toolName: string;
-  input: unknown;
-  caller: Caller;
-  reason: string;
-  preview?: Preview;
-  askedAt: number;
-  state: "open" | "approved" | "declined";
-  answeredBy?: string;
-  answeredAt?: number;
-  /** Why it was declined: told to the model. */
-  note?: string;
+export interface ApprovalsOptions extends Partial<OpenLimits> {
+  clock: Clock;
+  store?: ApprovalStore;
+  /** How long a question, answered or not, may be used. */
+  lifetimeMs?: number;
+  /** How often answers of other processes are looked for. */
+  pollMs?: number;
+  /** Arguments that are longer cannot be shown in full, and are refused. */
+  mostShownBytes?: number;
+  /** Asked about every answer, whatever door it comes through: a text says why it does not count. */
+  mayAnswer?(approval: Approval, answer: ApprovalAnswer): MaybePromise<string | undefined>;
 }
 
-export interface ApprovalAnswer {
-  approved: boolean;
-  by?: string;
-  reason?: string;
-}
-
-/** A call as it was made, to make it again. */
-export interface Resumption {
-  name: string;
-  input: unknown;
-  options: CallOptions;
-  scope: ToolScope | undefined;
-  /** What the approver was shown. */
+/** What of a call cannot be stored, for as long as this process lives. */
+export interface LiveCall {
   tool: AnyTool;
-  /** Whether the tool itself was called, and not a name. */
-  isDirect: boolean;
+  scope: ToolScope | undefined;
+  input: unknown;
 }
 
-/** The question as it is kept, with what makes an answer void when it changes. */
-interface Question {
-  approval: Approval;
-  binding: string;
-  resume: Resumption;
-  used: boolean;
-}
+const DAY_MS = 24 * 60 * 60_000;
+const KEPT_MS = 30 * DAY_MS;
+const MOST_LIVE = 10_000;
 
-/** Questions and their answers, in memory. An answer counts once, for the very call that was shown. */
+/** Questions and their answers. An answer counts once, for the very call that was shown. */
 export class Approvals {
-  readonly #questions = new Map<string, Question>();
-  readonly #byBinding = new Map<string, Question>();
+  readonly mostShownBytes: number;
+  readonly #store: ApprovalStore;
   readonly #clock: Clock;
-  readonly #capacity: number;
+  readonly #expiry: ApprovalExpiry;
+  readonly #news: AnswerNews;
+  readonly #limits: OpenLimits;
+  readonly #lifetimeMs: number;
+  readonly #mayAnswer: ApprovalsOptions["mayAnswer"];
+  readonly #live = new Map<string, LiveCall>();
+  readonly #resumed = new WeakMap<CallOptions, string>();
+  /** Refusals on their way into the store: a yes is not used before they are in it. */
+  readonly #declining = new Map<string, Promise<unknown>>();
+  readonly #approving = new Map<string, Promise<unknown>>();
+  #prunedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock, capacity = 1000) {
+  constructor(options: ApprovalsOptions) {
+    const { clock, store = new MemoryApprovalStore(), lifetimeMs = DAY_MS, pollMs = 250 } = options;
+    this.mostShownBytes = options.mostShownBytes ?? MOST_SHOWN_BYTES;
+    this.#store = store;
     this.#clock = clock;
-    this.#capacity = capacity;
+    this.#lifetimeMs = lifetimeMs;
+    this.#expiry = new ApprovalExpiry(clock, lifetimeMs);
+    this.#news = new AnswerNews(clock, store.shared ? pollMs : undefined);
+    this.#limits = { mostOpen: options.mostOpen ?? 1000, mostOpenOfSession: options.mostOpenOfSession ?? 200 };
+    this.#mayAnswer = options.mayAnswer;
   }
 
-  list(state?: Approval["state"]): Approval[] {
-    const all = Array.from(this.#questions.values(), ({ approval }) => approval);
-    return state ? all.filter((approval) => approval.state === state) : all;
+  /** Whether other processes may answer, and use what was answered here. */
+  get shared(): boolean {
+    return this.#store.shared;
   }
 
-  get(id: string): Approval | undefined {
-    return this.#questions.get(id)?.approval;
+  /** Oldest first; of what is over, the last thousand. */
+  async list(state?: ApprovalState): Promise<Approval[]> {
+    const all = await this.#store.list(state, this.#limits.mostOpen + 1000);
+    const seen = await Promise.all(all.map((approval) => this.#seen(approval)));
+    return state === undefined ? seen : seen.filter((approval) => approval.state === state);
   }
 
-  /** The question for this call: a repeated call asks no second one. */
-  ask(call: Call, reason: string, preview: Preview | undefined): Approval {
-    const binding = bindingOf(call);
-    const asked = this.#byBinding.get(binding);
-    if (asked && asked.approval.state === "open") return asked.approval;
-    const approval: Approval = {
-      id: newId(),
-      callId: call.id,
-      toolName: toolOf(call).name,
-      input: call.accepted,
-      caller: call.caller,
-      reason,
-      ...(preview ? { preview } : {}),
-      askedAt: this.#clock.now(),
-      state: "open",
-    };
-    const { signal: _signal, onUpdate: _onUpdate, ...options } = call.options;
-    const resume: Resumption = {
-      name: call.requestedName,
-      input: call.accepted,
-      options: { ...options, id: call.id },
-      scope: call.scope,
-      tool: toolOf(call),
-      isDirect: call.isDirect,
-    };
-    const question: Question = { approval, binding, resume, used: false };
-    this.#questions.set(approval.id, question);
-    this.#byBinding.set(binding, question);
-    this.#dropAnswered();
-    return approval;
+  async get(id: string): Promise<Approval | undefined> {
+    const approval = await this.#store.get(id);
+    return approval && this.#seen(approval);
   }
 
-  /** The first answer wins; the same one again changes nothing, another one is refused. */
-  answer(id: string, { approved, by, reason }: ApprovalAnswer): Approval {
-    const question = this.#questions.get(id);
-    if (!question) throw new RangeError(`There is no approval "${id}".`);
-    const { approval } = question;
-    const state = approved ? "approved" : "declined";
-    if (approval.state !== "open" && approval.state !== state) {
-      throw new RangeError(
-        `Approval "${id}" was ${approval.state} already${approval.answeredBy ? ` by ${approval.answeredBy}` : ""}.`,
-      );
-    }
-    if (approval.state === state) return approval;
-    approval.state = state;
-    approval.answeredAt = this.#clock.now();
-    if (by !== undefined) approval.answeredBy = by;
-    if (reason !== undefined) approval.note = reason;
-    return approval;
+  /**
+   * The first answer wins; the same one again changes nothing, another one is refused. Of a yes and a no at the same
+   * moment the no counts: both came while the question was open, and the yes was not used before.
+   */
+  answer(id: string, answer: ApprovalAnswer): Promise<Approval> {
+    return answer.approved ? this.#approve(id, answer) : this.#decline(id, answer);
   }
 
-  /** Uses up the answer to this very call; undefined where none was given, or it was used. */
-  take(call: Call): Approval | undefined {
-    const question = this.#byBinding.get(bindingOf(call));
-    if (!question || question.approval.state === "open" || question.used) return undefined;
-    // A yes counts once; a no stays a no for this very call.
-    if (question.approval.state === "approved") question.used = true;
-    return question.approval;
-  }
-
-  /** Open questions are never dropped. */
-  #dropAnswered(): void {
-    for (const [id, { approval, binding }] of this.#questions) {
-      if (this.#questions.size <= this.#capacity) return;
-      if (approval.state === "open") continue;
-      this.#questions.delete(id);
-      this.#byBinding.delete(binding);
+  /** Until somebody, in whatever process, has answered, or nobody did in time. */
+  async wait(id: string, signal?: AbortSignal): Promise<Approval> {
+    for (;;) {
+      signal?.throwIfAborted();
+      // Listened to before the store is asked, so that nothing falls between.
+      const news = this.#news.listen(id);
+      try {
+        const approval = await this.get(id);
+        if (!approval) throw unknown(id);
+        if (approval.state !== "open") return approval;
+        await news.next(this.#expiry.remaining(approval), signal);
+      } finally {
+        news.stop();
+      }
     }
   }
 
-  /** What to run when the answer was yes. */
-  resumeOf(id: string): Resumption | undefined {
-    const question = this.#questions.get(id);
-    return question && !question.used ? question.resume : undefined;
+  /** The question about this call: the one it has, where nothing changed since, else a new one. */
+  async ask(call: Call, question: Question): Promise<Approval | { full: number }> {
+    const callKey = callKeyOf(call);
+    const binding = bindingOf(call, question.world);
+    const current = await this.#store.current(callKey);
+    if (current) {
+      const seen = await this.#seen(current);
+      const changes = seen.state === "declined" ? [] : changesBetween(seen.binding, binding);
+      if (changes.length > 0) await this.#void(seen, `changed since it was asked: ${changes.join(", ")}`);
+      else if (seen.state === "open" || seen.state === "approved" || seen.state === "declined") {
+        if (seen.state === "open") this.#keepLive(seen.id, call);
+        return seen;
+      }
+    }
+    await this.#prune();
+    const approval = newApproval(call, question, {
+      callKey,
+      binding,
+      now: this.#clock.now(),
+      lifetimeMs: this.#lifetimeMs,
+    });
+    const added = await this.#store.add(approval, this.#limits);
+    if (added.outcome === "full") return { full: added.open };
+    // Asked at the same moment elsewhere, about the world as it was there: looked at again.
+    if (added.outcome === "known") return this.ask(call, question);
+    this.#expiry.remaining(added.approval);
+    this.#keepLive(added.approval.id, call);
+    return added.approval;
+  }
+
+  /** Uses up a yes; undefined where it is none any more. */
+  async take(id: string): Promise<Approval | undefined> {
+    await this.#declining.get(id);
+    const approval = await this.get(id);
+    if (approval?.state !== "approved") return undefined;
+    const used = await this.#store.change(id, "approved", {
+      ...withoutSecrets(approval),
+      state: "used",
+      usedAt: this.#clock.now(),
+    });
+    if (used) this.#tell(used);
+    return used;
+  }
+
+  /** Whether somebody else uses a yes in that time. */
+  async isUsedWithin(id: string, ms: number): Promise<boolean> {
+    const until = this.#clock.monotonic() + ms;
+    for (;;) {
+      const news = this.#news.listen(id);
+      try {
+        const state = (await this.#store.get(id))?.state;
+        const left = until - this.#clock.monotonic();
+        if (state !== "approved" || left <= 0) return state === "used";
+        await news.next(left);
+      } finally {
+        news.stop();
+      }
+    }
+  }
+
+  /** Nobody answered in the time that the caller had. */
+  expire(approval: Approval, note: string): Promise<Approval> {
+    return this.#end(approval, { state: "expired", note });
+  }
+
+  /** What a resumption of this question makes again, where this process made it. */
+  liveCallOf(id: string): LiveCall | undefined {
+    return this.#live.get(id);
+  }
+
+  /** Says that a call with these options is made because of that answer. */
+  markResumed(options: CallOptions, id: string): void {
+    this.#resumed.set(options, id);
+  }
+
+  resumedBy(call: Call): string | undefined {
+    return this.#resumed.get(call.options);
+  }
+
+  /** The question does not fit any more; `note` says why. */
+  async void(id: string, note: string): Promise<void> {
+    const approval = await this.get(id);
+    if (approval) await this.#void(approval, note);
+  }
+
+  #approve(id: string, answer: ApprovalAnswer): Promise<Approval> {
+    const keep = (): Promise<Approval> => this.#keepAnswer(id, answer, false);
+    const kept = this.#declining.get(id)?.then(keep) ?? keep();
+    this.#approving.set(id, kept);
+    const done = (): unknown => this.#approving.get(id) === kept && this.#approving.delete(id);
+    kept.then(done, done);
+    return kept;
+  }
+
+  #decline(id: string, answer: ApprovalAnswer): Promise<Approval> {
+    const kept = this.#keepAnswer(id, answer, this.#approving.has(id));
+    const declining = Promise.allSettled([this.#declining.get(id), kept]);
+    this.#declining.set(id, declining);
+    void declining.then(() => this.#declining.get(id) === declining && this.#declining.delete(id));
+    return kept;
+  }
+
+  async #keepAnswer(id: string, answer: ApprovalAnswer, isTie: boolean): Promise<Approval> {
+    let seen = await this.get(id);
+    if (!seen) throw unknown(id);
+    await this.#checkRight(seen, answer);
+    if (seen.state === "open" || (isTie && seen.state === "approved")) {
+      const changes = {
+        ...readAnswer(seen, answer),
+        state: answer.approved ? ("approved" as const) : ("declined" as const),
+        answeredAt: this.#clock.now(),
+      };
+      const changed =
+        (await this.#store.change(id, "open", changes)) ??
+        // Both saw the question open.
+        (answer.approved ? undefined : await this.#store.change(id, "approved", changes));
+      if (changed) {
+        this.#tell(changed);
+        return changed;
+      }
+      seen = (await this.get(id)) ?? seen;
+    }
+    if (isSameAnswer(seen, answer)) return seen;
+    throw conflictOf(seen);
+  }
+
+  async #checkRight(approval: Approval, answer: ApprovalAnswer): Promise<void> {
+    if (answer.rights && !answer.rights.includes("approve")) {
+      throw refusedAnswer(approval, `it needs the right "approve"${answer.via ? `, also through ${answer.via}` : ""}`);
+    }
+    const why = await this.#mayAnswer?.(approval, answer);
+    if (why !== undefined) throw refusedAnswer(approval, why);
+  }
+
+  /** As it is now: what is over is so from the first time that it is seen. */
+  async #seen(approval: Approval): Promise<Approval> {
+    if (approval.state !== "open" && approval.state !== "approved") return approval;
+    if (this.#expiry.remaining(approval) > 0) return approval;
+    const note = approval.state === "open" ? "nobody answered in time" : "the answer was not used in time";
+    return this.#end(approval, { state: "expired", note });
+  }
+
+  async #void(approval: Approval, note: string): Promise<void> {
+    if (approval.state === "open" || approval.state === "approved") await this.#end(approval, { state: "void", note });
+  }
+
+  async #end(approval: Approval, changes: { state: ApprovalState; note: string }): Promise<Approval> {
+    const ended = await this.#store.change(approval.id, approval.state, { ...withoutSecrets(approval), ...changes });
+    if (ended) this.#tell(ended);
+    return ended ?? (await this.#store.get(approval.id)) ?? approval;
+  }
+
+  #tell(approval: Approval): void {
+    if (approval.state !== "approved") this.#forget(approval);
+    this.#news.tell(approval.id);
+  }
+
+  #forget({ id, state }: Approval): void {
+    this.#expiry.forget(id);
+    // A declined call is made once more, to be told so.
+    if (state !== "declined") this.#live.delete(id);
+  }
+
+  #keepLive(id: string, call: Call): void {
+    for (const oldest of this.#live.keys()) {
+      if (this.#live.size < MOST_LIVE) break;
+      this.#live.delete(oldest);
+    }
+    this.#live.set(id, { tool: toolOf(call), scope: call.scope, input: call.sent ?? call.accepted });
+  }
+
+  async #prune(): Promise<void> {
+    if (this.#clock.monotonic() - this.#prunedAt < DAY_MS) return;
+    this.#prunedAt = this.#clock.monotonic();
+    await this.#store.prune(this.#clock.now() - KEPT_MS);
   }
 }
 
-/** Not to be guessed: who knows it may be let to answer. */
-function newId(): string {
-  return `apr_${Array.from(crypto.getRandomValues(new Uint8Array(9)), (byte) => byte.toString(36).padStart(2, "0")).join("")}`;
-}
-
-const definitions = new WeakMap<AnyTool, string>();
-
-function definitionOf(tool: AnyTool): string {
-  let definition = definitions.get(tool);
-  if (definition === undefined) definitions.set(tool, (definition = canonicalJson(declarationOf(tool))));
-  return definition;
-}
-
-/** Everything that an approver saw. If any of it differs, it is another call. */
-function bindingOf(call: Call): string {
-  const tool = toolOf(call);
-  const { session, agent, user } = call.caller;
-  return canonicalJson([
-    call.id,
-    tool.name,
-    tool.version,
-    definitionOf(tool),
-    call.accepted,
-    [session, agent, user],
-    call.options.allowedPaths,
-  ]);
+function unknown(id: string): RangeError {
+  return new RangeError(`There is no approval "${id}".`);
 }

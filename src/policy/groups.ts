@@ -1,7 +1,7 @@
 import type { AnyTool } from "../core/tool.ts";
 import { normalizeToolName } from "./normalize-name.ts";
 
-/** Names for sets of built-in tools. Plugins and MCP servers have groups of their own, by origin. */
+/** Names for sets of built-in tools. Plugins and MCP servers have groups of their own: see `originGroups`. */
 export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
   "group:fs": [
     "read",
@@ -15,7 +15,7 @@ export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
     "glob",
     "grep",
   ],
-  "group:runtime": ["exec", "process", "current_time", "sleep", "get_env", "set_env"],
+  "group:runtime": ["exec", "process", "run_code", "current_time", "sleep", "get_env", "set_env"],
   "group:web": ["web_search", "web_fetch", "http_get", "http_post", "http_request"],
   "group:sessions": ["sessions_list", "sessions_send", "sessions_spawn", "sessions_history", "session_status"],
   "group:messaging": ["message"],
@@ -23,7 +23,7 @@ export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
   "group:automation": ["cron"],
   "group:data": ["json_parse", "json_stringify", "base64_encode", "base64_decode"],
   "group:artifacts": ["create_artifact", "read_artifact", "update_artifact", "rewrite_artifact"],
-  "group:agents": ["call_subagent", "stop_response", "cli_response"],
+  "group:agents": ["call_subagent", "stop_response", "cli_response", "skill", "tool_search"],
 };
 
 /** The names behind groups; other entries stay, normalised. */
@@ -40,6 +40,11 @@ export function expandToolGroups(entries: readonly string[]): string[] {
 export function groupNamed(entry: string): readonly string[] | undefined {
   const key = entry.trim().toLowerCase();
   return Object.hasOwn(TOOL_GROUPS, key) ? TOOL_GROUPS[key] : undefined;
+}
+
+/** Whether a name is of a group that tools are in because of where they come from. */
+export function isOriginGroup(entry: string): boolean {
+  return /^group:(?:plugins|mcp|plugin:.+|mcp:.+)$/.test(entry.trim().toLowerCase());
 }
 
 /** The groups that a tool is in because of where it comes from. */

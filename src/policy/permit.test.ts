@@ -4,7 +4,6 @@ import { createTool } from "../core/create-tool.ts";
 import { textOf } from "../core/content.ts";
 import type { ToolResult } from "../core/result.ts";
 import { createHaft, type HaftOptions } from "../runtime.ts";
-import { Approvals } from "./approvals.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 
 function start(options: HaftOptions = {}, more: object = {}) {
@@ -38,7 +37,7 @@ describe("a call that must ask", () => {
     expect(result).toMatchObject({ status: "pending", success: false, pending: { kind: "approval" } });
     expect(textOf(result.content)).toContain("Do not repeat the call");
     expect(runs).toEqual([]);
-    expect(haft.approvals.list("open")).toMatchObject([
+    expect(await haft.approvals.list("open")).toMatchObject([
       { id: idOf(result), callId: "c", toolName: "rm", input: { path: "a" }, caller: { session: "s" } },
     ]);
   });
@@ -53,7 +52,7 @@ describe("a call that must ask", () => {
       metadata: { known: "replay" },
     });
     expect(runs).toEqual([{ path: "a" }]);
-    expect(haft.approvals.get(id)).toMatchObject({ state: "approved", answeredBy: "ann" });
+    expect(await haft.approvals.get(id)).toMatchObject({ state: "used", answeredBy: "ann" });
   });
 
   test("runs once when it is approved twice at the same moment", async () => {
@@ -68,13 +67,13 @@ describe("a call that must ask", () => {
     const first = await haft.execute("rm", { path: "a" }, { id: "c" });
     const second = await haft.execute("rm", { path: "a" }, { id: "c" });
     expect(idOf(second)).toBe(idOf(first));
-    expect(haft.approvals.list()).toHaveLength(1);
+    expect(await haft.approvals.list()).toHaveLength(1);
   });
 
   test("is not allowed by an answer to another call: other input, caller, paths or id ask again", async () => {
     const { haft, runs } = start();
     const shown = { id: "c", caller: { session: "s" }, allowedPaths: ["/a"] };
-    haft.approvals.answer(idOf(await haft.execute("rm", { path: "a" }, shown)), { approved: true });
+    await haft.approvals.answer(idOf(await haft.execute("rm", { path: "a" }, shown)), { approved: true });
     for (const [input, options] of [
       [{ path: "b" }, shown],
       [{ path: "a" }, { ...shown, id: "d" }],
@@ -92,7 +91,7 @@ describe("a call that must ask", () => {
       {},
       { parameters: z.object({ paths: z.array(z.string()).transform((all) => new Set(all)) }) },
     );
-    haft.approvals.answer(idOf(await haft.execute("rm", { paths: ["a"] }, { id: "c" })), { approved: true });
+    await haft.approvals.answer(idOf(await haft.execute("rm", { paths: ["a"] }, { id: "c" })), { approved: true });
     expect(await haft.execute("rm", { paths: ["everything"] }, { id: "c" })).toMatchObject({ status: "pending" });
     expect(runs).toEqual([]);
   });
@@ -125,14 +124,14 @@ describe("a call that must ask", () => {
   test("keeps its first answer: the same again changes nothing, another one is refused", async () => {
     const { haft, runs } = start();
     const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c" }));
-    expect(haft.approvals.answer(id, { approved: false, by: "ann" })).toMatchObject({ state: "declined" });
-    expect(haft.approvals.answer(id, { approved: false, by: "bob" })).toMatchObject({
+    expect(await haft.approvals.answer(id, { approved: false, by: "ann" })).toMatchObject({ state: "declined" });
+    expect(await haft.approvals.answer(id, { approved: false, by: "bob" })).toMatchObject({
       state: "declined",
       answeredBy: "ann",
     });
-    expect(() => haft.approvals.answer(id, { approved: true })).toThrow(/declined already by ann/);
+    await expect(haft.approvals.answer(id, { approved: true })).rejects.toThrow(/declined already by ann/);
     await expect(haft.approve(id)).rejects.toThrow(/declined already/);
-    expect(() => haft.approvals.answer("apr_unknown", { approved: true })).toThrow(/no approval/);
+    await expect(haft.approvals.answer("apr_unknown", { approved: true })).rejects.toThrow(/no approval/);
     await expect(haft.approve("apr_unknown")).rejects.toThrow(/no approval/);
     expect(runs).toEqual([]);
   });
@@ -186,7 +185,7 @@ describe("a preview that never comes", () => {
     const call = haft.execute("rm", { path: "a" }, { signal: controller.signal });
     controller.abort();
     expect(await call).toMatchObject({ status: "failed", error: { code: "cancelled" } });
-    expect(haft.approvals.list()).toEqual([]);
+    expect(await haft.approvals.list()).toEqual([]);
   });
 
   test("is not waited for without end: the question is asked without it", async () => {
@@ -195,7 +194,7 @@ describe("a preview that never comes", () => {
     const call = haft.execute("rm", { path: "a" });
     await clock.advance(30_000);
     expect(await call).toMatchObject({ status: "pending" });
-    expect(haft.approvals.list("open")).toHaveLength(1);
+    expect(await haft.approvals.list("open")).toHaveLength(1);
     expect(clock.pendingTimers).toBe(0);
     expect(runs).toEqual([]);
   });
@@ -237,9 +236,9 @@ describe("an approver", () => {
   ] as [string, () => Promise<undefined>][])("who %s lets nothing run, then or later", async (_how, approver) => {
     const { haft, runs } = start({ approver });
     expect(await haft.execute("rm", { path: "a" }, { id: "c" })).toMatchObject({ status: "failed" });
-    expect(haft.approvals.list("open")).toEqual([]);
-    expect(haft.approvals.list()).toHaveLength(1);
-    await expect(haft.approve(haft.approvals.list()[0]!.id)).rejects.toThrow(/declined already/);
+    expect(await haft.approvals.list("open")).toEqual([]);
+    expect(await haft.approvals.list()).toHaveLength(1);
+    await expect(haft.approve((await haft.approvals.list())[0]!.id)).rejects.toThrow(/declined already/);
     expect(runs).toEqual([]);
   });
 
@@ -251,13 +250,24 @@ describe("an approver", () => {
       approver: (_approval, signal) => ((told = signal), new Promise((done) => (answer = done))),
     });
     const call = haft.execute("rm", { path: "a" }, { signal: controller.signal, id: "c" });
+    await expect.poll(() => told).toBeDefined();
     controller.abort();
     expect(await call).toMatchObject({ error: { code: "cancelled" } });
     expect(told?.aborted).toBe(true);
     answer({ approved: true });
     await new Promise((done) => setImmediate(done));
     expect(runs).toEqual([]);
-    expect(haft.approvals.list("open")).toEqual([]);
+    expect(await haft.approvals.list("open")).toEqual([]);
+  });
+
+  test("is not asked for a caller who gave up before, and no question stays open", async () => {
+    const controller = new AbortController();
+    const { haft, runs } = start({ approver: async () => ({ approved: true }) });
+    const call = haft.execute("rm", { path: "a" }, { signal: controller.signal, id: "c" });
+    controller.abort();
+    expect(await call).toMatchObject({ error: { code: "cancelled" } });
+    expect(await haft.approvals.list("open")).toEqual([]);
+    expect(runs).toEqual([]);
   });
 
   test("holds no slot while a person thinks", async () => {
@@ -275,16 +285,5 @@ describe("approvals in memory", () => {
     for (let i = 0; i < 200; i++) ids.add(idOf(await haft.execute("rm", { path: `${i}` })));
     expect(ids.size).toBe(200);
     for (const id of ids) expect(id).toMatch(/^apr_[0-9a-z]{18}$/);
-  });
-
-  test("drop answered questions beyond their capacity, open ones never", () => {
-    const approvals = new Approvals(createFakeClock(), 2);
-    const tool = createTool({ name: "t", description: "", parameters: [], run: () => 1 });
-    const call = (id: string) =>
-      ({ id, tool, requestedName: "t", caller: { depth: 0 }, options: {}, accepted: {}, input: {} }) as never;
-    const first = approvals.ask(call("1"), "why", undefined);
-    approvals.answer(first.id, { approved: true });
-    for (const id of ["2", "3", "4"]) approvals.ask(call(id), "why", undefined);
-    expect(approvals.list().map(({ callId }) => callId)).toEqual(["2", "3", "4"]);
   });
 });

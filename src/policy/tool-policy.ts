@@ -1,25 +1,43 @@
 import type { AnyTool } from "../core/tool.ts";
 import { groupNamed, originGroups } from "./groups.ts";
 import { foldToolName, normalizeToolName } from "./normalize-name.ts";
-import { profileNamed, type ProfileName } from "./profiles.ts";
+import { profileNamed, type ProfileName, type Profiles } from "./profiles.ts";
 
-/** Which tools exist for a caller. Names, groups and `*` patterns on both lists; deny wins. */
+/** Which tools exist for a caller. Names, groups and `*` patterns on every list; deny wins. */
 export interface ToolPolicy {
   profile?: ProfileName;
   allow?: readonly string[];
   /** Added to what the profile allows. */
   alsoAllow?: readonly string[];
   deny?: readonly string[];
+  /** Profiles of one's own, by name. */
+  profiles?: Profiles;
+}
+
+/** Why a policy does not let a tool through: the list, and of the deny list the entry. */
+export interface Refusal {
+  list: "deny" | "profile" | "allow";
+  entry?: string;
+  reason: string;
 }
 
 /** The seed's question, by name alone. Whether a tool of a runtime may be called is asked with the tool itself. */
 export function isToolAllowedByPolicy(toolName: string, policy: ToolPolicy): boolean {
-  return isAllowed({ names: [normalizeToolName(toolName)], groups: [] }, policy);
+  return refusalOf({ names: [normalizeToolName(toolName)], groups: [] }, policy) === undefined;
 }
 
 /** A tool that any of its names puts on the deny list is denied; one that any of them allows is allowed. */
 export function isToolAllowed(tool: AnyTool, policy: ToolPolicy): boolean {
-  return isAllowed(subjectOf(tool), policy);
+  return findRefusal(tool, policy) === undefined;
+}
+
+export function findRefusal(tool: AnyTool, policy: ToolPolicy): Refusal | undefined {
+  return refusalOf(subjectOf(tool), policy);
+}
+
+/** Whether an entry of a deny list would concern the tool. */
+export function concerns(entry: string, tool: AnyTool): boolean {
+  return matches(entry, subjectOf(tool));
 }
 
 interface Subject {
@@ -47,22 +65,49 @@ function subjectOf(tool: AnyTool): Subject {
   return subject;
 }
 
-function isAllowed(subject: Subject, { profile, allow, alsoAllow, deny }: ToolPolicy): boolean {
-  if (deny?.some((entry) => matches(entry, subject))) return false;
+function refusalOf(subject: Subject, policy: ToolPolicy): Refusal | undefined {
+  const { profile, allow, alsoAllow = [], deny, profiles } = policy;
+  const denied = deny?.find((entry) => matches(entry, subject));
+  if (denied !== undefined) return { list: "deny", entry: denied, reason: `denies it by "${denied}"` };
   const admits = subject.ownNames ? admitsOwnName : matches;
-  const ofProfile = profile === undefined ? undefined : profileNamed(profile);
-  const inProfile = !ofProfile || [...ofProfile, ...(alsoAllow ?? [])].some((entry) => admits(entry, subject));
-  const inAllow = !allow || allow.length === 0 || allow.some((entry) => admits(entry, subject));
-  return inProfile && inAllow;
+  const holds = (list: readonly string[]): boolean => list.some((entry) => admits(entry, subject));
+  if (profile !== undefined && !holds(profileNamed(profile, profiles)) && !holds(alsoAllow)) {
+    return { list: "profile", reason: `has the profile "${profile}", which does not hold it` };
+  }
+  if (allow && allow.length > 0 && !holds(allow)) return { list: "allow", reason: "does not name it under allow" };
+  return undefined;
 }
 
 function matches(entry: string, { names, groups }: Subject): boolean {
-  const group = groupNamed(entry);
-  return group ? group.some((name) => names.includes(name)) : isOneOf(normalizeToolName(entry), names, groups);
+  const { members, name } = readEntry(entry);
+  return members ? names.some((one) => members.has(one)) : isOneOf(name, names, groups);
 }
 
 function admitsOwnName(entry: string, { ownNames = [], groups }: Subject): boolean {
-  return !groupNamed(entry) && isOneOf(foldToolName(entry), ownNames, groups);
+  const { members, folded } = readEntry(entry);
+  return !members && isOneOf(folded, ownNames, groups);
+}
+
+/** An entry of a list: the members of a group, or one name, as it is and as it is normalised. */
+interface Entry {
+  members: ReadonlySet<string> | undefined;
+  name: string;
+  folded: string;
+}
+
+/** Lists are read at every call, and may change between two; what an entry means does not. */
+const entries = new Map<string, Entry>();
+const MOST_ENTRIES = 10_000;
+
+function readEntry(text: string): Entry {
+  let entry = entries.get(text);
+  if (!entry) {
+    const group = groupNamed(text);
+    entry = { members: group && new Set(group), name: normalizeToolName(text), folded: foldToolName(text) };
+    if (entries.size >= MOST_ENTRIES) entries.clear();
+    entries.set(text, entry);
+  }
+  return entry;
 }
 
 function isOneOf(wanted: string, names: readonly string[], groups: readonly string[]): boolean {

@@ -29,7 +29,7 @@ describe("a tool that policy hides", () => {
       status: "failed",
       error: { code: "denied", actor: "policy", name: "ToolPermissionError" },
     });
-    expect(textOf(result.content)).toMatch(/^Permission denied: .*Do not call it again/s);
+    expect(textOf(result.content)).toMatch(/^Permission denied: .*denies it by "deploy".*Do not call it again/s);
     expect(await haft.log.recent()).toMatchObject([{ toolName: "deploy", status: "failed", errorCode: "denied" }]);
   });
 
@@ -54,6 +54,11 @@ describe("a call's own policy", () => {
       error: { code: "denied" },
     });
     expect(await haft.execute("read", {}, { policy: { allow: ["read"] } })).toMatchObject({ status: "completed" });
+    const both = [{ allow: ["read", "write"] }, { deny: ["write"] }];
+    expect(await haft.execute("read", {}, { policy: both })).toMatchObject({ status: "completed" });
+    expect(await haft.execute("write", {}, { policy: both })).toMatchObject({
+      error: { code: "denied", message: expect.stringContaining('the policy of this call denies it by "write"') },
+    });
   });
 });
 

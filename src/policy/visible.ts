@@ -1,32 +1,85 @@
-import { toolOf } from "../core/call.ts";
+import { type Call, toolOf } from "../core/call.ts";
 import { ToolPermissionError } from "../core/error.ts";
 import type { Stage } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
-import { isToolAllowed, type ToolPolicy } from "./tool-policy.ts";
+import type { PolicyLayer } from "./policy-layers.ts";
+import { findRefusal, type Refusal, type ToolPolicy } from "./tool-policy.ts";
+
+/** A named layer, or a policy by itself. */
+export type AnyLayer = PolicyLayer | ToolPolicy;
+
+/** What one layer says of a tool. */
+export interface LayerOpinion {
+  layer: string;
+  allowed: boolean;
+  /** Of a refusal: which list decided, and of the deny list which entry. */
+  list?: Refusal["list"] | "toolkit";
+  entry?: string;
+  reason: string;
+}
 
 /** Whether a tool exists for a caller: every layer must let it through, so that a layer can only narrow. */
-export function isVisible(tool: AnyTool, layers: readonly ToolPolicy[]): boolean {
-  return layers.every((layer) => isToolAllowed(tool, layer));
+export function isVisible(tool: AnyTool, layers: readonly AnyLayer[]): boolean {
+  return layers.every((layer) => refusalBy(tool, layer) === undefined);
+}
+
+/** What every layer says, in order: for `policy explain`. */
+export function explainVisibility(
+  tool: AnyTool,
+  layers: readonly AnyLayer[],
+): { allowed: boolean; layers: LayerOpinion[] } {
+  const opinions = layers.map((layer) => {
+    const refusal = refusalBy(tool, layer);
+    return refusal ?? { layer: nameOf(layer), allowed: true, reason: `${nameOf(layer)} lets it through` };
+  });
+  return { allowed: opinions.every(({ allowed }) => allowed), layers: opinions };
 }
 
 /** Refuses tools that do not exist for the caller. The same question decides what a model is shown. */
-export function visible(layers: readonly ToolPolicy[]): Stage {
+export function visible(layers: readonly AnyLayer[] | ((call: Call) => readonly AnyLayer[])): Stage {
   return {
     name: "visible",
     enter(call) {
       const tool = toolOf(call);
-      if (layers.length > 0 && !isVisible(tool, layers)) throw denied(tool);
+      for (const layer of typeof layers === "function" ? layers(call) : layers) refuseBy(call, tool, layer);
       const { policy, mode } = call.options;
-      if (policy && !isToolAllowed(tool, policy)) throw denied(tool);
+      if (policy)
+        for (const own of [policy].flat()) refuseBy(call, tool, { name: "the policy of this call", policy: own });
       if (mode === "plan" && !tool.isReadOnly) throw planMode(tool);
     },
   };
 }
 
-function denied(tool: AnyTool): ToolPermissionError {
+function refuseBy(call: Call, tool: AnyTool, layer: AnyLayer): void {
+  const refusal = refusalBy(tool, layer);
+  if (!refusal) return;
+  call.verdict = {
+    decision: "deny",
+    by: "policy",
+    reason: refusal.reason,
+    ...(refusal.entry === undefined ? {} : { rule: refusal.entry }),
+    origin: refusal.layer,
+  };
+  throw denied(tool, refusal);
+}
+
+function refusalBy(tool: AnyTool, layer: AnyLayer): LayerOpinion | undefined {
+  const policy = "policy" in layer ? layer.policy : layer;
+  const refusal = findRefusal(tool, policy);
+  const name = nameOf(layer);
+  if (refusal) return { ...refusal, layer: name, allowed: false, reason: `${name} ${refusal.reason}` };
+  if (!("scope" in layer) || !layer.scope || layer.scope.get(tool.name) === tool) return undefined;
+  return { layer: name, allowed: false, list: "toolkit", reason: `${name} does not hold it` };
+}
+
+function nameOf(layer: AnyLayer): string {
+  return "policy" in layer ? layer.name : "a policy";
+}
+
+function denied(tool: AnyTool, { reason }: LayerOpinion): ToolPermissionError {
   return new ToolPermissionError(
     tool.name,
-    `tool "${tool.name}" is not allowed by policy`,
+    `tool "${tool.name}" is not allowed by policy (${reason})`,
     "Do not call it again; use another tool, or tell the person what you need it for.",
   );
 }

@@ -15,7 +15,7 @@ export const askFirst: TourStep = {
       ["pending, has not run", "等待确认，尚未执行"],
       asked.status,
     );
-    const [question] = haft.approvals.list("open");
+    const [question] = await haft.approvals.list("open");
     const preview = textOf(question!.preview?.content ?? []);
     page.check(
       ["Question", "请求"],
@@ -26,7 +26,7 @@ export const askFirst: TourStep = {
     const approved = await haft.approve(question!.id, "tour");
     page.check(["Approved", "同意后"], approved.success && happened(first), ["ran once", "执行一次"], approved.display);
     await haft.execute(tool, second);
-    const declined = await haft.decline(haft.approvals.list("open")[0]!.id, "not today");
+    const declined = await haft.decline((await haft.approvals.list("open"))[0]!.id, "not today");
     page.check(
       ["Declined", "拒绝后"],
       declined.status === "failed" && declined.error.code === "declined" && !happened(second),

@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import { type Call, toolOf, type Verdict } from "../core/call.ts";
+import { canonicalJson } from "../core/canonical-json.ts";
+import { definitionParts } from "../core/definition-parts.ts";
+import type { AnyTool, Preview } from "../core/tool.ts";
+import { realRoot } from "../files/is-path-allowed.ts";
+import type { ApprovalBinding } from "./approval.ts";
+
+/** What a call would act on, besides what it says itself. */
+export interface CallWorld {
+  /** What decided that it asks: where something else does by now, the person did not know of it. */
+  verdict: Verdict;
+  workspace: string;
+  preview: Preview | undefined;
+  /** Of the session's environment: a hash, or any text that differs when it does. */
+  environment: string;
+}
+
+export function hashOf(value: unknown): string {
+  return `sha256:${createHash("sha256").update(canonicalJson(value)).digest("hex")}`;
+}
+
+const definitions = new WeakMap<AnyTool, string>();
+
+export function definitionHash(tool: AnyTool): string {
+  let hash = definitions.get(tool);
+  if (hash === undefined) {
+    hash = hashOf(definitionParts(tool));
+    definitions.set(tool, hash);
+  }
+  return hash;
+}
+
+/** The same for the same call made again, in this process or another. */
+export function callKeyOf(call: Call): string {
+  const { allowedPaths, mode, policy } = call.options;
+  const { session, agent, user } = call.caller;
+  const sent = call.sent ?? call.accepted;
+  return hashOf([call.id, [session, agent, user], toolOf(call).name, sent, allowedPaths, mode, policy]);
+}
+
+export function bindingOf(call: Call, world: CallWorld): ApprovalBinding {
+  const { allowedPaths, mode, policy } = call.options;
+  const { verdict } = world;
+  return {
+    tool: definitionHash(toolOf(call)),
+    input: hashOf(call.accepted),
+    preview: hashOf(world.preview ?? null),
+    cwd: cwdOf(call.accepted, world.workspace),
+    environment: world.environment,
+    caller: hashOf(call.caller),
+    paths: hashOf(allowedPaths ?? null),
+    mode: mode ?? "default",
+    policy: hashOf([policy, verdict.by, verdict.rule, verdict.origin]),
+  };
+}
+
+const WORDS: Record<keyof ApprovalBinding, string> = {
+  tool: "the tool's definition",
+  input: "the arguments",
+  preview: "what the preview shows",
+  cwd: "the folder",
+  environment: "the environment",
+  caller: "the caller",
+  paths: "the allowed paths",
+  mode: "the mode",
+  policy: "the policy, or which part of it asks",
+};
+
+/** What differs, in words; empty where nothing does. */
+export function changesBetween(shown: ApprovalBinding, now: ApprovalBinding): string[] {
+  return (Object.keys(WORDS) as (keyof ApprovalBinding)[])
+    .filter((part) => shown[part] !== now[part])
+    .map((part) => WORDS[part]);
+}
+
+/** Names of the parameter that says where a call works. */
+const CWD_PARAMETERS = ["working_directory", "cwd"];
+
+/** Where the links lead now: a link that is turned later makes it another folder. */
+function cwdOf(input: unknown, workspace: string): string {
+  const fields = typeof input === "object" && input !== null ? (input as Record<string, unknown>) : {};
+  const named = CWD_PARAMETERS.map((name) => fields[name]).find((value) => typeof value === "string" && value !== "");
+  return realRoot((named as string | undefined)?.replaceAll("\0", "") ?? ".", workspace);
+}

@@ -1,0 +1,127 @@
+/** The moments at which hooks are asked, as Claude Code and Codex name them. */
+export const HOOK_EVENTS = ["PreToolUse", "PermissionRequest", "PostToolUse"] as const;
+export type HookEvent = (typeof HOOK_EVENTS)[number];
+
+/** What becomes of a call whose hook is missing, fails or takes too long. */
+export type OnFailure = "block" | "ignore";
+
+interface HookBase {
+  /** Seconds. */
+  timeout?: number;
+  onFailure?: OnFailure;
+}
+
+export interface CommandHook extends HookBase {
+  type: "command";
+  /** For a shell; with `args`, a program that is run without one. */
+  command: string;
+  args?: readonly string[];
+}
+
+export interface HttpHook extends HookBase {
+  type: "http";
+  url: string;
+  /** `$NAME` and `${NAME}` stand for variables of the host, of those in `allowedEnvVars` alone. */
+  headers?: Readonly<Record<string, string>>;
+  allowedEnvVars?: readonly string[];
+}
+
+/** Types that other systems have and this one does not (prompt, agent, mcp_tool): such a hook always fails. */
+export interface OtherHook extends HookBase {
+  type: string & {};
+}
+
+export interface HookGroup {
+  /** Names with `|` or `,` between them, or a regular expression; absent, empty or `*`: every tool. */
+  matcher?: string;
+  hooks: readonly (CommandHook | HttpHook | OtherHook)[];
+}
+
+/** The `hooks` of a settings file, as it is written there. */
+export type HookSettings = { readonly [event in HookEvent]?: readonly HookGroup[] };
+
+export interface HookSource {
+  settings: HookSettings;
+  /** The file, for whoever asks which hook decided. */
+  origin: string;
+}
+
+/** One hook of one file, ready to be asked. */
+export interface Hook {
+  event: HookEvent;
+  matcher: string;
+  spec: CommandHook | HttpHook | OtherHook;
+  origin: string;
+  /** For explanations: `PreToolUse(Bash): ./check.sh`. */
+  name: string;
+  timeoutMs: number;
+}
+
+const DEFAULT_SECONDS = 60;
+const MOST_SECONDS = 600;
+
+/** The hooks in the order in which they stand, and what in the files is taken and not obeyed. */
+export function readHookSettings(sources: readonly HookSource[]): { hooks: Hook[]; warnings: string[] } {
+  const hooks: Hook[] = [];
+  const warnings: string[] = [];
+  for (const { settings, origin } of sources) {
+    for (const [event, groups] of Object.entries(settings as Record<string, unknown>)) {
+      if (!isHookEvent(event)) {
+        warnings.push(`Hooks of ${event} in ${origin} are not run: there are ${HOOK_EVENTS.join(", ")}.`);
+        continue;
+      }
+      for (const group of listOf<HookGroup>(groups, `hooks.${event} of ${origin}`)) {
+        const { matcher = "" } = group;
+        for (const spec of listOf<Hook["spec"]>(group.hooks, `hooks.${event}[].hooks of ${origin}`)) {
+          const hook = hookOf({ event, matcher, spec, origin });
+          hooks.push(hook);
+          warnings.push(...warningsOf(hook));
+        }
+      }
+    }
+  }
+  return { hooks, warnings };
+}
+
+function hookOf({ event, matcher, spec, origin }: Pick<Hook, "event" | "matcher" | "spec" | "origin">): Hook {
+  const { timeout = DEFAULT_SECONDS, onFailure } = spec;
+  const where = `a hook of ${event} in ${origin}`;
+  const does = isCommand(spec) ? spec.command : isHttp(spec) ? spec.url : `of type ${spec.type}`;
+  if (typeof does !== "string" || does.trim() === "") throw new TypeError(`${where} has no command and no url.`);
+  if (typeof timeout !== "number" || !(timeout > 0)) throw new TypeError(`${where}: timeout is a number of seconds.`);
+  if (onFailure !== undefined && onFailure !== "block" && onFailure !== "ignore") {
+    throw new TypeError(`${where}: onFailure is "block" or "ignore", not ${JSON.stringify(onFailure)}.`);
+  }
+  const name = `${event}${matcher ? `(${matcher})` : ""}: ${does}`;
+  return { event, matcher, spec, origin, name, timeoutMs: Math.min(timeout, MOST_SECONDS) * 1000 };
+}
+
+function warningsOf({ name, spec, origin }: Hook): string[] {
+  const said = `The hook "${name}" of ${origin}`;
+  if (!isCommand(spec) && !isHttp(spec)) {
+    return [`${said} cannot be run: there are the types command and http. It counts as one that fails.`];
+  }
+  return ["if", "async"]
+    .filter((key) => Object.hasOwn(spec, key))
+    .map((key) => `${said} has "${key}", which is not obeyed: it is asked at every matching call, and waited for.`);
+}
+
+export function isCommand(spec: Hook["spec"]): spec is CommandHook {
+  return spec.type === "command";
+}
+
+export function isHttp(spec: Hook["spec"]): spec is HttpHook {
+  return spec.type === "http";
+}
+
+function isHookEvent(event: string): event is HookEvent {
+  return (HOOK_EVENTS as readonly string[]).includes(event);
+}
+
+function listOf<T extends object>(value: unknown, where: string): readonly T[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || value.some((one) => typeof one !== "object" || one === null)) {
+    throw new TypeError(`${where} is a list of objects.`);
+  }
+  return value as T[];
+}

@@ -1,0 +1,183 @@
+import { type Call, note, toolOf, type Verdict } from "../../core/call.ts";
+import { canonicalJson } from "../../core/canonical-json.ts";
+import { type ToolError, ToolPermissionError } from "../../core/error.ts";
+import type { ToolResult } from "../../core/result.ts";
+import type { MaybePromise, Stage } from "../../core/stage.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import { untilAborted } from "../../core/until-aborted.ts";
+import type { HookHost } from "./ask-hook.ts";
+import { changeResult } from "./change-result.ts";
+import { hookInputOf } from "./hook-input.ts";
+import { type Hook, type HookEvent, type HookSource, readHookSettings } from "./hook-settings.ts";
+import { hear, type Heard, recordOf, strictest } from "./judge-hooks.ts";
+import { createMatcher } from "./match-hook.ts";
+
+export interface HooksOptions extends HookHost {
+  /** Reads `call.input`, which a hook has replaced, as the input of a new call is read; throws where it is none. */
+  revalidate(call: Call): MaybePromise<unknown>;
+}
+
+export interface Hooks {
+  /** PreToolUse: between `known` and `permit`. Absent where no hook wants it, as the other stage. */
+  readonly before: Stage | undefined;
+  /** PostToolUse: the last stage, so that what hooks make of an output is what is bounded, kept and replayed. */
+  readonly after: Stage | undefined;
+  /** What PreToolUse hooks said of this call: an ask, or nothing. A deny has ended the call already. */
+  verdictOf(call: Call): Verdict | undefined;
+  /** PermissionRequest: before a person is asked. A deny, or nothing; a hook's yes is no opinion. */
+  beforeAsking(call: Call): MaybePromise<Verdict | undefined>;
+  readonly warnings: readonly string[];
+}
+
+interface CallState {
+  heard: readonly Heard[];
+  verdict: Verdict | undefined;
+}
+
+/** Programs and services of the user that see calls, and may refuse, question and rewrite them; never let more pass. */
+export function createHooks(sources: readonly HookSource[], options: HooksOptions): Hooks {
+  const { hooks, warnings } = readHookSettings(sources);
+  const matching = createSelection(hooks);
+  const states = new WeakMap<Call, CallState>();
+  const has = (event: HookEvent): boolean => hooks.some((hook) => hook.event === event);
+
+  const before: Stage = {
+    name: "hooks",
+    enter(call) {
+      const asked = matching("PreToolUse", toolOf(call));
+      return asked.length === 0 ? undefined : whileWanted(call, (signal) => judge(call, asked, signal));
+    },
+  };
+
+  const after: Stage = {
+    name: "hooked",
+    leave(call, result) {
+      if (result.status === "pending") return result;
+      const asked = matching("PostToolUse", toolOf(call));
+      const heard = states.get(call)?.heard ?? [];
+      if (asked.length > 0) return review(call, result, asked);
+      return heard.some(({ answer }) => answer.additionalContext) ? changeResult(call, result, heard, []) : result;
+    },
+  };
+
+  return {
+    before: has("PreToolUse") ? before : undefined,
+    after: has("PreToolUse") || has("PostToolUse") ? after : undefined,
+    verdictOf: (call) => states.get(call)?.verdict,
+    warnings,
+    beforeAsking(call) {
+      const asked = matching("PermissionRequest", toolOf(call));
+      if (asked.length === 0) return undefined;
+      return whileWanted(call, async (signal) => {
+        const heard = await hear(asked, hookInputOf(call, "PermissionRequest", options.workspace), {
+          host: options,
+          signal,
+        });
+        noteHooks(call, heard);
+        const verdict = verdictFrom(heard);
+        return verdict?.decision === "deny" ? verdict : undefined;
+      });
+    },
+  };
+
+  async function judge(call: Call, asked: readonly Hook[], signal: AbortSignal): Promise<undefined> {
+    const heard = await hear(asked, hookInputOf(call, "PreToolUse", options.workspace), { host: options, signal });
+    noteHooks(call, heard);
+    const verdict = verdictFrom(heard);
+    states.set(call, { heard, verdict });
+    if (verdict?.decision === "deny") {
+      call.verdict = verdict;
+      throw refused(call, verdict);
+    }
+    const rewriting = heard.filter(({ answer }) => answer.updatedInput);
+    if (rewriting.length === 0) return undefined;
+    call.sent = call.accepted;
+    await rewrite(call, rewriting);
+    return undefined;
+  }
+
+  /** Each hook saw what was sent, so that of two rewritings neither knows the other: both, or none. */
+  async function rewrite(call: Call, rewriting: readonly Heard[]): Promise<void> {
+    const [first, ...others] = rewriting;
+    const wanted = first!.answer.updatedInput;
+    if (others.some(({ answer }) => canonicalJson(answer.updatedInput) !== canonicalJson(wanted))) {
+      const names = rewriting.map(({ hook }) => `"${hook.name}" of ${hook.origin}`).join(" and ");
+      throw broken(call, `the hooks ${names} want different inputs`);
+    }
+    call.input = wanted;
+    try {
+      await options.revalidate(call);
+    } catch (thrown) {
+      const { hook } = first!;
+      const why = thrown instanceof Error ? thrown.message : String(thrown);
+      throw broken(call, `the hook "${hook.name}" of ${hook.origin} gave it an input that it does not take: ${why}`);
+    }
+  }
+
+  async function review(call: Call, result: ToolResult, asked: readonly Hook[]): Promise<ToolResult> {
+    const signal = call.options.signal ?? new AbortController().signal;
+    const input = hookInputOf(call, "PostToolUse", options.workspace, result);
+    const heard = await hear(asked, input, { host: options, signal });
+    return changeResult(call, result, states.get(call)?.heard ?? [], heard);
+  }
+}
+
+/** The hooks of an event that mean a tool, found out once for each tool. */
+function createSelection(hooks: readonly Hook[]): (event: HookEvent, tool: AnyTool) => readonly Hook[] {
+  const matchers = hooks.map((hook) => ({ hook, means: createMatcher(hook) }));
+  const known = new WeakMap<AnyTool, Map<HookEvent, readonly Hook[]>>();
+  return (event, tool) => {
+    let ofTool = known.get(tool);
+    if (!ofTool) known.set(tool, (ofTool = new Map()));
+    let found = ofTool.get(event);
+    if (!found) {
+      found = matchers.filter(({ hook, means }) => hook.event === event && means(tool)).map(({ hook }) => hook);
+      ofTool.set(event, found);
+    }
+    return found;
+  };
+}
+
+/** Ends the hooks when nobody waits for the call any more. */
+async function whileWanted<T>(call: Call, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  try {
+    return await untilAborted(call, work(controller.signal));
+  } finally {
+    controller.abort();
+  }
+}
+
+function verdictFrom(heard: readonly Heard[]): Verdict | undefined {
+  const found = strictest(heard);
+  return (
+    found && {
+      decision: found.decision,
+      by: "hook",
+      reason: found.reason,
+      rule: found.hook.name,
+      origin: found.hook.origin,
+    }
+  );
+}
+
+function noteHooks(call: Call, heard: readonly Heard[]): void {
+  note(call, "hooks", [...((call.facts?.["hooks"] as unknown[] | undefined) ?? []), ...heard.map(recordOf)]);
+}
+
+function refused(call: Call, { reason, origin }: Verdict): ToolError {
+  return new ToolPermissionError(
+    toolOf(call).name,
+    `a hook of ${origin} refused this call: ${reason}`,
+    "Do not repeat it as it is; do what the reason says, or tell the person.",
+  );
+}
+
+/** Not the model's fault, so that it is not told to mend its call. */
+function broken(call: Call, what: string): ToolError {
+  return new ToolPermissionError(
+    toolOf(call).name,
+    `the call has not run: ${what}`,
+    "Tell the person that these hooks need to be repaired.",
+  );
+}

@@ -1,0 +1,125 @@
+import type { HookOutcome } from "./ask-hook.ts";
+import type { HookEvent } from "./hook-settings.ts";
+
+/** Strictest first. `allow` is no opinion here: a hook may tighten and never loosen. `defer` asks, as `ask` does. */
+export const DECISIONS = ["deny", "defer", "ask", "allow"] as const;
+export type HookDecision = (typeof DECISIONS)[number];
+
+/** What a hook had to say, understood. */
+export interface HookAnswer {
+  decision?: HookDecision;
+  reason?: string;
+  updatedInput?: Record<string, unknown>;
+  additionalContext?: string;
+  /** Present where the result is to be replaced, whatever by. */
+  updatedToolOutput?: { value: unknown };
+  /** For the person. */
+  systemMessage?: string;
+  /** It ran and said that it failed: by contract that stops nothing, unless the file wants it to. */
+  error?: string;
+  /** It gave no answer that can be understood. */
+  noAnswer?: string;
+}
+
+/** As much as the model is told of one hook's context. */
+const MOST_CONTEXT_CHARACTERS = 10_000;
+const BLOCKED = 2;
+
+export function readHookAnswer(outcome: HookOutcome, event: HookEvent): HookAnswer {
+  switch (outcome.kind) {
+    case "none":
+      return { noAnswer: outcome.why };
+    case "http": {
+      const { status, body } = outcome;
+      if (status < 200 || status > 299) return { noAnswer: `it answered with status ${status}` };
+      return readText(body, event);
+    }
+    case "exit": {
+      const { code, stdout, stderr } = outcome;
+      // Whatever its output allows: a hook that ends so has said no.
+      if (code === BLOCKED) return { decision: "deny", reason: stderr || "it gave no reason" };
+      if (code !== 0) return { error: `it ended with code ${code}${stderr ? `: ${stderr}` : ""}` };
+      return readText(stdout, event);
+    }
+  }
+}
+
+function readText(text: string, event: HookEvent): HookAnswer {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith("{")) return {};
+  let said: unknown;
+  try {
+    said = JSON.parse(trimmed);
+  } catch {
+    return { noAnswer: "its answer is no JSON" };
+  }
+  return readJson(said as Record<string, unknown>, event);
+}
+
+function readJson(said: Record<string, unknown>, event: HookEvent): HookAnswer {
+  const specific = said["hookSpecificOutput"];
+  if (specific !== undefined && !isObject(specific)) return { noAnswer: "its hookSpecificOutput is no object" };
+  const more = specific ?? {};
+  const verdict = event === "PermissionRequest" ? readRequest(more) : readDecision(said, more);
+  if (verdict.noAnswer !== undefined) return verdict;
+  const { additionalContext, updatedToolOutput } = more;
+  const { systemMessage } = said;
+  return {
+    ...verdict,
+    ...(typeof additionalContext === "string" && additionalContext !== ""
+      ? { additionalContext: cut(additionalContext) }
+      : {}),
+    ...(updatedToolOutput === undefined ? {} : { updatedToolOutput: { value: updatedToolOutput } }),
+    ...(typeof systemMessage === "string" ? { systemMessage: cut(systemMessage) } : {}),
+    // The agent is to stop: then this call does not happen either.
+    ...(said["continue"] === false
+      ? { decision: "deny", reason: asText(said["stopReason"]) ?? verdict.reason ?? "it stops the agent" }
+      : {}),
+  };
+}
+
+/** The words of today, and those of before: `decision: "block"`. */
+function readDecision(said: Record<string, unknown>, specific: Record<string, unknown>): HookAnswer {
+  const { permissionDecision, permissionDecisionReason, updatedInput } = specific;
+  const isBlocked = said["decision"] === "block";
+  const decision = permissionDecision ?? (isBlocked ? "deny" : undefined);
+  if (decision !== undefined && !isDecision(decision)) {
+    return { noAnswer: `its permissionDecision is ${JSON.stringify(decision).slice(0, 100)}` };
+  }
+  const reason = asText(permissionDecisionReason) ?? asText(said["reason"]);
+  return {
+    ...(isBlocked ? { decision: "deny" as const } : decision === undefined ? {} : { decision }),
+    ...(reason === undefined ? {} : { reason }),
+    ...readInput(updatedInput),
+  };
+}
+
+function readRequest({ decision }: Record<string, unknown>): HookAnswer {
+  if (decision === undefined) return {};
+  if (!isObject(decision)) return { noAnswer: "its decision is no object" };
+  const { behavior } = decision;
+  const reason = asText(decision["message"]);
+  if (behavior === "deny") return { decision: "deny", ...(reason === undefined ? {} : { reason }) };
+  return behavior === "allow" ? { decision: "allow" } : { noAnswer: "its behavior is neither allow nor deny" };
+}
+
+function readInput(updatedInput: unknown): HookAnswer {
+  if (updatedInput === undefined || updatedInput === null) return {};
+  return isObject(updatedInput) ? { updatedInput } : { noAnswer: "its updatedInput is no object" };
+}
+
+function isDecision(value: unknown): value is HookDecision {
+  return (DECISIONS as readonly unknown[]).includes(value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function asText(value: unknown): string | undefined {
+  return typeof value === "string" && value.trim() !== "" ? cut(value.trim()) : undefined;
+}
+
+function cut(text: string): string {
+  return text.length > MOST_CONTEXT_CHARACTERS ? `${text.slice(0, MOST_CONTEXT_CHARACTERS)}…` : text;
+}

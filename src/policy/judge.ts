@@ -1,0 +1,64 @@
+import { type Call, toolOf, type Verdict } from "../core/call.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { AnyTool } from "../core/tool.ts";
+import type { Hooks } from "./hooks/hooks.ts";
+import { settle } from "./rules/judge-call.ts";
+import type { SessionGrants } from "./session-grants.ts";
+import type { Taint } from "./taint.ts";
+
+export interface JudgeOptions {
+  grants: SessionGrants;
+  taint: Pick<Taint, "verdictOf">;
+  hooks?: Pick<Hooks, "verdictOf" | "beforeAsking"> | undefined;
+  /** What relative paths in rules mean. */
+  cwd: string;
+  /** Why a call of this tool must ask although a rule lets it through: a definition that nobody has seen yet. */
+  mustAsk?: ((tool: AnyTool) => string | undefined) | undefined;
+}
+
+/** Rules, hooks and taint each have their say; the strictest of them counts. */
+export function createJudge({
+  grants,
+  taint,
+  hooks,
+  cwd,
+  mustAsk,
+}: JudgeOptions): (call: Call) => MaybePromise<Verdict> {
+  /** A call is judged again after a person has answered; the hooks that stand before the question heard it already. */
+  const heard = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
+
+  return (call) => {
+    const byRules = grants.judge(
+      { tool: toolOf(call), input: call.input, mode: call.options.mode, cwd },
+      call.caller.session,
+    );
+    if (byRules.decision === "deny") return byRules;
+    const strict = stricter(stricter(byRules, hooks?.verdictOf(call)), insisted(call));
+    const tainted = taint.verdictOf(call);
+    const combine = (verdict: Verdict | undefined): MaybePromise<Verdict> => {
+      const strictest = settle(stricter(strict, verdict), call.options.mode ?? "default");
+      return strictest.decision === "ask" && hooks ? tellHooks(call, strictest, hooks) : strictest;
+    };
+    return tainted instanceof Promise ? tainted.then(combine) : combine(tainted);
+  };
+
+  function insisted(call: Call): Verdict | undefined {
+    const reason = mustAsk?.(toolOf(call));
+    return reason === undefined ? undefined : { decision: "ask", by: "policy", reason };
+  }
+
+  function tellHooks(call: Call, asks: Verdict, { beforeAsking }: NonNullable<typeof hooks>): MaybePromise<Verdict> {
+    if (!heard.has(call)) heard.set(call, beforeAsking(call));
+    const said = heard.get(call);
+    return said instanceof Promise ? said.then((verdict) => stricter(asks, verdict)) : stricter(asks, said);
+  }
+}
+
+const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
+
+/** Of two that are equally strict the first; but a reason of its own is worth more than the tool's habit of asking. */
+function stricter(one: Verdict, other: Verdict | undefined): Verdict {
+  if (!other) return one;
+  const difference = STRICTNESS[other.decision] - STRICTNESS[one.decision];
+  return difference > 0 || (difference === 0 && other.decision === "ask" && one.by === "tool") ? other : one;
+}

@@ -1,0 +1,125 @@
+import type { CallOptions, ToolScope } from "../core/call.ts";
+import { text } from "../core/content.ts";
+import { toolError, type ToolError } from "../core/error.ts";
+import type { ToolRegistry } from "../core/registry.ts";
+import type { PendingResult, ToolResult } from "../core/result.ts";
+import type { AnyTool } from "../core/tool.ts";
+import type { ToolGate } from "../core/tool-gate.ts";
+import type { Approval, ApprovalAnswer } from "./approval.ts";
+import type { Approvals } from "./approvals.ts";
+import { definitionHash } from "./bind-approval.ts";
+import type { Permit } from "./permit.ts";
+
+/** The gate, with its way in by name and its way to refuse. */
+export interface ResumeGate extends ToolGate {
+  execute(name: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
+  refuse(name: string, input: unknown, options: CallOptions | undefined, why: ToolError): Promise<ToolResult>;
+}
+
+export interface ResumeOptions {
+  approvals: Approvals;
+  permit: Pick<Permit, "resultOf">;
+  registry: ToolRegistry;
+  gate: ResumeGate;
+}
+
+/** How long a caller who waits in another process has to notice the answer, before the call is made here. */
+const ASKER_FIRST_MS = 1500;
+
+/** Answers a question, and makes the call that waited for it again, through the whole gate. */
+export function createResume({ approvals, permit, registry, gate }: ResumeOptions) {
+  const underWay = new Map<string, Promise<ToolResult>>();
+
+  return async (id: string, answer: ApprovalAnswer): Promise<ToolResult> => {
+    const waiting = permit.resultOf(id);
+    // Read before the answer: what is over forgets how it was made.
+    const live = approvals.liveCallOf(id);
+    const approval = await approvals.answer(id, answer);
+    if (waiting) return waiting;
+    const resuming = underWay.get(id);
+    if (resuming) return resuming;
+    if (approval.state === "used") throw new RangeError(`Approval "${id}" was used already.`);
+    const resumed = resume(approval, live ?? approvals.liveCallOf(id)).finally(() => underWay.delete(id));
+    underWay.set(id, resumed);
+    return resumed;
+  };
+
+  async function resume(approval: Approval, live: ReturnType<Approvals["liveCallOf"]>): Promise<ToolResult> {
+    if (!live && approval.waits && (await isTakenElsewhere(approval.id))) return runsElsewhere(approval);
+    const { made } = approval;
+    const input = live ? live.input : (made.input ?? approval.input);
+    const options: CallOptions = { ...made.options };
+    approvals.markResumed(options, approval.id);
+    const scope = live ? live.scope : rebuildScope(made.scope);
+    const tool = live?.tool ?? findShown(approval, scope);
+    if (!tool) return gate.refuse(made.name, input, options, missing(approval));
+    if (!made.isDirect && !isStillThere(tool, made.name, scope)) {
+      await approvals.void(approval.id, "the tool was replaced");
+      return gate.refuse(made.name, input, options, replaced(made.name));
+    }
+    if (definitionHash(tool) !== approval.binding.tool) {
+      await approvals.void(approval.id, "the tool's definition changed");
+      return gate.refuse(made.name, input, options, replaced(made.name));
+    }
+    if (made.isDirect) return gate.executeTool(tool, input, options);
+    if (scope) return gate.executeIn(scope, made.name, input, options);
+    // Where versions stand side by side, the one that was shown.
+    const isOne = registry.versions(tool.name).length === 1;
+    return gate.execute(isOne ? made.name : `${tool.name}@${tool.version}`, input, options);
+  }
+
+  /** In another process than the one that asked: a tool that says of itself what was shown. */
+  function findShown({ toolName, toolVersion, made }: Approval, scope: ToolScope | undefined): AnyTool | undefined {
+    if (scope) return scope.get(made.name) ?? scope.get(toolName);
+    const versions = registry.versions(toolName);
+    return versions.find(({ version }) => version === toolVersion) ?? versions[0];
+  }
+
+  function isStillThere(tool: AnyTool, name: string, scope: ToolScope | undefined): boolean {
+    return scope ? scope.get(name) === tool : registry.versions(tool.name).includes(tool);
+  }
+
+  function rebuildScope(names: readonly string[] | undefined): ToolScope | undefined {
+    if (!names) return undefined;
+    const admitted = new Set(names);
+    return {
+      get: (name) => {
+        const tool = registry.get(name);
+        return tool && admitted.has(tool.name) ? tool : undefined;
+      },
+      names: () => names,
+      refusal: (name) => `Tool '${name}' not available in the toolkit that the approved call was made in`,
+    };
+  }
+
+  async function isTakenElsewhere(id: string): Promise<boolean> {
+    if (!approvals.shared) return false;
+    return approvals.isUsedWithin(id, ASKER_FIRST_MS);
+  }
+}
+
+function runsElsewhere({ id, callId, toolName, askedAt }: Approval): PendingResult {
+  const message = `Approved: "${toolName}" is run by the process that asked, whose caller is given the result.`;
+  return {
+    callId,
+    toolName,
+    status: "pending",
+    success: false,
+    content: [text(message)],
+    display: message,
+    pending: { kind: "approval", id },
+    metadata: {},
+    startedAt: askedAt,
+  };
+}
+
+/** The approval was for the tool that was shown, not for whoever has its name now. */
+function replaced(name: string): ToolError {
+  return toolError("conflict", `"${name}" is no longer the tool that was approved`, { next: "Make the call again." });
+}
+
+function missing({ toolName, toolVersion }: Approval): ToolError {
+  return toolError("conflict", `"${toolName}" (version ${toolVersion}) is not registered in this process`, {
+    next: "Register it, then approve again: the answer is kept.",
+  });
+}

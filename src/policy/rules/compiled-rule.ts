@@ -1,0 +1,137 @@
+import type { AnyTool } from "../../core/tool.ts";
+import { compileHostPattern } from "./host-pattern.ts";
+import { matchParameter, parseParameterPattern } from "./parameter-pattern.ts";
+import { compilePathPattern, type PathPattern } from "./path-pattern.ts";
+import { parseRule, type Rule } from "./rule.ts";
+import { readTarget, type RuleTarget } from "./rule-target.ts";
+import { folderNames, type Places, type RuleFamily, type Subject, type SubjectPath } from "./subject.ts";
+import { compileWildcard, hasWildcard, type TextMatcher } from "./wildcard.ts";
+
+/** A rule made ready once; what a call touches decides which reading of its spec counts. */
+export interface CompiledRule extends Rule {
+  /** All calls of the tools that it names. */
+  isBare: boolean;
+  family: RuleFamily | undefined;
+  target: RuleTarget;
+  /** Whether it can concern calls of this tool at all. */
+  concerns(tool: AnyTool): boolean;
+  /** For deny and ask: whether anything in the call is what it speaks of. `isNamed`: it names the tool itself. */
+  touches(subject: Subject, isNamed: boolean): boolean;
+  /** For allow: whether it covers one path, command or address of a call of the tool. */
+  coversPath(path: SubjectPath, subject: Subject): boolean;
+  coversCommand(text: string, exactOnly: boolean): boolean;
+  coversUrl(url: string): boolean;
+  coversText(text: string): boolean;
+  /** Of a rule about paths, for the walk of a search. */
+  pathGlob(places: Places): string | undefined;
+}
+
+/** Throws a TypeError that says what is wrong with the text. */
+export function compileRule(rule: Rule): CompiledRule {
+  const { name, spec, problem } = parseRule(rule.text);
+  if (problem !== undefined)
+    throw new TypeError(`The rule ${JSON.stringify(rule.text)} of ${rule.origin}: ${problem}.`);
+  const target = readTarget(name, rule.list);
+  const list = rule.list === "allow" ? "allow" : "forbid";
+  const source = rule.folder === undefined ? undefined : folderNames(rule.folder);
+  const placesOf = withSource(source);
+  const path = once(() => (spec === undefined ? undefined : compilePath(spec, list)));
+  const host = once(() => (spec === undefined ? undefined : compileHostPattern(spec, list)));
+  const command = once(() => compileCommandPattern(spec ?? "*"));
+  const parameter = spec === undefined ? undefined : parseParameterPattern(spec);
+  const isExact = spec !== undefined && !hasWildcard(commandPattern(spec));
+
+  const compiled: CompiledRule = {
+    ...rule,
+    isBare: spec === undefined,
+    family: target.family,
+    target,
+    concerns: (tool) => target.names(tool) || target.mayConcern(tool),
+    touches(subject, isNamed) {
+      if (!isNamed && !(target.family && subject.has[target.family])) return false;
+      if (spec === undefined) return isNamed || touchesFamily(target.family, subject);
+      if (parameter && isNamed) {
+        const matched = matchParameter(parameter, subject);
+        if (matched !== undefined) return matched;
+      }
+      return touchesPaths(subject, isNamed) || touchesRest(subject);
+    },
+    coversPath: (one, subject) => path()?.matches(one, placesOf(subject.places)) ?? false,
+    coversCommand: (text, exactOnly) => (!exactOnly || isExact) && command()(text),
+    coversUrl: (url) => host()?.(url) ?? false,
+    coversText: (text) => command()(text),
+    pathGlob: (places) => path()?.glob(placesOf(places)),
+  };
+  return compiled;
+
+  function touchesPaths(subject: Subject, isNamed: boolean): boolean {
+    const { family } = target;
+    if (!isNamed && family !== "reads" && family !== "changes") return false;
+    const pattern = path();
+    if (!pattern) return false;
+    const places = placesOf(subject.places);
+    if (family !== "changes") {
+      for (const one of subject.reads) if (pattern.matches(one, places)) return true;
+      if (family) for (const one of subject.commandReads()) if (pattern.matches(one, places)) return true;
+    }
+    if (family === "reads") return false;
+    const taken = (one: SubjectPath): boolean => pattern.matches(one, places) || pattern.isAbove(one, places);
+    return subject.changes.some(taken) || (family === "changes" && subject.commandChanges().some(taken));
+  }
+
+  function touchesRest({ command: reading, urls, text, reads, changes }: Subject): boolean {
+    const { family } = target;
+    if (family === "reads" || family === "changes") return false;
+    if (reading && (family === "command" || family === undefined)) return reading.seen.some(command());
+    if (urls.length > 0) return urls.some(host() ?? command());
+    return text !== undefined && reads.length === 0 && changes.length === 0 && command()(text);
+  }
+}
+
+function touchesFamily(family: RuleFamily | undefined, subject: Subject): boolean {
+  switch (family) {
+    case "reads":
+      return subject.reads.length > 0;
+    case "changes":
+      return subject.changes.length > 0;
+    case "command":
+      return subject.command !== undefined;
+    case "urls":
+      return subject.urls.length > 0;
+    case undefined:
+      return false;
+  }
+}
+
+function commandPattern(spec: string): string {
+  return spec.endsWith(":*") ? `${spec.slice(0, -2)} *` : spec;
+}
+
+function compileCommandPattern(spec: string): TextMatcher {
+  return compileWildcard(commandPattern(spec.trim()));
+}
+
+/** A pattern that cannot be compiled (too long, too many alternatives) allows nothing and forbids everything. */
+function compilePath(spec: string, list: "forbid" | "allow"): PathPattern {
+  try {
+    return compilePathPattern(spec, list);
+  } catch {
+    return { matches: () => list === "forbid", isAbove: () => false, glob: () => "**" };
+  }
+}
+
+/** The places with the rule's own folder, made once while they stay the same. */
+function withSource(source: readonly string[] | undefined): (places: Places) => Places {
+  if (!source) return (places) => places;
+  let of: Places | undefined;
+  let made: Places | undefined;
+  return (places) => {
+    if (of !== places || !made) [of, made] = [places, { ...places, source }];
+    return made;
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

@@ -1,0 +1,156 @@
+import { homedir } from "node:os";
+import type { CallMode, Verdict } from "../../core/call.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import { compileRule, type CompiledRule } from "./compiled-rule.ts";
+import { type Case, judgeCase } from "./judge-call.ts";
+import { RULE_LISTS, type Rule, type RuleList, type RuleSource } from "./rule.ts";
+import { createRuleIndex } from "./rule-index.ts";
+import { placesFor, type Places, readSubject } from "./subject.ts";
+
+/** A call to be judged. */
+export interface JudgedCall {
+  tool: AnyTool;
+  /** As the schema accepted it. */
+  input: unknown;
+  /** The book's own mode where absent. */
+  mode?: CallMode | undefined;
+  /** The workspace: what paths are relative to. */
+  cwd: string;
+  home?: string;
+}
+
+/**
+ * Permission rules of every source: deny, then ask, then allow, whatever file they stand in. Compiled once; a verdict
+ * is synchronous and says which rule of which source decided.
+ */
+export class RuleBook {
+  #sources: RuleSource[] = [];
+  #compiled: CompiledRule[] = [];
+  #problems: string[] = [];
+  #indexOf = createRuleIndex([]);
+  #places: { cwd: string; home: string; places: Places } | undefined;
+
+  /** The most general source first: of modes, the last one said counts. */
+  constructor(sources: readonly RuleSource[] = []) {
+    this.#build(sources.map((source) => ({ ...source })));
+  }
+
+  judge(call: JudgedCall): Verdict {
+    return judgeCase(this.caseOf(call));
+  }
+
+  /** What is judged, for explanations and trials of single rules. */
+  caseOf({ tool, input, mode, cwd, home = homedir() }: JudgedCall): Case {
+    return {
+      subject: readSubject(tool, input, this.#placesOf(cwd, home)),
+      rules: this.#indexOf(tool),
+      mode: mode ?? this.defaultMode,
+    };
+  }
+
+  /** Every rule, in the order in which the lists are looked at. */
+  rules(): Rule[] {
+    return RULE_LISTS.flatMap((list) => this.#compiled.filter((rule) => rule.list === list)).map(toRule);
+  }
+
+  compiled(): readonly CompiledRule[] {
+    return this.#compiled;
+  }
+
+  sources(): readonly RuleSource[] {
+    return this.#sources;
+  }
+
+  /** What is no rule at all, and so does nothing. */
+  get problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  /** A project's own file cannot switch off questions: whoever wrote it is not whoever runs it. */
+  get defaultMode(): CallMode {
+    const said = this.#sources.findLast(
+      ({ defaultMode, origin }) => defaultMode && !(defaultMode === "bypassPermissions" && origin === "project"),
+    );
+    return said?.defaultMode ?? "default";
+  }
+
+  /** Adds a rule live, such as one that a person granted. Throws a TypeError where it is none. */
+  add(text: string, list: RuleList, origin: string, folder?: string): Rule {
+    const rule = compileRule({ text: text.trim(), list, origin, ...(folder === undefined ? {} : { folder }) });
+    const source = this.#sources.find((one) => one.origin === origin && one.folder === folder);
+    if (source?.[list]?.includes(rule.text)) return toRule(rule);
+    if (source) source[list] = [...(source[list] ?? []), rule.text];
+    else this.#sources.push({ origin, ...(folder === undefined ? {} : { folder }), [list]: [rule.text] });
+    this.#setRules([...this.#compiled, rule]);
+    return toRule(rule);
+  }
+
+  remove(text: string, list: RuleList, origin: string): boolean {
+    const isIt = (rule: Rule): boolean => rule.text === text.trim() && rule.list === list && rule.origin === origin;
+    if (!this.#compiled.some(isIt)) return false;
+    for (const source of this.#sources) {
+      if (source.origin === origin) source[list] = (source[list] ?? []).filter((each) => each.trim() !== text.trim());
+    }
+    this.#setRules(this.#compiled.filter((rule) => !isIt(rule)));
+    return true;
+  }
+
+  /** Puts a source in the place of the one with its origin, or at the end: for a file that was changed. */
+  replace(source: RuleSource): void {
+    const at = this.#sources.findIndex(({ origin }) => origin === source.origin);
+    this.#build(at < 0 ? [...this.#sources, { ...source }] : this.#sources.with(at, { ...source }));
+  }
+
+  /** Forgets a source: a file that was removed, a session that has ended. */
+  drop(origin: string): void {
+    this.#build(this.#sources.filter((source) => source.origin !== origin));
+  }
+
+  /**
+   * What `Read` rules forbid, as globs that a walk through folders leaves out (`denyGlobs` of a workspace): a search in
+   * a folder names none of the files that it reads.
+   */
+  deniedReadGlobs(cwd: string, home = homedir()): string[] {
+    const places = this.#placesOf(cwd, home);
+    return this.#compiled
+      .filter(({ list, family, isBare }) => list === "deny" && family === "reads" && !isBare)
+      .flatMap((rule) => rule.pathGlob(places) ?? []);
+  }
+
+  #build(sources: RuleSource[]): void {
+    this.#sources = sources;
+    this.#problems = [];
+    const compiled: CompiledRule[] = [];
+    for (const { origin, folder, ...lists } of sources) {
+      for (const list of RULE_LISTS) {
+        for (const text of lists[list] ?? []) {
+          try {
+            compiled.push(
+              compileRule({ text: text.trim(), list, origin, ...(folder === undefined ? {} : { folder }) }),
+            );
+          } catch (error) {
+            this.#problems.push((error as Error).message);
+          }
+        }
+      }
+    }
+    this.#setRules(compiled);
+  }
+
+  #setRules(compiled: CompiledRule[]): void {
+    this.#compiled = compiled;
+    this.#indexOf = createRuleIndex(compiled);
+  }
+
+  /** Asked anew when the folder differs: where it leads does not change under a running workspace. */
+  #placesOf(cwd: string, home: string): Places {
+    if (this.#places?.cwd !== cwd || this.#places.home !== home) {
+      this.#places = { cwd, home, places: placesFor(cwd, home) };
+    }
+    return this.#places.places;
+  }
+}
+
+function toRule({ text, list, origin, folder }: CompiledRule): Rule {
+  return { text, list, origin, ...(folder === undefined ? {} : { folder }) };
+}

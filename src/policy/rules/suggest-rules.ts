@@ -1,0 +1,89 @@
+import { homedir } from "node:os";
+import { relative } from "node:path";
+import type { CommandPart } from "../../core/signature.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import { isInside } from "../../files/is-path-allowed.ts";
+import { hostOf } from "./host-pattern.ts";
+import { isReadOnlyPart } from "./read-only-part.ts";
+import { prefixLength } from "./reusable-prefix.ts";
+import { parseRule } from "./rule.ts";
+import { placesFor, readSubject, type Subject, type SubjectPath } from "./subject.ts";
+import { escapeWildcard } from "./wildcard.ts";
+
+const MOST_RULES = 5;
+
+export interface SuggestedFor {
+  tool: AnyTool;
+  input: unknown;
+  cwd: string;
+  home?: string;
+}
+
+/**
+ * The rules that "always allow" would save for this call: of a command one for each program that it really runs, never
+ * one for the wrapper around it; of files those very files. None where nothing reusable can be said.
+ */
+export function suggestRules({ tool, input, cwd, home = homedir() }: SuggestedFor): string[] {
+  const own = tool.rule?.(input);
+  if (own !== undefined) return own === "" ? [] : [namesTool(own, tool) ? own : ruleOf(tool, own)];
+  const subject = readSubject(tool, input, placesFor(cwd, home));
+  const rules = subject.failed ? [] : [...new Set(rulesFor(subject) ?? [])];
+  return rules.length > MOST_RULES ? [] : rules;
+}
+
+function rulesFor(subject: Subject): string[] | undefined {
+  const { tool, command, changes, reads, urls, text } = subject;
+  if (command) return rulesForCommand(subject);
+  if (changes.length > 0) return changes.map((path) => `Edit(${pathSpec(path, subject)})`);
+  if (reads.length > 0) return reads.map((path) => `Read(${pathSpec(path, subject)})`);
+  if (urls.length > 0) {
+    const hosts = urls.map(hostOf);
+    return hosts.includes(undefined) ? undefined : hosts.map((host) => `${shownName(tool)}(domain:${host})`);
+  }
+  return [text === undefined ? shownName(tool) : ruleOf(tool, escapeWildcard(text))];
+}
+
+function rulesForCommand(subject: Subject): string[] | undefined {
+  const command = subject.command as NonNullable<Subject["command"]>;
+  if ((command.problem ?? command.closed ?? command.unsaid) !== undefined) return undefined;
+  const rules: string[] = [];
+  for (const part of command.parts) {
+    if (part.harmless || isReadOnlyPart(part, subject)) continue;
+    const programs = programsOf(part);
+    if (!programs) return undefined;
+    rules.push(...programs.map((spec) => ruleOf(subject.tool, spec)));
+  }
+  return [...rules, ...subject.outputs().map((path) => `Edit(${pathSpec(path, subject)})`)];
+}
+
+/** `npm run test *` of `timeout 5 npm run test --watch`, `whoami` of `zsh -lc whoami`. */
+function programsOf({ forms, runs, closed }: CommandPart): string[] | undefined {
+  const inner = forms.at(-1);
+  if (closed !== undefined || inner === undefined || runs?.length === 0) return undefined;
+  return (runs ?? [inner.text]).map((text) => {
+    const length = inner.exactOnly && !runs ? undefined : prefixLength(text);
+    return length === undefined ? escapeWildcard(text) : `${text.split(" ").slice(0, length).join(" ")} *`;
+  });
+}
+
+/** That very path, with nothing in it that is a pattern. */
+function pathSpec({ name }: SubjectPath, { places }: Subject): string {
+  const folder = places.cwd.find((each) => isInside(name, each));
+  const shown = folder === undefined ? `/${name}` : `./${relative(folder, name)}`;
+  return shown.replace(/[*?[\]{}\\]/g, "\\$&");
+}
+
+function ruleOf(tool: AnyTool, spec: string): string {
+  return `${shownName(tool)}(${spec.replace(/[()\\]/g, (found) => (found === "\\" ? found : `\\${found}`))})`;
+}
+
+/** The name that users of rules know best. */
+function shownName(tool: AnyTool): string {
+  return tool.dialects["claude"]?.name ?? tool.name;
+}
+
+function namesTool(text: string, tool: AnyTool): boolean {
+  const { name, spec, problem } = parseRule(text);
+  const names = [tool.name, ...tool.aliases, shownName(tool)];
+  return problem === undefined && (spec !== undefined || text.trim() === name) && names.includes(name);
+}

@@ -1,0 +1,75 @@
+// A gate with what approvals need of it, and everything that the runtime injects into them turned by a test.
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { EventEmitter } from "../../src/core/emitter.ts";
+import { type Registrable, ToolRegistry } from "../../src/core/registry.ts";
+import type { ToolResult } from "../../src/core/result.ts";
+import { ToolExecutor } from "../../src/executor/executor.ts";
+import { knownAndClaim } from "../../src/executor/known.ts";
+import { resolve } from "../../src/executor/resolve.ts";
+import { ResultCache } from "../../src/executor/result-cache.ts";
+import { validate } from "../../src/executor/validate.ts";
+import type { ApprovalAnswer } from "../../src/policy/approval.ts";
+import { Approvals, type ApprovalsOptions } from "../../src/policy/approvals.ts";
+import { permit, type PermitOptions } from "../../src/policy/permit.ts";
+import { createResume } from "../../src/policy/resume-call.ts";
+import { createFakeClock, type FakeClock } from "../../src/testing/fake-clock.ts";
+import type { OpenedStore } from "./open-stores.ts";
+
+type Turned = Partial<Omit<PermitOptions, "approvals" | "clock" | "events" | "contextFor">>;
+
+export interface GateOptions extends Turned {
+  store: OpenedStore;
+  tools: readonly Registrable[];
+  folder?: string;
+  clock?: FakeClock;
+  approvals?: Omit<ApprovalsOptions, "clock" | "store">;
+}
+
+/** One process's gate. Several with one store are several processes. */
+export function openGate({
+  store,
+  tools,
+  folder = tmpdir(),
+  clock = createFakeClock(),
+  approvals: more,
+  ...turned
+}: GateOptions) {
+  const events = new EventEmitter();
+  const registry = new ToolRegistry({ events });
+  const approvals = new Approvals({ clock, store: store.approvals, ...more });
+  const { known, claim } = knownAndClaim(store.journal, new ResultCache(clock));
+  const contextFor: PermitOptions["contextFor"] = (call) => gate.contextFor(call);
+  const permission = permit({ approvals, clock, events, contextFor, ...turned });
+  const gate: ToolExecutor = new ToolExecutor(registry, [resolve(registry), validate(), known, permission, claim], {
+    workspace: folder,
+    clock,
+    events,
+  });
+  for (const tool of tools) registry.register(tool);
+  const resume = createResume({ approvals, permit: permission, registry, gate });
+  return {
+    approvals,
+    registry,
+    clock,
+    events,
+    gate,
+    execute: gate.execute.bind(gate),
+    answer: resume,
+    approve: (id: string, answer: Omit<ApprovalAnswer, "approved"> = {}) => resume(id, { ...answer, approved: true }),
+    decline: (id: string, reason?: string) => resume(id, { approved: false, ...(reason ? { reason } : {}) }),
+  };
+}
+
+export function makeFolder(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-approvals-")));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function idOf(result: ToolResult): string {
+  if (result.status !== "pending") throw new Error(`The call is ${result.status}: ${result.display}`);
+  return result.pending.id;
+}

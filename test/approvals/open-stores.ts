@@ -1,0 +1,67 @@
+// The places where approvals are kept, each opened as often as there are processes to play.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MemoryJournal } from "../../src/executor/call-journal.ts";
+import type { CallJournal } from "../../src/executor/call-journal.ts";
+import { type ApprovalStore, MemoryApprovalStore } from "../../src/policy/approval-store.ts";
+import { startPostgres } from "../../src/store/start-postgres.suite.ts";
+import { openStore, type StorePlace } from "../../src/store/open-store.ts";
+
+export interface OpenedStore {
+  approvals: ApprovalStore;
+  journal: CallJournal;
+  close(): Promise<void>;
+}
+
+export interface Shelf {
+  name: string;
+  /** Another process's view of the same place. */
+  open(): Promise<OpenedStore>;
+  remove(): Promise<void>;
+}
+
+export async function shelfInMemory(): Promise<Shelf> {
+  const [approvals, journal] = [new MemoryApprovalStore(), new MemoryJournal()];
+  return {
+    name: "memory",
+    open: async () => ({ approvals, journal, close: async () => undefined }),
+    remove: async () => undefined,
+  };
+}
+
+export async function shelfInSqlite(): Promise<Shelf & { place: StorePlace }> {
+  const folder = mkdtempSync(join(tmpdir(), "haft-approvals-"));
+  const place = { folder };
+  const { open, closeAll } = opener(place);
+  const remove = async (): Promise<void> => {
+    await closeAll();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { name: "SQLite", place, open, remove };
+}
+
+export async function shelfInPostgres(): Promise<Shelf & { place: StorePlace }> {
+  const server = await startPostgres();
+  const place = { url: await server.createDatabase() };
+  const { open, closeAll } = opener(place);
+  const remove = async (): Promise<void> => {
+    await closeAll();
+    await server.stop();
+  };
+  return { name: "PostgreSQL", place, open, remove };
+}
+
+function opener(place: StorePlace): { open: Shelf["open"]; closeAll: () => Promise<void> } {
+  const opened: OpenedStore[] = [];
+  return {
+    open: async () => {
+      const { approvals, journal, close } = await openStore(place);
+      let isOpen = true;
+      const one = { approvals, journal, close: async () => (isOpen ? ((isOpen = false), close()) : undefined) };
+      opened.push(one);
+      return one;
+    },
+    closeAll: async () => void (await Promise.all(opened.map(({ close }) => close()))),
+  };
+}

@@ -1,0 +1,151 @@
+// A question outlives the process that asked it: another one has what it needs to make the call again.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { AgentToolkit, createHaft, createTool, type HaftOptions } from "haft";
+import { openWorkspace } from "haft/workspace";
+import { idOf, makeFolder } from "./open-gate.ts";
+import { type Shelf, shelfInPostgres, shelfInSqlite } from "./open-stores.ts";
+
+describe.each([
+  ["SQLite", shelfInSqlite],
+  ["PostgreSQL", shelfInPostgres],
+])("with approvals in %s", (_name, make) => {
+  let shelf: Shelf;
+  let calls = 0;
+  beforeAll(async () => void (shelf = await make()));
+  afterAll(() => shelf.remove());
+  const newId = () => `restart-${++calls}`;
+
+  async function startProcess(options: HaftOptions = {}) {
+    const { approvals: store, journal } = await shelf.open();
+    return createHaft({ journal, approvals: { store }, ...options });
+  }
+  const sendTool = (sent: unknown[], more: object = {}) =>
+    createTool({
+      name: "send",
+      description: "Sends a text",
+      kind: "execute",
+      permission: "confirm",
+      aliases: ["post"],
+      parameters: [{ name: "text", type: "string", description: "What" }],
+      run: (input: unknown, context) => (sent.push({ input, ...context.caller, paths: context.allowedPaths }), "sent"),
+      ...more,
+    });
+
+  test("a new process runs what was asked in an old one: same input, caller and limits, once", async () => {
+    const [before, after]: unknown[][] = [[], []];
+    const old = await startProcess({ tools: [sendTool(before!)] });
+    const options = { id: newId(), caller: { session: "s", user: "ada" }, allowedPaths: ["/tmp"], taskId: "t" };
+    const asked = idOf(await old.execute("post", { text: "hi" }, options));
+    await old.shutdown();
+    const fresh = await startProcess({ tools: [sendTool(after!)] });
+    expect(await fresh.approve(asked, "ann")).toMatchObject({ status: "completed", callId: options.id });
+    const caller = { session: "s", user: "ada", task: "t", depth: 0 };
+    expect(after).toEqual([{ input: { text: "hi" }, ...caller, paths: ["/tmp"] }]);
+    expect(before).toEqual([]);
+    await expect(fresh.approve(asked)).rejects.toThrow(/used already/);
+    const third = await startProcess({ tools: [sendTool(after!)] });
+    await expect(third.approve(asked)).rejects.toThrow(/used already/);
+    expect(await third.execute("send", { text: "hi" }, options)).toMatchObject({ metadata: { known: "replay" } });
+    expect(after).toHaveLength(1);
+  });
+
+  test("a new process that has not the tool keeps the answer; one that has another tool of its name does not use it", async () => {
+    const sent: unknown[] = [];
+    const old = await startProcess({ tools: [sendTool(sent)] });
+    const [one, two] = [
+      idOf(await old.execute("send", { text: "1" }, { id: newId() })),
+      idOf(await old.execute("send", { text: "2" }, { id: newId() })),
+    ];
+    const empty = await startProcess();
+    expect(await empty.approve(one)).toMatchObject({ status: "failed", error: { code: "conflict" } });
+    empty.register(sendTool(sent));
+    expect(await empty.approve(one)).toMatchObject({ status: "completed" });
+    const other = await startProcess({ tools: [sendTool(sent, { description: "Sends it elsewhere" })] });
+    expect(await other.approve(two)).toMatchObject({ status: "failed", error: { code: "conflict" } });
+    expect(await other.approvals.get(two)).toMatchObject({ state: "void" });
+    expect(sent).toHaveLength(1);
+  });
+
+  test("a call of a toolkit, made again, has no more tools than the toolkit had", async () => {
+    const reached: string[] = [];
+    const tools = () => [
+      createTool({
+        name: "outer",
+        description: "Calls another tool",
+        permission: "confirm",
+        parameters: [],
+        run: async (_input, context) => (await context.call("secret")).status,
+      }),
+      createTool({ name: "secret", description: "Not for agents", parameters: [], run: () => void reached.push("x") }),
+    ];
+    const old = await startProcess({ tools: tools() });
+    const asked = idOf(await old.toolkit("agent", ["outer"]).executeTool("outer", {}, { id: newId() }));
+    const fresh = await startProcess({ tools: tools() });
+    expect(await fresh.approve(asked)).toMatchObject({ status: "completed", details: "failed" });
+    expect(reached).toEqual([]);
+    expect(new AgentToolkit("agent").names()).toEqual([]);
+  });
+
+  test("of several versions the one that was shown runs", async () => {
+    const ran: string[] = [];
+    const version = (number: string) => sendTool([], { version: number, run: () => void ran.push(number) });
+    const old = await startProcess({ tools: [version("1.0.0"), version("2.0.0")] });
+    const asked = idOf(await old.execute("send@2.0.0", { text: "x" }, { id: newId() }));
+    const fresh = await startProcess({ tools: [version("1.0.0"), version("2.0.0"), version("3.0.0")] });
+    expect(await fresh.approve(asked)).toMatchObject({ status: "completed" });
+    expect(ran).toEqual(["2.0.0"]);
+  });
+
+  test("a file that was changed between the processes is asked about again", async () => {
+    const folder = makeFolder();
+    mkdirSync(join(folder, "src"));
+    writeFileSync(join(folder, "src/a.txt"), "one\n");
+    const open = async () => {
+      const workspace = openWorkspace(folder, { requireReadBeforeEdit: false });
+      onTestFinished(() => workspace.close());
+      return startProcess({ workspace });
+    };
+    const edit = { path: "src/a.txt", old_string: "one", new_string: "two" };
+    const id = newId();
+    const asked = idOf(await (await open()).execute("edit", edit, { id }));
+    writeFileSync(join(folder, "src/a.txt"), "zero\none\n");
+    const fresh = await open();
+    const again = idOf(await fresh.approve(asked));
+    expect(await fresh.approvals.get(asked)).toMatchObject({ state: "void" });
+    expect(await (await open()).approve(again)).toMatchObject({ status: "completed" });
+  });
+
+  test("a process that waits is told by another one, and runs the call itself", async () => {
+    const [here, there]: unknown[][] = [[], []];
+    const waiting = await startProcess({ tools: [sendTool(here!)], approvalWaitMs: 20_000 });
+    const door = await startProcess({ tools: [sendTool(there!)] });
+    const id = newId();
+    const result = waiting.execute("send", { text: "x" }, { id });
+    const find = async () => (await door.approvals.list("open")).find(({ callId }) => callId === id);
+    await expect.poll(find, { timeout: 10_000 }).toBeDefined();
+    const told = await door.approve((await find())!.id, "ann");
+    expect(told).toMatchObject({
+      status: "pending",
+      display: expect.stringContaining("run by the process that asked"),
+    });
+    expect(await result).toMatchObject({ status: "completed" });
+    expect([here!.length, there!.length]).toEqual([1, 0]);
+  });
+
+  test("a question stays open when the process that waits for it shuts down", async () => {
+    const sent: unknown[] = [];
+    const waiting = await startProcess({ tools: [sendTool(sent)], approvalWaitMs: 20_000 });
+    const id = newId();
+    const result = waiting.execute("send", { text: "x" }, { id });
+    const find = async () => (await waiting.approvals.list("open")).find(({ callId }) => callId === id);
+    await expect.poll(find, { timeout: 10_000 }).toBeDefined();
+    const asked = (await find())!.id;
+    await waiting.shutdown();
+    expect(await result).toMatchObject({ status: "failed", error: { code: "shutdown" } });
+    const fresh = await startProcess({ tools: [sendTool(sent)] });
+    expect(await fresh.approve(asked)).toMatchObject({ status: "completed" });
+    expect(sent).toHaveLength(1);
+  });
+});

@@ -1,0 +1,80 @@
+// What "always" saves, and what it does not cover: approvals and permission rules together, on the real workspace tools.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openWorkspace } from "haft/workspace";
+import { toolOf } from "../../src/core/call.ts";
+import { RuleBook } from "../../src/policy/rules/rule-book.ts";
+import { suggestRules } from "../../src/policy/rules/suggest-rules.ts";
+import { idOf, makeFolder, openGate } from "./open-gate.ts";
+import { shelfInMemory } from "./open-stores.ts";
+
+async function start(sources: ConstructorParameters<typeof RuleBook>[0] = []) {
+  const folder = makeFolder();
+  const workspace = openWorkspace(folder);
+  onTestFinished(() => workspace.close());
+  const book = new RuleBook(sources);
+  const gate = openGate({
+    store: await (await shelfInMemory()).open(),
+    folder,
+    tools: workspace.tools,
+    judge: (call) => book.judge({ tool: toolOf(call), input: call.input, mode: call.options.mode, cwd: folder }),
+    suggestRule: (call) => suggestRules({ tool: toolOf(call), input: call.input, cwd: folder }),
+    remember: (scope, rule) => void book.add(rule, "allow", scope),
+  });
+  let calls = 0;
+  const exec = (command: string) => gate.execute("exec", { command }, { id: `c${++calls}` });
+  return { ...gate, folder, book, exec };
+}
+
+describe("always", () => {
+  test.each([
+    ["ap-015", "/bin/bash -lc 'whoami'", "/bin/bash -lc 'rm x'"],
+    ["ap-015", "/bin/zsh -lc 'touch a'", "/bin/zsh -lc 'rm a'"],
+    ["ap-015", "env FOO=1 bash -c 'touch a'", "env FOO=1 bash -c 'rm a'"],
+    ["ap-017", "bash scripts/a.sh", "bash -s scripts/a.sh"],
+    ["ap-017", "bash scripts/a.sh", "bash -c 'rm a'"],
+  ])("%s: of %j does not cover %j", async (_id, first, then) => {
+    const { exec, approve, approvals, folder } = await start();
+    mkdirSync(join(folder, "scripts"));
+    writeFileSync(join(folder, "scripts/a.sh"), "true\n");
+    const asked = await exec(first);
+    // What is allowed without asking, or offers nothing to save, covers nothing.
+    if (asked.status === "pending") {
+      const { suggestedRules } = (await approvals.get(asked.pending.id))!;
+      await approve(asked.pending.id, suggestedRules.length > 0 ? { scope: "always" } : {});
+    }
+    expect(await exec(then)).toMatchObject({ status: "pending" });
+  });
+
+  test("of a plain command covers it from then on, and no other", async () => {
+    const { exec, approve, approvals, book } = await start();
+    const asked = idOf(await exec("npm run build"));
+    const { suggestedRules } = (await approvals.get(asked))!;
+    expect(suggestedRules).toHaveLength(1);
+    await approve(asked, { scope: "always" });
+    expect(book.rules().map(({ text }) => text)).toEqual(suggestedRules);
+    expect((await exec("npm run build")).status).not.toBe("pending");
+    expect(await exec("npm publish")).toMatchObject({ status: "pending" });
+  });
+});
+
+describe("a grant", () => {
+  test("ap-023: of a folder does not cover a child that is denied", async () => {
+    const { execute, folder } = await start([
+      { origin: "user", deny: ["Read(./secrets/**)", "Edit(./secrets/**)"], allow: ["Read(./**)", "Edit(./**)"] },
+    ]);
+    mkdirSync(join(folder, "secrets"));
+    writeFileSync(join(folder, "secrets/x"), "hidden");
+    writeFileSync(join(folder, "open"), "shown");
+    expect(await execute("read", { path: "open" })).toMatchObject({ status: "completed" });
+    expect(await execute("read", { path: "secrets/x" })).toMatchObject({ status: "failed", error: { code: "denied" } });
+    expect(await execute("write", { path: "secrets/y", content: "" })).toMatchObject({ error: { code: "denied" } });
+  });
+
+  test("ap-024: deny rules hold in a chain that is too long to be looked at", async () => {
+    const { exec } = await start([{ origin: "user", deny: ["Bash(rm:*)"], allow: ["Bash(echo:*)"] }]);
+    const long = Array.from({ length: 200 }, (_, i) => `echo ${i}`).join(" && ");
+    expect(await exec(`${long} && rm -rf x`)).toMatchObject({ status: "failed", error: { code: "denied" } });
+  });
+});

@@ -1,0 +1,595 @@
+// Approval scenarios, told as stories: each names the one it plays. All of them hold wherever approvals are kept.
+import { mkdirSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type AnyTool, createTool, text, textOf } from "haft";
+import { createFakeClock } from "haft/testing";
+import type { Verdict } from "../../src/core/call.ts";
+import { definitionHash } from "../../src/policy/bind-approval.ts";
+import { idOf, makeFolder, openGate, type GateOptions } from "./open-gate.ts";
+import { type Shelf, shelfInMemory, shelfInPostgres, shelfInSqlite } from "./open-stores.ts";
+
+const HOUR = 60 * 60_000;
+let callNumber = 0;
+/** Every story has calls of its own: the shelves are shared. */
+const newCall = (session = "S1") => ({ id: `call_${++callNumber}`, caller: { session: `${session}_${callNumber}` } });
+
+describe.each([
+  ["memory", shelfInMemory],
+  ["SQLite", shelfInSqlite],
+  ["PostgreSQL", shelfInPostgres],
+])("approvals in %s", (_name, make) => {
+  let shelf: Shelf;
+  beforeAll(async () => void (shelf = await make()));
+  afterAll(() => shelf.remove());
+
+  /** One process with a tool that asks, runs commands in its imagination and remembers what it ran. */
+  async function start(more: Partial<GateOptions> & { description?: string; preview?: AnyTool["preview"] } = {}) {
+    const { description = "Runs a command", preview, ...options } = more;
+    const ran: unknown[] = [];
+    const tool = createTool({
+      name: "exec",
+      description,
+      kind: "execute",
+      parameters: [
+        { name: "cmd", type: "string", required: false },
+        { name: "cwd", type: "string", required: false },
+      ],
+      permission: "confirm",
+      ...(preview ? { preview } : {}),
+      run: (input: unknown) => (ran.push(input), "ran"),
+    });
+    const world = openGate({ store: await shelf.open(), tools: [tool], ...options });
+    return { ...world, tool, ran };
+  }
+
+  describe("an approval counts for exactly what was shown", () => {
+    test("ap-001: other arguments under the same call id ask again", async () => {
+      const { execute, approvals, ran } = await start();
+      const call = newCall();
+      const asked = idOf(await execute("exec", { cmd: "ls" }, call));
+      await approvals.answer(asked, { approved: true });
+      const other = idOf(await execute("exec", { cmd: "rm -rf x" }, call));
+      expect(other).not.toBe(asked);
+      expect(ran).toEqual([]);
+      expect(await execute("exec", { cmd: "ls" }, call)).toMatchObject({ status: "completed" });
+      expect(ran).toEqual([{ cmd: "ls" }]);
+    });
+
+    test("ap-003: a folder whose link was turned is another folder, and so is another folder", async () => {
+      const folder = makeFolder();
+      for (const name of ["inside", "outside"]) mkdirSync(join(folder, name));
+      symlinkSync(join(folder, "inside"), join(folder, "link"));
+      const { execute, approve, approvals, ran } = await start({ folder });
+      const asked = idOf(await execute("exec", { cmd: "ls", cwd: "link" }, newCall()));
+      unlinkSync(join(folder, "link"));
+      symlinkSync(join(folder, "outside"), join(folder, "link"));
+      const again = idOf(await approve(asked));
+      expect(again).not.toBe(asked);
+      expect(await approvals.get(asked)).toMatchObject({ state: "void", note: expect.stringContaining("the folder") });
+      expect(await approvals.get(again)).toMatchObject({ state: "open", binding: { cwd: join(folder, "outside") } });
+      expect(ran).toEqual([]);
+    });
+
+    test("ap-004: another environment of the session makes it void", async () => {
+      let environment = "A";
+      const { execute, approve, approvals, ran } = await start({ environmentOf: () => environment });
+      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      environment = "B";
+      const again = idOf(await approve(asked));
+      expect(await approvals.get(asked)).toMatchObject({ state: "void" });
+      expect(ran).toEqual([]);
+      expect(await approve(again)).toMatchObject({ status: "completed" });
+      expect(ran).toHaveLength(1);
+    });
+
+    test("ap-005: another session, agent, user or mode asks for itself", async () => {
+      const { execute, approvals, ran } = await start();
+      const call = newCall();
+      await approvals.answer(idOf(await execute("exec", { cmd: "ls" }, call)), { approved: true });
+      for (const other of [
+        { ...call, caller: { session: "S2" } },
+        { ...call, caller: { ...call.caller, agent: "mallory" } },
+        { ...call, caller: { ...call.caller, user: "mallory" } },
+        { ...call, mode: "acceptEdits" as const },
+        { ...call, policy: { deny: ["other"] } },
+        { ...call, allowedPaths: ["/"] },
+      ]) {
+        expect(await execute("exec", { cmd: "ls" }, other)).toMatchObject({ status: "pending" });
+      }
+      expect(ran).toEqual([]);
+    });
+
+    test("ap-008: a tool that says something else of itself since is not the one that was shown", async () => {
+      const { execute, approve, approvals, registry, ran } = await start();
+      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      registry.unregister("exec");
+      registry.register({
+        name: "exec",
+        description: "Runs a command, and sends it away",
+        parameters: [{ name: "cmd", type: "string" }],
+        permission: "confirm",
+        run: () => void ran.push("mallory"),
+      });
+      expect(await approve(asked)).toMatchObject({ status: "failed", error: { code: "conflict" } });
+      expect(await approvals.get(asked)).toMatchObject({ state: "void" });
+      expect(ran).toEqual([]);
+    });
+
+    test("what changed on the disk since the preview was shown is asked about again, with the new preview", async () => {
+      const folder = makeFolder();
+      const file = join(folder, "a.txt");
+      writeFileSync(file, "one");
+      const preview = async () => ({ title: "Replace", content: [text(`-${readFileSync(file, "utf8")}\n+new`)] });
+      const { execute, approve, approvals, ran } = await start({ folder, preview });
+      const asked = idOf(await execute("exec", { cmd: "w" }, newCall()));
+      writeFileSync(file, "two");
+      const again = idOf(await approve(asked, { by: "ann" }));
+      expect(await approvals.get(asked)).toMatchObject({ state: "void", note: expect.stringContaining("preview") });
+      expect(textOf((await approvals.get(again))!.preview!.content)).toBe("-two\n+new");
+      expect(ran).toEqual([]);
+      await expect(approve(asked)).rejects.toThrow(/void/);
+      expect(await approve(again)).toMatchObject({ status: "completed" });
+      expect(ran).toHaveLength(1);
+    });
+
+    test("what changed while a person was thinking is asked about again, and what never holds still is given up", async () => {
+      let version = 0;
+      let asked = 0;
+      const changesUntil = (last: number) => async () => ({
+        title: "t",
+        content: [text(`${Math.min(version, last)}`)],
+      });
+      const approver = async () => (asked++, version++, { approved: true });
+      const calm = await start({ preview: changesUntil(2), approver });
+      expect(await calm.execute("exec", {}, newCall())).toMatchObject({ status: "completed" });
+      expect([asked, calm.ran.length]).toEqual([3, 1]);
+      const restless = await start({ preview: changesUntil(Infinity), approver });
+      expect(await restless.execute("exec", {}, newCall())).toMatchObject({ error: { code: "stale" } });
+      expect(restless.ran).toEqual([]);
+    });
+
+    test("what asks for another reason by now is asked about again: the person did not know of it", async () => {
+      let verdict: Verdict = { decision: "ask", by: "tool", reason: "it asks" };
+      const { execute, approve, approvals, ran } = await start({ judge: () => verdict });
+      const asked = idOf(await execute("exec", { cmd: "send" }, newCall()));
+      verdict = { decision: "ask", by: "taint", reason: "the session has read untrusted text and secrets" };
+      const again = idOf(await approve(asked));
+      expect(await approvals.get(asked)).toMatchObject({ state: "void" });
+      expect(await approvals.get(again)).toMatchObject({ verdict: { by: "taint" } });
+      expect(ran).toEqual([]);
+    });
+
+    test("what is over keeps no secret of its arguments", async () => {
+      const { execute, approve, approvals } = await start();
+      const key = `sk-ant-api03-${"aB3dE6".repeat(8)}`;
+      const asked = idOf(await execute("exec", { cmd: `curl -H "Authorization: Bearer ${key}"` }, newCall()));
+      expect(JSON.stringify(await approvals.get(asked))).toContain(key);
+      await approve(asked);
+      expect(JSON.stringify(await approvals.get(asked))).not.toContain(key);
+    });
+
+    test("is used once: the same call again is known, another one with its arguments asks", async () => {
+      const { execute, approve, approvals, ran } = await start();
+      const call = newCall();
+      const asked = idOf(await execute("exec", { cmd: "ls" }, call));
+      expect(await approve(asked)).toMatchObject({ status: "completed", callId: call.id });
+      expect(await approvals.get(asked)).toMatchObject({ state: "used", usedAt: expect.any(Number) });
+      expect(await execute("exec", { cmd: "ls" }, call)).toMatchObject({ metadata: { known: "replay" } });
+      expect(await execute("exec", { cmd: "ls" }, newCall())).toMatchObject({ status: "pending" });
+      expect(ran).toHaveLength(1);
+    });
+  });
+
+  describe("time", () => {
+    /** A process whose wall clock can be set, as an administrator or a bad battery would. */
+    function settableClock() {
+      const clock = createFakeClock();
+      let shift = 0;
+      const now = clock.now.bind(clock);
+      return Object.assign(Object.create(clock) as typeof clock, {
+        now: () => now() + shift,
+        set: (ms: number) => void (shift = ms),
+      });
+    }
+
+    test("ap-007: a clock that is set back revives nothing", async () => {
+      const clock = settableClock();
+      const { execute, approve, approvals, ran } = await start({ clock, approvals: { lifetimeMs: HOUR / 2 } });
+      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      await approvals.answer(asked, { approved: true });
+      await clock.advance(HOUR / 2);
+      clock.set(-HOUR);
+      await expect(approve(asked)).rejects.toThrow(/has expired/);
+      expect(await approvals.get(asked)).toMatchObject({ state: "expired" });
+      clock.set(-10 * HOUR);
+      expect(await approvals.get(asked)).toMatchObject({ state: "expired" });
+      expect(ran).toEqual([]);
+    });
+
+    test("ap-007: nor in another process, which cannot tell how long ago it was asked", async () => {
+      const first = await start({ clock: settableClock() });
+      const asked = idOf(await first.execute("exec", { cmd: "ls" }, newCall()));
+      await first.approvals.answer(asked, { approved: true });
+      const clock = settableClock();
+      clock.set(-HOUR);
+      const second = await start({ clock });
+      await expect(second.approve(asked)).rejects.toThrow(/has expired/);
+      clock.set(0);
+      await expect(second.approve(asked)).rejects.toThrow(/has expired/);
+      expect(second.ran).toEqual([]);
+    });
+
+    test("a clock that is set forward ends nothing before its time", async () => {
+      const clock = settableClock();
+      const { execute, approve, ran } = await start({ clock, approvals: { lifetimeMs: HOUR } });
+      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      clock.set(48 * HOUR);
+      expect(await approve(asked)).toMatchObject({ status: "completed" });
+      expect(ran).toHaveLength(1);
+    });
+
+    test("a question that expired is asked anew when the call is made again", async () => {
+      const { execute, approvals, clock } = await start({ approvals: { lifetimeMs: HOUR } });
+      const call = newCall();
+      const asked = idOf(await execute("exec", { cmd: "ls" }, call));
+      await clock.advance(HOUR);
+      expect(idOf(await execute("exec", { cmd: "ls" }, call))).not.toBe(asked);
+      expect((await approvals.list("expired")).map(({ id }) => id)).toContain(asked);
+      await expect(approvals.answer(asked, { approved: true })).rejects.toThrow(/has expired \(nobody answered/);
+    });
+  });
+
+  describe("who answers", () => {
+    test("ap-009: needs the right to approve, whatever door it comes through", async () => {
+      const mayAnswer = (_approval: unknown, { by }: { by?: string }) => (by === "mallory" ? "not mallory" : undefined);
+      const { execute, approvals, answer, ran } = await start({ approvals: { mayAnswer } });
+      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      const weak = { approved: true, rights: ["operator.write"], via: "chat /approve" };
+      await expect(approvals.answer(asked, weak)).rejects.toThrow(/needs the right "approve", also through chat/);
+      await expect(answer(asked, weak)).rejects.toThrow(/needs the right/);
+      await expect(answer(asked, { approved: true, by: "mallory" })).rejects.toThrow(/not mallory/);
+      expect(await approvals.get(asked)).toMatchObject({ state: "open" });
+      expect(ran).toEqual([]);
+      expect(await answer(asked, { approved: true, rights: ["approve"] })).toMatchObject({ status: "completed" });
+    });
+
+    test("ap-019: of yes and no at the same moment one is stored, and it is no", async () => {
+      for (const order of [
+        [true, false],
+        [false, true],
+      ]) {
+        const { execute, answer, approvals, ran } = await start();
+        const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+        const outcomes = await Promise.allSettled(order.map((approved) => answer(asked, { approved })));
+        expect(ran).toEqual([]);
+        expect(await approvals.get(asked)).toMatchObject({ state: "declined" });
+        const told = outcomes.map((outcome) =>
+          outcome.status === "fulfilled" ? outcome.value.display : String(outcome.reason),
+        );
+        for (const words of told) expect(words).toMatch(/declined/);
+      }
+    });
+
+    test("ap-019: in two processes exactly one decision is stored, and the call follows it", async () => {
+      for (let round = 0; round < 5; round++) {
+        const [one, two] = [await start(), await start()];
+        const call = newCall();
+        const asked = idOf(await one.execute("exec", { cmd: "ls" }, call));
+        const decisions = await Promise.allSettled([
+          one.approvals.answer(asked, { approved: true, by: "ann" }),
+          two.approvals.answer(asked, { approved: false, by: "bob" }),
+        ]);
+        const { state } = (await one.approvals.get(asked))!;
+        expect(["approved", "declined"]).toContain(state);
+        const kept = decisions.flatMap((decision) => (decision.status === "fulfilled" ? [decision.value.state] : []));
+        expect(kept).toContain(state);
+        const result = await one.execute("exec", { cmd: "ls" }, call);
+        expect(result.status).toBe(state === "approved" ? "completed" : "failed");
+        expect(one.ran).toHaveLength(state === "approved" ? 1 : 0);
+      }
+    });
+
+    test("first wins; the same again changes nothing; what contradicts it is refused", async () => {
+      const { execute, approvals } = await start({ suggestRule: () => "exec(ls)" });
+      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      const first = await approvals.answer(asked, { approved: true, by: "ann" });
+      expect(await approvals.answer(asked, { approved: true, by: "bob" })).toEqual(first);
+      await expect(approvals.answer(asked, { approved: false })).rejects.toThrow(/approved already by ann/);
+      await expect(approvals.answer(asked, { approved: true, scope: "always" })).rejects.toThrow(/approved already/);
+      await expect(approvals.answer("apr_none", { approved: true })).rejects.toThrow(/no approval/);
+    });
+
+    test("runs once, whichever of several processes is told yes", async () => {
+      const worlds = await Promise.all([start(), start(), start()]);
+      const asked = idOf(await worlds[0]!.execute("exec", { cmd: "ls" }, newCall()));
+      await Promise.allSettled(worlds.flatMap(({ approve }) => [approve(asked), approve(asked)]));
+      expect(worlds.flatMap(({ ran }) => ran)).toHaveLength(1);
+    });
+
+    test("says no with a reason that reaches the model, and it stays a no for this call", async () => {
+      const { execute, decline, ran } = await start();
+      const call = newCall();
+      const asked = idOf(await execute("exec", { cmd: "rm x" }, call));
+      const declined = await decline(asked, "x is still needed");
+      expect(declined).toMatchObject({ status: "failed", error: { code: "declined" } });
+      expect(textOf(declined.content)).toContain("x is still needed");
+      expect(await execute("exec", { cmd: "rm x" }, call)).toMatchObject({ error: { code: "declined" } });
+      expect(ran).toEqual([]);
+    });
+  });
+
+  describe("what can be asked", () => {
+    test("ap-013: arguments that cannot be shown in full are refused, with length, hash and end", async () => {
+      const { execute, approvals, ran } = await start({ approvals: { mostShownBytes: 4000 } });
+      const call = newCall();
+      const cmd = `${"x".repeat(200_000)} && rm -rf ~`;
+      const refused = await execute("exec", { cmd }, call);
+      expect(refused).toMatchObject({ status: "failed", error: { code: "denied" } });
+      const message = textOf(refused.content);
+      expect(message).toMatch(/200\d{3} bytes, at most 4000; sha256:[0-9a-f]{64}/);
+      expect(message).toContain("rm -rf ~");
+      expect(message).toMatch(/several smaller calls/);
+      expect((await approvals.list("open")).filter(({ callId }) => callId === call.id)).toEqual([]);
+      expect(ran).toEqual([]);
+    });
+
+    test("ap-013: what is no plain data cannot be shown either", async () => {
+      const ran: unknown[] = [];
+      const tool = createTool({
+        name: "upload",
+        description: "Takes bytes",
+        permission: "confirm",
+        parameters: { type: "object", properties: { bytes: {} } },
+        run: (input: unknown) => void ran.push(input),
+      });
+      const { execute } = openGate({ store: await shelf.open(), tools: [tool] });
+      for (const bytes of [Buffer.from("rm -rf"), () => "rm -rf"]) {
+        expect(await execute("upload", { bytes }, newCall())).toMatchObject({ status: "failed" });
+      }
+      expect(ran).toEqual([]);
+    });
+
+    test("ap-013: a preview may be cut, and then its length, hash and end are shown", async () => {
+      const long = `${"y".repeat(200_000)}THE END`;
+      const preview = async () => ({ title: "t", content: [text(long)] });
+      const { execute, approvals } = await start({ preview, approvals: { mostShownBytes: 4000 } });
+      const shown = (await approvals.get(idOf(await execute("exec", {}, newCall()))))!.preview!;
+      expect(textOf(shown.content).length).toBeLessThan(4000);
+      expect(textOf(shown.content)).toMatch(/cut: the whole has 200007 bytes, sha256:[0-9a-f]{64}/);
+      expect(textOf(shown.content)).toContain("THE END");
+    });
+
+    test("ap-021: open questions are bounded, and what is beyond is denied", async () => {
+      const { execute, approve, ran } = await start({ approvals: { mostOpenOfSession: 20 } });
+      const caller = { session: `flood ${Math.random()}` };
+      const results = await Promise.all(
+        Array.from({ length: 60 }, (_, i) =>
+          execute("exec", { cmd: `${i}` }, { caller, id: `f${i}_${Math.random()}` }),
+        ),
+      );
+      const pending = results.filter(({ status }) => status === "pending");
+      expect(pending).toHaveLength(20);
+      const denied = results.find(({ status }) => status === "failed")!;
+      expect(denied).toMatchObject({ error: { code: "denied" } });
+      expect(textOf(denied.content)).toContain("20 questions are open already");
+      await approve(idOf(pending[0]!));
+      expect(await execute("exec", { cmd: "later" }, { caller, id: `${Math.random()}` })).toMatchObject({
+        status: "pending",
+      });
+      expect(ran).toHaveLength(1);
+    });
+  });
+
+  describe("policy", () => {
+    const ask: Verdict = { decision: "ask", by: "rule", reason: "rm asks", rule: "Bash(rm:*)", origin: "project" };
+    const deny: Verdict = {
+      decision: "deny",
+      by: "rule",
+      reason: "it is forbidden",
+      rule: "Bash(rm:*)",
+      origin: "user",
+    };
+
+    test("that denies says the reason, the rule and where it stands, and nobody is asked", async () => {
+      const { execute, approvals, ran } = await start({ judge: () => deny });
+      const call = newCall();
+      const refused = await execute("exec", { cmd: "rm" }, call);
+      expect(refused).toMatchObject({ status: "failed", error: { code: "denied", name: "ToolPermissionError" } });
+      expect(textOf(refused.content)).toMatch(/it is forbidden.*Bash\(rm:\*\).*user/);
+      expect((await approvals.list()).filter(({ callId }) => callId === call.id)).toEqual([]);
+      expect(ran).toEqual([]);
+    });
+
+    test("that denies in the meantime wins over a yes, given before or while the caller waits", async () => {
+      let verdict = ask;
+      const world = await start({ judge: () => verdict });
+      const asked = idOf(await world.execute("exec", { cmd: "rm" }, newCall()));
+      verdict = deny;
+      expect(await world.approve(asked)).toMatchObject({ error: { code: "denied" } });
+      verdict = ask;
+      const waiting = await start({
+        judge: () => verdict,
+        approver: async () => ((verdict = deny), { approved: true }),
+      });
+      expect(await waiting.execute("exec", { cmd: "rm" }, newCall())).toMatchObject({ error: { code: "denied" } });
+      expect([...world.ran, ...waiting.ran]).toEqual([]);
+    });
+
+    test("that allows in the meantime does not make a no into a yes, and uses a yes up", async () => {
+      let verdict: Verdict = ask;
+      const { execute, approve, decline, approvals, ran } = await start({ judge: async () => verdict });
+      const [first, second] = [
+        idOf(await execute("exec", { cmd: "a" }, newCall())),
+        idOf(await execute("exec", { cmd: "b" }, newCall())),
+      ];
+      verdict = { decision: "allow", by: "rule", reason: "fine" };
+      expect(await decline(first, "no")).toMatchObject({ error: { code: "declined" } });
+      expect(await approve(second)).toMatchObject({ status: "completed" });
+      expect(await approvals.get(second)).toMatchObject({ state: "used" });
+      expect(ran).toEqual([{ cmd: "b" }]);
+    });
+
+    test("that says nonsense, or throws, lets nothing pass", async () => {
+      const broken = await start({ judge: () => ({ decision: "maybe" }) as never });
+      const throwing = await start({ judge: () => Promise.reject(new Error("no rules")) });
+      for (const { execute, ran } of [broken, throwing]) {
+        expect(await execute("exec", { cmd: "ls" }, newCall())).toMatchObject({ status: "failed" });
+        expect(ran).toEqual([]);
+      }
+    });
+
+    test("keeps its verdict with the question, and with the call what let it pass", async () => {
+      const verdicts: unknown[] = [];
+      const { execute, approve, approvals } = await start({
+        judge: () => ask,
+        remember: (_s, _r, call) => void verdicts.push({ ...call.verdict }),
+        suggestRule: () => "Bash(rm x)",
+      });
+      const asked = idOf(await execute("exec", { cmd: "rm x" }, newCall()));
+      expect(await approvals.get(asked)).toMatchObject({ reason: "rm asks", verdict: ask });
+      await approve(asked, { by: "ann", scope: "session" });
+      expect(verdicts).toMatchObject([
+        { decision: "allow", by: "approval", approvalId: asked, reason: "approved by ann", rule: "Bash(rm x)" },
+      ]);
+    });
+  });
+
+  describe("yes for more than once", () => {
+    const granting = async (suggested: string | string[] | undefined) => {
+      const remembered: unknown[] = [];
+      const world = await start({
+        suggestRule: () => suggested,
+        remember: (scope, rule, { tool }) => void remembered.push([scope, rule, tool!.name]),
+      });
+      return { ...world, remembered, ask: async () => idOf(await world.execute("exec", { cmd: "ls" }, newCall())) };
+    };
+
+    test("shows the rules it would save, and remembers them when the call goes on", async () => {
+      const { ask, approve, approvals, remembered } = await granting(["Bash(a:*)", "Bash(b:*)"]);
+      const asked = await ask();
+      expect(await approvals.get(asked)).toMatchObject({ suggestedRules: ["Bash(a:*)", "Bash(b:*)"] });
+      await approve(asked, { scope: "always" });
+      expect(remembered).toEqual([
+        ["always", "Bash(a:*)", "exec"],
+        ["always", "Bash(b:*)", "exec"],
+      ]);
+      expect(await approvals.get(asked)).not.toHaveProperty("rulesEdited");
+    });
+
+    test("takes another rule, and says that it is not the one that was shown", async () => {
+      const { ask, approve, approvals, remembered } = await granting("Bash(git diff)");
+      const asked = await ask();
+      const answered = await approvals.answer(asked, { approved: true, scope: "session", rule: "Bash(git:*)" });
+      expect(answered).toMatchObject({ scope: "session", rules: ["Bash(git:*)"], rulesEdited: true });
+      await approve(asked);
+      expect(remembered).toEqual([["session", "Bash(git:*)", "exec"]]);
+    });
+
+    test("is not offered where no rule covers such calls, and once saves nothing", async () => {
+      const { ask, approve, approvals, remembered } = await granting("");
+      const asked = await ask();
+      expect(await approvals.get(asked)).toMatchObject({ suggestedRules: [] });
+      await expect(approve(asked, { scope: "always" })).rejects.toThrow(/once only/);
+      await expect(approve(asked, { scope: "always", rule: "*" })).rejects.toThrow(/once only/);
+      await expect(approve(asked, { scope: "for ever" as never })).rejects.toThrow(/no scope/);
+      expect(await approvals.get(asked)).toMatchObject({ state: "open" });
+      expect(await approve(asked)).toMatchObject({ status: "completed" });
+      expect(remembered).toEqual([]);
+    });
+
+    test("runs the call also where the rule could not be kept, and says so", async () => {
+      const world = await start({ suggestRule: () => "r", remember: () => Promise.reject(new Error("disk full")) });
+      const asked = idOf(await world.execute("exec", { cmd: "ls" }, newCall()));
+      const result = await world.approve(asked, { scope: "always" });
+      expect(result).toMatchObject({ status: "completed", metadata: { ruleNotRemembered: "disk full" } });
+    });
+  });
+
+  describe("a caller who waits", () => {
+    test("is given the answer of any door, in this process or another, and the call runs once", async () => {
+      const waiting = await start({ waitMs: HOUR, approvals: { pollMs: 50 } });
+      const door = waiting.approvals.shared ? await start() : waiting;
+      const [here, there] = [newCall(), newCall()];
+      const first = waiting.execute("exec", { cmd: "here" }, here);
+      const second = waiting.execute("exec", { cmd: "there" }, there);
+      const idFor = async (callId: string): Promise<string> => {
+        await expect
+          .poll(async () => (await waiting.approvals.list("open")).some((a) => a.callId === callId))
+          .toBe(true);
+        return (await waiting.approvals.list("open")).find((a) => a.callId === callId)!.id;
+      };
+      expect(await waiting.approve(await idFor(here.id))).toMatchObject({ status: "completed" });
+      expect(await first).toMatchObject({ status: "completed" });
+      await door.approvals.answer(await idFor(there.id), { approved: true });
+      const answered = await Promise.race([second, tick(waiting.clock)]);
+      expect(answered).toMatchObject({ status: "completed" });
+      expect(waiting.ran).toEqual([{ cmd: "here" }, { cmd: "there" }]);
+    });
+
+    /** Time passes until the race is won by somebody else. */
+    async function tick(clock: { advance(ms: number): Promise<void> }): Promise<never> {
+      for (let i = 0; i < 200; i++) {
+        await clock.advance(50);
+        await new Promise((done) => setTimeout(done, 5));
+      }
+      throw new Error("nobody noticed the answer");
+    }
+
+    test("is told no when nobody answers in the waiting time, and a later yes counts for nothing", async () => {
+      const world = await start({ waitMs: 60_000, approvals: { lifetimeMs: HOUR } });
+      const call = newCall();
+      const result = world.execute("exec", { cmd: "ls" }, call);
+      await expect.poll(async () => (await world.approvals.list("open")).some((a) => a.callId === call.id)).toBe(true);
+      const [asked] = (await world.approvals.list("open")).filter((a) => a.callId === call.id);
+      await new Promise((done) => setTimeout(done, 20));
+      await world.clock.advance(60_000);
+      expect(await result).toMatchObject({ status: "failed", error: { code: "declined" } });
+      expect(textOf((await result).content)).toContain("nobody answered within 60 s");
+      expect(await world.approvals.get(asked!.id)).toMatchObject({ state: "expired" });
+      await expect(world.approve(asked!.id)).rejects.toThrow(/has expired/);
+      expect(world.ran).toEqual([]);
+    });
+
+    test("makes the same call twice, and both are answered by its one run", async () => {
+      const world = await start({ waitMs: HOUR });
+      const call = newCall();
+      const both = [world.execute("exec", { cmd: "ls" }, call), world.execute("exec", { cmd: "ls" }, call)];
+      await expect.poll(async () => (await world.approvals.list("open")).some((a) => a.callId === call.id)).toBe(true);
+      await new Promise((done) => setTimeout(done, 50));
+      const [asked, ...more] = (await world.approvals.list("open")).filter((a) => a.callId === call.id);
+      expect(more).toEqual([]);
+      await world.approve(asked!.id);
+      expect(await Promise.all(both)).toMatchObject([{ status: "completed" }, { status: "completed" }]);
+      expect(world.ran).toHaveLength(1);
+    });
+
+    test("is not needed: approvals.wait tells whoever asks, until its signal says stop", async () => {
+      const { execute, approvals, decline } = await start();
+      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      const stop = new AbortController();
+      const stopped = approvals.wait(asked, stop.signal);
+      const waited = approvals.wait(asked);
+      stop.abort(new Error("enough"));
+      await expect(stopped).rejects.toThrow("enough");
+      await decline(asked, "no");
+      expect(await waited).toMatchObject({ state: "declined", note: "no" });
+      await expect(approvals.wait("apr_none")).rejects.toThrow(/no approval/);
+    });
+  });
+
+  test("the definition that is bound is the tool's own word, not its name", () => {
+    const make = (more: object) =>
+      createTool({ name: "t", description: "d", parameters: [], run: () => 1, ...more } as never) as AnyTool;
+    const hash = definitionHash(make({}));
+    expect(definitionHash(make({}))).toBe(hash);
+    for (const more of [
+      { version: "2.0.0" },
+      { description: "e" },
+      { kind: "readonly" },
+      { labels: ["outside_effect"] },
+    ]) {
+      expect(definitionHash(make(more))).not.toBe(hash);
+    }
+  });
+});
