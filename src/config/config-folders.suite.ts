@@ -1,0 +1,60 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach } from "vitest";
+import { ConfigError } from "./config-problem.ts";
+import type { HaftConfig } from "./config-schema.ts";
+import type { Environment } from "./expand-variables.ts";
+import { loadConfig, type LoadedConfig } from "./load-config.ts";
+
+export interface TestFolders {
+  folder: string;
+  home: string;
+  env: Environment;
+  /** Writes into the workspace; a name that begins with "~/" into the home. */
+  write(files: Record<string, string>): void;
+  load(overrides?: HaftConfig): Promise<LoadedConfig>;
+  /** What is wrong, as one line each, with the folders' own names taken out. */
+  problems(overrides?: HaftConfig): Promise<string[]>;
+  short(text: string): string;
+}
+
+const opened: string[] = [];
+afterEach(() => {
+  for (const folder of opened.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A real workspace and a real home, removed after the test. */
+export function openConfigFolders(files: Record<string, string> = {}, env: Environment = {}): TestFolders {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-config-")));
+  opened.push(root);
+  const folder = join(root, "work");
+  const home = join(root, "home");
+  for (const each of [folder, home]) mkdirSync(each);
+  const short = (text: string) => text.replaceAll(`${folder}/`, "").replaceAll(`${home}/`, "~/");
+  const folders: TestFolders = {
+    folder,
+    home,
+    env,
+    short,
+    write(more) {
+      for (const [name, text] of Object.entries(more)) {
+        const path = name.startsWith("~/") ? join(home, name.slice(2)) : join(folder, name);
+        mkdirSync(dirname(path), { recursive: true });
+        writeFileSync(path, text);
+      }
+    },
+    load: (overrides) => loadConfig({ folder, home, env, ...(overrides ? { overrides } : {}) }),
+    async problems(overrides) {
+      try {
+        await folders.load(overrides);
+      } catch (error) {
+        if (error instanceof ConfigError) return short(error.message).split("\n");
+        throw error;
+      }
+      return [];
+    },
+  };
+  folders.write(files);
+  return folders;
+}

@@ -1,0 +1,52 @@
+/** The way from the root of a file to a value. */
+export type ConfigPath = readonly (string | number)[];
+
+/** Lines and columns count from 1. */
+export interface Place {
+  line: number;
+  column: number;
+}
+
+/** Something that is wrong, or probably wrong, in a configuration, and where. */
+export interface ConfigProblem {
+  /** Absent for what a caller passed as overrides. */
+  file?: string;
+  line?: number;
+  column?: number;
+  /** The key in words: `tools.mcpServers[0].url`. */
+  path?: string;
+  message: string;
+}
+
+/** A configuration that cannot be used, with everything that is wrong with it. */
+export class ConfigError extends Error {
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[], options?: { cause?: unknown }) {
+    super(problems.map(showProblem).join("\n"), options);
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+/** `haft.config.yml:3:5 tools.timeot: …`, as editors and terminals link it. */
+export function showProblem({ file, line, column, path, message }: ConfigProblem): string {
+  const at = line === undefined ? "" : `:${line}${column === undefined ? "" : `:${column}`}`;
+  const where = [file === undefined ? "" : `${file}${at}`, path ? `${path}:` : ""].filter(Boolean).join(" ");
+  return where ? `${where} ${message}` : message;
+}
+
+export function showPath(path: ConfigPath): string {
+  let shown = "";
+  for (const part of path) {
+    if (typeof part === "number") shown += `[${part}]`;
+    else if (/^[\w$@-]+$/.test(part)) shown += shown ? `.${part}` : part;
+    else shown += `[${JSON.stringify(part)}]`;
+  }
+  return shown;
+}
+
+/** Paths as keys of a Map. */
+export function pathKey(path: ConfigPath): string {
+  return JSON.stringify(path);
+}

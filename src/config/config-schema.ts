@@ -1,0 +1,185 @@
+import { z } from "zod";
+
+// The one definition of a configuration: it validates, it gives the types, and the published JSON Schema is made of it.
+
+const texts = z.array(z.string());
+const milliseconds = z.number().int().min(1).max(2_147_483_647);
+const count = z.number().int().min(1);
+const named = <T extends z.ZodType>(value: T) => z.record(z.string().min(1), value);
+
+const policyKeys = {
+  profile: z.string().optional().describe("minimal, coding, messaging, full, or one of `profiles`"),
+  allow: texts.optional().describe("Tools, group:… and * patterns; nothing else exists"),
+  alsoAllow: texts.optional().describe("Added to what the profile allows"),
+  deny: texts.optional().describe("Tools that do not exist here; wins over every allow"),
+};
+const policy = z.strictObject(policyKeys);
+
+/** Entries of other clients are taken as they are, so further fields are admitted here and told where they are read. */
+const mcpServer = z.looseObject({
+  type: z.string().optional().describe("stdio, http, sse or ws; inferred where absent"),
+  command: z.string().optional(),
+  args: texts.optional(),
+  env: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+  cwd: z.string().optional(),
+  url: z.string().optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+  headersHelper: z.string().optional().describe("A command that prints headers as JSON"),
+  enabled: z.boolean().optional(),
+  includeTools: texts.optional(),
+  excludeTools: texts.optional(),
+  timeout: milliseconds.optional(),
+  trust: z.boolean().optional(),
+});
+const mcpServers = z.union([
+  z.array(z.intersection(z.looseObject({ name: z.string().min(1) }), mcpServer)),
+  named(mcpServer),
+]);
+
+const webSearch = z.strictObject({
+  provider: z.string().min(1).optional().describe("tavily, google, bing, duckduckgo"),
+  apiKey: z.string().optional(),
+  maxResults: count.optional(),
+});
+
+const tools = z.strictObject({
+  timeout: milliseconds.optional().describe("How long a call may run, in milliseconds"),
+  maxConcurrent: count.optional().describe("Calls that run at once"),
+  allowedPaths: texts.optional().describe("Same as workspace.allowedPaths"),
+  webSearch: webSearch.optional().describe("Not used yet"),
+  mcpServers: mcpServers.optional(),
+  ...policyKeys,
+  byProvider: named(policy).optional().describe("For a provider, or provider/model"),
+});
+
+const mode = z.enum(["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]);
+
+const permissions = z.strictObject({
+  allow: texts.optional().describe("Rules such as Bash(git diff:*) that need no asking"),
+  ask: texts.optional(),
+  deny: texts.optional().describe("Wins over every allow, in every mode"),
+  defaultMode: mode.optional(),
+  disableBypassPermissionsMode: z.literal("disable").optional(),
+  tests: z
+    .array(
+      z.strictObject({
+        name: z.string().optional(),
+        tool: z.string().min(1),
+        input: z.unknown().optional(),
+        mode: mode.optional(),
+        expect: z.enum(["allow", "ask", "deny"]),
+      }),
+    )
+    .optional()
+    .describe("Examples that must come out as said"),
+});
+
+const hookKeys = {
+  timeout: z.number().positive().optional().describe("In seconds"),
+  onFailure: z.enum(["block", "ignore"]).optional().describe("What a hook that is missing or fails does to the call"),
+  statusMessage: z.string().optional(),
+};
+const hook = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("command"), command: z.string().min(1), args: texts.optional(), ...hookKeys }),
+  z.strictObject({
+    type: z.literal("http"),
+    url: z.string().min(1),
+    headers: z.record(z.string(), z.string()).optional(),
+    allowedEnvVars: texts.optional(),
+    ...hookKeys,
+  }),
+]);
+const hookGroups = z.array(z.strictObject({ matcher: z.string().optional(), hooks: z.array(hook) }));
+
+const plugin = z.union([
+  z.string().min(1),
+  z.strictObject({
+    from: z.string().min(1).describe("A path, or the name of an installed package"),
+    enabled: z.boolean().optional(),
+    tools: texts.optional().describe("The tools it may register"),
+  }),
+]);
+
+const workspace = z.strictObject({
+  allowedPaths: texts.optional().describe("What may be read and written; the workspace where absent"),
+  readOnlyPaths: texts.optional(),
+  denyGlobs: texts.optional().describe("Neither read nor written, besides the default rules"),
+  permitGlobs: texts.optional().describe("Paths that no deny rule concerns"),
+  unrestricted: z.boolean().optional().describe("The whole file system; deny rules stay"),
+  requireReadBeforeEdit: z.boolean().optional(),
+  maxReadBytes: count.optional(),
+});
+
+const limits = z.strictObject({
+  networkTimeout: milliseconds.optional().describe("As tools.timeout, for tools that use the network"),
+  maxTimeout: milliseconds.optional().describe("Nobody gets more: not a tool, not a caller"),
+  maxConcurrentByKind: z
+    .strictObject({ readonly: count.optional(), write: count.optional(), execute: count.optional() })
+    .optional(),
+  maxWaiting: z.number().int().min(0).optional().describe("Calls that may wait for their turn"),
+  maxWait: milliseconds.optional().describe("How long a call may wait for its turn"),
+  maxOutputBytes: count.optional(),
+});
+
+const server = z.strictObject({
+  host: z.string().min(1).optional(),
+  port: z.number().int().min(0).max(65_535).optional(),
+  token: z.string().min(1).optional(),
+  allowedHosts: texts.optional(),
+  allowedOrigins: texts.optional(),
+});
+
+const layer = z.strictObject({ tools: policy.optional() });
+
+export const configSchema = z.strictObject({
+  $schema: z.string().optional(),
+  tools: tools.optional(),
+  profiles: named(texts).optional().describe("Profiles of your own, for tools.profile"),
+  agents: named(layer).optional(),
+  sandbox: layer.optional().describe("Which tools exist for calls from a sandbox"),
+  subagents: z
+    .strictObject({ tools: policy.optional(), byDepth: z.record(z.string().regex(/^[1-9]\d?$/), policy).optional() })
+    .optional(),
+  permissions: permissions.optional(),
+  hooks: z
+    .strictObject({
+      PreToolUse: hookGroups.optional(),
+      PermissionRequest: hookGroups.optional(),
+      PostToolUse: hookGroups.optional(),
+    })
+    .optional(),
+  mcpServers: mcpServers.optional(),
+  servers: named(mcpServer).optional().describe("MCP servers under the key that VS Code uses"),
+  inputs: z
+    .array(z.looseObject({ id: z.string() }))
+    .optional()
+    .describe("What ${input:id} in servers stands for"),
+  plugins: z.array(plugin).optional(),
+  workspace: workspace.optional(),
+  limits: limits.optional(),
+  store: z.strictObject({ url: z.string().min(1).optional() }).optional(),
+  server: server.optional(),
+  approvals: z
+    .strictObject({
+      waitMs: z.number().int().min(0).optional().describe("How long a call waits for its answer"),
+      expireMs: milliseconds.optional().describe("When a question that nobody answered is void"),
+    })
+    .optional(),
+  audit: z
+    .strictObject({ enabled: z.boolean().optional(), redact: texts.optional().describe("Further names of secrets") })
+    .optional(),
+  channels: named(z.looseObject({})).optional().describe("Not used yet"),
+  import: z
+    .strictObject({
+      claude: z.boolean().optional().describe("Whether .claude/settings.json is read; true unless said"),
+      mcp: z.union([z.boolean(), texts]).optional().describe("true, false, or the files; .mcp.json unless said"),
+    })
+    .optional(),
+});
+
+export type HaftConfig = z.infer<typeof configSchema>;
+export type ToolPolicySettings = z.infer<typeof policy>;
+export type HookSettings = NonNullable<HaftConfig["hooks"]>;
+export type HookHandler = z.infer<typeof hook>;
+export type PluginSetting = z.infer<typeof plugin>;
+export type PermissionTest = NonNullable<z.infer<typeof permissions>["tests"]>[number];

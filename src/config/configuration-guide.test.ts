@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { openConfigFolders } from "./config-folders.suite.ts";
+import { trust } from "./trust.ts";
+
+const guide = readFileSync(new URL("../../docs/guides/configuration.md", import.meta.url), "utf8");
+const examples = [...guide.matchAll(/```(yaml|js)\n([^]*?)```/g)].map(([, language, text]) => ({
+  language,
+  text: text!,
+}));
+
+test("the guide has examples", () => expect(examples).toHaveLength(3));
+
+test.each(examples)("an example of the guide is a valid configuration: $language", async ({ language, text }) => {
+  const folders = openConfigFolders({ [`haft.config.${language}`]: text });
+  await trust(folders.folder, folders);
+  const { untrusted, sources } = await folders.load();
+  expect(untrusted).toEqual([]);
+  expect(sources.some(({ file }) => file?.endsWith(`haft.config.${language}`))).toBe(true);
+});
+
+test("the guide's variables of the environment are those that are read", async () => {
+  const names = [...new Set(guide.match(/HAFT_[A-Z_]+/g))];
+  const values: Record<string, string> = {
+    HAFT_MODE: "plan",
+    HAFT_TIMEOUT: "5",
+    HAFT_MAX_CONCURRENT: "6",
+    HAFT_PORT: "7",
+  };
+  const env = Object.fromEntries(names.map((name) => [name, values[name] ?? "x"]));
+  const { origins } = await openConfigFolders({}, env).load();
+  expect(origins.map(({ value }) => String(value).slice(2, -1)).toSorted()).toEqual(names.toSorted());
+});
+
+test("the guide's errors are those that are said", async () => {
+  const folders = openConfigFolders({ "haft.config.yml": '# a\n# b\ntools:\n  timeot: 5\n\n  maxConcurrent: "3"\n' });
+  const said = guide.match(/^ {4}haft\.config\.yml:.*$/gm)!.map((line) => line.trim());
+  expect((await folders.problems()).toSorted()).toEqual(said.toSorted());
+});

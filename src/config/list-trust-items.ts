@@ -1,0 +1,161 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { canonicalJson } from "../core/canonical-json.ts";
+import { isInside, realRoot } from "../files/is-path-allowed.ts";
+import type { ConfigPath } from "./config-problem.ts";
+import { showPath } from "./config-problem.ts";
+import type { RawSource } from "./config-source.ts";
+import { digestFolder, digestModule, digestNamedFiles, digestOf, wordsOf, type FileDigests } from "./digest-files.ts";
+import { findMcpEntries, isObject } from "./read-mcp-servers.ts";
+
+/** A part of a folder's configuration that counts only when a person has agreed to it. */
+export interface TrustItem {
+  kind: "code" | "hook" | "mcp_server" | "plugin" | "permission" | "setting";
+  file: string;
+  line?: number;
+  /** Where it stands in the file: `hooks.PreToolUse[0].hooks[0]`; empty for a whole module. */
+  path: string;
+  /** What would run or be loosened, whole, for a person. Show it with hidden characters made visible. */
+  what: string;
+  /** Of the part and of the files of the folder that it names: another content is another digest. */
+  digest: string;
+}
+
+export interface LocatedItem extends TrustItem {
+  at: ConfigPath;
+}
+
+export function withoutPath({ at: _at, ...item }: LocatedItem): TrustItem {
+  return item;
+}
+
+/**
+ * What in a source of a folder executes something, reaches out, or loosens what the user set. Denials, questions and
+ * narrower layers are not among it: they always count.
+ */
+export async function listTrustItems(source: RawSource, folder: string): Promise<LocatedItem[]> {
+  const { file = "", code, value } = source;
+  const found: LocatedItem[] = [];
+  const add = (kind: TrustItem["kind"], at: ConfigPath, what: string, content: unknown, files: FileDigests = {}) => {
+    const place = source.placeOf(at);
+    const digest = digestOf(canonicalJson({ kind, content, files }));
+    found.push({ kind, file, ...(place ? { line: place.line } : {}), path: showPath(at), what, digest, at });
+  };
+  if (code !== undefined) add("code", [], `run the module ${file}`, "module", await digestModule(file, folder, code));
+  if (!isObject(value)) return found;
+
+  for (const { name, path, fields } of findMcpEntries(value, file)) {
+    const words = [fields["command"], ...listOf(fields["args"])].filter((word) => typeof word === "string");
+    const helper = typeof fields["headersHelper"] === "string" ? wordsOf(fields["headersHelper"]) : [];
+    const files = await digestNamedFiles([...words, ...helper], folder);
+    add("mcp_server", path, `MCP server "${name}": ${showFields(fields)}`, { name, fields }, files);
+  }
+  if (source.kind === "mcp") return found;
+
+  for (const [event, groups] of entriesOf(value["hooks"])) {
+    for (const [index, group] of listOf(groups).entries()) {
+      if (!isObject(group)) continue;
+      const matcher = group["matcher"] ?? "*";
+      for (const [each, handler] of listOf(group["hooks"]).entries()) {
+        if (!isObject(handler)) continue;
+        const command = typeof handler["command"] === "string" ? handler["command"] : "";
+        const args = listOf(handler["args"]).filter((word) => typeof word === "string");
+        const files = await digestNamedFiles([...wordsOf(command), command, ...args], folder);
+        const what = `hook ${event}, for ${JSON.stringify(matcher)}: ${showFields(handler)}`;
+        add("hook", ["hooks", event, index, "hooks", each], what, { event, matcher, handler }, files);
+      }
+    }
+  }
+  const permissions = isObject(value["permissions"]) ? value["permissions"] : {};
+  for (const [index, rule] of listOf(permissions["allow"]).entries()) {
+    add("permission", ["permissions", "allow", index], `allow without asking: ${String(rule)}`, allowContent(rule));
+  }
+  const mode = permissions["defaultMode"];
+  if (typeof mode === "string" && !["default", "plan", "dontAsk"].includes(mode)) {
+    add("permission", ["permissions", "defaultMode"], `start in the mode ${JSON.stringify(mode)}`, { mode });
+  }
+  if (source.kind === "haft") await listSettings(value, folder, add);
+  return found;
+}
+
+type Add = (kind: TrustItem["kind"], at: ConfigPath, what: string, content: unknown, files?: FileDigests) => void;
+
+async function listSettings(value: Record<string, unknown>, folder: string, add: Add): Promise<void> {
+  for (const [index, plugin] of listOf(value["plugins"]).entries()) {
+    const from = isObject(plugin) ? plugin["from"] : plugin;
+    if (typeof from !== "string" || (isObject(plugin) && plugin["enabled"] === false)) continue;
+    add(
+      "plugin",
+      ["plugins", index],
+      `load the plugin ${JSON.stringify(from)}`,
+      plugin,
+      await digestPlugin(from, folder),
+    );
+  }
+  const setting = (path: ConfigPath, content: unknown) =>
+    add("setting", path, `set ${showPath(path)} to ${JSON.stringify(content)}`, { path: showPath(path), content });
+  const { workspace, tools, server, store, audit } = value;
+  const places: [ConfigPath, unknown][] = [
+    [["tools", "allowedPaths"], isObject(tools) ? tools["allowedPaths"] : undefined],
+    [["workspace", "allowedPaths"], isObject(workspace) ? workspace["allowedPaths"] : undefined],
+    [["workspace", "readOnlyPaths"], isObject(workspace) ? workspace["readOnlyPaths"] : undefined],
+  ];
+  for (const [path, paths] of places) {
+    for (const [index, each] of listOf(paths).entries()) {
+      // A variable can lead anywhere, and so can a link in the folder.
+      const isOwn = typeof each === "string" && !each.includes("${") && isInside(realRoot(each, folder), folder);
+      if (!isOwn) add("setting", [...path, index], `reach ${JSON.stringify(each)} outside the folder`, { path, each });
+    }
+  }
+  if (isObject(workspace)) {
+    for (const [index, glob] of listOf(workspace["permitGlobs"]).entries()) {
+      add("setting", ["workspace", "permitGlobs", index], `lift protection from ${JSON.stringify(glob)}`, { glob });
+    }
+    for (const [key, harmless] of [
+      ["unrestricted", false],
+      ["requireReadBeforeEdit", true],
+    ] as const) {
+      if (workspace[key] !== undefined && workspace[key] !== harmless) setting(["workspace", key], workspace[key]);
+    }
+  }
+  for (const [key, content] of entriesOf(server)) if (key !== "port") setting(["server", key], content);
+  for (const [key, content] of entriesOf(store)) setting(["store", key], content);
+  if (isObject(audit) && audit["enabled"] !== undefined && audit["enabled"] !== true) {
+    setting(["audit", "enabled"], audit["enabled"]);
+  }
+}
+
+/** So that a rule which a person saved is known again, wherever in the file it stands. */
+export function allowDigest(rule: string): string {
+  return digestOf(canonicalJson({ kind: "permission", content: allowContent(rule), files: {} }));
+}
+
+function allowContent(rule: unknown): unknown {
+  return { allow: rule };
+}
+
+/** Of a package its name alone: what is installed under it is the package manager's to vouch for. */
+async function digestPlugin(from: string, folder: string): Promise<FileDigests> {
+  const path = resolve(folder, from);
+  const info = await stat(path).catch(() => undefined);
+  if (info?.isFile()) return digestModule(path, folder);
+  if (!info?.isDirectory()) return isPath(from) ? { [from]: "absent" } : {};
+  // Too large to be covered: a digest that is never the same, so that it is never trusted.
+  return (await digestFolder(path)) ?? { [from]: `too large ${process.hrtime.bigint()}` };
+}
+
+function isPath(from: string): boolean {
+  return /^\.{0,2}\//.test(from);
+}
+
+function showFields(fields: Record<string, unknown>): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(fields).filter(([key]) => key !== "name")));
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return isObject(value) ? Object.entries(value) : [];
+}
