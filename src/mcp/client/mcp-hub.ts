@@ -1,0 +1,170 @@
+import type { GetPromptResult, Prompt, ReadResourceResult, Resource } from "@modelcontextprotocol/client";
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { toolError } from "../../core/error.ts";
+import type { ToolRegistry } from "../../core/registry.ts";
+import type { McpServerConfig } from "../server-config.ts";
+import { serverKey } from "./exposed-name.ts";
+import type { MCPClientOptions } from "./mcp-client.ts";
+import { MemoryPinStore, type PinStore } from "./pin-store.ts";
+import { createServerLink, type ServerLink } from "./server-link.ts";
+import type { McpServerStatus } from "./server-status.ts";
+
+export interface McpHubOptions extends Omit<MCPClientOptions, "events"> {
+  /** Where the tools of the servers are registered, as `mcp__server__tool`. */
+  registry: Pick<ToolRegistry, "registerMcpTool" | "unregisterMcpTool">;
+  servers?: readonly McpServerConfig[];
+  pins?: PinStore;
+  /** Told of every change of a server's state or tools. */
+  onChange?(status: McpServerStatus): void;
+  onResourceUpdated?(server: string, uri: string): void;
+}
+
+/** Many servers, each in its own time: one that fails, hangs or changes touches nobody else and delays nothing. */
+export interface McpHub {
+  /** Begins to connect, and returns at once. A second server whose name reads the same is refused. */
+  add(config: McpServerConfig): void;
+  /** Ends it, and takes its tools out of the registry. */
+  remove(server: string): Promise<void>;
+  status(): McpServerStatus[];
+  statusOf(server: string): McpServerStatus;
+  /** Resolves when no server is being connected any more; never rejects. */
+  settled(): Promise<void>;
+  reconnect(server: string): Promise<McpServerStatus>;
+  /** Its tools stay known, as unavailable. */
+  disconnect(server: string): Promise<void>;
+  setToolEnabled(server: string, tool: string, isEnabled: boolean): void;
+  /** A person has seen the definition as it is now. */
+  approveDefinition(server: string, tool: string): Promise<void>;
+  /** A person has seen how the server is started now. */
+  approveLaunch(server: string): Promise<McpServerStatus>;
+  /** Shows the sign-in page by `signIn.onAuthorize`; true where none was needed. */
+  signIn(server: string): Promise<boolean>;
+  finishSignIn(server: string, callback: string | URL): Promise<McpServerStatus>;
+  listResources(server: string): Promise<Resource[]>;
+  readResource(server: string, uri: string, options?: { signal?: AbortSignal }): Promise<ReadResourceResult>;
+  watchResource(server: string, uri: string): Promise<void>;
+  listPrompts(server: string): Promise<Prompt[]>;
+  getPrompt(server: string, name: string, args?: Readonly<Record<string, string>>): Promise<GetPromptResult>;
+  /** Ends every server, and resolves when their processes are gone. */
+  close(): Promise<void>;
+}
+
+export function createMcpHub(options: McpHubOptions): McpHub {
+  const { registry, servers = [], pins = new MemoryPinStore(), onChange, onResourceUpdated, ...client } = options;
+  const clock: Clock = options.clock ?? systemClock;
+  const links = new Map<string, ServerLink>();
+  const connecting = new Set<Promise<void>>();
+  const refused: McpServerStatus[] = [];
+
+  function linkOf(server: string): ServerLink {
+    const link = links.get(keyOf(server));
+    if (link) return link;
+    throw toolError("unavailable", `There is no MCP server "${server}"`, {
+      next: `Use one of: ${Array.from(links.values(), ({ serverName }) => serverName).join(", ") || "none is configured"}.`,
+    });
+  }
+
+  function connect(link: ServerLink): Promise<void> {
+    const attempt: Promise<void> = link.connect().finally(() => connecting.delete(attempt));
+    connecting.add(attempt);
+    return attempt;
+  }
+
+  function add(config: McpServerConfig): void {
+    const key = keyOf(config.name);
+    if (links.has(key)) {
+      throw toolError("conflict", `There is an MCP server "${links.get(key)!.serverName}" already`, {
+        next: `Rename "${config.name}": its tools would be mistaken for those of the other.`,
+      });
+    }
+    const link = createServerLink({
+      config,
+      registry,
+      pins,
+      clock,
+      client,
+      onChange: (status) => onChange?.(status),
+      ...(onResourceUpdated ? { onResourceUpdated } : {}),
+    });
+    links.set(key, link);
+    if (config.enabled !== false) void connect(link);
+  }
+
+  const hub: McpHub = {
+    add,
+    async remove(server) {
+      const link = linkOf(server);
+      links.delete(keyOf(server));
+      link.tools.clear();
+      await link.stop();
+      link.tools.clear();
+    },
+    status: () => [...Array.from(links.values(), (link) => link.status()), ...refused],
+    statusOf: (server) => linkOf(server).status(),
+    async settled() {
+      while (connecting.size > 0) await Promise.all(connecting);
+    },
+    async reconnect(server) {
+      const link = linkOf(server);
+      await link.stop();
+      await connect(link);
+      return link.status();
+    },
+    disconnect: (server) => linkOf(server).stop(),
+    setToolEnabled: (server, tool, isEnabled) => linkOf(server).tools.setEnabled(tool, isEnabled),
+    async approveDefinition(server, tool) {
+      if (await linkOf(server).tools.approve(tool)) return;
+      throw toolError("tool_not_found", `MCP server "${server}" has no tool "${tool}"`);
+    },
+    async approveLaunch(server) {
+      const link = linkOf(server);
+      await link.approveLaunch();
+      return link.status();
+    },
+    signIn: (server) => linkOf(server).signIn(),
+    async finishSignIn(server, callback) {
+      const link = linkOf(server);
+      await link.finishSignIn(callback);
+      return link.status();
+    },
+    listResources: async (server) => (await linkOf(server).ready()).listResources(),
+    readResource: async (server, uri, read) => (await linkOf(server).ready(read?.signal)).readResource(uri, read),
+    watchResource: async (server, uri) => (await linkOf(server).ready()).watchResource(uri),
+    listPrompts: async (server) => (await linkOf(server).ready()).listPrompts(),
+    getPrompt: async (server, name, args) => (await linkOf(server).ready()).getPrompt(name, args),
+    async close() {
+      await Promise.all(Array.from(links.values(), (link) => link.stop()));
+    },
+  };
+  for (const config of servers) {
+    try {
+      add(config);
+    } catch (error) {
+      // A mistake in a list takes no other server with it.
+      refused.push(refusedStatus(config, error));
+    }
+  }
+  return hub;
+}
+
+/** Names are found in any case: two that differ in it alone would be mistaken for each other. */
+function keyOf(server: string): string {
+  return serverKey(server).toLowerCase();
+}
+
+function refusedStatus({ name, transport, trust, origin }: McpServerConfig, error: unknown): McpServerStatus {
+  return {
+    name,
+    state: "stopped",
+    error: error instanceof Error ? error.message : String(error),
+    transport,
+    inferred: false,
+    tools: [],
+    stderr: [],
+    faults: [],
+    faultCount: 0,
+    log: [],
+    trusted: trust === true,
+    ...(origin === undefined ? {} : { origin }),
+  };
+}

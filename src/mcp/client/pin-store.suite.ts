@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import type { Pin, PinStore } from "./pin-store.ts";
+
+/** What every PinStore does. */
+export function pinStoreSuite(name: string, open: () => PinStore | Promise<PinStore>): void {
+  const pin = (tool: string, definition: string, server = "files"): Pin => ({
+    server,
+    tool,
+    hash: `hash of ${definition}`,
+    definition,
+    pinnedAt: 1,
+  });
+  const tools = async (store: PinStore, server = "files") =>
+    [...(await store.list(server))].map(({ tool, definition }) => `${tool}=${definition}`).sort();
+
+  describe(`${name} as a store of pins`, () => {
+    test("knows nothing of a server at first", async () => {
+      expect(await tools(await open())).toEqual([]);
+    });
+
+    test("keeps one pin a tool, the last one, and those of servers apart", async () => {
+      const store = await open();
+      await store.put(pin("read", "A"));
+      await store.put(pin("read", "B"));
+      await store.put(pin("write", "C"));
+      await store.put(pin("read", "D", "other"));
+      expect(await tools(store)).toEqual(["read=B", "write=C"]);
+      expect(await tools(store, "other")).toEqual(["read=D"]);
+      expect((await store.list("other"))[0]).toEqual(pin("read", "D", "other"));
+    });
+
+    test("takes any name, also those that every object has", async () => {
+      const store = await open();
+      for (const tool of ["__proto__", "constructor", ""]) await store.put(pin(tool, "X"));
+      expect(await tools(store)).toEqual(["=X", "__proto__=X", "constructor=X"]);
+    });
+
+    test("removes one pin, or all of a server", async () => {
+      const store = await open();
+      await store.put(pin("a", "1"));
+      await store.put(pin("b", "2"));
+      await store.remove("files", "a");
+      await store.remove("files", "never there");
+      expect(await tools(store)).toEqual(["b=2"]);
+      await store.remove("files");
+      expect(await tools(store)).toEqual([]);
+    });
+  });
+}

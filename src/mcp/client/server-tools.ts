@@ -1,0 +1,154 @@
+import type { Clock } from "../../core/clock.ts";
+import type { ToolRegistry } from "../../core/registry.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import type { McpServerConfig } from "../server-config.ts";
+import { createDefinitionReview, type DefinitionReview } from "./definition-review.ts";
+import type { MCPTool } from "./mcp-client.ts";
+import type { Pin, PinStore } from "./pin-store.ts";
+import type { McpToolStatus } from "./server-status.ts";
+import { shownText } from "./shown-text.ts";
+import { definitionText, hashOf } from "./tool-definition.ts";
+import { type ToolCaller, wrapMCPTool } from "./wrap-mcp-tool.ts";
+
+export interface ServerToolsOptions {
+  config: McpServerConfig;
+  caller: ToolCaller;
+  registry: Pick<ToolRegistry, "registerMcpTool" | "unregisterMcpTool">;
+  pins: PinStore;
+  clock: Clock;
+}
+
+/** The tools of one server in the registry: what was listed last, as far as it can be used and is switched on. */
+export interface ServerTools {
+  /** Before the server answers: what was approved in former times. */
+  recall(): Promise<void>;
+  update(listed: readonly MCPTool[]): Promise<void>;
+  setEnabled(tool: string, isEnabled: boolean): void;
+  approve(tool: string): Promise<boolean>;
+  status(isAvailable: boolean): McpToolStatus[];
+  /** Takes all of them out of the registry. */
+  clear(): void;
+}
+
+interface Entry {
+  hash: string;
+  tool?: AnyTool;
+  review?: DefinitionReview;
+  refused?: string;
+  isRegistered: boolean;
+}
+
+export function createServerTools({ config, caller, registry, pins, clock }: ServerToolsOptions): ServerTools {
+  const entries = new Map<string, Entry>();
+  const switchedOff = new Set<string>();
+  const pinned = new Map<string, Pin>();
+  let isRecalled = false;
+
+  const isWanted = (name: string): boolean =>
+    (config.includeTools === undefined || config.includeTools.includes(name)) && !config.excludeTools?.includes(name);
+
+  function register(name: string, entry: Entry): void {
+    if (!entry.tool || entry.isRegistered || switchedOff.has(name)) return;
+    try {
+      registry.registerMcpTool(entry.tool);
+      entry.isRegistered = true;
+    } catch (error) {
+      entry.refused = messageOf(error);
+    }
+  }
+
+  function unregister({ tool, isRegistered }: Entry): void {
+    if (tool && isRegistered) registry.unregisterMcpTool(tool.name);
+  }
+
+  async function take(mcpTool: MCPTool): Promise<void> {
+    const { name } = mcpTool;
+    const before = entries.get(name);
+    const entry: Entry = { hash: "", isRegistered: false };
+    try {
+      const definition = definitionText(mcpTool);
+      entry.hash = hashOf(definition);
+      if (before?.hash === entry.hash) return;
+      const review = createDefinitionReview({
+        server: config.name,
+        tool: name,
+        definition,
+        hash: entry.hash,
+        pin: pinned.get(name),
+        clock,
+        save(pin) {
+          pinned.set(name, pin);
+          return pins.put(pin);
+        },
+      });
+      // Whoever trusts a server has approved what it is, not what it becomes.
+      if (config.trust && review.state === "new") await review.approve();
+      entry.review = review;
+      entry.tool = wrapMCPTool(mcpTool, caller, {
+        review,
+        ...(config.timeoutMs === undefined ? {} : { timeoutMs: config.timeoutMs }),
+      });
+    } catch (error) {
+      entry.refused = messageOf(error);
+    }
+    if (before) unregister(before);
+    entries.set(name, entry);
+    register(name, entry);
+  }
+
+  return {
+    async recall() {
+      if (isRecalled) return;
+      isRecalled = true;
+      for (const pin of await pins.list(config.name)) if (pin.tool !== "") pinned.set(pin.tool, pin);
+      for (const { tool, definition } of pinned.values()) {
+        if (isWanted(tool)) await take(JSON.parse(definition) as MCPTool);
+      }
+    },
+    async update(listed) {
+      const wanted = new Map<string, MCPTool>();
+      // The first of two with one name: the second is not heard of.
+      for (const mcpTool of listed) {
+        if (isWanted(mcpTool.name) && !wanted.has(mcpTool.name)) wanted.set(mcpTool.name, mcpTool);
+      }
+      for (const [name, entry] of entries) {
+        if (wanted.has(name)) continue;
+        unregister(entry);
+        entries.delete(name);
+      }
+      for (const mcpTool of wanted.values()) await take(mcpTool);
+    },
+    setEnabled(name, isEnabled) {
+      const entry = entries.get(name);
+      if (isEnabled) switchedOff.delete(name);
+      else switchedOff.add(name);
+      if (!entry) return;
+      if (isEnabled) return register(name, entry);
+      unregister(entry);
+      entry.isRegistered = false;
+    },
+    async approve(name) {
+      const review = entries.get(name)?.review;
+      await review?.approve();
+      return review !== undefined;
+    },
+    status: (isAvailable) =>
+      Array.from(entries, ([name, { tool, review, refused, isRegistered }]) => ({
+        name: shownText(name, 100),
+        ...(tool ? { exposedName: tool.name } : {}),
+        isAvailable: isAvailable && isRegistered,
+        isEnabled: !switchedOff.has(name),
+        ...(review ? { review: review.state } : {}),
+        ...(refused === undefined ? {} : { refused }),
+      })),
+    clear() {
+      for (const entry of entries.values()) unregister(entry);
+      entries.clear();
+      isRecalled = false;
+    },
+  };
+}
+
+function messageOf(error: unknown): string {
+  return shownText(error instanceof Error ? error.message : String(error), 1000);
+}

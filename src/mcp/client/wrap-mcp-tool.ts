@@ -1,0 +1,169 @@
+import { ToolCategory } from "../../core/category.ts";
+import { text } from "../../core/content.ts";
+import { createTool } from "../../core/create-tool.ts";
+import { toolError } from "../../core/error.ts";
+import { type AnyTool, type Preview, type TaintLabel, type ToolContext, ToolKind } from "../../core/tool.ts";
+import type { Schema } from "../../schema/schema.ts";
+import type { DefinitionReview } from "./definition-review.ts";
+import type { ReviewState } from "./server-status.ts";
+import { isCutOff } from "./explain-failure.ts";
+import { exposedName } from "./exposed-name.ts";
+import type { MCPCallOptions, MCPCallResult, MCPTool } from "./mcp-client.ts";
+import { readResult } from "./read-result.ts";
+import { shownText } from "./shown-text.ts";
+import { shownDefinition, shownDifference } from "./tool-definition.ts";
+import { toUsableSchema } from "./usable-schema.ts";
+
+/** Who runs the tool: an MCPClient, or a hub that keeps one connected. */
+export interface ToolCaller {
+  readonly serverName: string;
+  readonly trusted: boolean;
+  callTool(name: string, args: unknown, options?: MCPCallOptions): Promise<MCPCallResult>;
+}
+
+export interface WrapOptions {
+  timeoutMs?: number;
+  review?: DefinitionReview;
+}
+
+const MOST_DESCRIPTION = 4000;
+const MOST_TITLE = 100;
+const MOST_PREVIEW = 20_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
+/** What a server may raise the bound of its output to. */
+const MOST_OUTPUT = 500_000;
+/** The gate has the time limit; the SDK's own would only be a second opinion. */
+const NO_LIMIT_MS = 2_147_483_647;
+/** A person cannot follow more, and every update is an event. */
+const PROGRESS_MS = 20;
+
+const reviews = new WeakMap<AnyTool, DefinitionReview>();
+
+/** Whether an MCP tool is what was approved, for policy to insist on asking where it is not; undefined for other tools. */
+export function reviewStateOf(tool: AnyTool): ReviewState | undefined {
+  return reviews.get(tool)?.state;
+}
+
+/** A server's tool as one of ours, to be called through the gate. Throws where its name or schema cannot be used. */
+export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapOptions = {}): AnyTool {
+  const { serverName: server, trusted } = client;
+  const { review, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  if (mcpTool.execution?.taskSupport === "required") {
+    throw toolError(
+      "unavailable",
+      `"${mcpTool.name}" runs as a task of the server only, which Haft does not follow yet`,
+    );
+  }
+  const name = exposedName(server, mcpTool.name);
+  const hints = trusted ? (mcpTool.annotations ?? {}) : {};
+  const kind = kindOf(hints);
+  const isRepeatable = kind === ToolKind.ReadOnly || hints.idempotentHint === true;
+  const mustAsk = kind !== ToolKind.ReadOnly || metaOf(mcpTool, "anthropic/requiresUserInteraction") === true;
+  const output = mcpTool.outputSchema === undefined ? undefined : checkedAlready(toUsableSchema(mcpTool.outputSchema));
+  const maxOutputBytes = outputBytesOf(mcpTool);
+
+  const tool: AnyTool = createTool({
+    name,
+    title: shownText(mcpTool.annotations?.title ?? mcpTool.title ?? mcpTool.name, MOST_TITLE),
+    description: shownText(
+      mcpTool.description ?? `The tool ${mcpTool.name} of MCP server ${server}.`,
+      MOST_DESCRIPTION,
+    ),
+    kind,
+    category: ToolCategory.MCP,
+    tags: ["mcp", server, ...(metaOf(mcpTool, "anthropic/alwaysLoad") === true ? ["always-load"] : [])],
+    origin: { type: "mcp", server },
+    parameters: toUsableSchema(mcpTool.inputSchema),
+    ...(output ? { output } : {}),
+    limits: { timeoutMs, ...(maxOutputBytes === undefined ? {} : { maxOutputBytes }) },
+    labels: labelsOf(hints),
+    idempotent: isRepeatable,
+    permission: () => (mustAsk || (review && review.state !== "approved") ? "confirm" : "auto"),
+    // A tool that is not the approved one is allowed once, never for good.
+    rule: () => (review && review.state !== "approved" ? "" : name),
+    preview: (input, context) => previewOf(input, context),
+    run: (input, context) => run(input, context),
+  });
+  if (review) reviews.set(tool, review);
+  return tool;
+
+  async function run(input: unknown, context: ToolContext) {
+    if (review && review.state !== "approved") await review.pass(context.callId, name);
+    try {
+      const result = await client.callTool(mcpTool.name, input, {
+        signal: context.signal,
+        timeoutMs: NO_LIMIT_MS,
+        onProgress: progressTo(context),
+      });
+      return readResult(result);
+    } catch (error) {
+      throw isCutOff(error) && !isRepeatable ? outcomeUnknown(server, error) : error;
+    }
+  }
+
+  async function previewOf(input: unknown, { callId }: ToolContext): Promise<Preview> {
+    const given = shownText(JSON.stringify(input, null, 2), MOST_PREVIEW);
+    const content = [text(`MCP server "${server}", tool "${mcpTool.name}", with:\n${given}`)];
+    if (review?.state === "changed") {
+      const difference = await shownDifference(mcpTool.name, review.before ?? "{}", review.definition);
+      content.push(text(`The tool is NOT the one that was approved before. What differs:\n${difference}`));
+    } else if (review?.state === "new") {
+      content.push(text(`The tool is used for the first time. Its definition:\n${shownDefinition(review.definition)}`));
+    }
+    if (review) review.shown(callId);
+    return { title: `Run ${name}`, content };
+  }
+}
+
+type Hints = NonNullable<MCPTool["annotations"]>;
+
+function kindOf(hints: Hints): ToolKind {
+  if (hints.readOnlyHint === true) return ToolKind.ReadOnly;
+  return hints.destructiveHint === false ? ToolKind.Write : ToolKind.Execute;
+}
+
+/** Silence means the worst: what comes back may be anybody's words, and what goes in may go anywhere. */
+function labelsOf(hints: Hints): TaintLabel[] {
+  return hints.openWorldHint === false ? [] : ["untrusted_input", "outside_effect"];
+}
+
+function metaOf(tool: MCPTool, key: string): unknown {
+  return tool._meta?.[key];
+}
+
+function outputBytesOf(tool: MCPTool): number | undefined {
+  const wish = metaOf(tool, "anthropic/maxResultSizeChars");
+  return typeof wish === "number" && wish > 0 ? Math.min(wish, MOST_OUTPUT) : undefined;
+}
+
+/** Shown to models and programs; the answer was checked against it when it arrived. */
+function checkedAlready({ jsonSchema }: Schema): Schema {
+  return { jsonSchema, validate: (value) => ({ value }) };
+}
+
+function progressTo({ update }: ToolContext): NonNullable<MCPCallOptions["onProgress"]> {
+  let lastAt = 0;
+  return ({ progress, total, message }) => {
+    const now = performance.now();
+    if (now - lastAt < PROGRESS_MS && progress !== total) return;
+    lastAt = now;
+    update({
+      progress: {
+        done: progress,
+        ...(total === undefined ? {} : { total }),
+        ...(message === undefined ? {} : { message: shownText(message, 500) }),
+      },
+    });
+  };
+}
+
+function outcomeUnknown(server: string, cause: unknown) {
+  return toolError(
+    "unknown_outcome",
+    `MCP server "${server}" was lost while it worked: whether the call took effect is not known`,
+    {
+      next: "Look at the state of things before you call again.",
+      cause,
+    },
+  );
+}

@@ -1,0 +1,271 @@
+// A call that must ask, through MCP: the person at the client is asked where the client can do that, and whoever else may
+// answer is waited for where it cannot. It never runs because nobody could be asked.
+import { createTool } from "haft";
+import { createTestHaft, type TestHaft } from "haft/testing";
+import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import type { HaftOptions } from "../../src/runtime.ts";
+import { accept, connectDirectly, connectV1, connectV2, post, serveOverHttp, type ClientWishes } from "./serve-haft.ts";
+
+interface World {
+  haft: TestHaft;
+  sent: string[];
+}
+
+function createWorld(options: Omit<HaftOptions, "clock"> = {}): World {
+  const sent: string[] = [];
+  const send = createTool({
+    name: "send",
+    description: "Sends a letter",
+    kind: "write",
+    parameters: z.object({ text: z.string() }),
+    permission: () => "confirm",
+    rule: () => "send",
+    run({ text }, context) {
+      context.update({ progress: { done: 1, total: 2, message: "folding" } });
+      sent.push(text);
+      return `sent ${text}`;
+    },
+  });
+  return { haft: createTestHaft({ tools: [send], ...options }), sent };
+}
+
+interface Peer {
+  callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
+}
+type Connect = (haft: TestHaft, wishes: ClientWishes) => Promise<Peer>;
+
+const CALL = { name: "send", arguments: { text: "hello" } };
+const PEERS: [string, Connect][] = [
+  ["modern over HTTP", async (haft, wishes) => connectV2((await serveOverHttp(haft)).url, wishes)],
+  ["legacy over HTTP", async (haft, wishes) => connectV2((await serveOverHttp(haft)).url, { ...wishes, era: "legacy" })],
+  ["the SDK of 2025 over HTTP", async (haft, wishes) => connectV1((await serveOverHttp(haft)).url, wishes)],
+  ["modern over one connection", (haft, wishes) => connectDirectly(haft, wishes)],
+  ["legacy over one connection", (haft, wishes) => connectDirectly(haft, { ...wishes, era: "legacy" })],
+];
+
+/** A gate that answers `pending` at once, and one that waits for the person. */
+const GATES: [string, Omit<HaftOptions, "clock">][] = [
+  ["does not wait", {}],
+  ["waits", { approvalWaitMs: 60_000 }],
+];
+
+describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
+  describe.each(GATES)("before a gate that %s,", (_gate, options) => {
+    test("shows the whole question, and the call runs once after yes", async () => {
+      const { haft, sent } = createWorld(options);
+      const answer = vi.fn(() => accept({ decision: "once" }));
+      const client = await connect(haft, { answer });
+      expect(await client.callTool(CALL)).toMatchObject({ content: [{ type: "text", text: "sent hello" }] });
+      expect(sent).toEqual(["hello"]);
+      expect(answer).toHaveBeenCalledTimes(1);
+      const [form] = answer.mock.calls[0] as unknown as [{ message: string }];
+      expect(form.message).toMatch(/send asks for permission[^]*"hello"/);
+      const [approval] = await haft.approvals.list();
+      expect(approval).toMatchObject({ state: "used" });
+      const names = { user: approval?.caller.user, answeredBy: approval?.answeredBy };
+      expect(new Set(Object.values(names)).size, "who is asked is who calls").toBe(1);
+    });
+
+    test("is told the reason after no, and the call never runs", async () => {
+      const { haft, sent } = createWorld(options);
+      const client = await connect(haft, { answer: () => accept({ decision: "decline", reason: "not on a Friday" }) });
+      expect(await client.callTool(CALL)).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining("not on a Friday") }],
+        _meta: { "haft/error": { code: "declined" } },
+      });
+      expect(sent).toEqual([]);
+    });
+
+    test.each([
+      ["accepts an empty form", { action: "accept" as const, content: {} }],
+      ["accepts without a form", { action: "accept" as const }],
+      ["accepts with something else", accept({ decision: "yes", approved: "true" })],
+      ["dismisses it", { action: "cancel" as const }],
+    ])("has not said yes when it %s", async (_how, response) => {
+      const { haft, sent } = createWorld(options);
+      const client = await connect(haft, { answer: () => response });
+      const result = await client.callTool(CALL).catch((error: Error) => ({ isError: true, content: [{ text: error.message }] }));
+      expect(result).toMatchObject({ isError: true });
+      expect(sent).toEqual([]);
+      expect(await haft.approvals.list("open")).toHaveLength(1);
+    });
+  });
+});
+
+describe.each(PEERS)("a client that cannot ask, %s,", (_name, connect) => {
+  test.each(GATES)("before a gate that %s, is given the result when somebody else says yes in time", async (_gate, options) => {
+    const { haft, sent } = createWorld(options);
+    const client = await connect(haft, {});
+    const calling = client.callTool(CALL);
+    const id = await firstQuestion(haft);
+    await haft.approve(id, "eve");
+    expect(await calling).toMatchObject({ content: [{ text: "sent hello" }] });
+    expect(sent).toEqual(["hello"]);
+  });
+
+  test.each(GATES)(
+    "before a gate that %s, is told that the call is pending, and gets its result by making it again",
+    async (_gate, options) => {
+      const { haft, sent } = createWorld(options);
+      const client = await connect(haft, {});
+      const calling = client.callTool(CALL);
+      const id = await firstQuestion(haft);
+      await vi.waitFor(async () => {
+        await haft.clock.advance(46_000);
+        expect(await Promise.race([calling, "held"])).not.toBe("held");
+      });
+      expect(await calling).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining(id) }],
+        _meta: { "haft/pending": { kind: "approval", id } },
+      });
+      expect(sent).toEqual([]);
+      if (options.approvalWaitMs !== undefined) return;
+      await haft.approve(id, "eve");
+      expect(await client.callTool(CALL)).toMatchObject({ content: [{ text: "sent hello" }] });
+      expect(sent).toEqual(["hello"]);
+      // The next one is another call, and asks again.
+      const again = client.callTool(CALL);
+      await vi.waitFor(async () => expect(await haft.approvals.list("open")).toHaveLength(1));
+      await haft.decline((await haft.approvals.list("open"))[0]!.id);
+      expect(await again).toMatchObject({ isError: true });
+      expect(sent).toEqual(["hello"]);
+    },
+  );
+});
+
+test("who may not approve is not asked, whatever its client can do", async () => {
+  const { haft, sent } = createWorld();
+  const answer = vi.fn(() => accept({ decision: "once" }));
+  const { url } = await serveOverHttp(haft, { holdMs: 0, approvalAddress: (id) => `https://haft.test/approve/${id}` });
+  for (const era of ["modern", "legacy"] as const) {
+    const client = await connectV2(url, { as: "caller", era, answer });
+    const calling = client.callTool(CALL);
+    await vi.waitFor(async () => {
+      await haft.clock.advance(1);
+      expect(await Promise.race([calling, "held"])).not.toBe("held");
+    });
+    expect(await calling).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("https://haft.test/approve/apr_") }],
+    });
+  }
+  expect(answer).not.toHaveBeenCalled();
+  expect(sent).toEqual([]);
+});
+
+test("who may not call does not call", async () => {
+  const { haft, sent } = createWorld();
+  const { url } = await serveOverHttp(haft);
+  await expect((await connectV2(url, { as: "reader" })).callTool(CALL)).rejects.toThrow("may not call");
+  expect(sent).toEqual([]);
+});
+
+test("a legacy client's form is taken away when somebody else answers first", async () => {
+  const { haft, sent } = createWorld();
+  let isTakenAway: unknown;
+  const client = await connectDirectly(haft, { era: "legacy", answer: () => new Promise(() => undefined) });
+  client.setRequestHandler("elicitation/create", (_request, { mcpReq }) => {
+    return new Promise((_resolve, reject) => {
+      mcpReq.signal.addEventListener("abort", () => {
+        isTakenAway = true;
+        reject(new Error("taken away"));
+      });
+    });
+  });
+  const calling = client.callTool(CALL);
+  await haft.approve(await firstQuestion(haft), "eve");
+  expect(await calling).toMatchObject({ content: [{ text: "sent hello" }] });
+  await vi.waitFor(() => expect(isTakenAway).toBe(true));
+  expect(sent).toEqual(["hello"]);
+});
+
+test("a held call that its client cancels cannot be allowed any more", async () => {
+  const { haft, sent } = createWorld();
+  const client = await connectDirectly(haft, {});
+  const controller = new AbortController();
+  const calling = client.callTool(CALL, { signal: controller.signal });
+  const id = await firstQuestion(haft);
+  controller.abort(new Error("never mind"));
+  await expect(calling).rejects.toThrow("never mind");
+  await vi.waitFor(async () => expect((await haft.approvals.get(id))?.state).toBe("void"));
+  await expect(haft.approve(id)).rejects.toThrow(/void/);
+  expect(sent).toEqual([]);
+});
+
+describe("what a modern client is given to hold", () => {
+  const YES = { approval: { action: "accept", content: { decision: "once" } } };
+
+  async function ask(options: Omit<HaftOptions, "clock"> = {}) {
+    const world = createWorld(options);
+    const served = await serveOverHttp(world.haft);
+    const { result } = await post(served.url, { params: CALL });
+    expect(result).toMatchObject({ resultType: "input_required", inputRequests: { approval: { method: "elicitation/create" } } });
+    return { ...world, ...served, requestState: result!["requestState"] as string };
+  }
+
+  test.each([
+    ["of somebody else", (state: string) => ({ as: "bob", params: { ...CALL, requestState: state, inputResponses: YES } })],
+    [
+      "with other arguments",
+      (state: string) => ({ params: { ...CALL, arguments: { text: "spam" }, requestState: state, inputResponses: YES } }),
+    ],
+    ["changed", (state: string) => ({ params: { ...CALL, requestState: `${state.slice(0, -2)}AA`, inputResponses: YES } })],
+    ["with something behind it", (state: string) => ({ params: { ...CALL, requestState: `${state}.AA`, inputResponses: YES } })],
+    ["made up", () => ({ params: { ...CALL, requestState: "e30.e30", inputResponses: YES } })],
+  ])("is refused %s", async (_how, request) => {
+    const { url, sent, haft, requestState } = await ask();
+    const answer = await post(url, request(requestState));
+    expect(answer.error).toMatchObject({ code: -32_602, message: "Invalid or expired requestState" });
+    expect(sent).toEqual([]);
+    expect(await haft.approvals.list("open")).toHaveLength(1);
+  });
+
+  test("is worth nothing once the question has expired", async () => {
+    const { url, sent, haft, requestState } = await ask();
+    await haft.clock.advance(25 * 60 * 60_000);
+    const { error } = await post(url, { params: { ...CALL, requestState, inputResponses: YES } });
+    expect(error?.code).toBe(-32_602);
+    expect(sent).toEqual([]);
+  });
+
+  test.each(GATES)("lets the call run once, however often it is sent, before a gate that %s", async (_gate, options) => {
+    const { url, sent, requestState } = await ask(options);
+    const again = { params: { ...CALL, requestState, inputResponses: YES } };
+    const all = await Promise.all([post(url, again), post(url, again), post(url, again)]);
+    all.push(await post(url, again));
+    expect(sent).toEqual(["hello"]);
+    for (const { result } of all) expect(result).toMatchObject({ content: [{ text: "sent hello" }] });
+  });
+
+  test("is answered by a yes only where the question was answered, not where the call was merely made again", async () => {
+    const { url, sent, requestState } = await ask();
+    const { result } = await post(url, { params: { ...CALL, requestState } });
+    expect(result).toMatchObject({ resultType: "input_required" });
+    // Answers that nobody was asked for: a client may send what it likes.
+    expect((await post(url, { params: { ...CALL, inputResponses: YES } })).result).toMatchObject({ resultType: "input_required" });
+    expect(sent).toEqual([]);
+  });
+
+  test("still counts in a server that was started anew, with the same key", async () => {
+    const stateKey = new Uint8Array(32).fill(7);
+    const { haft, sent } = createWorld();
+    const first = await serveOverHttp(haft, { stateKey });
+    const { result } = await post(first.url, { params: CALL });
+    const second = await serveOverHttp(haft, { stateKey });
+    const requestState = result!["requestState"];
+    expect((await post(second.url, { params: { ...CALL, requestState, inputResponses: YES } })).result).toMatchObject({
+      content: [{ text: "sent hello" }],
+    });
+    const third = await serveOverHttp(haft);
+    expect((await post(third.url, { params: { ...CALL, requestState, inputResponses: YES } })).error?.code).toBe(-32_602);
+    expect(sent).toEqual(["hello"]);
+  });
+});
+
+async function firstQuestion(haft: TestHaft): Promise<string> {
+  await vi.waitFor(async () => expect(await haft.approvals.list("open")).toHaveLength(1));
+  return (await haft.approvals.list("open"))[0]!.id;
+}
