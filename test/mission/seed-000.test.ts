@@ -1,6 +1,7 @@
 // Plays seed 000, "工具系统 (Tools System)", from top to bottom. Words are translated by the table of the design:
 // result → details, error → error.message, taskId → caller.task.
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import {
   type CallOptions,
@@ -8,6 +9,7 @@ import {
   createHaft,
   createTool,
   isPathAllowed,
+  MCPClient,
   text,
   textOf,
   type ToolConfig,
@@ -21,10 +23,17 @@ import {
   type ToolStats,
   ToolTimeoutError,
   ToolValidationError,
+  wrapMCPTool,
 } from "haft";
+import { trust } from "haft/host";
 import { createFakeClock, createTestHaft } from "haft/testing";
 import { z } from "zod";
+import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";
+
+const EVERYTHING = fileURLToPath(
+  new URL("../../node_modules/@modelcontextprotocol/server-everything/dist/index.js", import.meta.url),
+);
 
 const echo = createTool({
   name: "echo",
@@ -617,8 +626,32 @@ describe("MCP 集成", () => {
     expect(called).toEqual([["query", { sql: "select 1" }]]);
   });
 
-  test.todo("MCP: MCPClient connect, listTools, callTool and disconnect against a real server");
-  test.todo("MCP: wrapMCPTool(mcpTool, client) gives a Tool");
+  const server = { name: "everything", transport: "stdio", command: process.execPath, args: [EVERYTHING] } as const;
+
+  test("MCP: MCPClient connect, listTools, callTool and disconnect against a real server", async () => {
+    const client = new MCPClient();
+    await client.connect(server);
+    expect((await client.listTools()).find(({ name }) => name === "echo")).toMatchObject({
+      description: expect.any(String),
+      inputSchema: { type: "object" },
+    });
+    expect(await client.callTool("echo", { message: "hi" })).toMatchObject({ content: [{ text: "Echo: hi" }] });
+    await client.disconnect();
+    await expect(client.callTool("echo", { message: "hi" })).rejects.toThrow(/not connected/);
+  });
+
+  test("MCP: wrapMCPTool(mcpTool, client) gives a Tool", async () => {
+    const client = new MCPClient();
+    await client.connect(server);
+    const mcpTool = (await client.listTools()).find(({ name }) => name === "echo")!;
+    const tool = wrapMCPTool(mcpTool, client);
+    expect(tool).toMatchObject({ name: "mcp__everything__echo", category: ToolCategory.MCP, kind: "execute" });
+    const haft = createHaft({ approver: async () => ({ approved: true }) });
+    haft.registry.registerMcpTool(tool);
+    expect(await haft.execute("mcp__everything__echo", { message: 7 })).toMatchObject({ success: false });
+    expect(await haft.execute("mcp__everything__echo", { message: "hi" })).toMatchObject({ details: "Echo: hi" });
+    await client.disconnect();
+  });
 });
 
 describe("扩展自定义工具 (a custom tool)", () => {
@@ -679,7 +712,35 @@ describe("配置 (configuration)", () => {
     expect(failureOf(await running)).toContain("timed out after 5ms");
   });
 
-  test.todo("policy and store: config.yml with timeout, maxConcurrent and ${VAR} expansion is read from a file");
+  test("config.yml with timeout, maxConcurrent and ${VAR} expansion is read from a file", async () => {
+    const config = [
+      "tools:",
+      "  timeout: 1500",
+      "  maxConcurrent: ${AT_ONCE:-3}",
+      "  webSearch:",
+      "    provider: tavily",
+      "    apiKey: ${TAVILY_API_KEY}",
+      "    maxResults: 5",
+    ].join("\n");
+    const { open } = makeHostFolder({ "haft.config.yml": config });
+    const host = await open({ env: { AT_ONCE: "1", TAVILY_API_KEY: "tvly-1" } });
+    expect(host.config.value.tools).toMatchObject({
+      timeout: 1500,
+      maxConcurrent: 1,
+      webSearch: { provider: "tavily", apiKey: "tvly-1", maxResults: 5 },
+    });
+    expect(host.haft.executor.timeouts.defaultMs).toBe(1500);
+    let together = 0;
+    let most = 0;
+    const slow = async () => {
+      most = Math.max(most, ++together);
+      await new Promise((resolve) => setImmediate(resolve));
+      together--;
+    };
+    host.haft.register({ name: "slow", description: "Takes a turn", kind: "readonly", parameters: [], run: slow });
+    await Promise.all([1, 2, 3].map(() => host.haft.execute("slow")));
+    expect(most).toBe(1);
+  });
   test("tools.allowedPaths bounds what file tools touch", async () => {
     const files = { "data/a.txt": "1", "docs/b.txt": "2", "src/c.txt": "3", "other/d.txt": "4" };
     const { haft, onDisk } = openProject(files, { allowedPaths: ["./data", "./docs", "./src"] });
@@ -691,7 +752,21 @@ describe("配置 (configuration)", () => {
     expect(onDisk("other/e.txt")).toBeUndefined();
   });
   test.todo("world tools: tools.webSearch { provider, apiKey, maxResults }");
-  test.todo("MCP: tools.mcpServers, the disabled ones left alone");
+  test("tools.mcpServers, the disabled ones left alone", async () => {
+    const servers = [
+      { name: "everything", command: "node", args: [EVERYTHING, "stdio"], enabled: true },
+      { name: "asleep", command: "node", args: ["-e", "require('fs').writeFileSync('woken', '')"], enabled: false },
+    ];
+    const config = { tools: { mcpServers: servers } };
+    const { folder, home, open, onDisk } = makeHostFolder({ "haft.config.json": JSON.stringify(config) });
+    // A folder that starts programs is trusted first.
+    await trust(folder, { home, env: {} });
+    const host = await open();
+    await host.mcp.settled();
+    expect(host.mcp.status()).toMatchObject([{ name: "everything", state: "ready" }, { name: "asleep", state: "stopped" }]);
+    expect(host.haft.registry.get("mcp__everything__echo")).toMatchObject({ category: "mcp" });
+    expect(onDisk("woken")).toBeUndefined();
+  });
 });
 
 describe("错误处理 (errors)", () => {
@@ -899,7 +974,23 @@ describe("未来扩展 (what the seed hopes for)", () => {
     ]);
   });
 
-  test.todo("policy and store: the audit log is written before the effect, and a removed entry shows");
+  test("the audit log is written before the effect, and a removed entry shows", async () => {
+    const host = await makeHostFolder().open();
+    const seen: unknown[] = [];
+    host.haft.register({
+      name: "act",
+      description: "Looks what is recorded while it acts",
+      kind: "execute",
+      parameters: [],
+      run: async () => void seen.push(...(await host.store.audit.query({ tool: "act" })).entries.map(({ kind }) => kind)),
+    });
+    await host.haft.execute("act");
+    await host.haft.execute("act");
+    expect(seen[0]).toBe("call_begun");
+    expect(await host.store.audit.verify()).toMatchObject({ ok: true });
+    await host.store.database.run("DELETE FROM audit WHERE seq = 2");
+    expect(await host.store.audit.verify()).toMatchObject({ ok: false, problems: [{ seq: 2 }] });
+  });
 
   test("A/B 测试: calls are shared between two implementations by weight, and counted by arm", async () => {
     const haft = createHaft();

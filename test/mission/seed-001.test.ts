@@ -740,7 +740,15 @@ describe("技术亮点", () => {
     const haft = createHaft({ tools: createSix().tools });
     expect(haft.toLLMTools({ mode: "plan" }).every(({ name }) => haft.registry.get(name)!.isReadOnly)).toBe(true);
   });
-  test.todo("policy and store: Write and Execute tools ask by a rule for their kind");
+  test("3. Write and Execute tools ask by a rule for their kind", async () => {
+    const haft = createHaft({ tools: createSix().tools, rules: { ask: ["kind:write", "kind:execute"] } });
+    expect(await haft.execute("Read", { file_path: "/app.ts" })).toMatchObject({ status: "completed" });
+    expect(await haft.execute("Write", { file_path: "/app.ts", contents: "" })).toMatchObject({
+      status: "pending",
+      pending: { kind: "approval" },
+    });
+    expect(await haft.execute("Bash", { command: "ls" })).toMatchObject({ status: "pending" });
+  });
 
   test.each(["name", "schema", "description", "execute"])("4. createTool refuses a tool without %s", (missing) => {
     const config = { name: "Read", schema: z.object({}), description: {}, execute: async () => {} };

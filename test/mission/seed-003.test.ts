@@ -16,7 +16,9 @@ import {
   type ToolResult,
   type Update,
 } from "haft";
+import { trust } from "haft/host";
 import { createTestHaft } from "haft/testing";
+import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";
 
 const ReadToolSchema = Type.Object({
@@ -246,7 +248,14 @@ describe("4. 工具策略", () => {
       expect(shown).toEqual(expect.arrayContaining(["read", "write", "edit", "apply_patch", "process"]));
       expect(shown).not.toContain("exec");
     });
-    test.todo("policy and store: tools { profile, allow, deny } is read from a json5 file");
+    test("tools { profile, allow, deny } is read from a json5 file", async () => {
+      const config = "{ tools: { profile: 'coding', allow: ['group:fs', 'group:runtime'], deny: ['exec'], }, /* ours */ }";
+      const { haft } = await makeHostFolder({ "haft.config.json5": config }).open();
+      const shown = haft.toLLMTools().map(({ name }) => name);
+      expect(shown).toEqual(expect.arrayContaining(["read", "write", "process"]));
+      expect(shown).not.toContain("exec");
+      expect(await haft.execute("Bash", { command: "ls" })).toMatchObject({ error: { code: "denied" } });
+    });
 
     test.each<[NonNullable<ToolPolicy["profile"]>, string[], string[]]>([
       ["minimal", ["session_status"], ["read", "exec", "message", "sessions_list"]],
@@ -485,6 +494,29 @@ describe("7. 特殊工具", () => {
       };
       await expect(haft.use(thief)).rejects.toThrow(/"read"/);
     });
-    test.todo("policy and store: plugins of a folder are loaded only when the folder is trusted");
+    test("plugins of a folder are loaded only when the folder is trusted", async () => {
+      const plugin = `export default {
+        manifest: { id: "greeter" },
+        register(api) {
+          api.registerTool({
+            name: "greet",
+            description: "Greets",
+            parameters: { type: "object", properties: {} },
+            execute: async () => ({ content: [{ type: "text", text: "hello" }], details: "hello" }),
+          });
+        },
+      };`;
+      const { folder, home, open } = makeHostFolder({
+        "haft.config.yml": "plugins: [./greeter.mjs]",
+        "greeter.mjs": plugin,
+      });
+      const before = await open();
+      expect(before.haft.registry.has("greet")).toBe(false);
+      expect(before.warnings.join("\n")).toContain("haft trust");
+      await before.close();
+      await trust(folder, { home, env: {} });
+      const after = await open();
+      expect(await after.haft.execute("greet")).toMatchObject({ success: true, details: "hello" });
+    });
   });
 });

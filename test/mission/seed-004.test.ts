@@ -1,8 +1,9 @@
 // Plays seed 004, "Tool 系统", from top to bottom. Its names are Python's and are camelCase here; data → details,
 // error → error.message, TOOL_COMPLETE → tool_call_completed, PERMISSION_REQUEST → permission_requested.
 import { describe, expect, test } from "vitest";
-import { AgentToolkit, type AnyTool, createTool, textOf, ToolPermission, ToolRegistry, type ToolResult } from "haft";
+import { AgentToolkit, type AnyTool, createTool, describeApproval, textOf, ToolPermission, ToolRegistry, type ToolResult } from "haft";
 import { createTestHaft } from "haft/testing";
+import { makeHostFolder } from "./open-host.ts";
 
 /** The seed's class as the factory makes it: name, description, permission, a list of parameters, and code. */
 function createWebSearchTool(search: (query: string, most: number) => Promise<string[]> = async () => []): AnyTool {
@@ -35,8 +36,8 @@ describe("权限系统", () => {
   });
 
   describe("权限处理流程", () => {
-    function createConfirming() {
-      const haft = createTestHaft();
+    function createConfirming(options: Parameters<typeof createTestHaft>[0] = {}) {
+      const haft = createTestHaft(options);
       const runs: unknown[] = [];
       haft.register({
         name: "publish",
@@ -63,14 +64,14 @@ describe("权限系统", () => {
       const result = await haft.execute("publish", { page: "home" });
       expect(result).toMatchObject({ status: "pending", pending: { kind: "approval" } });
       expect(haft.recorded.of("permission_requested")).toMatchObject([{ toolName: "publish", callId: result.callId }]);
-      expect(haft.approvals.list("open")).toMatchObject([{ toolName: "publish", input: { page: "home" } }]);
+      expect(await haft.approvals.list("open")).toMatchObject([{ toolName: "publish", input: { page: "home" } }]);
       expect(runs).toEqual([]);
     });
 
     test("CONFIRM → approved → executed → TOOL_COMPLETE", async () => {
       const { haft, runs } = createConfirming();
       const { callId } = await haft.execute("publish", { page: "home" });
-      const [open] = haft.approvals.list("open");
+      const [open] = await haft.approvals.list("open");
       expect(await haft.approve(open!.id, "ada")).toMatchObject({ success: true, callId, details: "published" });
       expect(runs).toEqual([{ page: "home" }]);
       expect(haft.recorded.of("permission_resolved")).toMatchObject([{ approved: true, by: "ada", callId }]);
@@ -80,14 +81,38 @@ describe("权限系统", () => {
     test("CONFIRM → denied → a refusal is returned", async () => {
       const { haft, runs } = createConfirming();
       await haft.execute("publish", { page: "home" });
-      const [open] = haft.approvals.list("open");
+      const [open] = await haft.approvals.list("open");
       const refused = await haft.decline(open!.id, "not ready");
       expect(refused).toMatchObject({ success: false, error: { code: "declined" } });
       expect(failureOf(refused)).toMatch(/^Permission denied: .*not ready/);
       expect(runs).toEqual([]);
     });
 
-    test.todo("policy and store: an open question survives a restart, expires, and is shown with its preview");
+    test("an open question survives a restart, and is shown with its preview", async () => {
+      const { open, onDisk } = makeHostFolder({ "page.md": "old\n" });
+      const before = await open();
+      await before.haft.execute("read", { path: "page.md" });
+      const asked = await before.haft.execute("write", { path: "page.md", content: "new\n" }, { id: "w1" });
+      expect(asked).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+      await before.close();
+
+      const { haft } = await open();
+      const [question] = await haft.approvals.list("open");
+      expect(describeApproval(question!).join("\n")).toMatch(/-old[^]*\+new/);
+      expect(onDisk("page.md")).toBe("old\n");
+      expect(await haft.approve(question!.id, "ada")).toMatchObject({ success: true, callId: "w1" });
+      expect(onDisk("page.md")).toBe("new\n");
+      await expect(haft.approve(question!.id, "ada")).rejects.toThrow(/used already/);
+    });
+
+    test("an open question that nobody answers expires, and then the answer is no", async () => {
+      const { haft } = createConfirming({ approvals: { lifetimeMs: 60_000 } });
+      await haft.execute("publish", { page: "home" });
+      const [question] = await haft.approvals.list("open");
+      await haft.clock.advance(60_001);
+      expect(await haft.approvals.get(question!.id)).toMatchObject({ state: "expired" });
+      await expect(haft.approve(question!.id, "ada")).rejects.toThrow(/expired/);
+    });
   });
 
   test("ToolParameter: name, type, description, required, default", () => {

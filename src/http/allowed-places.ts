@@ -1,0 +1,83 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { networkInterfaces } from "node:os";
+import { DoorError } from "./door-error.ts";
+
+/** Where requests may be addressed to, and which pages may send them: compared whole, never by a part. */
+export interface AllowedPlaces {
+  /** Lower case, with the port: `127.0.0.1:4117`. */
+  readonly hosts: ReadonlySet<string>;
+  /** Of the console itself: `http://127.0.0.1:4117`. */
+  readonly ownOrigins: ReadonlySet<string>;
+  /** Other pages that the host lets in, with a token of their own. */
+  readonly otherOrigins: ReadonlySet<string>;
+}
+
+export interface PlaceOptions {
+  host: string;
+  port: number;
+  secure: boolean;
+  allowedHosts?: readonly string[];
+  allowedOrigins?: readonly string[];
+}
+
+export function allowPlaces({
+  host,
+  port,
+  secure,
+  allowedHosts = [],
+  allowedOrigins = [],
+}: PlaceOptions): AllowedPlaces {
+  const isDefaultPort = port === (secure ? 443 : 80);
+  const names = isLoopback(host) ? ["127.0.0.1", "localhost", "[::1]", bracketed(host)] : namesOf(host);
+  const own = names.flatMap((name) => [`${name}:${port}`, ...(isDefaultPort ? [name] : [])]);
+  const hosts = new Set([...own, ...allowedHosts].map((name) => name.toLowerCase()));
+  const scheme = secure ? "https" : "http";
+  return {
+    hosts,
+    ownOrigins: new Set(Array.from(hosts, (name) => `${scheme}://${name}`)),
+    otherOrigins: new Set(allowedOrigins),
+  };
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** Bound to everything: the machine's own addresses. A name needs to be allowed by hand, because names can be rebound. */
+function namesOf(host: string): string[] {
+  if (host !== "0.0.0.0" && host !== "::") return [bracketed(host)];
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return ["localhost", ...addresses.map(({ address }) => bracketed(address))];
+}
+
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/**
+ * Refuses what a page of somebody else may have sent. A browser says where a request comes from: in `Origin`, and in
+ * `Sec-Fetch-Site` also where it leaves the former out. Another port of this machine is another page.
+ */
+export function checkPlaces(
+  headers: IncomingHttpHeaders,
+  places: AllowedPlaces,
+  { isPage }: { isPage: boolean },
+): void {
+  const { host, origin } = headers;
+  if (host === undefined || !places.hosts.has(host.toLowerCase())) {
+    throw new DoorError("forbidden", "This server does not answer under that host name", HOST_NEXT);
+  }
+  if (origin !== undefined) {
+    if (places.ownOrigins.has(origin) || places.otherOrigins.has(origin)) return;
+    throw new DoorError("forbidden", "Requests from that origin are not accepted", ORIGIN_NEXT);
+  }
+  const site = headers["sec-fetch-site"];
+  if (site === undefined || site === "same-origin" || site === "none") return;
+  // A link on another page may lead to the console: it is opened, and nothing of it can be read by that page.
+  if (isPage && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document") return;
+  throw new DoorError("forbidden", "Requests from other pages are not accepted", ORIGIN_NEXT);
+}
+
+const HOST_NEXT = "Use the address that the server printed, or let its host add the name to allowedHosts.";
+const ORIGIN_NEXT =
+  "Open the console at the address that the server printed, or let its host add the origin to allowedOrigins.";

@@ -1,0 +1,119 @@
+import { Buffer } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AllowedPlaces } from "./allowed-places.ts";
+import { DoorError, toRefusal } from "./door-error.ts";
+import { type Identify, type Identity, requireScope } from "./identify.ts";
+import { logLine } from "./log-line.ts";
+import { checkShape, readJson } from "./read-body.ts";
+import { readQuery } from "./read-query.ts";
+import { type Answer, type Route, TAKEN } from "./route.ts";
+import { API_HEADERS } from "./security-headers.ts";
+
+export interface AnswerOptions {
+  identify: Identify;
+  places: () => AllowedPlaces;
+  mostBodyBytes: number;
+  log: (line: string) => void;
+}
+
+/** Nobody: for routes that need no token. */
+const NOBODY: Identity = { id: "", name: "", scopes: [], kind: "token", hash: "" };
+
+export type Refuse = (incoming: IncomingMessage, outgoing: ServerResponse, thrown: unknown) => void;
+
+/** The one way from a request to the handler of its route, and back. Never rejects. */
+export function createAnswer({ identify, places, mostBodyBytes, log }: AnswerOptions) {
+  return { answer, refuse };
+
+  async function answer(
+    route: Route,
+    params: Readonly<Record<string, string>>,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+  ): Promise<void> {
+    try {
+      const identity = await whoAsks(route, incoming);
+      const body =
+        route.body === undefined ? undefined : await checkShape(route.body, await readJson(incoming, mostBodyBytes));
+      const ask = {
+        params,
+        query: readQuery(incoming.url ?? "", route.query),
+        body: body as never,
+        identity,
+        incoming,
+        outgoing,
+      };
+      const answered = route.handle(ask);
+      write(incoming, outgoing, answered instanceof Promise ? await answered : answered);
+    } catch (thrown) {
+      refuse(incoming, outgoing, thrown);
+    }
+  }
+
+  async function whoAsks(route: Route, incoming: IncomingMessage): Promise<Identity> {
+    if (route.scope === "anybody") return NOBODY;
+    const { headers } = incoming;
+    const identity = await identify({ headers, address: incoming.socket.remoteAddress ?? "" });
+    if (identity.kind === "session") checkOwnPage(incoming);
+    if (route.scope !== "identified") requireScope(identity, route.scope, `${route.method} ${route.path}`);
+    return identity;
+  }
+
+  /** A browser sends its cookie whoever made it ask; what changes something must come from the console itself. */
+  function checkOwnPage({ method, headers: { origin, "sec-fetch-site": site } }: IncomingMessage): void {
+    if (method === "GET" || method === "HEAD") return;
+    if (origin === undefined ? site === "same-origin" : places().ownOrigins.has(origin)) return;
+    throw new DoorError(
+      "forbidden",
+      "With a session, changes are accepted from the console alone",
+      "Use a bearer token.",
+    );
+  }
+
+  function refuse(incoming: IncomingMessage, outgoing: ServerResponse, thrown: unknown): void {
+    const { status, answer, headers, isOurs } = toRefusal(thrown);
+    logRefusal(log, incoming, status, isOurs ? thrown : answer.error.message);
+    if (outgoing.headersSent) outgoing.destroy();
+    else write(incoming, outgoing, { json: answer, status, headers });
+  }
+
+  function write(incoming: IncomingMessage, outgoing: ServerResponse, answer: Answer): void {
+    if (answer === TAKEN || outgoing.destroyed) return;
+    const text = "json" in answer ? JSON.stringify(answer.json) : answer.text;
+    outgoing.writeHead("status" in answer ? (answer.status ?? 200) : 200, {
+      ...API_HEADERS,
+      ...crossOrigin(incoming, places()),
+      "content-type": "json" in answer ? "application/json" : answer.mediaType,
+      "content-length": Buffer.byteLength(text),
+      ...answer.headers,
+    });
+    outgoing.end(text);
+  }
+}
+
+/** For pages that the host allowed: they may read, with a token of their own and never with the cookie. */
+export function crossOrigin({ headers }: IncomingMessage, { otherOrigins }: AllowedPlaces): Record<string, string> {
+  const { origin } = headers;
+  if (origin === undefined || !otherOrigins.has(origin)) return {};
+  return { "access-control-allow-origin": origin, vary: "origin", "cross-origin-resource-policy": "cross-origin" };
+}
+
+export function logRefusal(log: (line: string) => void, incoming: IncomingMessage, status: number, why: unknown): void {
+  const reason = why instanceof Error ? (why.stack ?? why.message) : String(why);
+  log(
+    logLine(status >= 500 ? "failed" : "refused", {
+      status,
+      method: incoming.method,
+      path: pathOf(incoming.url ?? ""),
+      from: incoming.socket.remoteAddress,
+      agent: incoming.headers["user-agent"],
+      reason,
+    }),
+  );
+}
+
+/** Without the query: it may hold what somebody pasted into the wrong place. */
+function pathOf(url: string): string {
+  const at = url.indexOf("?");
+  return at < 0 ? url : url.slice(0, at);
+}

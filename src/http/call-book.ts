@@ -1,0 +1,176 @@
+import type { ToolEvent, Update } from "../core/event.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { CallInfo, CallStatus, Page } from "./wire.ts";
+
+/** What the door remembers of one call. */
+export interface BookedCall extends CallInfo {
+  input?: unknown;
+  updates: Update[];
+  result?: ToolResult;
+  /** Counts up: the newest has the highest. */
+  number: number;
+  characters: number;
+}
+
+export interface CallQuery {
+  tool?: string;
+  status?: string;
+  session?: string;
+  parent?: string;
+  limit: number;
+  cursor?: string;
+}
+
+const MOST_UPDATES = 50;
+
+/** The last calls with their input and result, made from the events; the oldest go first, those under way never. */
+export class CallBook {
+  readonly #calls = new Map<string, BookedCall>();
+  readonly #mostCalls: number;
+  readonly #mostCharacters: number;
+  #characters = 0;
+  #number = 0;
+  #onRequested: ((callId: string) => void) | undefined;
+
+  constructor({ mostCalls = 2000, mostCharacters = 32 * 1024 * 1024 } = {}) {
+    this.#mostCalls = mostCalls;
+    this.#mostCharacters = mostCharacters;
+  }
+
+  find(callId: string): BookedCall | undefined {
+    return this.#calls.get(callId);
+  }
+
+  /** Newest first. */
+  list({ tool, status, session, parent, limit, cursor }: CallQuery): Page<BookedCall> {
+    const before = cursor === undefined ? Infinity : Number(cursor);
+    const statuses = status?.split(",");
+    const items: BookedCall[] = [];
+    for (const call of [...this.#calls.values()].sort((a, b) => b.number - a.number)) {
+      if (call.number >= before) continue;
+      if (tool !== undefined && call.toolName !== tool) continue;
+      if (statuses && !statuses.includes(call.status)) continue;
+      if (session !== undefined && call.caller.session !== session) continue;
+      if (parent !== undefined && call.parentId !== parent) continue;
+      if (items.length === limit) return { items, next: String(items.at(-1)!.number) };
+      items.push(call);
+    }
+    return { items };
+  }
+
+  /** Runs `start`, which makes a call, and tells that call's id: it is announced before `start` returns. */
+  idOf<T>(start: () => T): { started: T; callId: string | undefined } {
+    let callId: string | undefined;
+    this.#onRequested = (id) => (callId ??= id);
+    try {
+      return { started: start(), callId };
+    } finally {
+      this.#onRequested = undefined;
+    }
+  }
+
+  note(event: ToolEvent, characters: number): void {
+    if (!("callId" in event)) return;
+    if (event.type === "tool_call_requested") this.#onRequested?.(event.callId);
+    const call = this.#calls.get(event.callId) ?? this.#open(event);
+    call.characters += characters;
+    this.#characters += characters;
+    switch (event.type) {
+      case "tool_call_requested":
+        this.#reopen(call, event);
+        break;
+      case "permission_requested":
+        call.askedAt = event.at;
+        call.approvalId = event.approvalId;
+        break;
+      case "permission_resolved":
+        call.answeredAt = event.at;
+        break;
+      case "tool_call_started":
+        call.status = "running";
+        call.startedAt = event.at;
+        call.toolName = event.toolName;
+        break;
+      case "tool_call_updated":
+        call.updates.push(event.update);
+        if (call.updates.length > MOST_UPDATES) call.updates.shift();
+        break;
+      case "tool_call_pending":
+      case "tool_call_completed":
+      case "tool_call_failed":
+        this.#close(call, event.result, event.at);
+        break;
+      default:
+        break;
+    }
+    this.#dropOldest();
+  }
+
+  #open({
+    callId,
+    toolName,
+    caller,
+    at,
+    parentId,
+  }: ToolEvent & { callId: string; caller: BookedCall["caller"]; parentId?: string }): BookedCall {
+    const call: BookedCall = {
+      callId,
+      ...(parentId === undefined ? {} : { parentId }),
+      toolName,
+      caller,
+      status: "waiting",
+      requestedAt: at,
+      updates: [],
+      number: ++this.#number,
+      characters: 0,
+    };
+    this.#calls.set(callId, call);
+    return call;
+  }
+
+  /** A call that was waiting is made again under its id: what was asked about it stays. */
+  #reopen(call: BookedCall, event: Extract<ToolEvent, { type: "tool_call_requested" }>): void {
+    call.status = "waiting";
+    call.caller = event.caller;
+    call.input = event.input;
+    call.result = undefined;
+    call.errorCode = undefined;
+    call.display = undefined;
+    call.completedAt = undefined;
+    call.durationMs = undefined;
+  }
+
+  #close(call: BookedCall, result: ToolResult, at: number): void {
+    const status: CallStatus = result.status;
+    call.status = status;
+    call.toolName = result.toolName;
+    call.result = result;
+    call.display = result.display;
+    if (result.status === "failed") call.errorCode = result.error.code;
+    if (result.status === "pending") return;
+    call.completedAt = result.completedAt ?? at;
+    call.durationMs = result.durationMs;
+  }
+
+  #dropOldest(): void {
+    if (this.#calls.size <= this.#mostCalls && this.#characters <= this.#mostCharacters) return;
+    for (const [callId, call] of this.#calls) {
+      if (this.#calls.size <= this.#mostCalls && this.#characters <= this.#mostCharacters) return;
+      if (call.status === "waiting" || call.status === "running") continue;
+      this.#calls.delete(callId);
+      this.#characters -= call.characters;
+    }
+  }
+}
+
+/** A row of the list: without what only the detail shows. */
+export function rowOf({
+  input: _input,
+  updates: _updates,
+  result: _result,
+  number: _number,
+  characters: _characters,
+  ...row
+}: BookedCall): CallInfo {
+  return row;
+}

@@ -1,0 +1,34 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../core/clock.ts";
+import type { Haft } from "../runtime.ts";
+import type { CallBook } from "./call-book.ts";
+import type { CallNumbers } from "./call-numbers.ts";
+import type { EventFeed } from "./event-feed.ts";
+import type { FailureLimit } from "./failure-limit.ts";
+import type { HostParts } from "./host-parts.ts";
+import type { Runs } from "./runs.ts";
+import type { Streams } from "./streams.ts";
+import type { TokenStore } from "./tokens.ts";
+import type { ServerInfo } from "./wire.ts";
+
+/** Everything a resource may use. */
+export interface Door {
+  readonly haft: Haft;
+  readonly clock: Clock;
+  readonly parts: HostParts;
+  readonly tokens: TokenStore;
+  readonly feed: EventFeed;
+  readonly book: CallBook;
+  readonly numbers: CallNumbers;
+  readonly runs: Runs;
+  readonly streams: Streams;
+  readonly limit: FailureLimit;
+  readonly startedAt: number;
+  readonly warnings: readonly string[];
+  readonly info: Pick<ServerInfo, "version" | "workspace" | "store" | "sandbox">;
+  readonly secure: boolean;
+  /** Known once the server listens. */
+  readonly cookieName: string;
+  streamHeaders(incoming: IncomingMessage): Readonly<Record<string, string>>;
+  openApi(): Promise<unknown>;
+}

@@ -1,0 +1,46 @@
+import type { LoadedConfig } from "../../config/load-config.ts";
+import { isSecretName, hideSecrets } from "../../core/mask-secret.ts";
+import type { HaftHost } from "../../host.ts";
+import type { HostParts } from "../host-parts.ts";
+import type { ConfigurationInfo } from "../wire.ts";
+import { auditPart } from "./audit-part.ts";
+import { mcpPart } from "./mcp-part.ts";
+import { pastCallsOf, policyPart } from "./policy-part.ts";
+import { statisticsPart } from "./statistics-part.ts";
+import { undoPart } from "./undo-part.ts";
+
+/** Everything that a door can show of a host. */
+export function partsOfHost({ haft, store: { audit }, undo, mcp, config }: HaftHost): HostParts {
+  const policy = policyPart({
+    haft,
+    book: haft.policy.rules,
+    layers: () => haft.policy.layersFor().flatMap((layer) => ("policy" in layer ? [layer] : [])),
+    pastCalls: pastCallsOf(audit),
+  });
+  return {
+    policy,
+    rules: policy,
+    audit: auditPart(audit),
+    undo: undoPart(undo),
+    mcp: mcpPart(mcp),
+    configuration: { show: () => describeConfiguration(config) },
+    statistics: statisticsPart(audit),
+  };
+}
+
+/** What counts, with the file and line that says it; never a secret. */
+function describeConfiguration({ origins }: LoadedConfig): ConfigurationInfo {
+  const counting = origins.filter(({ isOverridden }) => !isOverridden);
+  return {
+    entries: counting.map(({ path, value, origin, file, line }) => ({
+      key: path,
+      value: hidden(path, value),
+      origin: file === undefined ? origin : `${file}${line === undefined ? "" : `:${line}`}`,
+    })),
+  };
+}
+
+function hidden(path: string, value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  return path.split(/[.[\]]/).some(isSecretName) && value !== "" ? "[hidden]" : hideSecrets(value);
+}

@@ -1,0 +1,193 @@
+import type { MaybePromise } from "../../core/stage.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import type { AuditLog } from "../../executor/audit-log.ts";
+import type { PolicyLayer } from "../../policy/policy-layers.ts";
+import { explainVerdict } from "../../policy/rules/explain-verdict.ts";
+import { lintRules } from "../../policy/rules/lint-rules.ts";
+import { RULE_LISTS } from "../../policy/rules/rule.ts";
+import { RuleBook } from "../../policy/rules/rule-book.ts";
+import { whatWouldMatch } from "../../policy/rules/try-rules.ts";
+import { explainVisibility } from "../../policy/visible.ts";
+import type { Haft } from "../../runtime.ts";
+import { DoorError } from "../door-error.ts";
+import type { PolicyPart, RulesPart } from "../host-parts.ts";
+import type { PolicyInfo, RuleEffect, SimulateRequest, Simulation } from "../wire.ts";
+
+/** A call that was made, as far as rules look at it. */
+export interface PastCall {
+  callId: string;
+  toolName: string;
+  input: unknown;
+  display: string;
+  at: number;
+}
+
+export interface PolicyPartOptions {
+  haft: Haft;
+  book: RuleBook;
+  /** Which tools exist, layer by layer. */
+  layers?: () => readonly PolicyLayer[];
+  /** Newest first. */
+  pastCalls(limit: number): MaybePromise<readonly PastCall[]>;
+}
+
+const MOST_SAMPLES = 20;
+
+/** The rules of a runtime in the words of the wire. Nothing here changes them. */
+export function policyPart({ haft, book, layers = () => [], pastCalls }: PolicyPartOptions): PolicyPart & RulesPart {
+  const cwd = haft.executor.workspace;
+
+  /** What rules can still be asked about: the tool is there, and accepts the input. */
+  const readable = (calls: readonly PastCall[]) =>
+    calls.flatMap((call) => {
+      const tool = haft.registry.get(call.toolName);
+      const input = tool && tryBuild(tool, call.input);
+      return tool && input !== undefined ? [{ call, tool, input, cwd }] : [];
+    });
+
+  return {
+    show(): PolicyInfo {
+      return {
+        rules: book.rules().map(({ text, list, origin }) => ({
+          rule: text,
+          decision: list,
+          origin,
+          lasts: origin.startsWith("session") ? ("session" as const) : ("always" as const),
+        })),
+        layers: layers().map(({ name, policy: { profile, allow, alsoAllow, deny } }) => ({
+          origin: name,
+          ...(profile === undefined ? {} : { profile }),
+          ...(allow ? { allow: [...allow] } : {}),
+          ...(alsoAllow ? { alsoAllow: [...alsoAllow] } : {}),
+          ...(deny ? { deny: [...deny] } : {}),
+        })),
+        mode: book.defaultMode,
+      };
+    },
+    explain({ tool: name, input = {}, mode }) {
+      const tool = haft.registry.get(name);
+      if (!tool) throw new DoorError("not_found", "There is no such tool", "Look at GET /api/tools.");
+      const built: unknown = tool.build(input as never).params;
+      const {
+        verdict,
+        layers: asked,
+        steps,
+      } = explainVerdict(
+        book,
+        { tool, input: built, cwd, ...(mode === undefined ? {} : { mode }) },
+        { layers: explainVisibility(tool, layers()).layers },
+      );
+      return {
+        verdict,
+        steps: [
+          ...asked.map(({ layer, allowed, reason }) => ({
+            by: layer,
+            decision: allowed ? ("none" as const) : ("deny" as const),
+            reason,
+          })),
+          ...steps.map(({ name: by, outcome, says }) => ({
+            by,
+            decision: says?.decision ?? ("none" as const),
+            reason: says?.reason ?? outcome,
+            ...(says?.rule === undefined ? {} : { rule: says.rule }),
+            ...(says?.origin === undefined ? {} : { origin: says.origin }),
+          })),
+        ],
+      };
+    },
+    lint: () =>
+      lintRules(book.sources(), haft.registry.list()).map(({ level, message, rule, origin }) => ({
+        level: level === "error" ? "error" : "warning",
+        message,
+        rule,
+        origin,
+      })),
+    async simulate({ add = [], remove = [], calls = 200 }: SimulateRequest): Promise<Simulation> {
+      const trial = changedBook(book, { add, remove });
+      const judged = readable(await pastCalls(calls));
+      const changed = judged.flatMap(({ call: { callId, toolName, display }, ...one }) => {
+        const before = book.judge(one);
+        const after = trial.judge(one);
+        return before.decision === after.decision ? [] : [{ callId, toolName, display, before, after }];
+      });
+      return { judged: judged.length, changed };
+    },
+    verdictOf(tool) {
+      const refused = explainVisibility(tool, layers()).layers.find(({ allowed }) => !allowed);
+      if (refused) return { decision: "deny", by: "policy", reason: refused.reason, origin: refused.layer };
+      // Rules for all of its calls; what depends on the input cannot be said yet.
+      const rules = bareRules(book, tool, cwd);
+      for (const list of RULE_LISTS) {
+        const bare = rules?.[list].find(({ rule }) => rule.isBare)?.rule;
+        if (bare)
+          return {
+            decision: list,
+            by: "rule",
+            reason: `A rule for all of its calls says ${list}.`,
+            rule: bare.text,
+            origin: bare.origin,
+          };
+      }
+      return undefined;
+    },
+    async effect(rules, decision): Promise<RuleEffect> {
+      const judged = readable(await pastCalls(1000));
+      const matched = new Set<PastCall>();
+      for (const text of rules.split("\n").filter((line) => line.trim() !== "")) {
+        try {
+          for (const { call, matches } of whatWouldMatch({ text, list: decision }, judged))
+            if (matches) matched.add(call.call);
+        } catch (error) {
+          return { rule: rules, judged: judged.length, matched: 0, samples: [], problem: (error as Error).message };
+        }
+      }
+      const samples = [...matched].slice(0, MOST_SAMPLES).map(({ input: _input, ...sample }) => sample);
+      return { rule: rules, judged: judged.length, matched: matched.size, samples };
+    },
+  };
+}
+
+/** The last calls that the audit log has, with the input as it kept it. */
+export function pastCallsOf(log: AuditLog): PolicyPartOptions["pastCalls"] {
+  return async (limit) => {
+    const { entries } = await log.query({ kind: ["call_begun", "call_refused", "call_waiting"], limit });
+    return entries.flatMap(({ callId, toolName, data, at }) =>
+      callId === undefined || toolName === undefined || data["input"] === undefined
+        ? []
+        : [{ callId, toolName, input: data["input"], display: JSON.stringify(data["input"]).slice(0, 200), at }],
+    );
+  };
+}
+
+function changedBook(book: RuleBook, { add, remove }: Required<Pick<SimulateRequest, "add" | "remove">>): RuleBook {
+  const dropped = new Set(remove.map((text) => text.trim()));
+  const keep = (rules: readonly string[] | undefined) => rules?.filter((text) => !dropped.has(text.trim())) ?? [];
+  const trial = new RuleBook(
+    book
+      .sources()
+      .map((source) => ({ ...source, allow: keep(source.allow), ask: keep(source.ask), deny: keep(source.deny) })),
+  );
+  try {
+    for (const { rule, decision } of add) trial.add(rule, decision, "simulation");
+  } catch (error) {
+    throw new DoorError("bad_request", (error as Error).message, "Correct the rule.");
+  }
+  return trial;
+}
+
+/** Undefined where the tool cannot say what it is about without an input. */
+function bareRules(book: RuleBook, tool: AnyTool, cwd: string) {
+  try {
+    return book.caseOf({ tool, input: {}, cwd }).rules;
+  } catch {
+    return undefined;
+  }
+}
+
+function tryBuild(tool: AnyTool, input: unknown): unknown {
+  try {
+    return tool.build(input as never).params as unknown;
+  } catch {
+    return undefined;
+  }
+}

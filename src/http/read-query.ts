@@ -1,0 +1,30 @@
+import { DoorError } from "./door-error.ts";
+import type { Query, QueryParameter } from "./route.ts";
+
+/** What stands behind the `?`. Unknown names are refused: a filter that was misspelt must not look like one that matched all. */
+export function readQuery(url: string, known: readonly QueryParameter[]): Query {
+  const at = url.indexOf("?");
+  const given = new URLSearchParams(at < 0 ? "" : url.slice(at + 1));
+  if (at >= 0) {
+    for (const name of given.keys()) {
+      if (known.some((each) => each.name === name)) continue;
+      const names = known.map((each) => each.name).join(", ") || "none";
+      throw new DoorError(
+        "bad_request",
+        `There is no query parameter "${name.slice(0, 50)}" here`,
+        `There are: ${names}.`,
+      );
+    }
+  }
+  const text = (name: string): string | undefined => given.get(name) ?? undefined;
+  return {
+    text,
+    number(name, { least = 0, most = Number.MAX_SAFE_INTEGER } = {}) {
+      const value = text(name);
+      if (value === undefined) return undefined;
+      const number = /^-?\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
+      if (number >= least && number <= most) return number;
+      throw new DoorError("bad_request", `"${name}" must be a whole number from ${least} to ${most}`);
+    },
+  };
+}

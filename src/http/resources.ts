@@ -1,0 +1,35 @@
+import type { Door } from "./door.ts";
+import { approvals } from "./resources/approvals.ts";
+import { audit } from "./resources/audit.ts";
+import { calls } from "./resources/calls.ts";
+import { configuration } from "./resources/configuration.ts";
+import { events } from "./resources/events.ts";
+import { mcp } from "./resources/mcp.ts";
+import { policy } from "./resources/policy.ts";
+import { health, openApi, server } from "./resources/server.ts";
+import { session } from "./resources/session.ts";
+import { statistics } from "./resources/statistics.ts";
+import { tokens } from "./resources/tokens.ts";
+import { tools } from "./resources/tools.ts";
+import { changes, undo } from "./resources/undo.ts";
+import type { Resource } from "./route.ts";
+
+/** Everything the server has, one file each: a further capability adds its own here. */
+export const RESOURCES: readonly Resource<Door>[] = [
+  health,
+  server,
+  session,
+  tokens,
+  tools,
+  calls,
+  approvals,
+  policy,
+  audit,
+  statistics,
+  changes,
+  undo,
+  mcp,
+  configuration,
+  events,
+  openApi,
+];

@@ -1,0 +1,171 @@
+import type { Approval } from "../../policy/approval.ts";
+import { parseRule } from "../../policy/rules/rule.ts";
+import type { Door } from "../door.ts";
+import { DoorError, toRefusal } from "../door-error.ts";
+import { type Identity, requireScope } from "../identify.ts";
+import { json, type Resource, route } from "../route.ts";
+import type {
+  ApprovalAnswerRequest,
+  ApprovalAnswered,
+  ApprovalBatchItem,
+  ApprovalInfo,
+  Page,
+  ToolResult,
+} from "../wire.ts";
+
+/** How long an answer waits for the call that it lets run; a longer one is told in the events. */
+const MOST_WAIT_MS = 20_000;
+const STATES = ["open", "approved", "declined", "expired"];
+
+export const approvals: Resource<Door> = {
+  path: "/api/approvals",
+  routes: (door) => [
+    route("GET /api/approvals", {
+      summary: "Questions to a person, newest first",
+      scope: "read",
+      query: [{ name: "state", summary: "open, approved, declined or expired" }],
+      answers: "ApprovalPage",
+      async handle({ query }) {
+        const state = query.text("state");
+        if (state !== undefined && !STATES.includes(state)) {
+          throw new DoorError("bad_request", "There is no such state", `States are: ${STATES.join(", ")}.`);
+        }
+        const all = await door.haft.approvals.list(state === "open" ? "open" : undefined);
+        const items = all
+          .map((approval) => infoOf(approval, door))
+          .filter((info) => state === undefined || info.state === state);
+        return json({ items: items.reverse() } satisfies Page<ApprovalInfo>);
+      },
+    }),
+    route("GET /api/approvals/{id}", {
+      summary: "One question, with everything that would run",
+      scope: "read",
+      answers: "ApprovalInfo",
+      handle: async ({ params }) => json(infoOf(await find(door, params["id"]!), door)),
+    }),
+    route("POST /api/approvals/{id}/answer", {
+      summary: "Answer a question; yes runs the call",
+      scope: "approve",
+      body: "ApprovalAnswerRequest",
+      answers: "ApprovalAnswered",
+      handle: async ({ params, body, identity }) => json(await answer(params["id"]!, body, identity, door)),
+    }),
+    route("POST /api/approvals/answers", {
+      summary: "Answer several questions, each for itself",
+      scope: "approve",
+      body: "ApprovalBatchRequest",
+      answers: "ApprovalBatchPage",
+      async handle({ body, identity }) {
+        const items = await Promise.all(
+          body.answers.map(({ id, ...given }): Promise<ApprovalBatchItem> =>
+            answer(id, given, identity, door).then(
+              (answered) => ({ id, answered }),
+              (thrown: unknown) => ({ id, ...toRefusal(thrown).answer }),
+            ),
+          ),
+        );
+        return json({ items } satisfies Page<ApprovalBatchItem>);
+      },
+    }),
+  ],
+};
+
+/** The one way to answer through this door, whatever led here. */
+async function answer(
+  id: string,
+  { decision, rule, reason }: ApprovalAnswerRequest,
+  identity: Identity,
+  door: Door,
+): Promise<ApprovalAnswered> {
+  requireScope(identity, "approve", "To answer");
+  const { haft } = door;
+  await find(door, id);
+  const { name: by, scopes } = identity;
+  const ran =
+    decision === "decline"
+      ? haft.decline(id, reason, by)
+      : haft.approve(id, {
+          by,
+          scope: decision,
+          via: "http",
+          rights: scopes,
+          ...(rule === undefined ? {} : { rule: linesOf(rule) }),
+          ...(reason === undefined ? {} : { reason }),
+        });
+  const result = await within(ran, door);
+  const approval = infoOf(await find(door, id), door);
+  return {
+    approval,
+    ...(result ? { result } : {}),
+    ...(approval.rule !== undefined && decision !== "once" && decision !== "decline" ? { rule: approval.rule } : {}),
+  };
+}
+
+/** Before the answer counts: a yes is not to be spent on a rule that cannot be kept. */
+function linesOf(rules: string): string[] {
+  const lines = rules.split("\n").filter((line) => line.trim() !== "");
+  for (const line of lines) {
+    const { problem } = parseRule(line);
+    if (problem !== undefined)
+      throw new DoorError("bad_request", `"${line}" cannot be kept: ${problem}`, "Correct it, or answer with once.");
+  }
+  return lines;
+}
+
+/** The result, where it comes soon; the call goes on in any case. Throws what the answer itself meets. */
+async function within(ran: Promise<ToolResult>, { clock }: Door): Promise<ToolResult | undefined> {
+  let late!: () => void;
+  const waited = new Promise<undefined>((resolve) => (late = () => resolve(undefined)));
+  const timer = clock.after(MOST_WAIT_MS, late);
+  try {
+    return await Promise.race([ran, waited]);
+  } catch (thrown) {
+    if (thrown instanceof RangeError) throw new DoorError("conflict", thrown.message, "The first answer counts.");
+    throw thrown;
+  } finally {
+    timer.cancel();
+    ran.catch(() => undefined);
+  }
+}
+
+async function find({ haft }: Door, id: string): Promise<Approval> {
+  const approval = await haft.approvals.get(id);
+  if (approval) return approval;
+  throw new DoorError("not_found", "There is no such question", "Look at GET /api/approvals.");
+}
+
+function infoOf(approval: Approval, { haft }: Door): ApprovalInfo {
+  const { id, callId, toolName, input, caller, reason, preview, askedAt, expiresAt, hash, suggestedRules } = approval;
+  const kind = haft.registry.get(toolName)?.kind;
+  const rules = approval.rules ?? suggestedRules;
+  return {
+    id,
+    callId,
+    toolName,
+    ...(kind ? { kind } : {}),
+    input: input ?? {},
+    caller,
+    reason,
+    verdict: approval.verdict,
+    cwd: approval.binding.cwd,
+    ...(preview ? { preview } : {}),
+    askedAt,
+    expiresAt,
+    state: STATE[approval.state],
+    ...(approval.answeredBy === undefined ? {} : { answeredBy: approval.answeredBy }),
+    ...(approval.answeredAt === undefined ? {} : { answeredAt: approval.answeredAt }),
+    ...(approval.note === undefined ? {} : { note: approval.note }),
+    hash,
+    ...(rules.length > 0 ? { rule: rules.join("\n") } : {}),
+  };
+}
+
+/** A yes that was used stays a yes; a question that no longer fits its call is over. */
+const STATE: Record<Approval["state"], ApprovalInfo["state"]> = {
+  open: "open",
+  approved: "approved",
+  used: "approved",
+  declined: "declined",
+  expired: "expired",
+  void: "expired",
+};

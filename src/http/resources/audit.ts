@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import type { Door } from "../door.ts";
+import { DoorError } from "../door-error.ts";
+import {
+  type Answer,
+  CURSOR,
+  json,
+  LIMIT,
+  type Query,
+  type QueryParameter,
+  type Resource,
+  route,
+  TAKEN,
+} from "../route.ts";
+import type { AuditEntry, AuditQuery } from "../wire.ts";
+
+const FILTERS: readonly QueryParameter[] = [
+  { name: "search", summary: "Somewhere in what was kept" },
+  { name: "tool", summary: "Its name" },
+  { name: "status", summary: "completed, failed, pending or unknown" },
+  { name: "decision", summary: "allow, ask or deny" },
+  { name: "session", summary: "Of this session" },
+  { name: "user", summary: "Of this user" },
+  { name: "errorCode", summary: "Of a call that failed" },
+  { name: "from", summary: "Unix milliseconds", type: "integer" },
+  { name: "to", summary: "Unix milliseconds", type: "integer" },
+];
+
+export const audit: Resource<Door> = {
+  path: "/api/audit",
+  routes({ parts: { audit: part }, streamHeaders }) {
+    if (!part) return [];
+    return [
+      route("GET /api/audit", {
+        summary: "Search the audit log, newest first",
+        scope: "read",
+        query: [...FILTERS, LIMIT, CURSOR],
+        answers: "AuditPage",
+        handle: async ({ query }) => json(await part.search(queryOf(query))),
+      }),
+      route("GET /api/audit/export", {
+        summary: "The whole log, or what the filters leave of it, one JSON document a line",
+        scope: "read",
+        query: FILTERS,
+        answers: [{ mediaType: "application/jsonl" }],
+        async handle({ query, incoming, outgoing }): Promise<Answer> {
+          outgoing.writeHead(200, {
+            ...streamHeaders(incoming),
+            "content-type": "application/jsonl; charset=utf-8",
+            "content-disposition": 'attachment; filename="haft-audit.jsonl"',
+          });
+          await writeLines(part.export(queryOf(query)), outgoing);
+          return TAKEN;
+        },
+      }),
+      route("GET /api/audit/verify", {
+        summary: "Whether every entry of the chain is there and unchanged",
+        scope: "read",
+        answers: "AuditCheck",
+        handle: async () => json(await part.verify()),
+      }),
+      route("GET /api/audit/{id}", {
+        summary: "One entry",
+        scope: "read",
+        answers: "AuditEntry",
+        async handle({ params }) {
+          const entry = await part.find(params["id"]!);
+          if (!entry) throw new DoorError("not_found", "There is no such entry");
+          return json(entry);
+        },
+      }),
+    ];
+  },
+};
+
+function queryOf(query: Query): AuditQuery {
+  const asked: AuditQuery = {};
+  for (const name of ["search", "tool", "status", "decision", "session", "user", "errorCode", "cursor"] as const) {
+    const value = query.text(name);
+    if (value !== undefined && value !== "") asked[name] = value;
+  }
+  for (const name of ["from", "to"] as const) {
+    const value = query.number(name);
+    if (value !== undefined) asked[name] = value;
+  }
+  asked.limit = query.number("limit", { least: 1, most: 500 }) ?? 100;
+  return asked;
+}
+
+/** As fast as they are read, and no longer than somebody reads. */
+async function writeLines(entries: AsyncIterable<AuditEntry>, outgoing: ServerResponse): Promise<void> {
+  for await (const entry of entries) {
+    if (outgoing.destroyed) return;
+    if (!outgoing.write(`${JSON.stringify(entry)}\n`)) {
+      await Promise.race([once(outgoing, "drain"), once(outgoing, "close")]);
+    }
+  }
+  outgoing.end();
+}

@@ -1,0 +1,86 @@
+import type { Door } from "../door.ts";
+import { DoorError } from "../door-error.ts";
+import type { ToolEventType } from "../../core/event.ts";
+import type { EventFilter } from "../event-feed.ts";
+import { isCurrent } from "../identify.ts";
+import { type Query, type QueryParameter, type Resource, route, TAKEN } from "../route.ts";
+import { EventStream } from "../streams.ts";
+
+const EVENT_TYPES: readonly ToolEventType[] = [
+  "tool_call_requested",
+  "permission_requested",
+  "permission_resolved",
+  "job_queued",
+  "tool_call_started",
+  "tool_call_updated",
+  "tool_call_pending",
+  "tool_call_completed",
+  "tool_call_failed",
+  "tool_call_settled_late",
+  "tool_registered",
+  "tool_unregistered",
+];
+
+export const EVENT_QUERY: readonly QueryParameter[] = [
+  { name: "types", summary: "Only these, with commas" },
+  { name: "tool", summary: "Only of this tool" },
+  { name: "session", summary: "Only of this session" },
+  { name: "call", summary: "Only of this call and of those that it makes" },
+  { name: "after", summary: "What was missed since this id comes first; `Last-Event-ID` says the same" },
+];
+
+export const events: Resource<Door> = {
+  path: "/api/events",
+  routes: (door) => [
+    route("GET /api/events", {
+      summary: "Everything that happens, as it happens",
+      scope: "read",
+      query: EVENT_QUERY,
+      answers: [{ mediaType: "text/event-stream", summary: "EventMessage as server-sent events" }],
+      handle({ query, identity, incoming, outgoing }) {
+        const filter = filterOf(query);
+        const { feed, streams, tokens, clock, startedAt } = door;
+        streams.admit();
+        const lastId = incoming.headers["last-event-id"];
+        const after = query.text("after") ?? (typeof lastId === "string" ? lastId : undefined);
+        const stream = new EventStream(outgoing, {
+          mostUnread: streams.mostUnread,
+          headers: door.streamHeaders(incoming),
+        });
+        stream.send(feed.hello(after, { startedAt }).stream);
+        const stop = feed.read(filter, after, (entry) => stream.send(entry.stream));
+        const remove = streams.add({
+          beat: () => {
+            stream.send(feed.say("heartbeat", { at: clock.now() }).stream);
+            void isCurrent(identity, tokens, clock).then((current) => current || stream.end());
+          },
+          close: () => stream.end(),
+        });
+        stream.onClosed(() => {
+          stop();
+          remove();
+        });
+        return TAKEN;
+      },
+    }),
+  ],
+};
+
+export function filterOf(query: Query): EventFilter {
+  const types = query.text("types")?.split(",");
+  const unknown = types?.find((type) => !(EVENT_TYPES as readonly string[]).includes(type));
+  if (unknown !== undefined) {
+    throw new DoorError(
+      "bad_request",
+      `There is no event type "${unknown.slice(0, 50)}"`,
+      `There are: ${EVENT_TYPES.join(", ")}.`,
+    );
+  }
+  const filter: EventFilter = {};
+  if (types) filter.types = new Set(types);
+  for (const name of ["tool", "session", "call"] as const) {
+    const value = query.text(name);
+    if (value !== undefined) filter[name] = value;
+  }
+  return filter;
+}

@@ -1,0 +1,44 @@
+import type { Door } from "../door.ts";
+import { DoorError } from "../door-error.ts";
+import { json, type Resource, route } from "../route.ts";
+import { issueToken, type StoredToken } from "../tokens.ts";
+import type { NewToken, Page, TokenInfo } from "../wire.ts";
+
+export const tokens: Resource<Door> = {
+  path: "/api/tokens",
+  routes: ({ tokens: store, clock }) => [
+    route("GET /api/tokens", {
+      summary: "The tokens of programs, without the tokens themselves",
+      scope: "admin",
+      answers: "TokenPage",
+      async handle() {
+        const items = (await store.list()).filter(({ kind }) => kind === "token").map(infoOf);
+        return json({ items } satisfies Page<TokenInfo>);
+      },
+    }),
+    route("POST /api/tokens", {
+      summary: "Make a token; it is shown this once",
+      scope: "admin",
+      body: "TokenRequest",
+      answers: [{ status: 201, shape: "NewToken" }],
+      async handle({ body }) {
+        const { token, stored } = await issueToken(store, clock, body);
+        return json({ ...infoOf(stored), token } satisfies NewToken, 201);
+      },
+    }),
+    route("DELETE /api/tokens/{id}", {
+      summary: "Revoke a token",
+      scope: "admin",
+      answers: "Health",
+      async handle({ params }) {
+        if (!(await store.remove(params["id"]!))) throw new DoorError("not_found", "There is no such token");
+        return json({ status: "ok" });
+      },
+    }),
+  ],
+};
+
+function infoOf({ id, name, scopes, createdAt, expiresAt }: StoredToken): TokenInfo {
+  const info: TokenInfo = { id, name, scopes: [...scopes], createdAt };
+  return expiresAt === undefined ? info : { ...info, expiresAt };
+}

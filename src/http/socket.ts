@@ -1,0 +1,186 @@
+import type { IncomingMessage, Server } from "node:http";
+import { STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { ToolError } from "../core/error.ts";
+import { parseJson } from "../core/parse-json.ts";
+import { type AllowedPlaces, checkPlaces } from "./allowed-places.ts";
+import { logRefusal } from "./answer-request.ts";
+import type { Door } from "./door.ts";
+import { DoorError, toRefusal } from "./door-error.ts";
+import { type Identify, type Identity, isCurrent, requireScope } from "./identify.ts";
+import { checkShape } from "./read-body.ts";
+import { readQuery } from "./read-query.ts";
+import { EVENT_QUERY, filterOf } from "./resources/events.ts";
+import { API_HEADERS } from "./security-headers.ts";
+import { startRun } from "./stream-call.ts";
+import type { SocketAnswer, SocketRequest } from "./wire.ts";
+
+export const SOCKET_PATH = "/api/socket";
+const PROTOCOL = "haft";
+const TOKEN_PROTOCOL = "haft.token.";
+const MOST_CALLS = 1000;
+
+export interface SocketOptions {
+  door: Door;
+  identify: Identify;
+  places: () => AllowedPlaces;
+  mostBodyBytes: number;
+  log: (line: string) => void;
+}
+
+/**
+ * The WebSocket: events out, calls in. Who it is is settled in the request that opens it, so that nobody unknown ever sends a
+ * message. Every other kind of upgrade is refused here too: left alone, it would hold its socket for ever.
+ */
+export function attachSocket(server: Server, { door, identify, places, mostBodyBytes, log }: SocketOptions): void {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: mostBodyBytes,
+    perMessageDeflate: false,
+    // The protocol that holds the token is never said back.
+    handleProtocols: (offered) => (offered.has(PROTOCOL) ? PROTOCOL : false),
+  });
+  server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
+    admit(incoming).then(
+      ({ identity, filter, after }) =>
+        sockets.handleUpgrade(incoming, socket, head, (opened) => serve(opened, identity, filter, after)),
+      (thrown: unknown) => refuse(incoming, socket, thrown),
+    );
+  });
+
+  async function admit(incoming: IncomingMessage) {
+    const { headers, url = "" } = incoming;
+    checkPlaces(headers, places(), { isPage: false });
+    if (headers.upgrade?.toLowerCase() !== "websocket" || url.split("?")[0] !== SOCKET_PATH) {
+      throw new DoorError(
+        "bad_request",
+        "There is no such upgrade here",
+        `A WebSocket is at ${SOCKET_PATH}; send other requests without Upgrade.`,
+      );
+    }
+    const token = tokenOf(headers["sec-websocket-protocol"]);
+    const address = incoming.socket.remoteAddress ?? "";
+    const identity = await identify({ headers, address, ...(token === undefined ? {} : { token }) });
+    if (identity.kind === "session" && !places().ownOrigins.has(headers.origin ?? "")) {
+      throw new DoorError("forbidden", "With a session, only the console may connect", "Use a bearer token.");
+    }
+    requireScope(identity, "read", "To hear of events");
+    door.streams.admit();
+    const query = readQuery(url, EVENT_QUERY);
+    return { identity, filter: filterOf(query), after: query.text("after") };
+  }
+
+  function refuse(incoming: IncomingMessage, socket: Duplex, thrown: unknown): void {
+    const { status, answer, headers, isOurs } = toRefusal(thrown);
+    logRefusal(log, incoming, status, isOurs ? thrown : answer.error.message);
+    const text = JSON.stringify(answer);
+    const lines = Object.entries({
+      ...API_HEADERS,
+      ...headers,
+      "content-type": "application/json",
+      connection: "close",
+    });
+    socket.end(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}` +
+        `content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    );
+  }
+
+  function serve(
+    socket: WebSocket,
+    identity: Identity,
+    filter: ReturnType<typeof filterOf>,
+    after: string | undefined,
+  ): void {
+    const { feed, streams, tokens, clock, startedAt } = door;
+    const send = (message: string): void => {
+      if (socket.readyState !== socket.OPEN) return;
+      socket.send(message);
+      // What a client does not read is held in memory: it is told why it is let go, and let go.
+      if (socket.bufferedAmount > streams.mostUnread) {
+        socket.close(1013, "too slow");
+        socket.terminate();
+      }
+    };
+    send(feed.hello(after, { startedAt }).message);
+    const stop = feed.read(filter, after, (entry) => send(entry.message));
+    let isAlive = true;
+    socket.on("pong", () => (isAlive = true));
+    const remove = streams.add({
+      beat: () => {
+        if (!isAlive) return socket.terminate();
+        isAlive = false;
+        socket.ping();
+        send(feed.say("heartbeat", { at: clock.now() }).message);
+        void isCurrent(identity, tokens, clock).then((current) => current || socket.close(1008, "the token ended"));
+      },
+      close: () => socket.close(1001, "the server ends"),
+    });
+    const cancels = new Set<() => void>();
+    const answer = (answered: SocketAnswer): void => send(feed.say("answer", answered).message);
+    socket.on("error", () => socket.terminate());
+    socket.on("close", () => {
+      stop();
+      remove();
+      for (const cancel of cancels) cancel();
+    });
+    socket.on("message", (data, isBinary) => {
+      void hear(isBinary ? undefined : String(data as Buffer), identity, cancels, answer);
+    });
+  }
+
+  async function hear(
+    text: string | undefined,
+    identity: Identity,
+    cancels: Set<() => void>,
+    answer: (answered: SocketAnswer) => void,
+  ): Promise<void> {
+    let request = "";
+    try {
+      const message = text === undefined ? undefined : parseJson(text);
+      request = requestOf(message);
+      const heard = await checkShape("SocketRequest", message);
+      obey(heard, identity, cancels, answer);
+    } catch (thrown) {
+      const { error } = toRefusal(
+        thrown instanceof ToolError ? new DoorError("bad_request", thrown.message) : thrown,
+      ).answer;
+      answer({ request, error });
+    }
+  }
+
+  function obey(
+    heard: SocketRequest,
+    identity: Identity,
+    cancels: Set<() => void>,
+    answer: (answered: SocketAnswer) => void,
+  ): void {
+    const { request } = heard;
+    if (heard.type === "cancel") return answer({ request, cancelled: door.runs.cancel(heard.callId, identity) });
+    if (cancels.size >= MOST_CALLS)
+      throw new DoorError("too_many_requests", "Too many calls at once", "Wait for some to end.");
+    const early: Parameters<typeof answer>[0][] = [];
+    let isStarted = false;
+    const run = startRun(heard.call, door, identity, (frame) =>
+      isStarted ? answer({ request, frame }) : early.push({ request, frame }),
+    );
+    answer({ request, frame: { type: "started", callId: run.callId } });
+    isStarted = true;
+    early.forEach(answer);
+    const cancel = (): void => run.cancel("its asker went away");
+    if (!heard.call.keepRunning && heard.call.answer !== "background") cancels.add(cancel);
+    void run.result.then(() => cancels.delete(cancel));
+  }
+}
+
+function requestOf(message: unknown): string {
+  const { request } = Object(message) as { request?: unknown };
+  return typeof request === "string" ? request.slice(0, 256) : "";
+}
+
+function tokenOf(protocols: string | undefined): string | undefined {
+  const offered = protocols?.split(",").map((protocol) => protocol.trim());
+  return offered?.find((protocol) => protocol.startsWith(TOKEN_PROTOCOL))?.slice(TOKEN_PROTOCOL.length);
+}

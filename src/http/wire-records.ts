@@ -1,0 +1,188 @@
+// A part of wire.ts: what is decided, recorded and put back.
+import type { CallMode, Caller, Verdict } from "../core/call.ts";
+import type { ErrorCode } from "../core/error.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { McpServerStatus } from "../mcp/client/server-status.ts";
+import type { Page } from "./wire.ts";
+
+// Policy: GET /api/policy, POST /api/policy/explain, GET /api/policy/lint, POST /api/policy/simulate,
+// GET /api/policy/effect?rule=&decision=
+
+export interface RuleInfo {
+  rule: string;
+  decision: Verdict["decision"];
+  /** The file or layer that it stands in. */
+  origin: string;
+  line?: number;
+  /** `session`: until the session ends. */
+  lasts?: "always" | "session";
+}
+
+export interface PolicyInfo {
+  /** In the order in which they are asked. */
+  rules: RuleInfo[];
+  /** Which tools exist at all, layer by layer. */
+  layers: { origin: string; profile?: string; allow?: string[]; alsoAllow?: string[]; deny?: string[] }[];
+  mode: CallMode;
+}
+
+export interface ExplainRequest {
+  tool: string;
+  input?: unknown;
+  mode?: CallMode;
+  session?: string;
+}
+
+export interface Explanation {
+  verdict: Verdict;
+  /** Everything that was asked, in order, with what it said. */
+  steps: { by: string; decision: Verdict["decision"] | "none"; reason: string; rule?: string; origin?: string }[];
+}
+
+export interface LintFinding {
+  level: "error" | "warning";
+  message: string;
+  rule?: string;
+  origin?: string;
+  line?: number;
+}
+
+/** Past calls judged by the rules in force and by those with these changes. */
+export interface SimulateRequest {
+  add?: { rule: string; decision: Verdict["decision"] }[];
+  remove?: string[];
+  /** How many past calls, newest first; 200 where absent. */
+  calls?: number;
+}
+
+export interface Simulation {
+  judged: number;
+  changed: { callId: string; toolName: string; display: string; before: Verdict; after: Verdict }[];
+}
+
+/** What one more rule would have meant for past calls. */
+export interface RuleEffect {
+  rule: string;
+  judged: number;
+  matched: number;
+  samples: { callId: string; toolName: string; display: string; at: number }[];
+  /** Where the rule cannot be kept, why. */
+  problem?: string;
+}
+
+// Audit: GET /api/audit?…, GET /api/audit/{id}, GET /api/audit/export?… (JSONL), GET /api/audit/verify
+
+/** The query of a search and of an export; lists are separated by commas. */
+export interface AuditQuery {
+  search?: string;
+  tool?: string;
+  status?: string;
+  decision?: string;
+  session?: string;
+  user?: string;
+  errorCode?: string;
+  from?: number;
+  to?: number;
+  limit?: number;
+  cursor?: string;
+}
+
+export interface AuditEntry {
+  id: string;
+  at: number;
+  /** What is written before the effect, and what after. */
+  type: "begun" | "closed" | (string & {});
+  callId: string;
+  toolName: string;
+  caller: Caller;
+  status?: ToolResult["status"];
+  errorCode?: ErrorCode;
+  durationMs?: number;
+  verdict?: Verdict;
+  input?: unknown;
+  result?: unknown;
+  hash?: string;
+  previousHash?: string;
+}
+
+export interface AuditPage extends Page<AuditEntry> {
+  total?: number;
+  facets: { name: "tool" | "status" | "decision" | "user"; values: { value: string; count: number }[] }[];
+}
+
+export interface AuditCheck {
+  ok: boolean;
+  entries: number;
+  /** The first entry that does not fit. */
+  broken?: { id: string; reason: string };
+}
+
+// Statistics: GET /api/statistics?from=&to=&buckets=
+
+export interface ToolNumbers {
+  count: number;
+  failures: number;
+  denials: number;
+  avgMs: number;
+  p50Ms: number;
+  p95Ms: number;
+  bytes: number;
+}
+
+export interface StatisticsInfo {
+  from: number;
+  to: number;
+  bucketMs: number;
+  tools: ({ tool: string } & ToolNumbers)[];
+  buckets: { at: number; count: number; failures: number; denials: number; p50Ms: number; p95Ms: number }[];
+}
+
+// Undo: GET /api/changes?call=&session=&limit=&cursor=, GET /api/changes/{id}, POST /api/undo
+
+export interface ChangeInfo {
+  id: string;
+  callId?: string;
+  session?: string;
+  toolName?: string;
+  at: number;
+  kind: "write" | "delete" | "move" | "make_directory" | "make_link";
+  path: string;
+  to?: string;
+  state: "done" | "undone" | "lost";
+}
+
+export interface ChangeDetail extends ChangeInfo {
+  /** Unified; absent for what is not text. */
+  diff?: string;
+}
+
+/** One of the three. */
+export interface UndoRequest {
+  call?: string;
+  session?: string;
+  change?: string;
+  /** Also where the file was changed since. */
+  force?: boolean;
+}
+
+export interface UndoOutcome {
+  undone: ChangeInfo[];
+  skipped: { change: ChangeInfo; reason: string }[];
+}
+
+// MCP servers: GET /api/mcp, POST /api/mcp/{server}
+
+export type McpServerInfo = McpServerStatus;
+
+/** What a person may do about a server; the actions on a tool name it. */
+export interface McpActionRequest {
+  action: "reconnect" | "disconnect" | "approve_launch" | "approve_tool" | "enable_tool" | "disable_tool" | "sign_in";
+  /** By the server's own name of it. */
+  tool?: string;
+}
+
+// Configuration: GET /api/configuration
+
+export interface ConfigurationInfo {
+  entries: { key: string; value: unknown; origin: string }[];
+}

@@ -1,0 +1,35 @@
+/** Sends a text and reads the whole answer. */
+export interface JsonPost {
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  signal: AbortSignal;
+}
+
+const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** How hooks of type http are asked: an address that the user's own configuration names, and no other after it. */
+export async function postJson(
+  url: string,
+  { headers, body, signal }: JsonPost,
+): Promise<{ status: number; body: string }> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body,
+    signal,
+    redirect: "error",
+  });
+  return { status: response.status, body: await readBounded(response) };
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > MOST_ANSWER_BYTES) throw new Error("The answer is longer than 16 MiB");
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}

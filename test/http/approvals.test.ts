@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import { openCheckedClient } from "./checked-client.ts";
+import { openDoor } from "./open-door.ts";
+
+async function ask(times = 1) {
+  const door = await openDoor();
+  const caller = await openCheckedClient(door, "call");
+  const person = await openCheckedClient(door, "read", "approve");
+  const ids: string[] = [];
+  for (let i = 0; i < times; i++) {
+    const asked = await caller.calls.run("keep", { text: `hello ${i}` }, { id: `keep ${i}`, session: "s" });
+    ids.push(asked.status === "pending" ? asked.pending.id : "");
+  }
+  return { door, caller, person, ids, id: ids[0]! };
+}
+
+describe("a question", () => {
+  test("is shown with everything that would run, who asks and until when", async () => {
+    const { person, id } = await ask();
+    const shown = await person.approvals.get(id);
+    expect(shown).toMatchObject({
+      id,
+      callId: "keep 0",
+      toolName: "keep",
+      kind: "write",
+      input: { text: "hello 0" },
+      caller: { user: "call", session: "s" },
+      state: "open",
+    });
+    expect(shown.expiresAt).toBeGreaterThan(shown.askedAt);
+    expect(shown.hash).toBeTruthy();
+    expect((await person.approvals.list({ state: "open" })).items).toEqual([shown]);
+  });
+
+  test("answered with yes runs the call once, in the name of who asked, and says who answered", async () => {
+    const { door, person, caller, id } = await ask();
+    const answered = await person.approvals.answer(id, { decision: "once" });
+    expect(answered).toMatchObject({
+      approval: { state: "approved", answeredBy: "read+approve" },
+      result: { status: "completed" },
+    });
+    expect(door.runs).toEqual([{ text: "hello 0" }]);
+    await expect(person.approvals.answer(id, { decision: "decline" })).rejects.toMatchObject({
+      status: 409,
+      code: "conflict",
+    });
+    expect(await caller.calls.run("keep", { text: "hello 0" }, { id: "keep 0", session: "s" })).toMatchObject({
+      status: "completed",
+    });
+    expect(door.runs).toHaveLength(1);
+    expect(await person.calls.get("keep 0")).toMatchObject({
+      status: "completed",
+      approvalId: id,
+      askedAt: expect.any(Number),
+    });
+  });
+
+  test("answered with no tells the model why, and nothing runs", async () => {
+    const { door, person, id } = await ask();
+    const { result } = await person.approvals.answer(id, { decision: "decline", reason: "not on a Friday" });
+    expect(result).toMatchObject({
+      status: "failed",
+      error: { code: "declined", message: expect.stringContaining("not on a Friday") },
+    });
+    expect(door.runs).toEqual([]);
+    expect((await person.approvals.list({ state: "declined" })).items).toMatchObject([{ id, note: "not on a Friday" }]);
+  });
+
+  test("that nobody asked is not there", async () => {
+    const { person } = await ask();
+    await expect(person.approvals.get("apr_made_up")).rejects.toMatchObject({ status: 404 });
+    await expect(person.approvals.answer("apr_made_up", { decision: "once" })).rejects.toMatchObject({ status: 404 });
+  });
+
+  test("approved for the session shows the rule that it keeps, and calls like it ask no more", async () => {
+    const { door, person, caller, id } = await ask();
+    const { rule } = await person.approvals.get(id);
+    expect(rule).toBeTruthy();
+    expect(await person.approvals.answer(id, { decision: "session" })).toMatchObject({
+      rule,
+      result: { status: "completed" },
+    });
+    expect(await caller.calls.run("keep", { text: "again" }, { session: "s" })).toMatchObject({ status: "completed" });
+    expect(await caller.calls.run("keep", { text: "again" }, { session: "other" })).toMatchObject({
+      status: "pending",
+    });
+    expect(door.runs).toHaveLength(2);
+  });
+
+  test("is not answered with a rule that is none", async () => {
+    const { door, person, id } = await ask();
+    await expect(person.approvals.answer(id, { decision: "always", rule: "keep(" })).rejects.toMatchObject({
+      status: 400,
+    });
+    expect(await person.approvals.get(id)).toMatchObject({ state: "open" });
+    expect(door.runs).toEqual([]);
+  });
+
+  test("several are answered together, each for itself", async () => {
+    const { door, person, ids } = await ask(3);
+    const { items } = await person.approvals.answerMany([
+      { id: ids[0]!, decision: "once" },
+      { id: "apr_made_up", decision: "once" },
+      { id: ids[2]!, decision: "decline", reason: "no" },
+    ]);
+    expect(items).toMatchObject([
+      { id: ids[0], answered: { result: { status: "completed" } } },
+      { id: "apr_made_up", error: { code: "not_found" } },
+      { id: ids[2], answered: { approval: { state: "declined" } } },
+    ]);
+    expect(door.runs).toEqual([{ text: "hello 0" }]);
+    expect((await person.approvals.list({ state: "open" })).items.map(({ id }) => id)).toEqual([ids[1]]);
+  });
+});

@@ -1,0 +1,182 @@
+// The parts of a host, real ones, seen through the door.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openWorkspace } from "haft/workspace";
+import { createMemoryUndo } from "../../src/files/undo-memory.ts";
+import { createUndo } from "../../src/files/undo.ts";
+import { auditPart } from "../../src/http/parts/audit-part.ts";
+import { pastCallsOf, policyPart } from "../../src/http/parts/policy-part.ts";
+import { undoPart } from "../../src/http/parts/undo-part.ts";
+import { RuleBook } from "../../src/policy/rules/rule-book.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { openCheckedClient } from "./checked-client.ts";
+import { openDoor } from "./open-door.ts";
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "haft-parts-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function openAudited() {
+  const store = await openStore({ folder: makeFolder() });
+  onTestFinished(() => store.close());
+  const parts = { audit: auditPart(store.audit) };
+  const door = await openDoor({ haft: { log: store.audit }, parts });
+  const client = await openCheckedClient(door, "read", "call");
+  return { store, door, client };
+}
+
+describe("the audit log", () => {
+  test("is searched, with facets and by pages; one entry is found by its id", async () => {
+    const { client, store } = await openAudited();
+    for (const text of ["a", "needle", "c"]) await client.calls.run("echo", { text }, { session: "s" });
+    await client.calls.run("echo", { wrong: 1 });
+    await store.audit.flush();
+    const page = await client.audit.search({ tool: "echo", limit: 3 });
+    expect(page.items).toHaveLength(3);
+    expect(page.items[0]).toMatchObject({
+      type: "call_refused",
+      status: "failed",
+      errorCode: "invalid_input",
+      caller: { user: "read+call" },
+    });
+    expect(page.facets.find(({ name }) => name === "status")?.values).toContainEqual({ value: "completed", count: 3 });
+    const rest = await client.audit.search({ tool: "echo", limit: 100, cursor: page.next! });
+    expect(rest.items.map(({ id }) => id)).not.toContain(page.items[0]!.id);
+    const { id } = page.items[1]!;
+    expect(await client.audit.get(id)).toEqual(page.items[1]);
+    await expect(client.audit.get("99999")).rejects.toMatchObject({ status: 404 });
+    expect((await client.audit.search({ session: "s", search: "needle" })).items).toMatchObject([
+      { type: "call_ended" },
+      { type: "call_begun" },
+    ]);
+    await expect(client.audit.search({ cursor: "'; DROP TABLE audit" })).rejects.toMatchObject({ status: 400 });
+    expect((await client.audit.search({ errorCode: "invalid_input" })).items).toHaveLength(1);
+  });
+
+  test("is exported whole and by filter, one document a line, and its chain is checked", async () => {
+    const { client, store } = await openAudited();
+    for (let i = 0; i < 20; i++) await client.calls.run("echo", { text: String(i) });
+    await store.audit.flush();
+    const lines = (await new Response(await client.audit.export()).text()).trim().split("\n");
+    expect(lines).toHaveLength(40);
+    expect(JSON.parse(lines[0]!)).toMatchObject({ id: "1", type: "call_begun" });
+    const filtered = await new Response(await client.audit.export({ status: "completed" })).text();
+    expect(filtered.trim().split("\n")).toHaveLength(20);
+    expect(await client.audit.verify()).toEqual({ ok: true, entries: 40 });
+    await store.database.run("UPDATE audit SET tool = 'other' WHERE seq = 7");
+    expect(await client.audit.verify()).toMatchObject({ ok: false, broken: { id: "7" } });
+  });
+});
+
+describe("changes of files", () => {
+  test("are listed, shown and undone, call by call, by who may approve", async () => {
+    const folder = makeFolder();
+    writeFileSync(join(folder, "note.txt"), "old\n");
+    const store = createMemoryUndo();
+    const workspace = openWorkspace(folder, { journal: store });
+    const undo = createUndo({ files: workspace.files, store });
+    const door = await openDoor({ haft: { workspace }, parts: { undo: undoPart(undo) } });
+    const caller = await openCheckedClient(door, "read", "call");
+    const person = await openCheckedClient(door, "read", "approve");
+    await caller.calls.run("read", { path: "note.txt" }, { session: "s" });
+    const asked = await caller.calls.run("write", { path: "note.txt", content: "new\n" }, { id: "w", session: "s" });
+    if (asked.status === "pending") await person.approvals.answer(asked.pending.id, { decision: "once" });
+    expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("new\n");
+    const { items } = await person.undo.list({ call: "w" });
+    expect(items).toMatchObject([{ callId: "w", kind: "write", state: "done" }]);
+    expect((await person.undo.get(items[0]!.id)).diff).toMatch(/-old\n\+new/);
+    expect(await person.calls.get("w")).toMatchObject({ canUndo: true });
+    await expect(caller.undo.run({ call: "w" })).rejects.toMatchObject({ status: 403 });
+    expect(await person.undo.run({ call: "w" })).toMatchObject({ undone: [{ callId: "w", state: "undone" }] });
+    expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("old\n");
+    expect((await person.calls.get("w")).canUndo).toBeUndefined();
+    await expect(person.undo.run({ call: "w" })).rejects.toMatchObject({ status: 409 });
+    await expect(person.undo.run({ call: "never" })).rejects.toMatchObject({ status: 404 });
+    await expect(person.undo.run({})).rejects.toMatchObject({ status: 400 });
+  });
+});
+
+describe("the rules", () => {
+  test("are shown with where they stand, explained, checked, and tried on past calls", async () => {
+    const store = await openStore({ folder: makeFolder() });
+    onTestFinished(() => store.close());
+    const book = new RuleBook([{ origin: "project", allow: ["echo"], deny: ["keep"], ask: ["nosuchtool"] }]);
+    const parts = {};
+    const door = await openDoor({ haft: { log: store.audit }, parts });
+    const part = policyPart({ haft: door.haft, book, pastCalls: pastCallsOf(store.audit) });
+    Object.assign(parts, { policy: part, rules: part });
+    const again = await openDoorOn(parts);
+    expect((await again.policy.show()).rules).toContainEqual({
+      rule: "keep",
+      decision: "deny",
+      origin: "project",
+      lasts: "always",
+    });
+    expect(await again.policy.explain({ tool: "keep", input: { text: "x" } })).toMatchObject({
+      verdict: { decision: "deny", rule: "keep", origin: "project" },
+    });
+    await expect(again.policy.explain({ tool: "keep", input: { wrong: 1 } })).rejects.toMatchObject({ status: 400 });
+    expect((await again.policy.lint()).items).toContainEqual(
+      expect.objectContaining({ level: "warning", rule: "nosuchtool" }),
+    );
+    expect(await again.tools.get("keep")).toMatchObject({ verdict: { decision: "deny" } });
+    for (const text of ["a", "b"]) await door.haft.execute("echo", { text });
+    await store.audit.flush();
+    expect(await again.policy.effect("echo")).toMatchObject({
+      judged: 2,
+      matched: 2,
+      samples: [{ toolName: "echo" }, { toolName: "echo" }],
+    });
+    expect(await again.policy.effect("echo(")).toMatchObject({ matched: 0, problem: expect.any(String) });
+    expect(await again.policy.simulate({ add: [{ rule: "echo", decision: "deny" }] })).toMatchObject({
+      judged: 2,
+      changed: [{ before: { decision: "allow" }, after: { decision: "deny" } }, {}],
+    });
+    await expect(again.policy.simulate({ add: [{ rule: "(", decision: "deny" }] })).rejects.toMatchObject({
+      status: 400,
+    });
+  });
+
+  async function openDoorOn(parts: object) {
+    const door = await openDoor({ parts });
+    return openCheckedClient(door, "read");
+  }
+});
+
+test("the numbers of a tool and of an hour are told", async () => {
+  const door = await openDoor();
+  const client = await openCheckedClient(door, "read", "call");
+  for (let i = 0; i < 3; i++) await client.calls.run("echo", { text: "x" });
+  await client.calls.run("echo", {});
+  await client.calls.run("echo", { text: "x" }, { policy: { deny: ["echo"] } });
+  await door.haft.clock.advance(1);
+  const shown = await client.statistics({ buckets: 12 });
+  expect(shown.tools).toMatchObject([{ tool: "echo", count: 5, failures: 2, denials: 1 }]);
+  expect(shown.buckets.reduce((sum, { count }) => sum + count, 0)).toBe(5);
+  expect((await client.tools.get("echo")).statistics).toMatchObject({ count: 5, denials: 1 });
+  await expect(client.statistics({ from: 5, to: 5 })).rejects.toMatchObject({ status: 400 });
+});
+
+test("the tools are listed, searched and filtered as policy shows them", async () => {
+  const door = await openDoor({ haft: { policy: { deny: ["wait"] } } });
+  const client = await openCheckedClient(door, "read");
+  const { items } = await client.tools.list();
+  expect(items.map(({ name }) => name).sort()).toEqual(["echo", "keep"]);
+  expect((await client.tools.list({ kind: "write" })).items.map(({ name }) => name)).toEqual(["keep"]);
+  expect((await client.tools.list({ search: "keeps a text" })).items[0]).toMatchObject({
+    name: "keep",
+    permission: "confirm",
+  });
+  await expect(client.tools.get("wait")).rejects.toMatchObject({ status: 404 });
+  await expect(client.tools.list({ grp: "x" } as never)).rejects.toMatchObject({ status: 400 });
+});
+
+test("a client of a server that is not there says so", async () => {
+  const { createClient } = await import("../../src/client/index.ts");
+  const client = createClient({ url: "http://127.0.0.1:9", token: "x" });
+  await expect(client.server()).rejects.toMatchObject({ status: 0, code: "unreachable" });
+});
