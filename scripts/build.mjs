@@ -12,7 +12,7 @@ const CACHE = join(ROOT, "node_modules", ".cache", "haft");
 const STAMP = join(CACHE, "build.json");
 
 /** What users import, and what `npm start` runs. */
-const ENTRIES = ["index", "testing/index", "workspace", "tour/main"];
+const ENTRIES = ["index", "testing/index", "workspace", "host", "server", "client/index", "cli/main", "tour/main"];
 
 /** Returns the exit code of the compiler; a failed build leaves the earlier dist/ in place. */
 export async function build({ force = false } = {}) {
@@ -35,6 +35,7 @@ export async function build({ force = false } = {}) {
     return code;
   }
   await bundleEntries(fresh);
+  await buildConsole(join(fresh, "console"));
   replaceFolder(DIST, fresh);
   writeFileSync(STAMP, `${JSON.stringify({ inputs, outputs: listFiles(DIST).length })}\n`);
   return 0;
@@ -60,6 +61,12 @@ async function bundleEntries(folder) {
   await bundle.close();
 }
 
+async function buildConsole(folder) {
+  const vite = await import("vite");
+  const configFile = join(ROOT, "console", "vite.config.ts");
+  await vite.build({ configFile, logLevel: "warn", build: { outDir: folder } });
+}
+
 function replaceFolder(target, replacement) {
   for (let attempt = 1; ; attempt += 1) {
     rmSync(target, { recursive: true, force: true });
@@ -81,7 +88,9 @@ function isFresh(inputs) {
 
 function hashInputs() {
   const hash = createHash("sha256").update(process.version);
-  const sources = listFiles(join(ROOT, "src")).filter((file) => !file.endsWith(".test.ts"));
+  const sources = ["src", "console"]
+    .flatMap((folder) => listFiles(join(ROOT, folder)))
+    .filter((file) => !file.endsWith(".test.ts"));
   const settings = ["tsconfig.json", "tsconfig.build.json", "package-lock.json", "scripts/build.mjs"].map((name) =>
     join(ROOT, name),
   );

@@ -14,6 +14,7 @@ const CHECKS = {
     firstFailure(
       () => compileTypes("tsconfig.json"),
       () => compileTypes("scripts/tsconfig.json"),
+      () => compileTypes("console/tsconfig.json"),
     ),
   lint: () => runTool(findTool("oxlint"), ["--type-aware", "--deny-warnings", "--report-unused-disable-directives"]),
   format: () => runTool(findTool("oxfmt"), ["--check"]),

@@ -1,0 +1,21 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { Router } from "wouter";
+import { useHashLocation } from "wouter/use-hash-location";
+import { queries } from "./api.ts";
+import { App } from "./app.tsx";
+import { LanguageProvider } from "./language.tsx";
+import "./style.css";
+
+createRoot(document.getElementById("root")!).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <LanguageProvider>
+        <Router hook={useHashLocation}>
+          <App />
+        </Router>
+      </LanguageProvider>
+    </QueryClientProvider>
+  </StrictMode>,
+);

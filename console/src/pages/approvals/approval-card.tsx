@@ -1,0 +1,177 @@
+import { Check, ShieldAlert, X } from "lucide-react";
+import { useState } from "react";
+import { Link } from "wouter";
+import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/http/wire.ts";
+import { post, queries } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { KindBadge } from "../../parts/badges.tsx";
+import { ContentView } from "../../parts/content-view.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { JsonView } from "../../parts/json-view.tsx";
+import { ResultView } from "../../parts/result-view.tsx";
+import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { Countdown } from "./countdown.tsx";
+import { RuleChoice } from "./rule-choice.tsx";
+import { useSettled } from "./use-settled.ts";
+
+const words = defineWords({
+  en: {
+    wants: "wants to run",
+    by: "Asked by",
+    someone: "a program without a name",
+    session: "session",
+    why: "Why it asks",
+    preview: "What will happen",
+    request: "The exact request",
+    hash: "Fingerprint",
+    allow: "Allow once",
+    refuse: "Refuse",
+    reason: "Reason, told to the model (optional)",
+    answered: "Answered",
+    state: { approved: "Allowed", declined: "Refused", expired: "Expired: nobody answered in time" } as Record<
+      string,
+      string
+    >,
+    answeredBy: (by: string) => `by ${by}`,
+    kept: "Rule kept:",
+    call: "The call",
+  },
+  zh: {
+    wants: "请求运行",
+    by: "请求者",
+    someone: "未命名的程序",
+    session: "会话",
+    why: "为何询问",
+    preview: "将会发生什么",
+    request: "完整请求",
+    hash: "指纹",
+    allow: "允许一次",
+    refuse: "拒绝",
+    reason: "理由，会告诉模型（可选）",
+    answered: "已处理",
+    state: { approved: "已允许", declined: "已拒绝", expired: "已过期：没有人及时处理" } as Record<string, string>,
+    answeredBy: (by: string) => `由 ${by}`,
+    kept: "已保存规则：",
+    call: "该调用",
+  },
+});
+
+export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
+  const w = useWords(words);
+  const [reason, setReason] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Error>();
+  const [answered, setAnswered] = useState<ApprovalAnswered>();
+  // A key or a click that was meant for what stood here before does not count.
+  const isSettled = useSettled(approval.id);
+  const isOpen = approval.state === "open" && !answered;
+  const mayAnswer = isOpen && isSettled && !busy;
+
+  const answer = (request: ApprovalAnswerRequest): void => {
+    if (!mayAnswer) return;
+    setBusy(true);
+    setProblem(undefined);
+    post<ApprovalAnswered>(`approvals/${approval.id}/answer`, request)
+      .then(setAnswered, setProblem)
+      .finally(() => {
+        setBusy(false);
+        void queries.invalidateQueries({ queryKey: ["approvals"] });
+      });
+  };
+  const refuse = (): void =>
+    answer({ decision: "decline", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) });
+  useKeys({ y: () => answer({ decision: "once" }), n: refuse });
+
+  const { caller } = approval;
+  return (
+    <article className="panel approval" aria-label={`${approval.toolName} ${w.wants}`}>
+      <header>
+        <ShieldAlert size={18} aria-hidden />
+        <h2 className="grow">
+          <span className="mono">{approval.toolName}</span> {w.wants}
+        </h2>
+        {approval.kind ? <KindBadge kind={approval.kind} /> : null}
+        {isOpen && approval.expiresAt ? <Countdown until={approval.expiresAt} /> : null}
+      </header>
+      <div className="body">
+        <dl className="facts">
+          <dt>{w.by}</dt>
+          <dd>
+            {[caller.user, caller.agent].filter(Boolean).join(" · ") || w.someone}
+            {caller.session ? (
+              <span className="muted">
+                {" "}
+                · {w.session} <span className="mono">{caller.session}</span>
+              </span>
+            ) : null}{" "}
+            · <TimeAgo at={approval.askedAt} />
+          </dd>
+          <dt>{w.why}</dt>
+          <dd>
+            <VisibleText text={approval.reason} />
+          </dd>
+        </dl>
+        {approval.preview ? (
+          <section className="stack">
+            <h3>
+              {w.preview}: <VisibleText text={approval.preview.title} />
+            </h3>
+            <ContentView content={approval.preview.content} />
+          </section>
+        ) : null}
+        <details open={!approval.preview}>
+          <summary className="muted">{w.request}</summary>
+          <JsonView value={approval.input} />
+          {approval.hash ? (
+            <p className="small muted">
+              {w.hash} <span className="mono">{approval.hash.slice(0, 16)}</span>
+            </p>
+          ) : null}
+        </details>
+        {problem ? <Failure error={problem} /> : null}
+        {isOpen ? (
+          <>
+            <textarea
+              className="textarea reason"
+              aria-label={w.reason}
+              placeholder={w.reason}
+              rows={1}
+              value={reason}
+              onChange={({ target }) => setReason(target.value)}
+            />
+            <div className="row answers">
+              <button className="button primary" disabled={!mayAnswer} onClick={() => answer({ decision: "once" })}>
+                <Check size={16} aria-hidden /> {w.allow} <kbd className="key">y</kbd>
+              </button>
+              <button className="button danger" disabled={!mayAnswer} onClick={refuse}>
+                <X size={16} aria-hidden /> {w.refuse} <kbd className="key">n</kbd>
+              </button>
+            </div>
+            {approval.rule ? <RuleChoice offered={approval.rule} disabled={!mayAnswer} onAnswer={answer} /> : null}
+          </>
+        ) : (
+          <p className="row">
+            <span
+              className={
+                approval.state === "approved" || answered?.approval.state === "approved" ? "badge ok" : "badge bad"
+              }
+            >
+              {w.state[answered?.approval.state ?? approval.state] ?? w.answered}
+            </span>
+            {approval.answeredBy ? <span className="muted">{w.answeredBy(approval.answeredBy)}</span> : null}
+            {approval.note ? <VisibleText text={`“${approval.note}”`} /> : null}
+            <Link href={`/calls/${encodeURIComponent(approval.callId)}`}>{w.call}</Link>
+          </p>
+        )}
+        {answered?.rule ? (
+          <p className="notice ok">
+            {w.kept} <code>{answered.rule}</code>
+          </p>
+        ) : null}
+        {answered?.result ? <ResultView result={answered.result} /> : null}
+      </div>
+    </article>
+  );
+}

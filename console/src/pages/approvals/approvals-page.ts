@@ -1,0 +1,11 @@
+import { ShieldQuestion } from "lucide-react";
+import { lazy } from "react";
+import { defineWords } from "../../language.tsx";
+import type { Page } from "../../page.ts";
+
+export const approvalsPage: Page = {
+  path: "approvals",
+  icon: ShieldQuestion,
+  words: defineWords({ en: { title: "Approvals" }, zh: { title: "审批" } }),
+  view: lazy(() => import("./approvals-view.tsx")),
+};

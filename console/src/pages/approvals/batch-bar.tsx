@@ -1,0 +1,54 @@
+import { useState } from "react";
+import type { ApprovalBatchItem, ApprovalInfo } from "../../../../src/http/wire.ts";
+import { post, queries } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+
+const words = defineWords({
+  en: {
+    allow: (count: number) => `Allow ${count} once`,
+    refuse: (count: number) => `Refuse ${count}`,
+    seen: "Show each before allowing all",
+  },
+  zh: {
+    allow: (count: number) => `允许这 ${count} 个（一次）`,
+    refuse: (count: number) => `拒绝这 ${count} 个`,
+    seen: "全部允许前请逐个查看",
+  },
+});
+
+export function BatchBar({ approvals, onDone }: { approvals: readonly ApprovalInfo[]; onDone: () => void }) {
+  const w = useWords(words);
+  const [problems, setProblems] = useState<readonly string[]>([]);
+  const answer = (decision: "once" | "decline"): void => {
+    post<{ items: ApprovalBatchItem[] } | ApprovalBatchItem[]>("approvals/answers", {
+      answers: approvals.map(({ id }) => ({ id, decision })),
+    })
+      .then(
+        (answered) => {
+          const items = Array.isArray(answered) ? answered : answered.items;
+          setProblems(items.flatMap((item) => ("error" in item ? [item.error.message] : [])));
+          onDone();
+        },
+        (error: Error) => setProblems([error.message]),
+      )
+      .finally(() => void queries.invalidateQueries({ queryKey: ["approvals"] }));
+  };
+  return (
+    <div className="batch">
+      <div className="row">
+        <button className="button small primary" onClick={() => answer("once")}>
+          {w.allow(approvals.length)}
+        </button>
+        <button className="button small danger" onClick={() => answer("decline")}>
+          {w.refuse(approvals.length)}
+        </button>
+      </div>
+      <p className="small muted">{w.seen}</p>
+      {problems.map((problem) => (
+        <p key={problem} className="field-error small">
+          {problem}
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,78 @@
+import { useDeferredValue, useState } from "react";
+import type { ApprovalAnswerRequest, RuleEffect } from "../../../../src/http/wire.ts";
+import { useApi, withQuery } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Do not ask again for…",
+    rule: "Rule",
+    session: "For this session",
+    always: "Always",
+    effect: (matched: number, judged: number) => `Would have allowed ${matched} of the last ${judged} calls`,
+  },
+  zh: {
+    title: "以下情况不再询问…",
+    rule: "规则",
+    session: "本会话",
+    always: "总是",
+    effect: (matched: number, judged: number) => `最近 ${judged} 次调用中会允许 ${matched} 次`,
+  },
+});
+
+/** The rule that a lasting yes would keep: shown, to be edited, with what it would have meant so far. */
+export function RuleChoice(props: {
+  offered: string;
+  disabled: boolean;
+  onAnswer: (request: ApprovalAnswerRequest) => void;
+}) {
+  const w = useWords(words);
+  const [rule, setRule] = useState(props.offered);
+  const asked = useDeferredValue(rule.trim());
+  const { data: effect } = useApi<RuleEffect>(withQuery("policy/effect", { rule: asked, decision: "allow" }));
+  const isBad = rule.trim() === "" || effect?.problem !== undefined;
+  return (
+    <details className="rule-choice">
+      <summary>{w.title}</summary>
+      <div className="stack">
+        <input
+          className="input mono"
+          aria-label={w.rule}
+          spellCheck={false}
+          value={rule}
+          onChange={({ target }) => setRule(target.value)}
+        />
+        {effect?.problem ? <p className="field-error small">{effect.problem}</p> : null}
+        {effect && !effect.problem ? (
+          <div className="small muted">
+            {w.effect(effect.matched, effect.judged)}
+            <ul className="notes mono">
+              {effect.samples.slice(0, 5).map(({ callId, display }) => (
+                <li key={callId}>
+                  <VisibleText text={display} />
+                </li>
+              ))}
+            </ul>
+          </div>
+        ) : null}
+        <div className="row">
+          <button
+            className="button small"
+            disabled={props.disabled || isBad}
+            onClick={() => props.onAnswer({ decision: "session", rule: rule.trim() })}
+          >
+            {w.session}
+          </button>
+          <button
+            className="button small"
+            disabled={props.disabled || isBad}
+            onClick={() => props.onAnswer({ decision: "always", rule: rule.trim() })}
+          >
+            {w.always}
+          </button>
+        </div>
+      </div>
+    </details>
+  );
+}

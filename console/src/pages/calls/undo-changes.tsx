@@ -1,0 +1,98 @@
+import { Undo2 } from "lucide-react";
+import { useState } from "react";
+import type { ChangeDetail, ChangeInfo, Page, UndoOutcome } from "../../../../src/http/wire.ts";
+import { post, useApi, withQuery } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { DiffView } from "../../parts/diff-view.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Changed files",
+    undo: "Undo",
+    undone: "Put back as it was.",
+    states: { done: "changed", undone: "undone", lost: "cannot be put back" } as Record<string, string>,
+    kinds: { write: "written", delete: "deleted", move: "moved", make_directory: "folder made" } as Record<
+      string,
+      string
+    >,
+    force: "Undo anyway",
+  },
+  zh: {
+    title: "修改的文件",
+    undo: "撤销",
+    undone: "已恢复原样。",
+    states: { done: "已修改", undone: "已撤销", lost: "无法恢复" } as Record<string, string>,
+    kinds: { write: "写入", delete: "删除", move: "移动", make_directory: "新建文件夹" } as Record<string, string>,
+    force: "仍然撤销",
+  },
+});
+
+/** What the call did to files, and the way back. */
+export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: () => void }) {
+  const w = useWords(words);
+  const changes = useApi<Page<ChangeInfo>>(withQuery("changes", { call: callId })).data?.items ?? [];
+  const [problem, setProblem] = useState<Error>();
+  const [skipped, setSkipped] = useState<UndoOutcome["skipped"]>([]);
+  const [isUndone, setUndone] = useState(false);
+  const canUndo = changes.some(({ state }) => state === "done");
+  const undo = (force: boolean): void => {
+    setProblem(undefined);
+    post<UndoOutcome>("undo", { call: callId, ...(force ? { force } : {}) }).then((outcome) => {
+      setSkipped(outcome.skipped);
+      setUndone(outcome.undone.length > 0);
+      onUndone();
+    }, setProblem);
+  };
+  if (changes.length === 0) return null;
+  return (
+    <section className="panel" aria-label={w.title}>
+      <header>
+        <h2 className="grow">{w.title}</h2>
+        {canUndo ? (
+          <button className="button" onClick={() => undo(false)}>
+            <Undo2 size={15} aria-hidden /> {w.undo}
+          </button>
+        ) : null}
+      </header>
+      <div className="body">
+        {isUndone ? (
+          <p className="notice ok" role="status">
+            {w.undone}
+          </p>
+        ) : null}
+        {problem ? <Failure error={problem} /> : null}
+        {skipped.map(({ change, reason }) => (
+          <p key={change.id} className="notice warn">
+            <span className="grow">
+              <VisibleText text={`${change.path}: ${reason}`} />
+            </span>
+            <button className="button small" onClick={() => undo(true)}>
+              {w.force}
+            </button>
+          </p>
+        ))}
+        {changes.map((change) => (
+          <Change key={change.id} change={change} />
+        ))}
+      </div>
+    </section>
+  );
+
+  function Change({ change }: { change: ChangeInfo }) {
+    const detail = useApi<ChangeDetail>(`changes/${encodeURIComponent(change.id)}`).data;
+    return (
+      <div className="stack">
+        <p className="row">
+          <span className="mono grow">
+            <VisibleText text={change.to ? `${change.path} → ${change.to}` : change.path} />
+          </span>
+          <span className="badge">{w.kinds[change.kind] ?? change.kind}</span>
+          <span className={change.state === "undone" ? "badge ok" : "badge"}>{w.states[change.state]}</span>
+        </p>
+        {detail?.diff ? <DiffView text={detail.diff} /> : null}
+      </div>
+    );
+  }
+}

@@ -1,0 +1,11 @@
+import { ChartColumn } from "lucide-react";
+import { lazy } from "react";
+import { defineWords } from "../../language.tsx";
+import type { Page } from "../../page.ts";
+
+export const statisticsPage: Page = {
+  path: "statistics",
+  icon: ChartColumn,
+  words: defineWords({ en: { title: "Statistics" }, zh: { title: "统计" } }),
+  view: lazy(() => import("./statistics-view.tsx")),
+};

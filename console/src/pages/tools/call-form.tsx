@@ -1,0 +1,146 @@
+import { Play, Square } from "lucide-react";
+import { useState } from "react";
+import type { ToolInfo } from "../../../../src/http/wire.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { isValidInput, SchemaForm } from "../../parts/schema-form.tsx";
+import { Tabs } from "../../parts/tabs.tsx";
+import { RunningCall, useRunningCall } from "./running-call.tsx";
+
+const words = defineWords({
+  en: {
+    input: "Input",
+    form: "Form",
+    json: "JSON",
+    examples: "Examples",
+    run: "Run",
+    cancel: "Cancel",
+    invalid: "This is not valid JSON yet",
+    nothing: "This tool takes no input.",
+  },
+  zh: {
+    input: "输入",
+    form: "表单",
+    json: "JSON",
+    examples: "示例",
+    run: "运行",
+    cancel: "取消",
+    invalid: "还不是有效的 JSON",
+    nothing: "此工具不需要输入。",
+  },
+});
+
+/** What the tool is to be called with, filled in from an edited call, an example, or nothing. */
+export function CallForm({ tool }: { tool: ToolInfo }) {
+  const w = useWords(words);
+  const examples = tool.description.examples ?? [];
+  const [value, setValue] = useState<unknown>(() => takeEdited(tool.name) ?? {});
+  const [view, setView] = useState<"form" | "json">("form");
+  const [json, setJson] = useState("");
+  const [problem, setProblem] = useState<string>();
+  const running = useRunningCall();
+  const takesNothing = Object.keys((tool.parameters.properties as object | undefined) ?? {}).length === 0;
+
+  const show = (next: "form" | "json"): void => {
+    if (next === "json") setJson(JSON.stringify(value ?? {}, null, 2));
+    setView(next);
+  };
+  const edit = (text: string): void => {
+    setJson(text);
+    try {
+      setValue(JSON.parse(text));
+      setProblem(undefined);
+    } catch (error) {
+      setProblem(`${w.invalid}: ${(error as Error).message}`);
+    }
+  };
+  const fill = (input: unknown): void => {
+    setValue(input);
+    setJson(JSON.stringify(input, null, 2));
+    setProblem(undefined);
+  };
+  const run = (): void => running.start({ tool: tool.name, input: value ?? {} });
+  const isBusy = running.state === "running";
+  const mayRun = problem === undefined && isValidInput(tool.parameters as object, value ?? {});
+
+  return (
+    <div className="stack">
+      <div className="row">
+        <h3 className="grow">{w.input}</h3>
+        {examples.length > 0 ? (
+          <select
+            className="select narrow"
+            aria-label={w.examples}
+            value=""
+            onChange={({ target }) => fill(examples[Number(target.value)]?.input ?? {})}
+          >
+            <option value="">{w.examples}</option>
+            {examples.map(({ description, input }, at) => (
+              <option key={at} value={at}>
+                {description ?? JSON.stringify(input).slice(0, 60)}
+              </option>
+            ))}
+          </select>
+        ) : null}
+        {takesNothing ? null : (
+          <Tabs
+            label={w.input}
+            tabs={[
+              ["form", w.form],
+              ["json", w.json],
+            ]}
+            chosen={view}
+            onChoose={show}
+          />
+        )}
+      </div>
+      {takesNothing ? (
+        <p className="muted">{w.nothing}</p>
+      ) : view === "form" ? (
+        <SchemaForm
+          id={`form-${tool.name}`}
+          schema={tool.parameters as object}
+          value={value}
+          onChange={setValue}
+          onSubmit={run}
+        />
+      ) : (
+        <textarea
+          className="textarea"
+          aria-label={w.json}
+          rows={10}
+          spellCheck={false}
+          value={json}
+          onChange={({ target }) => edit(target.value)}
+        />
+      )}
+      {problem ? <p className="field-error small">{problem}</p> : null}
+      <div className="row">
+        <button className="button primary" type="button" disabled={!mayRun || isBusy} onClick={run}>
+          <Play size={15} aria-hidden /> {w.run}
+        </button>
+        {isBusy ? (
+          <button className="button danger" type="button" onClick={running.cancel}>
+            <Square size={14} aria-hidden /> {w.cancel}
+          </button>
+        ) : null}
+      </div>
+      <RunningCall call={running} />
+    </div>
+  );
+}
+
+const EDITED = "haft.edited-call";
+
+/** A past call, to be changed and made again. */
+export function keepEdited(tool: string, input: unknown): void {
+  sessionStorage.setItem(EDITED, JSON.stringify({ tool, input }));
+}
+
+function takeEdited(tool: string): unknown {
+  const kept = sessionStorage.getItem(EDITED);
+  if (kept === null) return undefined;
+  const edited = JSON.parse(kept) as { tool: string; input: unknown };
+  if (edited.tool !== tool) return undefined;
+  sessionStorage.removeItem(EDITED);
+  return edited.input;
+}

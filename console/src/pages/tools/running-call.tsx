@@ -1,0 +1,126 @@
+import { useEffect, useRef, useState } from "react";
+import { Link } from "wouter";
+import type { CallRequest, ToolResult, Update } from "../../../../src/http/wire.ts";
+import { post } from "../../api.ts";
+import { streamCall } from "../../call-stream.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { ResultView } from "../../parts/result-view.tsx";
+import { TerminalText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    running: "Running",
+    asked: "This call waits for permission.",
+    answer: "Answer it",
+    output: "Output so far",
+  },
+  zh: { running: "运行中", asked: "此调用正在等待许可。", answer: "去处理", output: "目前的输出" },
+});
+
+/** The end of a long output; all of it stands in the result. */
+const MOST_LIVE_CHARACTERS = 20_000;
+
+export interface RunningCallState {
+  state: "idle" | "running" | "done";
+  callId?: string;
+  text: string;
+  progress?: Update["progress"];
+  approvalId?: string;
+  result?: ToolResult;
+  error?: Error;
+  startedAt: number;
+  start: (request: CallRequest) => void;
+  cancel: () => void;
+}
+
+export function useRunningCall(): RunningCallState {
+  const [shown, setShown] = useState<Omit<RunningCallState, "start" | "cancel">>({
+    state: "idle",
+    text: "",
+    startedAt: 0,
+  });
+  const controller = useRef<AbortController>(undefined);
+  const callId = useRef<string>(undefined);
+  useEffect(() => () => controller.current?.abort(), []);
+
+  const start = (request: CallRequest): void => {
+    const own = new AbortController();
+    controller.current?.abort();
+    controller.current = own;
+    setShown({ state: "running", text: "", startedAt: Date.now() });
+    const follow = async (): Promise<void> => {
+      for await (const frame of streamCall(request, own.signal)) {
+        if (frame.type === "started") {
+          callId.current = frame.callId;
+          setShown((now) => ({ ...now, callId: frame.callId }));
+        } else if (frame.type === "update") {
+          const more = frame.update.content?.map((block) => (block.type === "text" ? block.text : "")).join("") ?? "";
+          setShown((now) => ({
+            ...now,
+            text: (now.text + more).slice(-MOST_LIVE_CHARACTERS),
+            ...(frame.update.progress ? { progress: frame.update.progress } : {}),
+          }));
+        } else if (frame.type === "approval") {
+          setShown((now) => ({ ...now, approvalId: frame.approvalId }));
+        } else {
+          setShown((now) => ({ ...now, state: "done", result: frame.result }));
+        }
+      }
+    };
+    follow().catch((error: Error) => {
+      if (!own.signal.aborted) setShown((now) => ({ ...now, state: "done", error }));
+    });
+  };
+  // Told to the server first, so that the result of the cancelled call still arrives here.
+  const cancel = (): void => {
+    if (callId.current) void post(`calls/${encodeURIComponent(callId.current)}/cancel`).catch(() => undefined);
+  };
+  return { ...shown, start, cancel };
+}
+
+export function RunningCall({ call }: { call: RunningCallState }) {
+  const w = useWords(words);
+  const elapsed = useElapsed(call);
+  if (call.state === "idle") return null;
+  const { progress } = call;
+  return (
+    <div className="stack live" aria-live="polite">
+      {call.state === "running" ? (
+        <>
+          <p className="row">
+            <span className="badge accent pulse">{w.running}</span>
+            <span className="muted mono">{(elapsed / 1000).toFixed(1)} s</span>
+            {progress?.message ? <span className="muted">{progress.message}</span> : null}
+          </p>
+          {progress?.total ? <progress value={progress.done} max={progress.total} /> : null}
+          {call.approvalId ? (
+            <p className="notice warn">
+              <span className="grow">{w.asked}</span>
+              <Link className="button small" href={`/approvals/${call.approvalId}`}>
+                {w.answer}
+              </Link>
+            </p>
+          ) : null}
+          {call.text ? (
+            <pre className="code output" aria-label={w.output}>
+              <TerminalText text={call.text} />
+            </pre>
+          ) : null}
+        </>
+      ) : null}
+      {call.error ? <Failure error={call.error} /> : null}
+      {call.result ? <ResultView result={call.result} /> : null}
+    </div>
+  );
+}
+
+function useElapsed({ state, startedAt }: RunningCallState): number {
+  const [now, setNow] = useState(0);
+  useEffect(() => {
+    if (state !== "running") return;
+    const timer = setInterval(() => setNow(Date.now()), 100);
+    return () => clearInterval(timer);
+  }, [state]);
+  return Math.max(0, now - startedAt);
+}

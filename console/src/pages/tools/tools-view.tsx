@@ -1,0 +1,136 @@
+import { PackageOpen, Search, Wrench } from "lucide-react";
+import { useMemo, useState } from "react";
+import { Link, useLocation } from "wouter";
+import type { Page, ToolInfo } from "../../../../src/http/wire.ts";
+import { useApi } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { PageFrame } from "../../parts/page-frame.tsx";
+import { useSearchKey } from "../../parts/use-keys.ts";
+import { ToolDetail } from "./tool-detail.tsx";
+import { FirstSteps } from "./first-steps.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Tools",
+    lead: (count: number) => `${count} tools. Each call passes the same gate, whoever makes it.`,
+    search: "Search tools",
+    all: "All groups",
+    none: "No tool fits",
+    noneLead: "Search for another word, or show all groups.",
+    empty: "No tools yet",
+    emptyLead: "Start Haft in a folder with `haft`, or register your own tools in haft.config.ts.",
+    pick: "Choose a tool to see what it does and to call it.",
+  },
+  zh: {
+    title: "工具",
+    lead: (count: number) => `${count} 个工具。无论谁调用，都经过同一道关卡。`,
+    search: "搜索工具",
+    all: "全部分组",
+    none: "没有匹配的工具",
+    noneLead: "换个词搜索，或显示全部分组。",
+    empty: "还没有工具",
+    emptyLead: "在一个文件夹里用 `haft` 启动，或在 haft.config.ts 中注册自己的工具。",
+    pick: "选择一个工具，查看说明并调用它。",
+  },
+});
+
+export default function ToolsView() {
+  const w = useWords(words);
+  const [place] = useLocation();
+  const chosen = decodeURIComponent(place.split("/")[2] ?? "");
+  const [search, setSearch] = useState("");
+  const [group, setGroup] = useState("");
+  const box = useSearchKey();
+  const { data, error, refetch } = useApi<Page<ToolInfo>>("tools");
+  const tools = useMemo(() => data?.items ?? [], [data]);
+  const groups = useMemo(() => [...new Set(tools.flatMap((tool) => tool.groups))].sort(), [tools]);
+  const shown = tools.filter((tool) => fits(tool, search) && (group === "" || tool.groups.includes(group)));
+  const tool = tools.find(({ name }) => name === chosen);
+  if (error) {
+    return (
+      <PageFrame title={w.title}>
+        <Failure error={error} again={() => void refetch()} />
+      </PageFrame>
+    );
+  }
+  return (
+    <PageFrame title={w.title} lead={data ? w.lead(tools.length) : undefined}>
+      {tools.length > 0 ? <FirstSteps /> : null}
+      {data && tools.length === 0 ? (
+        <Empty icon={PackageOpen} title={w.empty}>
+          <p>{w.emptyLead}</p>
+        </Empty>
+      ) : (
+        <div className={tool ? "split has-detail" : "split"}>
+          <section className="panel list" aria-label={w.title}>
+            <header>
+              <label className="search grow">
+                <Search size={15} aria-hidden />
+                <input
+                  ref={box}
+                  className="input"
+                  type="search"
+                  aria-label={w.search}
+                  placeholder={w.search}
+                  value={search}
+                  onChange={({ target }) => setSearch(target.value)}
+                />
+                <kbd className="key">/</kbd>
+              </label>
+              <select
+                className="select narrow"
+                aria-label={w.all}
+                value={group}
+                onChange={({ target }) => setGroup(target.value)}
+              >
+                <option value="">{w.all}</option>
+                {groups.map((name) => (
+                  <option key={name} value={name}>
+                    {name.replace(/^group:/, "")}
+                  </option>
+                ))}
+              </select>
+            </header>
+            <ul className="rows">
+              {shown.map((one) => (
+                <li key={one.name}>
+                  <Link href={`/tools/${encodeURIComponent(one.name)}`} aria-current={one.name === chosen}>
+                    <span className="row">
+                      <strong className="mono grow cut">{one.name}</strong>
+                      <KindBadge kind={one.kind} />
+                      {one.verdict && one.verdict.decision !== "allow" ? <DecisionBadge verdict={one.verdict} /> : null}
+                    </span>
+                    <span className="muted small cut">{one.description.short}</span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+            {data && shown.length === 0 ? (
+              <Empty icon={Search} title={w.none}>
+                <p>{w.noneLead}</p>
+              </Empty>
+            ) : null}
+          </section>
+          {tool ? (
+            <ToolDetail key={tool.name} tool={tool} />
+          ) : (
+            <div className="panel pick">
+              <Empty icon={Wrench} title={w.pick} />
+            </div>
+          )}
+        </div>
+      )}
+    </PageFrame>
+  );
+}
+
+function fits({ name, title, aliases, description, tags }: ToolInfo, search: string): boolean {
+  const all = [name, title, ...aliases, ...tags, description.short].join("\n").toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => all.includes(word));
+}

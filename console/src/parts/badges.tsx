@@ -1,0 +1,34 @@
+import type { CallStatus, Verdict } from "../../../src/http/wire.ts";
+import { defineWords, useWords } from "../language.tsx";
+
+const words = defineWords({
+  en: {
+    kind: { readonly: "reads", write: "changes files", execute: "executes" },
+    decision: { allow: "allowed", ask: "asks first", deny: "denied" },
+    status: { waiting: "waiting", running: "running", completed: "completed", failed: "failed", pending: "asked" },
+  },
+  zh: {
+    kind: { readonly: "只读", write: "修改文件", execute: "执行" },
+    decision: { allow: "允许", ask: "先询问", deny: "拒绝" },
+    status: { waiting: "排队", running: "运行中", completed: "完成", failed: "失败", pending: "已询问" },
+  },
+});
+
+export function KindBadge({ kind }: { kind: "readonly" | "write" | "execute" }) {
+  const tone = { readonly: "ok", write: "warn", execute: "accent" }[kind];
+  return <span className={`badge ${tone}`}>{useWords(words).kind[kind]}</span>;
+}
+
+export function DecisionBadge({ verdict }: { verdict: Pick<Verdict, "decision"> & { reason?: string } }) {
+  const tone = { allow: "ok", ask: "warn", deny: "bad" }[verdict.decision];
+  return (
+    <span className={`badge ${tone}`} title={verdict.reason}>
+      {useWords(words).decision[verdict.decision]}
+    </span>
+  );
+}
+
+export function StatusBadge({ status }: { status: CallStatus }) {
+  const tone = { waiting: "", running: "accent pulse", completed: "ok", failed: "bad", pending: "warn" }[status];
+  return <span className={`badge ${tone}`}>{useWords(words).status[status]}</span>;
+}

@@ -1,0 +1,60 @@
+import type { ToolResult } from "../../../src/http/wire.ts";
+import { DiffView, looksLikeDiff } from "./diff-view.tsx";
+import { TerminalText, VisibleText } from "./visible-text.tsx";
+
+type Block = ToolResult["content"][number];
+
+/** What a tool said. Everything is text: nothing of it is ever run or taken for markup. */
+export function ContentView({ content }: { content: readonly Block[] }) {
+  return (
+    <div className="stack">
+      {content.map((block, at) => (
+        <BlockView key={at} block={block} />
+      ))}
+    </div>
+  );
+}
+
+function BlockView({ block }: { block: Block }) {
+  switch (block.type) {
+    case "text":
+      return looksLikeDiff(block.text) ? (
+        <DiffView text={block.text} />
+      ) : (
+        <pre className="code output">
+          <TerminalText text={block.text} />
+        </pre>
+      );
+    case "image":
+      return isPicture(block.mimeType) ? (
+        <img className="picture" src={`data:${block.mimeType};base64,${block.data}`} alt={block.mimeType} />
+      ) : (
+        <Named kind={block.mimeType} />
+      );
+    case "audio":
+      return <audio controls src={`data:${block.mimeType};base64,${block.data}`} />;
+    case "resource":
+      return typeof block.resource.text === "string" ? (
+        <pre className="code output">
+          <VisibleText text={block.resource.text} />
+        </pre>
+      ) : (
+        <Named kind={block.resource.uri} />
+      );
+    case "resource_link":
+      return <Named kind={block.uri} />;
+  }
+}
+
+function Named({ kind }: { kind: string }) {
+  return (
+    <p className="mono small muted">
+      <VisibleText text={kind} />
+    </p>
+  );
+}
+
+/** No SVG: it can hold scripts, and a picture that is opened by itself would run them. */
+function isPicture(mimeType: string): boolean {
+  return /^image\/(?:png|jpeg|gif|webp|avif|bmp)$/.test(mimeType);
+}

@@ -1,0 +1,26 @@
+import { Check, Copy } from "lucide-react";
+import { useState } from "react";
+import { defineWords, useWords } from "../language.tsx";
+
+const words = defineWords({ en: { copy: "Copy", copied: "Copied" }, zh: { copy: "复制", copied: "已复制" } });
+
+export function CopyButton({ text, label }: { text: string; label?: string }) {
+  const w = useWords(words);
+  const [copied, setCopied] = useState(false);
+  const Icon = copied ? Check : Copy;
+  return (
+    <button
+      type="button"
+      className="button plain small"
+      onClick={() =>
+        void navigator.clipboard.writeText(text).then(() => {
+          setCopied(true);
+          setTimeout(() => setCopied(false), 1500);
+        })
+      }
+    >
+      <Icon size={14} aria-hidden />
+      {copied ? w.copied : (label ?? w.copy)}
+    </button>
+  );
+}

@@ -1,0 +1,81 @@
+import { Link } from "wouter";
+import type { ToolResult } from "../../../src/http/wire.ts";
+import { addressOf } from "../api.ts";
+import { defineWords, useWords } from "../language.tsx";
+import { StatusBadge } from "./badges.tsx";
+import { ContentView } from "./content-view.tsx";
+import { JsonView } from "./json-view.tsx";
+
+const words = defineWords({
+  en: {
+    asked: "A person has been asked. The call runs when the answer is yes.",
+    answer: "Answer it",
+    details: "Details for programs",
+    facts: "Facts about the call",
+    whole: (kilobytes: number) => `Whole output (${kilobytes} KB)`,
+    call: "This call",
+    tokens: (count: number) => `about ${count} tokens for the model`,
+  },
+  zh: {
+    asked: "已询问一个人。批准后调用才会运行。",
+    answer: "去处理",
+    details: "给程序的数据",
+    facts: "关于此调用",
+    whole: (kilobytes: number) => `完整输出（${kilobytes} KB）`,
+    call: "此调用",
+    tokens: (count: number) => `模型约占 ${count} 个 token`,
+  },
+});
+
+/** How a call ended, for a person: what the model is told, what a program is given, and where the rest lies. */
+export function ResultView({ result }: { result: ToolResult }) {
+  const w = useWords(words);
+  const { spill, ...facts } = result.metadata;
+  const characters = result.content.reduce((sum, block) => sum + (block.type === "text" ? block.text.length : 0), 0);
+  return (
+    <section className="stack result" aria-label={result.status}>
+      <p className="row">
+        <StatusBadge status={result.status} />
+        {result.durationMs === undefined ? null : <span className="muted mono">{readableTime(result.durationMs)}</span>}
+        {result.status === "failed" ? <span className="badge bad mono">{result.error.code}</span> : null}
+        <span className="muted small">{w.tokens(Math.ceil(characters / 4))}</span>
+        <span className="grow" />
+        <Link className="small" href={`/calls/${encodeURIComponent(result.callId)}`}>
+          {w.call}
+        </Link>
+      </p>
+      {result.status === "pending" && result.pending.kind === "approval" ? (
+        <p className="notice warn">
+          <span className="grow">{w.asked}</span>
+          <Link className="button small" href={`/approvals/${result.pending.id}`}>
+            {w.answer}
+          </Link>
+        </p>
+      ) : null}
+      <ContentView content={result.content} />
+      {spill ? (
+        <a className="small" href={addressOf(`calls/${encodeURIComponent(result.callId)}/output`).href}>
+          {w.whole(Math.ceil(spill.bytes / 1024))}
+        </a>
+      ) : null}
+      {result.details !== undefined && typeof result.details !== "string" ? (
+        <details>
+          <summary className="muted">{w.details}</summary>
+          <JsonView value={result.details} />
+        </details>
+      ) : null}
+      {Object.keys(facts).length > 0 ? (
+        <details>
+          <summary className="muted">{w.facts}</summary>
+          <JsonView value={facts} />
+        </details>
+      ) : null}
+    </section>
+  );
+}
+
+export function readableTime(milliseconds: number): string {
+  if (milliseconds < 1) return `${milliseconds.toFixed(2)} ms`;
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)} s` : `${(milliseconds / 60_000).toFixed(1)} min`;
+}

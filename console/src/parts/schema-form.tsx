@@ -1,0 +1,141 @@
+import { Validator } from "@cfworker/json-schema";
+import Form from "@rjsf/core";
+import {
+  type ErrorSchema,
+  type FieldTemplateProps,
+  type ObjectFieldTemplateProps,
+  type RJSFSchema,
+  type RJSFValidationError,
+  toErrorSchema,
+  type ValidatorType,
+} from "@rjsf/utils";
+import { useMemo } from "react";
+
+/** Not the usual validator of these forms: that one writes code, which our content security policy forbids. */
+const validator: ValidatorType = {
+  validateFormData(formData, schema) {
+    const errors = findErrors(schema, formData);
+    return { errors, errorSchema: toErrorSchema(errors) as ErrorSchema };
+  },
+  isValid: (schema, formData, rootSchema) => {
+    const whole = { ...(schema as object), $defs: rootSchema.$defs, definitions: rootSchema.definitions };
+    return findErrors(whole, formData).length === 0;
+  },
+  rawValidation: (schema, formData) => ({ errors: findErrors(schema, formData) as never[] }),
+};
+
+function findErrors(schema: object, value: unknown): RJSFValidationError[] {
+  try {
+    const { errors } = new Validator(schema as never, "2020-12", false).validate(plain(value));
+    // What holds a fault only repeats what the fault itself says.
+    return errors
+      .filter(({ keyword }) => keyword !== "properties" && keyword !== "items" && keyword !== "additionalProperties")
+      .map(({ instanceLocation, error, keyword }) => {
+        const required = keyword === "required" ? /"([^"]+)"\.?$/.exec(error)?.[1] : undefined;
+        const path = instanceLocation.replace(/^#/, "").replaceAll("/", ".");
+        return {
+          name: keyword,
+          property: required === undefined ? path : `${path}.${required}`,
+          message: error,
+          stack: error,
+        };
+      });
+  } catch {
+    // A schema that this validator cannot read is left to the server, which judges every call anyway.
+    return [];
+  }
+}
+
+function plain(value: unknown): unknown {
+  return value === undefined ? {} : (JSON.parse(JSON.stringify(value)) as unknown);
+}
+
+export function isValidInput(schema: object, value: unknown): boolean {
+  return findErrors(schema, value).length === 0;
+}
+
+function Field(props: FieldTemplateProps) {
+  const { id, label, required, children, rawDescription, rawErrors, hidden, schema, displayLabel } = props;
+  if (hidden) return <div hidden>{children}</div>;
+  const isRoot = id === "root";
+  const isCheck = schema.type === "boolean";
+  return (
+    <div className={isRoot ? "form-root" : "form-field"}>
+      {isRoot || !(displayLabel || isCheck) ? null : (
+        <label htmlFor={id}>
+          <span className="mono">{label}</span>
+          {required ? (
+            <span className="required" aria-label="required">
+              {" "}
+              *
+            </span>
+          ) : null}
+        </label>
+      )}
+      {children}
+      {!isRoot && rawDescription ? <p className="muted small">{rawDescription}</p> : null}
+      {rawErrors?.map((error) => (
+        <p key={error} className="field-error small" role="alert">
+          {error}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function Fields({ properties, title, fieldPathId, optionalDataControl }: ObjectFieldTemplateProps) {
+  const isRoot = fieldPathId.$id === "root";
+  return (
+    <div className={isRoot ? "form-fields" : "form-fields nested"}>
+      {isRoot ? null : <h3>{title}</h3>}
+      {optionalDataControl}
+      {properties.map(({ content }) => content)}
+    </div>
+  );
+}
+
+/** Names under which texts of several lines are usual. */
+const LONG_TEXT = /content|text|patch|command|code|body|data|script|string|diff/i;
+
+function widgetsOf({
+  properties = {},
+}: RJSFSchema): Record<string, { "ui:widget": string; "ui:options": { rows: number } }> {
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, property]) => {
+      const isText = typeof property === "object" && property.type === "string" && !property.enum && !property.format;
+      return isText && LONG_TEXT.test(name) ? [[name, { "ui:widget": "textarea", "ui:options": { rows: 2 } }]] : [];
+    }),
+  );
+}
+
+interface SchemaFormProps {
+  id: string;
+  schema: object;
+  value: unknown;
+  disabled?: boolean;
+  onChange: (value: unknown) => void;
+  onSubmit: () => void;
+}
+
+/** A form for a tool's parameters. What is left empty is left out. */
+export function SchemaForm({ id, schema, value, disabled, onChange, onSubmit }: SchemaFormProps) {
+  const { $schema: _dialect, ...portable } = schema as Record<string, unknown>;
+  const shape = useMemo(() => portable as RJSFSchema, [JSON.stringify(portable)]);
+  return (
+    <Form
+      id={id}
+      schema={shape}
+      formData={value}
+      validator={validator}
+      disabled={disabled ?? false}
+      liveValidate={false}
+      showErrorList={false}
+      noHtml5Validate
+      uiSchema={{ "ui:submitButtonOptions": { norender: true }, ...widgetsOf(shape) }}
+      templates={{ FieldTemplate: Field, ObjectFieldTemplate: Fields }}
+      experimental_defaultFormStateBehavior={{ emptyObjectFields: "skipEmptyDefaults" }}
+      onChange={({ formData }) => onChange(formData)}
+      onSubmit={onSubmit}
+    />
+  );
+}

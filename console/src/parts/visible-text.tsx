@@ -1,0 +1,42 @@
+import Anser from "anser";
+import { Fragment } from "react";
+
+/** Controls, soft hyphens, joiners, marks that turn the line around, variation selectors, tags and other formats. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}]/gu;
+const USUAL = new Set(["\n", "\t"]);
+
+/** Text as it is: what would be invisible, or turn the line around, is shown as a mark that names it. */
+export function VisibleText({ text }: { text: string }) {
+  const parts: React.ReactNode[] = [];
+  let from = 0;
+  for (const found of text.matchAll(HIDDEN)) {
+    if (USUAL.has(found[0]) || (found[0] === "\r" && text[found.index + 1] === "\n")) continue;
+    parts.push(text.slice(from, found.index));
+    const code = found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
+    parts.push(
+      <span key={found.index} className="hidden-mark" title={`U+${code}`}>
+        U+{code}
+      </span>,
+    );
+    from = found.index + found[0].length;
+  }
+  parts.push(text.slice(from));
+  return (
+    <span dir="ltr">
+      {parts.map((part, at) => (typeof part === "string" ? <Fragment key={`t${at}`}>{part}</Fragment> : part))}
+    </span>
+  );
+}
+
+/** Terminal output: colours are shown, every other escape is shown as text. */
+export function TerminalText({ text }: { text: string }) {
+  return (
+    <>
+      {Anser.ansiToJson(text, { use_classes: true, remove_empty: true }).map((piece, at) => (
+        <span key={at} className={[piece.fg, piece.decoration].filter(Boolean).join(" ")}>
+          <VisibleText text={piece.content} />
+        </span>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTool } from "haft";
+import { openHaft } from "haft/host";
+import { partsOfHost, serveHttp } from "haft/server";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { build } from "vite";
+import { z } from "zod";
+import { ROOT } from "../house/read-entries.ts";
+import type { FoundBrowser } from "./find-browser.ts";
+
+/** The web console as a user has it: built, served by a real server over a real store, shown by a real browser. */
+export interface OpenConsole {
+  readonly folder: string;
+  readonly host: Awaited<ReturnType<typeof openHaft>>;
+  readonly url: string;
+  /** Signed in, on its first page. */
+  open(options?: { width?: number; height?: number; dark?: boolean; language?: "en-US" | "zh-CN" }): Promise<Page>;
+  /** Requests to anybody but the server itself, and errors that pages met. */
+  readonly strays: string[];
+  close(): Promise<void>;
+}
+
+const HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> \u001b]0;owned\u0007\u001b[31mred\u001b[0m a\u202Eb\u200B';
+
+export async function openConsole(found: Extract<FoundBrowser, { executablePath: string }>): Promise<OpenConsole> {
+  const root = mkdtempSync(join(tmpdir(), "haft-console-"));
+  const pages = join(root, "console");
+  await build({ configFile: join(ROOT, "console", "vite.config.ts"), logLevel: "error", build: { outDir: pages } });
+  const folder = mkdtempSync(join(root, "work-"));
+  const host = await openHaft(folder, { home: join(root, "home"), env: {}, tools: testTools() });
+  const server = await serveHttp(host.haft, {
+    port: 0,
+    console: pages,
+    parts: partsOfHost(host),
+    info: { version: "0.0.0", workspace: folder },
+  });
+  const browser: Browser = await chromium.launch({ executablePath: found.executablePath, args: found.args });
+  const contexts: BrowserContext[] = [];
+  const strays: string[] = [];
+  return {
+    folder,
+    host,
+    url: server.url,
+    strays,
+    async open({ width = 1280, height = 860, dark = false, language = "en-US" } = {}) {
+      const context = await browser.newContext({
+        viewport: { width, height },
+        colorScheme: dark ? "dark" : "light",
+        locale: language,
+      });
+      contexts.push(context);
+      const page = await context.newPage();
+      page.on("request", (request) => {
+        if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) strays.push(request.url());
+      });
+      page.on("pageerror", (error) => strays.push(`error: ${error.message}`));
+      page.on("dialog", (dialog) => {
+        strays.push(`dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
+      await page.goto(await server.loginUrl());
+      await page.getByRole("navigation").waitFor();
+      return page;
+    },
+    async close() {
+      for (const context of contexts) await context.close();
+      await browser.close();
+      await server.close();
+      await host.close();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A tool that streams for as long as the test wants, and one that says what a page must not believe. */
+function testTools() {
+  return [
+    createTool({
+      name: "count_slowly",
+      description: "Counts, and says each number when it gets there",
+      kind: "readonly",
+      parameters: z.object({ to: z.number().int().describe("How far") }),
+      async *run({ to }, { signal }) {
+        for (let n = 1; n <= to; n++) {
+          yield { content: [{ type: "text" as const, text: `number ${n}\n` }], progress: { done: n, total: to } };
+          await new Promise((resolve) => setTimeout(resolve, 150));
+          signal.throwIfAborted();
+        }
+        return `counted to ${to}`;
+      },
+    }),
+    createTool({
+      name: "speak_evil",
+      description: "Answers with what a page must not believe",
+      kind: "readonly",
+      parameters: [],
+      run: () => HOSTILE,
+    }),
+  ];
+}
