@@ -6,6 +6,9 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export default defineConfig({
   resolve: {
     alias: [
+      { find: /^haft\/client$/, replacement: here("src/client/index.ts") },
+      { find: /^haft\/host$/, replacement: here("src/host.ts") },
+      { find: /^haft\/server$/, replacement: here("src/server.ts") },
       { find: /^haft\/testing$/, replacement: here("src/testing/index.ts") },
       { find: /^haft\/workspace$/, replacement: here("src/workspace.ts") },
       { find: /^haft$/, replacement: here("src/index.ts") },

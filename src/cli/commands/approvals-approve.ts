@@ -1,0 +1,30 @@
+import { resultOf } from "../ask-person.ts";
+import { defineCommand } from "../command.ts";
+import { EXIT } from "../exit-code.ts";
+import { showApproval } from "../show-approvals.ts";
+import { showResult } from "../show-result.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const command = defineCommand({
+  examples: [
+    ["haft approvals approve apr_1", "this once; the call runs"],
+    ["haft approvals approve apr_1 --always", "and keep the rule that was offered"],
+    ["haft approvals approve apr_1 --for-session --rule 'Bash(npm test)'", "with a rule of your own, until the session ends"],
+  ],
+  operands: [{ name: "ID", completes: "approval" }],
+  options: {
+    "for-session": { type: "flag", about: "Also what the rule covers, in this session" },
+    always: { type: "flag", about: "Also what the rule covers, from now on" },
+    rule: { type: "text", value: "RULE", about: "In place of the rule that was offered" },
+  },
+  async run({ connect, output, operands: [id = ""], options: { always, "for-session": session, rule } }) {
+    const decision = always ? "always" : session ? "session" : "once";
+    if (rule !== undefined && decision === "once") throw new UsageError("--rule goes with --always or --for-session.");
+    const client = await connect();
+    for (const line of showApproval(await client.approvals.get(id))) output.talk(line);
+    const answered = await client.approvals.answer(id, { decision, ...(rule === undefined ? {} : { rule }) });
+    if (answered.rule !== undefined) output.talk(`kept: ${answered.rule}`);
+    const result = await resultOf(client, answered);
+    return result ? showResult(result, output) : EXIT.done;
+  },
+});

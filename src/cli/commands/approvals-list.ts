@@ -1,0 +1,18 @@
+import { defineCommand } from "../command.ts";
+import { showApprovalList } from "../show-approvals.ts";
+
+export const command = defineCommand({
+  examples: [
+    ["haft approvals list", "what waits for an answer"],
+    ["haft approvals list --state declined --json", "what was answered with no"],
+  ],
+  options: {
+    state: { type: "text", value: "STATE", about: "open unless said", oneOf: ["open", "approved", "declined", "expired", "all"] },
+  },
+  async run({ connect, output, options: { state = "open" } }) {
+    const client = await connect();
+    const page = await client.approvals.list(state === "all" ? {} : { state: state as "open" });
+    output.list(page, (approvals) => showApprovalList(approvals, output));
+    if (page.items.length === 0) output.talk(state === "open" ? "Nothing waits for an answer." : "There is none.");
+  },
+});

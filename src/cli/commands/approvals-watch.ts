@@ -1,0 +1,36 @@
+import { askPerson } from "../ask-person.ts";
+import { defineCommand } from "../command.ts";
+import { EXIT } from "../exit-code.ts";
+import { pause } from "../pause.ts";
+import { showApproval } from "../show-approvals.ts";
+import { showResult } from "../show-result.ts";
+import { isInteractive } from "../terminal.ts";
+
+const LOOK_EVERY_MS = 1000;
+
+export const command = defineCommand({
+  examples: [
+    ["haft approvals watch", "asks you about each, at a terminal"],
+    ["haft approvals watch --jsonl", "prints each, for a program that answers"],
+  ],
+  notes: ["Questions of every process that works in this folder are seen, of servers and of other terminals."],
+  async run({ connect, terminal, output, interrupted }) {
+    const client = await connect();
+    const asks = isInteractive(terminal) && output.format === "text";
+    const seen = new Set<string>();
+    output.talk("Waiting for questions. Ctrl-C ends this.");
+    while (!interrupted.aborted) {
+      const { items } = await client.approvals.list({ state: "open" });
+      for (const approval of items.filter(({ id }) => !seen.has(id)).reverse()) {
+        seen.add(approval.id);
+        if (!asks) output.item(approval, showApproval);
+        else {
+          const result = await askPerson(client, approval.id, { terminal, signal: interrupted });
+          if (result) showResult(result, output);
+        }
+      }
+      await pause(LOOK_EVERY_MS, interrupted);
+    }
+    return EXIT.interrupted;
+  },
+});

@@ -1,0 +1,39 @@
+import { defineCommand } from "../command.ts";
+import { safeLine } from "../output.ts";
+import { showColumns } from "../show-columns.ts";
+import { showDuration } from "../show-time.ts";
+
+const DAY = 86_400_000;
+
+export const command = defineCommand({
+  examples: [
+    ["haft stats", "of the last day"],
+    ["haft stats --since 7d --json", "of the last week, for a program"],
+  ],
+  options: {
+    since: { type: "moment", value: "WHEN", about: "2h (ago), or a date; 24h unless said" },
+    until: { type: "moment", value: "WHEN", about: "2h (ago), or a date; now unless said" },
+  },
+  async run({ connect, output, options: { since, until } }) {
+    const client = await connect();
+    const to = until ?? Date.now();
+    const found = await client.statistics({ from: since ?? to - DAY, to, buckets: 24 });
+    output.data(found, ({ tools }) =>
+      showColumns(
+        [
+          ["tool", "calls", "failed", "denied", "p50", "p95"],
+          ...tools.map(({ tool, count, failures, denials, p50Ms, p95Ms }) => [
+            safeLine(tool),
+            String(count),
+            String(failures),
+            String(denials),
+            showDuration(p50Ms),
+            showDuration(p95Ms),
+          ]),
+        ],
+        { paint: output.paint, styles: ["bold"] },
+      ),
+    );
+    if (found.tools.length === 0) output.talk("Nothing was called in that time.");
+  },
+});

@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+import * as module from "node:module";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import process from "node:process";
+
+// What was compiled once is kept, where the runtime can: in a folder of the user's own, because it is code that is run.
+const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown };
+const base = process.env["XDG_CACHE_HOME"];
+enableCompileCache?.(join(base && isAbsolute(base) ? base : join(homedir(), ".cache"), "haft"));
+
+// Whoever reads stdout may have seen enough (`| head`): that is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
+const [{ runCli }, { processTerminal }] = await Promise.all([import("./run-cli.ts"), import("./terminal.ts")]);
+process.exitCode = await runCli(process.argv.slice(2), processTerminal());

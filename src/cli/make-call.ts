@@ -1,0 +1,78 @@
+import type { HaftClient } from "../client/create-client.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { CallFrame, CallRequest } from "../http/wire.ts";
+import { askPerson } from "./ask-person.ts";
+import type { Invocation } from "./command.ts";
+import { createProgressLine } from "./progress-line.ts";
+import { isInteractive } from "./terminal.ts";
+
+export type CallWords = Pick<CallRequest, "session" | "mode" | "timeoutMs" | "id" | "policy">;
+
+/**
+ * Makes a call, shows that it goes on, and asks whoever sits at the terminal where it has to ask. Ctrl-C cancels it and waits
+ * for its end; a second one does not wait.
+ */
+export async function makeCall(
+  client: HaftClient,
+  { tool, input, ...words }: { tool: string; input: unknown } & CallWords,
+  invocation: Pick<Invocation, "terminal" | "output" | "interrupted">,
+): Promise<ToolResult> {
+  const { terminal, output, interrupted } = invocation;
+  const hang = new AbortController();
+  let callId: string | undefined;
+  const cancel = (): void => {
+    if (callId === undefined || interrupted.aborted === false) return hang.abort();
+    client.calls.cancel(callId).catch(() => hang.abort());
+  };
+  interrupted.addEventListener("abort", cancel, { once: true });
+  const stopListening = terminal.onInterrupt(() => interrupted.aborted && hang.abort());
+  const progress = createProgressLine(terminal, tool);
+  const answered = new AbortController();
+  let asked: Promise<ToolResult | undefined> | undefined;
+  let result: ToolResult | undefined;
+  try {
+    for await (const frame of client.calls.stream(tool, input, { ...words, signal: hang.signal })) {
+      if (output.format === "jsonl") output.item(frame, () => []);
+      await hear(frame);
+    }
+    if (!result) throw new Error("The connection was lost before the call had ended. `haft audit query` tells what came of it.");
+    return result;
+  } finally {
+    interrupted.removeEventListener("abort", cancel);
+    stopListening();
+    answered.abort();
+    progress.end();
+  }
+
+  async function hear(frame: CallFrame): Promise<void> {
+    switch (frame.type) {
+      case "started":
+        callId = frame.callId;
+        if (interrupted.aborted) cancel();
+        return;
+      case "update":
+        return progress.show(frame.update);
+      case "approval":
+        // Where the server waits for the answer its result comes in this stream; so nobody waits for the person here.
+        if (isInteractive(terminal)) asked = ask(frame.approvalId);
+        return;
+      case "result":
+        result = await settle(frame.result);
+    }
+  }
+
+  /** A call that was only waiting for the person at this terminal goes on here. */
+  async function settle(ended: ToolResult): Promise<ToolResult> {
+    if (ended.status !== "pending" || ended.pending.kind !== "approval") {
+      answered.abort();
+      return ended;
+    }
+    const given = await (asked ?? (isInteractive(terminal) ? ask(ended.pending.id) : undefined));
+    return given === undefined ? ended : settle(given);
+  }
+
+  function ask(approvalId: string): Promise<ToolResult | undefined> {
+    progress.clear();
+    return askPerson(client, approvalId, { terminal, signal: AbortSignal.any([answered.signal, interrupted]) });
+  }
+}

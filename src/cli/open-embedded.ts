@@ -1,0 +1,62 @@
+import { randomBytes } from "node:crypto";
+import { userInfo } from "node:os";
+import type { HaftClient } from "../client/create-client.ts";
+import { createClient } from "../client/create-client.ts";
+import { openHaft } from "../host.ts";
+import { openInProcess } from "../http/open-in-process.ts";
+import { partsOfHost } from "../http/parts/parts-of-host.ts";
+import { issueToken, SCOPES } from "../http/tokens.ts";
+import type { EmbedOptions } from "./command.ts";
+import { openTokens } from "./open-tokens.ts";
+import { type Output, safe } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface EmbeddedOptions {
+  folder: string;
+  terminal: Terminal;
+  output: Output;
+  embedded: EmbedOptions;
+}
+
+/** The folder's own runtime and store in this process, behind the same door as a server's. */
+export async function openEmbedded({ folder, terminal, output, embedded }: EmbeddedOptions): Promise<{ client: HaftClient; close(): Promise<void> }> {
+  const host = await openHaft(folder, {
+    env: terminal.env,
+    // Nobody but the person at this terminal would answer, and they are asked; off a terminal the question stays.
+    approvalWaitMs: false,
+    onWarning: (warning) => output.warn(safe(warning)),
+    ...(embedded.middleware ? { middleware: embedded.middleware } : {}),
+  });
+  try {
+    if (embedded.onEvent) host.haft.on("*", embedded.onEvent);
+    const tokens = openTokens(host);
+    const token = randomBytes(32).toString("base64url");
+    await issueToken(tokens.own, host.haft.executor.clock, { name: userName(), scopes: SCOPES, token });
+    const door = openInProcess(host.haft, {
+      tokens: tokens.all,
+      parts: partsOfHost(host),
+      info: { workspace: host.config.folder },
+      // What is refused is told by the command; what failed in the server is told nowhere else.
+      log: (line) => line.startsWith("failed ") && output.warn(line),
+    });
+    return {
+      client: createClient({ url: "http://embedded", token, fetch: door.fetch }),
+      async close() {
+        door.close();
+        await host.close();
+      },
+    };
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
+}
+
+/** Who is recorded as the caller. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "owner";
+  }
+}

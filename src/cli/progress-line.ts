@@ -1,0 +1,58 @@
+import { textOf } from "../core/content.ts";
+import type { Update } from "../core/event.ts";
+import { safeLine } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface ProgressLine {
+  show(update: Update): void;
+  /** Takes the line away; a later `show` brings it back. */
+  clear(): void;
+  end(): void;
+}
+
+const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
+const BAR = 20;
+const SILENT: ProgressLine = { show: () => undefined, clear: () => undefined, end: () => undefined };
+
+/** One line on stderr that says that something goes on, and what was heard last; on a terminal only. */
+export function createProgressLine({ stderr, env }: Pick<Terminal, "stderr" | "env">, title: string): ProgressLine {
+  if (!stderr.isTTY || env["TERM"] === "dumb" || env["CI"]) return SILENT;
+  let said = "";
+  let drawn = false;
+  let frame = 0;
+  const draw = (): void => {
+    const width = (stderr.columns ?? 80) - 1;
+    frame = (frame + 1) % FRAMES.length;
+    const line = [...`${FRAMES[frame]} ${title}${said === "" ? "" : `  ${said}`}`].slice(0, width).join("");
+    stderr.write(`\r\x1b[2K${line}`);
+    drawn = true;
+  };
+  const clear = (): void => {
+    if (drawn) stderr.write("\r\x1b[2K");
+    drawn = false;
+  };
+  // What is over at once needs no line.
+  let timer: NodeJS.Timeout | undefined = setTimeout(() => {
+    draw();
+    timer = setInterval(draw, 120).unref();
+  }, 300).unref();
+  return {
+    show(update) {
+      said = describe(update) ?? said;
+    },
+    clear,
+    end() {
+      clearTimeout(timer);
+      timer = undefined;
+      clear();
+    },
+  };
+}
+
+function describe({ progress, content = [] }: Update): string | undefined {
+  const text = safeLine(progress?.message ?? textOf(content).trimEnd().split("\n").at(-1) ?? "");
+  if (!progress?.total) return text === "" ? undefined : text;
+  const done = Math.min(1, Math.max(0, progress.done / progress.total));
+  const bar = "█".repeat(Math.round(done * BAR)).padEnd(BAR, "░");
+  return `${bar} ${Math.round(done * 100)} %  ${text}`;
+}

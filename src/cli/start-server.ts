@@ -1,0 +1,91 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { type HaftHost, openHaft } from "../host.ts";
+import { DEFAULT_PORT, type HttpServer, serveHttp } from "../http/http-server.ts";
+import { partsOfHost } from "../http/parts/parts-of-host.ts";
+import { issueToken, SCOPES } from "../http/tokens.ts";
+import type { EmbedOptions } from "./command.ts";
+import { findPackage } from "./find-package.ts";
+import { userName } from "./open-embedded.ts";
+import { openTokens } from "./open-tokens.ts";
+
+export interface StartOptions {
+  folder: string;
+  version: string;
+  env: Readonly<Record<string, string | undefined>>;
+  embedded: EmbedOptions;
+  /** Over what the configuration says. */
+  port?: number;
+  host?: string;
+  tls?: { cert: string; key: string };
+  log(line: string): void;
+  onWarning(warning: string): void;
+}
+
+export interface StartedServer {
+  host: HaftHost;
+  server: HttpServer;
+  /** Logs a browser in, once. */
+  login: string;
+  hasConsole: boolean;
+  close(): Promise<void>;
+}
+
+/** A folder's runtime behind its HTTP door, as its configuration says. */
+export async function startServer({ folder, version, env, embedded, tls, log, onWarning, ...asked }: StartOptions): Promise<StartedServer> {
+  const host = await openHaft(folder, { env, onWarning, ...(embedded.middleware ? { middleware: embedded.middleware } : {}) });
+  let server: HttpServer | undefined;
+  try {
+    const { onEvent } = embedded;
+    if (onEvent) host.haft.on("*", onEvent);
+    const { token, allowedHosts, allowedOrigins, ...configured } = host.config.value.server;
+    const tokens = openTokens(host);
+    const { clock } = host.haft.executor;
+    if (token !== undefined) await issueToken(tokens.own, clock, { name: "configured", scopes: SCOPES, token });
+    const console = await findConsole();
+    server = await serveHttp(host.haft, {
+      host: asked.host ?? configured.host ?? "127.0.0.1",
+      port: asked.port ?? configured.port ?? DEFAULT_PORT,
+      tokens: tokens.all,
+      parts: partsOfHost(host),
+      info: { version, workspace: host.config.folder, store: storeOf(host) },
+      ...(tls ? { tls } : {}),
+      ...(allowedHosts ? { allowedHosts } : {}),
+      ...(allowedOrigins ? { allowedOrigins } : {}),
+      ...(console === undefined ? {} : { console }),
+      log,
+      onWarning,
+    });
+    const login = await server.loginUrl({ name: userName() });
+    const running = server;
+    return {
+      host,
+      server,
+      login,
+      hasConsole: console !== undefined,
+      async close() {
+        await running.close();
+        await host.close();
+      },
+    };
+  } catch (error) {
+    await server?.close();
+    await host.close();
+    throw error;
+  }
+}
+
+async function findConsole(): Promise<string | undefined> {
+  const folder = join((await findPackage()) ?? "", "dist", "console");
+  return access(join(folder, "index.html")).then(
+    () => folder,
+    () => undefined,
+  );
+}
+
+function storeOf({ store, config }: HaftHost): { kind: "sqlite" | "postgres"; place: string } {
+  if (store.database.dialect === "sqlite") return { kind: "sqlite", place: join(config.folder, ".haft", "haft.db") };
+  const { host, pathname } = new URL(config.value.store.url ?? "postgres://");
+  // Without the user and the password.
+  return { kind: "postgres", place: `${host}${pathname}` };
+}

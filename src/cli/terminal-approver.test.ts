@@ -1,0 +1,161 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { type IPty, spawn } from "@lydell/node-pty";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { bundleProgram } from "../../test/house/bundle-program.ts";
+import { anApproval } from "../policy/approval-store.suite.ts";
+import { createTerminalApprover } from "./terminal-approver.ts";
+
+let base: string;
+let program: string;
+
+beforeAll(async () => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), "haft-terminal-")));
+  program = await bundleProgram("src/cli/ask-at-terminal.suite.ts", join(base, "out"));
+}, 60_000);
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+class Terminal {
+  text = "";
+  readonly #pty: IPty;
+  readonly #news = new Set<() => void>();
+
+  constructor(approvals: readonly unknown[], options: object = {}, abortMs?: number) {
+    const more = abortMs === undefined ? [] : [String(abortMs)];
+    this.#pty = spawn(process.execPath, [program, JSON.stringify(approvals), JSON.stringify(options), ...more], {
+      cols: 500,
+      rows: 50,
+      cwd: base,
+      env: { ...process.env, TERM: "xterm-256color" } as Record<string, string>,
+    });
+    this.#pty.onData((data) => {
+      this.text += data;
+      for (const hear of this.#news) hear();
+    });
+    onTestFinished(() => {
+      try {
+        this.#pty.kill("SIGKILL");
+      } catch {
+        // It has ended.
+      }
+    });
+  }
+
+  async sees(pattern: RegExp | string, times = 1): Promise<void> {
+    const count = (): number => this.text.split(pattern).length - 1;
+    while (count() < times) {
+      await new Promise<void>((resolve) => {
+        const hear = (): void => (this.#news.delete(hear), resolve());
+        this.#news.add(hear);
+      });
+    }
+  }
+
+  type(keys: string): void {
+    this.#pty.write(keys);
+  }
+
+  /** As a person does who reads first. On a busy machine the moment may be too short: then once more. */
+  async press(key: string, until: RegExp | string): Promise<void> {
+    const seen = this.sees(until).then(() => true);
+    for (let i = 0; i < 15; i++) {
+      await new Promise((done) => setTimeout(done, 900));
+      if (this.text.split(until).length > 1) return;
+      this.type(key);
+      if (await Promise.race([seen, new Promise((done) => setTimeout(() => done(false), 600))])) return;
+    }
+    throw new Error(`"${key}" is not taken: ${this.text}`);
+  }
+
+  async answers(): Promise<unknown[]> {
+    await this.sees(/ANSWERS .*raw (?:true|false)/);
+    const [, json, raw] = /ANSWERS (.*) raw (true|false)/.exec(this.text)!;
+    if (raw !== "false") throw new Error("The terminal is not given back as it was.");
+    return JSON.parse(json!) as unknown[];
+  }
+}
+
+const question = (more: object = {}) => anApproval({ id: "apr_000abc", input: { command: "rm \u202ex" }, ...more });
+
+describe("at a real terminal, key by key,", () => {
+  test("the question is drawn in full, and a key that was typed before does not count", async () => {
+    const terminal = new Terminal([question()]);
+    await terminal.sees("starting");
+    terminal.type("y");
+    await terminal.sees("q = leave open");
+    expect(terminal.text).toContain("rm \\u{202e}x");
+    expect(terminal.text).not.toContain("\u202e");
+    expect(terminal.text).not.toContain("always");
+    await terminal.press("n", "why not?");
+    terminal.type("need");
+    terminal.type("\x7f");
+    terminal.type("\x1b[A");
+    await terminal.sees("nee");
+    terminal.type("\r");
+    expect(await terminal.answers()).toEqual([{ approved: false, by: "terminal", reason: "nee" }]);
+  });
+
+  test("neither pasted text, nor arrow keys, nor what the terminal itself says is an answer", async () => {
+    const terminal = new Terminal([question()], { by: "ann" });
+    await terminal.sees("q = leave open");
+    await new Promise((done) => setTimeout(done, 1200));
+    for (const noise of ["yes\r", "\x1b[1;1R", "\x1b[A", "sa"]) {
+      terminal.type(noise);
+      await new Promise((done) => setTimeout(done, 100));
+    }
+    await terminal.press("y", "ANSWERS");
+    expect(await terminal.answers()).toEqual([{ approved: true, scope: "once", by: "ann" }]);
+  });
+
+  test("always shows the rule, and takes another one", async () => {
+    const terminal = new Terminal([question({ suggestedRules: ["Bash(rm x)"] })]);
+    await terminal.sees("a = always");
+    await terminal.press("a", "rule: Bash(rm x)");
+    terminal.type("\x7f");
+    terminal.type(" -i)");
+    await terminal.sees("Bash(rm x -i)");
+    terminal.type("\r");
+    expect(await terminal.answers()).toEqual([
+      { approved: true, scope: "always", rule: ["Bash(rm x -i)"], by: "terminal" },
+    ]);
+  });
+
+  test("two questions are asked one after the other, and a key answers only the one it follows", async () => {
+    const terminal = new Terminal([question(), question({ id: "apr_000def" })]);
+    await terminal.sees("(apr_000abc)");
+    await terminal.press("y", "(apr_000def)");
+    terminal.type("y");
+    await terminal.press("q", "left open");
+    expect(await terminal.answers()).toEqual([{ approved: true, scope: "once", by: "terminal" }, null]);
+  });
+
+  test("a question that was answered elsewhere is taken away", async () => {
+    const terminal = new Terminal([question()], {}, 1500);
+    expect(await terminal.answers()).toEqual([null]);
+    expect(terminal.text).toContain("not asked any more");
+  });
+});
+
+describe("at a real terminal, line by line,", () => {
+  test("an answer needs the code of the question, which no line typed before can have", async () => {
+    const terminal = new Terminal([question()], { lineMode: true });
+    await terminal.sees("starting");
+    // Half a line, which the kernel keeps until its end is typed.
+    terminal.type("y");
+    await terminal.sees("q = leave open");
+    await terminal.press("\r", /leave open.*leave open/s);
+    await terminal.press("n abc not today\r", "ANSWERS");
+    expect(await terminal.answers()).toEqual([{ approved: false, by: "terminal", reason: "not today" }]);
+  });
+});
+
+test("without a terminal nobody is asked, and nothing is written or read", async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  input.write("y\n");
+  const ask = createTerminalApprover({ input, output });
+  expect(await ask(question(), new AbortController().signal)).toBeUndefined();
+  expect(output.read()).toBeNull();
+  expect(String(input.read())).toBe("y\n");
+});

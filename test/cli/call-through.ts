@@ -1,0 +1,54 @@
+// The command line as an entrance: its words, its commands and its in-process door, before a runtime that a test has made.
+import { PassThrough } from "node:stream";
+import type { TestHaft } from "haft/testing";
+import type { CallOptions, ToolResult } from "haft";
+import { runCli } from "../../src/cli/run-cli.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
+import { createClient } from "../../src/client/index.ts";
+import { openInProcess } from "../../src/http/open-in-process.ts";
+import { issueToken, MemoryTokenStore, SCOPES } from "../../src/http/tokens.ts";
+
+interface Called {
+  haft: TestHaft;
+  name: string;
+  input: unknown;
+  options: CallOptions;
+}
+
+/** `haft tools call NAME - --json`, with the input on stdin; what is printed is the result. */
+export async function callByCommandLine({ haft, name, input, options }: Called): Promise<ToolResult> {
+  const { mode, id, caller, policy } = options;
+  const words = ["tools", "call", name, "-", "--json"];
+  if (mode !== undefined) words.push("--mode", mode);
+  if (id !== undefined) words.push("--id", id);
+  if (caller?.session !== undefined) words.push("--session", caller.session);
+  for (const { allow = [], deny = [] } of policy === undefined ? [] : [policy].flat()) {
+    if (allow.length > 0) words.push("--allow", allow.join(","));
+    if (deny.length > 0) words.push("--deny", deny.join(","));
+  }
+  const stdin = new PassThrough();
+  stdin.end(JSON.stringify(input));
+  let printed = "";
+  let said = "";
+  const terminal: Terminal = {
+    stdin: stdin as unknown as Terminal["stdin"],
+    stdout: { write: (text) => (printed += text) },
+    stderr: { write: (text) => (said += text) },
+    env: {},
+    cwd: process.cwd(),
+    onInterrupt: () => () => undefined,
+  };
+  await runCli(words, terminal, { open: () => openClient(haft) });
+  if (printed === "") throw new Error(`Nothing was printed: ${said}`);
+  return JSON.parse(printed) as ToolResult;
+}
+
+async function openClient(haft: TestHaft) {
+  const tokens = new MemoryTokenStore();
+  const { token } = await issueToken(tokens, haft.executor.clock, { name: "ann", scopes: SCOPES });
+  const door = openInProcess(haft, { tokens, log: () => undefined });
+  return {
+    client: createClient({ url: "http://embedded", token, fetch: door.fetch }),
+    close: async () => door.close(),
+  };
+}

@@ -1,0 +1,247 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { bundleHaft, type HaftProgram } from "./run-haft.ts";
+
+let haft: HaftProgram;
+
+beforeAll(async () => {
+  haft = await bundleHaft();
+}, 120_000);
+afterAll(() => haft.remove());
+beforeEach(() => void haft.openFolder());
+
+const json = (text: string): Record<string, unknown> & { items: Record<string, unknown>[] } => JSON.parse(text);
+
+describe("a tool is called", () => {
+  test("with texts, JSON, files and stdin as arguments", async () => {
+    writeFileSync(join(haft.folder, "note.txt"), "one\ntwo\nthree\n");
+    writeFileSync(join(haft.folder, "pattern"), "tw.");
+    const read = await haft.run(["tools", "call", "read", "path=note.txt", "offset:=2", "limit:=1"]);
+    expect(read).toMatchObject({ code: 0 });
+    expect(read.stdout).toContain("two");
+    expect(read.stdout).not.toContain("three");
+    const grep = await haft.run(["tools", "call", "grep", "pattern=@pattern"]);
+    expect(grep.stdout).toContain("note.txt");
+    const whole = await haft.run(["tools", "call", "read", "-", "limit:=1", "--json"], {
+      input: '{"path": "note.txt", "offset": 3}',
+    });
+    expect(json(whole.stdout)).toMatchObject({ status: "completed", toolName: "read" });
+    expect(whole.stdout).toContain("three");
+    expect(whole.stdout).not.toContain("one");
+  });
+
+  test("and its failure is told on stderr, with another exit code than a wrong command line", async () => {
+    const missing = await haft.run(["tools", "call", "read", "path=missing.txt"]);
+    expect(missing).toMatchObject({ code: 5, stdout: "" });
+    expect(missing.stderr).toContain("path_not_found");
+    const unknown = await haft.run(["tools", "call", "raed", "path=a"]);
+    expect(unknown.code).toBe(5);
+    expect(unknown.stderr).toContain('"read"');
+    haft.openFolder();
+    const wrong = await haft.run(["tools", "call", "read", "path"]);
+    expect(wrong).toMatchObject({ code: 2, stdout: "" });
+    const noJson = await haft.run(["tools", "call", "read", "path=a", "limit:=many"]);
+    expect(noJson).toMatchObject({ code: 2 });
+    expect(existsSync(join(haft.folder, ".haft")), "nothing is opened for a command line that is wrong").toBe(false);
+  });
+
+  test("frame by frame as JSON lines, the result last", async () => {
+    const { code, stdout } = await haft.run(["tools", "call", "current_time", "--jsonl"]);
+    const frames = stdout.trim().split("\n").map((line) => json(line));
+    expect(code).toBe(0);
+    expect(frames[0]).toMatchObject({ type: "started" });
+    expect(frames.at(-1)).toMatchObject({ type: "result", result: { status: "completed" } });
+  });
+
+  test("and text that a terminal would act on or hide is spelled out, losing nothing in JSON and --raw", async () => {
+    const hostile = "\u001b[31mred\u001b]0;title\u0007 \u202eevil\u200b \u009b2J";
+    writeFileSync(join(haft.folder, "hostile.txt"), hostile);
+    const call = ["tools", "call", "read", "path=hostile.txt"];
+    const shown = await haft.run(call);
+    expect(shown.stdout).toContain("\\u{1b}[31mred");
+    expect(shown.stdout).toContain("\\u{202e}evil");
+    const asJson = await haft.run([...call, "--json"]);
+    for (const output of [shown.stdout, asJson.stdout]) expect(output).not.toMatch(/[\u001b\u0007\u202e\u200b\u009b]/);
+    expect(JSON.stringify(json(asJson.stdout))).toContain("\u202eevil\u200b");
+    const raw = await haft.run([...call, "--raw"]);
+    expect(raw.stdout).toContain(hostile);
+  });
+});
+
+describe("a call that needs a yes", () => {
+  const write = ["tools", "call", "write", "path=a.txt", "content=Hello"];
+
+  test("asks nobody off a terminal: it says what to run, and another process answers", async () => {
+    const asked = await haft.run(write, { input: "y\ny\n" });
+    expect(asked).toMatchObject({ code: 7, stdout: "" });
+    const [, id] = /haft approvals approve (\S+)/.exec(asked.stderr)!;
+    expect(existsSync(join(haft.folder, "a.txt"))).toBe(false);
+    const listed = await haft.run(["approvals", "list", "--json"]);
+    expect(json(listed.stdout).items).toMatchObject([{ id, state: "open", toolName: "write" }]);
+    const shown = await haft.run(["approvals", "show", id!]);
+    expect(shown.stdout).toContain("+Hello");
+    const answered = await haft.run(["approvals", "approve", id!]);
+    expect(answered).toMatchObject({ code: 0 });
+    expect(readFileSync(join(haft.folder, "a.txt"), "utf8")).toBe("Hello");
+    const again = await haft.run(["approvals", "approve", id!]);
+    expect(again.code).not.toBe(0);
+    const undone = await haft.run(["undo", "--last"]);
+    expect(undone).toMatchObject({ code: 0 });
+    expect(existsSync(join(haft.folder, "a.txt"))).toBe(false);
+    const verified = await haft.run(["audit", "verify"]);
+    expect(verified).toMatchObject({ code: 0 });
+  });
+
+  test("never runs after no, and the reason is kept", async () => {
+    const asked = await haft.run([...write, "--json"]);
+    const { pending } = json(asked.stdout) as unknown as { pending: { id: string } };
+    expect(asked.code).toBe(7);
+    expect(await haft.run(["approvals", "deny", pending.id, "--reason", "not here"])).toMatchObject({ code: 0 });
+    expect((await haft.run(["approvals", "approve", pending.id])).code).not.toBe(0);
+    expect(existsSync(join(haft.folder, "a.txt"))).toBe(false);
+    const declined = await haft.run(["approvals", "list", "--state", "declined", "--jsonl"]);
+    expect(json(declined.stdout)).toMatchObject({ id: pending.id, note: "not here" });
+  });
+
+  test("is denied by a rule with exit code 6, and explained", async () => {
+    writeFileSync(join(haft.folder, "haft.config.yml"), 'permissions: { deny: ["Edit(./a.txt)"], tests: [{ tool: write, input: { path: a.txt, content: x }, expect: deny }, { tool: write, input: { path: b.txt, content: x }, expect: allow }] }\n');
+    expect(await haft.run(write)).toMatchObject({ code: 6 });
+    const explained = await haft.run(["policy", "explain", "write", "path=a.txt", "content=x", "--json"]);
+    expect(explained.code).toBe(6);
+    expect(json(explained.stdout)).toMatchObject({ verdict: { decision: "deny", rule: "Edit(./a.txt)" } });
+    const tested = await haft.run(["policy", "test", "--json"]);
+    expect(tested.code).toBe(1);
+    expect(json(tested.stdout).items).toMatchObject([{ holds: true }, { holds: false, decision: "ask" }]);
+    const configured = await haft.run(["config", "show", "--origin", "--json"]);
+    expect(json(configured.stdout).items[0]).toMatchObject({ key: "permissions.deny[0]", origin: expect.stringContaining("haft.config.yml:1") });
+  });
+});
+
+describe("the command line itself", () => {
+  test("offers the nearest name for a wrong one, and says what a command takes", async () => {
+    const wrong = await haft.run(["tols", "list"]);
+    expect(wrong).toMatchObject({ code: 2, stdout: "" });
+    expect(wrong.stderr).toContain('"tools"');
+    expect((await haft.run(["tools", "lst"])).stderr).toContain('"tools list"');
+    expect((await haft.run(["tools", "list", "--knd", "write"])).stderr).toContain('"--kind"');
+    expect((await haft.run(["tools", "list", "--kind", "writes"])).stderr).toContain('"write"');
+    expect(await haft.run(["tools", "describe"])).toMatchObject({ code: 2 });
+    expect(await haft.run(["tools"])).toMatchObject({ code: 2, stdout: "" });
+    const asJson = await haft.run(["tools", "lst", "--json"]);
+    expect(json(asJson.stderr)).toMatchObject({ error: { code: "usage" } });
+  });
+
+  test("shows examples before options in its help, on stdout", async () => {
+    const { code, stdout } = await haft.run(["tools", "call", "--help"]);
+    expect(code).toBe(0);
+    expect(stdout.indexOf("haft tools call read")).toBeLessThan(stdout.indexOf("--timeout"));
+    expect((await haft.run(["--help"])).stdout).toContain("approvals watch");
+  });
+
+  test("has colours where they are wanted, and none in a pipe or where they are not", async () => {
+    const list = ["tools", "list"];
+    expect((await haft.run(list)).stdout).not.toContain("\u001b");
+    expect((await haft.run(list, { env: { FORCE_COLOR: "1" } })).stdout).toContain("\u001b[");
+    expect((await haft.run(list, { env: { FORCE_COLOR: "1", NO_COLOR: "1" } })).stdout).not.toContain("\u001b");
+    expect((await haft.run([...list, "--no-color"], { env: { FORCE_COLOR: "1" } })).stdout).not.toContain("\u001b");
+  });
+
+  test("says nothing but data when it is told to be quiet", async () => {
+    expect(await haft.run(["approvals", "list", "-q"])).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect((await haft.run(["approvals", "list"])).stderr).toContain("Nothing waits");
+  });
+
+  test("completes commands, options, tools and their parameters without making a store", async () => {
+    const complete = async (...words: string[]) => (await haft.run(["completion", "--words", "--", ...words])).stdout.trim().split("\n");
+    expect(await complete("to")).toEqual(["tools", "token"]);
+    expect(await complete("tools", "de")).toEqual(["describe"]);
+    expect(await complete("tools", "call", "apply")).toEqual(["apply_patch"]);
+    expect(await complete("tools", "call", "read", "pa")).toEqual(["path=", "pages="]);
+    expect(await complete("tools", "list", "--kind", "")).toEqual(["readonly", "write", "execute"]);
+    expect(existsSync(join(haft.folder, ".haft"))).toBe(false);
+    expect((await haft.run(["completion", "bash"])).stdout).toContain("complete -o default -F _haft haft");
+    expect(await haft.run(["completion", "tcsh"])).toMatchObject({ code: 2 });
+  });
+
+  test("works on the folder that is named, and reports a broken configuration with its place", async () => {
+    const first = haft.folder;
+    writeFileSync(join(first, "haft.config.yml"), "tools: { timeot: 1 }\n");
+    haft.openFolder();
+    const broken = await haft.run(["tools", "list", "-C", first]);
+    expect(broken).toMatchObject({ code: 1, stdout: "" });
+    expect(broken.stderr).toContain("haft.config.yml:1");
+    expect(broken.stderr).toContain('"timeout"');
+    expect(await haft.run(["tools", "list"])).toMatchObject({ code: 0 });
+  });
+});
+
+describe("the other commands", () => {
+  test("search tools, in words of one's own", async () => {
+    const { code, stdout } = await haft.run(["tools", "search", "rename", "a", "file", "--limit", "1", "--json"]);
+    expect(code).toBe(0);
+    expect(json(stdout).items).toMatchObject([{ name: "move_file" }]);
+  });
+
+  test("query, export and verify the audit log, and find a change in it", async () => {
+    await haft.run(["tools", "call", "current_time"]);
+    await haft.run(["tools", "call", "read", "path=missing"]);
+    const failed = await haft.run(["audit", "query", "--status", "failed", "--json"]);
+    expect(json(failed.stdout).items).toMatchObject([{ toolName: "read", errorCode: "path_not_found" }]);
+    const exported = await haft.run(["audit", "export"]);
+    expect(exported.stdout.trim().split("\n").map((line) => json(line)["toolName"])).toContain("current_time");
+    const { default: Database } = await import("libsql");
+    const database = new Database(join(haft.folder, ".haft", "haft.db"));
+    database.exec("UPDATE audit SET tool = 'exec' WHERE seq = 1");
+    database.close();
+    expect(await haft.run(["audit", "verify"])).toMatchObject({ code: 1 });
+    expect(await haft.run(["doctor"])).toMatchObject({ code: 1 });
+  });
+
+  test("record the calls of a command and answer them from the recording", async () => {
+    writeFileSync(join(haft.folder, "a.txt"), "recorded");
+    const read = ["tools", "call", "read", "path=a.txt"];
+    expect(await haft.run(["record", "calls.jsonl", "--", ...read])).toMatchObject({ code: 0 });
+    writeFileSync(join(haft.folder, "a.txt"), "changed");
+    const replayed = await haft.run(["replay", "calls.jsonl", "--", ...read]);
+    expect(replayed).toMatchObject({ code: 0, stdout: expect.stringContaining("recorded") });
+    const other = await haft.run(["replay", "calls.jsonl", "--", "tools", "call", "current_time"]);
+    expect(other.code).toBe(5);
+    expect(other.stderr).toContain("replay_mismatch");
+  });
+
+  test("write a configuration once, and let nothing of a folder count that nobody agreed to", async () => {
+    expect(await haft.run(["init"])).toMatchObject({ code: 0 });
+    expect((await haft.run(["init"])).stderr).toContain("already");
+    writeFileSync(join(haft.folder, "haft.config.yml"), 'permissions: { allow: ["Edit"] }\n');
+    const write = ["tools", "call", "write", "path=a.txt", "content=x"];
+    expect((await haft.run(write)).code).toBe(7);
+    const open = await haft.run(["trust"]);
+    expect(open).toMatchObject({ code: 7 });
+    expect(open.stdout).toContain("allow without asking: Edit");
+    expect(await haft.run(["trust", "--yes"])).toMatchObject({ code: 0 });
+    expect(await haft.run(["tools", "call", "write", "path=b.txt", "content=x"])).toMatchObject({ code: 0 });
+    await haft.run(["trust", "--forget"]);
+    expect((await haft.run(["tools", "call", "write", "path=c.txt", "content=x"])).code).toBe(7);
+  });
+
+  test("make tokens that are shown once, and revoke them", async () => {
+    const made = await haft.run(["token", "create", "ci", "--scope", "read,call", "--expires", "30d", "--json"]);
+    const { token, id } = json(made.stdout) as unknown as { token: string; id: string };
+    const listed = await haft.run(["token", "list", "--json"]);
+    expect(listed.stdout).not.toContain(token);
+    expect(json(listed.stdout).items).toMatchObject([{ id, name: "ci", scopes: ["read", "call"] }]);
+    expect(await haft.run(["token", "revoke", id])).toMatchObject({ code: 0 });
+    expect(json((await haft.run(["token", "list", "--json"])).stdout).items).toEqual([]);
+    expect(await haft.run(["token", "create", "ci", "--scope", "everything"])).toMatchObject({ code: 2 });
+  });
+
+  test("follow the audit log of other processes until they are interrupted", async () => {
+    const tail = haft.start(["audit", "tail", "--jsonl", "-n", "0"]);
+    await new Promise((done) => setTimeout(done, 1500));
+    await haft.run(["tools", "call", "current_time"]);
+    await tail.says(/"toolName":"current_time"/);
+    tail.child.kill("SIGINT");
+    expect(await tail.ended).toMatchObject({ code: 130 });
+  });
+});

@@ -1,0 +1,156 @@
+// The command line as a program: bundled once, run in a workspace and a home of its own.
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type IPty, spawn as spawnOnTerminal } from "@lydell/node-pty";
+import { onTestFinished } from "vitest";
+import { bundleProgram } from "../house/bundle-program.ts";
+
+export interface Ran {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface HaftProgram {
+  /** The workspace; a new one with each `openFolder`. */
+  readonly folder: string;
+  openFolder(): string;
+  run(words: readonly string[], options?: { input?: string; env?: Record<string, string>; cwd?: string }): Promise<Ran>;
+  /** Goes on; killed at the end of the test where it still runs. */
+  start(words: readonly string[], options?: { env?: Record<string, string> }): Running;
+  onTerminal(words: readonly string[], options?: { env?: Record<string, string> }): TerminalRun;
+  remove(): void;
+}
+
+const INLINED = ["zod", "hono", "@hono/node-server", "ws", "diff", "unbash", "picomatch", "ignore"];
+
+export async function bundleHaft(): Promise<HaftProgram> {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-cli-")));
+  const program = await bundleProgram("src/cli/main.ts", join(base, "out"), { isSplit: true, inlined: INLINED });
+  let count = 0;
+  let folder = "";
+  const openFolder = (): string => {
+    folder = join(base, `work-${++count}`);
+    mkdirSync(folder);
+    return folder;
+  };
+  const environment = (env: Record<string, string> = {}): Record<string, string> => {
+    const { PATH = "", TMPDIR } = process.env;
+    return { PATH, HOME: join(base, "home"), ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env };
+  };
+  const launch = (words: readonly string[], env?: Record<string, string>, cwd = folder): ChildProcess => {
+    const child = spawn(process.execPath, [program, ...words], { cwd, env: environment(env), stdio: "pipe" });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    return child;
+  };
+  mkdirSync(join(base, "home"));
+  openFolder();
+  return {
+    get folder() {
+      return folder;
+    },
+    openFolder,
+    run(words, { input = "", env, cwd } = {}) {
+      const child = launch(words, env, cwd);
+      // Who does not read its input may be gone before it is written.
+      child.stdin!.on("error", () => undefined);
+      child.stdin!.end(input);
+      return new Running(child).ended;
+    },
+    start: (words, { env } = {}) => new Running(launch(words, env)),
+    onTerminal: (words, { env } = {}) => {
+      const pty = spawnOnTerminal(process.execPath, [program, ...words], {
+        cols: 200,
+        rows: 50,
+        cwd: folder,
+        env: environment({ TERM: "xterm-256color", ...env }),
+      });
+      return new TerminalRun(pty);
+    },
+    remove: () => rmSync(base, { recursive: true, force: true }),
+  };
+}
+
+/** A program whose output is read as it comes. */
+export class Running {
+  stdout = "";
+  stderr = "";
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ran>;
+  readonly #news = new Set<() => void>();
+
+  constructor(child: ChildProcess) {
+    this.child = child;
+    child.stdout!.on("data", (chunk) => this.#hear("stdout", chunk));
+    child.stderr!.on("data", (chunk) => this.#hear("stderr", chunk));
+    this.ended = new Promise((resolve) =>
+      child.on("close", (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr })),
+    );
+  }
+
+  /** Until its output has it; the test's own time limit says when it never does. */
+  async says(pattern: RegExp, on: "stdout" | "stderr" = "stdout"): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = pattern.exec(this[on]);
+      if (found) return found;
+      await new Promise<void>((resolve) => {
+        const hear = (): void => (this.#news.delete(hear), resolve());
+        this.#news.add(hear);
+      });
+    }
+  }
+
+  #hear(on: "stdout" | "stderr", chunk: unknown): void {
+    this[on] += String(chunk);
+    for (const hear of [...this.#news]) hear();
+  }
+}
+
+export class TerminalRun {
+  text = "";
+  readonly ended: Promise<number>;
+  readonly #pty: IPty;
+  readonly #news = new Set<() => void>();
+
+  constructor(pty: IPty) {
+    this.#pty = pty;
+    pty.onData((data) => {
+      this.text += data;
+      for (const hear of [...this.#news]) hear();
+    });
+    this.ended = new Promise((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)));
+    onTestFinished(() => {
+      try {
+        pty.kill("SIGKILL");
+      } catch {
+        // It has ended.
+      }
+    });
+  }
+
+  async sees(pattern: RegExp): Promise<void> {
+    while (!pattern.test(this.text)) {
+      await new Promise<void>((resolve) => {
+        const hear = (): void => (this.#news.delete(hear), resolve());
+        this.#news.add(hear);
+      });
+    }
+  }
+
+  type(keys: string): void {
+    this.#pty.write(keys);
+  }
+
+  /** As a person does who reads first: a key that comes too early does not count, and is pressed again. */
+  async press(key: string, until: RegExp): Promise<void> {
+    const seen = this.sees(until).then(() => true);
+    while (!until.test(this.text)) {
+      await new Promise((done) => setTimeout(done, 900));
+      if (until.test(this.text)) return;
+      this.type(key);
+      if (await Promise.race([seen, new Promise((done) => setTimeout(() => done(false), 600))])) return;
+    }
+  }
+}

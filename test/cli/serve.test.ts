@@ -1,0 +1,159 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { createClient } from "../../src/client/index.ts";
+import { bundleHaft, type HaftProgram, type Running } from "./run-haft.ts";
+
+let haft: HaftProgram;
+
+beforeAll(async () => {
+  haft = await bundleHaft();
+}, 120_000);
+afterAll(() => haft.remove());
+beforeEach(() => {
+  haft.openFolder();
+  writeFileSync(join(haft.folder, "README.md"), "A folder that is not empty\n");
+});
+
+async function serve(...words: string[]): Promise<{ running: Running; url: string; login: string }> {
+  const running = haft.start(["serve", "--port", "0", "--json", ...words]);
+  const [line] = await running.says(/^\{.*\}\n/);
+  return { running, ...(JSON.parse(line) as { url: string; login: string }) };
+}
+
+const newToken = async (scope: string): Promise<string> => (await haft.run(["token", "create", "test", "--scope", scope])).stdout.trim();
+
+describe("the server", () => {
+  test("prints an address that logs a browser in once, and shows this folder", async () => {
+    const { url, login } = await serve();
+    const token = login.split("#login=")[1]!;
+    const post = () =>
+      fetch(`${url}/api/session`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin: url },
+        body: JSON.stringify({ token }),
+      });
+    const first = await post();
+    expect(first.status).toBe(200);
+    const cookie = first.headers.get("set-cookie")!.split(";")[0]!;
+    expect((await post()).status).toBe(401);
+    const info = await fetch(`${url}/api/server`, { headers: { cookie } });
+    expect(await info.json()).toMatchObject({
+      workspace: haft.folder,
+      store: { kind: "sqlite" },
+      parts: expect.arrayContaining(["policy", "audit", "undo", "configuration"]),
+    });
+  });
+
+  test("is spoken to by the same commands, with a token of its store", async () => {
+    const { url } = await serve();
+    const env = { HAFT_URL: url, HAFT_TOKEN: await newToken("read,call,approve") };
+    haft.openFolder();
+    expect(await haft.run(["tools", "call", "read", "path=README.md"], { env })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("not empty"),
+    });
+    const asked = await haft.run(["tools", "call", "write", "path=a.txt", "content=x", "--json"], { env });
+    expect(asked.code).toBe(7);
+    const { pending } = JSON.parse(asked.stdout) as { pending: { id: string } };
+    expect(await haft.run(["approvals", "approve", pending.id], { env })).toMatchObject({ code: 0 });
+    expect(await haft.run(["undo", "--last"], { env })).toMatchObject({ code: 0 });
+    expect(await haft.run(["doctor"], { env })).toMatchObject({ code: 0 });
+    expect(await haft.run(["token", "list"], { env }), "which needs the scope admin").toMatchObject({ code: 3 });
+    expect(existsSync(join(haft.folder, ".haft")), "nothing is opened here").toBe(false);
+  });
+
+  test("refuses a wrong token with exit code 3, and where none listens it is 4", async () => {
+    const { url, running } = await serve();
+    const env = { HAFT_TOKEN: "w".repeat(43) };
+    const refused = await haft.run(["tools", "list", "--url", url], { env });
+    expect(refused).toMatchObject({ code: 3, stdout: "" });
+    expect(refused.stderr).toContain("HAFT_TOKEN");
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toMatchObject({ code: 0 });
+    expect(await haft.run(["tools", "list", "--url", url], { env })).toMatchObject({ code: 4, stdout: "" });
+    expect(await haft.run(["tools", "list", "--url", "here"])).toMatchObject({ code: 2 });
+  });
+
+  test("cancels what runs when it is told to end, and has it recorded", async () => {
+    const { running, url } = await serve();
+    const client = createClient({ url, token: await newToken("read,call") });
+    const frames = client.calls.stream("sleep", { duration: 25 });
+    expect((await frames.next()).value).toMatchObject({ type: "started" });
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toMatchObject({ code: 0 });
+    await frames.return(undefined).catch(() => undefined);
+    const { items } = JSON.parse((await haft.run(["audit", "query", "--json"])).stdout) as { items: object[] };
+    expect(items[0]).toMatchObject({ type: "call_ended", toolName: "sleep", status: "failed" });
+    expect(await haft.run(["audit", "verify"])).toMatchObject({ code: 0 });
+  });
+
+  test("says what to do about a busy port, and about a store that it may not write", async () => {
+    const busy = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void busy.close());
+    await new Promise((done) => busy.once("listening", done));
+    const { port } = busy.address() as { port: number };
+    const refused = await haft.run(["serve", "--port", String(port)]);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain(`Port ${port} on 127.0.0.1 is in use`);
+    expect(refused.stderr).toContain("--port 0");
+    haft.openFolder();
+    writeFileSync(join(haft.folder, ".haft"), "in the way");
+    const broken = await haft.run(["serve", "--port", "0"]);
+    expect(broken).toMatchObject({ code: 1, stdout: "" });
+    expect(broken.stderr).toContain("Remove or rename");
+  });
+
+  test("sets a damaged store aside, says so, and starts", async () => {
+    mkdirSync(join(haft.folder, ".haft"));
+    writeFileSync(join(haft.folder, ".haft", "haft.db"), "this is no database, whatever its name says ".repeat(200));
+    const { running } = await serve();
+    await running.says(/warning:.*set aside|warning:.*damaged/s, "stderr");
+  });
+
+  test("does not listen beyond this machine without a token", async () => {
+    const refused = await haft.run(["serve", "--port", "0", "--host", "0.0.0.0"]);
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.stderr).toContain("without a token");
+  });
+});
+
+describe("a server that is killed at any moment", () => {
+  test("loses no call that it acknowledged, and the next one goes on with the log, the tokens and the questions", async () => {
+    const token = await newToken("read,call,approve");
+    const acknowledged: string[] = [];
+    let question = "";
+    for (let round = 0; round < 3; round++) {
+      const { running, url } = await serve();
+      const client = createClient({ url, token });
+      if (round === 0) {
+        const asked = await client.calls.run("write", { path: "asked.txt", content: "x" });
+        question = asked.status === "pending" ? asked.pending.id : "";
+      }
+      const calling = Array.from({ length: 4 }, async (_, lane) => {
+        for (let count = 0; ; count++) {
+          const id = `r${round}-${lane}-${count}`;
+          // A command that only reads: recorded before it runs, as every tool that executes.
+          await client.calls.run("exec", { command: `echo ${id}` }, { id });
+          acknowledged.push(id);
+        }
+      });
+      while (acknowledged.length < (round + 1) * 12) await new Promise((done) => setTimeout(done, 5));
+      running.child.kill("SIGKILL");
+      await Promise.allSettled(calling);
+      await running.ended;
+    }
+    const { url } = await serve();
+    const client = createClient({ url, token });
+    const kept = new Set<string>();
+    for await (const chunk of (await client.audit.export()).pipeThrough(new TextDecoderStream() as never) as AsyncIterable<string>) {
+      for (const [, id] of chunk.matchAll(/"type":"call_(?:begun|ended)","callId":"(r\d-\d-\d+)"/g)) kept.add(id!);
+    }
+    expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
+    expect(await client.audit.verify()).toMatchObject({ ok: true });
+    const { result } = await client.approvals.answer(question, { decision: "once" });
+    expect(result).toMatchObject({ status: "completed" });
+    expect(existsSync(join(haft.folder, "asked.txt"))).toBe(true);
+  }, 120_000);
+});

@@ -1,0 +1,117 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { bundleHaft, type HaftProgram } from "./run-haft.ts";
+
+let haft: HaftProgram;
+
+beforeAll(async () => {
+  haft = await bundleHaft();
+}, 120_000);
+afterAll(() => haft.remove());
+beforeEach(() => void haft.openFolder());
+
+const write = ["tools", "call", "write", "path=a.txt", "content=Hello\u202e"];
+const file = (): string => join(haft.folder, "a.txt");
+const lastEntries = async () =>
+  JSON.parse((await haft.run(["audit", "query", "--json"])).stdout) as { items: { type: string; errorCode?: string }[] };
+
+describe("at a terminal", () => {
+  test("a call that needs a yes asks, in full, runs after y, and says how it is undone", async () => {
+    const terminal = haft.onTerminal(write);
+    await terminal.sees(/q = leave open/);
+    expect(terminal.text).toContain("Hello\\u{202e}");
+    expect(terminal.text).not.toContain("\u202e");
+    expect(existsSync(file())).toBe(false);
+    await terminal.press("y", /Created a\.txt/);
+    expect(await terminal.ended).toBe(0);
+    expect(readFileSync(file(), "utf8")).toBe("Hello\u202e");
+    const [, undo] = /haft (undo call_\w+)/.exec(terminal.text)!;
+    expect(await haft.run(undo!.split(" "))).toMatchObject({ code: 0 });
+    expect(existsSync(file())).toBe(false);
+  }, 60_000);
+
+  test("after n it does not run, and the reason is what the model would be told", async () => {
+    const terminal = haft.onTerminal(write);
+    await terminal.sees(/q = leave open/);
+    await terminal.press("n", /why not\?/);
+    terminal.type("not today\r");
+    expect(await terminal.ended).toBe(6);
+    expect(terminal.text).toContain("declined this call: not today");
+    expect(existsSync(file())).toBe(false);
+  }, 60_000);
+
+  test("a question that is left open stays for others, with exit code 7", async () => {
+    const terminal = haft.onTerminal(write);
+    await terminal.sees(/q = leave open/);
+    await terminal.press("q", /haft approvals approve/);
+    expect(await terminal.ended).toBe(7);
+    const [, id] = /haft approvals approve (\S+)/.exec(terminal.text)!;
+    expect(await haft.run(["approvals", "approve", id!])).toMatchObject({ code: 0 });
+    expect(existsSync(file())).toBe(true);
+  }, 60_000);
+
+  test("Ctrl-C cancels the call, waits until that is recorded, and exits with 130", async () => {
+    const terminal = haft.onTerminal(["tools", "call", "sleep", "duration:=25"]);
+    await terminal.sees(/⠋|⠙|⠹|⠸|⠼/);
+    terminal.type("\x03");
+    expect(await terminal.ended).toBe(130);
+    const { items } = await lastEntries();
+    expect(items[0]).toMatchObject({ type: "call_ended", errorCode: "cancelled" });
+  }, 60_000);
+
+  test("what goes on is shown in a line that is taken away again, and never to a dumb terminal", async () => {
+    writeFileSync(join(haft.folder, "haft.config.yml"), "");
+    const sleep = ["tools", "call", "sleep", "duration:=2"];
+    const terminal = haft.onTerminal(sleep);
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.text).toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] sleep/);
+    expect(terminal.text.lastIndexOf("\x1b[2K")).toBeGreaterThan(terminal.text.search(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] sleep/));
+    const dumb = haft.onTerminal(sleep, { env: { TERM: "dumb" } });
+    expect(await dumb.ended).toBe(0);
+    expect(dumb.text).not.toMatch(/\x1b|⠋/);
+  }, 60_000);
+
+  test("colours are used, and NO_COLOR is heard", async () => {
+    const coloured = haft.onTerminal(["tools", "list"]);
+    expect(await coloured.ended).toBe(0);
+    expect(coloured.text).toContain("\x1b[1mread\x1b[22m");
+    const plain = haft.onTerminal(["tools", "list"], { env: { NO_COLOR: "1" } });
+    expect(await plain.ended).toBe(0);
+    expect(plain.text).not.toContain("\x1b[1m");
+  }, 60_000);
+
+  test("approvals of another process are asked as they come", async () => {
+    const watching = haft.onTerminal(["approvals", "watch"]);
+    await watching.sees(/Waiting for questions/);
+    expect((await haft.run(write)).code).toBe(7);
+    await watching.sees(/q = leave open/);
+    await watching.press("y", /Created a\.txt/);
+    expect(existsSync(file())).toBe(true);
+    watching.type("\x03");
+    expect(await watching.ended).toBe(130);
+  }, 60_000);
+
+  test("what a folder would run is trusted after a typed yes alone", async () => {
+    writeFileSync(join(haft.folder, "haft.config.yml"), 'permissions: { allow: ["Edit"] }\n');
+    const no = haft.onTerminal(["trust"]);
+    await no.sees(/\(y\/N\)/);
+    no.type("\r");
+    expect(await no.ended).toBe(7);
+    const yes = haft.onTerminal(["trust"]);
+    await yes.sees(/\(y\/N\)/);
+    yes.type("yes\r");
+    expect(await yes.ended).toBe(0);
+    expect(await haft.run(["tools", "call", "write", "path=b.txt", "content=x"])).toMatchObject({ code: 0 });
+  }, 60_000);
+
+  test("a server that is started in an empty folder offers a sample, and serves that", async () => {
+    const serving = haft.onTerminal(["--port", "0", "--no-open"]);
+    await serving.sees(/\(y\/N\)/);
+    serving.type("y\r");
+    await serving.sees(/serves .*haft-sample/);
+    expect(existsSync(join(haft.folder, "haft-sample", "notes", "todo.md"))).toBe(true);
+    serving.type("\x03");
+    expect(await serving.ended).toBe(0);
+  }, 60_000);
+});
