@@ -10,6 +10,7 @@ import { createUndo, type Undo } from "./files/undo.ts";
 import { auditedApprovals } from "./host/audited-approvals.ts";
 import { configuredOptions, configuredRules } from "./host/configured-options.ts";
 import { createMcpHub, type McpHub } from "./mcp/client/mcp-hub.ts";
+import type { SignInOptions } from "./mcp/client/sign-in.ts";
 import { reviewStateOf } from "./mcp/client/wrap-mcp-tool.ts";
 import { postJson } from "./net/post-json.ts";
 import type { Approver } from "./policy/ask-person.ts";
@@ -32,6 +33,8 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   approver?: Approver;
   /** How long a call that asks waits for an answer from any door; `false`: not at all. What the configuration says where absent. */
   approvalWaitMs?: number | false;
+  /** How a person signs in to remote MCP servers; without it only what was signed in to before is used. */
+  mcpSignIn?: Omit<SignInOptions, "tokens">;
   clock?: Clock;
   onWarning?: (warning: string) => void;
 }
@@ -51,9 +54,13 @@ export interface HaftHost {
   close(): Promise<void>;
 }
 
+/** No page of ours is there to return to: a server that wants one says so. */
+const NO_SIGN_IN: Omit<SignInOptions, "tokens"> = { redirectUrl: "http://127.0.0.1/callback", onAuthorize: () => {} };
+
 /** Reads the configuration of a folder, opens its store and its tools, and puts one gate before them. */
 export async function openHaft(folder: string = process.cwd(), options: HostOptions = {}): Promise<HaftHost> {
-  const { clock = systemClock, tools = [], middleware = [], approver, approvalWaitMs, onWarning, ...places } = options;
+  const { clock = systemClock, tools = [], middleware = [], ...others } = options;
+  const { approver, approvalWaitMs, mcpSignIn, onWarning, ...places } = others;
   const warnings: string[] = [];
   const warn = (warning: string): void => {
     warnings.push(warning);
@@ -115,6 +122,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       registry: haft.registry,
       servers: config.mcpServers,
       pins: store.pins,
+      signIn: { ...(mcpSignIn ?? NO_SIGN_IN), tokens: store.signIns },
       workspace: config.folder,
       allowedPaths: config.value.workspace.allowedPaths ?? [config.folder],
       clock,

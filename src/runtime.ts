@@ -172,7 +172,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     judge: createJudge({ grants, taint, hooks, cwd: folder, mustAsk: options.mustAsk }),
     suggestRule: (call) => suggestRules({ tool: toolOf(call), input: call.input, cwd: folder }),
     async remember(scope, rule, call) {
-      if (scope === "session") return grants.add(rule, call);
+      if (scope === "session") return grants.add(rule, call.caller);
       await options.keepRule?.(rule);
       rules.add(rule, "allow", "local", folder);
     },

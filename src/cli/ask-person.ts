@@ -20,7 +20,10 @@ export async function askPerson(
 }
 
 /** Of the call that an answer let run, however long that takes. */
-export async function resultOf(client: HaftClient, { approval, result }: ApprovalAnswered): Promise<ToolResult | undefined> {
+export async function resultOf(
+  client: HaftClient,
+  { approval, result }: ApprovalAnswered,
+): Promise<ToolResult | undefined> {
   if (result) return result;
   for await (const frame of client.calls.watch(approval.callId)) if (frame.type === "result") return frame.result;
   return undefined;

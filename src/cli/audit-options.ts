@@ -6,7 +6,12 @@ import { showDuration, showTime } from "./show-time.ts";
 
 export const AUDIT_FILTERS = {
   tool: { type: "text", value: "NAME", about: "Only of this tool" },
-  status: { type: "text", value: "STATUS", about: "How it ended", oneOf: ["completed", "failed", "pending", "unknown"] },
+  status: {
+    type: "text",
+    value: "STATUS",
+    about: "How it ended",
+    oneOf: ["completed", "failed", "pending", "unknown"],
+  },
   decision: { type: "text", value: "WORD", about: "What was decided", oneOf: ["allow", "ask", "deny"] },
   session: { type: "text", value: "NAME", about: "Only of this session" },
   user: { type: "text", value: "NAME", about: "Only of this user" },
@@ -35,7 +40,8 @@ export function showEntries(entries: readonly AuditEntry[], { paint, columns }: 
     ];
     return [id, showTime(at), type, safeLine(toolName), outcome, safeLine(details.filter(Boolean).join("  "))];
   });
-  const styleOf = (cell: string, column: number): Style | undefined => (column === 4 ? (STYLES[cell] ?? "yellow") : undefined);
+  const styleOf = (cell: string, column: number): Style | undefined =>
+    column === 4 ? (STYLES[cell] ?? "yellow") : undefined;
   return showColumns(rows, { paint, styles: ["dim", "dim", undefined, "bold"], styleOf, columns });
 }
 

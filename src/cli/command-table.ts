@@ -23,7 +23,11 @@ export const COMMANDS: readonly CommandEntry[] = [
   command("tools search", "Find a tool by what it should do", () => import("./commands/tools-search.ts")),
   command("tools call", "Call a tool", () => import("./commands/tools-call.ts")),
   command("approvals list", "Questions that wait for an answer", () => import("./commands/approvals-list.ts")),
-  command("approvals show", "One question, with everything that would run", () => import("./commands/approvals-show.ts")),
+  command(
+    "approvals show",
+    "One question, with everything that would run",
+    () => import("./commands/approvals-show.ts"),
+  ),
   command("approvals approve", "Say yes, and run the call", () => import("./commands/approvals-approve.ts")),
   command("approvals deny", "Say no, with a reason", () => import("./commands/approvals-deny.ts")),
   command("approvals watch", "Answer questions as they come", () => import("./commands/approvals-watch.ts")),
@@ -39,6 +43,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   command("record", "Write every call of a command to a file", () => import("./commands/record.ts")),
   command("replay", "Answer the calls of a command from such a file", () => import("./commands/replay.ts")),
   command("config show", "What is set, and where", () => import("./commands/config-show.ts")),
+  command("mcp", "Serve the tools of this folder to an MCP client", () => import("./commands/mcp.ts")),
+  command("mcp add", "Use the tools of another MCP server", () => import("./commands/mcp-add.ts")),
+  command("mcp list", "The MCP servers, and whether they answer", () => import("./commands/mcp-list.ts")),
+  command("mcp import", "Take over the servers of another client", () => import("./commands/mcp-import.ts")),
+  command("mcp login", "Sign in to a remote MCP server", () => import("./commands/mcp-login.ts")),
+  command("mcp doctor", "What is wrong with a server", () => import("./commands/mcp-doctor.ts")),
   command("init", "Write a configuration to start from", () => import("./commands/init.ts")),
   command("trust", "Agree to what a folder's configuration would run", () => import("./commands/trust.ts")),
   command("token create", "Make a token for a program", () => import("./commands/token-create.ts")),
@@ -54,13 +64,19 @@ export function findCommand(
   commands: readonly CommandEntry[] = COMMANDS,
 ): { entry: CommandEntry; used: number } | { group: string; entries: readonly CommandEntry[] } {
   const [first = "", second] = words;
+  const exact = second === undefined ? undefined : commands.find(({ path }) => path === `${first} ${second}`);
+  if (exact) return { entry: exact, used: 2 };
   const single = commands.find(({ path }) => path === first);
   if (single) return { entry: single, used: 1 };
   const entries = commands.filter(({ path }) => path.startsWith(`${first} `));
   if (first === "" || entries.length === 0) throw unknownCommand(first, namesOf(commands));
   if (second === undefined) return { group: first, entries };
   const entry = entries.find(({ path }) => path === `${first} ${second}`);
-  if (!entry) throw unknownCommand(`${first} ${second}`, entries.map(({ path }) => path));
+  if (!entry)
+    throw unknownCommand(
+      `${first} ${second}`,
+      entries.map(({ path }) => path),
+    );
   return { entry, used: 2 };
 }
 
@@ -70,5 +86,8 @@ export function namesOf(commands: readonly CommandEntry[] = COMMANDS): string[] 
 }
 
 function unknownCommand(wrong: string, names: readonly string[]): UsageError {
-  return new UsageError(`There is no command "${wrong}".`, didYouMean(wrong, names) ?? "`haft --help` shows all of them.");
+  return new UsageError(
+    `There is no command "${wrong}".`,
+    didYouMean(wrong, names) ?? "`haft --help` shows all of them.",
+  );
 }

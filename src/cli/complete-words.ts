@@ -18,7 +18,8 @@ export async function completeWords(words: readonly string[], places: Places): P
   const [first, second] = before;
   if (first === undefined) return offer(typed.startsWith("-") ? optionsOf(GLOBAL_OPTIONS) : namesOf());
   const entry = COMMANDS.find(({ path }) => path === first || path === `${first} ${second ?? ""}`);
-  if (!entry) return offer(COMMANDS.filter(({ path }) => path.startsWith(`${first} `)).map(({ path }) => path.split(" ")[1]!));
+  if (!entry)
+    return offer(COMMANDS.filter(({ path }) => path.startsWith(`${first} `)).map(({ path }) => path.split(" ")[1]!));
   return offer(await completeCommand(entry, before.slice(entry.path.split(" ").length), words, places));
 }
 

@@ -49,7 +49,10 @@ export async function examineServer(client: HaftClient): Promise<Finding[]> {
   ];
 }
 
-async function look(what: string, work: () => Omit<Finding, "what"> | Promise<Omit<Finding, "what">>): Promise<Finding> {
+async function look(
+  what: string,
+  work: () => Omit<Finding, "what"> | Promise<Omit<Finding, "what">>,
+): Promise<Finding> {
   try {
     return { what, ...(await work()) };
   } catch (error) {
@@ -59,7 +62,8 @@ async function look(what: string, work: () => Omit<Finding, "what"> | Promise<Om
 
 function examineNode(version: string): Omit<Finding, "what"> {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  if (major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1])) return { state: "ok", found: version };
+  if (major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]))
+    return { state: "ok", found: version };
   return { state: "broken", found: `${version} is too old.`, next: `Install Node ${LEAST_NODE.join(".")} or later.` };
 }
 
@@ -67,7 +71,11 @@ async function examineFolder(folder: string): Promise<Omit<Finding, "what">> {
   await access(folder, constants.R_OK);
   return access(folder, constants.W_OK).then(
     () => ({ state: "ok" as const, found: folder }),
-    () => ({ state: "broken" as const, found: `${folder} may not be written.`, next: "Give this user the right, or take another folder with -C." }),
+    () => ({
+      state: "broken" as const,
+      found: `${folder} may not be written.`,
+      next: "Give this user the right, or take another folder with -C.",
+    }),
   );
 }
 
@@ -75,7 +83,11 @@ function describeConfig({ sources, warnings, untrusted }: LoadedConfig): Omit<Fi
   const files = sources.flatMap(({ file }) => file ?? []);
   const found = files.length === 0 ? "none; everything is as it comes" : files.join(", ");
   if (untrusted.length > 0) {
-    return { state: "warning", found: `${found}; ${untrusted.length} settings are not trusted.`, next: "See them with `haft trust`." };
+    return {
+      state: "warning",
+      found: `${found}; ${untrusted.length} settings are not trusted.`,
+      next: "See them with `haft trust`.",
+    };
   }
   if (warnings.length === 0) return { state: "ok", found };
   return { state: "warning", found: `${found}; ${warnings.map(({ message }) => message).join(" ")}` };
@@ -88,9 +100,17 @@ async function examineStore(folder: string, url: string | undefined): Promise<Om
   const store = await openStore(url === undefined ? { folder } : { url });
   try {
     const { ok, count, problems } = await store.audit.verify();
-    if (!ok) return { state: "broken", found: `The audit log was changed: ${problems[0]?.message}`, next: "Restore the store from a backup, or ask who did." };
+    if (!ok)
+      return {
+        state: "broken",
+        found: `The audit log was changed: ${problems[0]?.message}`,
+        next: "Restore the store from a backup, or ask who did.",
+      };
     const state = store.warnings.length > 0 ? "warning" : "ok";
-    return { state, found: [`${store.database.dialect}, ${count} entries, each as it was written`, ...store.warnings].join("; ") };
+    return {
+      state,
+      found: [`${store.database.dialect}, ${count} entries, each as it was written`, ...store.warnings].join("; "),
+    };
   } finally {
     await store.close();
   }
@@ -100,7 +120,9 @@ function examinePort(port: number): Promise<Omit<Finding, "what">> {
   return new Promise((resolve) => {
     const server = createServer();
     const next = "Another Haft may run there; `haft serve --port 0` takes any free one.";
-    server.once("error", ({ code }: NodeJS.ErrnoException) => resolve({ state: "warning", found: `${port} cannot be had (${code}).`, next }));
+    server.once("error", ({ code }: NodeJS.ErrnoException) =>
+      resolve({ state: "warning", found: `${port} cannot be had (${code}).`, next }),
+    );
     server.listen(port, "127.0.0.1", () => server.close(() => resolve({ state: "ok", found: `${port} is free` })));
   });
 }
@@ -122,6 +144,10 @@ async function examineTerminal(): Promise<Omit<Finding, "what">> {
     await import("@lydell/node-pty");
     return { state: "ok", found: "commands can be given a terminal" };
   } catch {
-    return { state: "warning", found: "commands cannot be given a terminal here.", next: "Install @lydell/node-pty for this platform." };
+    return {
+      state: "warning",
+      found: "commands cannot be given a terminal here.",
+      next: "Install @lydell/node-pty for this platform.",
+    };
   }
 }

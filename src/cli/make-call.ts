@@ -20,12 +20,13 @@ export async function makeCall(
   const { terminal, output, interrupted } = invocation;
   const hang = new AbortController();
   let callId: string | undefined;
+  let stopListening = (): void => undefined;
   const cancel = (): void => {
-    if (callId === undefined || interrupted.aborted === false) return hang.abort();
+    if (callId === undefined) return hang.abort();
+    stopListening = terminal.onInterrupt(() => hang.abort());
     client.calls.cancel(callId).catch(() => hang.abort());
   };
   interrupted.addEventListener("abort", cancel, { once: true });
-  const stopListening = terminal.onInterrupt(() => interrupted.aborted && hang.abort());
   const progress = createProgressLine(terminal, tool);
   const answered = new AbortController();
   let asked: Promise<ToolResult | undefined> | undefined;
@@ -35,7 +36,8 @@ export async function makeCall(
       if (output.format === "jsonl") output.item(frame, () => []);
       await hear(frame);
     }
-    if (!result) throw new Error("The connection was lost before the call had ended. `haft audit query` tells what came of it.");
+    if (!result)
+      throw new Error("The connection was lost before the call had ended. `haft audit query` tells what came of it.");
     return result;
   } finally {
     interrupted.removeEventListener("abort", cancel);
@@ -48,7 +50,6 @@ export async function makeCall(
     switch (frame.type) {
       case "started":
         callId = frame.callId;
-        if (interrupted.aborted) cancel();
         return;
       case "update":
         return progress.show(frame.update);

@@ -19,7 +19,12 @@ export interface EmbeddedOptions {
 }
 
 /** The folder's own runtime and store in this process, behind the same door as a server's. */
-export async function openEmbedded({ folder, terminal, output, embedded }: EmbeddedOptions): Promise<{ client: HaftClient; close(): Promise<void> }> {
+export async function openEmbedded({
+  folder,
+  terminal,
+  output,
+  embedded,
+}: EmbeddedOptions): Promise<{ client: HaftClient; close(): Promise<void> }> {
   const host = await openHaft(folder, {
     env: terminal.env,
     // Nobody but the person at this terminal would answer, and they are asked; off a terminal the question stays.

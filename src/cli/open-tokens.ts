@@ -6,7 +6,10 @@ import { MemoryTokenStore, type TokenStore } from "../http/tokens.ts";
  * The tokens of a host. Those of this process alone (its own, and one that the configuration names) are kept in memory, and
  * the store is opened when somebody presents another one, or makes one.
  */
-export function openTokens({ store, haft }: Pick<HaftHost, "store" | "haft">): { own: MemoryTokenStore; all: TokenStore } {
+export function openTokens({ store, haft }: Pick<HaftHost, "store" | "haft">): {
+  own: MemoryTokenStore;
+  all: TokenStore;
+} {
   const own = new MemoryTokenStore();
   let opened: Promise<TokenStore> | undefined;
   const kept = (): Promise<TokenStore> => (opened ??= openTokenStore(store.database, haft.executor.clock.now()));

@@ -39,7 +39,15 @@ describe("what is shown", () => {
 
   test("stands in columns, wide characters counted, and the last one is cut to the terminal", () => {
     const paint = (_style: string, text: string) => text;
-    expect(showColumns([["读", "a"], ["ab", "a long text that goes on"]], { paint, columns: 20 })).toEqual(["读  a", "ab  a long text tha…"]);
+    expect(
+      showColumns(
+        [
+          ["读", "a"],
+          ["ab", "a long text that goes on"],
+        ],
+        { paint, columns: 20 },
+      ),
+    ).toEqual(["读  a", "ab  a long text tha…"]);
   });
 });
 
@@ -68,7 +76,9 @@ test("a browser is opened before a person at a desktop alone", () => {
 });
 
 test("times have units, and moments are ago or dates", () => {
-  expect([readDuration("250ms", "x"), readDuration("2h", "x"), readDuration("0.5d", "x")]).toEqual([250, 7_200_000, 43_200_000]);
+  expect([readDuration("250ms", "x"), readDuration("2h", "x"), readDuration("0.5d", "x")]).toEqual([
+    250, 7_200_000, 43_200_000,
+  ]);
   expect(readMoment("1m", "x", 100_000)).toBe(40_000);
   expect(readMoment("2026-11-15T00:00:00Z", "x")).toBe(Date.UTC(2026, 10, 15));
   for (const wrong of ["5", "5 minutes", "-5s", ""]) expect(() => readDuration(wrong, "--x")).toThrow("--x");

@@ -84,4 +84,3 @@ export function safe(text: string): string {
 export function safeLine(text: string): string {
   return safe(text).replaceAll("\n", "⏎").replaceAll("\t", " ");
 }
-

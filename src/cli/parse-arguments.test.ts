@@ -32,11 +32,11 @@ describe("options", () => {
   test.each([
     [["--prot", "1"], "--prot", '"--port"'],
     [["--kind", "wriet"], "--kind", '"write"'],
-    [["--port", "http"], "--port", undefined],
-    [["--port"], "--port", undefined],
-    [["--quiet=yes"], "--quiet", undefined],
-    [["--timeout", "5"], "--timeout", undefined],
-    [["--constructor", "5"], "--constructor", undefined],
+    [["--port", "http"], "--port", ""],
+    [["--port"], "--port", ""],
+    [["--quiet=yes"], "--quiet", ""],
+    [["--timeout", "5"], "--timeout", ""],
+    [["--constructor", "5"], "--constructor", ""],
   ])("that are wrong are refused with what to write: %j", (argv, named, near) => {
     const refusal = (() => {
       try {
@@ -48,11 +48,14 @@ describe("options", () => {
     })();
     expect(refusal).toBeInstanceOf(UsageError);
     expect(refusal!.message).toContain(named);
-    if (near !== undefined) expect(refusal!.next).toContain(near);
+    expect(refusal!.next ?? "").toContain(near);
   });
 
   test("end at --, and what follows is passed on where the command takes it", () => {
-    expect(parseArguments(["a", "--", "--port", "b"], SPECS, true)).toMatchObject({ operands: ["a"], rest: ["--port", "b"] });
+    expect(parseArguments(["a", "--", "--port", "b"], SPECS, true)).toMatchObject({
+      operands: ["a"],
+      rest: ["--port", "b"],
+    });
     expect(parse("a", "--", "--port", "b")).toMatchObject({ operands: ["a", "--port", "b"], rest: [] });
   });
 });

@@ -12,7 +12,13 @@ export interface ParsedArguments {
 
 /** Options may stand anywhere, also before the command's own name. */
 export const GLOBAL_OPTIONS = {
-  folder: { type: "text", short: "C", value: "FOLDER", about: "The workspace; the working directory unless said", completes: "folder" },
+  folder: {
+    type: "text",
+    short: "C",
+    value: "FOLDER",
+    about: "The workspace; the working directory unless said",
+    completes: "folder",
+  },
   url: { type: "text", value: "URL", about: "A running server instead of this folder; or HAFT_URL, with HAFT_TOKEN" },
   json: { type: "flag", about: "Print one JSON document" },
   jsonl: { type: "flag", about: "Print JSON, one item a line, as it comes" },
@@ -32,9 +38,17 @@ export function parseArguments(argv: readonly string[], specs: OptionSpecs, take
       { type: type === "flag" ? ("boolean" as const) : ("string" as const), ...(short ? { short } : {}) },
     ]),
   );
-  const { tokens } = parseArgs({ args: [...argv], options: known, strict: false, allowPositionals: true, tokens: true });
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: known,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
   const end = tokens.find(({ kind }) => kind === "option-terminator")?.index ?? argv.length;
-  const options: Record<string, unknown> = Object.fromEntries(Object.entries(specs).map(([name, { type }]) => [name, EMPTY[type]]));
+  const options: Record<string, unknown> = Object.fromEntries(
+    Object.entries(specs).map(([name, { type }]) => [name, EMPTY[type]]),
+  );
   const operands: string[] = [];
   for (const token of tokens) {
     if (token.kind === "positional" && (token.index < end || !takesRest)) operands.push(token.value);
@@ -54,7 +68,8 @@ function unknownOption(rawName: string, specs: OptionSpecs): UsageError {
 
 function readValue(spec: OptionSpec, name: string, value: string | undefined, before: unknown): unknown {
   if (spec.type === "flag") return true;
-  if (value === undefined || value === "") throw new UsageError(`${name} needs a value${spec.value ? `: ${name} ${spec.value}` : ""}.`);
+  if (value === undefined || value === "")
+    throw new UsageError(`${name} needs a value${spec.value ? `: ${name} ${spec.value}` : ""}.`);
   if (spec.oneOf && !spec.oneOf.includes(value)) {
     throw new UsageError(`${name} is one of: ${spec.oneOf.join(", ")}.`, didYouMean(value, spec.oneOf));
   }

@@ -33,11 +33,19 @@ test("a text stays as it is written, and JSON is what it says", async () => {
 });
 
 test("a key that is said twice is a list, whatever its values are", async () => {
-  expect(await read(["a=x", "a:=1", "a=z", "b:=[1]", "b:=[2]", "c:=[1]"])).toEqual({ a: ["x", 1, "z"], b: [[1], [2]], c: [1] });
+  expect(await read(["a=x", "a:=1", "a=z", "b:=[1]", "b:=[2]", "c:=[1]"])).toEqual({
+    a: ["x", 1, "z"],
+    b: [[1], [2]],
+    c: [1],
+  });
 });
 
 test("files and stdin are read whole, as text or as JSON", async () => {
-  expect(await read(["a=@text.txt", "b:=@list.json", "c=@-"], "from stdin\n")).toEqual({ a: "héllo\n", b: [1, 2], c: "from stdin\n" });
+  expect(await read(["a=@text.txt", "b:=@list.json", "c=@-"], "from stdin\n")).toEqual({
+    a: "héllo\n",
+    b: [1, 2],
+    c: "from stdin\n",
+  });
   expect(await read(["-", "a=over"], '{"a": "under", "b": 1}')).toEqual({ a: "over", b: 1 });
 });
 

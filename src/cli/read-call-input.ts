@@ -26,7 +26,10 @@ export async function readCallInput(words: readonly string[], sources: Sources):
     }
     const [, key, operator, given = ""] = WORD.exec(word) ?? [];
     if (key === undefined) {
-      throw new UsageError(`"${word}" is no argument.`, "Write key=text, key:=JSON, key=@FILE, or - for JSON from stdin.");
+      throw new UsageError(
+        `"${word}" is no argument.`,
+        "Write key=text, key:=JSON, key=@FILE, or - for JSON from stdin.",
+      );
     }
     const text = given.startsWith("@") ? await readSource(given.slice(1), sources) : given;
     said.set(key, [...(said.get(key) ?? []), operator === ":=" ? parseJson(text, key) : text]);
@@ -64,7 +67,8 @@ async function readStdin(stdin: Terminal["stdin"]): Promise<string> {
 }
 
 function decode(bytes: Buffer, name: string, length = bytes.length): string {
-  if (length > MOST_BYTES) throw new UsageError(`${name} is longer than the ${MOST_BYTES / 1024 / 1024} MB that an input may have.`);
+  if (length > MOST_BYTES)
+    throw new UsageError(`${name} is longer than the ${MOST_BYTES / 1024 / 1024} MB that an input may have.`);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -76,7 +80,10 @@ function parseJson(text: string, key: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`"${key}" is no JSON: ${(error as Error).message}.`, `For a text write ${key}=… without the colon.`);
+    throw new UsageError(
+      `"${key}" is no JSON: ${(error as Error).message}.`,
+      `For a text write ${key}=… without the colon.`,
+    );
   }
 }
 

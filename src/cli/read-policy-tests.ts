@@ -10,7 +10,10 @@ interface Places {
 }
 
 /** Examples of calls and what is to become of them: from the files named, else from the folder's configuration. */
-export async function readPolicyTests(files: readonly string[], { folder, cwd, env }: Places): Promise<PermissionTest[]> {
+export async function readPolicyTests(
+  files: readonly string[],
+  { folder, cwd, env }: Places,
+): Promise<PermissionTest[]> {
   if (files.length === 0) {
     const { loadConfig } = await import("../config/load-config.ts");
     const { sources } = await loadConfig({ folder, env });

@@ -13,6 +13,7 @@ export function readDuration(text: string, name: string): number {
 export function readMoment(text: string, name: string, now: number = Date.now()): number {
   if (/^\d+(?:\.\d+)?(?:ms|s|m|h|d)$/.test(text)) return now - readDuration(text, name);
   const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(date)) throw new UsageError(`${name} takes 2h (ago), 2026-11-15 or 2026-11-15T08:30:00Z, and not "${text}".`);
+  if (Number.isNaN(date))
+    throw new UsageError(`${name} takes 2h (ago), 2026-11-15 or 2026-11-15T08:30:00Z, and not "${text}".`);
   return date;
 }

@@ -10,12 +10,22 @@ import { splitCommand } from "./split-command.ts";
 import { showJson } from "./show-json.ts";
 import type { Terminal } from "./terminal.ts";
 
-type Globals = { folder?: string; url?: string } & Record<"json" | "jsonl" | "quiet" | "no-color" | "help" | "version", boolean>;
+type Globals = { folder?: string; url?: string } & Record<
+  "json" | "jsonl" | "quiet" | "no-color" | "help" | "version",
+  boolean
+>;
 
 /** A command line in, an exit code out. Never rejects. */
-export async function runCli(argv: readonly string[], terminal: Terminal, embedded: EmbedOptions = {}): Promise<number> {
+export async function runCli(
+  argv: readonly string[],
+  terminal: Terminal,
+  embedded: EmbedOptions = {},
+): Promise<number> {
   // Known before the words are: what is wrong with them is told in the same way.
-  const early = createOutput(terminal, outputOptions({ json: argv.includes("--json"), jsonl: argv.includes("--jsonl") }));
+  const early = createOutput(
+    terminal,
+    outputOptions({ json: argv.includes("--json"), jsonl: argv.includes("--jsonl") }),
+  );
   try {
     const { words, others } = splitCommand(argv);
     const found = words.length === 0 ? undefined : findCommand(words);
@@ -76,7 +86,11 @@ function outputOptions({ json, jsonl, quiet, ...more }: Partial<Globals>) {
 }
 
 /** On stderr, and for a program as one line of JSON. */
-function report({ exitCode, code, message, next }: Explained, { format, paintTalk }: Output, { stderr }: Terminal): number {
+function report(
+  { exitCode, code, message, next }: Explained,
+  { format, paintTalk }: Output,
+  { stderr }: Terminal,
+): number {
   if (format !== "text") {
     stderr.write(`${showJson({ error: { code, message, ...(next === undefined ? {} : { next }) } })}\n`);
     return exitCode;

@@ -13,7 +13,8 @@ export function showApprovalList(approvals: readonly ApprovalInfo[], { paint, co
     safeLine(toolName),
     safeLine(JSON.stringify(input)),
   ]);
-  const styleOf = (cell: string, column: number) => (column === 1 && cell.startsWith("open") ? ("yellow" as const) : undefined);
+  const styleOf = (cell: string, column: number) =>
+    column === 1 && cell.startsWith("open") ? ("yellow" as const) : undefined;
   return showColumns(rows, { paint, styles: ["bold", undefined, "dim", "cyan"], styleOf, columns });
 }
 

@@ -12,7 +12,10 @@ export interface ColumnOptions {
 const GAP = "  ";
 
 /** Rows under each other, every column as wide as its widest cell. */
-export function showColumns(rows: readonly (readonly string[])[], { paint, styles = [], styleOf, columns }: ColumnOptions): string[] {
+export function showColumns(
+  rows: readonly (readonly string[])[],
+  { paint, styles = [], styleOf, columns }: ColumnOptions,
+): string[] {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, at) => (widths[at] = Math.max(widths[at] ?? 0, widthOf(cell))));
   return rows.map((row) => {
@@ -42,7 +45,8 @@ function cut(text: string, columns: number): string {
 }
 
 /** Chinese, Japanese and Korean characters take two columns. */
-const WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
 function widthOf(text: string): number {
   let width = 0;

@@ -22,7 +22,11 @@ export function showCommandHelp({ path, summary }: CommandEntry, command: Comman
 }
 
 export function showGroupHelp(entries: readonly CommandEntry[], paint: Paint): string[] {
-  return [...showEntries(entries, paint), "", paint("dim", `\`haft ${entries[0]!.path} --help\` shows how one is used.`)];
+  return [
+    ...showEntries(entries, paint),
+    "",
+    paint("dim", `\`haft ${entries[0]!.path} --help\` shows how one is used.`),
+  ];
 }
 
 export function showHelp(version: string, paint: Paint): string[] {
@@ -46,7 +50,10 @@ export function showHelp(version: string, paint: Paint): string[] {
 }
 
 function showEntries(entries: readonly CommandEntry[], paint: Paint): string[] {
-  return showColumns(entries.map(({ path, summary }) => [`  ${path}`, summary]), { styles: ["cyan"], paint });
+  return showColumns(
+    entries.map(({ path, summary }) => [`  ${path}`, summary]),
+    { styles: ["cyan"], paint },
+  );
 }
 
 function showOptions(title: string, options: OptionSpecs, paint: Paint): string[] {

@@ -11,10 +11,13 @@ export function showResult(result: ToolResult, output: Output, { raw = false } =
   const { warnings = [], repairs = [], spill } = result.metadata;
   for (const warning of warnings) output.warn(safeLine(warning));
   if (repairs.length > 0) output.talk(output.paintTalk("dim", `input mended: ${safeLine(repairs.join("; "))}`));
-  if (spill) output.talk(output.paintTalk("dim", `the whole output, ${spill.bytes} bytes, lies in ${safeLine(spill.ref)}`));
+  if (spill)
+    output.talk(output.paintTalk("dim", `the whole output, ${spill.bytes} bytes, lies in ${safeLine(spill.ref)}`));
   if (output.format !== "text") return exitCodeOf(result);
   if (result.status === "failed") {
-    output.tell(`${output.paintTalk("red", `${safeLine(result.toolName)} failed`)} (${result.error.code}): ${safe(result.error.message)}`);
+    output.tell(
+      `${output.paintTalk("red", `${safeLine(result.toolName)} failed`)} (${result.error.code}): ${safe(result.error.message)}`,
+    );
   }
   if (result.status === "pending") tellPending(result, output);
   return exitCodeOf(result);
@@ -22,7 +25,9 @@ export function showResult(result: ToolResult, output: Output, { raw = false } =
 
 function tellPending({ pending: { kind, id }, toolName }: ToolResult & { status: "pending" }, output: Output): void {
   const shown = safeLine(id);
-  output.tell(`${output.paintTalk("yellow", `${safeLine(toolName)} waits`)} for ${kind === "approval" ? "an approval" : `a ${kind}`}: ${shown}`);
+  output.tell(
+    `${output.paintTalk("yellow", `${safeLine(toolName)} waits`)} for ${kind === "approval" ? "an approval" : `a ${kind}`}: ${shown}`,
+  );
   if (kind !== "approval") return;
   output.tell(`  haft approvals show ${shown}      what exactly would run`);
   output.tell(`  haft approvals approve ${shown}   yes, and run it`);

@@ -23,7 +23,14 @@ export function showTool(tool: ToolInfo, { paint }: Output): string[] {
     ...(aliases.length > 0 ? [["also called", aliases.map(safeLine).join(", ")]] : []),
     ...(permission ? [["permission", permission]] : []),
     ...(verdict ? [["policy", `${verdict.decision}: ${safeLine(verdict.reason)}`]] : []),
-    ["from", "server" in origin ? `MCP server ${safeLine(origin.server)}` : "plugin" in origin ? `plugin ${safeLine(origin.plugin)}` : origin.type],
+    [
+      "from",
+      "server" in origin
+        ? `MCP server ${safeLine(origin.server)}`
+        : "plugin" in origin
+          ? `plugin ${safeLine(origin.plugin)}`
+          : origin.type,
+    ],
   ];
   return [
     `${paint("bold", safeLine(name))}  ${safe(description.short)}`,
@@ -34,7 +41,10 @@ export function showTool(tool: ToolInfo, { paint }: Output): string[] {
     paint("bold", "Parameters"),
     ...showParameters(parameters, paint),
     "",
-    ...showColumns(facts.map(([what, value]) => [`  ${what}`, value!]), { paint, styles: ["dim"] }),
+    ...showColumns(
+      facts.map(([what, value]) => [`  ${what}`, value!]),
+      { paint, styles: ["dim"] },
+    ),
   ];
 }
 
@@ -49,7 +59,11 @@ function showExamples({ name, description: { examples = [] } }: ToolInfo, paint:
 /** An input as it is typed at a shell. */
 function wordsOf(input: unknown): string {
   return Object.entries(Object(input) as object)
-    .map(([key, value]) => quote(typeof value === "string" && !value.startsWith("@") ? `${key}=${value}` : `${key}:=${JSON.stringify(value)}`))
+    .map(([key, value]) =>
+      quote(
+        typeof value === "string" && !value.startsWith("@") ? `${key}=${value}` : `${key}:=${JSON.stringify(value)}`,
+      ),
+    )
     .map(safeLine)
     .join(" ");
 }
@@ -59,7 +73,10 @@ function quote(word: string): string {
 }
 
 function showParameters(schema: JsonSchema, paint: Output["paint"]): string[] {
-  const { properties = {}, required = [] } = schema as { properties?: Record<string, unknown>; required?: readonly string[] };
+  const { properties = {}, required = [] } = schema as {
+    properties?: Record<string, unknown>;
+    required?: readonly string[];
+  };
   const rows = Object.entries(properties).map(([name, property]) => {
     const { type, description = "", enum: allowed, default: fallback } = Object(property) as Record<string, unknown>;
     const about = [
@@ -68,7 +85,11 @@ function showParameters(schema: JsonSchema, paint: Output["paint"]): string[] {
       fallback === undefined ? "" : `Default: ${JSON.stringify(fallback)}`,
     ];
     const isNeeded = required.includes(name);
-    return [`  ${safeLine(name)}`, `${[type ?? "any"].flat().join("|")}${isNeeded ? "" : "?"}`, safeLine(about.filter(Boolean).join(" "))];
+    return [
+      `  ${safeLine(name)}`,
+      `${[type ?? "any"].flat().join("|")}${isNeeded ? "" : "?"}`,
+      safeLine(about.filter(Boolean).join(" ")),
+    ];
   });
   return rows.length === 0 ? ["  none"] : showColumns(rows, { paint, styles: ["cyan", "dim"] });
 }

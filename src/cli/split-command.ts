@@ -9,7 +9,10 @@ export function splitCommand(argv: readonly string[]): { words: string[]; others
   const options = Object.fromEntries(
     Object.entries(GLOBAL_OPTIONS).map(([name, spec]) => [
       name,
-      { type: spec.type === "flag" ? ("boolean" as const) : ("string" as const), ...("short" in spec ? { short: spec.short } : {}) },
+      {
+        type: spec.type === "flag" ? ("boolean" as const) : ("string" as const),
+        ...("short" in spec ? { short: spec.short } : {}),
+      },
     ]),
   );
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true });

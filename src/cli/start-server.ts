@@ -2,6 +2,8 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { type HaftHost, openHaft } from "../host.ts";
 import { DEFAULT_PORT, type HttpServer, serveHttp } from "../http/http-server.ts";
+import { logLine } from "../http/log-line.ts";
+import { createMcpDoor } from "../http/mcp-endpoint.ts";
 import { partsOfHost } from "../http/parts/parts-of-host.ts";
 import { issueToken, SCOPES } from "../http/tokens.ts";
 import type { EmbedOptions } from "./command.ts";
@@ -32,8 +34,21 @@ export interface StartedServer {
 }
 
 /** A folder's runtime behind its HTTP door, as its configuration says. */
-export async function startServer({ folder, version, env, embedded, tls, log, onWarning, ...asked }: StartOptions): Promise<StartedServer> {
-  const host = await openHaft(folder, { env, onWarning, ...(embedded.middleware ? { middleware: embedded.middleware } : {}) });
+export async function startServer({
+  folder,
+  version,
+  env,
+  embedded,
+  tls,
+  log,
+  onWarning,
+  ...asked
+}: StartOptions): Promise<StartedServer> {
+  const host = await openHaft(folder, {
+    env,
+    onWarning,
+    ...(embedded.middleware ? { middleware: embedded.middleware } : {}),
+  });
   let server: HttpServer | undefined;
   try {
     const { onEvent } = embedded;
@@ -48,6 +63,13 @@ export async function startServer({ folder, version, env, embedded, tls, log, on
       port: asked.port ?? configured.port ?? DEFAULT_PORT,
       tokens: tokens.all,
       parts: partsOfHost(host),
+      endpoints: {
+        "/mcp": createMcpDoor(host.haft, {
+          version,
+          approvalAddress: (id) => (server ? `${server.url}/#/approvals/${id}` : undefined),
+          onError: (error) => log(logLine("mcp", { reason: error.message })),
+        }),
+      },
       info: { version, workspace: host.config.folder, store: storeOf(host) },
       ...(tls ? { tls } : {}),
       ...(allowedHosts ? { allowedHosts } : {}),

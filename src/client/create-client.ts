@@ -71,6 +71,11 @@ export function createClient(options: ClientOptions) {
       replay: (id: string, request: Omit<wire.ReplayRequest, "answer"> = {}) =>
         post<wire.ToolResult>(at("/api/calls", id, "/replay"), request),
     },
+    mcp: {
+      list: () => get<wire.Page<wire.McpServerInfo>>("/api/mcp"),
+      act: (server: string, request: wire.McpActionRequest) =>
+        post<wire.McpServerInfo>(at("/api/mcp", server), request),
+    },
     approvals: {
       list: (query?: { state?: wire.ApprovalInfo["state"] }) =>
         get<wire.Page<wire.ApprovalInfo>>("/api/approvals", query),

@@ -14,7 +14,7 @@ import { DoorError } from "./door-error.ts";
 import type { FeedOptions } from "./event-feed.ts";
 import { explainListenFailure } from "./explain-listen-failure.ts";
 import type { HostParts } from "./host-parts.ts";
-import { createIdentify } from "./identify.ts";
+import { createIdentify, type Identity, requireScope } from "./identify.ts";
 import { logLine } from "./log-line.ts";
 import { paramsOf } from "./match-path.ts";
 import { loadSchemas } from "./read-body.ts";
@@ -42,6 +42,8 @@ export interface HttpServerOptions {
   console?: string;
   parts?: HostParts;
   info?: Partial<Pick<ServerInfo, "version" | "workspace" | "store" | "sandbox">>;
+  /** Other protocols beside the API, each at its path: MCP at `/mcp`. */
+  endpoints?: Readonly<Record<string, Endpoint>>;
   /** Further resources, of capabilities that bring their own. */
   resources?: readonly Resource<Door>[];
   limits?: ServerLimits;
@@ -49,6 +51,12 @@ export interface HttpServerOptions {
   log?: (line: string) => void;
   /** What a person must not miss; also told in `ServerInfo.warnings`. */
   onWarning?: (warning: string) => void;
+}
+
+/** Another protocol that the server speaks at one path. Tokens, Host and Origin were looked at before. */
+export interface Endpoint {
+  handle(incoming: IncomingMessage, outgoing: ServerResponse, identity: Identity): Promise<void>;
+  close(): Promise<void>;
 }
 
 export interface ServerLimits extends StreamLimits {
@@ -107,11 +115,29 @@ export async function serveHttp(haft: Haft, options: HttpServerOptions = {}): Pr
   const page = options.console === undefined ? undefined : createFileServer(options.console);
   app.notFound(async ({ env: { incoming, outgoing }, req }) => {
     const isGet = incoming.method === "GET" || incoming.method === "HEAD";
+    const endpoint = options.endpoints?.[req.path];
+    if (endpoint) {
+      await serveEndpoint(endpoint, incoming, outgoing);
+      return RESPONSE_ALREADY_SENT;
+    }
     if (!isApi(req.path) && isGet && (await page?.(incoming, outgoing, req.path))) return RESPONSE_ALREADY_SENT;
     if (incoming.method === "OPTIONS" && isApi(req.path)) answerPreflight(incoming, outgoing, places, answering.refuse);
     else answering.refuse(incoming, outgoing, notFound(req.path, routes, resources));
     return RESPONSE_ALREADY_SENT;
   });
+
+  /** With a token alone: a browser's cookie is for the console. */
+  async function serveEndpoint({ handle }: Endpoint, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    try {
+      const { authorization } = incoming.headers;
+      const address = incoming.socket.remoteAddress ?? "";
+      const identity = await identify({ headers: authorization === undefined ? {} : { authorization }, address });
+      requireScope(identity, "call");
+      await handle(incoming, outgoing, identity);
+    } catch (thrown) {
+      answering.refuse(incoming, outgoing, thrown);
+    }
+  }
 
   const server = createAdaptorServer({
     fetch: (request, env) => {
@@ -161,7 +187,10 @@ export async function serveHttp(haft: Haft, options: HttpServerOptions = {}): Pr
       // Behind the #: it is not sent with the request for the page, and stands in no log.
       return `${url}/#login=${token}`;
     },
-    close: () => closeServer(server, () => (stop(), door.streams.close())),
+    async close() {
+      for (const endpoint of Object.values(options.endpoints ?? {})) await endpoint.close();
+      await closeServer(server, () => (stop(), door.streams.close()));
+    },
   };
 }
 

@@ -25,7 +25,8 @@ async function open() {
   const { token } = await issueToken(tokens, haft.executor.clock, { name: "ann", scopes: SCOPES });
   const door = openInProcess(haft, { tokens, log: () => undefined });
   onTestFinished(() => door.close());
-  const clientWith = (presented: string) => createClient({ url: "http://embedded", token: presented, fetch: door.fetch });
+  const clientWith = (presented: string) =>
+    createClient({ url: "http://embedded", token: presented, fetch: door.fetch });
   return { haft, door, stopped, client: clientWith(token), clientWith };
 }
 

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { type Duplex, duplexPair, Readable } from "node:stream";
 import type { Haft } from "../runtime.ts";
 import type { AllowedPlaces } from "./allowed-places.ts";
@@ -13,6 +13,9 @@ export interface InProcessDoor {
   fetch: typeof globalThis.fetch;
   close(): void;
 }
+
+// Not by import: that reads every export of the module, and one of them loads the runtime's whole implementation of fetch.
+const { createServer, request } = process.getBuiltinModule("node:http");
 
 const NO_PLACES: AllowedPlaces = { hosts: new Set(), ownOrigins: new Set(), otherOrigins: new Set() };
 const MOST_BODY_BYTES = 16 * 1024 * 1024;

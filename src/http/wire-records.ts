@@ -176,7 +176,7 @@ export type McpServerInfo = McpServerStatus;
 
 /** What a person may do about a server; the actions on a tool name it. */
 export interface McpActionRequest {
-  action: "reconnect" | "disconnect" | "approve_launch" | "approve_tool" | "enable_tool" | "disable_tool" | "sign_in";
+  action: "reconnect" | "disconnect" | "approve_launch" | "approve_tool" | "enable_tool" | "disable_tool";
   /** By the server's own name of it. */
   tool?: string;
 }

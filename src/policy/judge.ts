@@ -30,7 +30,7 @@ export function createJudge({
   return (call) => {
     const byRules = grants.judge(
       { tool: toolOf(call), input: call.input, mode: call.options.mode, cwd },
-      call.caller.session,
+      call.caller,
     );
     if (byRules.decision === "deny") return byRules;
     const strict = stricter(stricter(byRules, hooks?.verdictOf(call)), insisted(call));

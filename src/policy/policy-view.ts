@@ -52,7 +52,7 @@ export function createPolicyView({ registry, rules, grants, layersFor, cwd }: Po
       }
       const { layers } = explainVisibility(tool, layersFor(caller));
       const call = { tool, input: tool.build(input).params, mode, cwd };
-      return explainVerdict(grants.bookOf(caller.session), call, { layers });
+      return explainVerdict(grants.bookOf(caller), call, { layers });
     },
     lint: () => lintRules(rules.sources(), registry.list()),
     test: (examples) => testRules(rules, examples, { cwd, findTool: find }),

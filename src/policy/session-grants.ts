@@ -1,9 +1,6 @@
-import type { Call, Verdict } from "../core/call.ts";
+import type { Caller, Verdict } from "../core/call.ts";
 import type { CompiledRule } from "./rules/compiled-rule.ts";
 import { type JudgedCall, RuleBook } from "./rules/rule-book.ts";
-
-/** Of calls that name no session: what is granted to one of them is granted to all, until the runtime ends. */
-const NO_SESSION = "";
 
 interface Grants {
   rules: string[];
@@ -11,7 +8,13 @@ interface Grants {
   book?: { of: readonly CompiledRule[]; with: RuleBook };
 }
 
-/** What a person has allowed until a session ends. Kept in memory: nothing of it outlives the runtime. */
+/** Who has made a call, as far as a grant is for them: a session's name alone is what anybody may say. */
+type Grantee = Pick<Caller, "session" | "user" | "agent">;
+
+/**
+ * What a person has allowed until a session ends. Kept in memory: nothing of it outlives the runtime. Calls that name no
+ * session share what is granted to one of them.
+ */
 export class SessionGrants {
   readonly #sessions = new Map<string, Grants>();
   readonly #book: RuleBook;
@@ -21,33 +24,25 @@ export class SessionGrants {
   }
 
   /** Throws a TypeError where it is no rule. */
-  add(rule: string, { caller }: Pick<Call, "caller">): void {
+  add(rule: string, to: Grantee): void {
     new RuleBook().add(rule, "allow", "session");
-    const key = caller.session ?? NO_SESSION;
+    const key = keyOf(to);
     const grants = this.#sessions.get(key) ?? { rules: [] };
     if (!grants.rules.includes(rule)) grants.rules.push(rule);
     delete grants.book;
     this.#sessions.set(key, grants);
   }
 
-  end(session: string): void {
-    this.#sessions.delete(session);
-  }
-
-  rulesOf(session: string | undefined): readonly string[] {
-    return this.#sessions.get(session ?? NO_SESSION)?.rules ?? [];
-  }
-
-  judge(call: JudgedCall, session: string | undefined): Verdict {
-    const book = this.bookOf(session);
+  judge(call: JudgedCall, by: Grantee): Verdict {
+    const book = this.bookOf(by);
     const verdict = book.judge(call);
     const isGranted = book !== this.#book && verdict.by === "rule" && verdict.origin?.includes("session") === true;
     return isGranted ? { ...verdict, by: "grant" } : verdict;
   }
 
-  /** The rules that hold in a session: everybody's, and what was granted in it. */
-  bookOf(session: string | undefined): RuleBook {
-    const grants = this.#sessions.get(session ?? NO_SESSION);
+  /** The rules that hold for a caller: everybody's, and what was granted to this one. */
+  bookOf(caller: Partial<Grantee>): RuleBook {
+    const grants = this.#sessions.get(keyOf(caller));
     if (!grants) return this.#book;
     const of = this.#book.compiled();
     if (grants.book?.of !== of) {
@@ -56,4 +51,8 @@ export class SessionGrants {
     }
     return grants.book.with;
   }
+}
+
+function keyOf({ session, user, agent }: Partial<Grantee>): string {
+  return JSON.stringify([session, user, agent]);
 }

@@ -9,7 +9,10 @@ export const command = defineCommand({
   examples: [
     ["haft approvals approve apr_1", "this once; the call runs"],
     ["haft approvals approve apr_1 --always", "and keep the rule that was offered"],
-    ["haft approvals approve apr_1 --for-session --rule 'Bash(npm test)'", "with a rule of your own, until the session ends"],
+    [
+      "haft approvals approve apr_1 --for-session --rule 'Bash(npm test)'",
+      "with a rule of your own, until the session ends",
+    ],
   ],
   operands: [{ name: "ID", completes: "approval" }],
   options: {

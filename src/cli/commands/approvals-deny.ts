@@ -9,7 +9,10 @@ export const command = defineCommand({
   options: { reason: { type: "text", value: "TEXT", about: "Told to the model" } },
   async run({ connect, output, operands: [id = ""], options: { reason } }) {
     const client = await connect();
-    const { approval } = await client.approvals.answer(id, { decision: "decline", ...(reason === undefined ? {} : { reason }) });
+    const { approval } = await client.approvals.answer(id, {
+      decision: "decline",
+      ...(reason === undefined ? {} : { reason }),
+    });
     output.data(approval, () => []);
     output.talk(`${approval.id} was declined.`);
   },

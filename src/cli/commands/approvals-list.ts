@@ -7,7 +7,12 @@ export const command = defineCommand({
     ["haft approvals list --state declined --json", "what was answered with no"],
   ],
   options: {
-    state: { type: "text", value: "STATE", about: "open unless said", oneOf: ["open", "approved", "declined", "expired", "all"] },
+    state: {
+      type: "text",
+      value: "STATE",
+      about: "open unless said",
+      oneOf: ["open", "approved", "declined", "expired", "all"],
+    },
   },
   async run({ connect, output, options: { state = "open" } }) {
     const client = await connect();

@@ -14,7 +14,11 @@ export const command = defineCommand({
   },
   async run({ connect, output, options: { limit = 50, cursor, ...filters } }) {
     const client = await connect();
-    const page = await client.audit.search({ ...auditQuery(filters), limit, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await client.audit.search({
+      ...auditQuery(filters),
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     output.list(page, (entries) => showEntries([...entries].reverse(), output));
     if (page.items.length === 0) output.talk("Nothing found.");
     else if (page.next !== undefined) output.talk(`There is more: --cursor ${page.next}`);

@@ -13,7 +13,10 @@ export const command = defineCommand({
     ["haft audit tail", "the last ten, then whatever is done"],
     ["haft audit tail --tool exec --jsonl | jq .input", "commands, for a program"],
   ],
-  options: { ...AUDIT_FILTERS, lines: { type: "number", short: "n", value: "N", about: "Begin with so many, 10 unless said" } },
+  options: {
+    ...AUDIT_FILTERS,
+    lines: { type: "number", short: "n", value: "N", about: "Begin with so many, 10 unless said" },
+  },
   notes: ["What every process does that works in this folder is seen."],
   async run({ connect, output, interrupted, options: { lines = 10, ...filters } }) {
     const client = await connect();

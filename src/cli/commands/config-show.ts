@@ -14,10 +14,15 @@ export const command = defineCommand({
     const items = withOrigin ? entries : entries.map(({ key, value }) => ({ key, value }));
     output.list({ items }, () =>
       showColumns(
-        entries.map(({ key, value, origin }) => [safeLine(key), safeLine(JSON.stringify(value)), ...(withOrigin ? [safeLine(origin)] : [])]),
+        entries.map(({ key, value, origin }) => [
+          safeLine(key),
+          safeLine(JSON.stringify(value)),
+          ...(withOrigin ? [safeLine(origin)] : []),
+        ]),
         { paint: output.paint, styles: ["cyan", undefined, "dim"] },
       ),
     );
-    if (entries.length === 0) output.talk("Nothing is set: everything is as it comes. `haft init` writes a file to start from.");
+    if (entries.length === 0)
+      output.talk("Nothing is set: everything is as it comes. `haft init` writes a file to start from.");
   },
 });

@@ -12,10 +12,15 @@ export const command = defineCommand({
     ["haft doctor --json", "for a report of a fault"],
   ],
   async run({ folder, url, terminal, output, connect }) {
-    const items = url === undefined ? await examine({ folder, env: terminal.env }) : await examineServer(await connect());
+    const items =
+      url === undefined ? await examine({ folder, env: terminal.env }) : await examineServer(await connect());
     output.list({ items }, () =>
       showColumns(
-        items.map(({ what, state, found, next }) => [state, what, safeLine(next === undefined ? found : `${found} ${next}`)]),
+        items.map(({ what, state, found, next }) => [
+          state,
+          what,
+          safeLine(next === undefined ? found : `${found} ${next}`),
+        ]),
         { paint: output.paint, styleOf: (cell, column) => (column === 0 ? STYLES[cell] : undefined) },
       ),
     );

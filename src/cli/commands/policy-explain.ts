@@ -11,9 +11,17 @@ export const command = defineCommand({
     ["haft policy explain exec command='git push'", "what would happen, and which rule says so; nothing runs"],
     ["haft policy explain write path=a.txt content=x --mode plan", "in another mode"],
   ],
-  operands: [{ name: "NAME", completes: "tool" }, { name: "KEY=VALUE", isRest: true, isOptional: true }],
+  operands: [
+    { name: "NAME", completes: "tool" },
+    { name: "KEY=VALUE", isRest: true, isOptional: true },
+  ],
   options: {
-    mode: { type: "text", value: "MODE", about: "How much is asked", oneOf: ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"] },
+    mode: {
+      type: "text",
+      value: "MODE",
+      about: "How much is asked",
+      oneOf: ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"],
+    },
     session: { type: "text", value: "NAME", about: "With what was granted in this session" },
   },
   notes: ["Exits with 0 where it would run, 6 where it is denied, 7 where a person would be asked."],
@@ -23,10 +31,16 @@ export const command = defineCommand({
     const explained = await client.policy.explain({ tool, input, mode: mode as never, session });
     output.data(explained, ({ verdict, steps }) => [
       `${output.paint(STYLES[verdict.decision]!, verdict.decision)}: ${safeLine(verdict.reason)}`,
-      ...(verdict.rule === undefined ? [] : [`  rule ${safeLine(verdict.rule)}${verdict.origin === undefined ? "" : ` in ${safeLine(verdict.origin)}`}`]),
+      ...(verdict.rule === undefined
+        ? []
+        : [`  rule ${safeLine(verdict.rule)}${verdict.origin === undefined ? "" : ` in ${safeLine(verdict.origin)}`}`]),
       "",
       ...showColumns(
-        steps.map(({ by, decision, reason, rule, origin }) => [`  ${safeLine(by)}`, decision, safeLine([reason, rule, origin].filter(Boolean).join("  "))]),
+        steps.map(({ by, decision, reason, rule, origin }) => [
+          `  ${safeLine(by)}`,
+          decision,
+          safeLine([reason, rule, origin].filter(Boolean).join("  ")),
+        ]),
         { paint: output.paint, styleOf: (cell, column) => (column === 1 ? STYLES[cell] : undefined) },
       ),
     ]);

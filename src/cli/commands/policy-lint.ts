@@ -3,7 +3,9 @@ import { EXIT } from "../exit-code.ts";
 import { safeLine } from "../output.ts";
 
 export const command = defineCommand({
-  examples: [["haft policy lint", "rules that do nothing, or something else than they seem to; exits with 1 on errors"]],
+  examples: [
+    ["haft policy lint", "rules that do nothing, or something else than they seem to; exits with 1 on errors"],
+  ],
   async run({ connect, output }) {
     const client = await connect();
     const page = await client.policy.lint();

@@ -8,7 +8,10 @@ import { readPolicyTests } from "../read-policy-tests.ts";
 
 export const command = defineCommand({
   examples: [
-    ["haft policy test", "the examples under permissions.tests of this folder's configuration; exits with 1 where one does not hold"],
+    [
+      "haft policy test",
+      "the examples under permissions.tests of this folder's configuration; exits with 1 where one does not hold",
+    ],
     ["haft policy test policy-tests.yml", "a list of { tool, input, expect } from files"],
   ],
   operands: [{ name: "FILE", isRest: true, isOptional: true, completes: "file" }],
@@ -24,7 +27,11 @@ export const command = defineCommand({
       }),
     );
     const failed = items.filter(({ holds }) => !holds).length;
-    output.talk(tests.length === 0 ? "There are no examples. Write some under permissions.tests." : `${tests.length - failed} of ${tests.length} hold.`);
+    output.talk(
+      tests.length === 0
+        ? "There are no examples. Write some under permissions.tests."
+        : `${tests.length - failed} of ${tests.length} hold.`,
+    );
     return failed > 0 ? EXIT.failed : EXIT.done;
   },
 });
@@ -42,9 +49,16 @@ async function judge(client: HaftClient, { name, tool, input = {}, mode, expect 
   const title = name ?? `${expect} ${tool} ${JSON.stringify(input)}`;
   try {
     const { verdict } = await client.policy.explain({ tool, input, ...(mode ? { mode } : {}) });
-    return { name: title, holds: verdict.decision === expect, expect, decision: verdict.decision, reason: verdict.reason };
+    return {
+      name: title,
+      holds: verdict.decision === expect,
+      expect,
+      decision: verdict.decision,
+      reason: verdict.reason,
+    };
   } catch (error) {
-    if (!(error instanceof HaftClientError) || error.status === 0 || error.status === 401 || error.code === "forbidden") throw error;
+    if (!(error instanceof HaftClientError) || error.status === 0 || error.status === 401 || error.code === "forbidden")
+      throw error;
     return { name: title, holds: false, expect, reason: error.message };
   }
 }

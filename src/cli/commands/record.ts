@@ -16,7 +16,8 @@ export const command = defineCommand({
   takesRest: true,
   notes: ["Answer calls from it with `haft replay FILE`. It holds inputs and results: keep it as you keep those."],
   async run({ operands: [file = ""], rest, options: { redact, overwrite }, folder, url, terminal, output, run }) {
-    if (url !== undefined) throw new UsageError("Calls of another server cannot be recorded here.", "Start that one with `haft record`.");
+    if (url !== undefined)
+      throw new UsageError("Calls of another server cannot be recorded here.", "Start that one with `haft record`.");
     const path = resolve(terminal.cwd, file);
     const recorder = createRecorder(path, { redact, overwrite });
     let exitCode: number;

@@ -19,7 +19,8 @@ export const command = defineCommand({
   takesRest: true,
   notes: ["Policy still counts: what is denied now is denied. What was not recorded fails, and is never run."],
   async run({ operands: [file = ""], rest, options, folder, url, terminal, output, run }) {
-    if (url !== undefined) throw new UsageError("Another server cannot be replayed here.", "Start that one with `haft replay`.");
+    if (url !== undefined)
+      throw new UsageError("Another server cannot be replayed here.", "Start that one with `haft replay`.");
     const { strict, "recorded-pace": recordedPace } = options;
     const replay = createReplay(resolve(terminal.cwd, file), { strict, pace: recordedPace ? "recorded" : "at_once" });
     const words = rest.length === 0 ? ["serve"] : rest;

@@ -26,7 +26,9 @@ export const command = defineCommand({
     sample: { type: "flag", about: "Make haft-sample/ here, and use that" },
     "no-open": { type: "flag", about: "Open no browser" },
   },
-  notes: ["Ctrl-C ends it well: calls are cancelled, everything is written. Killed at any moment, it goes on at the next start."],
+  notes: [
+    "Ctrl-C ends it well: calls are cancelled, everything is written. Killed at any moment, it goes on at the next start.",
+  ],
   async run({ operands: [named], options, folder: given, terminal, output, interrupted, embedded }) {
     const { port, host, "tls-cert": cert, "tls-key": key } = options;
     if ((cert === undefined) !== (key === undefined)) throw new UsageError("--tls-cert and --tls-key go together.");
@@ -48,7 +50,9 @@ export const command = defineCommand({
     });
     try {
       const { server, host: running, hasConsole } = served;
-      output.item({ url: server.url, login: served.login, folder: running.config.folder, pid: process.pid }, () => [served.login]);
+      output.item({ url: server.url, login: served.login, folder: running.config.folder, pid: process.pid }, () => [
+        served.login,
+      ]);
       greet(output, { version, host: running, hasConsole });
       if (hasConsole && !options["no-open"] && hasDesktop(terminal)) openBrowser(served.login);
       await new Promise<void>((done) => {
@@ -65,22 +69,34 @@ export const command = defineCommand({
       const why = await whyNoWorkspace(wanted);
       if (why === undefined) return wanted;
       if (!isInteractive(terminal)) {
-        output.talk(`${why} \`haft serve --sample\` makes a folder to try things in; \`haft serve FOLDER\` takes another.`);
+        output.talk(
+          `${why} \`haft serve --sample\` makes a folder to try things in; \`haft serve FOLDER\` takes another.`,
+        );
         return wanted;
       }
-      const isWanted = await confirm(`${why} Make a sample workspace in haft-sample/, and use that?`, { terminal, signal: interrupted });
+      const isWanted = await confirm(`${why} Make a sample workspace in haft-sample/, and use that?`, {
+        terminal,
+        signal: interrupted,
+      });
       return isWanted ? makeSample(wanted) : wanted;
     }
   },
 });
 
-function greet({ talk, paintTalk }: Output, { version, host, hasConsole }: { version: string; host: HaftHost; hasConsole: boolean }): void {
-  talk(`${paintTalk("bold", `Haft ${version}`)} serves ${safe(host.config.folder)} with ${host.haft.tools().length} tools.`);
+function greet(
+  { talk, paintTalk }: Output,
+  { version, host, hasConsole }: { version: string; host: HaftHost; hasConsole: boolean },
+): void {
+  talk(
+    `${paintTalk("bold", `Haft ${version}`)} serves ${safe(host.config.folder)} with ${host.haft.tools().length} tools.`,
+  );
   talk(
     hasConsole
       ? "Open the address above in a browser: it logs you in once, within ten minutes."
       : "The console is not built here (npm run build). The API and the command line work.",
   );
-  talk(`Or, at another terminal in this folder: ${paintTalk("cyan", "haft tools call write path=hello.txt content=Hello")}`);
+  talk(
+    `Or, at another terminal in this folder: ${paintTalk("cyan", "haft tools call write path=hello.txt content=Hello")}`,
+  );
   talk(`and then: ${paintTalk("cyan", "haft undo --last")}. Ctrl-C ends the server.`);
 }

@@ -12,7 +12,11 @@ export const command = defineCommand({
   ],
   operands: [{ name: "NAME" }],
   options: {
-    scope: { type: "list", value: "SCOPES", about: "read (sees), call (runs tools), approve (answers), admin (tokens); read,call unless said" },
+    scope: {
+      type: "list",
+      value: "SCOPES",
+      about: "read (sees), call (runs tools), approve (answers), admin (tokens); read,call unless said",
+    },
     expires: { type: "duration", value: "TIME", about: "After so long: 12h, 30d; never unless said" },
   },
   async run({ connect, output, operands: [name = ""], options: { scope, expires } }) {
@@ -20,8 +24,14 @@ export const command = defineCommand({
     if (wrong !== undefined) throw new UsageError(`There is no scope "${wrong}".`, `Scopes are: ${SCOPES.join(", ")}.`);
     const scopes = (scope.length === 0 ? ["read", "call"] : scope) as Scope[];
     const client = await connect();
-    const made = await client.tokens.create({ name, scopes, ...(expires === undefined ? {} : { expiresInMs: expires }) });
+    const made = await client.tokens.create({
+      name,
+      scopes,
+      ...(expires === undefined ? {} : { expiresInMs: expires }),
+    });
     output.data(made, ({ token }) => [token]);
-    output.talk(`${made.id} for ${made.scopes.join(", ")}${made.expiresAt === undefined ? "" : `, until ${showTime(made.expiresAt)}`}. It is not shown again.`);
+    output.talk(
+      `${made.id} for ${made.scopes.join(", ")}${made.expiresAt === undefined ? "" : `, until ${showTime(made.expiresAt)}`}. It is not shown again.`,
+    );
   },
 });

@@ -9,10 +9,13 @@ export const command = defineCommand({
   examples: [
     ["haft tools call read path=README.md limit:=20", "text with =, JSON with :="],
     ["haft tools call write path=note.txt content=@draft.txt", "a parameter from a file (or @- from stdin)"],
-    ["echo '{\"command\": \"npm test\"}' | haft tools call exec -", "the whole input as JSON"],
+    ['echo \'{"command": "npm test"}\' | haft tools call exec -', "the whole input as JSON"],
     ["haft tools call exec command='npm test' --jsonl", "what happens as it happens, for a program"],
   ],
-  operands: [{ name: "NAME", completes: "tool" }, { name: "KEY=VALUE", isRest: true, isOptional: true }],
+  operands: [
+    { name: "NAME", completes: "tool" },
+    { name: "KEY=VALUE", isRest: true, isOptional: true },
+  ],
   options: {
     mode: {
       type: "text",
@@ -22,7 +25,11 @@ export const command = defineCommand({
     },
     session: { type: "text", value: "NAME", about: "The session that it belongs to" },
     timeout: { type: "duration", value: "TIME", about: "End it after so long: 30s, 5m" },
-    allow: { type: "list", value: "NAMES", about: "Only these tools, groups and patterns, for this call and those that it makes" },
+    allow: {
+      type: "list",
+      value: "NAMES",
+      about: "Only these tools, groups and patterns, for this call and those that it makes",
+    },
     deny: { type: "list", value: "NAMES", about: "None of these" },
     id: { type: "text", value: "ID", about: "Of the call: made twice, it runs once" },
     raw: { type: "flag", about: "The text exactly as it is, for a pipe" },
@@ -34,7 +41,8 @@ export const command = defineCommand({
   ],
   async run({ connect, terminal, output, interrupted, operands: [tool = "", ...words], options }) {
     const { mode, session, timeout, id, raw, allow, deny } = options;
-    if (raw && terminal.stdout.isTTY) throw new UsageError("--raw is not for a terminal.", "Send it to a file or a pipe.");
+    if (raw && terminal.stdout.isTTY)
+      throw new UsageError("--raw is not for a terminal.", "Send it to a file or a pipe.");
     const input = await readCallInput(words, terminal);
     const client = await connect();
     const result = await makeCall(
@@ -42,7 +50,10 @@ export const command = defineCommand({
       { tool, input, mode: mode as never, session, timeoutMs: timeout, id, ...narrowed(allow, deny) },
       { terminal, output, interrupted },
     );
-    const exitCode = output.format === "jsonl" ? showResult(result, { ...output, data: () => undefined }) : showResult(result, output, { raw });
+    const exitCode =
+      output.format === "jsonl"
+        ? showResult(result, { ...output, data: () => undefined })
+        : showResult(result, output, { raw });
     if (interrupted.aborted) return EXIT.interrupted;
     if (result.status === "completed" && terminal.stderr.isTTY && output.format === "text") {
       const { canUndo } = await client.calls.get(result.callId);
@@ -54,5 +65,7 @@ export const command = defineCommand({
 
 function narrowed(allow: readonly string[], deny: readonly string[]): Pick<CallWords, "policy"> {
   if (allow.length === 0 && deny.length === 0) return {};
-  return { policy: { ...(allow.length > 0 ? { allow: [...allow] } : {}), ...(deny.length > 0 ? { deny: [...deny] } : {}) } };
+  return {
+    policy: { ...(allow.length > 0 ? { allow: [...allow] } : {}), ...(deny.length > 0 ? { deny: [...deny] } : {}) },
+  };
 }

@@ -9,14 +9,16 @@ export const command = defineCommand({
   examples: [
     ["haft trust", "see what this folder's configuration would run or loosen, and agree to it"],
     ["haft trust --list", "only see it; exits with 7 where something waits for your word"],
-    ["haft trust --forget", "take back every agreement, saved \"always\" rules included"],
+    ["haft trust --forget", 'take back every agreement, saved "always" rules included'],
   ],
   options: {
     list: { type: "flag", about: "Change nothing" },
     yes: { type: "flag", about: "Agree to everything that is there now" },
     forget: { type: "flag", about: "Agree to nothing any more" },
   },
-  notes: ["Until you agree, none of it counts: no hook, server or plugin of the folder runs, and no rule of it allows."],
+  notes: [
+    "Until you agree, none of it counts: no hook, server or plugin of the folder runs, and no rule of it allows.",
+  ],
   async run({ folder, terminal, output, interrupted, options: { list, yes, forget } }) {
     const { distrust, trust, trustStatus } = await import("../../config/trust.ts");
     const user = { env: terminal.env };
@@ -37,7 +39,8 @@ export const command = defineCommand({
       output.tell("Not trusted yet. Read the list, then run `haft trust --yes`.");
       return EXIT.pending;
     }
-    if (!yes && !(await confirm("Trust all of it, as it is shown here?", { terminal, signal: interrupted }))) return EXIT.pending;
+    if (!yes && !(await confirm("Trust all of it, as it is shown here?", { terminal, signal: interrupted })))
+      return EXIT.pending;
     // What was shown and nothing else: a file may have changed while it was read.
     const { status: now } = await trust(folder, { ...user, digests: open.map(({ digest }) => digest) });
     output.talk(now === "trusted" ? "Trusted." : "Something changed meanwhile and is not trusted: look again.");

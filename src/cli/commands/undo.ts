@@ -36,7 +36,10 @@ export const command = defineCommand({
     }
     const call = last ? await findLast(client) : named;
     if (diff) return showDiffs(client, { call, session }, output);
-    const outcome = await client.undo.run({ ...(call === undefined ? { session } : { call }), ...(force ? { force } : {}) });
+    const outcome = await client.undo.run({
+      ...(call === undefined ? { session } : { call }),
+      ...(force ? { force } : {}),
+    });
     output.data(outcome, ({ undone }) => showChanges(undone, output));
     for (const { change, reason } of outcome.skipped) output.warn(`${safeLine(change.path)}: ${safeLine(reason)}`);
     output.talk(outcome.undone.length === 0 ? "There was nothing to put back." : `Put back: ${outcome.undone.length}.`);
@@ -55,13 +58,16 @@ async function showDiffs(client: HaftClient, of: { call?: string; session?: stri
   const { items } = await client.undo.list({ ...of, limit: 500 });
   const changes = await Promise.all(items.map(({ id }) => client.undo.get(id)));
   output.list({ items: changes }, (shown) =>
-    shown.map(({ path, kind, diff }) => (diff === undefined ? `${kind} ${safeLine(path)}` : paintDiff(safe(diff), output))),
+    shown.map(({ path, kind, diff }) =>
+      diff === undefined ? `${kind} ${safeLine(path)}` : paintDiff(safe(diff), output),
+    ),
   );
   return EXIT.done;
 }
 
 function paintDiff(diff: string, { paint }: Output): string {
-  const style = (line: string) => (line.startsWith("+") ? paint("green", line) : line.startsWith("-") ? paint("red", line) : line);
+  const style = (line: string) =>
+    line.startsWith("+") ? paint("green", line) : line.startsWith("-") ? paint("red", line) : line;
   return diff.split("\n").map(style).join("\n");
 }
 

@@ -28,9 +28,6 @@ async function run(hub: McpHub, server: string, { action, tool }: McpActionReque
     case "approve_launch":
       await hub.approveLaunch(server);
       return;
-    case "sign_in":
-      await hub.signIn(server);
-      return;
     case "approve_tool":
       await hub.approveDefinition(server, required(tool));
       return;

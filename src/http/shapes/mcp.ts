@@ -43,9 +43,7 @@ export const McpActionRequest = typed<wire.McpActionRequest>(
       "approve_launch",
       "approve_tool",
       "enable_tool",
-      "disable_tool",
-      "sign_in",
-    ]),
+      "disable_tool"]),
     tool: name.optional(),
   }),
 );

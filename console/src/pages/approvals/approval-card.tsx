@@ -1,6 +1,6 @@
 import { Check, ShieldAlert, X } from "lucide-react";
 import { useState } from "react";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/http/wire.ts";
 import { post, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
@@ -60,6 +60,7 @@ const words = defineWords({
 
 export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
   const w = useWords(words);
+  const [, go] = useLocation();
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Error>();
@@ -73,6 +74,8 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
     if (!mayAnswer) return;
     setBusy(true);
     setProblem(undefined);
+    // Stays on this question, to show what became of it, although it is no longer an open one.
+    go(`/approvals/${approval.id}`, { replace: true });
     post<ApprovalAnswered>(`approvals/${approval.id}/answer`, request)
       .then(setAnswered, setProblem)
       .finally(() => {

@@ -23,7 +23,7 @@ const words = defineWords({
     from: "from",
     reconnect: "Reconnect",
     disconnect: "Disconnect",
-    signIn: "Sign in",
+    signIn: "Sign in with:",
     openPage: "Open the sign-in page",
     approveLaunch: "Approve the new start command",
     tools: (count: number) => `${count} tools`,
@@ -49,7 +49,7 @@ const words = defineWords({
     from: "来自",
     reconnect: "重新连接",
     disconnect: "断开",
-    signIn: "登录",
+    signIn: "登录：",
     openPage: "打开登录页面",
     approveLaunch: "批准新的启动命令",
     tools: (count: number) => `${count} 个工具`,
@@ -90,11 +90,6 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
         {server.latencyMs === undefined ? null : (
           <span className="muted mono small">{readableTime(server.latencyMs)}</span>
         )}
-        {server.state === "needs_sign_in" ? (
-          <button className="button small" onClick={() => act({ action: "sign_in" })}>
-            {w.signIn}
-          </button>
-        ) : null}
         {server.state === "needs_approval" ? (
           <button className="button small" onClick={() => act({ action: "approve_launch" })}>
             {w.approveLaunch}
@@ -111,6 +106,11 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
       </header>
       <div className="body">
         {problem ? <Failure error={problem} /> : null}
+        {server.state === "needs_sign_in" ? (
+          <p className="notice warn">
+            {w.signIn} <code>haft mcp login {server.name}</code>
+          </p>
+        ) : null}
         {server.error ? (
           <p className="notice bad">
             <VisibleText text={server.error} />

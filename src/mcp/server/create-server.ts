@@ -1,0 +1,76 @@
+import type { CallToolResult, GetPromptResult, InputRequiredResult, Server } from "@modelcontextprotocol/server";
+import { callTool } from "./call-tool.ts";
+import { getPrompt } from "./get-prompt.ts";
+import { writeInstructions } from "./instructions.ts";
+import { type McpConnection, type McpService, tellChanges } from "./mcp-service.ts";
+import { readRound } from "./round.ts";
+import { completeArgument, listResources, listTemplates, readResource } from "./serve-resources.ts";
+
+/** How long a client may keep a list; it is told when it changes. */
+const LIST_MS = 30_000;
+const LISTED = { ttlMs: LIST_MS, cacheScope: "private" } as const;
+
+/**
+ * The protocol's side of one connection, or of one request where there are no connections. The SDK's low-level server:
+ * its high-level one would convert every schema again for each request.
+ */
+export function createMcpServer(service: McpService, connection: McpConnection, { isTold = false } = {}): Server {
+  const { sdk, clock, options, sources, shelf } = service;
+  const { serverInfo = { name: "haft", title: "Haft", version: "0.1.0" }, prompts } = options;
+  const who = connection.identity;
+  const server = new sdk.Server(serverInfo, {
+    capabilities: {
+      tools: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
+      ...(prompts ? { prompts: { listChanged: true } } : {}),
+      completions: {},
+      logging: {},
+    },
+    instructions: writeInstructions(options),
+    cacheHints: {
+      "tools/list": LISTED,
+      "prompts/list": LISTED,
+      "resources/list": { ttlMs: 0, cacheScope: "private" },
+      "resources/templates/list": LISTED,
+      "resources/read": { ttlMs: 0, cacheScope: "private" },
+      "server/discover": LISTED,
+    },
+    inputRequired: { legacyShim: false },
+  });
+  server.onerror = (error) => options.onError?.(error);
+
+  server.setRequestHandler("tools/list", () => ({ tools: shelf.definitions() }));
+  server.setRequestHandler("tools/call", async ({ params }, context): Promise<CallToolResult | InputRequiredResult> => {
+    const answer = await callTool(params, readRound(context, server, clock), connection, service);
+    if (sdk.isInputRequiredResult(answer)) return answer;
+    const result = answer as CallToolResult;
+    // Only what is structured is written differently in the older era.
+    return result.structuredContent === undefined
+      ? result
+      : server.projectCallToolResult(result, shelf.find(params.name)?.output?.jsonSchema);
+  });
+
+  const watched = new Set<string>();
+  server.setRequestHandler("resources/list", async () => ({ resources: await listResources(sources, who) }));
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: listTemplates(sources) }));
+  server.setRequestHandler("resources/read", ({ params: { uri } }) => readResource(sources, { uri, who, sdk }));
+  server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => (watched.add(uri), {}));
+  server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => (watched.delete(uri), {}));
+  server.setRequestHandler("completion/complete", ({ params }) => completeArgument(params, { sources, prompts, who }));
+
+  if (prompts) {
+    server.setRequestHandler("prompts/list", async () => ({
+      prompts: (await prompts.list(who)).map(({ name, title, description, arguments: all = [] }) => ({
+        name,
+        title,
+        description,
+        arguments: all.map(({ values: _, ...argument }) => argument),
+      })),
+    }));
+    server.setRequestHandler("prompts/get", ({ params }, context): Promise<GetPromptResult | InputRequiredResult> =>
+      getPrompt(params, readRound(context, server, clock), connection, service),
+    );
+  }
+  if (isTold) tellChanges(service, server, watched);
+  return server;
+}

@@ -1,0 +1,53 @@
+import { randomBytes } from "node:crypto";
+import type { GetPromptResult, InputRequiredResult } from "@modelcontextprotocol/server";
+import type { McpConnection, McpService } from "./mcp-service.ts";
+import { OpenRequest } from "./open-request.ts";
+import type { Round } from "./round.ts";
+import { findPrompt } from "./serve-resources.ts";
+
+const METHOD = "prompts/get";
+const INPUT_MS = 600_000;
+
+export async function getPrompt(
+  { name, arguments: given = {} }: { name: string; arguments?: Record<string, string> },
+  round: Round,
+  { identity }: McpConnection,
+  { sdk, options, states, parked, clock }: McpService,
+): Promise<GetPromptResult | InputRequiredResult> {
+  const invalid = (message: string) => new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
+  const prompt = await findPrompt(options.prompts, name, identity);
+  if (!prompt) throw invalid(`There is no prompt "${name}".`);
+  const missing = prompt.arguments?.find((argument) => argument.required && given[argument.name] === undefined);
+  if (missing) throw invalid(`The prompt "${name}" needs the argument "${missing.name}".`);
+
+  const binding = { owner: identity.id, method: METHOD, params: [name, given] };
+  const request = round.state === undefined ? begin() : comeBack(round.state);
+  const leave = request.enter(round);
+  try {
+    request.answer(round.responses);
+    const end = await request.next();
+    if (end.kind === "result") return end.result;
+    if (end.kind === "question") throw new Error("A prompt asks for no permission.");
+    const until = clock.now() + INPUT_MS;
+    parked.keep(request, { owner: identity.id, parkedFor: "inputs", ms: INPUT_MS });
+    return sdk.inputRequired({
+      inputRequests: end.requests,
+      requestState: states.seal({ id: request.id, until }, binding),
+    });
+  } finally {
+    leave();
+  }
+
+  function begin(): OpenRequest<GetPromptResult> {
+    const open = new OpenRequest<GetPromptResult>(`prompt_${randomBytes(12).toString("base64url")}`, round);
+    open.serve(async () => prompt!.get(given, open));
+    return open;
+  }
+
+  function comeBack(text: string): OpenRequest<GetPromptResult> {
+    const state = states.open(text, binding);
+    const open = state && parked.take(state.id, identity.id);
+    if (!open) throw invalid("Invalid or expired requestState");
+    return open as OpenRequest<GetPromptResult>;
+  }
+}

@@ -1,0 +1,53 @@
+import type { CallOptions, ToolScope } from "../../core/call.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { EventOf, ToolEventType } from "../../core/event.ts";
+import type { ToolResult } from "../../core/result.ts";
+import type { MaybePromise } from "../../core/stage.ts";
+import type { AnyTool } from "../../core/tool.ts";
+
+/** What the server uses of a runtime. A Haft is one. */
+export interface McpRuntime {
+  readonly registry: { get(name: string): AnyTool | undefined };
+  readonly executor: {
+    readonly clock: Clock;
+    executeIn(scope: ToolScope, name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
+  };
+  readonly approvals: McpApprovals;
+  readonly spill: { read(ref: string): MaybePromise<string | undefined> };
+  tools(options?: { mode?: string }): AnyTool[];
+  execute(name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
+  on<T extends ToolEventType>(type: T, listener: (event: EventOf<T>) => void): () => void;
+}
+
+export interface McpApprovals {
+  get(id: string): Promise<McpQuestion | undefined>;
+  answer(id: string, answer: McpAnswer & { by: string; via: string; rights: readonly string[] }): Promise<unknown>;
+  wait(id: string, signal?: AbortSignal): Promise<McpQuestion>;
+  isUsedWithin(id: string, ms: number): Promise<boolean>;
+  void(id: string, note: string): Promise<void>;
+}
+
+/** An approval, as far as a client is asked about it. */
+export interface McpQuestion {
+  readonly id: string;
+  readonly state: string;
+  /** Whether the call itself waits for the answer, and goes on by itself. */
+  readonly waits: boolean;
+  readonly suggestedRules: readonly string[];
+  readonly expiresAt: number;
+  readonly answeredBy?: string;
+}
+
+export interface McpAnswer {
+  approved: boolean;
+  scope?: "once" | "session" | "always";
+  reason?: string;
+}
+
+/** Who a client acts for: settled by the door, never by what the client says. */
+export interface McpIdentity {
+  readonly id: string;
+  readonly name: string;
+  /** `call` to call tools, `approve` to be asked about them. */
+  readonly rights: readonly string[];
+}

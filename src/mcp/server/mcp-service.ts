@@ -1,0 +1,131 @@
+import type { Server } from "@modelcontextprotocol/server";
+import type { Clock } from "../../core/clock.ts";
+import { loadServerSdk, type ServerSdk } from "../load-server-sdk.ts";
+import type { McpClientPeer } from "./mcp-client-peer.ts";
+import type { McpResourceSource } from "./mcp-resource.ts";
+import type { McpIdentity, McpRuntime } from "./mcp-runtime.ts";
+import type { McpServerOptions } from "./mcp-server-options.ts";
+import type { OpenRequest } from "./open-request.ts";
+import { ParkedRequests } from "./parked-requests.ts";
+import { createRequestStates, type RequestStates } from "./request-state.ts";
+import { SpilledOutputs } from "./spilled-outputs.ts";
+import { createToolPages } from "./tool-pages.ts";
+import { ToolShelf } from "./tool-shelf.ts";
+
+/** What all connections of one server share. */
+export interface McpService {
+  readonly sdk: ServerSdk;
+  readonly runtime: McpRuntime;
+  readonly options: McpServerOptions;
+  readonly clock: Clock;
+  readonly shelf: ToolShelf;
+  readonly outputs: SpilledOutputs;
+  readonly sources: readonly McpResourceSource[];
+  readonly states: RequestStates;
+  readonly parked: ParkedRequests;
+  /** Calls under way that a client made, by their id. */
+  readonly calls: Map<string, OpenRequest<unknown>>;
+  /** The id of a call that was left pending, by who made it and what it was: made again, it is the same call. */
+  readonly pending: Map<string, string>;
+  /** Whom to tell of changes. */
+  readonly told: Set<ChangeListener>;
+  toolsChanged(): void;
+  clientOf(callId: string): McpClientPeer | undefined;
+  close(): void;
+}
+
+/** A connection that clients can be told something over. */
+export type ChangeListener = (change: Change) => void;
+export type Change = { of: "tools" | "prompts" | "resources" } | { of: "resource"; uri: string };
+
+export interface McpConnection {
+  readonly identity: McpIdentity;
+  /** Whose calls belong together: of one connection where there is one, else of one identity. */
+  readonly session: string;
+}
+
+export async function createMcpService(runtime: McpRuntime, options: McpServerOptions): Promise<McpService> {
+  const sdk = await loadServerSdk();
+  const { clock } = runtime.executor;
+  const shelf = new ToolShelf(runtime, options);
+  const outputs = new SpilledOutputs(runtime.spill);
+  const sources = [...(options.resources ?? []), createToolPages(shelf), outputs];
+  const calls: McpService["calls"] = new Map();
+  const told = new Set<ChangeListener>();
+  const parked = new ParkedRequests(clock, options.waiting);
+
+  const waiting = new Set<string>();
+  /** Many changes at once are told once. */
+  const tell = (change: Change): void => {
+    const key = change.of === "resource" ? change.uri : change.of;
+    if (waiting.has(key)) return;
+    waiting.add(key);
+    queueMicrotask(() => {
+      waiting.delete(key);
+      for (const listener of told) listener(change);
+    });
+  };
+  const toolsChanged = (): void => tell({ of: "tools" });
+  const stops = [
+    runtime.on("tool_registered", toolsChanged),
+    runtime.on("tool_unregistered", toolsChanged),
+    runtime.on("permission_requested", ({ callId, parentId, approvalId }) => {
+      const call = calls.get(callId) ?? (parentId === undefined ? undefined : calls.get(parentId));
+      if (call) void tellIfWaiting(call, approvalId);
+    }),
+    options.prompts?.onChanged?.(() => tell({ of: "prompts" })),
+    ...sources.map((source) =>
+      source.onChanged?.((uri) => tell(uri === undefined ? { of: "resources" } : { of: "resource", uri })),
+    ),
+  ];
+
+  return {
+    sdk,
+    runtime,
+    options,
+    clock,
+    shelf,
+    outputs,
+    sources,
+    states: createRequestStates(clock, options.stateKey),
+    parked,
+    calls,
+    pending: new Map(),
+    told,
+    toolsChanged,
+    clientOf: (callId) => calls.get(callId),
+    close() {
+      for (const stop of stops) stop?.();
+      parked.close();
+    },
+  };
+
+  /** Where the gate does not wait, the call is answered `pending`, and says itself what was asked. */
+  async function tellIfWaiting(call: OpenRequest<unknown>, approvalId: string): Promise<void> {
+    const question = await runtime.approvals.get(approvalId).catch(() => undefined);
+    if (question?.waits && question.state === "open") call.setQuestion(approvalId);
+  }
+}
+
+/** Tells the client of one server instance of every change, until it is closed. Undefined: every resource is watched. */
+export function tellChanges(service: McpService, server: Server, watched: ReadonlySet<string> | undefined): void {
+  const listener: ChangeListener = (change) => {
+    if (!server.transport) return;
+    void send(change).catch(() => undefined);
+  };
+  service.told.add(listener);
+  server.onclose = () => service.told.delete(listener);
+
+  async function send(change: Change): Promise<void> {
+    switch (change.of) {
+      case "tools":
+        return server.sendToolListChanged();
+      case "prompts":
+        return server.sendPromptListChanged();
+      case "resources":
+        return server.sendResourceListChanged();
+      case "resource":
+        if (!watched || watched.has(change.uri)) await server.sendResourceUpdated({ uri: change.uri });
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import type { ClientCapabilities, InputRequest, InputRequests, LoggingLevel } from "@modelcontextprotocol/server";
+import { toolError } from "../../core/error.ts";
+import type { McpClientPeer } from "./mcp-client-peer.ts";
+import { canShowForm, type Round } from "./round.ts";
+
+/** Why a round is over: there is a result, or somebody must be asked first. */
+export type RoundEnd<T> =
+  | { kind: "result"; result: T }
+  | { kind: "inputs"; requests: InputRequests }
+  | { kind: "question"; id: string };
+
+const MOST_ANSWER_MS = 600_000;
+
+/** A request that may take several rounds: what serves it stays, while the client comes back with answers. */
+export class OpenRequest<T> implements McpClientPeer {
+  readonly #controller = new AbortController();
+  #round: Round;
+  #asked: { requests: InputRequests; resolve: (answers: Record<string, unknown>) => void } | undefined;
+  #question: string | undefined;
+  #wake: (() => void) | undefined;
+  #served: Promise<T> | undefined;
+  /** What the client would have to be able to do. */
+  missing: ClientCapabilities | undefined;
+  /** Whether what makes the result has ended. */
+  isSettled = false;
+
+  constructor(
+    readonly id: string,
+    round: Round,
+  ) {
+    this.#round = round;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get round(): Round {
+    return this.#round;
+  }
+
+  get capabilities(): ClientCapabilities {
+    return this.#round.capabilities;
+  }
+
+  /** The client is there, from now until the function that is returned is called. */
+  enter(round: Round): () => void {
+    this.#round = round;
+    const abort = (): void => this.abort(round.signal.reason);
+    if (round.signal.aborted) abort();
+    else round.signal.addEventListener("abort", abort, { once: true });
+    return () => round.signal.removeEventListener("abort", abort);
+  }
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  get isServed(): boolean {
+    return this.#served !== undefined;
+  }
+
+  /** Begins, or after an answer begins again, what makes the result. */
+  serve(work: () => Promise<T>): void {
+    this.isSettled = false;
+    const served = work();
+    this.#served = served;
+    const settle = (): void => {
+      if (this.#served === served) this.isSettled = true;
+    };
+    served.then(settle, settle);
+  }
+
+  async next(): Promise<RoundEnd<T>> {
+    const served = this.#served!;
+    const woken = new Promise<RoundEnd<T>>((resolve) => {
+      this.#wake = () => {
+        if (this.#asked) resolve({ kind: "inputs", requests: this.#asked.requests });
+        else if (this.#question !== undefined) resolve({ kind: "question", id: this.#question });
+      };
+      this.#wake();
+    });
+    return Promise.race([served.then((result): RoundEnd<T> => ({ kind: "result", result })), woken]);
+  }
+
+  /** The gate waits for an answer to this question; undefined where it does no more. */
+  setQuestion(id: string | undefined): void {
+    this.#question = id;
+    this.#wake?.();
+  }
+
+  async ask(requests: InputRequests): Promise<Readonly<Record<string, unknown>>> {
+    this.#requireAble(requests);
+    if (!this.#round.isModern) return this.#push(requests);
+    const known = readAnswers(requests, this.#round.responses);
+    if (known) return known;
+    if (this.#asked) throw toolError("conflict", "The client is being asked already", { next: "Ask for all at once." });
+    const answers = new Promise<Record<string, unknown>>((resolve, reject) => {
+      this.#asked = { requests, resolve };
+      this.signal.addEventListener(
+        "abort",
+        () => reject(toolError("cancelled", "The client does not answer any more")),
+        {
+          once: true,
+        },
+      );
+    });
+    this.#wake?.();
+    return answers;
+  }
+
+  /** False where something is missing, and must be asked for again. */
+  answer(responses: Readonly<Record<string, unknown>>): boolean {
+    if (!this.#asked) return true;
+    const answers = readAnswers(this.#asked.requests, responses);
+    if (!answers) return false;
+    const { resolve } = this.#asked;
+    this.#asked = undefined;
+    resolve(answers);
+    return true;
+  }
+
+  log(level: LoggingLevel, data: unknown): Promise<void> {
+    return this.#round.log(level, data);
+  }
+
+  async #push(requests: InputRequests): Promise<Record<string, unknown>> {
+    const options = { signal: this.signal, timeoutMs: MOST_ANSWER_MS };
+    const asked = Object.entries(requests).map(
+      async ([key, request]) => [key, await this.#round.push(request, options)] as const,
+    );
+    return Object.fromEntries(await Promise.all(asked));
+  }
+
+  #requireAble(requests: InputRequests): void {
+    for (const request of Object.values(requests)) {
+      const missing = missingFor(request, this.capabilities);
+      if (!missing) continue;
+      this.missing = missing;
+      const what = Object.keys(missing)[0];
+      throw toolError("unavailable", `The client cannot be asked: it has no ${what}`, {
+        next: "Use a client that has it, or another tool.",
+      });
+    }
+  }
+}
+
+function missingFor(request: InputRequest, capabilities: ClientCapabilities): ClientCapabilities | undefined {
+  switch (request.method) {
+    case "elicitation/create": {
+      const isUrl = (request.params as { mode?: string }).mode === "url";
+      if (isUrl) return capabilities.elicitation?.url === undefined ? { elicitation: { url: {} } } : undefined;
+      return canShowForm(capabilities) ? undefined : { elicitation: {} };
+    }
+    case "sampling/createMessage":
+      return capabilities.sampling === undefined ? { sampling: {} } : undefined;
+    case "roots/list":
+      return capabilities.roots === undefined ? { roots: {} } : undefined;
+  }
+}
+
+/** The answers to these requests and nothing else; undefined where one is missing, or is no answer. */
+function readAnswers(
+  requests: InputRequests,
+  responses: Readonly<Record<string, unknown>>,
+): Record<string, unknown> | undefined {
+  const answers: Record<string, unknown> = {};
+  for (const [key, { method }] of Object.entries(requests)) {
+    const answer = Object.hasOwn(responses, key) ? responses[key] : undefined;
+    if (typeof answer !== "object" || answer === null || !(NEEDED[method] in answer)) return undefined;
+    answers[key] = answer;
+  }
+  return answers;
+}
+
+const NEEDED: Record<InputRequest["method"], string> = {
+  "elicitation/create": "action",
+  "sampling/createMessage": "content",
+  "roots/list": "roots",
+};

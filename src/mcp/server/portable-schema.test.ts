@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { toPortableSchema } from "./portable-schema.ts";
+
+describe("a portable schema", () => {
+  test("stays as it is where every client understands it", () => {
+    const schema = {
+      type: "object",
+      properties: { path: { type: "string", description: "Where" }, depth: { type: "integer", minimum: 0 } },
+      required: ["path"],
+      additionalProperties: false,
+    };
+    expect(toPortableSchema(schema)).toEqual(schema);
+  });
+
+  test("has its references written out, with what stands beside them", () => {
+    const schema = {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      properties: {
+        home: { $ref: "#/$defs/address", description: "Where one lives" },
+        $ref: { type: "string" },
+        sample: { const: { $ref: "#/$defs/address" } },
+      },
+      $defs: { address: { type: "object", properties: { city: { $ref: "#/$defs/name" } } }, name: { type: "string" } },
+    };
+    expect(toPortableSchema(schema)).toEqual({
+      type: "object",
+      properties: {
+        home: { type: "object", properties: { city: { type: "string" } }, description: "Where one lives" },
+        $ref: { type: "string" },
+        sample: { const: { $ref: "#/$defs/address" } },
+      },
+    });
+  });
+
+  test("ends where a schema holds itself", () => {
+    const tree = {
+      type: "object",
+      properties: { children: { type: "array", items: { $ref: "#/$defs/tree", title: "Tree" } } },
+    };
+    const schema = { type: "object", properties: { root: { $ref: "#/$defs/tree" } }, $defs: { tree } };
+    expect(toPortableSchema(schema)).toEqual({
+      type: "object",
+      properties: {
+        root: { type: "object", properties: { children: { type: "array", items: { title: "Tree" } } } },
+      },
+    });
+  });
+
+  test("stays small where references multiply", () => {
+    const $defs: Record<string, object> = { l0: { type: "string" } };
+    for (let level = 1; level <= 30; level++) {
+      const below = { $ref: `#/$defs/l${level - 1}` };
+      $defs[`l${level}`] = { type: "object", properties: { a: below, b: below } };
+    }
+    const schema = { type: "object", properties: { all: { $ref: "#/$defs/l30" } }, $defs };
+    expect(JSON.stringify(toPortableSchema(schema)).length).toBeLessThan(1_000_000);
+  });
+
+  test("is one object where the root has alternatives", () => {
+    const schema = {
+      anyOf: [
+        { type: "object", properties: { id: { type: "string" }, by: { const: "id" } }, required: ["by", "id"] },
+        { type: "object", properties: { name: { type: "string" }, by: { const: "name" } }, required: ["by", "name"] },
+      ],
+    };
+    expect(toPortableSchema(schema)).toEqual({
+      type: "object",
+      properties: {
+        id: { type: "string" },
+        by: { anyOf: [{ const: "id" }, { const: "name" }] },
+        name: { type: "string" },
+      },
+      required: ["by"],
+    });
+  });
+
+  test("needs all that every part of the whole needs", () => {
+    const schema = {
+      type: "object",
+      properties: { a: { type: "string" } },
+      required: ["a"],
+      allOf: [{ properties: { b: { type: "number" } }, required: ["b"] }, { properties: { c: {} } }],
+    };
+    expect(toPortableSchema(schema)).toEqual({
+      type: "object",
+      properties: { b: { type: "number" }, c: {}, a: { type: "string" } },
+      required: ["a", "b"],
+    });
+  });
+
+  test("has no parameter that clients repeat in a header", () => {
+    const schema = { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } };
+    expect(toPortableSchema(schema)).toEqual({ type: "object", properties: { region: { type: "string" } } });
+  });
+});

@@ -1,0 +1,72 @@
+import { descriptionText } from "../../core/description.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import type { McpResourceSource } from "./mcp-resource.ts";
+import type { ToolShelf } from "./tool-shelf.ts";
+
+const INDEX = "haft://tools";
+const TEMPLATE = `${INDEX}/{name}`;
+
+/** The documentation of the tools that a client is shown: a page for all, and one for each. */
+export function createToolPages(shelf: ToolShelf): McpResourceSource {
+  return {
+    list: () => [
+      {
+        uri: INDEX,
+        name: "tools",
+        title: "Tools of this server",
+        description: "Every tool with one line about it",
+        mimeType: "text/markdown",
+      },
+    ],
+    templates: [
+      {
+        uriTemplate: TEMPLATE,
+        name: "tool",
+        title: "Documentation of a tool",
+        description: "What a tool does, takes and gives, and whether it changes things",
+        mimeType: "text/markdown",
+      },
+    ],
+    read(uri) {
+      if (uri === INDEX) return { mimeType: "text/markdown", text: indexPage(shelf) };
+      if (!uri.startsWith(`${INDEX}/`)) return undefined;
+      const tool = shelf.find(decode(uri.slice(INDEX.length + 1)));
+      return tool && { mimeType: "text/markdown", text: toolPage(tool) };
+    },
+    valuesOf: (template, argument) =>
+      template === TEMPLATE && argument === "name" ? shelf.definitions().map(({ name }) => name) : undefined,
+  };
+}
+
+function indexPage(shelf: ToolShelf): string {
+  const lines = shelf.definitions().map(({ name }) => `- \`${name}\`: ${shelf.find(name)?.description.short ?? ""}`);
+  return ["# Tools", "", ...lines, ""].join("\n");
+}
+
+const KINDS: Record<AnyTool["kind"], string> = {
+  readonly: "It only reads.",
+  write: "It changes things.",
+  execute: "It runs programs, which may do anything.",
+};
+
+function toolPage(tool: AnyTool): string {
+  const schema = (title: string, json: unknown): string =>
+    `## ${title}\n\n\`\`\`json\n${JSON.stringify(json, undefined, 2)}\n\`\`\``;
+  const parts = [
+    `# ${tool.title} (\`${tool.name}\`)`,
+    descriptionText(tool.description),
+    `${KINDS[tool.kind]} Category: ${tool.category}. Version: ${tool.version}.`,
+    ...(tool.aliases.length > 0 ? [`Also called: ${tool.aliases.map((alias) => `\`${alias}\``).join(", ")}.`] : []),
+    schema("Input", tool.parameters.jsonSchema),
+    ...(tool.output ? [schema("Output", tool.output.jsonSchema)] : []),
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
