@@ -12,7 +12,13 @@ const CACHE = join(ROOT, "node_modules", ".cache", "haft");
 const STAMP = join(CACHE, "build.json");
 
 /** What users import, and what `npm start` runs. */
-const ENTRIES = ["index", "testing/index", "workspace", "host", "server", "client/index", "cli/main", "tour/main"];
+const ENTRIES = ["index", "testing/index", "workspace", "host", "server", "client/index", "tour/main"];
+
+/** The command line for itself, with what it loads at every start inside: files of packages take long to find and read. */
+const COMMAND_LINE = {
+  entry: "cli/main",
+  inlined: ["zod", "hono", "@hono/node-server", "ws", "diff", "unbash", "picomatch", "ignore", "fastest-levenshtein"],
+};
 
 /** Returns the exit code of the compiler; a failed build leaves the earlier dist/ in place. */
 export async function build({ force = false } = {}) {
@@ -34,7 +40,8 @@ export async function build({ force = false } = {}) {
     process.stderr.write("The build failed; the compiler's messages are above.\n");
     return code;
   }
-  await bundleEntries(fresh);
+  await bundle(fresh, { entries: ENTRIES, inlined: [], chunks: "chunks" });
+  await bundle(fresh, { entries: [COMMAND_LINE.entry], inlined: COMMAND_LINE.inlined, chunks: "cli/chunks" });
   await buildConsole(join(fresh, "console"));
   replaceFolder(DIST, fresh);
   writeFileSync(STAMP, `${JSON.stringify({ inputs, outputs: listFiles(DIST).length })}\n`);
@@ -45,20 +52,27 @@ export async function build({ force = false } = {}) {
  * Puts each entry and what it loads into few files: a hundred small ones take four times as long to import. The modules
  * stay beside them for the scripts that measure a single one; they are not published.
  */
-async function bundleEntries(folder) {
+async function bundle(folder, { entries, inlined, chunks }) {
   const { rolldown } = await import("rolldown");
-  const bundle = await rolldown({
-    input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(folder, `${entry}.js`)])),
+  const isInlined = (id) => inlined.some((name) => id === name || id.startsWith(`${name}/`));
+  const bundled = await rolldown({
+    input: Object.fromEntries(entries.map((entry) => [entry, join(folder, `${entry}.js`)])),
+    cwd: ROOT,
     platform: "node",
-    external: (id) => !id.startsWith(".") && !isAbsolute(id),
+    resolve: { modules: [join(ROOT, "node_modules")] },
+    external: (id, importer) => {
+      if (id.startsWith(".") || isAbsolute(id) || isInlined(id)) return false;
+      // What an inlined package needs is inside it as well.
+      return importer === undefined || importer.startsWith(folder) || id.startsWith("node:");
+    },
   });
-  await bundle.write({
+  await bundled.write({
     dir: folder,
     format: "esm",
     entryFileNames: "[name].js",
-    chunkFileNames: "chunks/[name]-[hash].js",
+    chunkFileNames: `${chunks}/[name]-[hash].js`,
   });
-  await bundle.close();
+  await bundled.close();
 }
 
 async function buildConsole(folder) {

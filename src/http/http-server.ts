@@ -127,7 +127,11 @@ export async function serveHttp(haft: Haft, options: HttpServerOptions = {}): Pr
   });
 
   /** With a token alone: a browser's cookie is for the console. */
-  async function serveEndpoint({ handle }: Endpoint, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  async function serveEndpoint(
+    { handle }: Endpoint,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+  ): Promise<void> {
     try {
       const { authorization } = incoming.headers;
       const address = incoming.socket.remoteAddress ?? "";

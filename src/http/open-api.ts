@@ -50,7 +50,7 @@ function operationOf({ method, path, summary, scope, query, body, answers }: Rou
   };
 }
 
-function parameterOf({ name, summary, type = undefined }: QueryParameter): Record<string, unknown> {
+function parameterOf({ name, summary, type }: QueryParameter): Record<string, unknown> {
   return { name, in: "query", description: summary, schema: { type: type ?? "string" } };
 }
 

@@ -40,7 +40,7 @@ class SqlTokenStore implements TokenStore {
     this.#database = database;
   }
 
-  async add({ id, name, scopes, hash, kind, createdAt, expiresAt = undefined }: StoredToken): Promise<void> {
+  async add({ id, name, scopes, hash, kind, createdAt, expiresAt }: StoredToken): Promise<void> {
     await this.#database.transaction(
       async (tx) => {
         // Nobody else tidies up: what has expired long ago is of no use to anybody.

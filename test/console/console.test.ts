@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findBrowser } from "./find-browser.ts";
 import { openConsole, type OpenConsole } from "./open-console.ts";
@@ -31,6 +31,8 @@ describe.skipIf(isMissing)("the console", () => {
     await console?.close();
   });
 
+  /** There, and to be seen; waits until it is. */
+  const expectShown = (locator: Locator): Promise<void> => locator.first().waitFor();
   const go = async (place: string, on = page): Promise<void> => {
     await on.goto(`${console.url}/#${place}`);
   };
@@ -42,16 +44,16 @@ describe.skipIf(isMissing)("the console", () => {
     await page.locator("#root_content").fill(content);
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByRole("link", { name: "Answer it" }).first().click();
-    await page.getByRole("article").waitFor();
+    await expectShown(page.getByRole("article"));
   };
 
   test("shows the tools at the first start, and the first steps, and keeps the token out of the address", async () => {
-    await page.getByRole("heading", { name: "Tools", level: 1 }).waitFor();
+    await expectShown(page.getByRole("heading", { name: "Tools", level: 1 }));
     expect(page.url()).not.toContain("login=");
-    await page.getByText("First steps").or(page.getByText("Call a tool")).first().waitFor();
-    await page.getByRole("link", { name: /^read / }).waitFor();
+    await expectShown(page.getByText("First steps").or(page.getByText("Call a tool")));
+    await expectShown(page.getByRole("link", { name: /^read / }));
     await page.getByRole("searchbox").fill("patch");
-    await page.getByRole("link", { name: /^apply_patch / }).waitFor();
+    await expectShown(page.getByRole("link", { name: /^apply_patch / }));
     expect(await page.getByRole("link", { name: /^read / }).count()).toBe(0);
     await page.getByRole("searchbox").fill("");
   });
@@ -59,32 +61,36 @@ describe.skipIf(isMissing)("the console", () => {
   test("calls a tool through the form that its schema makes", async () => {
     await go("/tools/list_files");
     await page.getByRole("button", { name: "Run" }).click();
-    await page.getByRole("region", { name: "completed" }).waitFor();
+    await expectShown(page.getByRole("region", { name: "completed" }));
   });
 
   test("shows output while it comes, and cancels", async () => {
     await go("/tools/count_slowly");
     await page.locator("#root_to").fill("200");
     await page.getByRole("button", { name: "Run" }).click();
-    await page.getByLabel("Output so far").getByText("number 2").waitFor();
-    await page.getByRole("progressbar").waitFor();
+    await expectShown(page.getByLabel("Output so far").getByText("number 2"));
+    await expectShown(page.getByRole("progressbar"));
     await page.getByRole("button", { name: "Cancel" }).click();
-    await page.getByRole("region", { name: "failed" }).getByText("cancelled").first().waitFor();
+    await expectShown(page.getByRole("region", { name: "failed" }).getByText("cancelled"));
   });
 
   test("asks before a write, shows the difference, runs it after a yes, and undoes it", async () => {
     await askToWrite("hello.txt", "Hello from the console\n");
     const question = page.getByRole("article");
-    await question.getByText("Hello from the console").first().waitFor();
+    await expectShown(question.getByText("Hello from the console"));
     expect(await page.title()).toMatch(/^\(1\) /);
     expect(onDisk("hello.txt")).toBeUndefined();
     await question.getByRole("button", { name: /Allow once/ }).click();
-    await question.getByRole("region", { name: "completed" }).waitFor();
+    await expectShown(question.getByRole("region", { name: "completed" }));
     expect(onDisk("hello.txt")).toBe("Hello from the console\n");
 
-    await question.getByRole("link", { name: "The call" }).or(question.getByRole("link", { name: "This call" })).first().click();
+    await question
+      .getByRole("link", { name: "The call" })
+      .or(question.getByRole("link", { name: "This call" }))
+      .first()
+      .click();
     await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByText("Put back as it was.").waitFor();
+    await expectShown(page.getByText("Put back as it was."));
     expect(onDisk("hello.txt")).toBeUndefined();
   });
 
@@ -92,7 +98,7 @@ describe.skipIf(isMissing)("the console", () => {
     await askToWrite("no.txt", "no\n");
     await page.getByLabel(/Reason/).fill("Not in this folder");
     await page.getByRole("button", { name: /Refuse/ }).click();
-    await page.getByRole("region", { name: "failed" }).getByText(/Not in this folder/).first().waitFor();
+    await expectShown(page.getByRole("region", { name: "failed" }).getByText(/Not in this folder/));
     expect(onDisk("no.txt")).toBeUndefined();
   });
 
@@ -100,9 +106,9 @@ describe.skipIf(isMissing)("the console", () => {
     await askToWrite("keys.txt", "k\n");
     await page.keyboard.press("y");
     expect(onDisk("keys.txt")).toBeUndefined();
-    await page.locator(".answers .primary:enabled").waitFor();
+    await expectShown(page.locator(".answers .primary:enabled"));
     await page.keyboard.press("y");
-    await page.getByRole("region", { name: "completed" }).waitFor();
+    await expectShown(page.getByRole("region", { name: "completed" }));
     expect(onDisk("keys.txt")).toBe("k\n");
   });
 
@@ -110,53 +116,58 @@ describe.skipIf(isMissing)("the console", () => {
     await askToWrite("notes/a.md", "a\n");
     await page.getByText("Do not ask again for…").click();
     await page.getByLabel("Rule").fill("Edit(notes/**)");
-    await page.getByText(/Would have allowed \d+ of the last \d+ calls/).waitFor();
+    await expectShown(page.getByText(/Would have allowed \d+ of the last \d+ calls/));
     await page.getByRole("button", { name: "For this session" }).click();
-    await page.getByText("Rule kept:").waitFor();
+    await expectShown(page.getByText("Rule kept:"));
     expect(onDisk("notes/a.md")).toBe("a\n");
-    expect(await console.host.haft.execute("write", { path: "notes/b.md", content: "b" })).toMatchObject({ success: true });
+    expect(await console.host.haft.execute("write", { path: "notes/b.md", content: "b" })).toMatchObject({
+      success: true,
+    });
   });
 
   test("finds a call in the audit log, whose chain is whole", async () => {
     await go("/audit");
-    await page.getByText(/Chain whole, \d+ entries/).waitFor();
+    await expectShown(page.getByText(/Chain whole, \d+ entries/));
     const narrowed = page.waitForResponse((response) => response.url().includes("search=keys.txt"));
     await page.getByRole("searchbox").fill("keys.txt");
     await narrowed;
-    await page.getByText("Chain whole").waitFor();
-    await page.getByRole("link", { name: /call_begun.*write|call_ended.*write/ }).first().click();
-    await page.getByText('"keys.txt"').first().waitFor();
+    await expectShown(page.getByText("Chain whole"));
+    await page
+      .getByRole("link", { name: /call_begun.*write|call_ended.*write/ })
+      .first()
+      .click();
+    await expectShown(page.getByText('"keys.txt"'));
   });
 
   test("replays a call", async () => {
     await go("/tools/list_files");
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByRole("region", { name: "completed" }).getByRole("link", { name: "This call" }).click();
-    await page.getByRole("button", { name: "Run again" }).waitFor();
+    await expectShown(page.getByRole("button", { name: "Run again" }));
     const before = page.url();
     await page.getByRole("button", { name: "Run again" }).click();
     await page.waitForURL((url) => url.href !== before && url.hash.startsWith("#/calls/"));
-    await page.getByRole("region", { name: "completed" }).waitFor();
+    await expectShown(page.getByRole("region", { name: "completed" }));
   });
 
   test("explains a verdict, and tries a rule on past calls", async () => {
     await go("/policy");
     await page.getByLabel("Input as JSON").fill('{ "command": "git push" }');
     await page.getByRole("button", { name: "Explain" }).click();
-    await page.getByRole("status").getByText("asks first").first().waitFor();
+    await expectShown(page.getByRole("status").getByText("asks first"));
     const simulator = page.getByRole("region", { name: "Try a rule on past calls" });
     await simulator.getByLabel("Rule").fill("Edit(keys.txt)");
     await simulator.getByRole("button", { name: "Simulate" }).click();
-    await simulator.getByText(/[1-9]\d* of \d+ past calls would be judged differently/).waitFor();
+    await expectShown(simulator.getByText(/[1-9]\d* of \d+ past calls would be judged differently/));
   });
 
   test("shows hostile output as text", async () => {
     await go("/tools/speak_evil");
     await page.getByRole("button", { name: "Run" }).click();
     const shown = page.getByRole("region", { name: "completed" });
-    await shown.getByText("<script>alert(1)</script>").first().waitFor();
-    await shown.getByText("U+202E").first().waitFor();
-    await shown.getByText("U+200B").first().waitFor();
+    await expectShown(shown.getByText("<script>alert(1)</script>"));
+    await expectShown(shown.getByText("U+202E"));
+    await expectShown(shown.getByText("U+200B"));
     expect(await page.title()).not.toContain("owned");
   });
 
@@ -164,46 +175,50 @@ describe.skipIf(isMissing)("the console", () => {
     const phone = await console.open({ width: 390, height: 780 });
     await console.host.haft.execute("write", { path: "phone.txt", content: "from afar\n" });
     await go("/approvals", phone);
-    await phone.getByText("from afar").first().waitFor();
+    await expectShown(phone.getByText("from afar"));
     const isWide = await phone.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth");
     expect(isWide).toBe(false);
     const button = phone.getByRole("button", { name: /Allow once/ });
     expect((await button.boundingBox())!.height).toBeGreaterThanOrEqual(44);
     await button.click();
-    await phone.getByRole("region", { name: "completed" }).waitFor();
+    await expectShown(phone.getByRole("region", { name: "completed" }));
     expect(onDisk("phone.txt")).toBe("from afar\n");
   });
 
   test("speaks Chinese to who reads it", async () => {
     const chinese = await console.open({ language: "zh-CN" });
-    await chinese.getByRole("heading", { name: "工具", level: 1 }).waitFor();
+    await expectShown(chinese.getByRole("heading", { name: "工具", level: 1 }));
     await go("/approvals", chinese);
-    await chinese.getByRole("heading", { name: "审批", level: 1 }).waitFor();
+    await expectShown(chinese.getByRole("heading", { name: "审批", level: 1 }));
   });
 
   test.each([
     ["light", false],
     ["dark", true],
-  ])("has no serious fault of accessibility on any page (%s)", async (_theme, dark) => {
-    const checked = await console.open({ dark });
-    await console.host.haft.execute("write", { path: "axe.txt", content: `${String(dark)}\n` });
-    const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-    const faults: string[] = [];
-    for (const place of ["/tools/exec", "/approvals", "/calls", "/audit", "/policy", "/mcp", "/statistics"]) {
-      await go(place, checked);
-      await checked.locator(".page-head h1").waitFor();
-      await checked.waitForTimeout(400);
-      await checked.evaluate(readFileSync(axe, "utf8"));
-      const violations = await checked.evaluate(async () => {
-        const { axe: checker } = globalThis as unknown as { axe: { run(): Promise<{ violations: AxeFault[] }> } };
-        return (await checker.run()).violations;
-      });
-      for (const { id, impact, nodes } of violations) {
-        if (impact === "serious" || impact === "critical") faults.push(`${place} ${id}: ${nodes[0]?.html}`);
+  ])(
+    "has no serious fault of accessibility on any page (%s)",
+    async (_theme, dark) => {
+      const checked = await console.open({ dark });
+      await console.host.haft.execute("write", { path: "axe.txt", content: `${String(dark)}\n` });
+      const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+      const faults: string[] = [];
+      for (const place of ["/tools/exec", "/approvals", "/calls", "/audit", "/policy", "/mcp", "/statistics"]) {
+        await go(place, checked);
+        await checked.locator(".page-head h1").waitFor();
+        await checked.waitForTimeout(400);
+        await checked.evaluate(readFileSync(axe, "utf8"));
+        const violations = await checked.evaluate(async () => {
+          const { axe: checker } = globalThis as unknown as { axe: { run(): Promise<{ violations: AxeFault[] }> } };
+          return (await checker.run()).violations;
+        });
+        for (const { id, impact, nodes } of violations) {
+          if (impact === "serious" || impact === "critical") faults.push(`${place} ${id}: ${nodes[0]?.html}`);
+        }
       }
-    }
-    expect(faults).toEqual([]);
-  }, 90_000);
+      expect(faults).toEqual([]);
+    },
+    90_000,
+  );
 
   test("asked nobody else for anything, and met no error", () => {
     expect(console.strays).toEqual([]);

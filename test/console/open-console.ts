@@ -22,7 +22,8 @@ export interface OpenConsole {
   close(): Promise<void>;
 }
 
-const HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> \u001b]0;owned\u0007\u001b[31mred\u001b[0m a\u202Eb\u200B';
+const HOSTILE =
+  "<script>alert(1)</script><img src=x onerror=alert(2)> \u001b]0;owned\u0007\u001b[31mred\u001b[0m a\u202Eb\u200B";
 
 export async function openConsole(found: Extract<FoundBrowser, { executablePath: string }>): Promise<OpenConsole> {
   const root = mkdtempSync(join(tmpdir(), "haft-console-"));

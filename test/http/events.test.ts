@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import type { EventMessage, SocketAnswer, SocketRequest } from "../../src/http/wire.ts";
+import type { EventMessage, SocketAnswer } from "../../src/http/wire.ts";
 import { openCheckedClient } from "./checked-client.ts";
 import { type OpenDoor, openDoor, until } from "./open-door.ts";
 
@@ -166,7 +166,7 @@ describe("a WebSocket", () => {
       messages,
       closed,
       answers,
-      say: (request: SocketRequest | unknown) => socket.send(JSON.stringify(request)),
+      say: (request: unknown) => socket.send(JSON.stringify(request)),
     };
   }
 

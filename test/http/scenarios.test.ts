@@ -118,7 +118,7 @@ describe("a session of the console", () => {
     const both = await Promise.all(
       [1, 2].map(() => ask(door, "POST", "/api/session", { headers: { origin }, body: { token } })),
     );
-    expect(both.map(({ status }) => status).sort()).toEqual([200, 401]);
+    expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401]);
     const cookie = String(both.find(({ status }) => status === 200)!.headers["set-cookie"]).split(";")[0]!;
     expect((await ask(door, "GET", "/api/session", { headers: { cookie } })).json).toMatchObject({
       name: "owner",

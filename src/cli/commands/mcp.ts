@@ -17,8 +17,17 @@ export const command = defineCommand({
   options: {
     profile: { type: "text", value: "NAME", about: "Only the tools of this profile" },
     tools: { type: "list", value: "NAMES", about: "Only these tools, groups and patterns" },
-    dialect: { type: "text", value: "NAME", about: "The names that models are shown", oneOf: ["snake", "claude", "openclaw"] },
-    hold: { type: "duration", value: "TIME", about: "How long a call waits for an answer that the client cannot give; 2m unless said" },
+    dialect: {
+      type: "text",
+      value: "NAME",
+      about: "The names that models are shown",
+      oneOf: ["snake", "claude", "openclaw"],
+    },
+    hold: {
+      type: "duration",
+      value: "TIME",
+      about: "How long a call waits for an answer that the client cannot give; 2m unless said",
+    },
   },
   notes: [
     "Serves one MCP client over standard input and output, in the revision that it speaks. A call that must ask asks the",
@@ -32,7 +41,10 @@ export const command = defineCommand({
       onWarning: (warning) => output.warn(safe(warning)),
     });
     try {
-      const narrowed = { ...(profile === undefined ? {} : { profile }), ...(tools.length === 0 ? {} : { allow: tools }) };
+      const narrowed = {
+        ...(profile === undefined ? {} : { profile }),
+        ...(tools.length === 0 ? {} : { allow: tools }),
+      };
       const serving = await serveMcpStdio(host.haft, {
         identity: { id: "local", name: userName(), rights: ["read", "call", "approve"] },
         describe: (question) => describeApproval(question as never),

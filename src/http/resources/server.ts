@@ -48,6 +48,8 @@ export const openApi: Resource<Door> = {
 };
 
 function partsOf(parts: HostParts): PartName[] {
-  const optional = (["policy", "rules", "audit", "undo", "mcp", "configuration"] as const).filter((part) => parts[part]);
+  const optional = (["policy", "rules", "audit", "undo", "mcp", "configuration"] as const).filter(
+    (part) => parts[part],
+  );
   return [...optional, "tokens"];
 }

@@ -37,13 +37,7 @@ export const McpServerInfo = typed<wire.McpServerInfo>(
 
 export const McpActionRequest = typed<wire.McpActionRequest>(
   z.strictObject({
-    action: z.enum([
-      "reconnect",
-      "disconnect",
-      "approve_launch",
-      "approve_tool",
-      "enable_tool",
-      "disable_tool"]),
+    action: z.enum(["reconnect", "disconnect", "approve_launch", "approve_tool", "enable_tool", "disable_tool"]),
     tool: name.optional(),
   }),
 );
