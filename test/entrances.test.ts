@@ -21,7 +21,9 @@ import { createScriptedModel, createTestHaft, playScript, type TestHaft } from "
 import { openWorkspace } from "haft/workspace";
 import { z } from "zod";
 import { callByCommandLine } from "./cli/call-through.ts";
+import { callOverAISDK, callOverLangChain, callOverOpenAIAgents, callOverProvider } from "./formats/call-through.ts";
 import { callOverHttp, callOverSocket, callOverStream } from "./http/call-through.ts";
+import { callOverMcpConnection, callOverMcpHttp } from "./mcp/call-through.ts";
 
 const parameters = z.object({ text: z.string().describe("What to keep") });
 type TargetConfig = ToolConfig<typeof parameters, never, Promise<string>> & { name: string };
@@ -153,25 +155,6 @@ const ENTRANCES: readonly Entrance[] = [
     },
   },
   {
-    name: "a client of the MCP server",
-    // A request that was cancelled before it was sent never arrives; the call is stopped as a host would do it.
-    call: async ({ haft, name, input, options }) => {
-      if (options.signal?.aborted) return haft.execute(name, input, options);
-      const { mode, policy } = options;
-      const client = await connectDirectly(haft, {}, { call: { mode, policy } });
-      const calling = client.callTool({ name, arguments: input as Record<string, unknown> });
-      let answer: { _meta?: Record<string, unknown> } | undefined;
-      // A call that asks is held for a while, and then told to be pending.
-      for (void calling.then((result) => (answer = result)); !answer; await haft.clock.advance(50_000)) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      const own = haft.recorded.all.filter((event) => "callId" in event && event.callId === answer?._meta?.["haft/callId"]);
-      const ending = own.findLast(({ type }) => ENDINGS.includes(type));
-      if (!ending || !("result" in ending)) throw new Error(`No ending was told of ${JSON.stringify(answer)}`);
-      return ending.result;
-    },
-  },
-  {
     name: "haft.approve",
     isAnswer: true,
     call: async (world) => {
@@ -188,6 +171,13 @@ const ENTRANCES: readonly Entrance[] = [
   { name: "POST /api/calls, streamed", call: unlessAborted(callOverStream) },
   { name: "a call over the WebSocket", call: unlessAborted(callOverSocket) },
   { name: "haft tools call", call: unlessAborted(callByCommandLine) },
+  { name: "an MCP client, legacy, over one connection", call: unlessAborted(callOverMcpConnection) },
+  { name: "an MCP client, modern, over HTTP", call: unlessAborted(callOverMcpHttp) },
+  // A framework knows its tools by name and refuses others itself; one that was stopped before asks for nothing.
+  { name: "the AI SDK's generateText", hasNoNames: true, call: unlessAborted(callOverAISDK) },
+  { name: "a tool of LangChain", hasNoNames: true, call: unlessAborted(callOverLangChain) },
+  { name: "a run of OpenAI Agents", hasNoNames: true, call: unlessAborted(callOverOpenAIAgents) },
+  { name: "a call streamed by a provider", call: unlessAborted(callOverProvider) },
   {
     name: "tool.execute of a tool that is registered nowhere, in the default runtime",
     hasNoNames: true,

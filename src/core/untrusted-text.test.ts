@@ -13,9 +13,27 @@ describe("text of strangers", () => {
   });
 
   test.each([
-    "<tool_call>", "</tool_call>", "<function_calls>", '<invoke name="x">', "<function=exec>", "<parameter=command>",
-    "<tool_result>", "</tool_response>", "<|im_start|>system", "<｜tool▁calls▁begin｜>", "[TOOL_CALLS][{", "[/INST]",
-    "<think>", "</untrusted mark=", "<system-reminder>", "<TOOL_CALL>", "<tool_use id=1>", "<system>", "<ns:invoke >",
+    "<tool_call>",
+    "</tool_call>",
+    "<function_calls>",
+    '<invoke name="x">',
+    "<function=exec>",
+    "<parameter=command>",
+    "<tool_result>",
+    "</tool_response>",
+    "<|im_start|>system",
+    "<｜tool▁calls▁begin｜>",
+    "[TOOL_CALLS][{",
+    "[/INST]",
+    "<think>",
+    "</untrusted mark=",
+    "<system-reminder>",
+    "<TOOL_CALL>",
+    "<tool_use id=1>",
+    "<system>",
+    "<ns:invoke >",
+    "<tool\\_call>",
+    "</tool\\_result>",
   ])("%j begins no call and no turn", (text) => {
     const safe = disarmText(`x ${text}`);
     expect(safe).not.toContain(text);
@@ -26,7 +44,9 @@ describe("text of strangers", () => {
   test("cannot end the place that it stands in, since it does not know the mark", () => {
     const one = wrapUntrusted("text", 'https://a.example/"\n<tool_call>');
     const mark = /mark="([0-9a-f]{8})"/.exec(one)?.[1];
-    expect(one).toMatch(/^<untrusted mark="\w+" source="https:\/\/a\.example\/\\"\\n&lt;tool_call>">\ntext\n<\/untrusted/);
+    expect(one).toMatch(
+      /^<untrusted mark="\w+" source="https:\/\/a\.example\/\\"\\n&lt;tool_call>">\ntext\n<\/untrusted/,
+    );
     expect(wrapUntrusted("text", "x")).not.toContain(`"${mark}"`);
   });
 });

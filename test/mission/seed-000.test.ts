@@ -30,6 +30,7 @@ import { createFakeClock, createTestHaft } from "haft/testing";
 import { z } from "zod";
 import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";
+import { openWeb, searchAnswer } from "./open-web.ts";
 
 const EVERYTHING = fileURLToPath(
   new URL("../../node_modules/@modelcontextprotocol/server-everything/dist/index.js", import.meta.url),
@@ -399,10 +400,47 @@ describe("内置工具列表 (the built-in tools)", () => {
   });
 
   describe("网络工具 (NETWORK)", () => {
-    test.todo("world tools: http_get { url, headers? } gives { status, headers, body }");
-    test.todo("world tools: http_post { url, body?, headers? } gives { status, headers, body }");
-    test.todo("world tools: http_request { method, url, body?, headers? } gives { status, headers, body }");
-    test.todo("world tools: web_search { query, limit? } gives { results }");
+    test("http_get { url, headers? } gives { status, headers, body }", async () => {
+      const { haft, origin, asked } = await openWeb(({ headers }, response) => {
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ got: headers["x-mine"] }));
+      });
+      const { details } = await haft.execute("http_get", { url: `${origin}/a`, headers: { "X-Mine": "1" } });
+      expect(details).toMatchObject({
+        status: 200,
+        headers: { "content-type": "application/json" },
+        body: '{"got":"1"}',
+      });
+      expect(asked).toMatchObject([{ method: "GET", path: "/a" }]);
+      expect(failureOf(await haft.execute("http_get", { url: "http://169.254.169.254/latest" }))).toContain("refused");
+    });
+
+    test("http_post { url, body?, headers? } gives { status, headers, body }", async () => {
+      const { haft, origin } = await openWeb(({ method, body }, response) => {
+        response.writeHead(201).end(`${method} ${body}`);
+      });
+      expect((await haft.execute("http_post", { url: origin, body: "tea" })).details).toMatchObject({
+        status: 201,
+        body: "POST tea",
+      });
+    });
+
+    test("http_request { method, url, body?, headers? } gives { status, headers, body }", async () => {
+      const { haft, origin } = await openWeb(({ method, body }, response) => void response.end(`${method} ${body}`));
+      for (const [method, body] of [
+        ["PUT", "x"],
+        ["DELETE", undefined],
+      ]) {
+        const { details } = await haft.execute("http_request", { method, url: origin, body });
+        expect(details).toMatchObject({ status: 200, body: `${method} ${body ?? ""}` });
+      }
+    });
+
+    test("web_search { query, limit? } gives { results }", async () => {
+      const { haft } = await openWeb(searchAnswer);
+      const { details } = await haft.execute("web_search", { query: "AI Agent", limit: 1 });
+      expect(details).toMatchObject({ results: [{ title: "AI Agent 1", url: "https://site.example/1", snippet: "one" }] });
+      expect((details as { results: unknown[] }).results).toHaveLength(1);
+    });
   });
   describe("数据工具 (DATA)", () => {
     test.each([

@@ -16,11 +16,13 @@ import {
 } from "haft";
 import { createTestHaft } from "haft/testing";
 import { z } from "zod";
+import { PROVIDERS } from "../../src/formats/providers/provider-table.suite.ts";
 import { createRipgrep } from "../../src/tools/search/ripgrep.ts";
 import { createSearchTools } from "../../src/tools/search/search-tools.ts";
 import { openExample } from "../../src/tour/open-example.ts";
 import { runTour } from "../../src/tour/run-tour.ts";
 import { openProject } from "./open-project.ts";
+import { openWeb, pageAnswer } from "./open-web.ts";
 
 /** The six tools as the seed declares them, over files in memory: the declarations are under test here, not the disk. */
 function createSix(): { tools: AnyTool[]; files: Map<string, string> } {
@@ -170,7 +172,12 @@ describe("6.1 工具系统概述", () => {
     expect(result.callId).toBe("toolu_1");
     expect(textOf(result.content)).toBe("/app.ts");
   });
-  test.todo("world tools: fetching the content of a web page");
+
+  test("获取网页内容: the content of a web page", async () => {
+    const { haft, origin } = await openWeb(pageAnswer);
+    const result = await haft.execute("web_fetch", { url: origin });
+    expect(textOf(result.content)).toContain("## How to brew tea");
+  });
 });
 
 describe("6.2 工具类型定义", () => {
@@ -814,5 +821,21 @@ describe("6.7 常见问题", () => {
     const block = { type: "tool_use", name: "Read", input: { file_path: "/app.ts" } };
     expect(await haft.execute(block.name, block.input)).toMatchObject({ success: true });
   });
-  test.todo("models and agents: provider calls are parsed from, and results written to, each provider's own messages");
+  test.each(PROVIDERS.map((provider) => [provider.name, provider] as const))(
+    "Q2 calls are read from, and results written to, the messages of %s",
+    async (_name, provider) => {
+      const haft = createHaft({ tools: createSix().tools });
+      const out = provider.define(haft.tools());
+      const said = [
+        { id: "toolu_1", name: "Read", input: { file_path: "/app.ts", limit: 1 } },
+        { id: "toolu_2", name: "Read", input: { file_path: "/none.ts" } },
+      ];
+      const calls = provider.read(said, out);
+      expect(calls.map(({ name, input }) => ({ name, input }))).toEqual(said.map(({ name, input }) => ({ name, input })));
+      const answers = provider.answers(calls, await haft.executeMany(calls));
+      expect(answers[0]!.text).toContain("line 1");
+      expect(answers).toHaveLength(2);
+      expect(answers[1]!.id ?? "toolu_2").toBe("toolu_2");
+    },
+  );
 });

@@ -18,8 +18,10 @@ import {
 } from "haft";
 import { trust } from "haft/host";
 import { createTestHaft } from "haft/testing";
+import { toClientToolDefinitions } from "../../src/formats/adapters/tool-definitions.ts";
 import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";
+import { openWeb, pageAnswer, searchAnswer } from "./open-web.ts";
 
 const ReadToolSchema = Type.Object({
   file_path: Type.String({ description: "文件路径" }),
@@ -152,7 +154,17 @@ describe("2. 核心概念", () => {
       expect(await haft.execute("process", { action: "poll", sessionId })).toMatchObject({ success: false });
     });
     test.todo("models and agents: 会话管理 sessions_list, sessions_send");
-    test.todo("world tools: Web 工具 web_search, web_fetch");
+
+    test("Web 工具 web_search 网页搜索, web_fetch 抓取", async () => {
+      const { haft, origin } = await openWeb((request, response) =>
+        (request.path.startsWith("/search") ? searchAnswer : pageAnswer)(request, response),
+      );
+      const found = await haft.execute("web_search", { query: "tea" });
+      expect(found.details).toMatchObject({ results: [{ title: "tea 1" }, { title: "tea 2" }] });
+      const page = await haft.execute("web_fetch", { url: `${origin}/page` });
+      expect(textOf(page.content)).toContain("Heat the water");
+      expect(TOOL_GROUPS["group:web"]).toEqual(expect.arrayContaining(["web_search", "web_fetch"]));
+    });
     test.todo("world tools: 消息工具 message");
     test.todo("world tools: browser, canvas");
     test.todo("background jobs: cron");
@@ -459,7 +471,20 @@ describe("7. 特殊工具", () => {
         content: [{ type: "text", text: "Tool execution delegated to client" }],
       });
     });
-    test.todo("models and agents: toClientToolDefinitions(tools)");
+    test("toClientToolDefinitions: the call is answered pending, to be executed by the client", async () => {
+      const parameters = { type: "object", properties: { hue: { type: "string" } }, required: ["hue"] };
+      const [tool] = toClientToolDefinitions([
+        { type: "function", function: { name: "pick_colour", description: "Asks the browser", parameters } },
+      ]);
+      expect(tool).toMatchObject({ name: "pick_colour", description: "Asks the browser", parameters });
+      const { details } = await tool!.execute("c1", { hue: "red" });
+      expect(details).toMatchObject({
+        status: "pending",
+        tool: "pick_colour",
+        message: "Tool execution delegated to client",
+      });
+      expect((await tool!.execute("c2", {})).details).toMatchObject({ status: "error", tool: "pick_colour" });
+    });
     test.todo("models and agents: the client's answer, joined by call id over a WebSocket, completes the call");
   });
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { AgentToolkit, type AnyTool, createTool, describeApproval, textOf, ToolPermission, ToolRegistry, type ToolResult } from "haft";
 import { createTestHaft } from "haft/testing";
 import { makeHostFolder } from "./open-host.ts";
+import { openWeb, pageAnswer, PDF, searchAnswer } from "./open-web.ts";
 
 /** The seed's class as the factory makes it: name, description, permission, a list of parameters, and code. */
 function createWebSearchTool(search: (query: string, most: number) => Promise<string[]> = async () => []): AnyTool {
@@ -229,7 +230,14 @@ describe("BaseTool 基类", () => {
       const haft = createTestHaft({ tools: [failing] });
       expect(failureOf(await haft.execute("web_search", { query: "AI" }))).toContain("quota used up");
     });
-    test.todo("world tools: web_search searches the internet");
+
+    test("the built-in one asks a provider, and is AUTO", async () => {
+      const { haft, asked } = await openWeb(searchAnswer);
+      const { details } = await haft.execute("web_search", { query: "Python async", max_results: 2 });
+      expect(details).toMatchObject({ results: [{ title: "Python async 1" }, { title: "Python async 2" }] });
+      expect(asked).toHaveLength(1);
+      expect(haft.registry.get("web_search")?.permission({ query: "x" })).toBe(ToolPermission.AUTO);
+    });
   });
 });
 
@@ -337,8 +345,32 @@ describe("提示词生成器", () => {
 
 describe("内置工具", () => {
   test.todo("models and agents: call_subagent validates the agent's name, then routes to it");
-  test.todo("world tools: web_search");
-  test.todo("world tools: web_fetch of pages and PDF");
+
+  test("web_search: freshness, count, and 博查 as its provider", async () => {
+    const { haft, asked } = await openWeb(({ body }, response) => {
+      const { query, count } = JSON.parse(body) as { query: string; count: number };
+      const value = [{ name: query, url: "https://site.example/", summary: String(count) }];
+      response.end(JSON.stringify({ code: 200, data: { webPages: { value } } }));
+    }, "bocha");
+    const input = { query: "茶", freshness: "oneDay", count: 3 };
+    expect((await haft.execute("web_search", input)).details).toMatchObject({
+      provider: "bocha",
+      results: [{ title: "茶", snippet: "3" }],
+    });
+    expect(JSON.parse(asked[0]?.body ?? "")).toMatchObject(input);
+  });
+
+  test("web_fetch of pages and PDF, AUTO", async () => {
+    const { haft, origin } = await openWeb((request, response) => {
+      if (request.path === "/paper.pdf") response.end(PDF);
+      else pageAnswer(request, response);
+    });
+    const page = await haft.execute("web_fetch", { url: `${origin}/page` });
+    expect(textOf(page.content)).toContain("| Green | 80 |");
+    const paper = await haft.execute("web_fetch", { url: `${origin}/paper.pdf` });
+    expect(textOf(paper.content)).toContain("--- page 1 of 1 ---\nOn tea");
+    expect(haft.registry.get("web_fetch")?.permission({ url: origin })).toBe(ToolPermission.AUTO);
+  });
   test.todo("models and agents: create_artifact");
   test.todo("models and agents: read_artifact, older versions too");
   test.todo("models and agents: update_artifact with fuzzy matching");

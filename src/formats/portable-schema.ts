@@ -1,0 +1,316 @@
+import { asSchema, isObject } from "../schema/json-schema.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import { followRef, formatPointer, refOf } from "../schema/resolve-ref.ts";
+import { mergeSchemas } from "./merge-schemas.ts";
+import { CHECKED_ONLY, type SchemaRules, SHOWN_IN_WORDS, WRITTEN_APART } from "./schema-rules.ts";
+import { joinChoices, joinForms } from "./join-choices.ts";
+
+/** Something that a model is not shown as the tool declared it. The gate still checks calls against the whole schema. */
+export interface Simplification {
+  /** JSON Pointer into the tool's schema. */
+  path: string;
+  what: string;
+}
+
+export interface PortableSchema {
+  schema: JsonSchema;
+  simplified: readonly Simplification[];
+  /** Why this schema cannot be enforced by the provider, where its rules are strict. */
+  blockers: readonly string[];
+}
+
+const MOST_NODES = 5_000;
+const MOST_DEPTH = 40;
+
+const known = new WeakMap<JsonSchema, Map<SchemaRules, PortableSchema>>();
+
+/** A schema that keeps to `rules`: flat at the root, references resolved, and only keywords that the provider takes. */
+export function toPortableSchema(schema: JsonSchema, rules: SchemaRules): PortableSchema {
+  let byRules = known.get(schema);
+  if (!byRules) known.set(schema, (byRules = new Map()));
+  let made = byRules.get(rules);
+  if (!made) byRules.set(rules, (made = convert(schema, rules)));
+  return made;
+}
+
+type Path = readonly PropertyKey[];
+/** The schemas that are being read around this one; to meet one again is recursion. */
+type Open = readonly JsonSchema[];
+
+interface Conversion {
+  readonly root: JsonSchema;
+  readonly rules: SchemaRules;
+  readonly simplified: Simplification[];
+  readonly blockers: Set<string>;
+  readonly defs: Map<JsonSchema, { name: string; schema: JsonSchema }>;
+  nodes: number;
+}
+
+function convert(root: JsonSchema, rules: SchemaRules): PortableSchema {
+  const to: Conversion = { root, rules, simplified: [], blockers: new Set(), defs: new Map(), nodes: 0 };
+  const flat = flatten(to, root, [], [root]);
+  const object = withoutUnions(to, { ...flat.schema, type: "object" }, [], flat.open);
+  const schema = writeSchema(to, { properties: {}, ...object }, [], flat.open);
+  if (to.defs.size > 0) {
+    schema["$defs"] = Object.fromEntries([...to.defs.values()].map((def) => [def.name, def.schema]));
+  }
+  return { schema, simplified: to.simplified, blockers: [...to.blockers] };
+}
+
+function report(to: Conversion, path: Path, what: string): void {
+  const place = `#${formatPointer(path)}`;
+  if (!to.simplified.some((each) => each.path === place && each.what === what))
+    to.simplified.push({ path: place, what });
+}
+
+/** References and `allOf` joined into one schema, whose unions are still there. */
+function flatten(to: Conversion, schema: JsonSchema, path: Path, open: Open): { schema: JsonSchema; open: Open } {
+  const { $ref: _ref, $dynamicRef: _dynamic, $recursiveRef: _recursive, allOf, ...own } = schema;
+  let joined: JsonSchema = own;
+  let inside = open;
+  const add = (part: JsonSchema): void => {
+    if (inside.includes(part))
+      return report(to, path, "a reference to itself without a property in between was left out");
+    const flat = flatten(to, part, path, [...inside, part]);
+    inside = flat.open;
+    joined = mergeSchemas(joined, flat.schema, (what) => report(to, path, what));
+  };
+  if (refOf(schema) !== undefined) {
+    const target = followRef(to.root, schema);
+    if (target) add(target);
+    else report(to, path, `the reference ${refOf(schema)} leads nowhere and was left out`);
+  }
+  for (const part of Array.isArray(allOf) ? allOf : []) add(asSchema(part) ?? {});
+  return { schema: joined, open: inside };
+}
+
+/** One subschema, made portable. */
+function convertPart(to: Conversion, value: unknown, path: Path, open: Open): JsonSchema {
+  const schema = asSchema(value) ?? {};
+  if (++to.nodes > MOST_NODES || path.length > 2 * MOST_DEPTH) {
+    report(to, [], "is too large to be shown whole: the deepest parts are shown as any value");
+    to.blockers.add("the schema is too large");
+    return {};
+  }
+  const target = refOf(schema) === undefined ? undefined : followRef(to.root, schema);
+  if (target && to.defs.has(target)) return refTo(to, target, schema);
+  if (open.includes(target ?? schema)) return cutRecursion(to, target ?? schema, schema, path);
+  const flat = flatten(to, schema, path, [...open, schema]);
+  return writeSchema(to, joinUnions(to, flat.schema, path, flat.open), path, flat.open);
+}
+
+function cutRecursion(to: Conversion, target: JsonSchema, at: JsonSchema, path: Path): JsonSchema {
+  if (!to.rules.references) {
+    report(to, path, "is recursive; this level is shown without its details");
+    to.blockers.add("the schema is recursive");
+    const { type } = flatten(to, target, path, [target]).schema;
+    const description = at["description"] ?? target["description"];
+    return {
+      ...(type === undefined ? {} : { type }),
+      ...(type === "array" ? { items: {} } : {}),
+      description: [description, "(the same form again, as deep as needed)"].filter(Boolean).join(" "),
+    };
+  }
+  if (!to.defs.has(target)) {
+    const def = { name: `form${to.defs.size + 1}`, schema: {} as JsonSchema };
+    to.defs.set(target, def);
+    const flat = flatten(to, target, path, [target]);
+    // Only what is being read counts as open, so that inside of a definition the next reference finds the definition.
+    def.schema = writeSchema(to, joinUnions(to, flat.schema, path, []), path, []);
+  }
+  return refTo(to, target, at);
+}
+
+function refTo(to: Conversion, target: JsonSchema, { description }: JsonSchema): JsonSchema {
+  const ref: JsonSchema = { $ref: `#/$defs/${to.defs.get(target)!.name}` };
+  // Beside a reference strict providers take nothing.
+  return to.rules.allRequired || description === undefined ? ref : { ...ref, description };
+}
+
+function branchesOf(to: Conversion, schema: JsonSchema, path: Path): JsonSchema[] | undefined {
+  const { anyOf, oneOf } = schema;
+  if (Array.isArray(anyOf) && Array.isArray(oneOf)) report(to, path, "of anyOf and oneOf, only anyOf is shown");
+  const list: unknown[] | undefined = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined;
+  return list?.map((branch) => asSchema(branch) ?? {});
+}
+
+/** A root, or an object whose forms share properties, as one object that has the properties of all its forms. */
+function withoutUnions(to: Conversion, schema: JsonSchema, path: Path, open: Open): JsonSchema {
+  const branches = branchesOf(to, schema, path)?.map((branch) => flatten(to, branch, path, open));
+  const { anyOf: _any, oneOf: _one, ...base } = schema;
+  const optional = [schema["then"], schema["else"], ...Object.values(asObject(schema["dependentSchemas"]))];
+  let joined = base;
+  for (const part of optional) {
+    if (!isObject(part)) continue;
+    const flat = flatten(to, part, path, open);
+    const { properties } = withoutUnions(to, flat.schema, path, flat.open);
+    if (isObject(properties)) joined = { ...joined, properties: { ...properties, ...asObject(joined["properties"]) } };
+  }
+  if (!branches) return joined;
+  const forms = branches
+    .filter((branch) => mayBeObject(branch.schema))
+    .map((branch) => withoutUnions(to, branch.schema, path, branch.open));
+  if (forms.length < branches.length) report(to, path, "forms that are no object were left out");
+  if (forms.length > 1) report(to, path, `${forms.length} forms were joined into one object`);
+  return joinForms(joined, forms);
+}
+
+function mayBeObject({ type, properties }: JsonSchema): boolean {
+  return type === undefined ? true : [type].flat().includes("object") || properties !== undefined;
+}
+
+function joinUnions(to: Conversion, schema: JsonSchema, path: Path, open: Open): JsonSchema {
+  const hasOptionalParts = isObject(schema["then"]) || isObject(schema["else"]) || isObject(schema["dependentSchemas"]);
+  const branches = branchesOf(to, schema, path);
+  if (!branches) return hasOptionalParts ? withoutUnions(to, schema, path, open) : schema;
+  if (isObject(schema["properties"])) return withoutUnions(to, schema, path, open);
+  return joinChoices(schema, branches);
+}
+
+function writeSchema(to: Conversion, schema: JsonSchema, path: Path, open: Open): JsonSchema {
+  const { rules } = to;
+  const hints: string[] = [];
+  const written: JsonSchema = {};
+  for (const [keyword, value] of Object.entries(constAsEnum(schema))) {
+    if (WRITTEN_APART.has(keyword) || value === undefined) continue;
+    if (keyword === "format" && rules.formats && !rules.formats.has(String(value)))
+      hints.push(`format: ${String(value)}`);
+    else if (rules.keywords.has(keyword)) written[keyword] = value;
+    else if (SHOWN_IN_WORDS.has(keyword))
+      hints.push(`${keyword}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
+    else if (CHECKED_ONLY.has(keyword)) report(to, [...path, keyword], "is checked when a call comes, and not shown");
+  }
+  writeType(to, schema, written, hints);
+  writeArray(to, schema, written, path, open);
+  writeObject(to, schema, written, path, open);
+  if (Array.isArray(schema["anyOf"])) {
+    written["anyOf"] = schema["anyOf"].map((branch, at) => convertPart(to, branch, [...path, "anyOf", at], open));
+  }
+  for (const hint of hints) report(to, path, `"${hint}" is shown in words`);
+  const description = [schema["description"], hints.length > 0 ? `(${hints.join(", ")})` : ""]
+    .filter(Boolean)
+    .join(" ");
+  if (description !== "") written["description"] = description;
+  if (
+    rules.closed &&
+    written["type"] === undefined &&
+    written["anyOf"] === undefined &&
+    written["$ref"] === undefined
+  ) {
+    to.blockers.add(`${formatPointer(path) || "the root"} has no type`);
+  }
+  return written;
+}
+
+function constAsEnum(schema: JsonSchema): JsonSchema {
+  if (!("const" in schema)) return schema;
+  const { const: only, ...rest } = schema;
+  return { ...rest, enum: [only] };
+}
+
+function writeType(to: Conversion, schema: JsonSchema, written: JsonSchema, hints: string[]): void {
+  const values = "const" in schema ? [schema["const"]] : schema["enum"];
+  let type = schema["type"];
+  if (type === undefined && isObject(schema["properties"])) type = "object";
+  if (type === undefined && (schema["items"] !== undefined || schema["prefixItems"] !== undefined)) type = "array";
+  if (Array.isArray(values)) {
+    type ??= oneOrList([...new Set(values.map(jsonTypeOf))]);
+    if (!to.rules.stringEnums || values.every((value) => typeof value === "string")) written["enum"] = values;
+    else hints.push(`one of ${values.map((value) => JSON.stringify(value)).join(", ")}`);
+  }
+  if (type !== undefined) written["type"] = Array.isArray(type) ? oneOrList(type) : type;
+}
+
+function oneOrList(types: readonly unknown[]): unknown {
+  return types.length === 1 ? types[0] : types;
+}
+
+function jsonTypeOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return typeof value === "number" && Number.isInteger(value) ? "integer" : typeof value;
+}
+
+function writeArray(to: Conversion, schema: JsonSchema, written: JsonSchema, path: Path, open: Open): void {
+  const { prefixItems, items } = schema;
+  const tuple: unknown[] | undefined = Array.isArray(prefixItems)
+    ? prefixItems
+    : Array.isArray(items)
+      ? items
+      : undefined;
+  if (tuple) {
+    report(to, path, "a list whose places differ is shown as a list of any of their values");
+    const rest = Array.isArray(items) ? schema["additionalItems"] : items;
+    const parts = [...tuple, ...(isObject(rest) ? [rest] : [])].map((item, at) =>
+      convertPart(to, item, [...path, "prefixItems", at], open),
+    );
+    const distinct = [...new Map(parts.map((part) => [JSON.stringify(part), part])).values()];
+    written["items"] = distinct.length === 1 ? distinct[0] : { anyOf: distinct };
+    if (to.rules.keywords.has("maxItems") && !isObject(rest) && rest !== true) written["maxItems"] ??= tuple.length;
+  } else if (items !== undefined && items !== true) {
+    written["items"] = convertPart(to, items, [...path, "items"], open);
+  } else if ([written["type"]].flat().includes("array")) {
+    // Several providers refuse a list that does not say of what.
+    written["items"] = {};
+    if (to.rules.closed) to.blockers.add(`${formatPointer(path)} is a list of anything`);
+  }
+}
+
+function writeObject(to: Conversion, schema: JsonSchema, written: JsonSchema, path: Path, open: Open): void {
+  const { rules } = to;
+  const { properties } = schema;
+  const rest = schema["additionalProperties"] ?? schema["unevaluatedProperties"];
+  const isOpen = rest === true || (isObject(rest) && !isNothing(rest));
+  if (isObject(properties)) {
+    const shown: Record<string, JsonSchema> = {};
+    const given = Array.isArray(schema["required"])
+      ? schema["required"].filter((name) => Object.hasOwn(properties, name))
+      : [];
+    for (const [name, property] of Object.entries(properties)) {
+      const at = [...path, "properties", name];
+      if (isNothing(property)) {
+        report(to, at, "admits nothing and is not shown");
+        continue;
+      }
+      if (!rules.propertyName.test(name) && path.length > 0) report(to, at, "has a name that the provider may refuse");
+      const part = convertPart(to, property, at, open);
+      shown[name] = rules.allRequired && !given.includes(name) ? orNull(part) : part;
+    }
+    written["properties"] = shown;
+    const required = rules.allRequired ? Object.keys(shown) : given.filter((name) => Object.hasOwn(shown, name));
+    if (required.length > 0 || rules.allRequired) written["required"] = required;
+  }
+  if (![written["type"]].flat().includes("object")) return;
+  const takesAny = isOpen || isObject(schema["patternProperties"]) || (!isObject(properties) && rest !== false);
+  if (rules.closed) {
+    if (takesAny) to.blockers.add(`${formatPointer(path) || "the root"} takes any property`);
+    written["additionalProperties"] = false;
+    written["properties"] ??= {};
+    if (rules.allRequired) written["required"] ??= [];
+  } else if (rules.keywords.has("additionalProperties")) {
+    if (isObject(rest) && !isNothing(rest)) {
+      written["additionalProperties"] = convertPart(to, rest, [...path, "additionalProperties"], open);
+    } else if (typeof rest === "boolean") written["additionalProperties"] = rest;
+  } else if (isOpen) report(to, [...path, "additionalProperties"], "further properties are taken, and not shown");
+}
+
+function isNothing(value: unknown): boolean {
+  const schema = asSchema(value);
+  return schema !== undefined && isObject(schema["not"]) && Object.keys(schema["not"]).length === 0;
+}
+
+/** Where a provider wants every property, null stands for one that is not given; the gate reads it so. */
+function orNull(schema: JsonSchema): JsonSchema {
+  const { type } = schema;
+  const allowed =
+    Array.isArray(schema["enum"]) && !schema["enum"].includes(null) ? { enum: [...schema["enum"], null] } : {};
+  if (type !== undefined) return { ...schema, ...allowed, type: [...new Set([type, "null"].flat())] };
+  if (schema["$ref"] !== undefined) return { anyOf: [schema, { type: "null" }] };
+  const choices = schema["anyOf"];
+  if (!Array.isArray(choices) || choices.some((choice) => isObject(choice) && choice["type"] === "null")) return schema;
+  return { ...schema, anyOf: [...choices, { type: "null" }] };
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,72 @@
+// The ways in through other frameworks: each plays its own loop, or its own call of a tool, with the given toolkit.
+import type { ToolMessage } from "@langchain/core/messages";
+import { DynamicStructuredTool } from "@langchain/core/tools";
+import { Agent, Runner } from "@openai/agents-core";
+import { generateText } from "ai";
+import type { CallOptions, ToolResult } from "haft";
+import type { TestHaft } from "haft/testing";
+import { toAISDKTools } from "../../src/formats/adapters/ai-sdk.ts";
+import { toLangChainTools } from "../../src/formats/adapters/langchain.ts";
+import { toOpenAIAgentsTools } from "../../src/formats/adapters/openai-agents.ts";
+import { createAgentsModel, createModel7 } from "../../src/formats/adapters/scripted-models.suite.ts";
+import { createAnthropicReader, toAnthropicTools } from "../../src/formats/providers/anthropic.ts";
+
+interface Called {
+  readonly haft: TestHaft;
+  readonly name: string;
+  readonly input: unknown;
+  readonly options: CallOptions;
+}
+
+let count = 0;
+
+/** The id that the framework's model gives the call, and what else is said with it. */
+function readOptions({ id = `call_through_${++count}`, signal: _signal, ...call }: CallOptions) {
+  return { id, call };
+}
+
+export async function callOverAISDK({ haft, name, input, options }: Called): Promise<ToolResult> {
+  const { id, call } = readOptions(options);
+  const tools = toAISDKTools(haft.toolkit("agent", [name]), { call });
+  const { toolResults } = await generateText({ model: createModel7([{ id, name, input }]), prompt: "go", tools });
+  return toolResults[0]!.output as ToolResult;
+}
+
+export async function callOverLangChain({ haft, name, input, options }: Called): Promise<ToolResult> {
+  const { id, call } = readOptions(options);
+  const [tool] = toLangChainTools(haft.toolkit("agent", [name]), { DynamicStructuredTool, call });
+  const message = (await tool!.invoke({ type: "tool_call", id, name, args: input as never })) as ToolMessage;
+  return message.artifact as ToolResult;
+}
+
+export async function callOverOpenAIAgents({ haft, name, input, options }: Called): Promise<ToolResult> {
+  const { id, call } = readOptions(options);
+  const toolkit = haft.toolkit("agent", [name]);
+  let result: ToolResult | undefined;
+  const tools = toOpenAIAgentsTools(
+    {
+      listTools: () => toolkit.listTools(),
+      executeTool: async (...given) => (result = await toolkit.executeTool(...given)),
+    },
+    { call },
+  );
+  const agent = new Agent({ name: "agent", model: createAgentsModel([{ id, name, input }]), tools });
+  await new Runner({ tracingDisabled: true }).run(agent, "go");
+  return result!;
+}
+
+/** A provider's streamed call, read and executed. */
+export async function callOverProvider({ haft, name, input, options }: Called): Promise<ToolResult> {
+  const { id, call } = readOptions(options);
+  const reader = createAnthropicReader(toAnthropicTools(haft.tools()));
+  reader.push({
+    type: "content_block_start",
+    index: 0,
+    content_block: { type: "tool_use", ...{ id, name, input: {} } },
+  });
+  for (const piece of JSON.stringify(input).match(/.{1,4}/gs) ?? []) {
+    reader.push({ type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: piece } });
+  }
+  const [result] = await haft.executeMany(reader.calls(), call);
+  return result!;
+}
