@@ -12,6 +12,7 @@ import { configuredOptions, configuredRules } from "./host/configured-options.ts
 import { createMcpHub, type McpHub } from "./mcp/client/mcp-hub.ts";
 import type { SignInOptions } from "./mcp/client/sign-in.ts";
 import { reviewStateOf } from "./mcp/client/wrap-mcp-tool.ts";
+import { openWeb } from "./host/open-web.ts";
 import { postJson } from "./net/post-json.ts";
 import type { Approver } from "./policy/ask-person.ts";
 import { createHaft, type Haft } from "./runtime.ts";
@@ -83,6 +84,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       clock,
     });
     const { audit } = store;
+    const web = openWeb(config, { env: places.env ?? process.env, workspace, clock });
     const haft = createHaft({
       ...configuredOptions(config),
       ...(approver ? { approver } : {}),
@@ -91,7 +93,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
         : { approvalWaitMs: approvalWaitMs === false ? undefined : approvalWaitMs }),
       workspace,
       rules,
-      tools,
+      tools: [...web.tools, ...tools],
       middleware,
       clock,
       log: audit,
@@ -140,6 +142,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       async close() {
         await mcp.close();
         await haft.shutdown();
+        await web.close();
         await store.close();
       },
     };

@@ -36,17 +36,36 @@ const mcpServers = z.union([
   named(mcpServer),
 ]);
 
+const providerName = z.enum(["tavily", "google", "bing", "duckduckgo", "bocha", "brave", "searxng"]);
+const searchProvider = {
+  apiKey: z.string().optional().describe("Best as ${NAME} of a variable"),
+  endpoint: z.string().optional().describe("Where a searxng of your own is, or another address of a provider"),
+  engineId: z.string().optional().describe("Of google: the id of the search engine"),
+};
 const webSearch = z.strictObject({
-  provider: z.string().min(1).optional().describe("tavily, google, bing, duckduckgo"),
-  apiKey: z.string().optional(),
+  provider: providerName.optional().describe("Who is asked"),
+  ...searchProvider,
   maxResults: count.optional(),
+  fallbacks: z
+    .array(z.strictObject({ provider: providerName, ...searchProvider }))
+    .optional()
+    .describe("Asked in order where the first fails"),
+});
+
+const network = z.strictObject({
+  exceptions: texts.optional().describe("Private hosts, addresses and ranges that web tools may reach all the same"),
+  hosts: texts.optional().describe("The only hosts that web tools may reach"),
+  proxyResolvesNames: z
+    .boolean()
+    .optional()
+    .describe("Names are left to the proxy of the environment, which is trusted"),
 });
 
 const tools = z.strictObject({
   timeout: milliseconds.optional().describe("How long a call may run, in milliseconds"),
   maxConcurrent: count.optional().describe("Calls that run at once"),
   allowedPaths: texts.optional().describe("Same as workspace.allowedPaths"),
-  webSearch: webSearch.optional().describe("Not used yet"),
+  webSearch: webSearch.optional().describe("How web_search searches"),
   mcpServers: mcpServers.optional(),
   ...policyKeys,
   byProvider: named(policy).optional().describe("For a provider, or provider/model"),
@@ -157,6 +176,7 @@ export const configSchema = z.strictObject({
   plugins: z.array(plugin).optional(),
   workspace: workspace.optional(),
   limits: limits.optional(),
+  network: network.optional().describe("What the web tools may reach; public addresses unless said"),
   store: z.strictObject({ url: z.string().min(1).optional() }).optional(),
   server: server.optional(),
   approvals: z

@@ -94,7 +94,7 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
   }
   const setting = (path: ConfigPath, content: unknown) =>
     add("setting", path, `set ${showPath(path)} to ${JSON.stringify(content)}`, { path: showPath(path), content });
-  const { workspace, tools, server, store, audit } = value;
+  const { workspace, tools, server, store, audit, network } = value;
   const places: [ConfigPath, unknown][] = [
     [["tools", "allowedPaths"], isObject(tools) ? tools["allowedPaths"] : undefined],
     [["workspace", "allowedPaths"], isObject(workspace) ? workspace["allowedPaths"] : undefined],
@@ -120,6 +120,13 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
   }
   for (const [key, content] of entriesOf(server)) if (key !== "port") setting(["server", key], content);
   for (const [key, content] of entriesOf(store)) setting(["store", key], content);
+  // The only one that narrows is what is left to reach.
+  for (const [key, content] of entriesOf(network)) if (key !== "hosts") setting(["network", key], content);
+  const search = isObject(tools) ? tools["webSearch"] : undefined;
+  for (const [key, content] of entriesOf(search)) {
+    // Where a query goes, and a key with it.
+    if (key === "endpoint" || key === "fallbacks") setting(["tools", "webSearch", key], content);
+  }
   if (isObject(audit) && audit["enabled"] !== undefined && audit["enabled"] !== true) {
     setting(["audit", "enabled"], audit["enabled"]);
   }

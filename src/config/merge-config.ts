@@ -16,6 +16,7 @@ export interface MergedConfig {
   permissions: Pick<Section<"permissions">, "defaultMode" | "disableBypassPermissionsMode">;
   workspace: Section<"workspace">;
   limits: Section<"limits">;
+  network: Section<"network">;
   store: Section<"store">;
   server: Section<"server">;
   approvals: Section<"approvals">;
@@ -71,6 +72,7 @@ function settingsOf(value: HaftConfig): MergedConfig {
     permissions: { defaultMode, disableBypassPermissionsMode },
     workspace: { ...(allowedPaths ? { allowedPaths } : {}), ...value.workspace },
     limits: { ...value.limits },
+    network: { ...value.network },
     store: { ...value.store },
     server: { ...value.server },
     approvals: { ...value.approvals },
@@ -93,7 +95,7 @@ function merge(base: unknown, next: unknown, path: string): unknown {
 
 /** Of each of these one value counts; of everything else all of them do. */
 const SINGLE =
-  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|limits|store|server|approvals|audit|channels)\b/;
+  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|limits|network|store|server|approvals|audit|channels)\b/;
 
 /** Every value that a source gives, in the order in which they count. */
 export function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {

@@ -1,0 +1,133 @@
+import { toolError } from "../../core/error.ts";
+import { disarmText } from "../../core/untrusted-text.ts";
+import { decodeDeclared } from "../../files/decode-declared.ts";
+import { isBinary } from "../../files/is-binary.ts";
+import { openPdf } from "../../files/pdf-text.ts";
+import type { GuardedResponse } from "../../net/guarded-net.ts";
+import { nestsDeeply } from "./nests-deeply.ts";
+import type { Page } from "./page.ts";
+import type { PageConverter } from "./page-converter.ts";
+import { stripMarkup } from "./strip-markup.ts";
+
+export interface PageReader {
+  converter: PageConverter;
+  /** Gives the markup of a page after its scripts have run; for pages that are empty without them. */
+  render?: (url: string, signal: AbortSignal) => Promise<string>;
+}
+
+/** Markup beyond this is stripped rather than understood. */
+const MOST_MARKUP = 4 * 1024 * 1024;
+const MOST_PDF_PAGES = 100;
+/** Less than this, with scripts in it, is a page that they would have to fill. */
+const LEAST_TEXT = 200;
+
+/** An answer as text that a model can read: pages as Markdown, PDFs by page, the rest as it is. */
+export async function readPage(
+  { url, status, headers, body }: GuardedResponse,
+  asked: string,
+  reader: PageReader,
+  signal: AbortSignal,
+): Promise<Page> {
+  const type = (headers["content-type"] ?? "").toLowerCase();
+  const base = { url: asked, finalUrl: url, status, notes: [] };
+  if (type.includes("application/pdf") || body.subarray(0, 5).toString("latin1") === "%PDF-") {
+    return { ...base, ...(await readPdf(body, url, signal)) };
+  }
+  if (isBinary(body)) {
+    throw toolError("failed", `${url} is ${type || "binary data"} of ${body.length} bytes, which is not text.`, {
+      next: "http_get saves it as a file.",
+    });
+  }
+  if (isMarkup(type, body)) {
+    const html = decodeDeclared(body, charsetOf(type) ?? metaCharset(body)).text;
+    return { ...base, ...(await readMarkup(html, url, reader, signal)) };
+  }
+  const content = disarmText(decodeDeclared(body, charsetOf(type)).text);
+  return { ...base, kind: /[/+]json\b/.test(type) ? "json" : "text", content };
+}
+
+async function readMarkup(
+  html: string,
+  url: string,
+  { converter, render }: PageReader,
+  signal: AbortSignal,
+): Promise<Pick<Page, "kind" | "content" | "title" | "author" | "published" | "notes">> {
+  const page = await convert(html, url, converter, signal);
+  if (page.content.length >= LEAST_TEXT || !/<script\b/i.test(html)) return page;
+  if (!render)
+    return {
+      ...page,
+      notes: [...page.notes, "The page has hardly any text; it may need JavaScript, as in the browser tool."],
+    };
+  const rendered = await convert(await render(url, signal), url, converter, signal);
+  return rendered.content.length > page.content.length
+    ? { ...rendered, notes: [...rendered.notes, "Rendered in a browser, since the page needs JavaScript."] }
+    : page;
+}
+
+async function convert(html: string, url: string, converter: PageConverter, signal: AbortSignal) {
+  const stripped = (why: string) => ({
+    kind: "html" as const,
+    content: disarmText(stripMarkup(html)),
+    notes: [`Shown as plain words, because ${why}.`],
+  });
+  if (html.length > MOST_MARKUP) return stripped("the page is too large to be converted");
+  if (nestsDeeply(html)) return stripped("its markup is nested too deeply");
+  try {
+    const { content, title, author, published } = await converter.convert({ html, url }, signal);
+    const words = content.trim() === "" ? stripMarkup(html) : "";
+    if (words.length > LEAST_TEXT) return stripped("nothing in it looks like its content");
+    const named = Object.entries({ title, author, published }).filter(([, value]) => value !== "");
+    return {
+      kind: "html" as const,
+      ...(Object.fromEntries(named.map(([name, value]) => [name, oneLine(value)])) as Partial<Page>),
+      content: disarmText(content).trim(),
+      notes: [],
+    };
+  } catch (cause) {
+    if (signal.aborted) throw signal.reason;
+    return stripped(`it could not be converted (${oneLine(cause instanceof Error ? cause.message : String(cause))})`);
+  }
+}
+
+async function readPdf(body: Buffer, url: string, signal: AbortSignal) {
+  const unreadable = (cause: unknown): never => {
+    throw toolError("bad_encoding", `${url} cannot be read as a PDF: ${oneLine(String(cause))}`, {
+      next: "It may be damaged or locked; use another source.",
+      cause,
+    });
+  };
+  const pdf = await openPdf(body).catch(unreadable);
+  try {
+    const parts: string[] = [];
+    for (let page = 1; page <= Math.min(pdf.pages, MOST_PDF_PAGES); page++) {
+      signal.throwIfAborted();
+      const text = await pdf.textOf(page).catch(unreadable);
+      parts.push(`--- page ${page} of ${pdf.pages} ---\n${disarmText(text) || "(no text on this page)"}`);
+    }
+    const notes = pdf.pages > MOST_PDF_PAGES ? [`Only the first ${MOST_PDF_PAGES} pages were read.`] : [];
+    return { kind: "pdf" as const, content: parts.join("\n\n"), pages: pdf.pages, notes };
+  } finally {
+    await pdf.close();
+  }
+}
+
+function isMarkup(type: string, body: Buffer): boolean {
+  if (/^(?:text\/html|application\/xhtml\+xml)/.test(type)) return true;
+  if (type !== "" && !type.startsWith("text/plain") && !type.includes("octet-stream")) return false;
+  return /^\s*(?:<!doctype html|<html\b)/i.test(body.subarray(0, 512).toString("latin1"));
+}
+
+function charsetOf(type: string): string | undefined {
+  return /;\s*charset\s*=\s*("[^"]*"|[^;\s]+)/.exec(type)?.[1];
+}
+
+/** `<meta charset=…>`, or the older way, where it must stand: at the beginning. */
+function metaCharset(body: Buffer): string | undefined {
+  const head = body.subarray(0, 4096).toString("latin1");
+  return /<meta\b[^>]{0,200}?\bcharset\s*=\s*["']?\s*([\w-]{1,40})/i.exec(head)?.[1];
+}
+
+function oneLine(text: string): string {
+  return disarmText(text).replace(/\s+/g, " ").trim().slice(0, 300);
+}

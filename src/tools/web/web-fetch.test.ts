@@ -1,0 +1,260 @@
+import iconv from "iconv-lite";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { textOf } from "../../core/content.ts";
+import { createGuardedNet } from "../../net/guarded-net.ts";
+import { type Answer, startServer } from "../../net/local-server.suite.ts";
+import { createFakeClock } from "../../testing/fake-clock.ts";
+import { createHaft } from "../../runtime.ts";
+import { createPageConverter } from "./page-converter.ts";
+import type { ShownPage } from "./show-page.ts";
+import { stripMarkup } from "./strip-markup.ts";
+import { createWebFetchTool, type WebFetchDependencies } from "./web-fetch.ts";
+
+const converter = createPageConverter();
+afterAll(() => converter.close());
+
+const article = (body: string): string =>
+  `<html><head><title>A title</title></head><body><article><h1>Head</h1>${body}</article></body></html>`;
+const WORDS = "Words that make an article of some length, so that nobody doubts that this is one. ".repeat(5);
+
+async function open(answer: Answer, dependencies: Partial<WebFetchDependencies> = {}) {
+  const server = await startServer(answer);
+  const net = createGuardedNet({ exceptions: [`127.0.0.1:${server.port}`] });
+  const haft = createHaft({ tools: [createWebFetchTool({ fetch: net.fetch, converter, ...dependencies })] });
+  onTestFinished(async () => {
+    await haft.shutdown();
+    await net.close();
+  });
+  const call = async (input: object) => {
+    const result = await haft.execute("web_fetch", input);
+    const pages = ((result.details as { pages?: ShownPage[] } | undefined)?.pages ?? []) as ShownPage[];
+    return { result, pages, page: pages[0] as ShownPage, shown: textOf(result.content) };
+  };
+  return { ...server, call, haft };
+}
+
+const html: Answer = (_request, response) => {
+  response.writeHead(200, { "content-type": "text/html" }).end(article(`<p>${WORDS}<a href="/next">on</a></p>`));
+};
+
+describe("web_fetch", () => {
+  test("gives a page as Markdown between marks, with its title and absolute links", async () => {
+    const { origin, call, asked } = await open(html);
+    const { page, shown } = await call({ url: `${origin}/a` });
+    expect(page).toMatchObject({ kind: "html", title: "A title", status: 200, finalUrl: `${origin}/a`, offset: 0 });
+    expect(page.content).toContain(`[on](${origin}/next)`);
+    expect(shown).toMatch(
+      /^<untrusted mark="(\w+)" source="[^"]+">\n# A title\n[^]+\n<\/untrusted mark="\1">\n\[The text above/,
+    );
+    expect(asked[0]?.headers.accept).toContain("text/markdown");
+  });
+
+  test.each([
+    ["application/json", '{"a": [1, 2]}', "json"],
+    ["text/markdown", "# Already\n\n<b>so</b>", "text"],
+    ["text/plain", "1 < 2", "text"],
+    ["application/rss+xml", "<rss><item/></rss>", "text"],
+  ])("gives %s as it is", async (type, body, kind) => {
+    const { origin, call } = await open(
+      (_request, response) => void response.writeHead(200, { "content-type": type }).end(body),
+    );
+    expect((await call({ url: origin })).page).toMatchObject({ kind, content: body });
+  });
+
+  test("gives a PDF as text by page", async () => {
+    const { origin, call } = await open(
+      (_request, response) => void response.end(makePdf(["First page", "Second page"])),
+    );
+    const { page } = await call({ url: `${origin}/paper.pdf` });
+    expect(page).toMatchObject({ kind: "pdf", pages: 2 });
+    expect(page.content).toBe("--- page 1 of 2 ---\nFirst page\n\n--- page 2 of 2 ---\nSecond page");
+  });
+
+  test("refuses a PDF that is none, and binary data, and says what to do", async () => {
+    const { origin, call } = await open(({ path }, response) => {
+      response.end(path === "/pdf" ? "%PDF-1.4 broken" : Buffer.from([0, 1, 2, 3, 0, 0]));
+    });
+    expect((await call({ url: `${origin}/pdf` })).result).toMatchObject({ error: { code: "bad_encoding" } });
+    expect((await call({ url: origin })).result).toMatchObject({
+      error: { code: "failed", message: expect.stringContaining("http_get") },
+    });
+  });
+
+  test("reads the charset of the header, of the page, and of the bytes", async () => {
+    const body = article(`<p>${"你好，这是一个测试的内容。".repeat(20)}</p>`);
+    const { origin, call } = await open(({ path }, response) => {
+      const meta = path === "/meta" ? '<meta charset="gbk">' : "";
+      response.writeHead(200, { "content-type": path === "/header" ? "text/html; charset=GBK" : "text/html" });
+      response.end(iconv.encode(meta + body, "gbk"));
+    });
+    for (const path of ["header", "meta", "bytes"])
+      expect((await call({ url: `${origin}/${path}` })).page.content).toContain("你好，这是一个测试的内容。");
+  });
+
+  test("gives long pages in parts that fit together, without fetching again", async () => {
+    const whole = Array.from({ length: 2000 }, (_, line) => `line ${line} 😀`).join("\n");
+    const { origin, call, asked } = await open((_request, response) => {
+      response.writeHead(200, { "content-type": "text/plain" }).end(whole);
+    });
+    let text = "";
+    let offset: number | undefined = 0;
+    while (offset !== undefined) {
+      const { page, shown }: Awaited<ReturnType<typeof call>> = await call({ url: origin, offset, limit: 999 });
+      text += page.content;
+      offset = page.nextOffset;
+      const hint = offset === undefined ? "do not follow" : `Use offset=${offset} to continue`;
+      expect(shown).toContain(hint);
+    }
+    expect(text).toBe(whole);
+    expect(asked).toHaveLength(1);
+    expect((await call({ url: origin, offset: 10_000_000 })).shown).toContain("nothing at offset");
+  });
+
+  test("keeps a page for a while, and fetches it again after that or when asked to", async () => {
+    const clock = createFakeClock();
+    const { origin, call, asked } = await open(html, { clock, cacheTtlMs: 60_000 });
+    expect((await call({ url: `${origin}/#a` })).page.fromCache).toBeUndefined();
+    expect((await call({ url: `${origin}/#b` })).page.fromCache).toBe(true);
+    await call({ url: `${origin}/#b`, refresh: true });
+    await clock.advance(60_001);
+    await call({ url: `${origin}/#b` });
+    expect(asked).toHaveLength(3);
+  });
+
+  test("fetches several at once, and tells which could not be had", async () => {
+    const { origin, call } = await open((request, response) => {
+      if (request.path === "/gone") response.writeHead(404, { "content-type": "text/html" }).end("<p>no such page</p>");
+      else html(request, response);
+    });
+    const { result, pages, shown } = await call({
+      urls: [`${origin}/1`, `${origin}/gone`, "http://10.0.0.1/", `${origin}/1`],
+    });
+    expect(result.status).toBe("completed");
+    expect(pages.map((page) => ("error" in page ? (page.error as { code: string }).code : page.status))).toEqual([
+      200,
+      "failed",
+      "denied",
+    ]);
+    expect(shown).toContain("the status 404: no such page");
+    expect((await call({ urls: ["http://10.0.0.1/", "http://[::1]/"] })).result).toMatchObject({
+      error: { code: "denied" },
+    });
+    expect((await call({ url: `${origin}/gone` })).result).toMatchObject({ error: { code: "failed" } });
+    expect((await call({})).result).toMatchObject({ error: { code: "invalid_input" } });
+  });
+
+  test("tells a redirect to another host instead of following it, and follows one on the same", async () => {
+    const { origin, call, asked } = await open((request, response) => {
+      if (request.path === "/far") response.writeHead(301, { location: "https://other.example/x" }).end();
+      else if (request.path === "/near") response.writeHead(301, { location: "/here" }).end();
+      else html(request, response);
+    });
+    const { page, shown } = await call({ url: `${origin}/far` });
+    expect(page.redirect).toBe("https://other.example/x");
+    expect(shown).toContain("Call web_fetch with that URL");
+    expect((await call({ url: `${origin}/near` })).page.finalUrl).toBe(`${origin}/here`);
+    expect(asked).toHaveLength(3);
+  });
+
+  test("says that a page needs JavaScript, or has it rendered where that can be done", async () => {
+    const empty: Answer = (_request, response) => {
+      response
+        .writeHead(200, { "content-type": "text/html" })
+        .end('<body><div id="root"></div><script src="/app.js"></script></body>');
+    };
+    const { origin, call } = await open(empty);
+    expect((await call({ url: origin })).shown).toContain("may need JavaScript");
+    const rendered = await open(empty, { render: async () => article(`<p>${WORDS}</p>`) });
+    expect((await rendered.call({ url: rendered.origin })).page.content).toContain("Words that make an article");
+  });
+
+  test("is judged by rules about hosts, for each of its addresses", async () => {
+    const { origin, haft, asked } = await open(html);
+    const verdict = (urls: string[]) =>
+      createHaft({
+        tools: [haft.registry.get("web_fetch")!],
+        rules: { deny: ["WebFetch(domain:evil.example)"] },
+      }).execute("WebFetch", { urls });
+    expect(await verdict([origin, "https://EVIL.example./x"])).toMatchObject({ error: { code: "denied" } });
+    expect(asked).toEqual([]);
+    expect(await verdict([origin])).toMatchObject({ success: true });
+  });
+});
+
+describe("converting pages", () => {
+  test("ends what takes too long, and goes on with the next page", { timeout: 60_000 }, async () => {
+    const short = createPageConverter({ timeoutMs: 1 });
+    onTestFinished(() => short.close());
+    const page = { html: article(`<p>${WORDS}</p>`.repeat(2000)), url: "https://a.example/" };
+    await expect(short.convert(page)).rejects.toThrow(/not done/);
+    await expect(short.convert(page)).rejects.toThrow(/not done/);
+    const giveUp = new AbortController();
+    const given = converter.convert(page, giveUp.signal);
+    giveUp.abort(new Error("enough"));
+    await expect(given).rejects.toThrow("enough");
+    expect((await converter.convert({ ...page, html: article(`<p>${WORDS}</p>`) })).title).toBe("A title");
+  });
+
+  test("does not stop the rest of the program", { timeout: 60_000 }, async () => {
+    const large = article(`<p>${WORDS}</p><ul><li>x</li></ul>`.repeat(500));
+    let turns = 0;
+    const ticking = setInterval(() => turns++, 1);
+    await converter.convert({ html: large, url: "https://a.example/" });
+    clearInterval(ticking);
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  test("gives the plain words of a page that is nested too deeply to be understood", { timeout: 60_000 }, async () => {
+    const { origin, call } = await open((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" });
+      response.end(`${"<div>".repeat(60_000)}${WORDS}${"</div>".repeat(60_000)}`);
+    });
+    const { page } = await call({ url: origin });
+    expect(page.content).toContain("Words that make an article");
+    expect(page.notes?.[0]).toContain("nested too deeply");
+  });
+
+  test("loads nothing for a page and runs none of its scripts", { timeout: 60_000 }, async () => {
+    const { origin, call, asked } = await open((_request, response) => {
+      const traps = `<img src="/i.png"><script src="/s.js"></script><link rel=stylesheet href="/c.css"><iframe src="/f"></iframe>
+        <script>document.title = "changed"</script>`;
+      response.writeHead(200, { "content-type": "text/html" }).end(article(`${traps}<p>${WORDS}</p>`));
+    });
+    expect((await call({ url: origin })).page.title).toBe("A title");
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe("stripping markup", () => {
+  test("leaves the words, and decodes entities", () => {
+    expect(stripMarkup("<!-- <p>no --><script>no</script><p>a &lt; b &amp;&#33;&#x21;</p><p>c<br>d 1 < 2")).toBe(
+      "a < b &!!\nc\nd 1 < 2",
+    );
+    expect(stripMarkup("<script>never closed <p>x")).toBe("never closed\nx");
+    expect(stripMarkup("<p>cut <a href=")).toBe("cut");
+  });
+
+  test("is linear in openings that never close", () => {
+    for (const piece of ["<script>", "<!--", "<", "<a ", "</script", "&#", "<p></p>"]) {
+      const stripped = stripMarkup(`${piece.repeat(200_000)}end`);
+      expect(stripped.length).toBeLessThanOrEqual(piece.length * 200_000 + 3);
+    }
+  });
+});
+
+/** One line of text a page. */
+function makePdf(pages: readonly string[]): string {
+  const objects = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    `<< /Type /Pages /Count ${pages.length} /Kids [${pages.map((_, n) => `${4 + 2 * n} 0 R`).join(" ")}] >>`,
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ...pages.flatMap((line, n) => {
+      const stream = `BT /F1 12 Tf 72 720 Td (${line}) Tj ET`;
+      return [
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + 2 * n} 0 R >>`,
+        `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+      ];
+    }),
+  ];
+  return `%PDF-1.4\n${objects.map((body, n) => `${n + 1} 0 obj\n${body}\nendobj\n`).join("")}trailer << /Root 1 0 R /Size ${objects.length + 1} >>\n%%EOF`;
+}

@@ -1,0 +1,1 @@
+export function makeCertificate(names: readonly string[]): { key: string; cert: string };
