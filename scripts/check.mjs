@@ -1,5 +1,5 @@
 // Runs the checks that are not tests: all of them with a table at the end, or those named (`node scripts/check.mjs lint`).
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -38,11 +38,13 @@ async function checkPackage() {
     }
     const [{ filename, entryCount, size, files }] = JSON.parse(packed.stdout);
     process.stdout.write(`${filename}: ${entryCount} files, ${Math.ceil(size / 1024)} KiB packed\n`);
+    const copies = countCopies(join(ROOT, "dist", "cli"));
+    if (copies !== 1) process.stderr.write(`dist/cli holds ${copies} copies of ToolError: errors would not be known again\n`);
     const strays = files.map(({ path }) => path).filter((path) => /\.test\.|^(src|test|scripts|bench)\//.test(path));
     for (const path of strays) process.stderr.write(`${path} must not be published: see "files" in package.json\n`);
     const archive = join(folder, filename);
     return await firstFailure(
-      () => (strays.length === 0 ? 0 : 1),
+      () => (strays.length === 0 && copies === 1 ? 0 : 1),
       () => runTool(findTool("publint"), ["run", archive, "--strict"]),
       () =>
         runTool(findTool("@arethetypeswrong/cli", "attw"), [archive, "--profile", "esm-only", "--no-definitely-typed"]),
@@ -50,6 +52,13 @@ async function checkPackage() {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** A bundle made of bundles holds its modules twice, and `instanceof` fails between the two. */
+function countCopies(folder) {
+  const bundled = [join(folder, "main.js"), ...readdirSync(join(folder, "chunks")).map((name) => join(folder, "chunks", name))];
+  const texts = bundled.map((file) => readFileSync(file, "utf8"));
+  return texts.reduce((sum, text) => sum + text.split("class ToolError extends Error").length - 1, 0);
 }
 
 async function firstFailure(...steps) {

@@ -17,7 +17,7 @@ const PLACES: readonly Place[] = [
   { place: "http", floor: 7, mayImport: ["below"], builtins: "all" },
   { place: "server.ts", floor: 7, mayImport: ["http"], builtins: "harmless" },
   { place: "client", floor: 7, mayImport: ["types of http"], builtins: "none" },
-  { place: "host", floor: 6, mayImport: ["below", "runtime.ts"], builtins: "all" },
+  { place: "host", floor: 6, mayImport: ["below", "runtime.ts", "workspace.ts"], builtins: "all" },
   { place: "host.ts", floor: 6, mayImport: ["below", "runtime.ts", "workspace.ts", "host"], builtins: "all" },
   { place: "index.ts", floor: 6, mayImport: ["below", "runtime.ts"], builtins: "harmless" },
   { place: "workspace.ts", floor: 6, mayImport: ["below"], builtins: "all" },

@@ -10,11 +10,12 @@ import { createTerminalApprover } from "./terminal-approver.ts";
 export async function askPerson(
   client: HaftClient,
   approvalId: string,
-  { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
+  { terminal, signal, onAnswered }: { terminal: Terminal; signal: AbortSignal; onAnswered?: () => void },
 ): Promise<ToolResult | undefined> {
   const info = await client.approvals.get(approvalId);
   const ask = createTerminalApprover({ input: terminal.stdin, output: terminal.stderr });
   const answer = await ask(toShown(info), signal);
+  onAnswered?.();
   if (!answer) return undefined;
   return resultOf(client, await client.approvals.answer(approvalId, toRequest(answer)));
 }

@@ -73,7 +73,8 @@ export async function makeCall(
   }
 
   function ask(approvalId: string): Promise<ToolResult | undefined> {
-    progress.clear();
-    return askPerson(client, approvalId, { terminal, signal: AbortSignal.any([answered.signal, interrupted]) });
+    progress.pause();
+    const signal = AbortSignal.any([answered.signal, interrupted]);
+    return askPerson(client, approvalId, { terminal, signal, onAnswered: () => progress.resume() });
   }
 }

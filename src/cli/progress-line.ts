@@ -5,14 +5,20 @@ import type { Terminal } from "./terminal.ts";
 
 export interface ProgressLine {
   show(update: Update): void;
-  /** Takes the line away; a later `show` brings it back. */
-  clear(): void;
+  /** Takes the line away, and keeps it away: a question stands there. */
+  pause(): void;
+  resume(): void;
   end(): void;
 }
 
 const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const BAR = 20;
-const SILENT: ProgressLine = { show: () => undefined, clear: () => undefined, end: () => undefined };
+const SILENT: ProgressLine = {
+  show: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+  end: () => undefined,
+};
 
 /** One line on stderr that says that something goes on, and what was heard last; on a terminal only. */
 export function createProgressLine({ stderr, env }: Pick<Terminal, "stderr" | "env">, title: string): ProgressLine {
@@ -20,7 +26,9 @@ export function createProgressLine({ stderr, env }: Pick<Terminal, "stderr" | "e
   let said = "";
   let drawn = false;
   let frame = 0;
+  let isPaused = false;
   const draw = (): void => {
+    if (isPaused) return;
     const width = (stderr.columns ?? 80) - 1;
     frame = (frame + 1) % FRAMES.length;
     const line = [...`${FRAMES[frame]} ${title}${said === "" ? "" : `  ${said}`}`].slice(0, width).join("");
@@ -40,7 +48,13 @@ export function createProgressLine({ stderr, env }: Pick<Terminal, "stderr" | "e
     show(update) {
       said = describe(update) ?? said;
     },
-    clear,
+    pause() {
+      isPaused = true;
+      clear();
+    },
+    resume() {
+      isPaused = false;
+    },
     end() {
       clearTimeout(timer);
       timer = undefined;

@@ -191,8 +191,8 @@ async function openDamaged(folder: string): Promise<string> {
   try {
     store = await openStore({ folder });
   } catch (error) {
-    // A name in the schema, or the record of a migration: said, and nothing is touched.
-    return error instanceof ToolError && /damaged|newer/.test(error.message) ? "refused" : String(error);
+    // A name in the schema, the record of a migration, or who may write: said, and nothing is touched.
+    return error instanceof ToolError && /damaged|newer|read-only/.test(error.message) ? "refused" : String(error);
   }
   try {
     if (store.warnings.some((warning) => warning.includes("damaged"))) return "set aside";

@@ -58,10 +58,11 @@ function Field(props: FieldTemplateProps) {
   const { id, label, required, children, rawDescription, rawErrors, hidden, schema, displayLabel } = props;
   if (hidden) return <div hidden>{children}</div>;
   const isRoot = id === "root";
+  // A check box brings its own words.
   const isCheck = schema.type === "boolean";
   return (
     <div className={isRoot ? "form-root" : "form-field"}>
-      {isRoot || !(displayLabel || isCheck) ? null : (
+      {isRoot || isCheck || !displayLabel ? null : (
         <label htmlFor={id}>
           <span className="mono">{label}</span>
           {required ? (
@@ -73,7 +74,7 @@ function Field(props: FieldTemplateProps) {
         </label>
       )}
       {children}
-      {!isRoot && rawDescription ? <p className="muted small">{rawDescription}</p> : null}
+      {!isRoot && !isCheck && rawDescription ? <p className="muted small">{rawDescription}</p> : null}
       {rawErrors?.map((error) => (
         <p key={error} className="field-error small" role="alert">
           {error}

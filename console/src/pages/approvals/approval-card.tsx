@@ -22,6 +22,7 @@ const words = defineWords({
     by: "Asked by",
     someone: "a program without a name",
     session: "session",
+    folder: "Folder",
     why: "Why it asks",
     preview: "What will happen",
     request: "The exact request",
@@ -43,6 +44,7 @@ const words = defineWords({
     by: "请求者",
     someone: "未命名的程序",
     session: "会话",
+    folder: "文件夹",
     why: "为何询问",
     preview: "将会发生什么",
     request: "完整请求",
@@ -102,15 +104,26 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
         <dl className="facts">
           <dt>{w.by}</dt>
           <dd>
-            {[caller.user, caller.agent].filter(Boolean).join(" · ") || w.someone}
+            <VisibleText text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.someone} />
             {caller.session ? (
               <span className="muted">
                 {" "}
-                · {w.session} <span className="mono">{caller.session}</span>
+                · {w.session}{" "}
+                <span className="mono">
+                  <VisibleText text={caller.session} />
+                </span>
               </span>
             ) : null}{" "}
             · <TimeAgo at={approval.askedAt} />
           </dd>
+          {approval.cwd ? (
+            <>
+              <dt>{w.folder}</dt>
+              <dd className="mono">
+                <VisibleText text={approval.cwd} />
+              </dd>
+            </>
+          ) : null}
           <dt>{w.why}</dt>
           <dd>
             <VisibleText text={approval.reason} />
@@ -124,7 +137,7 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
             <ContentView content={approval.preview.content} />
           </section>
         ) : null}
-        <details open={!approval.preview}>
+        <details open>
           <summary className="muted">{w.request}</summary>
           <JsonView value={approval.input} />
           {approval.hash ? (

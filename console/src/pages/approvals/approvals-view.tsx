@@ -10,6 +10,7 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
 import { BatchBar } from "./batch-bar.tsx";
 
@@ -120,7 +121,9 @@ export default function ApprovalsView() {
                         </span>
                       </span>
                       <span className="small muted cut">
-                        {approval.state === "open" ? summary(approval) : w.states[approval.state]}
+                        <VisibleText
+                          text={approval.state === "open" ? summary(approval) : (w.states[approval.state] ?? "")}
+                        />
                       </span>
                     </Link>
                   </li>

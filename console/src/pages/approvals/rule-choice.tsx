@@ -36,9 +36,10 @@ export function RuleChoice(props: {
     <details className="rule-choice">
       <summary>{w.title}</summary>
       <div className="stack">
-        <input
-          className="input mono"
+        <textarea
+          className="textarea"
           aria-label={w.rule}
+          rows={rule.split("\n").length}
           spellCheck={false}
           value={rule}
           onChange={({ target }) => setRule(target.value)}

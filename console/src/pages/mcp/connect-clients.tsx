@@ -8,13 +8,13 @@ import { Tabs } from "../../parts/tabs.tsx";
 const words = defineWords({
   en: {
     title: "Use these tools from your MCP client",
-    lead: "The client starts Haft in this folder; what must ask is asked in the client where it can, and here otherwise.",
+    lead: "The client starts Haft in this folder (haft must be on its path: npm link); what must ask is asked in the client where it can, and here otherwise.",
     client: "Client",
     where: "Put this into",
   },
   zh: {
     title: "在你的 MCP 客户端中使用这些工具",
-    lead: "客户端会在此文件夹启动 Haft；需要询问时优先在客户端询问，否则在这里。",
+    lead: "客户端会在此文件夹启动 Haft（haft 需在 PATH 中：npm link）；需要询问时优先在客户端询问，否则在这里。",
     client: "客户端",
     where: "写入",
   },
@@ -24,12 +24,12 @@ type Client = "claude" | "cursor" | "vscode" | "codex" | "gemini";
 
 /** What each client wants to be told, for this very folder. */
 function snippetFor(client: Client, folder: string): { where: string; text: string } {
-  const args = ["haft", "mcp", "--folder", folder];
-  const entry = { command: "npx", args };
+  const args = ["mcp", "--folder", folder];
+  const entry = { command: "haft", args };
   const json = (value: unknown): string => JSON.stringify(value, null, 2);
   switch (client) {
     case "claude":
-      return { where: "$", text: `claude mcp add haft -- npx ${args.map(quoted).join(" ")}` };
+      return { where: "$", text: `claude mcp add haft -- haft ${args.map(quoted).join(" ")}` };
     case "cursor":
       return { where: ".cursor/mcp.json", text: json({ mcpServers: { haft: entry } }) };
     case "vscode":
@@ -37,7 +37,7 @@ function snippetFor(client: Client, folder: string): { where: string; text: stri
     case "codex":
       return {
         where: "~/.codex/config.toml",
-        text: `[mcp_servers.haft]\ncommand = "npx"\nargs = ${JSON.stringify(args)}`,
+        text: `[mcp_servers.haft]\ncommand = "haft"\nargs = ${JSON.stringify(args)}`,
       };
     case "gemini":
       return { where: "~/.gemini/settings.json", text: json({ mcpServers: { haft: entry } }) };

@@ -39,7 +39,7 @@ export function TimeChart(props: {
               fill: `color-mix(in srgb, ${colour(tone)} 12%, transparent)`,
               width: 2,
               spanGaps: true,
-              points: { size: 4 },
+              points: { show: true, size: 5 },
             })),
           ],
           axes: [
