@@ -39,7 +39,8 @@ async function checkPackage() {
     const [{ filename, entryCount, size, files }] = JSON.parse(packed.stdout);
     process.stdout.write(`${filename}: ${entryCount} files, ${Math.ceil(size / 1024)} KiB packed\n`);
     const copies = countCopies(join(ROOT, "dist", "cli"));
-    if (copies !== 1) process.stderr.write(`dist/cli holds ${copies} copies of ToolError: errors would not be known again\n`);
+    if (copies !== 1)
+      process.stderr.write(`dist/cli holds ${copies} copies of ToolError: errors would not be known again\n`);
     const strays = files.map(({ path }) => path).filter((path) => /\.test\.|^(src|test|scripts|bench)\//.test(path));
     for (const path of strays) process.stderr.write(`${path} must not be published: see "files" in package.json\n`);
     const archive = join(folder, filename);
@@ -56,7 +57,10 @@ async function checkPackage() {
 
 /** A bundle made of bundles holds its modules twice, and `instanceof` fails between the two. */
 function countCopies(folder) {
-  const bundled = [join(folder, "main.js"), ...readdirSync(join(folder, "chunks")).map((name) => join(folder, "chunks", name))];
+  const bundled = [
+    join(folder, "main.js"),
+    ...readdirSync(join(folder, "chunks")).map((name) => join(folder, "chunks", name)),
+  ];
   const texts = bundled.map((file) => readFileSync(file, "utf8"));
   return texts.reduce((sum, text) => sum + text.split("class ToolError extends Error").length - 1, 0);
 }

@@ -1,7 +1,7 @@
 import { type LoadConfigOptions, loadConfig, type LoadedConfig } from "./config/load-config.ts";
 import { loadPlugins } from "./config/load-plugins.ts";
 import { saveLocalRule } from "./config/local-rules.ts";
-import { showProblem } from "./config/config-problem.ts";
+import { ConfigError, showProblem } from "./config/config-problem.ts";
 import { trustStatus } from "./config/trust.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { Registrable } from "./core/registry.ts";
@@ -12,6 +12,7 @@ import { configuredOptions, configuredRules } from "./host/configured-options.ts
 import { createMcpHub, type McpHub } from "./mcp/client/mcp-hub.ts";
 import type { SignInOptions } from "./mcp/client/sign-in.ts";
 import { reviewStateOf } from "./mcp/client/wrap-mcp-tool.ts";
+import { noteTrust } from "./host/note-trust.ts";
 import { openWeb } from "./host/open-web.ts";
 import { postJson } from "./net/post-json.ts";
 import type { Approver } from "./policy/ask-person.ts";
@@ -70,15 +71,22 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
   const config = await loadConfig({ ...places, folder });
   for (const problem of config.warnings) warn(showProblem(problem));
   if (config.untrusted.length > 0) warn(untrusted(config));
+  if (config.value.audit.enabled === false) throw auditNeeded(config);
   const { url } = config.value.store;
-  const store = await openStore(url === undefined ? { folder: config.folder } : { url }, { clock, onWarning: warn });
+  const store = await openStore(url === undefined ? { folder: config.folder } : { url }, {
+    clock,
+    onWarning: warn,
+    secretNames: config.value.audit.redact ?? [],
+  });
   try {
+    const trusted = await trustStatus(config.folder, places);
+    await noteTrust(store.audit, config.folder, trusted);
     const rules = configuredRules(config);
     const journal = store.undo(config.folder);
     const workspace = openWorkspace(config.folder, {
       ...config.value.workspace,
       denyGlobs: [...(config.value.workspace.denyGlobs ?? []), ...rules.deniedReadGlobs(config.folder)],
-      trustedRepository: (await trustStatus(config.folder, places)).status === "trusted",
+      trustedRepository: trusted.isExplicit,
       seenFiles: store.seenFiles,
       journal,
       clock,
@@ -163,6 +171,18 @@ async function usePlugins(haft: Haft, config: LoadedConfig, warn: (warning: stri
       warn(`The plugin "${plugin.manifest.id}" was not installed: ${(error as Error).message}`);
     }
   }
+}
+
+/** What runs through a host is recorded before it has an effect: without the log there is no gate. */
+function auditNeeded({ origins }: LoadedConfig): ConfigError {
+  const said = origins.find(({ path, isOverridden }) => path === "audit.enabled" && !isOverridden);
+  return new ConfigError([
+    {
+      ...(said?.file === undefined ? {} : { file: said.file, line: said.line }),
+      path: "audit.enabled",
+      message: "The audit log cannot be switched off. Remove this line; `audit.redact` names what it should hide.",
+    },
+  ]);
 }
 
 function untrusted({ untrusted: items, folder }: LoadedConfig): string {

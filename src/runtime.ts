@@ -18,7 +18,7 @@ import { type CallJournal, MemoryJournal } from "./executor/call-journal.ts";
 import { type CallLog, MemoryCallLog } from "./executor/call-log.ts";
 import { Deadlines } from "./executor/deadlines.ts";
 import { ToolExecutor } from "./executor/executor.ts";
-import { knownAndClaim } from "./executor/known.ts";
+import { journalKey, knownAndClaim } from "./executor/known.ts";
 import type { BatchCall } from "./executor/order-batch.ts";
 import { record } from "./executor/record.ts";
 import { resolve } from "./executor/resolve.ts";
@@ -112,7 +112,11 @@ export interface Haft {
   executeMany(calls: readonly BatchCall[], options?: CallOptions): Promise<ToolResult[]>;
   /** Answers an open approval with yes, and runs the call that was waiting for it. */
   approve(approvalId: string, answer?: string | Omit<ApprovalAnswer, "approved">): Promise<ToolResult>;
-  decline(approvalId: string, reason?: string, by?: string): Promise<ToolResult>;
+  decline(
+    approvalId: string,
+    reason?: string,
+    answer?: string | Pick<ApprovalAnswer, "by" | "via" | "rights">,
+  ): Promise<ToolResult>;
   on<T extends ToolEventType>(type: T, listener: Listener<EventOf<T>>): () => void;
   on(type: "*", listener: Listener<ToolEvent>): () => void;
   getStats(): ToolStats;
@@ -207,13 +211,23 @@ export function createHaft(options: HaftOptions = {}): Haft {
   });
   for (const tool of [...(workspace?.tools ?? []), ...(options.tools ?? [])]) registry.register(tool);
 
-  const resume = createResume({ approvals, permit: permission, registry, gate: executor });
+  const resume = createResume({
+    approvals,
+    permit: permission,
+    registry,
+    gate: executor,
+    async recorded({ toolName, callId, caller, made }) {
+      const entry = await journal.find(journalKey(caller, made.options.idempotencyKey || callId));
+      if (entry?.state === "running") return "running";
+      return entry?.state === "done" && entry.result.toolName === toolName ? entry.result : undefined;
+    },
+  });
 
   return {
     registry,
     executor,
     approvals,
-    policy: createPolicyView({ registry, rules, grants, layersFor, cwd: folder }),
+    policy: createPolicyView({ registry, rules, grants, layersFor, cwd: folder, mustAsk: options.mustAsk }),
     taint,
     log,
     spill,
@@ -234,11 +248,11 @@ export function createHaft(options: HaftOptions = {}): Haft {
     execute: (name, input, callOptions) => executor.execute(name, input, callOptions),
     executeMany: (calls, callOptions) => executor.executeMany(calls, callOptions),
     approve: (id, answer) => resume(id, { ...(typeof answer === "string" ? { by: answer } : answer), approved: true }),
-    decline: (id, reason, by) =>
+    decline: (id, reason, answer) =>
       resume(id, {
+        ...(typeof answer === "string" ? { by: answer } : answer),
         approved: false,
         ...(reason === undefined ? {} : { reason }),
-        ...(by === undefined ? {} : { by }),
       }),
     on: (type: ToolEventType | "*", listener: Listener<never>) => events.on(type, listener),
     getStats: () => registry.getStats(),

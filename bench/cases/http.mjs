@@ -116,7 +116,7 @@ async function call({ port, token }, tool, calls, connections) {
           response.on("end", () => {
             const { status } = JSON.parse(Buffer.concat(chunks));
             if (status === "completed") resolve();
-            else reject(new Error(`A call was answered with ${Buffer.concat(chunks)}`));
+            else reject(new Error(`A call was answered with ${Buffer.concat(chunks).toString()}`));
           });
         },
       );

@@ -8,8 +8,8 @@ export const name = "xml-parse";
 const CALLS = 200;
 const BYTES = 1024 * 1024;
 const ROUNDS = 15;
-/** What comes at once when a network is busy, and what a model makes at a time. */
-const CHUNK = 512;
+/** What a read of the network brings at once, and what a model makes at a time. */
+const CHUNK = 4096;
 const TOKEN = 16;
 
 export async function run({ report, notMeasured, withoutPeers }) {

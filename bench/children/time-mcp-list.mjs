@@ -11,12 +11,19 @@ const [count, rounds] = process.argv.slice(2).map(Number);
 const tools = Array.from({ length: count }, (_, i) => ({
   name: `tool_${i}`,
   description: `The tool ${i}`,
-  parameters: z.object({ path: z.string().describe("Where"), depth: z.number().int().optional(), all: z.boolean().default(false) }),
+  parameters: z.object({
+    path: z.string().describe("Where"),
+    depth: z.number().int().optional(),
+    all: z.boolean().default(false),
+  }),
 }));
 const REVISION = "2026-07-28";
 
 function request(method, params) {
-  const meta = { "io.modelcontextprotocol/protocolVersion": REVISION, "io.modelcontextprotocol/clientCapabilities": {} };
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": REVISION,
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
   return new Request("http://localhost/mcp", {
     method: "POST",
     headers: {
@@ -34,7 +41,9 @@ function request(method, params) {
 const bare = createMcpHandler(() => {
   const server = new McpServer({ name: "bench", version: "1.0.0" });
   for (const { name, description, parameters } of tools) {
-    server.registerTool(name, { description, inputSchema: parameters }, () => ({ content: [{ type: "text", text: name }] }));
+    server.registerTool(name, { description, inputSchema: parameters }, () => ({
+      content: [{ type: "text", text: name }],
+    }));
   }
   return server;
 });
@@ -55,7 +64,7 @@ for (const [method, params] of [
     const cpu = await timed(async () => {
       for (let i = 0; i < many; i++) {
         const { result } = await (await fetch(request(method, params))).json();
-        if (!result || result.isError) throw new Error(`Error: ${method} failed`);
+        if (!result || result.isError) throw new Error(`Error: ${String(method)} failed`);
       }
     });
     return (cpu * 1000) / many;

@@ -24,7 +24,7 @@ export const queries = new QueryClient({
 /** Relative to where the console is served, never to an address that came from outside. */
 const BASE = new URL("api/", document.baseURI);
 
-export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return read(await fetch(new URL(path, BASE), { signal: signal ?? null, credentials: "same-origin" }));
 }
 

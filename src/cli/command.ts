@@ -13,6 +13,8 @@ export interface OptionSpec {
   /** What stands for the value in the help: `FILE`. */
   value?: string;
   short?: string;
+  /** Of a number: the least and the most. */
+  range?: readonly [least: number, most: number];
   /** The only values that it may have. */
   oneOf?: readonly string[];
   /** What a shell may offer after it. */

@@ -29,8 +29,34 @@ function explainAnswer({ status, code, message, next }: HaftClientError): Explai
   const exitCode = exitCodeOfAnswer(status, code);
   // The client joins them for those who read the message alone.
   const what = next !== undefined && message.endsWith(next) ? message.slice(0, -next.length).trimEnd() : message;
-  const todo = status === 401 ? "Set HAFT_TOKEN to a token of that server: `haft token create NAME` makes one." : next;
-  return { exitCode, code, message: what, ...(todo === undefined ? {} : { next: todo }) };
+  const todo =
+    status === 401 ? "Set HAFT_TOKEN to a token of that server: `haft token create NAME` makes one." : inWords(next);
+  return {
+    exitCode,
+    code,
+    message: what.replace(/^(?:GET|POST|DELETE) \/api\S* needs/, "This needs"),
+    ...(todo === undefined ? {} : { next: todo }),
+  };
+}
+
+/** What lists the same at a command line. */
+const COMMAND_OF: Readonly<Record<string, string>> = {
+  approvals: "haft approvals list --state all",
+  audit: "haft audit query",
+  calls: "haft audit query",
+  changes: "haft undo",
+  mcp: "haft mcp list",
+  server: "haft doctor",
+  tokens: "haft token list",
+  tools: "haft tools list",
+};
+
+/** A hint that names a request is for programs. */
+function inWords(next: string | undefined): string | undefined {
+  const named = /\b(?:GET|POST|DELETE) \/api\/(\w+)/.exec(next ?? "");
+  if (!named) return next;
+  const command = COMMAND_OF[named[1]!];
+  return command === undefined ? undefined : `Look at \`${command}\`.`;
 }
 
 function exitCodeOfAnswer(status: number, code: string): number {

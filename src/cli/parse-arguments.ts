@@ -80,12 +80,17 @@ function readValue(spec: OptionSpec, name: string, value: string | undefined, be
       return [...(before as string[]), ...value.split(",").filter(Boolean)];
     case "number":
       if (!/^\d{1,15}$/.test(value)) throw new UsageError(`${name} takes a whole number, and not "${value}".`);
-      return Number(value);
+      return inRange(Number(value), name, spec.range);
     case "duration":
       return readDuration(value, name);
     case "moment":
       return readMoment(value, name);
   }
+}
+
+function inRange(number: number, name: string, [least, most]: readonly number[] = []): number {
+  if (least === undefined || most === undefined || (number >= least && number <= most)) return number;
+  throw new UsageError(`${name} takes a whole number from ${least} to ${most}, and not ${number}.`);
 }
 
 /** As many as the command takes, by their names. */

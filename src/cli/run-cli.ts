@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { checkFolder } from "./check-folder.ts";
 import { type CommandEntry, COMMANDS, findCommand } from "./command-table.ts";
 import type { Command, EmbedOptions, Invocation } from "./command.ts";
 import { connectWhenAsked } from "./connect.ts";
@@ -52,6 +53,7 @@ async function runCommand(
 ): Promise<number> {
   const { folder: named, url: server } = options as Globals;
   const folder = resolve(terminal.cwd, named ?? ".");
+  if (named !== undefined) checkFolder(folder);
   const url = server ?? (named === undefined ? terminal.env["HAFT_URL"] : undefined);
   const interrupt = new AbortController();
   const stop = terminal.onInterrupt(() => interrupt.abort());

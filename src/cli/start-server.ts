@@ -5,11 +5,10 @@ import { DEFAULT_PORT, type HttpServer, serveHttp } from "../http/http-server.ts
 import { logLine } from "../http/log-line.ts";
 import { createMcpDoor } from "../http/mcp-endpoint.ts";
 import { partsOfHost } from "../http/parts/parts-of-host.ts";
-import { issueToken, SCOPES } from "../http/tokens.ts";
 import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "./find-package.ts";
 import { userName } from "./open-embedded.ts";
-import { openTokens } from "./open-tokens.ts";
+import { openServerTokens } from "./open-tokens.ts";
 
 export interface StartOptions {
   folder: string;
@@ -54,14 +53,12 @@ export async function startServer({
     const { onEvent } = embedded;
     if (onEvent) host.haft.on("*", onEvent);
     const { token, allowedHosts, allowedOrigins, ...configured } = host.config.value.server;
-    const tokens = openTokens(host);
-    const { clock } = host.haft.executor;
-    if (token !== undefined) await issueToken(tokens.own, clock, { name: "configured", scopes: SCOPES, token });
+    const tokens = await openServerTokens(host, token);
     const console = await findConsole();
     server = await serveHttp(host.haft, {
       host: asked.host ?? configured.host ?? "127.0.0.1",
       port: asked.port ?? configured.port ?? DEFAULT_PORT,
-      tokens: tokens.all,
+      tokens,
       parts: partsOfHost(host),
       endpoints: {
         "/mcp": createMcpDoor(host.haft, {

@@ -52,7 +52,7 @@ export function connect({ url, token, fetch: send = globalThis.fetch.bind(global
     } catch (cause) {
       if (signal?.aborted) throw cause;
       const message = `No Haft answers at ${base.origin}`;
-      const next = "Start it with `npx haft`, or name another address.";
+      const next = "Start it with `haft`, or name another address.";
       throw new HaftClientError(0, { code: "unreachable", message, next }, cause);
     }
     if (!response.ok) throw new HaftClientError(response.status, await readError(response));

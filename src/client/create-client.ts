@@ -96,7 +96,7 @@ export function createClient(options: ClientOptions) {
     audit: {
       search: (query?: wire.AuditQuery) => get<wire.AuditPage>("/api/audit", query),
       get: (id: string) => get<wire.AuditEntry>(at("/api/audit", id)),
-      verify: () => get<wire.AuditCheck>("/api/audit/verify"),
+      verify: (query?: { head?: string }) => get<wire.AuditCheck>("/api/audit/verify", query),
       /** As JSON lines. */
       export: async (query?: Omit<wire.AuditQuery, "limit" | "cursor">) =>
         (await open("/api/audit/export", query ? { query } : {})).body!,

@@ -13,6 +13,15 @@ export interface McpJsonServer {
   env?: Readonly<Record<string, string>>;
   url?: string;
   headers?: Readonly<Record<string, string>>;
+  headersHelper?: string;
+  oauth?: unknown;
+  cwd?: string;
+  disabled?: true;
+  includeTools?: readonly string[];
+  excludeTools?: readonly string[];
+  /** Milliseconds. */
+  timeout?: number;
+  alwaysLoad?: boolean;
 }
 
 /** Adds a server to `.mcp.json` of a folder, or puts it in the place of the one with its name. */
@@ -34,14 +43,35 @@ export async function addMcpServer(
   });
 }
 
-/** A server of another client's file in these words. */
-export function toMcpJson(server: McpServerConfig): McpJsonServer {
+/** A server of another client's file in these words, and what of it was left behind. */
+export function toMcpJson(server: McpServerConfig): { entry: McpJsonServer; notes: string[] } {
+  const { enabled, includeTools, excludeTools, timeoutMs: timeout, alwaysLoad, trust } = server;
+  const entry = {
+    ...reachOf(server),
+    ...(enabled ? {} : { disabled: true as const }),
+    ...given({ includeTools, excludeTools, timeout, alwaysLoad }),
+  };
+  // What another program may do unasked says nothing about this one.
+  const notes = trust === true ? ['"trust" is not carried over: allow its tools by rules.'] : [];
+  return { entry, notes };
+}
+
+function reachOf(server: McpServerConfig): McpJsonServer {
   if (server.transport !== "stdio") {
-    const { transport, url, headers } = server;
-    return { type: transport, url, ...(Object.keys(headers).length > 0 ? { headers } : {}) };
+    const { transport: type, url, headers, headersHelper, oauth } = server;
+    return { type, url, ...(Object.keys(headers).length > 0 ? { headers } : {}), ...given({ headersHelper, oauth }) };
   }
-  const { command, args, env } = server;
-  return { command, ...(args.length > 0 ? { args } : {}), ...(Object.keys(env).length > 0 ? { env } : {}) };
+  const { command, args, env, cwd } = server;
+  return {
+    command,
+    ...(args.length > 0 ? { args } : {}),
+    ...(Object.keys(env).length > 0 ? { env } : {}),
+    ...given({ cwd }),
+  };
+}
+
+function given<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
 async function readSettings(file: string): Promise<Record<string, unknown>> {

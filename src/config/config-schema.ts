@@ -198,8 +198,5 @@ export const configSchema = z.strictObject({
 });
 
 export type HaftConfig = z.infer<typeof configSchema>;
-export type ToolPolicySettings = z.infer<typeof policy>;
 export type HookSettings = NonNullable<HaftConfig["hooks"]>;
-export type HookHandler = z.infer<typeof hook>;
-export type PluginSetting = z.infer<typeof plugin>;
 export type PermissionTest = NonNullable<z.infer<typeof permissions>["tests"]>[number];

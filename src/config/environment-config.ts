@@ -9,7 +9,8 @@ const SETTINGS: readonly (readonly [variable: string, section: string, key: stri
   ["HAFT_STORE_URL", "store", "url"],
   ["HAFT_HOST", "server", "host"],
   ["HAFT_PORT", "server", "port"],
-  ["HAFT_TOKEN", "server", "token"],
+  // Not HAFT_TOKEN: that is what a client presents, and would open everything here.
+  ["HAFT_SERVER_TOKEN", "server", "token"],
 ];
 
 /** What the environment says, in the words of a file: every value is a variable, so that it is read and checked as one. */

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { canonicalJson } from "../core/canonical-json.ts";
 import { isInside, realRoot } from "../files/is-path-allowed.ts";
+import { showTrustedFields, showTrustedSetting } from "./show-trusted-fields.ts";
 import type { ConfigPath } from "./config-problem.ts";
 import { showPath } from "./config-problem.ts";
 import type { RawSource } from "./config-source.ts";
@@ -15,7 +16,7 @@ export interface TrustItem {
   line?: number;
   /** Where it stands in the file: `hooks.PreToolUse[0].hooks[0]`; empty for a whole module. */
   path: string;
-  /** What would run or be loosened, whole, for a person. Show it with hidden characters made visible. */
+  /** What would run or be loosened, whole but for secrets, for a person. Show it with hidden characters made visible. */
   what: string;
   /** Of the part and of the files of the folder that it names: another content is another digest. */
   digest: string;
@@ -28,6 +29,9 @@ export interface LocatedItem extends TrustItem {
 export function withoutPath({ at: _at, ...item }: LocatedItem): TrustItem {
   return item;
 }
+
+/** Modes that count without trust, wherever they do not loosen what the user set. */
+export const MODES_WITHOUT_TRUST: ReadonlySet<string> = new Set(["default", "plan", "dontAsk"]);
 
 /**
  * What in a source of a folder executes something, reaches out, or loosens what the user set. Denials, questions and
@@ -48,7 +52,7 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
     const words = [fields["command"], ...listOf(fields["args"])].filter((word) => typeof word === "string");
     const helper = typeof fields["headersHelper"] === "string" ? wordsOf(fields["headersHelper"]) : [];
     const files = await digestNamedFiles([...words, ...helper], folder);
-    add("mcp_server", path, `MCP server "${name}": ${showFields(fields)}`, { name, fields }, files);
+    add("mcp_server", path, `MCP server "${name}": ${showTrustedFields(fields)}`, { name, fields }, files);
   }
   if (source.kind === "mcp") return found;
 
@@ -61,7 +65,7 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
         const command = typeof handler["command"] === "string" ? handler["command"] : "";
         const args = listOf(handler["args"]).filter((word) => typeof word === "string");
         const files = await digestNamedFiles([...wordsOf(command), command, ...args], folder);
-        const what = `hook ${event}, for ${JSON.stringify(matcher)}: ${showFields(handler)}`;
+        const what = `hook ${event}, for ${JSON.stringify(matcher)}: ${showTrustedFields(handler)}`;
         add("hook", ["hooks", event, index, "hooks", each], what, { event, matcher, handler }, files);
       }
     }
@@ -71,7 +75,7 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
     add("permission", ["permissions", "allow", index], `allow without asking: ${String(rule)}`, allowContent(rule));
   }
   const mode = permissions["defaultMode"];
-  if (typeof mode === "string" && !["default", "plan", "dontAsk"].includes(mode)) {
+  if (typeof mode === "string" && !MODES_WITHOUT_TRUST.has(mode)) {
     add("permission", ["permissions", "defaultMode"], `start in the mode ${JSON.stringify(mode)}`, { mode });
   }
   if (source.kind === "haft") await listSettings(value, folder, add);
@@ -93,7 +97,10 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
     );
   }
   const setting = (path: ConfigPath, content: unknown) =>
-    add("setting", path, `set ${showPath(path)} to ${JSON.stringify(content)}`, { path: showPath(path), content });
+    add("setting", path, `set ${showPath(path)} to ${showTrustedSetting(path, content)}`, {
+      path: showPath(path),
+      content,
+    });
   const { workspace, tools, server, store, audit, network } = value;
   const places: [ConfigPath, unknown][] = [
     [["tools", "allowedPaths"], isObject(tools) ? tools["allowedPaths"] : undefined],
@@ -153,10 +160,6 @@ async function digestPlugin(from: string, folder: string): Promise<FileDigests> 
 
 function isPath(from: string): boolean {
   return /^\.{0,2}\//.test(from);
-}
-
-function showFields(fields: Record<string, unknown>): string {
-  return JSON.stringify(Object.fromEntries(Object.entries(fields).filter(([key]) => key !== "name")));
 }
 
 function listOf(value: unknown): unknown[] {

@@ -165,6 +165,16 @@ describe("trust", () => {
     expect((await folders.load()).untrusted).toMatchObject([{ kind: "code" }]);
   });
 
+  test("of a folder with nothing to trust is told from nobody having been asked", async () => {
+    const folders = openConfigFolders({ "haft.config.yml": "tools: { timeout: 5 }" });
+    expect(await trustStatus(folders.folder, folders)).toMatchObject({ status: "trusted", isExplicit: false });
+    expect(await trust(folders.folder, folders)).toMatchObject({ status: "trusted", isExplicit: true });
+    folders.write({ "haft.config.yml": "permissions: { allow: [Bash] }" });
+    expect(await trustStatus(folders.folder, folders)).toMatchObject({ status: "changed", isExplicit: false });
+    await distrust(folders.folder, folders);
+    expect(await trustStatus(folders.folder, folders)).toMatchObject({ status: "untrusted", isExplicit: false });
+  });
+
   test("is given to what was shown, not to what came after", async () => {
     const folders = open();
     const { items } = await trustStatus(folders.folder, folders);

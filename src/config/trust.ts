@@ -5,10 +5,15 @@ import { readSources } from "./read-sources.ts";
 import { openTrustStore } from "./trust-store.ts";
 import { type UserOptions, userPlaces } from "./user-folder.ts";
 
+/** Stands among the digests of a folder that a person has trusted, also where nothing in it needed that. */
+const FOLDER = "folder";
+
 export interface TrustStatus {
   folder: string;
   /** `changed`: some of it was trusted once, and some is new or has changed since. Nothing to trust is `trusted`. */
   status: "trusted" | "changed" | "untrusted";
+  /** A person has trusted the folder, and nothing in it is new since: more than that there is nothing to trust. */
+  isExplicit: boolean;
   /** Everything of the folder that counts only when it is trusted. */
   items: (TrustItem & { isTrusted: boolean })[];
 }
@@ -26,7 +31,7 @@ export async function trustStatus(folder: string, options: UserOptions = {}): Pr
   const items = found.flat().map((item) => ({ ...withoutPath(item), isTrusted: trusted.has(item.digest) }));
   const open = items.filter(({ isTrusted }) => !isTrusted);
   const status = open.length === 0 ? "trusted" : trusted.size > 0 ? "changed" : "untrusted";
-  return { folder: real, status, items };
+  return { folder: real, status, isExplicit: open.length === 0 && trusted.has(FOLDER), items };
 }
 
 /**
@@ -42,6 +47,7 @@ export async function trust(
   const agreed = digests ? present.filter((digest) => digests.includes(digest)) : present;
   // What is no longer there is forgotten: it asks again when it comes back.
   await openTrustStore(userPlaces(options)).update(folder, (known) => [
+    FOLDER,
     ...agreed,
     ...present.filter((digest) => known.has(digest)),
   ]);

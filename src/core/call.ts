@@ -42,8 +42,8 @@ export interface Verdict {
 export interface CallOptions {
   /** The provider's or the caller's id of this call; made up where absent. */
   id?: string;
-  /** Two calls with one key, caller and input are one call. Defaults to `id`, where that was given. */
-  idempotencyKey?: string;
+  /** Two calls with one key, caller and input are one call. Defaults to `id`, where that was given; `false`: has none. */
+  idempotencyKey?: string | false;
   caller?: Partial<Caller>;
   signal?: AbortSignal;
   /** At most the runtime's cap. */

@@ -64,7 +64,36 @@ const NAME =
   "(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)[\\w-]{0,40}";
 const VALUE = "(?:\"[^\"\\n]{3,}\"|'[^'\\n]{3,}'|[^\\s\"'`,;&|)}\\]]{3,})";
 /** `PASSWORD=…`, `"api_key": "…"`, `X-Auth-Token: …`, `--token …`. */
-const NAMED_IN_TEXT = new RegExp(`(${NAME}["']?\\s*[=:]\\s*|--?(?:[\\w-]{1,40}-)?${NAME}\\s+)${VALUE}`, "gi");
+const NAMED_IN_TEXT = namedInText(NAME);
+
+function namedInText(name: string, flags = "gi"): RegExp {
+  return new RegExp(`(${name}["']?\\s*[=:]\\s*|--?(?:[\\w-]{1,40}-)?${name}\\s+)${VALUE}`, flags);
+}
+
+/** Names that mean a secret besides those that do everywhere. */
+export interface SecretNames {
+  has(name: string): boolean;
+  hideIn(text: string): string;
+}
+
+/** In any case, and however their words are joined. */
+export function secretNames(names: readonly string[]): SecretNames | undefined {
+  const wordsOf = (name: string): string[] =>
+    name
+      .replace(/([a-z\d])([A-Z])/g, "$1_$2")
+      .toLowerCase()
+      .split(/[^\p{L}\p{N}]+/u)
+      .filter(Boolean);
+  const known = names.map(wordsOf).filter((words) => words.length > 0);
+  if (known.length === 0) return undefined;
+  const joined = new Set(known.map((words) => words.join("")));
+  const anyOf = known.map((words) => words.join("[\\s_.-]?")).join("|");
+  const inText = namedInText(`(?<![\\p{L}\\p{N}])(?:${anyOf})`, "giu");
+  return {
+    has: (name) => joined.has(wordsOf(name).join("")),
+    hideIn: (text) => text.replace(inText, "$1[hidden]"),
+  };
+}
 
 /** The text with what looks like a secret hidden, and the rest readable. */
 export function hideSecrets(text: string): string {

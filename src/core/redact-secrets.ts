@@ -1,4 +1,4 @@
-import { hideSecrets, isSecretName } from "./mask-secret.ts";
+import { hideSecrets, isSecretName, type SecretNames } from "./mask-secret.ts";
 import { toPlainData } from "./plain-data.ts";
 
 export interface RedactLimits {
@@ -6,13 +6,18 @@ export interface RedactLimits {
   mostText?: number;
   /** Characters of all texts and names together, roughly. */
   mostTotal?: number;
+  /** Further names of secrets. */
+  names?: SecretNames | undefined;
 }
 
 const MOST_ENTRIES = 200;
 const MOST_DEPTH = 12;
 
 /** A bounded copy as plain data that may be kept and shown: secrets are hidden by name and by shape, and cuts are said. */
-export function redactSecrets(value: unknown, { mostText = 2000, mostTotal = 16_000 }: RedactLimits = {}): unknown {
+export function redactSecrets(
+  value: unknown,
+  { mostText = 2000, mostTotal = 16_000, names }: RedactLimits = {},
+): unknown {
   let left = mostTotal;
   return redact(toPlainData(value).value, 0, false);
 
@@ -25,7 +30,7 @@ export function redactSecrets(value: unknown, { mostText = 2000, mostTotal = 16_
     const kept = entries.slice(0, MOST_ENTRIES).map(([key, item]): [string, unknown] => {
       left -= key.length + 4;
       // A list has no names of its own.
-      const isHidden = isSecret || (!Array.isArray(data) && isSecretName(key));
+      const isHidden = isSecret || (!Array.isArray(data) && (isSecretName(key) || names?.has(key) === true));
       return [key, redact(item, depth + 1, isHidden)];
     });
     const more = entries.length - kept.length;
@@ -39,7 +44,8 @@ export function redactSecrets(value: unknown, { mostText = 2000, mostTotal = 16_
   function redactText(text: string): string {
     const room = Math.max(0, Math.min(mostText, left));
     // Looked at a little beyond the cut, so that half a secret is not left standing before it.
-    const shown = hideSecrets(text.slice(0, room + 500)).slice(0, room);
+    const seen = hideSecrets(text.slice(0, room + 500));
+    const shown = (names?.hideIn(seen) ?? seen).slice(0, room);
     left -= shown.length;
     return text.length > room ? `${shown}… [${text.length - room} more characters]` : shown;
   }

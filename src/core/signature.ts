@@ -26,12 +26,23 @@ export interface CommandReading {
   /** Files that streams are redirected from and to: to allow the command is to allow these too. */
   inputs: readonly string[];
   outputs: readonly string[];
+  /** What it may do beyond these lists: for rules that forbid, which must not lose to it. */
+  hides?: HiddenParts;
   /** Why only a rule for exactly this text may allow it, however its parts look. */
   closed?: string;
   /** Why not even that: more comes to it than its text says. */
   unsaid?: string;
   /** Set when it was not read to its end: then the lists are only what was seen, and a person decides. */
   problem?: string;
+}
+
+/** What the words of a command do not tell before it runs. */
+export interface HiddenParts {
+  /** How commands begin whose rest is not known; an empty one may become any command. */
+  commands: readonly string[];
+  /** Words that may become any file. */
+  reads: readonly string[];
+  changes: readonly string[];
 }
 
 export interface CommandPart {

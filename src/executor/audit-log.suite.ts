@@ -53,7 +53,7 @@ export function hafted(log: AuditLog) {
   });
 }
 
-export async function collect(entries: AsyncIterable<AuditEntry>): Promise<AuditEntry[]> {
+async function collect(entries: AsyncIterable<AuditEntry>): Promise<AuditEntry[]> {
   const all: AuditEntry[] = [];
   for await (const entry of entries) all.push(entry);
   return all;

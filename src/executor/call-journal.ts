@@ -16,7 +16,8 @@ export type JournalEntry =
  * input: a journal that outlives the process keeps a hash of it.
  */
 export interface CallJournal {
-  find(key: string, fingerprint: string): MaybePromise<JournalEntry | undefined>;
+  /** Without a fingerprint: whichever call the key stands for. */
+  find(key: string, fingerprint?: string): MaybePromise<JournalEntry | undefined>;
   /**
    * Atomic among all who share the journal: of two with one key, one begins and is told nothing, the other is told what
    * stands there. `again` also takes what began and will never end, for calls that may be made twice.
@@ -32,10 +33,10 @@ export class MemoryJournal implements CallJournal {
 
   constructor(readonly capacity = 1000) {}
 
-  find(key: string, fingerprint: string): JournalEntry | undefined {
+  find(key: string, fingerprint?: string): JournalEntry | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    if (entry.fingerprint !== fingerprint) return { state: "other" };
+    if (fingerprint !== undefined && entry.fingerprint !== fingerprint) return { state: "other" };
     return entry.result ? { state: "done", result: entry.result } : { state: "running" };
   }
 

@@ -70,7 +70,8 @@ export class GateCall extends Deadline implements Call {
   }
 
   get idempotencyKey(): string | undefined {
-    return this.options.idempotencyKey ?? this.options.id;
+    const { idempotencyKey, id } = this.options;
+    return idempotencyKey === false ? undefined : (idempotencyKey ?? id);
   }
 
   /** Hears the caller's signal from now on. */

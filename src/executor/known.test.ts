@@ -38,6 +38,19 @@ describe("a call that was made before", () => {
     expect(runs()).toBe(1);
   });
 
+  test("is not known where it said that it has no key; approved later, it is known by its id", async () => {
+    const { haft, runs } = counting();
+    const options = { id: "x", idempotencyKey: false } as const;
+    await haft.execute("count", {}, options);
+    expect(await haft.execute("count", {}, options)).toMatchObject({ details: 2 });
+    expect(runs()).toBe(2);
+    const asking = counting(undefined, { permission: "confirm" });
+    const asked = await asking.haft.execute("count", {}, options);
+    await asking.haft.approve(asked.status === "pending" ? asked.pending.id : "");
+    expect(await asking.haft.execute("count", {}, { id: "x" })).toMatchObject({ details: 1, metadata: { known: "replay" } });
+    expect(asking.runs()).toBe(1);
+  });
+
   test("is known by its idempotency key, also under another id", async () => {
     const { haft, runs } = counting();
     await haft.execute("count", {}, { id: "x", idempotencyKey: "k" });

@@ -1,5 +1,5 @@
 import { fromThrown } from "../core/build-result.ts";
-import { type Call, toolOf } from "../core/call.ts";
+import { type Call, type Caller, toolOf } from "../core/call.ts";
 import { canonicalJson } from "../core/canonical-json.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
@@ -128,10 +128,12 @@ function answerAgain(call: Call, result: ToolResult, how: "replay" | "cache"): T
 }
 
 /** The same key from another caller is another call. */
+export function journalKey({ session, agent, user }: Partial<Caller>, idempotencyKey: string): string {
+  return canonicalJson([session, agent, user, idempotencyKey]);
+}
+
 function keyOf(call: Call): string | undefined {
-  if (call.idempotencyKey === undefined) return undefined;
-  const { session, agent, user } = call.caller;
-  return canonicalJson([session, agent, user, call.idempotencyKey]);
+  return call.idempotencyKey === undefined ? undefined : journalKey(call.caller, call.idempotencyKey);
 }
 
 /** Of what was sent: what a schema makes of it may be a class of its own, and look like any other. */

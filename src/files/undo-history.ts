@@ -1,6 +1,6 @@
-import { type RecordedChange, rootCall, type UndoRun } from "./undo-store.ts";
+import { type CallOwner, type RecordedChange, rootCall, type UndoRun } from "./undo-store.ts";
 
-type Made = Pick<RecordedChange, "id" | "callId" | "session">;
+type Made = CallOwner & Pick<RecordedChange, "id" | "callId">;
 
 /** Which calls still have their effect, told from the undos that were made. */
 export interface UndoHistory {
@@ -14,19 +14,19 @@ export function readHistory(runs: readonly UndoRun[]): UndoHistory {
   const ids = new Set(runs.map(({ id }) => id));
   /** The last undo of a call decides: one that was redone can be undone again. */
   const last = new Map<string, number>();
-  for (const [index, { state, session, callIds }] of runs.entries()) {
-    if (state === "done") for (const of of callIds) last.set(keyOf(session, of), index);
+  for (const [index, run] of runs.entries()) {
+    if (run.state === "done") for (const key of keysOf(run)) last.set(key, index);
   }
-  const undoOf = (name: string, session: string | undefined): UndoRun | undefined => {
+  const undoOf = (name: string, owner: CallOwner): UndoRun | undefined => {
     let newest = -1;
     for (let end = name.length; end > 0; end = name.lastIndexOf("/", end - 1)) {
-      newest = Math.max(newest, last.get(keyOf(session, name.slice(0, end))) ?? -1);
+      newest = Math.max(newest, last.get(keyOf(owner, name.slice(0, end))) ?? -1);
     }
     const run = runs[newest];
-    return run && undoOf(run.id, run.session) === undefined ? run : undefined;
+    return run && undoOf(run.id, run) === undefined ? run : undefined;
   };
   return {
-    undoneBy: (change) => undoOf(nameOf(change), change.session),
+    undoneBy: (change) => undoOf(nameOf(change), change),
     isUndo: ({ callId }) => callId !== undefined && ids.has(callId),
   };
 }
@@ -54,9 +54,14 @@ export function nameOf({ id, callId }: Pick<Made, "id" | "callId">): string {
 }
 
 export function callKey(change: Made): string {
-  return keyOf(change.session, rootCall(nameOf(change)));
+  return keyOf(change, rootCall(nameOf(change)));
 }
 
-function keyOf(session: string | undefined, name: string): string {
-  return JSON.stringify([session ?? null, name]);
+/** The calls that an undo takes back. */
+export function keysOf({ keys, callIds, session }: UndoRun): readonly string[] {
+  return keys ?? callIds.map((name) => keyOf({ session }, name));
+}
+
+export function keyOf({ session, user, agent }: CallOwner, name: string): string {
+  return JSON.stringify([session ?? null, user ?? null, agent ?? null, name]);
 }

@@ -15,6 +15,8 @@ export type EntryState =
 export interface ChangeMaker {
   callId?: string;
   session?: string;
+  user?: string;
+  agent?: string;
   tool?: string;
 }
 
@@ -49,12 +51,12 @@ export const MAX_UNDO_BYTES = 64 * 1024 * 1024;
 
 /** Records, or says that nothing was changed because it could not be recorded. */
 export async function recordChange(
-  { journal, callId, session, tool }: ChangeMaker & { journal: UndoJournal },
+  { journal, callId, session, user, agent, tool }: ChangeMaker & { journal: UndoJournal },
   change: Omit<FileChange, keyof ChangeMaker>,
 ): Promise<{ abandon(): Promise<void> }> {
   let id: string | void;
   try {
-    id = await journal.before({ callId, session, tool, ...change });
+    id = await journal.before({ callId, session, user, agent, tool, ...change });
   } catch (cause) {
     throw toolError("not_recorded", "The change could not be recorded for undo, so nothing was changed", {
       next: "Try again later; if it persists, tell the user that the undo journal fails.",

@@ -1,4 +1,4 @@
-import { type FileChange, stateBefore } from "./undo-journal.ts";
+import { type ChangeMaker, stateBefore } from "./undo-journal.ts";
 import {
   type GivenUp,
   isAtPath,
@@ -58,8 +58,8 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
       const { bytes, ...next } = change.next;
       const old = stateBefore(change);
       order += 1;
-      const { callId, session, tool, kind, path, to } = change;
-      const facts = { callId, session, tool, kind, path, to };
+      const { callId, session, user, agent, tool, kind, path, to } = change;
+      const facts = { callId, session, user, agent, tool, kind, path, to };
       changes.push({ id: String(order), order, at: clock(), ...facts, old, next, abandoned: false });
       held += CHANGE_BYTES;
       keep(hashIn(old), change.old);
@@ -78,12 +78,14 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
       const change = changes.find((one) => one.id === id);
       if (change) change.abandoned = true;
     },
-    list: ({ session, callId, path, since = 0, limit = Number.POSITIVE_INFINITY } = {}) =>
+    list: ({ session, user, agent, callId, path, since = 0, limit = Number.POSITIVE_INFINITY } = {}) =>
       changes
         .toReversed()
         .filter(
           (change) =>
             (session === undefined || change.session === session) &&
+            (user === undefined || change.user === user) &&
+            (agent === undefined || change.agent === agent) &&
             (callId === undefined || isOfCall(change.callId, callId)) &&
             (path === undefined || isAtPath(change, path)) &&
             change.at >= since,
@@ -115,6 +117,6 @@ function hashIn(state: RecordedChange["old"]): string | undefined {
   return state.kind === "file" ? state.hash : undefined;
 }
 
-function callKey({ session, callId }: Pick<FileChange, "session" | "callId">): string | undefined {
-  return callId === undefined ? undefined : JSON.stringify([session, rootCall(callId)]);
+function callKey({ session, user, agent, callId }: ChangeMaker): string | undefined {
+  return callId === undefined ? undefined : JSON.stringify([session, user, agent, rootCall(callId)]);
 }

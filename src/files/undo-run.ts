@@ -5,10 +5,10 @@ import type { MaybePromise } from "../core/stage.ts";
 import type { Files } from "./files.ts";
 import { isAlive } from "./temporary-file.ts";
 import { applyStep } from "./undo-apply.ts";
-import { nameOf } from "./undo-history.ts";
+import { keyOf, keysOf, nameOf } from "./undo-history.ts";
 import { planUndo, type UndoPlan, type UndoStep } from "./undo-plan.ts";
 import { refuseUndo } from "./undo-refusal.ts";
-import { type RecordedChange, rootCall, type UndoRun, type UndoStore } from "./undo-store.ts";
+import { type CallOwner, type RecordedChange, rootCall, type UndoRun, type UndoStore } from "./undo-store.ts";
 import { createTreeView } from "./undo-view.ts";
 
 export interface UndoEvent {
@@ -39,8 +39,9 @@ interface RunnerOptions {
   onUndo?: (event: UndoEvent) => MaybePromise<void>;
 }
 
-interface Asked {
-  session?: string;
+type Carried = Pick<UndoRun, "id" | "session">;
+
+interface Asked extends CallOwner {
   by?: string;
   force?: { by: string };
 }
@@ -55,10 +56,11 @@ const underWay = new Set<string>();
 /** Carries plans out so that after a crash each call is undone, not undone, or said to be neither. */
 export function createUndoRunner({ files, store, clock, onUndo }: RunnerOptions) {
   const owner = { host: hostname(), pid: process.pid, instance: (instance ??= randomUUID()) };
-  const filesOf = (run: Pick<UndoRun, "id" | "session">): Files =>
+  // Its id is its own, so that no user is needed to tell it: one undo may take back calls of several.
+  const filesOf = (run: Carried): Files =>
     files.narrow(undefined, { callId: run.id, session: run.session, tool: "undo" });
 
-  const apply = async (steps: readonly UndoStep[], run: Pick<UndoRun, "id" | "session">): Promise<void> => {
+  const apply = async (steps: readonly UndoStep[], run: Carried): Promise<void> => {
     const own = filesOf(run);
     for (const step of steps) await applyStep(step, own, store);
   };
@@ -67,7 +69,7 @@ export function createUndoRunner({ files, store, clock, onUndo }: RunnerOptions)
     `changed by someone else meanwhile: ${[...new Set(conflicts.map(({ path }) => files.show(path)))].join(", ")}`;
 
   /** The steps of an undo that could not be finished, undone in turn. */
-  const takeBack = async (run: Pick<UndoRun, "id" | "session">): Promise<string | undefined> => {
+  const takeBack = async (run: Carried): Promise<string | undefined> => {
     try {
       const { steps, conflicts } = await planUndo(await store.list({ callId: run.id }), createTreeView(files));
       if (conflicts.length > 0) return pathsOf(conflicts);
@@ -79,10 +81,13 @@ export function createUndoRunner({ files, store, clock, onUndo }: RunnerOptions)
   };
 
   const runUnit = async (unit: readonly RecordedChange[], id: string, asked: Asked, named?: readonly string[]) => {
-    const { session } = unit[0] ?? asked;
+    const { session, user, agent } = unit[0] ?? asked;
     const callIds = named ?? callsOf(unit);
+    const keys = named
+      ? named.map((name) => keyOf({ session, user, agent }, name))
+      : [...new Set(unit.map((change) => keyOf(change, rootCall(nameOf(change)))))];
     const by = asked.force?.by ?? asked.by;
-    const run = { id, callIds, session, at: clock(), by, forced: asked.force !== undefined, owner };
+    const run = { id, callIds, keys, session, at: clock(), by, forced: asked.force !== undefined, owner };
     // Planned again right before: time has passed since the whole was judged.
     const { steps, conflicts } = await planUndo(unit, createTreeView(files), { force: run.forced });
     if (conflicts.length > 0) throw await refuseUndo(conflicts, { files, store });
@@ -112,13 +117,15 @@ export function createUndoRunner({ files, store, clock, onUndo }: RunnerOptions)
     return { callIds: [...callIds], paths: paths.map((path) => files.show(path)) };
   };
 
-  const changesOf = async ({ callIds, session }: UndoRun): Promise<RecordedChange[]> => {
+  const changesOf = async (run: UndoRun): Promise<RecordedChange[]> => {
+    const keys = new Set(keysOf(run));
     const found: RecordedChange[] = [];
-    for (const callId of callIds) {
+    for (const callId of run.callIds) {
       const single = callId.startsWith("change:") ? (await store.list()).filter((one) => nameOf(one) === callId) : [];
-      found.push(...single, ...(await store.list({ callId })));
+      const all = [...single, ...(await store.list({ callId }))];
+      found.push(...all.filter((change) => keys.has(keyOf(change, callId))));
     }
-    return found.filter((change) => change.session === session).toSorted((a, b) => b.order - a.order);
+    return found.toSorted((a, b) => b.order - a.order);
   };
 
   const finish = async (run: UndoRun): Promise<RecoveredUndo> => {

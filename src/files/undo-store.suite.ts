@@ -105,6 +105,8 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
       expect(await found({ since: 3_000 })).toEqual(["c%", "c10"]);
       expect(await found({ limit: 1 })).toEqual(["c%"]);
       expect(await found({ session: "t", callId: "c1" })).toEqual([]);
+      expect(await found({ user: "nobody" })).toEqual([]);
+      expect(await found({ agent: "nobody" })).toEqual([]);
     });
 
     it("remembers that a change did not happen", async () => {

@@ -9,6 +9,8 @@ export interface RecordedChange {
   at: number;
   callId?: string;
   session?: string;
+  user?: string;
+  agent?: string;
   tool?: string;
   kind: FileChange["kind"];
   path: string;
@@ -20,8 +22,13 @@ export interface RecordedChange {
   abandoned: boolean;
 }
 
+/** Whose call it is: callers choose their call ids themselves, and two may choose the same. */
+export type CallOwner = Pick<RecordedChange, "session" | "user" | "agent">;
+
 export interface ChangeFilter {
   session?: string;
+  user?: string;
+  agent?: string;
   /** This call, and the calls that it made. */
   callId?: string;
   /** Real path of a changed entry, or of a folder that holds it. */
@@ -36,6 +43,8 @@ export interface UndoRun {
   id: string;
   /** The calls that it takes back, with those that they made. */
   callIds: readonly string[];
+  /** The same calls as `keyOf` names them. Absent in what older versions wrote: then all are of `session`. */
+  keys?: readonly string[];
   session?: string;
   at: number;
   by?: string;
@@ -78,6 +87,10 @@ export interface UndoLimits {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 export const DEFAULT_UNDO_LIMITS: UndoLimits = { maxBytes: 1024 * 1024 * 1024, maxAgeMs: 30 * DAY_MS };
+
+export function isOwnedBy(change: CallOwner, { session, user, agent }: CallOwner): boolean {
+  return change.session === session && change.user === user && change.agent === agent;
+}
 
 /** The call that a person would name: what a call calls in turn has its id and a number. */
 export function rootCall(callId: string): string {

@@ -175,6 +175,29 @@ describe("undo of one call", () => {
     expect(existsSync(at("c.txt"))).toBe(true);
   });
 
+  it("tells callers apart who chose the same call id", async () => {
+    const { at, haft, undo } = open({ "a.txt": "a\n", "b.txt": "b\n" });
+    const write = (user: string, path: string) =>
+      haft.execute("write", { path, content: "new\n" }, { id: "c1", caller: { session: "s", user } });
+    await write("ada", "a.txt");
+    await write("bob", "b.txt");
+    const failure = await failureOf(undo.undoCall("c1", { session: "s" }));
+    expect(failure).toMatchObject({ code: "ambiguous", data: { callers: [{ user: "bob" }, { user: "ada" }] } });
+    const { undoId, paths } = await undo.undoCall("c1", { user: "ada" });
+    expect(paths).toEqual(["a.txt"]);
+    expect(readFileSync(at("b.txt"), "utf8")).toBe("new\n");
+    expect((await undo.listChanges({ callId: "c1" })).map(({ user, undoneBy }) => [user, undoneBy])).toEqual([
+      ["bob", undefined],
+      ["ada", undoId],
+    ]);
+    expect((await undo.undoLast()).paths).toEqual(["b.txt"]);
+    // An undo has an id of its own: nobody has to be named to have everything again.
+    await undo.undoCall(undoId!);
+    expect(readFileSync(at("a.txt"), "utf8")).toBe("new\n");
+    const whole = await undo.undoSession("s");
+    expect(whole.paths).toEqual(["a.txt"]);
+  });
+
   it("knows of a call that died before its last change happened", async () => {
     const { folder, at, undo, files, store } = open({ "a.txt": "one\n", "b.txt": "b\n" });
     const before = picture(folder);

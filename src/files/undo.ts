@@ -3,10 +3,17 @@ import { toolError, type ToolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { Files } from "./files.ts";
 import { diffChanges, diffSteps, type FileDiff } from "./undo-diff.ts";
-import { callKey, readHistory, splitUnits, type UndoHistory } from "./undo-history.ts";
+import { callKey, keyOf, readHistory, splitUnits, type UndoHistory } from "./undo-history.ts";
 import { planUndo, type UndoConflict } from "./undo-plan.ts";
 import { createUndoRunner, type RecoveredUndo, type UndoEvent } from "./undo-run.ts";
-import { type ChangeFilter, type RecordedChange, rootCall, type UndoStore } from "./undo-store.ts";
+import {
+  type CallOwner,
+  type ChangeFilter,
+  isOwnedBy,
+  type RecordedChange,
+  rootCall,
+  type UndoStore,
+} from "./undo-store.ts";
 import { createTreeView } from "./undo-view.ts";
 
 export interface UndoOptions {
@@ -18,9 +25,8 @@ export interface UndoOptions {
   onUndo?: (event: UndoEvent) => MaybePromise<void>;
 }
 
-export interface UndoRequest {
-  /** Whose call it is, where several sessions use the same ids. */
-  session?: string;
+/** The owner says whose call it is, where several use the same ids. */
+export interface UndoRequest extends CallOwner {
   by?: string;
   /** A person who has seen the difference: takes back what was changed since. Never to be offered to a model. */
   force?: { by: string };
@@ -55,7 +61,7 @@ export interface UndoDiff {
 export interface Undo {
   /** Newest first. */
   listChanges(filter?: ChangeFilter): Promise<ListedChange[]>;
-  diffOf(of: { callId: string; session?: string } | { changeId: string }): Promise<UndoDiff>;
+  diffOf(of: ({ callId: string } & CallOwner) | { changeId: string }): Promise<UndoDiff>;
   /** One call with the calls that it made, all or nothing. The id of an undo redoes. */
   undoCall(callId: string, request?: UndoRequest): Promise<UndoOutcome>;
   /** Refused as a whole where one file stands in the way; each call then all or nothing. */
@@ -75,14 +81,21 @@ export function createUndo({ files, store, clock = Date.now, onUndo }: UndoOptio
     return changes.filter((change) => !change.abandoned && undoneBy(change) === undefined);
   };
 
-  const changesOf = async (callId: string, session: string | undefined): Promise<RecordedChange[]> => {
-    const changes = await store.list({ callId, ...(session !== undefined && { session }) });
+  const changesOf = async (callId: string, { session, user, agent }: CallOwner): Promise<RecordedChange[]> => {
+    const changes = await store.list({ callId, session, user, agent });
     if (changes.length === 0) throw await unknownCall(callId, store);
     const sessions = new Set(changes.map((change) => change.session));
     if (sessions.size > 1) {
       throw toolError("ambiguous", `Call "${callId}" was made in ${sessions.size} sessions`, {
         next: "Name the session too.",
         data: { sessions: [...sessions] },
+      });
+    }
+    const owners = new Map(changes.map((change) => [keyOf(change, callId), ownerOf(change)]));
+    if (owners.size > 1) {
+      throw toolError("ambiguous", `Call "${callId}" was made by ${owners.size} callers`, {
+        next: "Name the user and the agent too, or one of the changes by its id.",
+        data: { callers: [...owners.values()] },
       });
     }
     return changes;
@@ -109,9 +122,7 @@ export function createUndo({ files, store, clock = Date.now, onUndo }: UndoOptio
     },
     async diffOf(of) {
       const changes =
-        "callId" in of
-          ? await changesOf(of.callId, of.session)
-          : (await store.list()).filter(({ id }) => id === of.changeId);
+        "callId" in of ? await changesOf(of.callId, of) : (await store.list()).filter(({ id }) => id === of.changeId);
       const { steps, conflicts } = await planUndo(await effective(changes), createTreeView(files));
       const seen = { files, store };
       return {
@@ -122,7 +133,7 @@ export function createUndo({ files, store, clock = Date.now, onUndo }: UndoOptio
     },
     async undoCall(callId, request = {}) {
       const recovered = await runner.recover();
-      const changes = await changesOf(callId, request.session);
+      const changes = await changesOf(callId, request);
       const left = await effective(changes);
       const undone = (await history()).undoneBy(changes[0]!);
       if (left.length === 0 && undone) throw alreadyUndone(callId, undone.id);
@@ -149,9 +160,7 @@ export function createUndo({ files, store, clock = Date.now, onUndo }: UndoOptio
           wanted.map(async (change) =>
             change.callId === undefined
               ? [change]
-              : (await store.list({ callId: rootCall(change.callId) })).filter(
-                  ({ session }) => session === change.session,
-                ),
+              : (await store.list({ callId: rootCall(change.callId) })).filter((other) => isOwnedBy(other, change)),
           ),
         );
         const chosen = await effective(whole.flat().toSorted((a, b) => b.order - a.order));
@@ -160,6 +169,10 @@ export function createUndo({ files, store, clock = Date.now, onUndo }: UndoOptio
     },
     recover: () => runner.recover(),
   };
+}
+
+function ownerOf({ session, user, agent }: RecordedChange): CallOwner {
+  return { session, user, agent };
 }
 
 async function unknownCall(callId: string, store: UndoStore): Promise<ToolError> {

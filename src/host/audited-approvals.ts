@@ -38,8 +38,9 @@ function isDecision({ state }: ApprovalChanges): boolean {
 }
 
 function factsOf(approval: Approval) {
-  const { id, callId, toolName, caller, verdict, state, hash, reason, answeredBy, note, scope, rules } = approval;
-  const answer = { answeredBy, note, scope, rules };
+  const { id, callId, toolName, caller, verdict, state, hash, reason, note, scope, rules } = approval;
+  const { answeredBy, answeredVia } = approval;
+  const answer = { answeredBy, answeredVia, note, scope, rules };
   return {
     callId,
     toolName,

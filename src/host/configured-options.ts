@@ -1,6 +1,9 @@
 import type { LoadedConfig } from "../config/load-config.ts";
 import { createPolicyLayers, type PolicyLayer } from "../policy/policy-layers.ts";
+import type { CallMode } from "../core/call.ts";
+import { MODES_WITHOUT_TRUST } from "../config/list-trust-items.ts";
 import { RuleBook } from "../policy/rules/rule-book.ts";
+import { isAsStrict } from "../policy/rules/stricter-mode.ts";
 import type { HaftOptions } from "../runtime.ts";
 
 /** What configuration files say, as the options of a runtime. */
@@ -32,14 +35,26 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
 
 /** Rules of every file, the most general first; each keeps the file that it stands in. */
 export function configuredRules({ value, sources }: LoadedConfig): RuleBook {
-  const { defaultMode, disableBypassPermissionsMode } = value.permissions;
-  const mayBypass = disableBypassPermissionsMode !== "disable";
+  const mayBypass = value.permissions.disableBypassPermissionsMode !== "disable";
+  const defaultMode = configuredMode(sources, mayBypass);
   return new RuleBook([
     ...sources.map(({ file, origin, folder, permissions }) => ({ origin: file ?? origin, folder, ...permissions })),
-    ...(defaultMode === undefined || (defaultMode === "bypassPermissions" && !mayBypass)
-      ? []
-      : [{ origin: "configuration", defaultMode }]),
+    { origin: "configuration", ...given("defaultMode", defaultMode), ...(mayBypass ? {} : { mayBypass }) },
   ]);
+}
+
+/** The last one said; but a folder's own, which counts without being trusted, only where it loosens nothing. */
+function configuredMode(sources: LoadedConfig["sources"], mayBypass: boolean): CallMode | undefined {
+  let mode: CallMode | undefined;
+  for (const { origin, value } of sources) {
+    const said = value.permissions?.defaultMode;
+    if (said === undefined || (said === "bypassPermissions" && !mayBypass)) continue;
+    const isFolders = origin === "project" || origin === "local";
+    const loosens = mode !== undefined && !isAsStrict(said, mode);
+    if (isFolders && loosens && MODES_WITHOUT_TRUST.has(said)) continue;
+    mode = said;
+  }
+  return mode;
 }
 
 function given<K extends string, T>(key: K, value: T | undefined): { [P in K]?: T } {

@@ -33,6 +33,7 @@ export function createAnswer({ identify, places, mostBodyBytes, log }: AnswerOpt
   ): Promise<void> {
     try {
       const identity = await whoAsks(route, incoming);
+      checkText(Object.values(params));
       const body =
         route.body === undefined ? undefined : await checkShape(route.body, await readJson(incoming, mostBodyBytes));
       const ask = {
@@ -89,6 +90,11 @@ export function createAnswer({ identify, places, mostBodyBytes, log }: AnswerOpt
     });
     outgoing.end(text);
   }
+}
+
+/** No store keeps a text with it, and some fail when they are asked for one. */
+function checkText(texts: readonly string[]): void {
+  if (texts.some((text) => text.includes("\0"))) throw new DoorError("bad_request", "The address has a NUL character");
 }
 
 /** For pages that the host allowed: they may read, with a token of their own and never with the cookie. */

@@ -17,13 +17,15 @@ export interface CallQuery {
   status?: string;
   session?: string;
   parent?: string;
+  /** Only of this caller. */
+  caller?: BookedCall["caller"];
   limit: number;
   cursor?: string;
 }
 
 const MOST_UPDATES = 50;
 
-/** The last calls with their input and result, made from the events; the oldest go first, those under way never. */
+/** The last calls with their input and result, each caller's by their ids, made from the events; the oldest go first, those under way never. */
 export class CallBook {
   readonly #calls = new Map<string, BookedCall>();
   readonly #mostCalls: number;
@@ -37,12 +39,19 @@ export class CallBook {
     this.#mostCharacters = mostCharacters;
   }
 
-  find(callId: string): BookedCall | undefined {
-    return this.#calls.get(callId);
+  /** Of several callers' calls with this id the one that `user` made, else the newest. */
+  find(callId: string, user?: string): BookedCall | undefined {
+    let found: BookedCall | undefined;
+    for (const call of this.#calls.values()) {
+      if (call.callId !== callId) continue;
+      const isBetter = Number(call.caller.user === user) - Number(found?.caller.user === user);
+      if (!found || isBetter > 0 || (isBetter === 0 && call.number > found.number)) found = call;
+    }
+    return found;
   }
 
   /** Newest first. */
-  list({ tool, status, session, parent, limit, cursor }: CallQuery): Page<BookedCall> {
+  list({ tool, status, session, parent, caller, limit, cursor }: CallQuery): Page<BookedCall> {
     const before = cursor === undefined ? Infinity : Number(cursor);
     const statuses = status?.split(",");
     const items: BookedCall[] = [];
@@ -52,6 +61,7 @@ export class CallBook {
       if (statuses && !statuses.includes(call.status)) continue;
       if (session !== undefined && call.caller.session !== session) continue;
       if (parent !== undefined && call.parentId !== parent) continue;
+      if (caller && keyOf(call) !== keyOf({ callId: call.callId, caller })) continue;
       if (items.length === limit) return { items, next: String(items.at(-1)!.number) };
       items.push(call);
     }
@@ -72,7 +82,7 @@ export class CallBook {
   note(event: ToolEvent, characters: number): void {
     if (!("callId" in event)) return;
     if (event.type === "tool_call_requested") this.#onRequested?.(event.callId);
-    const call = this.#calls.get(event.callId) ?? this.#open(event);
+    const call = this.#calls.get(keyOf(event)) ?? this.#open(event);
     call.characters += characters;
     this.#characters += characters;
     switch (event.type) {
@@ -124,7 +134,7 @@ export class CallBook {
       number: ++this.#number,
       characters: 0,
     };
-    this.#calls.set(callId, call);
+    this.#calls.set(keyOf(call), call);
     return call;
   }
 
@@ -154,13 +164,18 @@ export class CallBook {
 
   #dropOldest(): void {
     if (this.#calls.size <= this.#mostCalls && this.#characters <= this.#mostCharacters) return;
-    for (const [callId, call] of this.#calls) {
+    for (const [key, call] of this.#calls) {
       if (this.#calls.size <= this.#mostCalls && this.#characters <= this.#mostCharacters) return;
       if (call.status === "waiting" || call.status === "running") continue;
-      this.#calls.delete(callId);
+      this.#calls.delete(key);
       this.#characters -= call.characters;
     }
   }
+}
+
+/** Two callers may choose the same id. */
+function keyOf({ callId, caller: { session, agent, user } }: Pick<BookedCall, "callId" | "caller">): string {
+  return JSON.stringify([session, agent, user, callId]);
 }
 
 /** A row of the list: without what only the detail shows. */

@@ -1,5 +1,6 @@
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
+import type { AuditFact } from "../executor/audit-log.ts";
 import type * as wire from "./wire.ts";
 
 /**
@@ -14,9 +15,13 @@ export interface HostParts {
   undo?: UndoPart;
   mcp?: McpPart;
   configuration?: { show(): MaybePromise<wire.ConfigurationInfo> };
+  /** Told what people do at the door itself (tokens, logins), before it counts: where it rejects, that is not done. */
+  onFact?: OnFact;
   /** Over a longer time than the door itself remembers. */
   statistics?: { show(query: StatisticsQuery): MaybePromise<wire.StatisticsInfo> };
 }
+
+export type OnFact = (fact: AuditFact) => Promise<void>;
 
 export interface StatisticsQuery {
   from: number;
@@ -42,12 +47,13 @@ export interface AuditPart {
   find(id: string): MaybePromise<wire.AuditEntry | undefined>;
   /** Oldest first, as they are read: an export may be longer than memory. */
   export(query: wire.AuditQuery): AsyncIterable<wire.AuditEntry>;
-  verify(): MaybePromise<wire.AuditCheck>;
+  /** With the head that was noted before, also what was cut off since is found. */
+  verify(head?: string): MaybePromise<wire.AuditCheck>;
 }
 
 export interface McpPart {
   list(): MaybePromise<wire.McpServerInfo[]>;
-  act(server: string, request: wire.McpActionRequest): MaybePromise<wire.McpServerInfo>;
+  act(server: string, request: wire.McpActionRequest, by: string): MaybePromise<wire.McpServerInfo>;
 }
 
 export interface UndoPart {

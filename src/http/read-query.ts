@@ -16,6 +16,9 @@ export function readQuery(url: string, known: readonly QueryParameter[]): Query 
       );
     }
   }
+  if ([...given.values()].some((value) => value.includes("\0"))) {
+    throw new DoorError("bad_request", "A query parameter has a NUL character");
+  }
   const text = (name: string): string | undefined => given.get(name) ?? undefined;
   return {
     text,

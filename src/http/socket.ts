@@ -8,7 +8,7 @@ import { type AllowedPlaces, checkPlaces } from "./allowed-places.ts";
 import { logRefusal } from "./answer-request.ts";
 import type { Door } from "./door.ts";
 import { DoorError, toRefusal } from "./door-error.ts";
-import { type Identify, type Identity, isCurrent, requireScope } from "./identify.ts";
+import { type Identify, type Identity, isCurrent, requireScope, wrongToken } from "./identify.ts";
 import { checkShape } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 import { EVENT_QUERY, filterOf } from "./resources/events.ts";
@@ -16,7 +16,7 @@ import { API_HEADERS } from "./security-headers.ts";
 import { startRun } from "./stream-call.ts";
 import type { SocketAnswer, SocketRequest } from "./wire.ts";
 
-export const SOCKET_PATH = "/api/socket";
+const SOCKET_PATH = "/api/socket";
 const PROTOCOL = "haft";
 const TOKEN_PROTOCOL = "haft.token.";
 const MOST_CALLS = 1000;
@@ -127,22 +127,26 @@ export function attachSocket(server: Server, { door, identify, places, mostBodyB
       for (const cancel of cancels) cancel();
     });
     socket.on("message", (data, isBinary) => {
-      void hear(isBinary ? undefined : String(data as Buffer), identity, cancels, answer);
+      const end = (): void => socket.close(1008, "the token ended");
+      void hear(isBinary ? undefined : String(data as Buffer), { identity, cancels, answer, end });
     });
   }
 
   async function hear(
     text: string | undefined,
-    identity: Identity,
-    cancels: Set<() => void>,
-    answer: (answered: SocketAnswer) => void,
+    { identity, cancels, answer, end }: Asker & { end(): void },
   ): Promise<void> {
     let request = "";
     try {
       const message = text === undefined ? undefined : parseJson(text);
       request = requestOf(message);
       const heard = await checkShape("SocketRequest", message);
-      obey(heard, identity, cancels, answer);
+      // Between two beats too: whoever was shut out begins nothing more.
+      if (!(await isCurrent(identity, door.tokens, door.clock))) {
+        answer({ request, error: toRefusal(wrongToken(undefined)).answer.error });
+        return end();
+      }
+      obey(heard, { identity, cancels, answer });
     } catch (thrown) {
       const { error } = toRefusal(
         thrown instanceof ToolError ? new DoorError("bad_request", thrown.message) : thrown,
@@ -151,12 +155,7 @@ export function attachSocket(server: Server, { door, identify, places, mostBodyB
     }
   }
 
-  function obey(
-    heard: SocketRequest,
-    identity: Identity,
-    cancels: Set<() => void>,
-    answer: (answered: SocketAnswer) => void,
-  ): void {
+  function obey(heard: SocketRequest, { identity, cancels, answer }: Asker): void {
     const { request } = heard;
     if (heard.type === "cancel") return answer({ request, cancelled: door.runs.cancel(heard.callId, identity) });
     if (cancels.size >= MOST_CALLS)
@@ -173,6 +172,12 @@ export function attachSocket(server: Server, { door, identify, places, mostBodyB
     if (!heard.call.keepRunning && heard.call.answer !== "background") cancels.add(cancel);
     void run.result.then(() => cancels.delete(cancel));
   }
+}
+
+interface Asker {
+  identity: Identity;
+  cancels: Set<() => void>;
+  answer(answered: SocketAnswer): void;
 }
 
 function requestOf(message: unknown): string {

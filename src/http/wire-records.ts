@@ -70,7 +70,7 @@ export interface RuleEffect {
   problem?: string;
 }
 
-// Audit: GET /api/audit?…, GET /api/audit/{id}, GET /api/audit/export?… (JSONL), GET /api/audit/verify
+// Audit: GET /api/audit?…, GET /api/audit/{id}, GET /api/audit/export?… (JSONL), GET /api/audit/verify?head=
 
 /** The query of a search and of an export; lists are separated by commas. */
 export interface AuditQuery {
@@ -113,6 +113,8 @@ export interface AuditPage extends Page<AuditEntry> {
 export interface AuditCheck {
   ok: boolean;
   entries: number;
+  /** COUNT:HASH of its end. Noted elsewhere, and sent as `head` later, it shows what was cut off or rewritten since. */
+  head: string;
   /** The first entry that does not fit. */
   broken?: { id: string; reason: string };
 }
@@ -143,12 +145,16 @@ export interface ChangeInfo {
   id: string;
   callId?: string;
   session?: string;
+  user?: string;
+  agent?: string;
   toolName?: string;
   at: number;
   kind: "write" | "delete" | "move" | "make_directory" | "make_link";
   path: string;
   to?: string;
   state: "done" | "undone" | "lost";
+  /** A step of an undo: to undo it is to do again what was undone. */
+  isUndo?: boolean;
 }
 
 export interface ChangeDetail extends ChangeInfo {
@@ -156,10 +162,13 @@ export interface ChangeDetail extends ChangeInfo {
   diff?: string;
 }
 
-/** One of the three. */
+/** A call, a change (which undoes the call that it belongs to), or a session. */
 export interface UndoRequest {
   call?: string;
   session?: string;
+  /** With `call`: whose it is, where several callers use the same id. */
+  user?: string;
+  agent?: string;
   change?: string;
   /** Also where the file was changed since. */
   force?: boolean;
@@ -179,6 +188,8 @@ export interface McpActionRequest {
   action: "reconnect" | "disconnect" | "approve_launch" | "approve_tool" | "enable_tool" | "disable_tool";
   /** By the server's own name of it. */
   tool?: string;
+  /** With an approval, what was seen: the tool's `hash`, or the server's `launchHash`. Refused where it is another by now. */
+  hash?: string;
 }
 
 // Configuration: GET /api/configuration

@@ -53,7 +53,7 @@ export interface GuardedNet extends NetGuard {
   close(): Promise<void>;
 }
 
-export const NET_LIMITS = { timeoutMs: 30_000, maxBytes: 10 * 1024 * 1024, maxRedirects: 5 } as const;
+const NET_LIMITS = { timeoutMs: 30_000, maxBytes: 10 * 1024 * 1024, maxRedirects: 5 } as const;
 const METHODS = new Set(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]);
 const BODILESS = new Set([204, 205, 304]);
 

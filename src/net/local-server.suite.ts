@@ -25,7 +25,7 @@ export type Answer = (request: Asked, response: ServerResponse) => void;
 /** A real server on this machine, gone when the test is over. */
 export async function startServer(answer: Answer, certificate?: { key: string; cert: string }): Promise<LocalServer> {
   const asked: Asked[] = [];
-  const listener: RequestListener = async (request, response) => {
+  const listener = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method = "", url: path = "", headers } = request;
@@ -33,7 +33,8 @@ export async function startServer(answer: Answer, certificate?: { key: string; c
     asked.push(one);
     answer(one, response);
   };
-  const server = certificate ? createSecureServer(certificate, listener) : createServer(listener);
+  const listen: RequestListener = (...words) => void listener(...words);
+  const server = certificate ? createSecureServer(certificate, listen) : createServer(listen);
   const port = await listen(server);
   onTestFinished(() => server.closeAllConnections());
   return { port, origin: `${certificate ? "https" : "http"}://127.0.0.1:${port}`, asked };

@@ -73,7 +73,9 @@ export function describeApprovalStore(name: string, open: () => Promise<Approval
     test("asked many times at once are still one", async () => {
       const store = await open();
       const callKey = `same ${Math.random()}`;
-      const added = await Promise.all(Array.from({ length: 20 }, async () => store.add(anApproval({ callKey }), LIMITS)));
+      const added = await Promise.all(
+        Array.from({ length: 20 }, async () => store.add(anApproval({ callKey }), LIMITS)),
+      );
       expect(added.filter(({ outcome }) => outcome === "added")).toHaveLength(1);
       expect(new Set(added.map((one) => one.outcome !== "full" && one.approval.id)).size).toBe(1);
     });

@@ -62,6 +62,8 @@ export interface Approval {
   expiresAt: number;
   state: ApprovalState;
   answeredBy?: string;
+  /** The door that the answer came through. */
+  answeredVia?: string;
   answeredAt?: number;
   /** Why it was declined, expired or became void: told to the model. */
   note?: string;

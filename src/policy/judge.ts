@@ -28,15 +28,13 @@ export function createJudge({
   const heard = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
 
   return (call) => {
-    const byRules = grants.judge(
-      { tool: toolOf(call), input: call.input, mode: call.options.mode, cwd },
-      call.caller,
-    );
+    const byRules = grants.judge({ tool: toolOf(call), input: call.input, mode: call.options.mode, cwd }, call.caller);
     if (byRules.decision === "deny") return byRules;
+    const mode = grants.bookOf(call.caller).modeOf(call.options.mode);
     const strict = stricter(stricter(byRules, hooks?.verdictOf(call)), insisted(call));
     const tainted = taint.verdictOf(call);
     const combine = (verdict: Verdict | undefined): MaybePromise<Verdict> => {
-      const strictest = settle(stricter(strict, verdict), call.options.mode ?? "default");
+      const strictest = settle(stricter(strict, verdict), mode);
       return strictest.decision === "ask" && hooks ? tellHooks(call, strictest, hooks) : strictest;
     };
     return tainted instanceof Promise ? tainted.then(combine) : combine(tainted);
@@ -57,7 +55,7 @@ export function createJudge({
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
 
 /** Of two that are equally strict the first; but a reason of its own is worth more than the tool's habit of asking. */
-function stricter(one: Verdict, other: Verdict | undefined): Verdict {
+export function stricter(one: Verdict, other: Verdict | undefined): Verdict {
   if (!other) return one;
   const difference = STRICTNESS[other.decision] - STRICTNESS[one.decision];
   return difference > 0 || (difference === 0 && other.decision === "ask" && one.by === "tool") ? other : one;

@@ -49,11 +49,12 @@ export function newApproval(call: Call, question: Question, { callKey, binding, 
 }
 
 function madeCallOf({ id, requestedName, sent, options, caller, scope, isDirect }: Call): MadeCall {
-  const { signal: _signal, onUpdate: _onUpdate, taskId: _task, userId: _user, ...data } = options;
+  const { signal: _signal, onUpdate: _onUpdate, taskId: _task, userId: _user, idempotencyKey, ...data } = options;
   return {
     name: requestedName,
     ...(sent === undefined ? {} : { input: sent }),
-    options: { ...data, id, caller },
+    // A call that is made again is found again by its id, also where it had no key.
+    options: { ...data, ...(idempotencyKey ? { idempotencyKey } : {}), id, caller },
     ...(scope ? { scope: scope.names() } : {}),
     isDirect,
   };

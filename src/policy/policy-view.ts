@@ -2,7 +2,10 @@ import type { Caller, CallMode } from "../core/call.ts";
 import { ToolNotFoundError } from "../core/error.ts";
 import { didYouMean } from "../core/nearest-name.ts";
 import type { ToolRegistry } from "../core/registry.ts";
+import type { AnyTool } from "../core/tool.ts";
+import { stricter } from "./judge.ts";
 import { type Explanation, explainVerdict } from "./rules/explain-verdict.ts";
+import { settle } from "./rules/judge-call.ts";
 import { lintRules } from "./rules/lint-rules.ts";
 import type { RuleBook } from "./rules/rule-book.ts";
 import type { RuleFinding } from "./rules/rule-finding.ts";
@@ -36,9 +39,11 @@ export interface PolicyViewOptions {
   grants: SessionGrants;
   layersFor(caller: Partial<Caller>): readonly AnyLayer[];
   cwd: string;
+  /** Why a tool asks whatever the rules say, as the judge is given it. */
+  mustAsk?: ((tool: AnyTool) => string | undefined) | undefined;
 }
 
-export function createPolicyView({ registry, rules, grants, layersFor, cwd }: PolicyViewOptions): PolicyView {
+export function createPolicyView({ registry, rules, grants, layersFor, cwd, mustAsk }: PolicyViewOptions): PolicyView {
   const find = (name: string) => registry.get(name);
   return {
     rules,
@@ -52,9 +57,20 @@ export function createPolicyView({ registry, rules, grants, layersFor, cwd }: Po
       }
       const { layers } = explainVisibility(tool, layersFor(caller));
       const call = { tool, input: tool.build(input).params, mode, cwd };
-      return explainVerdict(grants.bookOf(caller), call, { layers });
+      return insisting(explainVerdict(grants.bookOf(caller), call, { layers }), mustAsk?.(tool), mode);
     },
     lint: () => lintRules(rules.sources(), registry.list()),
     test: (examples) => testRules(rules, examples, { cwd, findTool: find }),
   };
+}
+
+/** As the judge does it: of the rules and what must be asked, the stricter counts. */
+function insisting(explained: Explanation, reason: string | undefined, mode: CallMode = "default"): Explanation {
+  if (reason === undefined) return explained;
+  const says = settle({ decision: "ask", by: "policy", reason }, mode);
+  const verdict = explained.verdict.decision === "deny" ? explained.verdict : stricter(explained.verdict, says);
+  const outcome = verdict === says ? "decides" : "would decide";
+  const steps = [...explained.steps, { name: "must ask", outcome, says } as const];
+  const text = `${explained.text}\nmust ask: ${outcome}: ${says.decision}. ${reason}`;
+  return { ...explained, verdict, steps, text };
 }

@@ -9,10 +9,11 @@ const MOST_REASON = 4000;
 export function readAnswer(
   approval: Approval,
   answer: ApprovalAnswer,
-): Pick<Approval, "scope" | "rules" | "rulesEdited" | "answeredBy" | "note"> {
-  const { approved, scope = "once", by, reason } = answer;
+): Pick<Approval, "scope" | "rules" | "rulesEdited" | "answeredBy" | "answeredVia" | "note"> {
+  const { approved, scope = "once", by, via, reason } = answer;
   return {
     ...(by === undefined ? {} : { answeredBy: by }),
+    ...(via === undefined ? {} : { answeredVia: via }),
     ...(reason === undefined ? {} : { note: reason.slice(0, MOST_REASON) }),
     ...(approved ? readGrant(approval, scope, answer.rule) : {}),
   };

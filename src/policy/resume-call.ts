@@ -4,6 +4,7 @@ import { toolError, type ToolError } from "../core/error.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
+import type { MaybePromise } from "../core/stage.ts";
 import type { ToolGate } from "../core/tool-gate.ts";
 import type { Approval, ApprovalAnswer } from "./approval.ts";
 import type { Approvals } from "./approvals.ts";
@@ -21,28 +22,56 @@ export interface ResumeOptions {
   permit: Pick<Permit, "resultOf">;
   registry: ToolRegistry;
   gate: ResumeGate;
+  /** What the call that used this answer up was answered, as far as that is known; `running` while it is not over. */
+  recorded?(approval: Approval): MaybePromise<ToolResult | "running" | undefined>;
 }
+
+/** Results of this process, for who gives an answer again. */
+const MOST_RESULTS = 200;
 
 /** How long a caller who waits in another process has to notice the answer, before the call is made here. */
 const ASKER_FIRST_MS = 1500;
 
 /** Answers a question, and makes the call that waited for it again, through the whole gate. */
-export function createResume({ approvals, permit, registry, gate }: ResumeOptions) {
+export function createResume({ approvals, permit, registry, gate, recorded }: ResumeOptions) {
   const underWay = new Map<string, Promise<ToolResult>>();
+  const results = new Map<string, ToolResult>();
 
   return async (id: string, answer: ApprovalAnswer): Promise<ToolResult> => {
     const waiting = permit.resultOf(id);
     // Read before the answer: what is over forgets how it was made.
     const live = approvals.liveCallOf(id);
     const approval = await approvals.answer(id, answer);
-    if (waiting) return waiting;
+    if (waiting) return waiting.then((result) => keep(id, result));
     const resuming = underWay.get(id);
     if (resuming) return resuming;
-    if (approval.state === "used") throw new RangeError(`Approval "${id}" was used already.`);
-    const resumed = resume(approval, live ?? approvals.liveCallOf(id)).finally(() => underWay.delete(id));
+    if (approval.state === "used") return answerAgain(approval);
+    const resumed = resume(approval, live ?? approvals.liveCallOf(id))
+      .then((result) => keep(id, result))
+      .finally(() => underWay.delete(id));
     underWay.set(id, resumed);
     return resumed;
   };
+
+  function keep(id: string, result: ToolResult): ToolResult {
+    if (result.status === "pending") return result;
+    for (const oldest of results.keys()) {
+      if (results.size < MOST_RESULTS) break;
+      results.delete(oldest);
+    }
+    results.set(id, result);
+    return result;
+  }
+
+  /** The same yes once more: nothing is made again, and the answer is the one that there was. */
+  async function answerAgain(approval: Approval): Promise<ToolResult> {
+    const known = results.get(approval.id) ?? (await recorded?.(approval));
+    if (known === "running") return runsElsewhere(approval);
+    if (known) return structuredClone(known);
+    throw toolError("conflict", `Approval "${approval.id}" was used already: the call was made`, {
+      next: "Its result is not kept any more; look at the audit log for how it ended.",
+    });
+  }
 
   async function resume(approval: Approval, live: ReturnType<Approvals["liveCallOf"]>): Promise<ToolResult> {
     if (!live && approval.waits && (await isTakenElsewhere(approval.id))) return runsElsewhere(approval);

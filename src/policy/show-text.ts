@@ -1,7 +1,7 @@
 import { showHiddenCharacters } from "../shell/hidden-characters.ts";
 
 /** Before a line of somebody else's text, so that none of it can look like ours. */
-export const GUTTER = "  | ";
+const GUTTER = "  | ";
 const MOST_BLANKS = 16;
 const MOST_EMPTY_LINES = 2;
 

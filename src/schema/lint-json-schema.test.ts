@@ -33,7 +33,12 @@ describe("a broken schema is told where and why", () => {
     ["a broken pattern", { pattern: "(" }, "#/pattern", /regular expression/],
     ["a broken pattern as a key", { patternProperties: { "[": {} } }, "#/patternProperties/[", /regular expression/],
     ["a costly pattern", { pattern: "(a+)+$" }, "#/pattern", /exponential time/],
-    ["a costly pattern as a key", { patternProperties: { "^(a|aa)+$": {} } }, "#/patternProperties/^(a|aa)+$", /exponential/],
+    [
+      "a costly pattern as a key",
+      { patternProperties: { "^(a|aa)+$": {} } },
+      "#/patternProperties/^(a|aa)+$",
+      /exponential/,
+    ],
     ["a dangling reference", { $ref: "#/$defs/a" }, "#/$ref", /points to nothing/],
     ["a dangling anchor", { items: { $dynamicRef: "#node" } }, "#/items/$dynamicRef", /points to nothing/],
     ["a remote reference", { $ref: "https://example.org/a.json" }, "#/$ref", /remote references are not loaded/],

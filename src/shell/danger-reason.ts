@@ -1,3 +1,4 @@
+import { gitSubcommand } from "./git-subcommand.ts";
 import { parseCommand } from "./parse-command.ts";
 import { SHELLS } from "./wrapper-forms.ts";
 import { unwrapArgv, unwrapCommand } from "./unwrap-command.ts";
@@ -43,23 +44,6 @@ function dangerOf({ name, argv, within }: SeenCommand): string | undefined {
   if ((name === "rd" || name === "rmdir") && words.some((word) => /^\/s$/i.test(word)))
     return "It deletes whole folders.";
   return undefined;
-}
-
-const GIT_OPTION_WITH_VALUE = new Set([
-  "-C",
-  "-c",
-  "--git-dir",
-  "--work-tree",
-  "--namespace",
-  "--config-env",
-  "--exec-path",
-]);
-
-/** The words from the subcommand on, without the options that stand before it. */
-export function gitSubcommand(words: readonly string[]): readonly string[] {
-  let at = 0;
-  while (at < words.length && words[at]?.startsWith("-")) at += GIT_OPTION_WITH_VALUE.has(words[at] as string) ? 2 : 1;
-  return words.slice(at);
 }
 
 function dangerOfGit(words: readonly string[]): string | undefined {

@@ -14,17 +14,25 @@ const CHANGES = words(`
 const EXPRESSION_FIRST = words("grep egrep fgrep zgrep rg ag sed awk gawk mawk jq yq chmod chown chgrp");
 const EXPRESSION_OPTION = /^-(?:e|f|-expression|-regexp|-file)/;
 
+export interface NamedFiles {
+  reads: string[];
+  changes: string[];
+  /** What such a program does with files that it is given. */
+  touches: { reads: boolean; changes: boolean };
+}
+
 /** The files that a command names in its own words, for rules that forbid: rather a name too many than one too few. */
-export function namedFiles(argv: readonly string[]): { reads: string[]; changes: string[] } {
+export function namedFiles(argv: readonly string[]): NamedFiles {
   const name = normalizeProgramName(argv[0] ?? "");
   const isInPlace = name === "sed" && argv.some((word) => /^-(?:[a-zA-Z]*i|-in-place)/.test(word));
-  const reads = READS.has(name);
+  const reads = READS.has(name) || name === "mv";
   const changes = CHANGES.has(name) || isInPlace;
-  if (!reads && !changes) return { reads: [], changes: [] };
+  const touches = { reads, changes };
+  if (!reads && !changes) return { reads: [], changes: [], touches };
   const rest = argv.slice(1);
   const operands = rest.flatMap(operandOf);
   if (EXPRESSION_FIRST.has(name) && !rest.some((word) => EXPRESSION_OPTION.test(word))) operands.shift();
-  return { reads: reads || name === "mv" ? operands : [], changes: changes ? operands : [] };
+  return { reads: reads ? operands : [], changes: changes ? operands : [], touches };
 }
 
 /** `--file=x` and `of=x` name x; other options name nothing. */

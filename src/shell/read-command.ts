@@ -1,6 +1,8 @@
-import type { CommandReading } from "../core/signature.ts";
+import type { CommandReading, HiddenParts } from "../core/signature.ts";
 import { commandPart } from "./command-part.ts";
-import { gitSubcommand } from "./danger-reason.ts";
+import { carriesCommand } from "./carried-commands.ts";
+import { gitSubcommand } from "./git-subcommand.ts";
+import { movedPaths } from "./moved-paths.ts";
 import { namedFiles } from "./named-files.ts";
 import { parseCommand } from "./parse-command.ts";
 import type { CommandRedirection, Construct, ParsedCommand } from "./parse-command.ts";
@@ -19,6 +21,8 @@ const CLOSED: readonly Construct[] = [
   "prompt expansion",
   "hidden character",
 ];
+
+const NOTHING: HiddenParts = { commands: [], reads: [], changes: [] };
 
 const kept = new Map<string, CommandReading>();
 
@@ -46,6 +50,7 @@ export function readCommandWith(text: string, { directory, env, stdin }: Command
   for (const name of Object.keys(env ?? {})) {
     const { closed } = commandPart({ source: "", words: [], assignments: [`${name}=`], redirections: [] });
     if (closed) reading = { ...reading, unsaid: closed };
+    if (carriesCommand(name)) reading = { ...reading, hides: { ...NOTHING, ...reading.hides, commands: [""] } };
   }
   if (stdin !== undefined && reading.parts.some(({ program }) => SHELLS.has(program))) {
     const seen = [...reading.seen, ...readCommand(stdin).seen];
@@ -56,9 +61,18 @@ export function readCommandWith(text: string, { directory, env, stdin }: Command
 
 function read(text: string): CommandReading {
   const parsed = parseCommand(text);
-  const { commands } = unwrapCommand(parsed);
-  const { inputs, outputs, unknown } = redirected(parsed);
+  const { commands, openings } = unwrapCommand(parsed);
+  const { inputs, outputs, openInputs, openOutputs, unknown } = redirected(parsed);
   const named = commands.map(({ argv }) => namedFiles(argv));
+  const reads = movedPaths([...inputs, ...named.flatMap((files) => files.reads)], commands);
+  const changes = movedPaths([...outputs, ...named.flatMap((files) => files.changes)], commands);
+  const openOf = (list: "reads" | "changes") =>
+    commands.flatMap(({ open }, at) => (named[at]?.touches[list] ? open : []));
+  const hides: HiddenParts = {
+    commands: [...new Set(openings)],
+    reads: [...openInputs, ...openOf("reads"), ...reads.unknown],
+    changes: [...openOutputs, ...openOf("changes"), ...changes.unknown],
+  };
   const construct = CLOSED.find((each) => parsed.constructs.has(each));
   const closed =
     (construct && `it has a ${construct}`) ?? unknown ?? (outputs.length > 0 ? movesBefore(commands) : undefined);
@@ -67,10 +81,11 @@ function read(text: string): CommandReading {
     text,
     parts: parsed.commands.map(commandPart),
     seen: [...new Set([...seenIn(parsed), ...commands.flatMap(namesOf), ...(problem ? crudePieces(text) : [])])],
-    reads: [...inputs, ...named.flatMap(({ reads }) => reads)],
-    changes: [...outputs, ...named.flatMap(({ changes }) => changes)],
+    reads: reads.paths,
+    changes: changes.paths,
     inputs,
     outputs,
+    ...(Object.values(hides).some((list) => list.length > 0) && { hides }),
     ...(closed && { closed }),
     ...(problem && { problem }),
   };
@@ -105,14 +120,23 @@ function crudePieces(text: string): string[] {
     .filter(Boolean);
 }
 
-function redirected({ redirections }: ParsedCommand): { inputs: string[]; outputs: string[]; unknown?: string } {
-  const found = { inputs: [] as string[], outputs: [] as string[] };
+function redirected({ redirections }: ParsedCommand) {
+  const found = {
+    inputs: [] as string[],
+    outputs: [] as string[],
+    openInputs: [] as string[],
+    openOutputs: [] as string[],
+    unknown: undefined as string | undefined,
+  };
   for (const redirection of redirections) {
     const { operator, target, body } = redirection;
     if (body !== undefined || !target || isStream(redirection)) continue;
-    if (!target.literal)
-      return { ...found, unknown: "it redirects to or from a place that is only known when it runs" };
-    found[operator.includes(">") ? "outputs" : "inputs"].push(target.value);
+    const isOutput = operator.includes(">");
+    if (target.literal) found[isOutput ? "outputs" : "inputs"].push(target.value);
+    else {
+      found.unknown = "it redirects to or from a place that is only known when it runs";
+      found[isOutput ? "openOutputs" : "openInputs"].push(target.value);
+    }
   }
   return found;
 }

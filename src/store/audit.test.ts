@@ -48,6 +48,17 @@ async function filled(place?: StorePlace): Promise<Store> {
 
 const COUNT = 5;
 
+test("hides what further names call a secret, as a key and in text", async () => {
+  const store = await openStore({ folder: mkdtempSync(join(folder, "s-")) }, { secretNames: ["customer_number", ""] });
+  opened.push(store);
+  await store.audit.append({ kind: "note", data: { customerNumber: "4711", text: "customer-number=4711 of 12" } });
+  const haft = hafted(store.audit);
+  await haft.execute("put", { path: "a?customer_number=4711" }, { id: "1" });
+  const kept = JSON.stringify((await store.audit.query()).entries.map(({ data }) => data));
+  expect(kept).not.toContain("4711");
+  expect(kept).toContain("of 12");
+});
+
 describe.each([
   ["SQLite", () => Promise.resolve(undefined)],
   ["PostgreSQL", async () => ({ url: await server.createDatabase() })],

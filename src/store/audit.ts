@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "../core/call.ts";
+import { secretNames } from "../core/mask-secret.ts";
 import { redactSecrets } from "../core/redact-secrets.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
@@ -17,7 +18,7 @@ import type {
 import type { CallRecord } from "../executor/call-log.ts";
 import { AUDIT_MIGRATIONS, AUDIT_SELECT, type AuditRow, column, toEntry } from "./audit-row.ts";
 import { AuditWriter } from "./audit-writer.ts";
-import { describeAnswer, describeBegun } from "./describe-call.ts";
+import { describeAnswer, describeBegun, type Redact } from "./describe-call.ts";
 import { findLost } from "./lost-calls.ts";
 import { countFacets, queryAudit } from "./query-audit.ts";
 import type { StoreContext, StorePart } from "./store-part.ts";
@@ -41,18 +42,21 @@ const FOLLOW_MS = 250;
 export class SqlAuditLog implements AuditLog {
   readonly #context: StoreContext;
   readonly #writer: AuditWriter;
+  readonly #redact: Redact;
   /** Calls that have begun, by what tells one run from another: callers may use an id twice. */
   readonly #runs = new WeakMap<Call, string>();
   #nextRun = 1;
 
   constructor(context: StoreContext) {
     this.#context = context;
+    const names = secretNames(context.secretNames ?? []);
+    this.#redact = (value, limits) => redactSecrets(value, { ...limits, names });
     this.#writer = new AuditWriter(context.database, context.owners.id, () => context.clock.now());
   }
 
   begun(call: Call): MaybePromise<void> {
     const run = `${this.#context.owners.id}/${this.#nextRun++}`;
-    const fact = describeBegun(call);
+    const fact = describeBegun(call, this.#redact);
     if (!call.tool?.isReadOnly) {
       return this.#writer.commit(fact, { opens: run }).then(() => void this.#runs.set(call, run));
     }
@@ -64,7 +68,7 @@ export class SqlAuditLog implements AuditLog {
 
   closed(call: Call, result: ToolResult): MaybePromise<void> {
     const run = this.#runs.get(call);
-    const fact = describeAnswer(call, result, run !== undefined);
+    const fact = describeAnswer(call, result, { began: run !== undefined, redact: this.#redact });
     const options = { closes: run, isKept: true };
     // What changed something is not answered before its end is written.
     if (run !== undefined && !call.tool?.isReadOnly) return this.#writer.commit(fact, options);
@@ -72,7 +76,7 @@ export class SqlAuditLog implements AuditLog {
   }
 
   append(fact: AuditFact, { synced = false } = {}): Promise<void> {
-    const data = redactSecrets(fact.data ?? {}) as Record<string, unknown>;
+    const data = this.#redact(fact.data ?? {}) as Record<string, unknown>;
     return this.#writer.commit({ ...fact, data }, { synced });
   }
 

@@ -2,10 +2,13 @@ import { hash as hashText } from "node:crypto";
 import type { Call } from "../core/call.ts";
 import { canonicalJson } from "../core/canonical-json.ts";
 import { definitionParts } from "../core/definition-parts.ts";
-import { redactSecrets } from "../core/redact-secrets.ts";
+import { type RedactLimits, redactSecrets } from "../core/redact-secrets.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
 import type { AuditFact, AuditKind } from "../executor/audit-log.ts";
+
+/** `redactSecrets`, with the names that the store was given. */
+export type Redact = (value: unknown, limits?: RedactLimits) => unknown;
 
 const definitions = new WeakMap<AnyTool, string>();
 
@@ -19,31 +22,36 @@ function definitionHash(tool: AnyTool): string {
 }
 
 /** What is kept of a call before its effect. */
-export function describeBegun(call: Call): AuditFact {
-  return { ...describe(call, "call_begun"), data: { ...toolData(call), ...inputData(call), ...verdictData(call) } };
+export function describeBegun(call: Call, redact: Redact = redactSecrets): AuditFact {
+  const data = { ...toolData(call, redact), ...inputData(call, redact), ...verdictData(call, redact) };
+  return { ...describe(call, "call_begun"), data };
 }
 
 /** What is kept of its answer. The input stands in the entry of its beginning, where there is one. */
-export function describeAnswer(call: Call, result: ToolResult, began: boolean): AuditFact {
+export function describeAnswer(
+  call: Call,
+  result: ToolResult,
+  { began, redact = redactSecrets }: { began: boolean; redact?: Redact },
+): AuditFact {
   return {
     ...describe(call, kindOf(result, began)),
     status: result.status,
     data: {
-      ...toolData(call),
-      ...(began ? {} : inputData(call)),
-      ...verdictData(call),
+      ...toolData(call, redact),
+      ...(began ? {} : inputData(call, redact)),
+      ...verdictData(call, redact),
       startedAt: call.startedAt,
       ...(result.completedAt === undefined ? {} : { completedAt: result.completedAt }),
       ...(result.durationMs === undefined ? {} : { durationMs: Math.round(result.durationMs * 1000) / 1000 }),
       ...(result.status === "pending" ? { pending: result.pending } : {}),
       ...(result.status === "failed"
-        ? { error: { code: result.error.code, message: redactSecrets(result.error.message, { mostText: 1000 }) } }
+        ? { error: { code: result.error.code, message: redact(result.error.message, { mostText: 1000 }) } }
         : {}),
-      summary: redactSecrets(result.display, { mostText: 500 }),
+      summary: redact(result.display, { mostText: 500 }),
       contentBytes: result.content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0),
       ...(result.metadata.spill ? { spill: result.metadata.spill } : {}),
       ...(Object.keys(result.metadata).length > 0
-        ? { metadata: redactSecrets(result.metadata, { mostText: 300, mostTotal: 2000 }) }
+        ? { metadata: redact(result.metadata, { mostText: 300, mostTotal: 2000 }) }
         : {}),
     },
   };
@@ -66,17 +74,17 @@ function describe(call: Call, kind: AuditKind): AuditFact {
   };
 }
 
-function toolData({ tool, requestedName }: Call): Record<string, unknown> {
-  if (!tool) return { requestedName: redactSecrets(requestedName, { mostText: 200 }) };
+function toolData({ tool, requestedName }: Call, redact: Redact): Record<string, unknown> {
+  if (!tool) return { requestedName: redact(requestedName, { mostText: 200 }) };
   return { toolVersion: tool.version, toolKind: tool.kind, definition: definitionHash(tool) };
 }
 
-function inputData(call: Call): Record<string, unknown> {
-  return { input: redactSecrets(call.accepted ?? call.input) };
+function inputData(call: Call, redact: Redact): Record<string, unknown> {
+  return { input: redact(call.accepted ?? call.input) };
 }
 
-function verdictData({ verdict }: Call): Record<string, unknown> {
+function verdictData({ verdict }: Call, redact: Redact): Record<string, unknown> {
   if (!verdict) return {};
   const { decision: _decision, ...why } = verdict;
-  return { verdict: redactSecrets(why, { mostText: 500 }) };
+  return { verdict: redact(why, { mostText: 500 }) };
 }

@@ -56,7 +56,7 @@ export class SqlJournal implements CallJournal {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }
 
-  find(key: string, fingerprint: string): MaybePromise<JournalEntry | undefined> {
+  find(key: string, fingerprint?: string): MaybePromise<JournalEntry | undefined> {
     return after(this.#row(key), (row) => row && this.#read(key, fingerprint, row));
   }
 
@@ -151,8 +151,8 @@ export class SqlJournal implements CallJournal {
     return after(rows, ([row]) => row);
   }
 
-  #read(key: string, fingerprint: string, row: JournalRow): MaybePromise<JournalEntry> {
-    if (row.fingerprint !== hashOf(fingerprint)) return { state: "other" };
+  #read(key: string, fingerprint: string | undefined, row: JournalRow): MaybePromise<JournalEntry> {
+    if (fingerprint !== undefined && row.fingerprint !== hashOf(fingerprint)) return { state: "other" };
     if (row.result !== null) return { state: "done", result: JSON.parse(row.result) as ToolResult };
     const { owners } = this.#context;
     // By another runtime on this store, or its end could not be written.

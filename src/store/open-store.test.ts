@@ -173,7 +173,9 @@ describe("a store of another version", () => {
   test("is refused when it is newer, and left as it is", async () => {
     const folder = await written();
     const database = await openSqlite(fileIn(folder));
-    void database.run("INSERT INTO haft_migrations (owner, version, checksum, applied_at) VALUES ('audit', 99, 'x', 1)");
+    void database.run(
+      "INSERT INTO haft_migrations (owner, version, checksum, applied_at) VALUES ('audit', 99, 'x', 1)",
+    );
     const before = database.all("SELECT * FROM haft_migrations ORDER BY owner, version");
     await expect(openStore({ folder })).rejects.toMatchObject({
       code: "conflict",

@@ -43,11 +43,13 @@ export type StorePlace = { folder: string } | { url: string };
 export interface StoreOptions {
   clock?: Clock;
   onWarning?: (warning: string) => void;
+  /** Further names of secrets, which the audit log hides. */
+  secretNames?: readonly string[];
 }
 
 export async function openStore(
   place: StorePlace,
-  { clock = systemClock, onWarning }: StoreOptions = {},
+  { clock = systemClock, onWarning, secretNames = [] }: StoreOptions = {},
 ): Promise<Store> {
   const warnings: string[] = [];
   const warn = (warning: string): void => {
@@ -62,7 +64,7 @@ export async function openStore(
       clock.now(),
     );
     const owners = await Owners.enter(database, clock);
-    const { parts, closers } = await openParts({ database, clock, owners, warn });
+    const { parts, closers } = await openParts({ database, clock, owners, warn, secretNames });
     return {
       ...parts,
       database,

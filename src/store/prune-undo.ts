@@ -51,8 +51,9 @@ async function oldestCall(tx: SqlTransaction, workspace: string): Promise<Change
   ]);
   if (!oldest[0] || oldest[0].root_call === "") return oldest;
   return await tx.all<ChangeRow>(
-    "SELECT * FROM undo_changes WHERE workspace = ? AND root_call = ? AND session = ? ORDER BY seq",
-    [workspace, oldest[0].root_call, oldest[0].session],
+    "SELECT * FROM undo_changes WHERE workspace = ? AND root_call = ? AND session = ? AND caller_user = ? " +
+      "AND caller_agent = ? ORDER BY seq",
+    [workspace, oldest[0].root_call, oldest[0].session, oldest[0].caller_user, oldest[0].caller_agent],
   );
 }
 

@@ -27,6 +27,7 @@ export const pinsPart: StorePart<PinStore> = {
            PRIMARY KEY (server, tool)
          )`,
       ],
+      ["CREATE TABLE mcp_pins_off (server TEXT NOT NULL, tool TEXT NOT NULL, PRIMARY KEY (server, tool))"],
     ],
   },
   open: ({ database }) => createPinStore(database),
@@ -54,6 +55,21 @@ function createPinStore(database: SqlDatabase): PinStore {
         tool === undefined
           ? database.run("DELETE FROM mcp_pins WHERE server = ?", [server])
           : database.run("DELETE FROM mcp_pins WHERE server = ? AND tool = ?", [server, tool]),
+        () => undefined,
+      ),
+    switchedOff: (server) =>
+      after(
+        database.all<{ tool: string }>("SELECT tool FROM mcp_pins_off WHERE server = ?", [server]),
+        (rows): readonly string[] => rows.map(({ tool }) => tool).sort(),
+      ),
+    switchTool: (server, tool, isOn) =>
+      after(
+        isOn
+          ? database.run("DELETE FROM mcp_pins_off WHERE server = ? AND tool = ?", [server, tool])
+          : database.run(
+              "INSERT INTO mcp_pins_off (server, tool) VALUES (?, ?) ON CONFLICT (server, tool) DO NOTHING",
+              [server, tool],
+            ),
         () => undefined,
       ),
   };

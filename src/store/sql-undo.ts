@@ -199,7 +199,7 @@ function smaller(packed: Uint8Array, bytes: Uint8Array): Uint8Array {
   return packed.byteLength < bytes.byteLength ? packed : bytes;
 }
 
-function conditionOf(workspace: string, { session, callId, path, since }: ChangeFilter) {
+function conditionOf(workspace: string, { session, user, agent, callId, path, since }: ChangeFilter) {
   const parts = ["workspace = ?"];
   const params: SqlValue[] = [workspace];
   const add = (sql: string, ...values: SqlValue[]): void => {
@@ -207,6 +207,8 @@ function conditionOf(workspace: string, { session, callId, path, since }: Change
     params.push(...values);
   };
   if (session !== undefined) add("session = ?", session);
+  if (user !== undefined) add("caller_user = ?", user);
+  if (agent !== undefined) add("caller_agent = ?", agent);
   if (since !== undefined) add("at >= ?", since);
   if (callId !== undefined) {
     // The first narrows by the index to calls that begin alike; what a call makes in turn has its id and a number.

@@ -1,7 +1,7 @@
 import { toolError } from "../core/error.ts";
 
 /** SQLite's own name of what went wrong; extended names (SQLITE_IOERR_WRITE) begin with the plain one. */
-export function sqliteCode(error: unknown): string {
+function sqliteCode(error: unknown): string {
   const { code } = Object(error) as { code?: unknown };
   return typeof code === "string" ? code : "";
 }

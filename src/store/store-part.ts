@@ -10,6 +10,8 @@ export interface StoreContext {
   clock: Clock;
   /** Who has the store open, and which of them still run. */
   owners: Owners;
+  /** Besides those that are known everywhere: hidden in the audit log. */
+  secretNames?: readonly string[];
   warn(message: string): void;
 }
 

@@ -10,6 +10,8 @@ export interface ChangeRow {
   call_id: string;
   root_call: string;
   session: string;
+  caller_user: string;
+  caller_agent: string;
   tool: string;
   kind: string;
   path: string;
@@ -39,6 +41,10 @@ export const UNDO_MIGRATIONS: Migrations = {
       `CREATE TABLE undo_runs (workspace TEXT NOT NULL, seq BIGINT NOT NULL, id TEXT NOT NULL, at BIGINT NOT NULL,
         state TEXT NOT NULL, owner TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (workspace, id))`,
     ],
+    [
+      "ALTER TABLE undo_changes ADD COLUMN caller_user TEXT NOT NULL DEFAULT ''",
+      "ALTER TABLE undo_changes ADD COLUMN caller_agent TEXT NOT NULL DEFAULT ''",
+    ],
   ],
 };
 
@@ -56,6 +62,8 @@ export function rowOfChange(
     call_id: change.callId ?? "",
     root_call: change.callId === undefined ? "" : rootCall(change.callId),
     session: change.session ?? "",
+    caller_user: change.user ?? "",
+    caller_agent: change.agent ?? "",
     tool: change.tool ?? "",
     kind: change.kind,
     path: change.path,
@@ -75,6 +83,8 @@ export function toChange(row: ChangeRow): RecordedChange {
     at: row.at,
     callId: row.call_id || undefined,
     session: row.session || undefined,
+    user: row.caller_user || undefined,
+    agent: row.caller_agent || undefined,
     tool: row.tool || undefined,
     kind: row.kind as RecordedChange["kind"],
     path: row.path,

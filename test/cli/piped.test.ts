@@ -48,7 +48,10 @@ describe("a tool is called", () => {
 
   test("frame by frame as JSON lines, the result last", async () => {
     const { code, stdout } = await haft.run(["tools", "call", "current_time", "--jsonl"]);
-    const frames = stdout.trim().split("\n").map((line) => json(line));
+    const frames = stdout
+      .trim()
+      .split("\n")
+      .map((line) => json(line));
     expect(code).toBe(0);
     expect(frames[0]).toMatchObject({ type: "started" });
     expect(frames.at(-1)).toMatchObject({ type: "result", result: { status: "completed" } });
@@ -105,7 +108,10 @@ describe("a call that needs a yes", () => {
   });
 
   test("is denied by a rule with exit code 6, and explained", async () => {
-    writeFileSync(join(haft.folder, "haft.config.yml"), 'permissions: { deny: ["Edit(./a.txt)"], tests: [{ tool: write, input: { path: a.txt, content: x }, expect: deny }, { tool: write, input: { path: b.txt, content: x }, expect: allow }] }\n');
+    writeFileSync(
+      join(haft.folder, "haft.config.yml"),
+      'permissions: { deny: ["Edit(./a.txt)"], tests: [{ tool: write, input: { path: a.txt, content: x }, expect: deny }, { tool: write, input: { path: b.txt, content: x }, expect: allow }] }\n',
+    );
     expect(await haft.run(write)).toMatchObject({ code: 6 });
     const explained = await haft.run(["policy", "explain", "write", "path=a.txt", "content=x", "--json"]);
     expect(explained.code).toBe(6);
@@ -114,7 +120,10 @@ describe("a call that needs a yes", () => {
     expect(tested.code).toBe(1);
     expect(json(tested.stdout).items).toMatchObject([{ holds: true }, { holds: false, decision: "ask" }]);
     const configured = await haft.run(["config", "show", "--origin", "--json"]);
-    expect(json(configured.stdout).items[0]).toMatchObject({ key: "permissions.deny[0]", origin: expect.stringContaining("haft.config.yml:1") });
+    expect(json(configured.stdout).items[0]).toMatchObject({
+      key: "permissions.deny[0]",
+      origin: expect.stringContaining("haft.config.yml:1"),
+    });
   });
 });
 
@@ -153,7 +162,8 @@ describe("the command line itself", () => {
   });
 
   test("completes commands, options, tools and their parameters without making a store", async () => {
-    const complete = async (...words: string[]) => (await haft.run(["completion", "--words", "--", ...words])).stdout.trim().split("\n");
+    const complete = async (...words: string[]) =>
+      (await haft.run(["completion", "--words", "--", ...words])).stdout.trim().split("\n");
     expect(await complete("to")).toEqual(["tools", "token"]);
     expect(await complete("tools", "de")).toEqual(["describe"]);
     expect(await complete("tools", "call", "apply")).toEqual(["apply_patch"]);
@@ -189,7 +199,12 @@ describe("the other commands", () => {
     const failed = await haft.run(["audit", "query", "--status", "failed", "--json"]);
     expect(json(failed.stdout).items).toMatchObject([{ toolName: "read", errorCode: "path_not_found" }]);
     const exported = await haft.run(["audit", "export"]);
-    expect(exported.stdout.trim().split("\n").map((line) => json(line)["toolName"])).toContain("current_time");
+    expect(
+      exported.stdout
+        .trim()
+        .split("\n")
+        .map((line) => json(line)["toolName"]),
+    ).toContain("current_time");
     const { default: Database } = await import("libsql");
     const database = new Database(join(haft.folder, ".haft", "haft.db"));
     database.exec("UPDATE audit SET tool = 'exec' WHERE seq = 1");

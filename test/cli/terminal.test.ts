@@ -14,7 +14,9 @@ beforeEach(() => void haft.openFolder());
 const write = ["tools", "call", "write", "path=a.txt", "content=Hello\u202e"];
 const file = (): string => join(haft.folder, "a.txt");
 const lastEntries = async () =>
-  JSON.parse((await haft.run(["audit", "query", "--json"])).stdout) as { items: { type: string; errorCode?: string }[] };
+  JSON.parse((await haft.run(["audit", "query", "--json"])).stdout) as {
+    items: { type: string; errorCode?: string }[];
+  };
 
 describe("at a terminal", () => {
   test("a call that needs a yes asks, in full, runs after y, and says how it is undone", async () => {
@@ -56,6 +58,7 @@ describe("at a terminal", () => {
     await terminal.sees(/⠋|⠙|⠹|⠸|⠼/);
     terminal.type("\x03");
     expect(await terminal.ended).toBe(130);
+    expect(terminal.text).toContain("the person stopped it");
     const { items } = await lastEntries();
     expect(items[0]).toMatchObject({ type: "call_ended", errorCode: "cancelled" });
   }, 60_000);

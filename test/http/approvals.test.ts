@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { openCheckedClient } from "./checked-client.ts";
-import { openDoor } from "./open-door.ts";
+import { ask as send, openDoor } from "./open-door.ts";
 
 async function ask(times = 1) {
   const door = await openDoor();
@@ -111,4 +111,24 @@ describe("a question", () => {
     expect(door.runs).toEqual([{ text: "hello 0" }]);
     expect((await person.approvals.list({ state: "open" })).items.map(({ id }) => id)).toEqual([ids[1]]);
   });
+});
+
+describe("an answer with no", () => {
+  test("is kept with the door that it came through", async () => {
+    const { door, person, id } = await ask();
+    expect(await person.approvals.answer(id, { decision: "decline", reason: "not now" })).toMatchObject({
+      approval: { state: "declined", answeredBy: "read+approve", note: "not now" },
+    });
+    expect(await door.haft.approvals.get(id)).toMatchObject({ state: "declined", answeredVia: "http" });
+  });
+});
+
+test("an id that no store could keep is refused, in an address, a query and a batch", async () => {
+  const { door, person } = await ask();
+  const token = await door.tokenFor("read");
+  expect(await send(door, "GET", "/api/approvals/%00", { token })).toMatchObject({ status: 400 });
+  expect(await send(door, "GET", "/api/calls?tool=%00", { token })).toMatchObject({ status: 400 });
+  expect(await send(door, "GET", "/api/approvals/%00")).toMatchObject({ status: 401 });
+  const { items } = await person.approvals.answerMany([{ id: "\0", decision: "once" }]);
+  expect(items).toMatchObject([{ error: { code: "not_found" } }]);
 });

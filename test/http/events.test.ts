@@ -228,6 +228,17 @@ describe("a WebSocket", () => {
     expect(door.runs.filter((run) => run === "stopped")).toHaveLength(1);
   });
 
+  test("begins nothing more for a token that was revoked, however long until the next beat", async () => {
+    const door = await openDoor();
+    const admin = await openCheckedClient(door, "admin");
+    const { say, answers, closed } = await open(door, ["read", "call"]);
+    await admin.tokens.revoke((await admin.tokens.list()).items.find(({ name }) => name === "read+call")!.id);
+    say({ type: "call", request: "1", call: { tool: "echo", input: { text: "x" } } });
+    expect(await closed).toBe(1008);
+    expect(answers()).toMatchObject([{ request: "1", error: { code: "unauthorized" } }]);
+    expect(door.runs).toEqual([]);
+  });
+
   test("is closed when it does not answer, when the token ends, and when the server does", async () => {
     const door = await openDoor();
     const admin = await openCheckedClient(door, "admin");

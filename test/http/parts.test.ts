@@ -66,9 +66,26 @@ describe("the audit log", () => {
     expect(JSON.parse(lines[0]!)).toMatchObject({ id: "1", type: "call_begun" });
     const filtered = await new Response(await client.audit.export({ status: "completed" })).text();
     expect(filtered.trim().split("\n")).toHaveLength(20);
-    expect(await client.audit.verify()).toEqual({ ok: true, entries: 40 });
+    const checked = await client.audit.verify();
+    expect(checked).toEqual({ ok: true, entries: 40, head: expect.stringMatching(/^40:[0-9a-f]{64}$/) });
     await store.database.run("UPDATE audit SET tool = 'other' WHERE seq = 7");
     expect(await client.audit.verify()).toMatchObject({ ok: false, broken: { id: "7" } });
+  });
+
+  test("that was removed looks whole, but not to who noted its head", async () => {
+    const { client, store } = await openAudited();
+    await client.calls.run("echo", { text: "a" });
+    await store.audit.flush();
+    const { head } = await client.audit.verify();
+    expect(await client.audit.verify({ head })).toMatchObject({ ok: true });
+    await store.database.run("DELETE FROM audit");
+    await store.database.run("UPDATE audit_head SET count = 0, hash = ''");
+    expect(await client.audit.verify()).toMatchObject({ ok: true, entries: 0 });
+    expect(await client.audit.verify({ head })).toMatchObject({
+      ok: false,
+      broken: { reason: expect.stringMatching(/rewritten or cut/) },
+    });
+    await expect(client.audit.verify({ head: "many" })).rejects.toMatchObject({ status: 400 });
   });
 });
 
@@ -106,7 +123,7 @@ describe("the rules", () => {
     onTestFinished(() => store.close());
     const book = new RuleBook([{ origin: "project", allow: ["echo"], deny: ["keep"], ask: ["nosuchtool"] }]);
     const parts = {};
-    const door = await openDoor({ haft: { log: store.audit }, parts });
+    const door = await openDoor({ haft: { log: store.audit, rules: book }, parts });
     const part = policyPart({ haft: door.haft, book, pastCalls: pastCallsOf(store.audit) });
     Object.assign(parts, { policy: part, rules: part });
     const again = await openDoorOn(parts);

@@ -128,7 +128,14 @@ describe("a definition is pinned when it is approved", () => {
     await haft.execute("mcp__bad__change");
     await until(() => haft.registry.get("mcp__bad__add") !== before);
     expect(hub.statusOf("bad").tools.find(({ name }) => name === "add")!.review).toBe("changed");
-    await hub.approveDefinition("bad", "add");
+    const { hash, difference } = hub.statusOf("bad").tools.find(({ name }) => name === "add")!;
+    expect(difference).toContain('-  "description": "Adds"');
+    await expect(hub.approveDefinition("bad", "add", "what was seen before")).rejects.toMatchObject({
+      code: "conflict",
+    });
+    expect(reviewStateOf(haft.registry.get("mcp__bad__add")!)).toBe("changed");
+    await hub.approveDefinition("bad", "add", hash);
+    expect(hub.statusOf("bad").tools.find(({ name }) => name === "add")!.difference).toBeUndefined();
     expect(reviewStateOf(haft.registry.get("mcp__bad__add")!)).toBe("approved");
     await expect(hub.approveDefinition("bad", "never there")).rejects.toThrow(/has no tool/);
   });
@@ -163,7 +170,8 @@ describe("a definition is pinned when it is approved", () => {
     const { state, error } = hub.statusOf("bad");
     expect(state).toBe("needs_approval");
     expect(error).toContain('"command": "sh"');
-    expect(await hub.approveLaunch("bad")).toMatchObject({ state: "ready" });
+    await expect(hub.approveLaunch("bad", "another")).rejects.toMatchObject({ code: "conflict" });
+    expect(await hub.approveLaunch("bad", hub.statusOf("bad").launchHash)).toMatchObject({ state: "ready" });
   });
 
   test("a changed environment is a changed launch, and its values are not shown", async () => {
@@ -181,14 +189,24 @@ describe("the tools of a server in the registry", () => {
       scripted("bad", [], { includeTools: ["echo", "add", "crash"], excludeTools: ["crash"] }),
     ]);
     expect(haft.registry.names().sort()).toEqual(["mcp__bad__add", "mcp__bad__echo"]);
-    hub.setToolEnabled("bad", "echo", false);
+    await hub.setToolEnabled("bad", "echo", false);
     expect(haft.registry.names()).toEqual(["mcp__bad__add"]);
     expect(hub.statusOf("bad").tools.find(({ name }) => name === "echo")).toMatchObject({
       isEnabled: false,
       isAvailable: false,
     });
-    hub.setToolEnabled("bad", "echo", true);
+    await hub.setToolEnabled("bad", "echo", true);
     expect(await haft.execute("mcp__bad__echo", { x: 1 })).toMatchObject({ details: '{"x":1}' });
+  });
+
+  test("stay switched off after a restart", async () => {
+    const pins = new MemoryPinStore();
+    const first = await connectHub([scripted("bad")], { hub: { pins } });
+    await first.hub.setToolEnabled("bad", "echo", false);
+    await first.hub.close();
+    const { haft, hub } = await connectHub([scripted("bad")], { hub: { pins } });
+    expect(haft.registry.names()).not.toContain("mcp__bad__echo");
+    expect(hub.statusOf("bad").tools.find(({ name }) => name === "echo")).toMatchObject({ isEnabled: false });
   });
 
   test("stay as they were where a refresh fails", async () => {

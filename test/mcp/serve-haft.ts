@@ -1,7 +1,13 @@
 // A runtime behind the real endpoint, and the clients that people really have: the SDK of both generations, both eras.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Client, StreamableHTTPClientTransport, type ClientOptions, type ElicitRequest, type ElicitResult } from "@modelcontextprotocol/client";
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  type ClientOptions,
+  type ElicitRequest,
+  type ElicitResult,
+} from "@modelcontextprotocol/client";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -15,7 +21,7 @@ import type { Approval } from "../../src/policy/approval.ts";
 
 export const DESCRIBE = { describe: (question: unknown) => describeApproval(question as Approval) };
 
-export const IDENTITIES: Readonly<Record<string, McpIdentity>> = {
+const IDENTITIES: Readonly<Record<string, McpIdentity>> = {
   ada: { id: "token-ada", name: "ada", rights: ["read", "call", "approve"] },
   bob: { id: "token-bob", name: "bob", rights: ["read", "call", "approve"] },
   caller: { id: "token-caller", name: "caller", rights: ["call"] },
@@ -54,7 +60,10 @@ export interface ClientWishes {
   options?: ClientOptions;
 }
 
-export async function connectV2(url: URL, { as = "ada", era = "modern", answer, options }: ClientWishes = {}): Promise<Client> {
+export async function connectV2(
+  url: URL,
+  { as = "ada", era = "modern", answer, options }: ClientWishes = {},
+): Promise<Client> {
   const client = createClient({ era, answer, options });
   const requestInit = { headers: { authorization: `Bearer ${as}` } };
   await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
@@ -64,7 +73,8 @@ export async function connectV2(url: URL, { as = "ada", era = "modern", answer, 
 
 export async function connectV1(url: URL, { as = "ada", answer }: ClientWishes = {}): Promise<ClientV1> {
   const client = new ClientV1({ name: "v1", version: "1.0.0" }, { capabilities: answer ? { elicitation: {} } : {} });
-  if (answer) client.setRequestHandler(ElicitRequestSchema, async ({ params }) => (await answer(params as never)) as never);
+  if (answer)
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => (await answer(params as never)) as never);
   const requestInit = { headers: { authorization: `Bearer ${as}` } };
   await client.connect(new TransportV1(url, { requestInit }) as never);
   onTestFinished(() => client.close());

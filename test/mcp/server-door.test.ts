@@ -39,7 +39,10 @@ interface Sent {
 }
 
 /** Written by hand, because fetch does not let a page, or a test, choose its Host. */
-function send(url: URL, { as, method = "POST", headers = {}, body }: Sent): Promise<{ status: number; headers: Record<string, unknown>; text: string }> {
+function send(
+  url: URL,
+  { as, method = "POST", headers = {}, body }: Sent,
+): Promise<{ status: number; headers: Record<string, unknown>; text: string }> {
   return new Promise((resolve, reject) => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     const request = httpRequest(
@@ -158,11 +161,18 @@ describe("a session of an older client", () => {
     const haft = createHaft();
     const { url } = await serveOverHttp(haft);
     const session = await open(url);
-    const call = { jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "whoami", arguments: { word: "x", ms: 0 } } };
+    const call = {
+      jsonrpc: "2.0",
+      id: 3,
+      method: "tools/call",
+      params: { name: "whoami", arguments: { word: "x", ms: 0 } },
+    };
     await send(url, { as: "ada", headers: { "mcp-session-id": session }, body: call });
     await vi.waitFor(async () => expect(await haft.log.recent()).toHaveLength(1));
     expect(JSON.stringify(haft.recorded.all)).not.toContain(session);
-    expect((await haft.log.recent())[0]).toMatchObject({ caller: { user: "ada", session: expect.stringMatching(/^mcp:/) } });
+    expect((await haft.log.recent())[0]).toMatchObject({
+      caller: { user: "ada", session: expect.stringMatching(/^mcp:/) },
+    });
   });
 });
 

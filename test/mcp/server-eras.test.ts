@@ -23,7 +23,10 @@ interface Peer {
 
 describe.each([
   ["the SDK of 2026, modern, over HTTP", async () => connectV2((await serveOverHttp(createHaft())).url)],
-  ["the SDK of 2026, legacy, over HTTP", async () => connectV2((await serveOverHttp(createHaft())).url, { era: "legacy" })],
+  [
+    "the SDK of 2026, legacy, over HTTP",
+    async () => connectV2((await serveOverHttp(createHaft())).url, { era: "legacy" }),
+  ],
   ["the SDK of 2025, over HTTP", async () => connectV1((await serveOverHttp(createHaft())).url)],
   ["the SDK of 2026, modern, directly", () => connectDirectly(createHaft())],
   ["the SDK of 2026, legacy, directly", () => connectDirectly(createHaft(), { era: "legacy" })],

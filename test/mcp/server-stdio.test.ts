@@ -50,8 +50,12 @@ describe.each([
     const client = await connect();
     onTestFinished(() => client.close());
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["echo", "send"]);
-    expect(await client.callTool({ name: "echo", arguments: { text: "hi" } })).toMatchObject({ content: [{ text: "hi" }] });
-    expect(await client.callTool({ name: "send", arguments: { text: "hi" } })).toMatchObject({ content: [{ text: "sent hi" }] });
+    expect(await client.callTool({ name: "echo", arguments: { text: "hi" } })).toMatchObject({
+      content: [{ text: "hi" }],
+    });
+    expect(await client.callTool({ name: "send", arguments: { text: "hi" } })).toMatchObject({
+      content: [{ text: "sent hi" }],
+    });
   });
 });
 
@@ -67,7 +71,12 @@ test("the process ends when its client has gone", async () => {
 test("lines that are no messages harm nobody", async () => {
   const child = spawn(process.execPath, [program], { stdio: ["pipe", "pipe", "ignore"] });
   onTestFinished(() => void child.kill());
-  const request = { jsonrpc: "2.0", id: 7, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } } };
+  const request = {
+    jsonrpc: "2.0",
+    id: 7,
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
+  };
   child.stdin.write(`garbage\n{"half":\n\n[]\n{"jsonrpc":"2.0","id":99,"result":{}}\n${JSON.stringify(request)}\n`);
   const answer = await new Promise<string>((resolve) => {
     let text = "";

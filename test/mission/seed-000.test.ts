@@ -438,7 +438,9 @@ describe("内置工具列表 (the built-in tools)", () => {
     test("web_search { query, limit? } gives { results }", async () => {
       const { haft } = await openWeb(searchAnswer);
       const { details } = await haft.execute("web_search", { query: "AI Agent", limit: 1 });
-      expect(details).toMatchObject({ results: [{ title: "AI Agent 1", url: "https://site.example/1", snippet: "one" }] });
+      expect(details).toMatchObject({
+        results: [{ title: "AI Agent 1", url: "https://site.example/1", snippet: "one" }],
+      });
       expect((details as { results: unknown[] }).results).toHaveLength(1);
     });
   });
@@ -801,7 +803,10 @@ describe("配置 (configuration)", () => {
     await trust(folder, { home, env: {} });
     const host = await open();
     await host.mcp.settled();
-    expect(host.mcp.status()).toMatchObject([{ name: "everything", state: "ready" }, { name: "asleep", state: "stopped" }]);
+    expect(host.mcp.status()).toMatchObject([
+      { name: "everything", state: "ready" },
+      { name: "asleep", state: "stopped" },
+    ]);
     expect(host.haft.registry.get("mcp__everything__echo")).toMatchObject({ category: "mcp" });
     expect(onDisk("woken")).toBeUndefined();
   });
@@ -1020,7 +1025,8 @@ describe("未来扩展 (what the seed hopes for)", () => {
       description: "Looks what is recorded while it acts",
       kind: "execute",
       parameters: [],
-      run: async () => void seen.push(...(await host.store.audit.query({ tool: "act" })).entries.map(({ kind }) => kind)),
+      run: async () =>
+        void seen.push(...(await host.store.audit.query({ tool: "act" })).entries.map(({ kind }) => kind)),
     });
     await host.haft.execute("act");
     await host.haft.execute("act");

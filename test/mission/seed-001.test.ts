@@ -831,7 +831,9 @@ describe("6.7 常见问题", () => {
         { id: "toolu_2", name: "Read", input: { file_path: "/none.ts" } },
       ];
       const calls = provider.read(said, out);
-      expect(calls.map(({ name, input }) => ({ name, input }))).toEqual(said.map(({ name, input }) => ({ name, input })));
+      expect(calls.map(({ name, input }) => ({ name, input }))).toEqual(
+        said.map(({ name, input }) => ({ name, input })),
+      );
       const answers = provider.answers(calls, await haft.executeMany(calls));
       expect(answers[0]!.text).toContain("line 1");
       expect(answers).toHaveLength(2);

@@ -261,7 +261,8 @@ describe("4. 工具策略", () => {
       expect(shown).not.toContain("exec");
     });
     test("tools { profile, allow, deny } is read from a json5 file", async () => {
-      const config = "{ tools: { profile: 'coding', allow: ['group:fs', 'group:runtime'], deny: ['exec'], }, /* ours */ }";
+      const config =
+        "{ tools: { profile: 'coding', allow: ['group:fs', 'group:runtime'], deny: ['exec'], }, /* ours */ }";
       const { haft } = await makeHostFolder({ "haft.config.json5": config }).open();
       const shown = haft.toLLMTools().map(({ name }) => name);
       expect(shown).toEqual(expect.arrayContaining(["read", "write", "process"]));

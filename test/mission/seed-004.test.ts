@@ -1,7 +1,18 @@
 // Plays seed 004, "Tool 系统", from top to bottom. Its names are Python's and are camelCase here; data → details,
 // error → error.message, TOOL_COMPLETE → tool_call_completed, PERMISSION_REQUEST → permission_requested.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { AgentToolkit, type AnyTool, createTool, describeApproval, textOf, ToolPermission, ToolRegistry, type ToolResult } from "haft";
+import {
+  AgentToolkit,
+  type AnyTool,
+  createTool,
+  describeApproval,
+  textOf,
+  ToolPermission,
+  ToolRegistry,
+  type ToolResult,
+} from "haft";
 import { createTestHaft } from "haft/testing";
 import { makeHostFolder } from "./open-host.ts";
 import { openWeb, pageAnswer, PDF, searchAnswer } from "./open-web.ts";
@@ -90,7 +101,7 @@ describe("权限系统", () => {
     });
 
     test("an open question survives a restart, and is shown with its preview", async () => {
-      const { open, onDisk } = makeHostFolder({ "page.md": "old\n" });
+      const { folder, open, onDisk } = makeHostFolder({ "page.md": "old\n" });
       const before = await open();
       await before.haft.execute("read", { path: "page.md" });
       const asked = await before.haft.execute("write", { path: "page.md", content: "new\n" }, { id: "w1" });
@@ -103,7 +114,11 @@ describe("权限系统", () => {
       expect(onDisk("page.md")).toBe("old\n");
       expect(await haft.approve(question!.id, "ada")).toMatchObject({ success: true, callId: "w1" });
       expect(onDisk("page.md")).toBe("new\n");
-      await expect(haft.approve(question!.id, "ada")).rejects.toThrow(/used already/);
+      writeFileSync(join(folder, "page.md"), "by hand\n");
+      // The same yes again tells what came of the first, and writes nothing.
+      expect(await haft.approve(question!.id, "ada")).toMatchObject({ status: "completed", callId: "w1" });
+      expect(onDisk("page.md")).toBe("by hand\n");
+      await expect(haft.decline(question!.id, "no", "ada")).rejects.toThrow(/approved already/);
     });
 
     test("an open question that nobody answers expires, and then the answer is no", async () => {

@@ -1,8 +1,9 @@
 import { resultOf } from "../ask-person.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
+import { awaitTools } from "../settled-servers.ts";
+import { showAnswered } from "../show-answered.ts";
 import { showApproval } from "../show-approvals.ts";
-import { showResult } from "../show-result.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const command = defineCommand({
@@ -20,14 +21,23 @@ export const command = defineCommand({
     always: { type: "flag", about: "Also what the rule covers, from now on" },
     rule: { type: "text", value: "RULE", about: "In place of the rule that was offered" },
   },
-  async run({ connect, output, operands: [id = ""], options: { always, "for-session": session, rule } }) {
+  async run({
+    connect,
+    url,
+    interrupted,
+    output,
+    operands: [id = ""],
+    options: { always, "for-session": session, rule },
+  }) {
     const decision = always ? "always" : session ? "session" : "once";
     if (rule !== undefined && decision === "once") throw new UsageError("--rule goes with --always or --for-session.");
     const client = await connect();
-    for (const line of showApproval(await client.approvals.get(id))) output.talk(line);
+    const asked = await client.approvals.get(id);
+    for (const line of showApproval(asked)) output.talk(line);
+    await awaitTools(client, { url, interrupted, output }, asked.toolName);
     const answered = await client.approvals.answer(id, { decision, ...(rule === undefined ? {} : { rule }) });
     if (answered.rule !== undefined) output.talk(`kept: ${answered.rule}`);
     const result = await resultOf(client, answered);
-    return result ? showResult(result, output) : EXIT.done;
+    return result ? showAnswered(result, id, output) : EXIT.done;
   },
 });

@@ -2,8 +2,8 @@ import { askPerson } from "../ask-person.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { pause } from "../pause.ts";
+import { showAnswered } from "../show-answered.ts";
 import { showApproval } from "../show-approvals.ts";
-import { showResult } from "../show-result.ts";
 import { isInteractive } from "../terminal.ts";
 
 const LOOK_EVERY_MS = 1000;
@@ -26,7 +26,7 @@ export const command = defineCommand({
         if (!asks) output.item(approval, showApproval);
         else {
           const result = await askPerson(client, approval.id, { terminal, signal: interrupted });
-          if (result) showResult(result, output);
+          if (result) showAnswered(result, approval.id, output);
         }
       }
       await pause(LOOK_EVERY_MS, interrupted);

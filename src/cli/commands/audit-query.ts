@@ -9,7 +9,7 @@ export const command = defineCommand({
   ],
   options: {
     ...AUDIT_FILTERS,
-    limit: { type: "number", value: "N", about: "At most so many, 50 unless said" },
+    limit: { type: "number", value: "N", range: [1, 500], about: "At most so many, 50 unless said" },
     cursor: { type: "text", value: "CURSOR", about: "Go on from an earlier answer's `next`" },
   },
   async run({ connect, output, options: { limit = 50, cursor, ...filters } }) {

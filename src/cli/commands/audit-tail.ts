@@ -15,7 +15,7 @@ export const command = defineCommand({
   ],
   options: {
     ...AUDIT_FILTERS,
-    lines: { type: "number", short: "n", value: "N", about: "Begin with so many, 10 unless said" },
+    lines: { type: "number", short: "n", value: "N", range: [0, 500], about: "Begin with so many, 10 unless said" },
   },
   notes: ["What every process does that works in this folder is seen."],
   async run({ connect, output, interrupted, options: { lines = 10, ...filters } }) {

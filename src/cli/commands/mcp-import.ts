@@ -14,15 +14,23 @@ export const command = defineCommand({
     ".mcp.json of the folder. What could not be carried over is said. Then `haft trust` lets them run.",
   ],
   async run({ operands: [file = ""], folder, terminal, output }) {
+    const { showProblem } = await import("../../config/config-problem.ts");
     const { readMcpServers } = await import("../../config/read-mcp-servers.ts");
     const { addMcpServer, toMcpJson } = await import("../../config/add-mcp-server.ts");
     // Variables stay variables: their values are secrets, and belong into no file.
     const env = new Proxy(terminal.env, { get: (_env, name) => `\${${String(name)}}` });
-    const { dialect, servers, notes } = await readMcpServers({ file: resolve(file) }, { env, folder });
-    for (const server of servers) await addMcpServer(folder, server.name, toMcpJson(server));
+    const { dialect, servers, notes: read } = await readMcpServers({ file: resolve(file) }, { env, folder });
+    const notes = read.map(showProblem);
+    for (const server of servers) {
+      const { entry, notes: left } = toMcpJson(server);
+      await addMcpServer(folder, server.name, entry);
+      notes.push(...left.map((note) => `MCP server "${server.name}": ${note}`));
+    }
     const names = servers.map(({ name }) => name);
+    const off = servers.filter(({ enabled }) => !enabled).map(({ name }) => safeLine(name));
     output.data({ dialect, servers: names, notes }, () => names.map(safeLine));
-    for (const note of notes) output.warn(safeLine(String(note)));
+    for (const note of notes) output.warn(safeLine(note));
+    if (off.length > 0) output.talk(`Switched off there, and so here: ${off.join(", ")}.`);
     output.talk(`${names.length} servers from a file of ${dialect}. They run once you agree to them: haft trust`);
   },
 });

@@ -10,7 +10,7 @@ import { readVersion } from "../read-version.ts";
 
 export const command = defineCommand({
   examples: [
-    ["claude mcp add haft -- npx haft mcp --folder .", "give Claude Code the tools of this folder"],
+    ["claude mcp add haft -- haft mcp --folder .", "give Claude Code the tools of this folder"],
     ["haft mcp --profile coding", "only the tools of a profile"],
     ["haft mcp --tools group:fs,grep --dialect claude", "only these, under the names that Claude models know"],
   ],
@@ -26,7 +26,7 @@ export const command = defineCommand({
     hold: {
       type: "duration",
       value: "TIME",
-      about: "How long a call waits for an answer that the client cannot give; 2m unless said",
+      about: "How long a call waits for an answer that the client cannot give; 45s unless said",
     },
   },
   notes: [

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { HaftHost } from "../../host.ts";
+import { checkFolder } from "../check-folder.ts";
 import { defineCommand } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { EXIT } from "../exit-code.ts";
@@ -34,6 +35,7 @@ export const command = defineCommand({
     if ((cert === undefined) !== (key === undefined)) throw new UsageError("--tls-cert and --tls-key go together.");
     if (port !== undefined && port > 65_535) throw new UsageError("--port is at most 65535.");
     const wanted = named === undefined ? given : resolve(terminal.cwd, named);
+    if (!options.sample) checkFolder(wanted);
     const folder = options.sample ? await makeSample(wanted) : named === undefined ? await offerSample() : wanted;
     const { startServer } = await import("../start-server.ts");
     const version = await readVersion();

@@ -2,6 +2,7 @@ import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { type CallWords, makeCall } from "../make-call.ts";
 import { readCallInput } from "../read-call-input.ts";
+import { awaitTools } from "../settled-servers.ts";
 import { showResult } from "../show-result.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -39,12 +40,13 @@ export const command = defineCommand({
     "Characters that a terminal would hide or act on are spelled out; --json and --raw lose nothing.",
     "`haft policy explain NAME KEY=VALUE…` tells what would happen, and runs nothing.",
   ],
-  async run({ connect, terminal, output, interrupted, operands: [tool = "", ...words], options }) {
+  async run({ connect, url, terminal, output, interrupted, operands: [tool = "", ...words], options }) {
     const { mode, session, timeout, id, raw, allow, deny } = options;
     if (raw && terminal.stdout.isTTY)
       throw new UsageError("--raw is not for a terminal.", "Send it to a file or a pipe.");
     const input = await readCallInput(words, terminal);
     const client = await connect();
+    await awaitTools(client, { url, interrupted, output }, tool);
     const result = await makeCall(
       client,
       { tool, input, mode: mode as never, session, timeoutMs: timeout, id, ...narrowed(allow, deny) },

@@ -1,4 +1,5 @@
 import { defineCommand } from "../command.ts";
+import { awaitTools } from "../settled-servers.ts";
 import { showTool } from "../show-tool.ts";
 
 export const command = defineCommand({
@@ -7,8 +8,9 @@ export const command = defineCommand({
     ["haft tools describe exec --json", "with its schema, for a program"],
   ],
   operands: [{ name: "NAME", completes: "tool" }],
-  async run({ connect, output, operands: [name = ""] }) {
+  async run({ connect, url, interrupted, output, operands: [name = ""] }) {
     const client = await connect();
+    await awaitTools(client, { url, interrupted, output }, name);
     output.data(await client.tools.get(name), (tool) => showTool(tool, output));
   },
 });

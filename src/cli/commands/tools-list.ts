@@ -1,4 +1,5 @@
 import { defineCommand } from "../command.ts";
+import { awaitTools } from "../settled-servers.ts";
 import { showToolList } from "../show-tool.ts";
 
 export const command = defineCommand({
@@ -11,8 +12,9 @@ export const command = defineCommand({
     kind: { type: "text", value: "KIND", about: "Only of this kind", oneOf: ["readonly", "write", "execute"] },
     group: { type: "text", value: "GROUP", about: "group:fs, a category, or where a tool comes from" },
   },
-  async run({ connect, output, options: { kind, group } }) {
+  async run({ connect, url, interrupted, output, options: { kind, group } }) {
     const client = await connect();
+    await awaitTools(client, { url, interrupted, output });
     const page = await client.tools.list({ kind, group });
     output.list(page, (tools) => showToolList(tools, output));
     if (page.items.length === 0) output.talk("No tool fits. `haft tools list` shows all of them.");

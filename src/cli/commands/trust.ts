@@ -31,6 +31,8 @@ export const command = defineCommand({
     output.list(status, () => showItems(status, output));
     const open = status.items.filter(({ isTrusted }) => !isTrusted);
     if (open.length === 0) {
+      // Said once, it also counts for what asks no question here: git in a repository of one's own.
+      if (yes) await trust(folder, { ...user, digests: [] });
       output.talk(status.items.length === 0 ? "Nothing here needs your trust." : "All of it is trusted.");
       return EXIT.done;
     }

@@ -20,7 +20,7 @@ export const command = defineCommand({
     session: { type: "text", value: "NAME", about: "Everything of this session" },
     diff: { type: "flag", about: "Only show what was changed" },
     force: { type: "flag", about: "Also where a file was changed since" },
-    limit: { type: "number", value: "N", about: "How many are listed, 20 unless said" },
+    limit: { type: "number", value: "N", range: [1, 500], about: "How many are listed, 20 unless said" },
   },
   notes: ["All of it is put back, or none: where a file was changed since, nothing is, and it is said which."],
   async run({ connect, output, operands: [named], options: { last, session, diff, force, limit = 20 } }) {
@@ -49,7 +49,7 @@ export const command = defineCommand({
 
 async function findLast(client: HaftClient): Promise<string> {
   const { items } = await client.undo.list({ limit: 500 });
-  const change = items.find(({ state, callId }) => state === "done" && callId !== undefined);
+  const change = items.find(({ state, callId, isUndo }) => state === "done" && callId !== undefined && !isUndo);
   if (change?.callId === undefined) throw new Error("There is nothing to put back: tools have changed nothing here.");
   return change.callId;
 }

@@ -121,7 +121,9 @@ describe("tools for the AI SDK", () => {
     const { text, results, calls } = await play(toolkit);
     expect(text).toBe("done");
     expect(seen).toEqual([{ callId: "c1", aborted: false }]);
-    expect((await haft.log.recent()).map(({ callId, status }) => [callId, status]).sort()).toEqual([
+    expect(
+      (await haft.log.recent()).map(({ callId, status }) => [callId, status]).sort(([a], [b]) => a!.localeCompare(b!)),
+    ).toEqual([
       ["c1", "completed"],
       ["c2", "failed"],
       ["c3", "failed"],

@@ -1,6 +1,11 @@
 import type { Verdict } from "../../core/call.ts";
 import { isErrorCode } from "../../core/error.ts";
-import type { AuditEntry as LoggedEntry, AuditLog, AuditQuery as LogQuery } from "../../executor/audit-log.ts";
+import type {
+  AuditEntry as LoggedEntry,
+  AuditHead,
+  AuditLog,
+  AuditQuery as LogQuery,
+} from "../../executor/audit-log.ts";
 import { DoorError } from "../door-error.ts";
 import type { AuditPart } from "../host-parts.ts";
 import type { AuditEntry, AuditPage, AuditQuery } from "../wire.ts";
@@ -35,13 +40,21 @@ export function auditPart(log: AuditLog): AuditPart {
       return undefined;
     },
     export: (query) => exportEntries(log, query),
-    async verify() {
-      const { ok, count, problems } = await log.verify();
+    async verify(noted) {
+      const { ok, count, head, problems } = await log.verify(noted === undefined ? undefined : readHead(noted));
       const [first] = problems;
-      const check = { ok, entries: count };
+      const check = { ok, entries: count, head: `${head.count}:${head.hash}` };
       return first ? { ...check, broken: { id: String(first.seq), reason: first.message } } : check;
     },
   };
+}
+
+function readHead(noted: string): AuditHead {
+  const [, number, hash] = /^(\d{1,15}):([0-9a-f]{0,128})$/.exec(noted) ?? [];
+  if (number === undefined || hash === undefined) {
+    throw new DoorError("bad_request", "That is no head of a log", "Send COUNT:HASH, as an earlier check printed it.");
+  }
+  return { count: Number(number), hash };
 }
 
 /** The whole chain in its order; filtered, by pages. Both go on while entries are added. */

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../../config/load-config.ts";
 import { isSecretName, hideSecrets } from "../../core/mask-secret.ts";
 import type { HaftHost } from "../../host.ts";
-import type { HostParts } from "../host-parts.ts";
+import type { HostParts, OnFact } from "../host-parts.ts";
 import type { ConfigurationInfo } from "../wire.ts";
 import { auditPart } from "./audit-part.ts";
 import { mcpPart } from "./mcp-part.ts";
@@ -17,12 +17,14 @@ export function partsOfHost({ haft, store: { audit }, undo, mcp, config }: HaftH
     layers: () => haft.policy.layersFor().flatMap((layer) => ("policy" in layer ? [layer] : [])),
     pastCalls: pastCallsOf(audit),
   });
+  const onFact: OnFact = (fact) => audit.append(fact, { synced: true });
   return {
     policy,
     rules: policy,
     audit: auditPart(audit),
     undo: undoPart(undo),
-    mcp: mcpPart(mcp),
+    mcp: mcpPart(mcp, onFact),
+    onFact,
     configuration: { show: () => describeConfiguration(config) },
     statistics: statisticsPart(audit),
   };

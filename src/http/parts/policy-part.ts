@@ -2,7 +2,6 @@ import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { AuditLog } from "../../executor/audit-log.ts";
 import type { PolicyLayer } from "../../policy/policy-layers.ts";
-import { explainVerdict } from "../../policy/rules/explain-verdict.ts";
 import { lintRules } from "../../policy/rules/lint-rules.ts";
 import { RULE_LISTS } from "../../policy/rules/rule.ts";
 import { RuleBook } from "../../policy/rules/rule-book.ts";
@@ -64,19 +63,17 @@ export function policyPart({ haft, book, layers = () => [], pastCalls }: PolicyP
         mode: book.defaultMode,
       };
     },
-    explain({ tool: name, input = {}, mode }) {
-      const tool = haft.registry.get(name);
-      if (!tool) throw new DoorError("not_found", "There is no such tool", "Look at GET /api/tools.");
-      const built: unknown = tool.build(input as never).params;
+    explain({ tool: name, input = {}, mode, session }, user) {
+      if (!haft.registry.get(name))
+        throw new DoorError("not_found", "There is no such tool", "Look at GET /api/tools.");
       const {
         verdict,
         layers: asked,
         steps,
-      } = explainVerdict(
-        book,
-        { tool, input: built, cwd, ...(mode === undefined ? {} : { mode }) },
-        { layers: explainVisibility(tool, layers()).layers },
-      );
+      } = haft.policy.explain(name, input, {
+        ...(mode === undefined ? {} : { mode }),
+        caller: { user, ...(session === undefined ? {} : { session }) },
+      });
       return {
         verdict,
         steps: [

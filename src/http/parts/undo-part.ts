@@ -38,16 +38,18 @@ export function undoPart(undo: Undo): UndoPart {
       const calls = open.flatMap(({ callId }) => (callId === undefined ? [] : [callId, rootCall(callId)]));
       return new Set(calls.filter((callId) => wanted.has(callId)));
     },
-    async undo({ call, session, change, force }, by) {
+    async undo({ call, session, user, agent, change, force }, by) {
       const request = { by, ...(force ? { force: { by } } : {}) };
-      const callId = call ?? (change === undefined ? undefined : (await findChange(change))?.callId);
+      const made = call === undefined && change !== undefined ? await findChange(change) : undefined;
+      const callId = call ?? made?.callId;
+      const owner = made ? { session: made.session, user: made.user, agent: made.agent } : { session, user, agent };
       if (call === undefined && change !== undefined && callId === undefined) {
         throw new DoorError("not_found", "No call is known that made this change", "Undo the call, or the session.");
       }
       const outcome =
         callId === undefined
           ? await undo.undoSession(session!, request)
-          : await undo.undoCall(callId, { ...request, ...(session === undefined ? {} : { session }) });
+          : await undo.undoCall(callId, { ...request, ...owner });
       const changes = await Promise.all(outcome.callIds.map((id) => undo.listChanges({ callId: id })));
       const undone = changes.flat().filter(({ undoneBy }) => undoneBy === outcome.undoId);
       return { undone: undone.map(infoOf), skipped: [] };
@@ -55,16 +57,32 @@ export function undoPart(undo: Undo): UndoPart {
   };
 }
 
-function infoOf({ id, callId, session, tool, at, kind, path, to, undoneBy }: ListedChange): ChangeInfo {
+function infoOf({
+  id,
+  callId,
+  session,
+  user,
+  agent,
+  tool,
+  at,
+  kind,
+  path,
+  to,
+  undoneBy,
+  isUndo,
+}: ListedChange): ChangeInfo {
   return {
     id,
     ...(callId === undefined ? {} : { callId }),
     ...(session === undefined ? {} : { session }),
+    ...(user === undefined ? {} : { user }),
+    ...(agent === undefined ? {} : { agent }),
     ...(tool === undefined ? {} : { toolName: tool }),
     at,
     kind,
     path,
     ...(to === undefined ? {} : { to }),
     state: undoneBy === undefined ? "done" : "undone",
+    ...(isUndo ? { isUndo } : {}),
   };
 }

@@ -83,7 +83,7 @@ async function answer(
   const { name: by, scopes } = identity;
   const ran =
     decision === "decline"
-      ? haft.decline(id, reason, by)
+      ? haft.decline(id, reason, { by, via: "http", rights: scopes })
       : haft.approve(id, {
           by,
           scope: decision,
@@ -129,7 +129,8 @@ async function within(ran: Promise<ToolResult>, { clock }: Door): Promise<ToolRe
 }
 
 async function find({ haft }: Door, id: string): Promise<Approval> {
-  const approval = await haft.approvals.get(id);
+  // A store may fail at a NUL character, and keeps none.
+  const approval = id.includes("\0") ? undefined : await haft.approvals.get(id);
   if (approval) return approval;
   throw new DoorError("not_found", "There is no such question", "Look at GET /api/approvals.");
 }

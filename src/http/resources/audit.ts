@@ -57,8 +57,9 @@ export const audit: Resource<Door> = {
       route("GET /api/audit/verify", {
         summary: "Whether every entry of the chain is there and unchanged",
         scope: "read",
+        query: [{ name: "head", summary: "The `head` of an earlier check: whether all of it is still there" }],
         answers: "AuditCheck",
-        handle: async () => json(await part.verify()),
+        handle: async ({ query }) => json(await part.verify(query.text("head"))),
       }),
       route("GET /api/audit/{id}", {
         summary: "One entry",

@@ -49,9 +49,9 @@ export const calls: Resource<Door> = {
       summary: "One call with its input, its last updates and its result",
       scope: "read",
       answers: "CallDetail",
-      async handle({ params }) {
-        const call = booked(door, params["id"]!);
-        const made = door.book.list({ parent: call.callId, limit: 500 }).items;
+      async handle({ params, identity }) {
+        const call = booked(door, params["id"]!, identity);
+        const made = door.book.list({ parent: call.callId, caller: call.caller, limit: 500 }).items;
         const [info, ...children] = await describe([call, ...made], door);
         const { input, updates, result } = call;
         const detail: CallDetail = { ...info!, input, updates, children };
@@ -63,7 +63,7 @@ export const calls: Resource<Door> = {
       scope: "read",
       answers: [{ mediaType: "text/event-stream", summary: "CallFrame as server-sent events" }],
       handle({ params, identity, incoming, outgoing }) {
-        watchCall(booked(door, params["id"]!), door, { identity, incoming, outgoing });
+        watchCall(booked(door, params["id"]!, identity), door, { identity, incoming, outgoing });
         return TAKEN;
       },
     }),
@@ -75,7 +75,7 @@ export const calls: Resource<Door> = {
         { name: "limit", summary: `At most this many characters, up to ${MOST_OUTPUT}`, type: "integer" },
       ],
       answers: [{ mediaType: "text/plain" }],
-      handle: ({ params, query }) => readOutput(booked(door, params["id"]!), query, door),
+      handle: ({ params, query, identity }) => readOutput(booked(door, params["id"]!, identity), query, door),
     }),
     route("POST /api/calls/{id}/cancel", {
       summary: "Stop a call that was made through this server",
@@ -95,7 +95,7 @@ export const calls: Resource<Door> = {
       body: "ReplayRequest",
       answers: CALL_ANSWERS,
       handle(ask) {
-        const { toolName, input, caller } = booked(door, ask.params["id"]!);
+        const { toolName, input, caller } = booked(door, ask.params["id"]!, ask.identity);
         // What was called is only told to who may see it.
         if (!("input" in ask.body) && !mayRead(ask.identity)) {
           throw new DoorError("forbidden", 'To repeat a call as it was needs the scope "read"', "Send the input.");
@@ -130,8 +130,9 @@ function startCall(
   return result.then((ended) => json(ended));
 }
 
-function booked({ book }: Door, callId: string): BookedCall {
-  const call = book.find(callId);
+/** Who made a call with this id sees their own, whoever else used the id. */
+function booked({ book }: Door, callId: string, { name }: Identity): BookedCall {
+  const call = book.find(callId, name);
   if (call) return call;
   throw new DoorError("not_found", "That call is not known, or no longer kept", "Look for it in the audit log.");
 }

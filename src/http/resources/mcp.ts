@@ -13,11 +13,11 @@ export const mcp: Resource<Door> = {
         handle: async () => json({ items: await part.list() }),
       }),
       route("POST /api/mcp/{server}", {
-        summary: "Reconnect a server, switch a tool, approve a changed definition, sign in",
+        summary: "Reconnect a server, switch a tool, approve a changed definition or launch",
         scope: "approve",
         body: "McpActionRequest",
         answers: "McpServerInfo",
-        handle: async ({ params, body }) => json(await part.act(params["server"]!, body)),
+        handle: async ({ params, body, identity }) => json(await part.act(params["server"]!, body, identity.name)),
       }),
     ];
   },

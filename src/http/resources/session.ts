@@ -33,6 +33,11 @@ export const session: Resource<Door> = {
           throw wrongToken(limit.failed(incoming.socket.remoteAddress ?? ""));
         }
         const { name, scopes } = login;
+        await door.parts.onFact?.({
+          kind: "note",
+          caller: { user: name },
+          data: { action: "login", by: name, scopes },
+        });
         const { token, stored } = await issueToken(tokens, clock, {
           name,
           scopes,

@@ -6,7 +6,7 @@ import type { NewToken, Page, TokenInfo } from "../wire.ts";
 
 export const tokens: Resource<Door> = {
   path: "/api/tokens",
-  routes: ({ tokens: store, clock }) => [
+  routes: ({ tokens: store, clock, parts: { onFact } }) => [
     route("GET /api/tokens", {
       summary: "The tokens of programs, without the tokens themselves",
       scope: "admin",
@@ -21,7 +21,10 @@ export const tokens: Resource<Door> = {
       scope: "admin",
       body: "TokenRequest",
       answers: [{ status: 201, shape: "NewToken" }],
-      async handle({ body }) {
+      async handle({ body, identity: { name: by } }) {
+        const { name, scopes, expiresInMs } = body;
+        const data = { action: "credential_created", by, name, scopes, expiresInMs };
+        await onFact?.({ kind: "config_changed", caller: { user: by }, data });
         const { token, stored } = await issueToken(store, clock, body);
         return json({ ...infoOf(stored), token } satisfies NewToken, 201);
       },
@@ -30,8 +33,13 @@ export const tokens: Resource<Door> = {
       summary: "Revoke a token",
       scope: "admin",
       answers: "Health",
-      async handle({ params }) {
-        if (!(await store.remove(params["id"]!))) throw new DoorError("not_found", "There is no such token");
+      async handle({ params, identity: { name: by } }) {
+        const id = params["id"]!;
+        const name = (await store.list()).find((token) => token.id === id)?.name;
+        if (!(await store.remove(id))) throw new DoorError("not_found", "There is no such token");
+        // After it: what was revoked is not to stay in use because it could not be noted.
+        const data = { action: "credential_revoked", by, id, name };
+        await onFact?.({ kind: "config_changed", caller: { user: by }, data });
         return json({ status: "ok" });
       },
     }),

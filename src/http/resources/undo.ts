@@ -48,7 +48,8 @@ export const undo: Resource<Door> = {
     if (!part) return [];
     return [
       route("POST /api/undo", {
-        summary: "Put back what a call, or a session, changed; all or nothing",
+        summary:
+          "Put back what a call, or a session, changed; all or nothing. A change stands for the call it belongs to",
         scope: "approve",
         body: "UndoRequest",
         answers: "UndoOutcome",

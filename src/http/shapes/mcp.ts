@@ -8,6 +8,8 @@ const tool = z.strictObject({
   isAvailable: z.boolean(),
   isEnabled: z.boolean(),
   review: z.enum(["approved", "new", "changed"]).optional(),
+  hash: z.string().optional(),
+  difference: z.string().optional(),
   refused: z.string().optional(),
 });
 
@@ -24,6 +26,7 @@ export const McpServerInfo = typed<wire.McpServerInfo>(
     server: z.strictObject({ name: z.string(), version: z.string() }).optional(),
     instructions: z.string().optional(),
     latencyMs: z.number().optional(),
+    launchHash: z.string().optional(),
     tools: z.array(tool),
     stderr: z.array(z.string()),
     faults: z.array(z.string()),
@@ -39,5 +42,6 @@ export const McpActionRequest = typed<wire.McpActionRequest>(
   z.strictObject({
     action: z.enum(["reconnect", "disconnect", "approve_launch", "approve_tool", "enable_tool", "disable_tool"]),
     tool: name.optional(),
+    hash: name.optional(),
   }),
 );

@@ -37,6 +37,7 @@ export const AuditCheck = typed<wire.AuditCheck>(
   z.strictObject({
     ok: z.boolean(),
     entries: count,
+    head: z.string(),
     broken: z.strictObject({ id: z.string(), reason: z.string() }).optional(),
   }),
 );
@@ -57,12 +58,15 @@ const changeInfo = {
   id: z.string(),
   callId: z.string().optional(),
   session: z.string().optional(),
+  user: z.string().optional(),
+  agent: z.string().optional(),
   toolName: z.string().optional(),
   at: time,
   kind: z.enum(["write", "delete", "move", "make_directory", "make_link"]),
   path: z.string(),
   to: z.string().optional(),
   state: z.enum(["done", "undone", "lost"]),
+  isUndo: z.boolean().optional(),
 };
 export const ChangeInfo = typed<wire.ChangeInfo>(z.strictObject(changeInfo));
 export const ChangeDetail = typed<wire.ChangeDetail>(z.strictObject({ ...changeInfo, diff: z.string().optional() }));
@@ -70,6 +74,8 @@ export const UndoRequest = typed<wire.UndoRequest>(
   z.strictObject({
     call: name.optional(),
     session: name.optional(),
+    user: name.optional(),
+    agent: name.optional(),
     change: name.optional(),
     force: z.boolean().optional(),
   }),

@@ -32,11 +32,12 @@ export interface McpHub {
   reconnect(server: string): Promise<McpServerStatus>;
   /** Its tools stay known, as unavailable. */
   disconnect(server: string): Promise<void>;
-  setToolEnabled(server: string, tool: string, isEnabled: boolean): void;
-  /** A person has seen the definition as it is now. */
-  approveDefinition(server: string, tool: string): Promise<void>;
-  /** A person has seen how the server is started now. */
-  approveLaunch(server: string): Promise<McpServerStatus>;
+  /** Counts at once, and also after a restart where the pins are kept. */
+  setToolEnabled(server: string, tool: string, isEnabled: boolean): Promise<void>;
+  /** A person has seen the definition; with `hash`, refused where it is another one by now. */
+  approveDefinition(server: string, tool: string, hash?: string): Promise<void>;
+  /** A person has seen how the server is started; with `hash`, refused where that is another way by now. */
+  approveLaunch(server: string, hash?: string): Promise<McpServerStatus>;
   /** Shows the sign-in page by `signIn.onAuthorize`; true where none was needed. */
   signIn(server: string): Promise<boolean>;
   finishSignIn(server: string, callback: string | URL): Promise<McpServerStatus>;
@@ -111,14 +112,14 @@ export function createMcpHub(options: McpHubOptions): McpHub {
       return link.status();
     },
     disconnect: (server) => linkOf(server).stop(),
-    setToolEnabled: (server, tool, isEnabled) => linkOf(server).tools.setEnabled(tool, isEnabled),
-    async approveDefinition(server, tool) {
-      if (await linkOf(server).tools.approve(tool)) return;
+    setToolEnabled: async (server, tool, isEnabled) => linkOf(server).tools.setEnabled(tool, isEnabled),
+    async approveDefinition(server, tool, hash) {
+      if (await linkOf(server).tools.approve(tool, hash)) return;
       throw toolError("tool_not_found", `MCP server "${server}" has no tool "${tool}"`);
     },
-    async approveLaunch(server) {
+    async approveLaunch(server, hash) {
       const link = linkOf(server);
-      await link.approveLaunch();
+      await link.approveLaunch(hash);
       return link.status();
     },
     signIn: (server) => linkOf(server).signIn(),

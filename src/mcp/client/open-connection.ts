@@ -37,7 +37,7 @@ export interface Connection {
   kind: TransportKind | "given";
 }
 
-export const MODERN_REVISION = "2026-07-28";
+const MODERN_REVISION = "2026-07-28";
 /** Old servers that leave unknown questions unanswered cost this long, once; most answer at once. */
 const PROBE_MS = 5000;
 

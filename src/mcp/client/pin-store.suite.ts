@@ -45,5 +45,16 @@ export function pinStoreSuite(name: string, open: () => PinStore | Promise<PinSt
       await store.remove("files");
       expect(await tools(store)).toEqual([]);
     });
+
+    test("remembers which tools of a server are switched off", async () => {
+      const store = await open();
+      for (const tool of ["write", "delete", "delete"]) await store.switchTool("files", tool, false);
+      await store.switchTool("other", "write", false);
+      expect(await store.switchedOff("files")).toEqual(["delete", "write"]);
+      await store.switchTool("files", "delete", true);
+      await store.switchTool("files", "never there", true);
+      expect(await store.switchedOff("files")).toEqual(["write"]);
+      expect(await store.switchedOff("other")).toEqual(["write"]);
+    });
   });
 }

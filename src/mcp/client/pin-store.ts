@@ -10,17 +10,21 @@ export interface Pin {
   pinnedAt: number;
 }
 
-/** Remembers what was approved, so that a server cannot change it behind the person's back. */
+/** Remembers what was approved and switched off, so that a server cannot change it behind the person's back. */
 export interface PinStore {
   list(server: string): MaybePromise<readonly Pin[]>;
   /** Replaces the pin of the same server and tool. */
   put(pin: Pin): MaybePromise<void>;
   remove(server: string, tool?: string): MaybePromise<void>;
+  /** The tools of a server that a person switched off. */
+  switchedOff(server: string): MaybePromise<readonly string[]>;
+  switchTool(server: string, tool: string, isOn: boolean): MaybePromise<void>;
 }
 
 /** Forgets with the process: then every definition is new at each start. */
 export class MemoryPinStore implements PinStore {
   readonly #pins = new Map<string, Map<string, Pin>>();
+  readonly #off = new Map<string, Set<string>>();
 
   list(server: string): Pin[] {
     return [...(this.#pins.get(server)?.values() ?? [])];
@@ -34,5 +38,16 @@ export class MemoryPinStore implements PinStore {
   remove(server: string, tool?: string): void {
     if (tool === undefined) this.#pins.delete(server);
     else this.#pins.get(server)?.delete(tool);
+  }
+
+  switchedOff(server: string): string[] {
+    return [...(this.#off.get(server) ?? [])].sort();
+  }
+
+  switchTool(server: string, tool: string, isOn: boolean): void {
+    const off = this.#off.get(server) ?? new Set<string>();
+    this.#off.set(server, off);
+    if (isOn) off.delete(tool);
+    else off.add(tool);
   }
 }

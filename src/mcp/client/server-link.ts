@@ -9,7 +9,7 @@ import type { PinStore } from "./pin-store.ts";
 import { createRecentLines } from "./recent-lines.ts";
 import type { McpServerState, McpServerStatus } from "./server-status.ts";
 import { createServerTools, type ServerTools } from "./server-tools.ts";
-import { launchHash, launchText, shownDifference } from "./tool-definition.ts";
+import { launchHash, launchText, shownDifference, shownLaunchHash } from "./tool-definition.ts";
 import type { ToolCaller } from "./wrap-mcp-tool.ts";
 
 export interface ServerLinkOptions {
@@ -30,7 +30,8 @@ export interface ServerLink extends ToolCaller {
   /** Resolves, never rejects, when the attempt is over, however it ended. */
   connect(): Promise<void>;
   stop(): Promise<void>;
-  approveLaunch(): Promise<void>;
+  /** Refused where `hash` is not that of its launch as it is now. */
+  approveLaunch(hash?: string): Promise<void>;
   signIn(): Promise<boolean>;
   finishSignIn(callback: string | URL): Promise<void>;
   /** The client of a server that is ready; throws what a caller should hear where it is not. */
@@ -186,6 +187,7 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
       ...(info?.server ? { server: info.server } : {}),
       ...(info?.instructions === undefined ? {} : { instructions: info.instructions }),
       ...(latencyMs === undefined ? {} : { latencyMs }),
+      launchHash: shownLaunchHash(config),
       tools: tools.status(state === "ready"),
       stderr: client.stderrLines(),
       faults: faults.lines(),
@@ -214,7 +216,12 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
       await client.disconnect();
       await attempt;
     },
-    async approveLaunch() {
+    async approveLaunch(hash) {
+      if (hash !== undefined && hash !== shownLaunchHash(config)) {
+        throw toolError("conflict", `"${config.name}" is no longer started as it was seen`, {
+          next: "Look at it again, and approve what it is now.",
+        });
+      }
       await pinLaunch();
       if (state === "needs_approval") await link.connect();
     },

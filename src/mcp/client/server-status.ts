@@ -23,6 +23,8 @@ export interface McpServerStatus {
   instructions?: string;
   /** How long the last list of tools took to come. */
   latencyMs?: number;
+  /** Of how it is started now, in this process: an approval that names it is for no other. */
+  launchHash?: string;
   tools: McpToolStatus[];
   stderr: string[];
   /** What it did wrong and that harmed nobody, the last of it; and how often. */
@@ -42,6 +44,10 @@ export interface McpToolStatus {
   isAvailable: boolean;
   isEnabled: boolean;
   review?: ReviewState;
+  /** Of the definition as it is now: an approval that names it is for no other. */
+  hash?: string;
+  /** Of one that changed: from what was approved to what it is now. */
+  difference?: string;
   /** Why it is not taken. */
   refused?: string;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
+import { toolError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { McpServerConfig } from "../server-config.ts";
@@ -7,7 +8,7 @@ import type { MCPTool } from "./mcp-client.ts";
 import type { Pin, PinStore } from "./pin-store.ts";
 import type { McpToolStatus } from "./server-status.ts";
 import { shownText } from "./shown-text.ts";
-import { definitionText, hashOf } from "./tool-definition.ts";
+import { definitionText, hashOf, shownDifference } from "./tool-definition.ts";
 import { type ToolCaller, wrapMCPTool } from "./wrap-mcp-tool.ts";
 
 export interface ServerToolsOptions {
@@ -23,8 +24,10 @@ export interface ServerTools {
   /** Before the server answers: what was approved in former times. */
   recall(): Promise<void>;
   update(listed: readonly MCPTool[]): Promise<void>;
-  setEnabled(tool: string, isEnabled: boolean): void;
-  approve(tool: string): Promise<boolean>;
+  /** At once here, and for later starts when it resolves. */
+  setEnabled(tool: string, isEnabled: boolean): Promise<void>;
+  /** False where there is no such tool; refused where `hash` is not that of the definition as it is now. */
+  approve(tool: string, hash?: string): Promise<boolean>;
   status(isAvailable: boolean): McpToolStatus[];
   /** Takes all of them out of the registry. */
   clear(): void;
@@ -34,6 +37,8 @@ interface Entry {
   hash: string;
   tool?: AnyTool;
   review?: DefinitionReview;
+  /** From what was approved, of one that changed. */
+  difference?: string;
   refused?: string;
   isRegistered: boolean;
 }
@@ -84,6 +89,7 @@ export function createServerTools({ config, caller, registry, pins, clock }: Ser
       // Whoever trusts a server has approved what it is, not what it becomes.
       if (config.trust && review.state === "new") await review.approve();
       entry.review = review;
+      if (review.before !== undefined) entry.difference = await shownDifference(name, review.before, definition);
       entry.tool = wrapMCPTool(mcpTool, caller, {
         review,
         ...(config.timeoutMs === undefined ? {} : { timeoutMs: config.timeoutMs }),
@@ -100,6 +106,7 @@ export function createServerTools({ config, caller, registry, pins, clock }: Ser
     async recall() {
       if (isRecalled) return;
       isRecalled = true;
+      for (const name of await pins.switchedOff(config.name)) switchedOff.add(name);
       for (const pin of await pins.list(config.name)) if (pin.tool !== "") pinned.set(pin.tool, pin);
       for (const { tool, definition } of pinned.values()) {
         if (isWanted(tool)) await take(JSON.parse(definition) as MCPTool);
@@ -118,27 +125,37 @@ export function createServerTools({ config, caller, registry, pins, clock }: Ser
       }
       for (const mcpTool of wanted.values()) await take(mcpTool);
     },
-    setEnabled(name, isEnabled) {
+    async setEnabled(name, isEnabled) {
       const entry = entries.get(name);
       if (isEnabled) switchedOff.delete(name);
       else switchedOff.add(name);
-      if (!entry) return;
-      if (isEnabled) return register(name, entry);
-      unregister(entry);
-      entry.isRegistered = false;
+      if (entry && isEnabled) register(name, entry);
+      else if (entry) {
+        unregister(entry);
+        entry.isRegistered = false;
+      }
+      await pins.switchTool(config.name, name, isEnabled);
     },
-    async approve(name) {
-      const review = entries.get(name)?.review;
-      await review?.approve();
-      return review !== undefined;
+    async approve(name, hash) {
+      const entry = entries.get(name);
+      if (!entry?.review) return false;
+      if (hash !== undefined && hash !== entry.hash) {
+        throw toolError("conflict", `The definition of "${shownText(name, 100)}" is no longer the one that was seen`, {
+          next: "Look at it again, and approve what it is now.",
+          data: { hash: entry.hash },
+        });
+      }
+      await entry.review.approve();
+      return true;
     },
     status: (isAvailable) =>
-      Array.from(entries, ([name, { tool, review, refused, isRegistered }]) => ({
+      Array.from(entries, ([name, { tool, review, refused, isRegistered, hash, difference }]) => ({
         name: shownText(name, 100),
         ...(tool ? { exposedName: tool.name } : {}),
         isAvailable: isAvailable && isRegistered,
         isEnabled: !switchedOff.has(name),
-        ...(review ? { review: review.state } : {}),
+        ...(review ? { review: review.state, hash } : {}),
+        ...(review?.state === "changed" && difference !== undefined ? { difference } : {}),
         ...(refused === undefined ? {} : { refused }),
       })),
     clear() {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import { canonicalJson } from "../../core/canonical-json.ts";
 import { unifiedDiff } from "../../files/unified-diff.ts";
 import type { McpServerConfig } from "../server-config.ts";
@@ -26,6 +26,13 @@ export function launchText(config: McpServerConfig): string {
 export function launchHash(config: McpServerConfig): string {
   const secrets = config.transport === "stdio" ? config.env : config.headers;
   return hashOf(`${launchText(config)}\n${canonicalJson(secrets ?? {})}`);
+}
+
+const launchKey = randomBytes(32);
+
+/** The launch hash as it may be told: secrets go into it, so that it is of use in this process alone. */
+export function shownLaunchHash(config: McpServerConfig): string {
+  return createHmac("sha256", launchKey).update(launchHash(config)).digest("hex");
 }
 
 /** For a person who decides by it: the whole definition, line by line, hidden characters spelled out. */

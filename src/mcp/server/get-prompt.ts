@@ -47,7 +47,7 @@ export async function getPrompt(
   function comeBack(text: string): OpenRequest<GetPromptResult> {
     const state = states.open(text, binding);
     const open = state && parked.take(state.id, identity.id);
-    if (!open) throw invalid("Invalid or expired requestState");
-    return open as OpenRequest<GetPromptResult>;
+    if (!open?.isFirst) throw invalid("Invalid or expired requestState");
+    return open.request as OpenRequest<GetPromptResult>;
   }
 }

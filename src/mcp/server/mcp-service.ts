@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Server } from "@modelcontextprotocol/server";
 import type { Clock } from "../../core/clock.ts";
 import { loadServerSdk, type ServerSdk } from "../load-server-sdk.ts";
@@ -29,6 +30,7 @@ export interface McpService {
   readonly pending: Map<string, string>;
   /** Whom to tell of changes. */
   readonly told: Set<ChangeListener>;
+  nextCallId(): string;
   toolsChanged(): void;
   clientOf(callId: string): McpClientPeer | undefined;
   close(): void;
@@ -53,6 +55,8 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
   const calls: McpService["calls"] = new Map();
   const told = new Set<ChangeListener>();
   const parked = new ParkedRequests(clock, options.waiting);
+  const prefix = `mcp_${randomBytes(9).toString("base64url")}_`;
+  let count = 0;
 
   const waiting = new Set<string>();
   /** Many changes at once are told once. */
@@ -92,6 +96,7 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
     calls,
     pending: new Map(),
     told,
+    nextCallId: () => `${prefix}${++count}`,
     toolsChanged,
     clientOf: (callId) => calls.get(callId),
     close() {

@@ -13,7 +13,8 @@ const MOST_ANSWER_MS = 600_000;
 
 /** A request that may take several rounds: what serves it stays, while the client comes back with answers. */
 export class OpenRequest<T> implements McpClientPeer {
-  readonly #controller = new AbortController();
+  /** Of what may outlive its round. An older client waits within its request, whose signal will do. */
+  readonly #controller: AbortController | undefined;
   #round: Round;
   #asked: { requests: InputRequests; resolve: (answers: Record<string, unknown>) => void } | undefined;
   #question: string | undefined;
@@ -23,16 +24,19 @@ export class OpenRequest<T> implements McpClientPeer {
   missing: ClientCapabilities | undefined;
   /** Whether what makes the result has ended. */
   isSettled = false;
+  /** Whether it is to be begun, or after an answer begun again. */
+  isToServe = true;
 
   constructor(
     readonly id: string,
     round: Round,
   ) {
     this.#round = round;
+    if (round.isModern) this.#controller = new AbortController();
   }
 
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#controller?.signal ?? this.#round.signal;
   }
 
   get round(): Round {
@@ -46,6 +50,7 @@ export class OpenRequest<T> implements McpClientPeer {
   /** The client is there, from now until the function that is returned is called. */
   enter(round: Round): () => void {
     this.#round = round;
+    if (!this.#controller) return () => undefined;
     const abort = (): void => this.abort(round.signal.reason);
     if (round.signal.aborted) abort();
     else round.signal.addEventListener("abort", abort, { once: true });
@@ -53,16 +58,13 @@ export class OpenRequest<T> implements McpClientPeer {
   }
 
   abort(reason: unknown): void {
-    this.#controller.abort(reason);
-  }
-
-  get isServed(): boolean {
-    return this.#served !== undefined;
+    this.#controller?.abort(reason);
   }
 
   /** Begins, or after an answer begins again, what makes the result. */
   serve(work: () => Promise<T>): void {
     this.isSettled = false;
+    this.isToServe = false;
     const served = work();
     this.#served = served;
     const settle = (): void => {
@@ -71,16 +73,20 @@ export class OpenRequest<T> implements McpClientPeer {
     served.then(settle, settle);
   }
 
-  async next(): Promise<RoundEnd<T>> {
-    const served = this.#served!;
-    const woken = new Promise<RoundEnd<T>>((resolve) => {
+  /** What is made now. */
+  get result(): Promise<T> {
+    return this.#served!;
+  }
+
+  next(): Promise<RoundEnd<T>> {
+    return new Promise((resolve, reject) => {
       this.#wake = () => {
         if (this.#asked) resolve({ kind: "inputs", requests: this.#asked.requests });
         else if (this.#question !== undefined) resolve({ kind: "question", id: this.#question });
       };
       this.#wake();
+      this.result.then((result) => resolve({ kind: "result", result }), reject);
     });
-    return Promise.race([served.then((result): RoundEnd<T> => ({ kind: "result", result })), woken]);
   }
 
   /** The gate waits for an answer to this question; undefined where it does no more. */

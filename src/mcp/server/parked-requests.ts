@@ -10,12 +10,15 @@ export interface ParkedLimits {
 }
 
 const DEFAULT_LIMITS: ParkedLimits = { inputs: 2, permission: 1000 };
+const MOST_TAKEN = 1000;
 
 interface Parked {
   request: OpenRequest<unknown>;
   owner: string;
   parkedFor: ParkedFor;
   timer: Timer;
+  /** Its client came back; kept for the case that it comes twice. */
+  isTaken: boolean;
 }
 
 /** Requests whose client was asked something, and is to come back. What nobody comes back for is stopped. */
@@ -33,19 +36,19 @@ export class ParkedRequests {
     request: OpenRequest<unknown>,
     { owner, parkedFor, ms }: { owner: string; parkedFor: ParkedFor; ms: number },
   ): void {
-    this.take(request.id, owner);
+    this.#forget(request.id);
     this.#makeRoom(owner, parkedFor);
     const timer = this.#clock.after(ms, () => this.#drop(request.id, "its client did not come back in time"));
     timer.hold(false);
-    this.#parked.set(request.id, { request, owner, parkedFor, timer });
+    this.#parked.set(request.id, { request, owner, parkedFor, timer, isTaken: false });
   }
 
-  take(id: string, owner: string): OpenRequest<unknown> | undefined {
+  take(id: string, owner: string): { request: OpenRequest<unknown>; isFirst: boolean } | undefined {
     const parked = this.#parked.get(id);
     if (parked?.owner !== owner) return undefined;
-    parked.timer.cancel();
-    this.#parked.delete(id);
-    return parked.request;
+    const isFirst = !parked.isTaken;
+    parked.isTaken = true;
+    return { request: parked.request, isFirst };
   }
 
   close(): void {
@@ -54,17 +57,24 @@ export class ParkedRequests {
 
   /** One's own oldest goes first. */
   #makeRoom(owner: string, parkedFor: ParkedFor): void {
-    const alike = [...this.#parked.values()].filter((parked) => parked.parkedFor === parkedFor);
+    const all = [...this.#parked.values()];
+    const taken = all.filter(({ isTaken }) => isTaken);
+    if (taken.length >= MOST_TAKEN) this.#forget(taken[0]!.request.id);
+    const alike = all.filter((parked) => !parked.isTaken && parked.parkedFor === parkedFor);
     if (alike.length < this.#limits[parkedFor]) return;
     const oldest = alike.find((parked) => parked.owner === owner) ?? alike[0]!;
     this.#drop(oldest.request.id, "too many requests wait for their client");
   }
 
   #drop(id: string, why: string): void {
+    const parked = this.#forget(id);
+    if (parked && !parked.isTaken) parked.request.abort(new Error(why));
+  }
+
+  #forget(id: string): Parked | undefined {
     const parked = this.#parked.get(id);
-    if (!parked) return;
-    parked.timer.cancel();
+    parked?.timer.cancel();
     this.#parked.delete(id);
-    parked.request.abort(new Error(why));
+    return parked;
   }
 }

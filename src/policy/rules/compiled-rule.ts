@@ -5,7 +5,7 @@ import { compilePathPattern, type PathPattern } from "./path-pattern.ts";
 import { parseRule, type Rule } from "./rule.ts";
 import { readTarget, type RuleTarget } from "./rule-target.ts";
 import { folderNames, type Places, type RuleFamily, type Subject, type SubjectPath } from "./subject.ts";
-import { compileWildcard, hasWildcard, type TextMatcher } from "./wildcard.ts";
+import { compileOpening, compileWildcard, hasWildcard, type TextMatcher } from "./wildcard.ts";
 
 /** A rule made ready once; what a call touches decides which reading of its spec counts. */
 export interface CompiledRule extends Rule {
@@ -17,6 +17,8 @@ export interface CompiledRule extends Rule {
   concerns(tool: AnyTool): boolean;
   /** For deny and ask: whether anything in the call is what it speaks of. `isNamed`: it names the tool itself. */
   touches(subject: Subject, isNamed: boolean): boolean;
+  /** For deny and ask: whether it may speak of what a command does not tell before it runs. */
+  mayTouchHidden(subject: Subject, isNamed: boolean): boolean;
   /** For allow: whether it covers one path, command or address of a call of the tool. */
   coversPath(path: SubjectPath, subject: Subject): boolean;
   coversCommand(text: string, exactOnly: boolean): boolean;
@@ -38,6 +40,7 @@ export function compileRule(rule: Rule): CompiledRule {
   const path = once(() => (spec === undefined ? undefined : compilePath(spec, list)));
   const host = once(() => (spec === undefined ? undefined : compileHostPattern(spec, list)));
   const command = once(() => compileCommandPattern(spec ?? "*"));
+  const opening = once(() => compileOpening(commandPattern((spec ?? "*").trim())));
   const parameter = spec === undefined ? undefined : parseParameterPattern(spec);
   const isExact = spec !== undefined && !hasWildcard(commandPattern(spec));
 
@@ -55,6 +58,15 @@ export function compileRule(rule: Rule): CompiledRule {
         if (matched !== undefined) return matched;
       }
       return touchesPaths(subject, isNamed) || touchesRest(subject);
+    },
+    mayTouchHidden(subject, isNamed) {
+      const hides = subject.command?.hides;
+      if (!hides || spec === undefined) return false;
+      const { family } = target;
+      if (family === "reads" || family === "changes") return hides[family].length > 0 || hides.commands.includes("");
+      if (family === "urls" || (family === undefined && !isNamed)) return false;
+      if (parameter && isNamed && matchParameter(parameter, subject) !== undefined) return false;
+      return hides.commands.some(opening());
     },
     coversPath: (one, subject) => path()?.matches(one, placesOf(subject.places)) ?? false,
     coversCommand: (text, exactOnly) => (!exactOnly || isExact) && command()(text),

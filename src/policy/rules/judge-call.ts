@@ -2,6 +2,7 @@ import type { CallMode, Verdict } from "../../core/call.ts";
 import { isInside } from "../../files/is-path-allowed.ts";
 import { findCoverage } from "./allow-coverage.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
+import { lookAtHidden } from "./look-at-hidden.ts";
 import { isProtectedPath } from "./protected-path.ts";
 import type { RulesOfTool } from "./rule-index.ts";
 import type { Subject, SubjectPath } from "./subject.ts";
@@ -77,7 +78,7 @@ function lookAtProtected({ subject }: Case): Verdict | undefined {
 
 function lookAtUnread({ subject, rules, mode }: Case): Verdict | undefined {
   const problem = subject.failed ? "The tool cannot say what this call touches." : subject.command?.problem;
-  if (problem === undefined) return undefined;
+  if (problem === undefined) return lookAtHidden(subject, rules);
   // In this mode it matters only where something is forbidden that may be hidden in it.
   const mayHide = [...rules.deny, ...rules.ask].some(({ rule }) => !rule.isBare);
   if (mode === "bypassPermissions" && !mayHide) return undefined;

@@ -1,5 +1,6 @@
 import { EXECUTED_NAMES } from "../../files/executed-names.ts";
 import { expandBraces } from "../../files/expand-braces.ts";
+import { foldName } from "../../files/fold-name.ts";
 import { compileGlob } from "../../files/glob-pattern.ts";
 import type { Places, SubjectPath } from "./subject.ts";
 
@@ -17,6 +18,30 @@ export function isProtectedPath(path: SubjectPath, { foldedCwd }: Places): boole
   const name = path.foldedName();
   const real = path.foldedReal();
   return hasProtectedName(name, foldedCwd) || (real !== name && hasProtectedName(real, foldedCwd));
+}
+
+/** A single name, not a path. */
+export function isProtectedName(name: string): boolean {
+  const folded = foldName(name);
+  return PLAIN.has(folded) || OPEN.some((glob) => glob.matches(folded));
+}
+
+/**
+ * Whether a word of a command may become a protected path when it runs. A plain glob finds no name with a dot in front
+ * unless it says so; everything else may be anything.
+ */
+export function mayBecomeProtected(word: string): boolean {
+  if (!/^[^$`{}~()\\]*[*?[][^$`{}~()\\]*$/.test(word)) return true;
+  return word.split("/").some((part, at) => {
+    if (!/[*?[]/.test(part)) return part === ".." || isProtectedName(part);
+    if (part.startsWith(".") || part.includes("[")) return true;
+    // Names without a dot are protected where programs look for them: on top.
+    const pattern = part
+      .replace(/[.+^|]/g, "\\$&")
+      .replaceAll("?", ".")
+      .replaceAll("*", ".*");
+    return at === 0 && new RegExp(`^${pattern}$`, "s").test("haft.config.ts");
+  });
 }
 
 function hasProtectedName(name: string, folders: readonly string[]): boolean {

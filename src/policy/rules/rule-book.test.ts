@@ -518,7 +518,7 @@ describe("a book", () => {
       origin: "/work/.haft/local.yml",
     });
     expect(verdict("npm test")).toMatchObject({ decision: "allow", by: "rule", rule: "Bash(npm *)", origin: "user" });
-    expect(verdict("make")).toMatchObject({ decision: "ask", by: "tool" });
+    expect(verdict("mvn")).toMatchObject({ decision: "ask", by: "tool" });
   });
 
   test("takes rules while it is used, and forgets them", () => {

@@ -5,6 +5,7 @@ import { compileRule, type CompiledRule } from "./compiled-rule.ts";
 import { type Case, judgeCase } from "./judge-call.ts";
 import { RULE_LISTS, type Rule, type RuleList, type RuleSource } from "./rule.ts";
 import { createRuleIndex } from "./rule-index.ts";
+import { isAsStrict } from "./stricter-mode.ts";
 import { placesFor, type Places, readSubject } from "./subject.ts";
 
 /** A call to be judged. */
@@ -12,7 +13,7 @@ export interface JudgedCall {
   tool: AnyTool;
   /** As the schema accepted it. */
   input: unknown;
-  /** The book's own mode where absent. */
+  /** Counts where it is at least as strict as the book's own, or where the book has none. */
   mode?: CallMode | undefined;
   /** The workspace: what paths are relative to. */
   cwd: string;
@@ -44,7 +45,7 @@ export class RuleBook {
     return {
       subject: readSubject(tool, input, this.#placesOf(cwd, home)),
       rules: this.#indexOf(tool),
-      mode: mode ?? this.defaultMode,
+      mode: this.modeOf(mode),
     };
   }
 
@@ -66,12 +67,19 @@ export class RuleBook {
     return this.#problems;
   }
 
-  /** A project's own file cannot switch off questions: whoever wrote it is not whoever runs it. */
   get defaultMode(): CallMode {
+    return this.modeOf(undefined);
+  }
+
+  /** The mode in which a call is judged that asks for this one: what is configured is not loosened by a call. */
+  modeOf(asked: CallMode | undefined): CallMode {
+    // A project's own file cannot switch off questions: whoever wrote it is not whoever runs it.
     const said = this.#sources.findLast(
       ({ defaultMode, origin }) => defaultMode && !(defaultMode === "bypassPermissions" && origin === "project"),
-    );
-    return said?.defaultMode ?? "default";
+    )?.defaultMode;
+    const mode = asked && (said === undefined || isAsStrict(asked, said)) ? asked : (said ?? "default");
+    const mayBypass = this.#sources.every((source) => source.mayBypass !== false);
+    return mode === "bypassPermissions" && !mayBypass ? "default" : mode;
   }
 
   /** Adds a rule live, such as one that a person granted. Throws a TypeError where it is none. */

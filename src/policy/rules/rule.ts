@@ -16,6 +16,8 @@ export interface RuleSource {
   ask?: readonly string[];
   deny?: readonly string[];
   defaultMode?: CallMode;
+  /** False: nobody may switch off questions, neither a source nor a call. */
+  mayBypass?: boolean;
 }
 
 /** A rule as it is written, and where. */
@@ -52,7 +54,7 @@ export function parseRule(text: string): RuleText {
 }
 
 /** `Read` and `Edit` speak of files, whichever tool touches them. */
-export function isPathRule(name: string): boolean {
+function isPathRule(name: string): boolean {
   const normal = ruleToolName(name);
   return normal === "read" || normal === "edit";
 }

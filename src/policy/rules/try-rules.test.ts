@@ -31,9 +31,9 @@ test("examples beside the rules are played", () => {
     [
       { tool: "Bash", input: "npm test", expect: "allow" },
       { tool: "Bash", input: { command: "npm publish" }, expect: "deny" },
-      { tool: "Bash", input: "make", expect: "allow" },
-      { tool: "Bash", input: "make", expect: "deny", mode: "dontAsk" },
-      { tool: "Bsh", input: "make", expect: "allow" },
+      { tool: "Bash", input: "mvn", expect: "allow" },
+      { tool: "Bash", input: "mvn", expect: "deny", mode: "dontAsk" },
+      { tool: "Bsh", input: "mvn", expect: "allow" },
       { tool: "Bash", input: { cmnd: 1 }, expect: "allow" },
     ],
     { cwd: workspace.folder, findTool },

@@ -19,6 +19,12 @@ export function compileWildcard(pattern: string): TextMatcher {
     (isBorder && matchesPieces(text, first, rest.slice(0, -1), (rest.at(-1) as string).slice(0, -1)));
 }
 
+/** Whether a text that begins so may be one that the pattern means. */
+export function compileOpening(pattern: string): TextMatcher {
+  const [first = "", ...rest] = splitAtStars(pattern);
+  return (opening) => first.startsWith(opening.trimEnd()) || (rest.length > 0 && opening.startsWith(first));
+}
+
 export function hasWildcard(pattern: string): boolean {
   return splitAtStars(pattern).length > 1;
 }

@@ -16,7 +16,8 @@ export interface FileToolDependencies {
 
 /** The files of one call: never more than the runtime allows, its changes journalled under its id and its tool's name. */
 export function filesOf({ files }: Pick<FileToolDependencies, "files">, context: ToolContext, tool?: string): Files {
-  return files.narrow(context.allowedPaths, { callId: context.callId, session: context.caller.session, tool });
+  const { session, user, agent } = context.caller;
+  return files.narrow(context.allowedPaths, { callId: context.callId, session, user, agent, tool });
 }
 
 /** The lock of a path: where it really leads, so that two names of one file are one. A path that may not be used has none. */

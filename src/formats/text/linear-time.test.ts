@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import { TEXT_FORMATS, type TextFormatName } from "./text-format.ts";
+import { createParser } from "./tool-call-parser.ts";
+
+const TOOLS = [{ name: "search", parameters: { type: "object", properties: { query: { type: "string" } } } }];
+const MEGABYTE = 1024 * 1024;
+
+/** What would cost a careless reader the square of its length, or worse. */
+const HOSTILE: Record<string, string> = {
+  "openers that nothing closes": "<tool_call>",
+  "beginnings of a marker": "<tool_cal",
+  "angle brackets": "<",
+  "closing tags": "</tool_call>",
+  "wrappers of wrappers": "<function_calls>",
+  "namespaces without end": "<aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:",
+  "opening brackets": "[",
+  "opening braces": "{",
+  "names of nothing": '{"name":',
+  "quotation marks": '"',
+  backslashes: "\\",
+  blanks: " ",
+  "line ends": "\n",
+  backticks: "`",
+  references: "&#65;",
+  "the beginnings of CDATA": "<![CDATA[",
+  "the ends of CDATA": "]]>",
+  "comments that never end": "/*",
+  tokens: "<|tool_call_begin|>",
+  thoughts: "<think>",
+  "lists of Mistral": "[TOOL_CALLS]",
+  headers: "<|channel|>",
+};
+
+/** Where the text lands before it becomes hostile. */
+const BEGINNINGS: readonly string[] = [
+  "",
+  "<tool_call>",
+  '<tool_call>{"name":"search","arguments":{"query":"',
+  '<tool_call>{"name":"search","arguments":{"query":1',
+  "<tool_call><name>search</name><params><query>",
+  "<tool_call><name>search</name><params><query><![CDATA[",
+  "<tool_call>\n<function=search>\n<parameter=query>\n",
+  '<function_calls><invoke name="search"><parameter name="query">',
+  '<invoke name="',
+  "<search><query>",
+  "<tool_call>search\n<arg_key>query</arg_key><arg_value>",
+  "<|tool_call_start|>[search(query='",
+  '<|tool_call>call:search{query:<|"|>',
+  "[TOOL_CALLS]search",
+];
+
+function workOn(text: string, format: TextFormatName | "auto", size: number): number {
+  const { parser, source } = createParser({ format, tools: TOOLS }, true);
+  for (let at = 0; at < text.length; at += size) parser.push(text.slice(at, at + size));
+  parser.end();
+  return source.work / text.length;
+}
+
+describe("reading takes as many steps as the text has characters, times a constant", () => {
+  test.each(Object.entries(HOSTILE))("for a megabyte of %s", (_, piece) => {
+    const text = piece.repeat(Math.ceil(MEGABYTE / piece.length));
+    expect(workOn(text, "auto", text.length)).toBeLessThan(200);
+  });
+
+  test.each(BEGINNINGS)("whatever follows %j, in whole and in pieces", (beginning) => {
+    for (const piece of Object.values(HOSTILE)) {
+      const text = beginning + piece.repeat(Math.ceil(20_000 / piece.length));
+      const longer = beginning + piece.repeat(Math.ceil(80_000 / piece.length));
+      for (const size of [longer.length, 7, 1]) {
+        const [work, more] = [workOn(text, "auto", size), workOn(longer, "auto", size)];
+        expect(more, JSON.stringify({ piece, size, work, more })).toBeLessThan(Math.max(400, work * 1.3));
+      }
+    }
+  });
+
+  test.each(TEXT_FORMATS)("in the format %s", (format) => {
+    for (const piece of Object.values(HOSTILE)) {
+      const text = piece.repeat(Math.ceil(40_000 / piece.length));
+      expect(workOn(text, format, 5), piece).toBeLessThan(400);
+    }
+  });
+});

@@ -1,0 +1,89 @@
+import { Malformed } from "./malformed.ts";
+import { markerSet, type MarkerSet } from "./marker-set.ts";
+import { jsonReader } from "./read-json-calls.ts";
+import { CLOSE_LIST, CLOSE_PAREN, endsItems, OPEN_LIST, OPEN_PAREN, readJson, skipBlanks } from "./read-json.ts";
+import { readShort } from "./read-pair-call.ts";
+import { attempt, readEnd } from "./recover.ts";
+import { atMarker, type Reading, skipSpace } from "./source.ts";
+import type { CallReader, Section, TextFormatName } from "./text-format.ts";
+
+export interface PythonicCalls {
+  format: TextFormatName;
+  ends?: MarkerSet;
+  /** What begins without a marker is a call only if there is such a tool. */
+  knownToolsOnly?: boolean;
+}
+
+/** `[f(a=1, b='x'), g()]` between markers; without the brackets too. */
+export function pythonicSection(
+  options: PythonicCalls & { open: readonly string[]; close: readonly string[] },
+): Section {
+  const ends = markerSet(options.close);
+  return {
+    open: options.open,
+    *read(reader, found) {
+      reader.source.take(found.length);
+      reader.calls.open(options.format);
+      yield* attempt(reader, readPythonicCalls(reader, { ...options, ends }), {
+        through: options.close,
+        before: options.open,
+      });
+      if (!reader.calls.isFailed) yield* readEnd(reader, ends);
+      if (reader.calls.isEmpty && !reader.calls.isFailed) {
+        reader.calls.discard();
+        reader.pass("skipped", reader.source.takeMarked());
+      }
+      reader.calls.close();
+    },
+  };
+}
+
+/** The first call is open already. */
+export function* readPythonicCalls(reader: CallReader, { format, ends, knownToolsOnly }: PythonicCalls): Reading {
+  const { source, calls } = reader;
+  const isList = (yield* skipSpace(source)) === OPEN_LIST;
+  if (isList) source.take(1);
+  for (let count = 0; ; count++) {
+    if (isList) {
+      if ((yield* endsItems(jsonReader(reader, { python: true, ends }), CLOSE_LIST, count)) === "end") break;
+    } else if (count > 0 && (yield* isOver(reader, ends))) return;
+    if (count > 0) calls.open(format);
+    if (calls.isFull) throw new Malformed("there are too many calls in one text", "input_too_large");
+    yield* readPythonicCall(reader, ends, knownToolsOnly ?? false);
+  }
+  if (calls.isTentative) throw new Malformed("an empty list is no call");
+}
+
+function* isOver({ source }: CallReader, ends: MarkerSet | undefined): Reading<boolean> {
+  const code = yield* skipSpace(source);
+  if (code === 44 || code === 59) source.take(1);
+  return (yield* skipSpace(source)) === -1 || (ends !== undefined && (yield* atMarker(source, ends)) !== undefined);
+}
+
+function* readPythonicCall(reader: CallReader, ends: MarkerSet | undefined, knownToolsOnly: boolean): Reading {
+  const { source, calls, tools } = reader;
+  const name = yield* readShort(reader, ["(", "[", "{", "<", '"', "\n"], "its name");
+  if (source.code() !== OPEN_PAREN || !/^[\p{L}_][\p{L}\p{N}_.:-]*$/u.test(name)) {
+    throw new Malformed(`${JSON.stringify(name.slice(0, 40))} is no call of a tool`);
+  }
+  if (calls.isTentative && knownToolsOnly && !tools.has(name)) throw new Malformed("no such tool");
+  calls.setName(name);
+  if (calls.isTentative) calls.confirm();
+  source.take(1);
+  const json = jsonReader(reader, { python: true, ends });
+  const keys = new Set<string>();
+  for (; (yield* endsItems(json, CLOSE_PAREN, keys.size)) === "item";) {
+    const key = yield* readShort(reader, ["=", ",", ")", '"', "'", "(", "[", "{"], "the name of a parameter");
+    if (source.peek(1) !== "=" || !/^[\p{L}_][\p{L}\p{N}_]*$/u.test(key)) {
+      throw new Malformed("its parameters must be given by name, as in f(name=value)");
+    }
+    source.take(1);
+    calls.write(`${keys.size === 0 ? "{" : ","}${JSON.stringify(key)}:`);
+    if (keys.has(key)) throw new Malformed(`the parameter ${key} is given twice`);
+    keys.add(key);
+    yield* skipBlanks(json);
+    yield* readJson(json, "call");
+  }
+  calls.write(keys.size === 0 ? "{}" : "}");
+  calls.finish();
+}

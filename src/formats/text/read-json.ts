@@ -1,0 +1,241 @@
+import { cutOff, Malformed, unexpected } from "./malformed.ts";
+import { markerSet, type MarkerSet } from "./marker-set.ts";
+import { readJsonString, type StringPlace } from "./read-json-string.ts";
+import { awaitLength, atMarker, isSpace, type Reading, readUntil, skipSpace, type Source } from "./source.ts";
+
+/** How the values of a format differ from JSON. */
+export interface JsonDialect {
+  /** Python's literals: quotes of both kinds, True, None, tuples, sets, escapes. */
+  python?: boolean;
+  /** A marker that strings stand between, where it is no quotation mark. */
+  quote?: string;
+  /** Text without quotation marks is a string, as far as the next comma or bracket. */
+  bareText?: boolean;
+  /** What ends the call: brackets that are still open before it were forgotten. */
+  ends?: MarkerSet;
+}
+
+export interface JsonReader {
+  readonly source: Source;
+  readonly dialect: JsonDialect;
+  repair(what: string): void;
+  write(piece: string): void;
+}
+
+const MOST_DEPTH = 64;
+const LONGEST_WORD = 128;
+const LONGEST_NUMBER = 400;
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const COMMENT_END = markerSet(["*/"]);
+const LINE_END = markerSet(["\n"]);
+
+/** White space and comments. */
+export function* skipBlanks(reader: JsonReader): Reading<number> {
+  const { source } = reader;
+  for (;;) {
+    const code = yield* skipSpace(source);
+    if (code !== SLASH || !(yield* awaitLength(source, 2))) return code;
+    const kind = source.code(1);
+    if (kind !== SLASH && kind !== STAR) return code;
+    reader.repair("comments were removed from the JSON");
+    source.take(2);
+    const end = yield* readUntil(source, kind === SLASH ? LINE_END : COMMENT_END, () => {});
+    source.take(end?.length ?? 0);
+  }
+}
+
+/**
+ * Reads one value and writes it as strict, compact JSON, as far as it has come. What has one meaning only is mended:
+ * comments, trailing commas, names and quotes as other languages write them, quotation marks inside of strings.
+ */
+export function* readJson(reader: JsonReader, place: StringPlace, depth = 0): Reading {
+  const { dialect } = reader;
+  const code = yield* skipBlanks(reader);
+  if (code === -1) throw cutOff("inside its JSON");
+  if (depth > MOST_DEPTH) throw new Malformed(`its JSON is nested deeper than ${MOST_DEPTH} levels`, "input_too_large");
+  if (code === OPEN_OBJECT) return yield* readBraces(reader, depth);
+  if (code === OPEN_LIST) return yield* readItems(reader, CLOSE_LIST, depth);
+  if (code === OPEN_PAREN && dialect.python) return yield* readItems(reader, CLOSE_PAREN, depth);
+  if (yield* readJsonString(reader, place)) return;
+  if (code === MINUS || code === PLUS || code === DOT || isDigit(code)) return yield* readNumber(reader, place);
+  yield* readWord(reader, place);
+}
+
+export interface Members {
+  /** Before each member: how many there were. */
+  begin(count: number): unknown;
+  /** The key, piece by piece, as JSON; then its value. */
+  key(piece: string): void;
+  value(key: string): Reading;
+}
+
+/** The members of an object, from its opening brace to its closing one. */
+export function* readMembers(reader: JsonReader, members: Members): Reading {
+  const { source } = reader;
+  source.take(1);
+  for (let count = 0; ; count++) {
+    if ((yield* endsItems(reader, CLOSE_OBJECT, count)) !== "item") return;
+    members.begin(count);
+    const key = yield* readKey(reader, members.key);
+    if ((yield* skipBlanks(reader)) !== COLON) throw yield* unexpected(source, "a colon");
+    source.take(1);
+    yield* members.value(key);
+  }
+}
+
+function* readBraces(reader: JsonReader, depth: number): Reading {
+  if (reader.dialect.python) return yield* readPythonBraces(reader, depth);
+  reader.write("{");
+  yield* readMembers(reader, {
+    begin: (count) => count > 0 && reader.write(","),
+    key: reader.write,
+    *value() {
+      reader.write(":");
+      yield* readJson(reader, "object", depth + 1);
+    },
+  });
+  reader.write("}");
+}
+
+/** Python writes a set like an object without colons; which of the two it is shows after the first key. */
+function* readPythonBraces(reader: JsonReader, depth: number): Reading {
+  const { source } = reader;
+  source.take(1);
+  let kind: "object" | "set" | undefined;
+  for (let count = 0; (yield* endsItems(reader, CLOSE_OBJECT, count)) === "item"; count++) {
+    let item = "";
+    yield* readJson({ ...reader, write: (piece) => void (item += piece) }, "braces", depth + 1);
+    const isMember = (yield* skipBlanks(reader)) === COLON;
+    kind ??= isMember ? "object" : "set";
+    if ((kind === "object") !== isMember) throw yield* unexpected(source, kind === "object" ? "a colon" : "a comma");
+    reader.write(count > 0 ? "," : isMember ? "{" : "[");
+    reader.write(isMember && !item.startsWith('"') ? JSON.stringify(item) : item);
+    if (!isMember) continue;
+    source.take(1);
+    reader.write(":");
+    yield* readJson(reader, "object", depth + 1);
+  }
+  reader.write(kind === "set" ? "]" : kind === "object" ? "}" : "{}");
+}
+
+function* readItems(reader: JsonReader, close: number, depth: number): Reading {
+  reader.source.take(1);
+  reader.write("[");
+  for (let count = 0; (yield* endsItems(reader, close, count)) === "item"; count++) {
+    if (count > 0) reader.write(",");
+    yield* readJson(reader, close === CLOSE_PAREN ? "tuple" : "list", depth + 1);
+  }
+  reader.write("]");
+}
+
+/** Stands before an item, or before the end of the list, which is taken. */
+export function* endsItems(reader: JsonReader, close: number, count: number): Reading<"item" | "end"> {
+  const { source, dialect } = reader;
+  let code = yield* skipBlanks(reader);
+  if (count > 0 && code === COMMA) {
+    source.take(1);
+    code = yield* skipBlanks(reader);
+    if (code === close && !dialect.python) reader.repair("a trailing comma was removed from the JSON");
+  } else if (count > 0 && code !== close) {
+    if (code !== -1 && dialect.ends && (yield* atMarker(source, dialect.ends))) {
+      reader.repair("missing closing brackets were added to the JSON");
+      return "end";
+    }
+    throw yield* unexpected(source, `"," or "${String.fromCharCode(close)}"`);
+  }
+  if (code === -1) throw cutOff("inside its JSON");
+  if (code !== close) return "item";
+  source.take(1);
+  return "end";
+}
+
+function* readKey(reader: JsonReader, pass: (piece: string) => void): Reading<string> {
+  let key = "";
+  const write = (piece: string): void => {
+    pass(piece);
+    key += piece;
+  };
+  if (yield* readJsonString({ ...reader, write }, "key")) return JSON.parse(key) as string;
+  const word = yield* takeRun(reader, isWordPart, LONGEST_WORD);
+  if (word === "") throw yield* unexpected(reader.source, "a key");
+  if (!reader.dialect.bareText) reader.repair("keys without quotation marks were quoted in the JSON");
+  write(JSON.stringify(word));
+  return word;
+}
+
+function* readNumber(reader: JsonReader, place: StringPlace): Reading {
+  const token = yield* takeRun(reader, isNumberPart, LONGEST_NUMBER);
+  if (NUMBER.test(token)) return reader.write(token);
+  const plain = token.replaceAll("_", "");
+  const value = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(plain) ? Number(plain) : Number.NaN;
+  if (Number.isFinite(value)) {
+    if (!reader.dialect.python) reader.repair(`the number ${token.slice(0, 40)} was written as JSON`);
+    return reader.write(JSON.stringify(value));
+  }
+  if (reader.dialect.bareText) return yield* readBareText(reader, token, place);
+  throw new Malformed(`"${token.slice(0, 40)}" in its JSON is no number`);
+}
+
+const WORDS = new Map([
+  ["true", "true"],
+  ["false", "false"],
+  ["null", "null"],
+  ["True", "true"],
+  ["False", "false"],
+  ["None", "null"],
+]);
+
+function* readWord(reader: JsonReader, place: StringPlace): Reading {
+  const word = yield* takeRun(reader, isWordPart, LONGEST_WORD);
+  const json = WORDS.get(word);
+  if (json !== undefined) {
+    if (json !== word && !reader.dialect.python) reader.repair(`${word} was written as ${json} in the JSON`);
+    return reader.write(json);
+  }
+  if (reader.dialect.bareText) return yield* readBareText(reader, word, place);
+  if (word !== "") throw new Malformed(`"${word.slice(0, 40)}" in its JSON has no quotation marks`);
+  throw yield* unexpected(reader.source, "a value");
+}
+
+const VALUE_END = markerSet([",", "}", "]"]);
+
+function* readBareText(reader: JsonReader, begun: string, place: StringPlace): Reading {
+  let text = begun;
+  const end = yield* readUntil(reader.source, VALUE_END, (piece) => void (text += piece));
+  if (!end) throw cutOff(`inside its ${place}`);
+  reader.write(JSON.stringify(text.trim()));
+}
+
+/** A stretch of characters of one kind, waited for to its end. */
+function* takeRun(reader: JsonReader, belongs: (code: number) => boolean, longest: number): Reading<string> {
+  const { source } = reader;
+  let run = "";
+  for (;;) {
+    run += source.take(Math.min(source.spanOf(belongs), longest + 1 - run.length));
+    if (run.length > longest) throw new Malformed("a name or number in its JSON is too long", "input_too_large");
+    if (source.left > 0 || source.ended) return run;
+    yield;
+  }
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+const isLetter = (code: number): boolean => (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
+const isNumberPart = (code: number): boolean =>
+  isDigit(code) || code === PLUS || code === MINUS || code === DOT || code === 101 || code === 69 || code === 95;
+/** Letters of every language, digits, `_`, `$` and `-`: what keys without quotation marks are made of. */
+const isWordPart = (code: number): boolean =>
+  code > 127 ? !isSpace(code) : isDigit(code) || isLetter(code) || code === 95 || code === 36 || code === 45;
+
+const PLUS = 43;
+const COMMA = 44;
+const MINUS = 45;
+const DOT = 46;
+const SLASH = 47;
+const STAR = 42;
+const COLON = 58;
+export const OPEN_PAREN = 40;
+export const CLOSE_PAREN = 41;
+export const OPEN_LIST = 91;
+export const CLOSE_LIST = 93;
+export const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;

@@ -1,0 +1,219 @@
+import { couldBecome, type MarkerSet } from "./marker-set.ts";
+
+/** A reader that pauses (`yield`) where it can decide nothing without more text. Chunks therefore never change a result. */
+export type Reading<T = void> = Generator<undefined, T, undefined>;
+
+export interface Found {
+  marker: string;
+  length: number;
+}
+
+/** White space that a reader looks over before it decides without having seen what follows. */
+const FARTHEST_LOOK = 256;
+/** An offset at which nothing stands, ever. */
+const TOO_FAR = Number.POSITIVE_INFINITY;
+
+/**
+ * The text that has come and was not taken yet. Readers take what they have decided about and look ahead only a bounded
+ * way: what lies untaken is copied with every chunk.
+ */
+export class Source {
+  #text = "";
+  #at = 0;
+  #markedAt = 0;
+  #takenBefore = "";
+  /** Where texts were last found: a search that came to nothing is not made again. */
+  readonly #found = new Map<string, { from: number; index: number }>();
+  ended = false;
+  /** Characters looked at or copied, for tests of linear time. */
+  work = 0;
+
+  feed(chunk: string): void {
+    this.#found.clear();
+    this.#takenBefore += this.#text.slice(this.#markedAt, this.#at);
+    const rest = this.#text.slice(this.#at);
+    this.work += rest.length + chunk.length;
+    this.#text = rest + chunk;
+    this.#at = 0;
+    this.#markedAt = 0;
+  }
+
+  get left(): number {
+    return this.#text.length - this.#at;
+  }
+
+  /** The code unit there, or -1 beyond what has come. */
+  code(offset = 0): number {
+    this.work++;
+    const at = this.#at + offset;
+    return at < this.#text.length ? this.#text.charCodeAt(at) : -1;
+  }
+
+  peek(count: number, offset = 0): string {
+    this.work += count;
+    return this.#text.slice(this.#at + offset, this.#at + offset + count);
+  }
+
+  take(count: number): string {
+    const piece = this.#text.slice(this.#at, this.#at + count);
+    this.#at += piece.length;
+    return piece;
+  }
+
+  /** All that was taken since this was last called. */
+  takeMarked(): string {
+    const marked = this.#takenBefore + this.#text.slice(this.#markedAt, this.#at);
+    this.#takenBefore = "";
+    this.#markedAt = this.#at;
+    return marked;
+  }
+
+  get markedLength(): number {
+    return this.#takenBefore.length + this.#at - this.#markedAt;
+  }
+
+  startsWith(text: string, offset = 0): boolean {
+    this.work += text.length;
+    return this.#text.startsWith(text, this.#at + offset);
+  }
+
+  /** What a sticky pattern finds at that offset. */
+  match(pattern: RegExp, offset: number): RegExpExecArray | null {
+    pattern.lastIndex = this.#at + offset;
+    const match = pattern.exec(this.#text);
+    this.work += match ? match[0].length + 1 : 1;
+    return match;
+  }
+
+  /** The offset at which a text stands, from another one on; -1 where it has not come. */
+  indexOf(text: string, offset: number): number {
+    const from = this.#at + offset;
+    let known = this.#found.get(text);
+    if (!known || from < known.from || (known.index !== -1 && from > known.index)) {
+      known = { from, index: this.#text.indexOf(text, from) };
+      this.work += (known.index === -1 ? this.#text.length : known.index) - from + 1;
+      this.#found.set(text, known);
+    }
+    return known.index === -1 ? -1 : known.index - this.#at;
+  }
+
+  /** Takes the white space that has come; the next character, or -1 where none has. */
+  skipSpace(): number {
+    let at = this.#at;
+    while (at < this.#text.length && isSpace(this.#text.charCodeAt(at))) at++;
+    this.work += at - this.#at + 1;
+    this.#at = at;
+    return at < this.#text.length ? this.#text.charCodeAt(at) : -1;
+  }
+
+  /** How long a stretch of characters of a class is that begins here. */
+  spanOf(belongs: (code: number) => boolean, from = 0): number {
+    let end = this.#at + from;
+    while (end < this.#text.length && belongs(this.#text.charCodeAt(end))) end++;
+    this.work += end - this.#at - from + 1;
+    return end - this.#at;
+  }
+
+  /** The first marker, or how much can be passed because no marker begins in it. What is farther than `limit` is not seen. */
+  find(set: MarkerSet, limit: number): { distance: number; found?: Found } {
+    const isBounded = this.left > limit + set.longest;
+    const text = isBounded ? this.#text.slice(this.#at, this.#at + limit + set.longest) : this.#text;
+    const start = isBounded ? 0 : this.#at;
+    const match = set.search(text, start);
+    const end = text.length;
+    this.work += (match ? match.index + match[0].length : end) - start + 1;
+    const place = match ? match.index : end;
+    if (!this.ended || isBounded) {
+      // What the text ends with may be the beginning of a marker, of a longer one too than the one that is there.
+      for (let from = Math.max(start, end - set.longest + 1); from <= place && from < end; from++) {
+        this.work++;
+        if (set.firsts.has(text[from]!) && this.#mayGrow(set, text, from)) return { distance: from - start };
+      }
+    }
+    if (!match) return { distance: end - start };
+    return { distance: place - start, found: { marker: set.markerOf(match), length: match[0].length } };
+  }
+
+  #mayGrow(set: MarkerSet, text: string, from: number): boolean {
+    return set.markers.some((marker) => {
+      this.work++;
+      return couldBecome(marker, text, from);
+    });
+  }
+}
+
+export const isSpace = (code: number): boolean => code === 32 || (code >= 9 && code <= 13);
+
+/** The next character, waited for; -1 at the end of the text. */
+export function* nextCode(source: Source): Reading<number> {
+  while (source.left === 0 && !source.ended) yield;
+  return source.code();
+}
+
+export function* skipSpace(source: Source): Reading<number> {
+  for (;;) {
+    const code = source.skipSpace();
+    if (code !== -1 || source.ended) return code;
+    yield;
+  }
+}
+
+/** Waits for so many characters, or the end of the text. */
+export function* awaitLength(source: Source, count: number): Reading<boolean> {
+  while (source.left < count && !source.ended) yield;
+  return source.left >= count;
+}
+
+/** Which of the markers stands here; the longest where several do. Nothing is taken. */
+export function* atMarker(source: Source, set: MarkerSet, offset = 0): Reading<Found | undefined> {
+  while (set.longest > 0 && offset !== TOO_FAR) {
+    const here = source.peek(set.longest, offset);
+    if (here !== "" && !set.firsts.has(here[0]!)) return undefined;
+    let found: Found | undefined;
+    let mayGrow = false;
+    for (const marker of set.markers) {
+      const length = set.lengthAt(marker, here);
+      if (length > (found?.length ?? 0)) found = { marker, length };
+      else if (length === 0 && here !== "" && couldBecome(marker, here, 0)) mayGrow = true;
+    }
+    if (source.ended || (!mayGrow && here !== "")) return found;
+    yield;
+  }
+  return undefined;
+}
+
+export const TOO_LONG = "too long";
+
+/** Passes on everything before the next marker, which is not taken; undefined at the end of the text. */
+export function readUntil(source: Source, set: MarkerSet, pass: (piece: string) => void): Reading<Found | undefined> {
+  return readWithin(source, set, pass, Number.POSITIVE_INFINITY) as Reading<Found | undefined>;
+}
+
+/** The same, but no farther than `limit`, whatever the chunks are. */
+export function* readWithin(
+  source: Source,
+  set: MarkerSet,
+  pass: (piece: string) => void,
+  limit: number,
+): Reading<Found | typeof TOO_LONG | undefined> {
+  for (let room = limit; ;) {
+    const { distance, found } = source.find(set, room);
+    if (distance > 0) pass(source.take(Math.min(distance, room)));
+    room -= distance;
+    if (room < 0) return TOO_LONG;
+    if (found) return found;
+    if (source.ended) return undefined;
+    yield;
+  }
+}
+
+/** Where the next character stands that is no white space, beyond `offset`; nowhere, if that is too far to look. */
+export function* lookPastSpace(source: Source, offset: number): Reading<number> {
+  let at = offset;
+  for (;;) {
+    at = source.spanOf(isSpace, at);
+    if (at - offset > FARTHEST_LOOK) return TOO_FAR;
+    if (at < source.left || source.ended) return at;
+    yield;
+  }
+}

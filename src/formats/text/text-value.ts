@@ -1,0 +1,102 @@
+/** What of the white space around a value is the value's own: all of it, all but a line end at either side, or none. */
+export type Trim = "none" | "line" | "outer";
+
+/** A value that grows while it comes. */
+export interface TextValue {
+  add(piece: string): void;
+  /** Whether what comes next begins a line. */
+  readonly isOnLineStart: boolean;
+  readonly isOneLine: boolean;
+  /** The whole, trimmed. */
+  end(): string;
+}
+
+/** `stream` is given the value piece by piece, as soon as a piece is certain to be part of it. */
+export function createTextValue(trim: Trim, stream?: (piece: string) => void): TextValue {
+  let text = "";
+  let last = "";
+  let lines: "none" | "one" | "one ended" | "several" = "none";
+  let streamed = 0;
+  let held = "";
+  let state: "before" | "indented" | "begun" = "before";
+
+  const countLines = (piece: string): void => {
+    const content = piece.trim();
+    if (content === "") {
+      if (lines === "one" && piece.includes("\n")) lines = "one ended";
+      return;
+    }
+    const start = piece.indexOf(content);
+    const isNextLine = lines === "one ended" || (lines === "one" && piece.lastIndexOf("\n", start - 1) !== -1);
+    if (isNextLine || content.includes("\n")) lines = "several";
+    else if (lines !== "several") lines = piece.includes("\n", start + content.length) ? "one ended" : "one";
+  };
+  const send = (piece: string): void => {
+    // Blanks wait: they are part of the value only if something else follows them.
+    const end = trim === "none" ? piece.length : lengthWithoutBlanks(piece);
+    if (end === 0) return void (held += piece);
+    if (state === "before") {
+      const whole = held + piece;
+      held = whole.slice(leadLength(whole, trim));
+      // How far a first line is indented matters only if there is a second one.
+      state = trim === "outer" && /^\s/.test(held) ? "indented" : "begun";
+    } else held += piece;
+    if (state === "indented" && lines !== "several") return;
+    state = "begun";
+    const ready = held.slice(0, held.length - (piece.length - end));
+    held = piece.slice(end);
+    streamed += ready.length;
+    stream!(ready);
+  };
+
+  return {
+    add(piece) {
+      if (piece === "") return;
+      text += piece;
+      last = piece[piece.length - 1]!;
+      if (lines !== "several") countLines(piece);
+      if (stream) send(piece);
+    },
+    get isOnLineStart() {
+      return last === "" || last === "\n";
+    },
+    get isOneLine() {
+      return lines !== "several";
+    },
+    end() {
+      const value = trim === "outer" && lines !== "several" ? text.trim() : trimmed(text, trim);
+      if (stream && value.length > streamed) stream(value.slice(streamed));
+      return value;
+    },
+  };
+}
+
+function trimmed(text: string, trim: Trim): string {
+  if (trim === "none") return text;
+  const rest = text.slice(leadLength(text, trim));
+  let end = rest.length;
+  if (trim === "outer") while (isBlank(rest, end - 1)) end--;
+  if (rest[end - 1] === "\n") {
+    end--;
+    if (rest[end - 1] === "\r") end--;
+  }
+  return rest.slice(0, end);
+}
+
+function leadLength(text: string, trim: Trim): number {
+  if (trim === "none") return 0;
+  let lead = 0;
+  if (trim === "outer") while (isBlank(text, lead)) lead++;
+  if (text.startsWith("\r\n", lead)) return lead + 2;
+  return text[lead] === "\n" ? lead + 1 : lead;
+}
+
+function isBlank(text: string, at: number): boolean {
+  return text[at] === " " || text[at] === "\t";
+}
+
+function lengthWithoutBlanks(piece: string): number {
+  let end = piece.length;
+  while (end > 0 && /\s/.test(piece[end - 1]!)) end--;
+  return end;
+}

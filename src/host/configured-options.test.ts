@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { openConfigFolders } from "../config/config-folders.suite.ts";
+import { trust } from "../config/trust.ts";
+import { configuredRules } from "./configured-options.ts";
+
+const USER = "~/.config/haft/config.yml";
+const mode = (name: string) => `permissions: { defaultMode: ${name} }`;
+
+test.each([
+  ["dontAsk", "default", "dontAsk"],
+  ["dontAsk", "plan", "dontAsk"],
+  ["plan", "default", "plan"],
+  ["acceptEdits", "default", "default"],
+  ["default", "dontAsk", "dontAsk"],
+  ["default", "bypassPermissions", "default"],
+])("the user's mode %s and the folder's own %s, which nobody has trusted, are %s", async (user, project, expected) => {
+  const folders = openConfigFolders({ [USER]: mode(user), "haft.config.yml": mode(project) });
+  expect(configuredRules(await folders.load()).defaultMode).toBe(expected);
+});
+
+test("a looser mode that was trusted counts", async () => {
+  const folders = openConfigFolders({ [USER]: mode("default"), "haft.config.yml": mode("acceptEdits") });
+  await trust(folders.folder, folders);
+  expect(configuredRules(await folders.load()).defaultMode).toBe("acceptEdits");
+});
+
+test("where bypassPermissions is disabled a call cannot have it either", async () => {
+  const folders = openConfigFolders({ [USER]: "permissions: { disableBypassPermissionsMode: disable }" });
+  const rules = configuredRules(await folders.load());
+  expect(rules.modeOf("bypassPermissions")).toBe("default");
+  expect(rules.modeOf("acceptEdits")).toBe("acceptEdits");
+});

@@ -1,0 +1,89 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createClient } from "../../src/client/index.ts";
+import { SCRIPTED } from "../mcp/connect-scripted.ts";
+import { bundleHaft, type HaftProgram } from "./run-haft.ts";
+
+let haft: HaftProgram;
+
+beforeAll(async () => {
+  haft = await bundleHaft();
+}, 120_000);
+afterAll(() => haft.remove());
+beforeEach(() => void haft.openFolder());
+
+const configure = (text: string): void => writeFileSync(join(haft.folder, "haft.config.yml"), text);
+
+describe("tools of an MCP server", () => {
+  test("are there for a command that has only just begun to connect it", async () => {
+    const servers = { slow: { command: process.execPath, args: [SCRIPTED] } };
+    writeFileSync(join(haft.folder, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
+    expect(await haft.run(["trust", "--yes"])).toMatchObject({ code: 0 });
+    expect((await haft.run(["tools", "list"])).stdout).toContain("mcp__slow__echo");
+    expect((await haft.run(["tools", "search", "mcp__slow__echo"])).stdout).toContain("mcp__slow__echo");
+    expect(await haft.run(["tools", "describe", "mcp__slow__echo"])).toMatchObject({ code: 0 });
+    const asked = await haft.run(["tools", "call", "mcp__slow__echo", "--json"]);
+    expect(asked.code).toBe(7);
+    const { pending } = JSON.parse(asked.stdout) as { pending: { id: string } };
+    const { code, stderr } = await haft.run(["approvals", "approve", pending.id]);
+    expect(code, stderr).toBe(0);
+  }, 60_000);
+});
+
+describe("what is asked of a person", () => {
+  test("is approved here where another process waits for it, which runs it", async () => {
+    configure("approvals: { waitMs: 60000 }\n");
+    const token = (await haft.run(["token", "create", "test", "--scope", "read,call"])).stdout.trim();
+    const running = haft.start(["serve", "--port", "0", "--json"]);
+    const [line] = await running.says(/^\{.*\}\n/);
+    const client = createClient({ url: (JSON.parse(line) as { url: string }).url, token });
+    const result = client.calls.run("write", { path: "a.txt", content: "x" });
+    let id: string | undefined;
+    while (id === undefined) id = (await client.approvals.list({ state: "open" })).items[0]?.id;
+    const approved = await haft.run(["approvals", "approve", id]);
+    expect(approved.stderr).not.toContain("waits");
+    expect(approved.code, approved.stderr).toBe(0);
+    expect(await result).toMatchObject({ status: "completed" });
+  }, 60_000);
+
+  test("is shown by trust without the secrets in it, and with its hidden characters", async () => {
+    configure('server: { token: "CANARY-of-22-characters-1" }\n');
+    const servers = { db: { command: "db", args: ["\u202e"], env: { API_KEY: "CANARY" }, headers: {} } };
+    writeFileSync(join(haft.folder, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
+    for (const words of [
+      ["trust", "--list"],
+      ["trust", "--list", "--json"],
+    ]) {
+      const { code, stdout } = await haft.run(words);
+      expect(code).toBe(7);
+      expect(stdout).toContain("server.token");
+      expect(stdout).not.toMatch(/CANARY|\u202e/);
+    }
+  });
+});
+
+describe("what cannot be done is told in the words of a command line", () => {
+  test.each([
+    [["approvals", "show", "apr_none"], 1, "haft approvals list"],
+    [["tools", "describe", "zzzzzzzzzz"], 1, "haft tools list"],
+    [["audit", "query", "--limit", "0"], 2, "from 1 to 500"],
+    [["tools", "list", "--folder", "not-there"], 2, "There is no folder"],
+    [["serve", "not-there"], 2, "There is no folder"],
+  ])("%j", async (words, code, says) => {
+    const ran = await haft.run(words);
+    expect(ran).toMatchObject({ code, stdout: "" });
+    expect(ran.stderr).toContain(says);
+    expect(ran.stderr).not.toMatch(/\/api\/|ENOENT/);
+  });
+
+  test("an import says what it left behind, and leaves off what was off", async () => {
+    mkdirSync(join(haft.folder, ".cursor"));
+    const servers = { a: { command: "a", disabled: true }, b: { command: "b", envFile: ".env" } };
+    writeFileSync(join(haft.folder, ".cursor", "mcp.json"), JSON.stringify({ mcpServers: servers }));
+    const { code, stderr } = await haft.run(["mcp", "import", join(haft.folder, ".cursor", "mcp.json")]);
+    expect(code).toBe(0);
+    expect(stderr).toContain("Switched off there, and so here: a.");
+    expect(stderr).toContain('"envFile" is not carried over');
+  });
+});

@@ -1,0 +1,39 @@
+// What people do at the door stands in the audit log, and what the host was told counts there.
+import { expect, test } from "vitest";
+import { loadConfig, openHaft } from "haft/host";
+import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
+import { makeHostFolder } from "../mission/open-host.ts";
+import { openCheckedClient } from "./checked-client.ts";
+import { openDoor } from "./open-door.ts";
+
+test("tokens that are made and revoked, and what is done to MCP servers, are noted with who did it", async () => {
+  const config = { mcpServers: { gone: { command: "no-such-program-here" } } };
+  const { open, folder, home } = makeHostFolder({ "haft.config.json": JSON.stringify({ tools: config }) });
+  const overrides = { tools: { mcpServers: config.mcpServers } } as never;
+  const host = await open({ overrides });
+  expect((await loadConfig({ folder, home, env: {}, overrides })).mcpServers).toHaveLength(1);
+  const parts = partsOfHost(host);
+  const door = await openDoor({ parts });
+  const admin = await openCheckedClient(door, "read", "approve", "admin");
+  const { id } = await admin.tokens.create({ name: "ci", scopes: ["read"] });
+  await admin.tokens.revoke(id);
+  await parts.mcp!.act("gone", { action: "disable_tool", tool: "write" }, "ada");
+  await expect(
+    Promise.resolve(parts.mcp!.act("gone", { action: "approve_launch", hash: "another" }, "ada")),
+  ).rejects.toMatchObject({ code: "conflict" });
+  const { entries } = await host.store.audit.query({ kind: ["config_changed", "trust", "note"] });
+  expect(entries.map(({ kind, data }) => [kind, data["action"], data["by"]])).toEqual([
+    ["note", "mcp_approve_launch", "ada"],
+    ["trust", "mcp_approve_launch", "ada"],
+    ["config_changed", "mcp_disable_tool", "ada"],
+    ["config_changed", "credential_revoked", "read+approve+admin"],
+    ["config_changed", "credential_created", "read+approve+admin"],
+  ]);
+  expect(await host.store.pins.switchedOff("gone")).toEqual(["write"]);
+});
+
+test("a configuration that switches the audit log off is refused", async () => {
+  const { folder, home } = makeHostFolder();
+  const opening = openHaft(folder, { home, env: {}, overrides: { audit: { enabled: false } } });
+  await expect(opening).rejects.toThrow(/audit\.enabled.*cannot be switched off/);
+});

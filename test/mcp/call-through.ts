@@ -1,0 +1,47 @@
+// Calls a tool through the MCP server of a runtime, as a client does that cannot ask its person anything.
+import type { CallOptions, ToolResult } from "haft";
+import type { TestHaft } from "haft/testing";
+import { connectDirectly, connectV2, serveOverHttp } from "./serve-haft.ts";
+
+interface Called {
+  haft: TestHaft;
+  name: string;
+  input: unknown;
+  options: CallOptions;
+}
+
+type Client = Awaited<ReturnType<typeof connectV2>>;
+
+export function callOverMcpConnection(called: Called): Promise<ToolResult> {
+  return call(called, (serving) => connectDirectly(called.haft, { era: "legacy" }, serving));
+}
+
+export function callOverMcpHttp(called: Called): Promise<ToolResult> {
+  return call(called, async (serving) => connectV2((await serveOverHttp(called.haft, serving)).url, { as: "caller" }));
+}
+
+const ENDINGS = ["tool_call_completed", "tool_call_failed", "tool_call_pending"];
+
+async function call(
+  { haft, name, input, options: { mode, policy } }: Called,
+  connect: (serving: { call: CallOptions }) => Promise<Client>,
+): Promise<ToolResult> {
+  const client = await connect({ call: { mode, policy } });
+  let answer: { _meta?: Record<string, unknown> } | undefined;
+  const answered = client
+    .callTool({ name, arguments: input as Record<string, unknown> })
+    .then((result) => (answer = result));
+  // A call that asks is held for a while, and then told to be pending.
+  while (
+    !(await Promise.race([answered, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 20))]))
+  ) {
+    await haft.clock.advance(50_000);
+  }
+  // The client is given MCP's form of the result; what the gate answered was told in an event.
+  const callId = answer?._meta?.["haft/callId"];
+  const ending = haft.recorded.all.findLast(
+    (event) => "callId" in event && event.callId === callId && ENDINGS.includes(event.type),
+  );
+  if (!ending || !("result" in ending)) throw new Error(`No ending was told of ${JSON.stringify(answer)}`);
+  return ending.result;
+}
