@@ -47,7 +47,10 @@ describe("a call that was made before", () => {
     const asking = counting(undefined, { permission: "confirm" });
     const asked = await asking.haft.execute("count", {}, options);
     await asking.haft.approve(asked.status === "pending" ? asked.pending.id : "");
-    expect(await asking.haft.execute("count", {}, { id: "x" })).toMatchObject({ details: 1, metadata: { known: "replay" } });
+    expect(await asking.haft.execute("count", {}, { id: "x" })).toMatchObject({
+      details: 1,
+      metadata: { known: "replay" },
+    });
     expect(asking.runs()).toBe(1);
   });
 

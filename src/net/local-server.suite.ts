@@ -33,8 +33,8 @@ export async function startServer(answer: Answer, certificate?: { key: string; c
     asked.push(one);
     answer(one, response);
   };
-  const listen: RequestListener = (...words) => void listener(...words);
-  const server = certificate ? createSecureServer(certificate, listen) : createServer(listen);
+  const onRequest: RequestListener = (...words) => void listener(...words);
+  const server = certificate ? createSecureServer(certificate, onRequest) : createServer(onRequest);
   const port = await listen(server);
   onTestFinished(() => server.closeAllConnections());
   return { port, origin: `${certificate ? "https" : "http"}://127.0.0.1:${port}`, asked };
