@@ -15,7 +15,7 @@ const PLACES: readonly Place[] = [
   { place: "cli", floor: 8, mayImport: ["below"], builtins: "all" },
   { place: "tour", floor: 8, mayImport: ["below"], builtins: "all" },
   { place: "http", floor: 7, mayImport: ["below"], builtins: "all" },
-  { place: "server.ts", floor: 7, mayImport: ["http"], builtins: "harmless" },
+  { place: "server.ts", floor: 7, mayImport: ["http", "below"], builtins: "harmless" },
   { place: "client", floor: 7, mayImport: ["types of http"], builtins: "none" },
   { place: "host", floor: 6, mayImport: ["below", "runtime.ts", "workspace.ts"], builtins: "all" },
   { place: "host.ts", floor: 6, mayImport: ["below", "runtime.ts", "workspace.ts", "host"], builtins: "all" },
@@ -26,7 +26,7 @@ const PLACES: readonly Place[] = [
   {
     place: "config",
     floor: 5,
-    mayImport: ["files", "core", "schema", ...PILLARS.map((pillar) => `types of ${pillar}`)],
+    mayImport: ["files", "shell", "core", "schema", ...PILLARS.map((pillar) => `types of ${pillar}`)],
     builtins: "all",
   },
   {

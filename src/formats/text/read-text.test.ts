@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+import { callsOf, readEveryWay, readInChunks } from "./read-every-way.suite.ts";
+
+const TOOLS = [{ name: "search", parameters: { type: "object", properties: { query: { type: "string" } } } }];
+const CALL = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>';
+const read = (text: string, options = {}) => readEveryWay(text, { tools: TOOLS, ...options });
+
+describe("reasoning", () => {
+  test("is told apart, without its tags", () => {
+    expect(read(`<think>a\nb</think>answer`)).toMatchObject({ reasoning: "a\nb", text: "answer", warnings: [] });
+  });
+
+  test("has no calls in it, whatever stands there", () => {
+    const parsed = read(`<think>I could write ${CALL} but</think>${CALL}`);
+    expect(parsed.calls).toHaveLength(1);
+    expect(parsed.reasoning).toBe(`I could write ${CALL} but`);
+  });
+
+  test("that the prompt opened ends at its closing tag", () => {
+    expect(read(`so</think>${CALL}`, { startsInReasoning: true })).toMatchObject({ reasoning: "so", text: "" });
+    const parsed = read(`so ${CALL}`, { startsInReasoning: true });
+    expect(parsed.calls).toEqual([]);
+    expect(parsed.warnings.join()).toContain("ended inside of its reasoning");
+  });
+
+  test("that the prompt opened ends at a call too, in formats whose models do that", () => {
+    const call = '<｜DSML｜tool_calls><｜DSML｜invoke name="search"/></｜DSML｜tool_calls>';
+    const parsed = read(`so\n${call}`, { startsInReasoning: true, format: "deepseek-dsml" });
+    expect(parsed).toMatchObject({ reasoning: "so\n", calls: [{ name: "search" }] });
+  });
+
+  test("that was never opened only leaves its tag out, with a warning", () => {
+    const parsed = read("done</think> so");
+    expect(parsed.text).toBe("done so");
+    expect(parsed.warnings).toEqual(["</think> closes reasoning that was not opened in this text."]);
+  });
+});
+
+describe("text", () => {
+  test.each([
+    "a <tool shed is not a <tool_cal",
+    "1 < 2 && 3 > 2, <b>bold</b>, [link], {json: no}, `code`",
+    "Use the `<tool_call>` tag, or `<search>`, or `<think>`.",
+    "An example:\n```\n<search>\n<query>x</query>\n</search>\n```\nSo.",
+    '```json\n{"name": "Ada", "age": 36}\n```',
+    '{"name": "Ada", "arguments": "none"}',
+    "[search] found [see(1)]",
+    'The list [{"a": 1}] and {"name": "x"}',
+    "functools.partial, and functools [1]",
+  ])("stays text: %j", (text) => {
+    const parsed = read(text);
+    expect(parsed.calls).toEqual([]);
+    expect(parsed.text).toBe(text);
+  });
+
+  test("is never shown with the beginning of a marker in it", () => {
+    for (let at = 1; at < CALL.length; at++) {
+      const { events } = readInChunks([`see ${CALL.slice(0, at)}`, CALL.slice(at)], { tools: TOOLS });
+      expect(events.filter(({ type }) => type === "text")).toEqual([{ type: "text", text: "see " }]);
+    }
+  });
+
+  test("a beginning that turns out to be none is released in its place", () => {
+    const { events } = readInChunks(["a <tool", "_c", "ase", " b"], { tools: TOOLS });
+    expect(events).toEqual([
+      { type: "text", text: "a " },
+      { type: "text", text: "<tool_case" },
+      { type: "text", text: " b" },
+    ]);
+  });
+
+  test("behind the calls of a model that has ended its turn is no answer", () => {
+    const call = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>";
+    const parsed = read(`I look.${call} The result is 7.`);
+    expect(parsed.text).toBe("I look.");
+    expect(parsed.warnings.join()).toContain("wait for their results");
+  });
+});
+
+describe("calls without markers", () => {
+  test("are calls if there is such a tool", () => {
+    expect(callsOf(read('{"name": "search", "arguments": {"query": "x"}}'))).toEqual([
+      { name: "search", input: { query: "x" } },
+    ]);
+    expect(callsOf(read("Ok:\n[search(query='x')]"))).toEqual([{ name: "search", input: { query: "x" } }]);
+    expect(read('{"name": "remove", "arguments": {}}').calls).toEqual([]);
+    expect(read("[remove(a=1)]").calls).toEqual([]);
+  });
+
+  test("are calls in any case in a format that has no markers, in the middle of a line too", () => {
+    const parsed = read('Here: {"name": "remove", "parameters": {"a": 1}} there', { format: "llama3-json", tools: [] });
+    expect(callsOf(parsed)).toEqual([{ name: "remove", input: { a: 1 } }]);
+    expect(parsed.text).toBe("Here:  there");
+  });
+
+  test("that break off have failed once it was certain that they are calls", () => {
+    expect(callsOf(read('{"name": "search", "arguments": {"qu'))).toEqual([{ name: "search", input: {}, failed: true }]);
+    expect(read('{"name": "sea').text).toBe('{"name": "sea');
+  });
+});
+
+test("an empty list of calls is none", () => {
+  expect(read("[TOOL_CALLS][]ok")).toMatchObject({ calls: [], text: "ok" });
+  expect(read("<TOOLCALL>[ ]</TOOLCALL>ok")).toMatchObject({ calls: [], text: "ok" });
+});
+
+test("the same text twice gives calls with different ids", async () => {
+  const { parseToolCalls } = await import("./tool-call-parser.ts");
+  const ids = [1, 2].flatMap(() => parseToolCalls(CALL).calls.map(({ id }) => id));
+  expect(new Set(ids).size).toBe(2);
+});
