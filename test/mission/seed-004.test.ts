@@ -14,6 +14,10 @@ import {
   type ToolResult,
 } from "haft";
 import { createTestHaft } from "haft/testing";
+import { formatToolResult } from "../../src/formats/text/format-tool-result.ts";
+import { ToolPromptGenerator } from "../../src/formats/text/prompt-generator.ts";
+import { parseToolCalls } from "../../src/formats/text/tool-call-parser.ts";
+import { XMLToolCallParser } from "../../src/formats/text/xml-tool-call-parser.ts";
 import { makeHostFolder } from "./open-host.ts";
 import { openWeb, pageAnswer, PDF, searchAnswer } from "./open-web.ts";
 
@@ -330,10 +334,55 @@ describe("工具注册中心", () => {
 });
 
 describe("XML 解析器", () => {
-  test.todo("models and agents: parseToolCalls reads <tool_call> with CDATA values into { name, params, rawText }");
-  test.todo("models and agents: CDATA keeps <, >, & and several lines as they are");
-  test.todo("models and agents: XMLToolCallParser falls back when the XML is not strict");
-  test.todo("models and agents: true, 123, 3.14 and other text become boolean, integer, float and text");
+  const call = (params: string): string =>
+    `<tool_call>\n  <name>web_search</name>\n  <params>\n${params}\n  </params>\n</tool_call>`;
+
+  test("parseToolCalls reads <tool_call> with CDATA values into { name, params, rawText }", () => {
+    const rawText = call(
+      "    <query><![CDATA[Python async best practices]]></query>\n    <max_results><![CDATA[10]]></max_results>",
+    );
+    const text = `I search first.\n${rawText}`;
+    const params = { query: "Python async best practices", max_results: 10 };
+    expect(XMLToolCallParser.parseToolCalls(text)).toEqual([{ name: "web_search", params, rawText }]);
+    const parsed = parseToolCalls(text, { tools: [createWebSearchTool()] });
+    expect(parsed).toMatchObject({
+      calls: [{ name: "web_search", input: params, rawText }],
+      text: "I search first.\n",
+    });
+  });
+
+  test("CDATA keeps <, >, & and several lines as they are", () => {
+    const code = 'if (a < b && c > d) {\n  return "</tool_call>";\n}';
+    expect(XMLToolCallParser.parseToolCalls(call(`<query><![CDATA[${code}]]></query>`))).toMatchObject([
+      { params: { query: code } },
+    ]);
+  });
+
+  test("XMLToolCallParser falls back when the XML is not strict", () => {
+    const [sloppy] = parseToolCalls(call("<query>a < b && c</query>"), { format: "xml" }).calls;
+    expect(sloppy).toMatchObject({ input: { query: "a < b && c" } });
+    expect(sloppy!.failure).toBeUndefined();
+    expect(sloppy!.repairs).toHaveLength(2);
+    const [broken] = XMLToolCallParser.parseToolCalls("<tool_call><name>web_search</name><params><query>a");
+    expect(broken!.failure!.message).toContain("<![CDATA[");
+  });
+
+  test("true, 123, 3.14 and other text become boolean, integer, float and text", () => {
+    const values = { a: "true", b: "false", c: "123", d: "3.14", e: "other" };
+    const params = Object.entries(values).map(([key, value]) => `<${key}><![CDATA[${value}]]></${key}>`);
+    expect(XMLToolCallParser.parseToolCalls(call(params.join("\n")))).toMatchObject([
+      { params: { a: true, b: false, c: 123, d: 3.14, e: "other" } },
+    ]);
+  });
+
+  test("a call that was read runs through the gate", async () => {
+    const haft = createTestHaft({ tools: [createWebSearchTool(async (query, most) => [query, String(most)])] });
+    const text = call("<query><![CDATA[AI]]></query>\n<max_results><![CDATA[3]]></max_results>");
+    const [parsed] = parseToolCalls(text, { tools: haft.registry.list() }).calls;
+    const result = await haft.execute(parsed!.name, parsed!.input, { id: parsed!.id });
+    expect(result).toMatchObject({ callId: parsed!.id, details: ["AI", "3"] });
+    expect(formatToolResult(parsed!.name, result)).toContain("<name>web_search</name>\n  <success>true</success>");
+  });
 
   test("values that a text format left as text are typed by the tool's schema", async () => {
     const haft = createTestHaft({ tools: [createWebSearchTool(async (query, most) => [query, typeof most])] });
@@ -345,8 +394,61 @@ describe("XML 解析器", () => {
 });
 
 describe("提示词生成器", () => {
-  test.todo("models and agents: ToolPromptGenerator.generateToolInstruction(tools) in the format that the seed prints");
-  test.todo("models and agents: formatToolResult(name, result) writes a result as XML");
+  test("ToolPromptGenerator.generateToolInstruction(tools) in the format that the seed prints", () => {
+    const tool = createTool({
+      name: "web_search",
+      description: "Search the web for information using Bocha AI search engine",
+      parameters: [
+        { name: "query", type: "string", description: "Search query using keywords." },
+        {
+          name: "freshness",
+          type: "string",
+          description: "Time range filter: 'noLimit', 'oneDay', ...",
+          required: false,
+          default: "noLimit",
+        },
+        {
+          name: "count",
+          type: "integer",
+          description: "Number of results to return (1-50)",
+          required: false,
+          default: 10,
+        },
+      ],
+      execute: () => [],
+    });
+    const instruction = ToolPromptGenerator.generateToolInstruction([tool]);
+    expect(instruction).toContain(`### web_search
+Description: Search the web for information using Bocha AI search engine
+Parameters:
+  - query: string (required) - Search query using keywords.
+  - freshness: string (optional) - Time range filter: 'noLimit', 'oneDay', ...
+    Default: noLimit
+  - count: integer (optional) - Number of results to return (1-50)
+    Default: 10
+Example:
+<tool_call>
+  <name>web_search</name>
+  <params>
+    <query><![CDATA[your_query_here]]></query>
+    <freshness><![CDATA[noLimit]]></freshness>
+    <count><![CDATA[10]]></count>
+  </params>
+</tool_call>`);
+    expect(instruction).toContain("## Notes");
+  });
+
+  test("formatToolResult(name, result) writes a result as XML", () => {
+    expect(ToolPromptGenerator.formatToolResult("web_search", { success: true, data: ["a]]>b"] })).toBe(`<tool_result>
+  <name>web_search</name>
+  <success>true</success>
+  <data><![CDATA[[
+  "a]]]]><![CDATA[>b"
+]]]></data>
+</tool_result>`);
+    const failed = ToolPromptGenerator.formatToolResult("web_search", { success: false, error: "quota used up" });
+    expect(failed).toContain("<success>false</success>\n  <error><![CDATA[quota used up]]></error>");
+  });
 
   test("what it will print is known of every tool: parameters, which are required, and their defaults", () => {
     const [declared] = createTestHaft({ tools: [createWebSearchTool()] }).toLLMTools();

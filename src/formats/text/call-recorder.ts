@@ -138,6 +138,7 @@ export function createCallRecorder({ source, emit, streams, newId, explain }: Re
     setName(name) {
       const call = opened();
       if (name.length > CALL_LIMITS.name) throw new Malformed("its name is too long");
+      if (/[<>{}"\n]/.test(name)) throw new Malformed(`${JSON.stringify(name.slice(0, 40))} is no name of a tool`);
       call.name = name;
       if (name) start(call);
     },

@@ -31,8 +31,15 @@ const SHARED: ReadonlySet<TextFormatName> = new Set([
   "deepseek-v3",
 ]);
 
-/** The sections of every format, each marker once. */
-export function allSections(tools: ToolTable): Section[] {
+let fixed: readonly Section[] | undefined;
+
+/** The sections of every format, each marker once. Only tags that are the names of tools differ from table to table. */
+export function allSections(tools: ToolTable): readonly Section[] {
+  fixed ??= makeSections(tools);
+  return tools.names.length === 0 ? fixed : [...fixed, clineSection(tools)];
+}
+
+function makeSections(tools: ToolTable): Section[] {
   const own = TEXT_FORMATS.filter((name) => !SHARED.has(name)).flatMap((name) => textFormat(name).sections(tools));
   return [
     toolCallSection(["xml", "hermes", "qwen3-coder", "glm", "anthropic-xml"]),
@@ -40,7 +47,6 @@ export function allSections(tools: ToolTable): Section[] {
     ...textFormat("qwen3-coder").sections(tools),
     // What begins with no more than a bracket, or a word, is read below, and with more care.
     ...own.filter(({ open, onLineStart }) => !onLineStart && !open.includes("[")),
-    clineSection(tools),
     fencedSection("known tools only"),
     bareSection({ json: "json", python: "llama4-pythonic", knownToolsOnly: true, onLineStart: true }),
   ];

@@ -77,10 +77,16 @@ function hideInCdata(text: string, hidden: RegExp): string {
   let written = "";
   let from = 0;
   for (const { index } of text.matchAll(hidden)) {
-    written += `${cdata(text.slice(from, index))}${reference(text[index]!)}`;
+    written += section(text.slice(from, index), hidden) + reference(text[index]!);
     from = index + 1;
   }
-  return written + cdata(text.slice(from));
+  return written + section(text.slice(from), hidden);
+}
+
+/** `<![CDATA[` ends with a bracket, which with the text behind it can make a marker of its own. */
+function section(text: string, hidden: RegExp): string {
+  const isMarker = `[${text.slice(0, 40)}`.search(hidden) === 0;
+  return isMarker ? reference(text[0]!) + cdata(text.slice(1)) : cdata(text);
 }
 
 function hideAsEntities(text: string, hidden: RegExp): string {

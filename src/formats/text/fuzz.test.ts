@@ -118,7 +118,7 @@ describe("any text at all", () => {
         expect(single.result).toEqual(whole);
         expect(toldBy(single.events)).toBe(text);
       }),
-      { numRuns: Number(process.env["HAFT_FUZZ_RUNS"] ?? 1500) },
+      { numRuns: Number(process.env["HAFT_FUZZ_RUNS"] ?? 1000) },
     );
   });
 
@@ -138,7 +138,7 @@ describe("any text at all", () => {
         expect(new Set(result.calls.map(({ id }) => id)).size).toBe(result.calls.length);
         expect(result.calls.filter(({ failure, name }) => !failure && name === "")).toEqual([]);
       }),
-      { numRuns: Number(process.env["HAFT_FUZZ_RUNS"] ?? 500) },
+      { numRuns: Number(process.env["HAFT_FUZZ_RUNS"] ?? 400) },
     );
   });
 });

@@ -37,7 +37,7 @@ function* readBody(reader: CallReader, { close, quote }: GemmaCalls): Reading {
   const name = yield* readShort(reader, ["{", "<", "\n"], "its name");
   if (source.peek(1) !== "{" || !/^[^\s<>()"'`]+$/.test(name)) throw new Malformed("call:name{…} should stand in it");
   calls.setName(name);
-  yield* readArguments(reader, jsonReader(reader, { quote, bareText: true, ends }));
+  yield* readArguments(reader, jsonReader(reader, { quote, bareText: true, ends, quotesUntil: ends }));
   calls.finish();
   yield* readEnd(reader, ends);
 }

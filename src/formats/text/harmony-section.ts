@@ -54,6 +54,6 @@ function* readCall(reader: CallReader): Reading {
   if (calls.isFull) throw new Malformed("there are too many calls in one text", "input_too_large");
   yield* skipSpace(source);
   if (yield* atMarker(source, markerSet(ENDS))) calls.finish({});
-  else yield* readArgumentsAlone(reader, markerSet(ENDS));
+  else yield* readArgumentsAlone(reader, { ends: markerSet(ENDS), quotesUntil: CONTENT_END });
   yield* readEnd(reader, markerSet(ENDS));
 }

@@ -3,7 +3,10 @@ import { markerPattern } from "./marker-set.ts";
 import { createToolTable, type ToolLike } from "./tool-table.ts";
 
 /** Tags that results stand in. */
-const RESULT_TAGS = ["<tool_result", "</tool_result", "<function_results", "</function_results", "<result", "</result"];
+const RESULT_TAGS = ["tool_result", "tool_response", "function_results", "result"].flatMap((tag) => [
+  `<${tag}`,
+  `</${tag}`,
+]);
 
 /** Where text without a marker could be taken for a call: at the beginning of a line, as JSON or as Python. */
 const BARE_CALL = String.raw`(?<=^[^\S\n]*)[[{](?=[\s[{]*(?:["']?(?:name|tool|function|arg|param|input|id|type|call|index)|[\p{L}_][\p{L}\p{N}_.:-]*\())`;

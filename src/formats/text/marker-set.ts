@@ -1,4 +1,4 @@
-/** Markers that a text is searched for together, in one pass. `*` in a marker is a namespace: a short word. */
+/** Markers that a text is searched for together, in one pass. `*:` in a marker is any namespace. */
 export interface MarkerSet {
   readonly markers: readonly string[];
   /** The first of them from `from` on. */
@@ -30,19 +30,24 @@ export function markerSet(markers: readonly string[]): MarkerSet {
 function compile(markers: readonly string[]): MarkerSet {
   // The longest first: of two that begin alike, a pattern takes the first.
   const sorted = [...new Set(markers)].sort((a, b) => b.length - a.length);
-  const wild = sorted.filter((marker) => marker.includes("*"));
+  const wild = sorted.filter((marker) => marker.includes("*:"));
   const wildPatterns = wild.map((marker) => new RegExp(`^${markerPattern(marker)}`));
   const wildAt = (text: string) => wildPatterns.findIndex((pattern) => pattern.test(text));
   const alternatives = sorted.length > 0 ? sorted.map(markerPattern).join("|") : "(?!)";
   const firsts = new Set(sorted.map((marker) => marker[0]!));
+  let search: MarkerSet["search"] | undefined;
   return {
     markers: sorted,
-    search: firsts.size === 1 ? searchByFirst([...firsts][0]!, alternatives) : searchByPattern(alternatives),
+    search(text, from) {
+      // Compiled when it is first used: most formats never are.
+      search ??= firsts.size === 1 ? searchByFirst([...firsts][0]!, alternatives) : searchByPattern(alternatives);
+      return search(text, from);
+    },
     firsts,
-    longest: Math.max(0, ...sorted.map((marker) => marker.length + (marker.includes("*") ? LONGEST_NAMESPACE : 0))),
+    longest: Math.max(0, ...sorted.map((marker) => marker.length + (marker.includes("*:") ? LONGEST_NAMESPACE : 0))),
     markerOf: ([found]) => (wild.length === 0 || sorted.includes(found) ? found : wild[wildAt(found)]!),
     lengthAt(marker, text) {
-      if (!marker.includes("*")) return text.startsWith(marker) ? marker.length : 0;
+      if (!marker.includes("*:")) return text.startsWith(marker) ? marker.length : 0;
       return wildPatterns[wild.indexOf(marker)]!.exec(text)?.[0].length ?? 0;
     },
   };
@@ -70,7 +75,7 @@ function searchByFirst(first: string, alternatives: string): MarkerSet["search"]
 }
 
 export function markerPattern(marker: string): string {
-  return marker.replace(/[\\^$.|?+()[\]{}]/g, "\\$&").replace("*", WILD);
+  return marker.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&").replace("\\*:", `${WILD}:`);
 }
 
 /** Whether the text, from there to its end, is a beginning of the marker, but not all of it. */
@@ -78,7 +83,7 @@ export function couldBecome(marker: string, text: string, from: number): boolean
   let at = from;
   for (let i = 0; i < marker.length; i++) {
     if (at === text.length) return true;
-    if (marker[i] === "*") {
+    if (marker[i] === "*" && marker[i + 1] === ":") {
       let end = at;
       while (end < text.length && end - at < LONGEST_NAMESPACE && /[\w-]/.test(text[end]!)) end++;
       if (end === text.length) return /^[A-Za-z]/.test(text[at]!);

@@ -9,6 +9,7 @@ import type { CallReader, Section } from "./text-format.ts";
 const OPEN = "[TOOL_CALLS]";
 const ID = "[CALL_ID]";
 const INPUT = "[ARGS]";
+const OPENS = markerSet([OPEN]);
 const MARKERS = markerSet([ID, INPUT]);
 
 /** `[TOOL_CALLS]f[CALL_ID]id[ARGS]{…}` for each call, or once before a list of them as JSON. */
@@ -31,7 +32,7 @@ function* readBody(reader: CallReader): Reading {
   const code = yield* skipSpace(source);
   const isMarked = yield* atMarker(source, MARKERS);
   if ((code === OPEN_LIST || code === OPEN_OBJECT) && !isMarked) {
-    return yield* readJsonCalls(reader, { format: "mistral" });
+    return yield* readJsonCalls(reader, { format: "mistral", quotesUntil: OPENS });
   }
   const name = yield* readShort(reader, [ID, INPUT, "{", OPEN], "its name");
   if (/\s/.test(name)) throw new Malformed(`${JSON.stringify(name.slice(0, 40))} is no name of a tool`);
@@ -41,7 +42,7 @@ function* readBody(reader: CallReader): Reading {
     calls.setModelId(yield* readShort(reader, [INPUT, "{"], "its id"));
   }
   if ((yield* atMarker(source, MARKERS))?.marker === INPUT) source.take(INPUT.length);
-  yield* readArgumentsAlone(reader);
+  yield* readArgumentsAlone(reader, { quotesUntil: OPENS });
 }
 
 const OPEN_LIST = 91;

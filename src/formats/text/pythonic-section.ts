@@ -45,7 +45,10 @@ export function* readPythonicCalls(reader: CallReader, { format, ends, knownTool
   if (isList) source.take(1);
   for (let count = 0; ; count++) {
     if (isList) {
-      if ((yield* endsItems(jsonReader(reader, { python: true, ends }), CLOSE_LIST, count)) === "end") break;
+      if (
+        (yield* endsItems(jsonReader(reader, { python: true, ends, quotesUntil: ends }), CLOSE_LIST, count)) === "end"
+      )
+        break;
     } else if (count > 0 && (yield* isOver(reader, ends))) return;
     if (count > 0) calls.open(format);
     if (calls.isFull) throw new Malformed("there are too many calls in one text", "input_too_large");
@@ -70,7 +73,7 @@ function* readPythonicCall(reader: CallReader, ends: MarkerSet | undefined, know
   calls.setName(name);
   if (calls.isTentative) calls.confirm();
   source.take(1);
-  const json = jsonReader(reader, { python: true, ends });
+  const json = jsonReader(reader, { python: true, ends, quotesUntil: ends });
   const keys = new Set<string>();
   for (; (yield* endsItems(json, CLOSE_PAREN, keys.size)) === "item";) {
     const key = yield* readShort(reader, ["=", ",", ")", '"', "'", "(", "[", "{"], "the name of a parameter");

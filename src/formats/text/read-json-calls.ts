@@ -24,6 +24,7 @@ export interface JsonCalls {
   /** What looks like a call may be something else; what is not certain to be one is text. */
   tentative?: boolean | "known tools only";
   ends?: MarkerSet;
+  quotesUntil?: MarkerSet;
 }
 
 interface JsonMarkers {
@@ -37,12 +38,16 @@ interface JsonMarkers {
 export function jsonSection(options: JsonCalls & JsonMarkers): Section {
   const { open, close, keep = 0 } = options;
   const ends = close && markerSet(close);
+  const quotesUntil = markerSet([...open, ...(close ?? [])]);
   return {
     open,
     *read(reader, found) {
       reader.source.take(found.length - keep);
       reader.calls.open(options.format, { tentative: Boolean(options.tentative) });
-      yield* attempt(reader, readJsonCalls(reader, { ...options, ends }), { through: close, before: open });
+      yield* attempt(reader, readJsonCalls(reader, { ...options, ends, quotesUntil }), {
+        through: close,
+        before: open,
+      });
       if (ends && !reader.calls.isFailed) yield* readEnd(reader, ends);
       if (reader.calls.isEmpty && !reader.calls.isFailed) {
         reader.calls.discard();
@@ -56,7 +61,7 @@ export function jsonSection(options: JsonCalls & JsonMarkers): Section {
 /** Stands before an object or a list; the first call is open already. */
 export function* readJsonCalls(reader: CallReader, options: JsonCalls): Reading {
   const { source, calls } = reader;
-  const json = jsonReader(reader, { ends: options.ends });
+  const json = jsonReader(reader, { ends: options.ends, quotesUntil: options.quotesUntil });
   const code = yield* skipBlanks(json);
   if (code === OPEN_LIST) return yield* readList(reader, json, options);
   if (code !== OPEN_OBJECT) throw new Malformed("a JSON object should stand in it");
@@ -101,6 +106,8 @@ const OTHER_KEYS = new Set(["type", "index"]);
 
 function* readCallObject(reader: CallReader, json: JsonReader, options: JsonCalls): Reading {
   const { calls } = reader;
+  // Names have no quotation marks in them that could be forgiven.
+  const exact: JsonReader = { ...json, dialect: { ...json.dialect, quotesUntil: undefined } };
   let hasInput = false;
   const unknown: string[] = [];
 
@@ -112,14 +119,14 @@ function* readCallObject(reader: CallReader, json: JsonReader, options: JsonCall
     }
     if (NAME_KEYS.has(key)) {
       if (key === "function" && (yield* skipBlanks(json)) === OPEN_OBJECT) return yield* readFields();
-      const name = yield* readScalar(json);
+      const name = yield* readScalar(exact);
       if (typeof name !== "string") throw new Malformed("its name is no text");
       if (calls.hasName) throw new Malformed("it has two names");
       calls.setName(name.trim());
       return confirmIfCertain();
     }
     if (INPUT_KEYS.has(key)) return yield* readInput();
-    if (ID_KEYS.has(key)) return calls.setModelId(String(yield* readScalar(json)));
+    if (ID_KEYS.has(key)) return calls.setModelId(String(yield* readScalar(exact)));
     if (!OTHER_KEYS.has(key)) {
       if (calls.isTentative) throw new Malformed(`"${key}" is no part of a call`);
       unknown.push(key);
@@ -173,9 +180,9 @@ function* readScalar(json: JsonReader): Reading<unknown> {
 }
 
 /** A JSON object of arguments that stands alone, behind a name. */
-export function* readArgumentsAlone(reader: CallReader, ends?: MarkerSet): Reading {
+export function* readArgumentsAlone(reader: CallReader, dialect: JsonDialect): Reading {
   const code = yield* skipSpace(reader.source);
   if (code !== OPEN_OBJECT) throw new Malformed("its arguments should stand in it as a JSON object");
-  yield* readArguments(reader, jsonReader(reader, { ends }));
+  yield* readArguments(reader, jsonReader(reader, dialect));
   reader.calls.finish();
 }

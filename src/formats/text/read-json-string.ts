@@ -1,4 +1,4 @@
-import { cutOff } from "./malformed.ts";
+import { cutOff, Malformed } from "./malformed.ts";
 import { markerSet } from "./marker-set.ts";
 import type { JsonReader } from "./read-json.ts";
 import { awaitLength, atMarker, lookPastSpace, type Reading, readUntil, type Source } from "./source.ts";
@@ -51,19 +51,22 @@ export function* readJsonString(reader: JsonReader, place: StringPlace): Reading
 }
 
 function* readQuoted(reader: JsonReader, quote: string, place: StringPlace): Reading {
-  const { source } = reader;
-  const set = SETS.get(quote)!;
+  const { source, dialect } = reader;
   const isLong = quote.length === 3;
+  let stops = SETS.get(quote)!;
   source.take(quote.length);
   reader.write('"');
   for (;;) {
-    const found = yield* readUntil(source, set, (piece) => writePiece(reader, piece, isLong));
+    const found = yield* readUntil(source, stops, (piece) => writePiece(reader, piece, isLong));
     if (!found) throw cutOff("inside a string");
     if (found.marker === "\\") yield* readEscape(reader);
+    else if (found.marker !== quote) throw new Malformed("it is not clear where a string in it ends");
     else if (yield* closes(reader, quote, place)) break;
     else {
       reader.repair("quotation marks inside a string were escaped");
       reader.write(escaped(source.take(quote.length)));
+      // From here on the end is guessed, and no guess may reach into the next call.
+      stops = markerSet([quote, "\\", ...dialect.quotesUntil!.markers]);
     }
   }
   source.take(quote.length);
@@ -87,6 +90,7 @@ export function escaped(text: string): string {
  */
 function* closes(reader: JsonReader, quote: string, place: StringPlace): Reading<boolean> {
   const { source, dialect } = reader;
+  if (place === "key" || !dialect.quotesUntil) return true;
   const at = yield* lookPastSpace(source, quote.length);
   const follower = source.peek(1, at);
   if (follower === "") return true;

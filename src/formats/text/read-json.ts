@@ -13,6 +13,8 @@ export interface JsonDialect {
   bareText?: boolean;
   /** What ends the call: brackets that are still open before it were forgotten. */
   ends?: MarkerSet;
+  /** Quotation marks inside of strings are forgiven, but not beyond these markers. Absent: none is. */
+  quotesUntil?: MarkerSet;
 }
 
 export interface JsonReader {

@@ -136,7 +136,7 @@ function* readName({ reader, shape }: Place, tag: Tag): Reading {
 function* readJsonArguments({ reader, input }: Place, close: string): Reading {
   if (!reader.calls.hasName) throw new Malformed("its name must stand before its arguments");
   if (input.count() > 0) throw new Malformed("it has two sets of arguments");
-  yield* readArguments(reader, jsonReader(reader, { ends: markerSet([close]) }));
+  yield* readArguments(reader, jsonReader(reader, { ends: markerSet([close]), quotesUntil: markerSet([close]) }));
   reader.calls.finish();
   yield* skipSpace(reader.source);
 }

@@ -52,7 +52,7 @@ export function* readRawValue({ source, calls }: CallReader, ends: ValueEnds, va
     if (callHeads.includes(marker) && value.isOnLineStart) depth++;
     else if (marker === callClose && depth > 0) depth--;
     else if (depth === 0) {
-      if (yield* endsHere(source, found, ends, value)) {
+      if (!(sawClose && marker === callClose) && (yield* endsHere(source, found, ends, value))) {
         if (marker === close) source.take(found.length);
         else calls.repair(`the missing ${close} was added`);
         return value.end();

@@ -61,7 +61,7 @@ describe("text", () => {
   });
 
   test("a beginning that turns out to be none is released in its place", () => {
-    const { events } = readInChunks(["a <tool", "_c", "ase", " b"], { tools: TOOLS });
+    const { events } = readInChunks(["a <tool", "_c", "ase", " b"], { format: "hermes" });
     expect(events).toEqual([
       { type: "text", text: "a " },
       { type: "text", text: "<tool_case" },
@@ -70,7 +70,8 @@ describe("text", () => {
   });
 
   test("behind the calls of a model that has ended its turn is no answer", () => {
-    const call = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>";
+    const call =
+      "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>";
     const parsed = read(`I look.${call} The result is 7.`);
     expect(parsed.text).toBe("I look.");
     expect(parsed.warnings.join()).toContain("wait for their results");
@@ -94,7 +95,9 @@ describe("calls without markers", () => {
   });
 
   test("that break off have failed once it was certain that they are calls", () => {
-    expect(callsOf(read('{"name": "search", "arguments": {"qu'))).toEqual([{ name: "search", input: {}, failed: true }]);
+    expect(callsOf(read('{"name": "search", "arguments": {"qu'))).toEqual([
+      { name: "search", input: {}, failed: true },
+    ]);
     expect(read('{"name": "sea').text).toBe('{"name": "sea');
   });
 });

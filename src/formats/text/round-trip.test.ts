@@ -56,7 +56,7 @@ describe("what a format writes it reads back, with every value of its type", () 
           expect(parsed.text.trim()).toBe("");
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 });

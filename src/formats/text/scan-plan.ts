@@ -20,17 +20,7 @@ export type MarkerMeaning =
   | { type: "fence" };
 
 const COMMON_REASONING: readonly (readonly [string, string])[] = [["<think>", "</think>"]];
-const plans = new WeakMap<ToolTable, Map<string, ScanPlan>>();
-
 export function createScanPlan(format: TextFormatName | "auto", tools: ToolTable): ScanPlan {
-  let known = plans.get(tools);
-  if (!known) plans.set(tools, (known = new Map()));
-  let plan = known.get(format);
-  if (!plan) known.set(format, (plan = makePlan(format, tools)));
-  return plan;
-}
-
-function makePlan(format: TextFormatName | "auto", tools: ToolTable): ScanPlan {
   const formats = (format === "auto" ? TEXT_FORMATS : [format]).map(textFormat);
   const sections = format === "auto" ? allSections(tools) : textFormat(format).sections(tools);
   const reasoning = [...COMMON_REASONING, ...formats.flatMap((each) => each.reasoning ?? [])];

@@ -76,7 +76,10 @@ function* readOne(reader: CallReader, shape: TokenCalls): Reading {
   yield* skipSpace(source);
   const fence = yield* atMarker(source, FENCE);
   if (fence) source.take(fence.length);
-  yield* readArgumentsAlone(reader, markerSet([...shape.callEnd, "```"]));
+  yield* readArgumentsAlone(reader, {
+    ends: markerSet([...shape.callEnd, "```"]),
+    quotesUntil: markerSet([...shape.callEnd, ...shape.callBegin]),
+  });
   yield* skipSpace(source);
   if (fence && (yield* atMarker(source, FENCE))) source.take(3);
   yield* readEnd(reader, markerSet(shape.callEnd));

@@ -12,6 +12,7 @@ import type { CallReader, Section, TextFormatName } from "./text-format.ts";
 const OPEN = "<tool_call>";
 const CLOSE = "</tool_call>";
 const ENDS = markerSet([CLOSE]);
+const EITHER = markerSet([OPEN, CLOSE]);
 const FUNCTION_OPENS = markerSet(FUNCTION_HEADS);
 const INVOKE_OPENS = markerSet(INVOKE_HEADS);
 const INVOKE_IN_TOOL_CALL = { ...INVOKE_SHAPE, ends: [CLOSE] };
@@ -36,7 +37,7 @@ function* readBody(reader: CallReader, bodies: readonly ToolCallBody[]): Reading
   const may = (body: ToolCallBody): boolean => bodies.includes(body);
   if (may("hermes") && (code === OPEN_OBJECT || code === OPEN_LIST)) {
     calls.readAs("hermes");
-    yield* readJsonCalls(reader, { format: "hermes", ends: ENDS });
+    yield* readJsonCalls(reader, { format: "hermes", ends: ENDS, quotesUntil: EITHER });
     return yield* readEnd(reader, ENDS);
   }
   if (may("qwen3-coder") && (yield* atMarker(source, FUNCTION_OPENS))) {

@@ -2,6 +2,7 @@ import { ToolError } from "../../core/error.ts";
 import { parseJson } from "../../core/parse-json.ts";
 import type { JsonType } from "../../schema/json-schema.ts";
 import { Malformed } from "./malformed.ts";
+import { markerSet } from "./marker-set.ts";
 import { type JsonReader, readJson, skipBlanks } from "./read-json.ts";
 import { Source } from "./source.ts";
 
@@ -65,7 +66,7 @@ export function mendJson(text: string, repair: (what: string) => void): unknown 
   const found: string[] = [];
   const reader: JsonReader = {
     source,
-    dialect: {},
+    dialect: { quotesUntil: markerSet([]) },
     repair: (what) => void found.push(what),
     write: (piece) => void (json += piece),
   };
