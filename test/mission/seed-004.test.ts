@@ -14,10 +14,7 @@ import {
   type ToolResult,
 } from "haft";
 import { createTestHaft } from "haft/testing";
-import { formatToolResult } from "../../src/formats/text/format-tool-result.ts";
-import { ToolPromptGenerator } from "../../src/formats/text/prompt-generator.ts";
-import { parseToolCalls } from "../../src/formats/text/tool-call-parser.ts";
-import { XMLToolCallParser } from "../../src/formats/text/xml-tool-call-parser.ts";
+import { formatToolResult, parseToolCalls, ToolPromptGenerator, XMLToolCallParser } from "haft/formats";
 import { makeHostFolder } from "./open-host.ts";
 import { openWeb, pageAnswer, PDF, searchAnswer } from "./open-web.ts";
 

@@ -74,7 +74,6 @@ function* readQuoted(reader: JsonReader, quote: string, place: StringPlace): Rea
 }
 
 function writePiece(reader: JsonReader, piece: string, isLong: boolean): void {
-  // oxlint-disable-next-line no-control-regex
   if (!isLong && /[\u0000-\u001f]/.test(piece)) reader.repair("line ends and tabs inside a string were escaped");
   reader.write(escaped(piece));
 }

@@ -27,7 +27,9 @@ export function* readText(reader: CallReader, plan: ScanPlan, startsInReasoning:
     const meaning = plan.meanings.get(found.marker)!;
     switch (meaning.type) {
       case "section":
-        yield* readSection(reader, { section: meaning.section, found, place, passText });
+        // In code and tables nearly all brackets are just brackets: for those, nothing is begun.
+        if (meaning.section.onLineStart && !place.isLineBlank) passText(source.take(found.length));
+        else yield* readSection(reader, { section: meaning.section, found, place, passText });
         break;
       case "reasoning":
         if (yield* isMention(reader, found, place)) passText(source.take(found.length));
@@ -69,7 +71,6 @@ function* readSection(reader: CallReader, { section, found, place, passText }: S
     reader.warn("The text has more calls than are read: the rest was taken as text. Make fewer calls at once.");
     return release();
   }
-  if (section.onLineStart && !place.isLineBlank) return release();
   if (section.isProseInCode && place.isInFence) return release();
   if (yield* isMention(reader, found, place)) return release();
   try {

@@ -144,12 +144,6 @@ export class Source {
 
 export const isSpace = (code: number): boolean => code === 32 || (code >= 9 && code <= 13);
 
-/** The next character, waited for; -1 at the end of the text. */
-export function* nextCode(source: Source): Reading<number> {
-  while (source.left === 0 && !source.ended) yield;
-  return source.code();
-}
-
 export function* skipSpace(source: Source): Reading<number> {
   for (;;) {
     const code = source.skipSpace();
