@@ -54,9 +54,30 @@ export interface CallOptions {
   /** Further policies for this call; like every layer each only narrows. */
   policy?: CallPolicy | readonly CallPolicy[];
   onUpdate?: (update: Update) => void;
+  /** Answers at once and runs later, as tools of mode `background` do by themselves; `false`: waits for such a tool. */
+  background?: boolean | BackgroundOptions;
   /** Seed names for `caller.task` and `caller.user`. */
   taskId?: string;
   userId?: string;
+}
+
+/** How a call that runs later stands among the others. */
+export interface BackgroundOptions {
+  /** Higher first; those of one priority in the order they came. */
+  priority?: number;
+  /** Not before this much time has passed. */
+  delayMs?: number;
+  /** How often it is tried, where trying again does no harm. */
+  attempts?: number;
+}
+
+/** A call that was permitted and answered `pending`, and now runs: in a worker, or with what a client answered. */
+export interface SecondPass {
+  kind: "job" | "client";
+  /** Of the job, or of what the client was asked. */
+  id: string;
+  /** What was decided in the first pass. A deny of today still counts; nobody is asked again. */
+  verdict: Verdict;
 }
 
 export interface CallPolicy {
@@ -85,6 +106,7 @@ export interface Call {
   readonly options: CallOptions;
   readonly scope: ToolScope | undefined;
   readonly parent: Call | undefined;
+  readonly secondPass: SecondPass | undefined;
   readonly startedAt: number;
   readonly startedMonotonic: number;
   /** Set by `resolve`, or at once when a tool object itself was called. */

@@ -32,6 +32,7 @@ export type StageName =
   | "taint"
   | "known"
   | "permit"
+  | "background"
   | "claim"
   | "admit"
   | "begin"

@@ -1,6 +1,6 @@
 import { fromThrown } from "../core/build-result.ts";
 import { callEvent } from "../core/call-event.ts";
-import type { Call, CallOptions, ToolScope } from "../core/call.ts";
+import type { Call, CallOptions, SecondPass, ToolScope } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { EventEmitter } from "../core/emitter.ts";
 import { toolError, type ToolError } from "../core/error.ts";
@@ -82,6 +82,13 @@ export class ToolExecutor implements ToolGate, RunHost {
   executeIn(scope: ToolScope, name: string, input: unknown = {}, options?: CallOptions): Promise<ToolResult> {
     const call = new GateCall(this, name, input, options);
     call.scope = scope;
+    return this.#take(call);
+  }
+
+  /** Runs a call that was permitted before and answered `pending`. */
+  executeSecondPass(name: string, input: unknown, options: CallOptions, pass: SecondPass): Promise<ToolResult> {
+    const call = new GateCall(this, name, input, options);
+    call.secondPass = pass;
     return this.#take(call);
   }
 

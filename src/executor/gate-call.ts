@@ -1,4 +1,4 @@
-import type { Call, CallOptions, Caller, ToolScope, Verdict } from "../core/call.ts";
+import type { Call, CallOptions, Caller, SecondPass, ToolScope, Verdict } from "../core/call.ts";
 import { toolError, type ToolError, ToolTimeoutError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
@@ -25,6 +25,7 @@ export class GateCall extends Deadline implements Call {
   tool: AnyTool | undefined = undefined;
   scope: ToolScope | undefined = undefined;
   parent: Call | undefined = undefined;
+  secondPass: SecondPass | undefined = undefined;
   accepted: unknown = undefined;
   sent: unknown = undefined;
   verdict: Verdict | undefined = undefined;

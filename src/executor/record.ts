@@ -20,7 +20,8 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
   return {
     name: "record",
     enter(call) {
-      if (events.hears("tool_call_requested")) {
+      // Of a second pass it was said in the first.
+      if (!call.secondPass && events.hears("tool_call_requested")) {
         events.emit(callEvent(call, "tool_call_requested", clock.now(), { input: toPlainData(call.input).value }));
       }
     },

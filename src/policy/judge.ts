@@ -35,6 +35,7 @@ export function createJudge({
     const tainted = taint.verdictOf(call);
     const combine = (verdict: Verdict | undefined): MaybePromise<Verdict> => {
       const strictest = settle(stricter(strict, verdict), mode);
+      if (call.secondPass && strictest.decision !== "deny") return call.secondPass.verdict;
       return strictest.decision === "ask" && hooks ? tellHooks(call, strictest, hooks) : strictest;
     };
     return tainted instanceof Promise ? tainted.then(combine) : combine(tainted);
