@@ -1,6 +1,6 @@
 import type { ToolCallDefinition } from "./definition.ts";
 import { textOf } from "./content.ts";
-import type { ToolResult } from "./result.ts";
+import type { PendingResult, ToolResult } from "./result.ts";
 
 /** A call as a model asked for it. */
 export interface ToolCallParams {
@@ -17,6 +17,8 @@ export class ToolCallContext {
   readonly #definitions = new Map<string, ToolCallDefinition>();
   readonly #calls = new Map<string, ToolCallParams>();
   readonly #results = new Map<string, ToolResult>();
+  /** What calls that have no result yet wait for, as far as it was said. */
+  readonly #awaited = new Map<string, PendingResult>();
 
   get toolDefinitions(): readonly ToolCallDefinition[] {
     return [...this.#definitions.values()];
@@ -49,13 +51,23 @@ export class ToolCallContext {
     for (const call of calls) this.#calls.set(call.callId, call);
   }
 
-  /** A pending result leaves the call pending. One for an unknown id, or a second one, is refused. */
+  /**
+   * A pending result leaves the call pending; where the final one was quicker, it says nothing new. One for an unknown id,
+   * or a second final one, is refused.
+   */
   setToolCallResult(result: ToolResult): void {
     if (!this.#calls.has(result.callId)) {
       throw new RangeError(`There is no call "${result.callId}" that this result could belong to.`);
     }
-    if (this.#results.has(result.callId)) throw new RangeError(`Call "${result.callId}" has its result already.`);
-    if (result.status !== "pending") this.#results.set(result.callId, result);
+    const isFinal = result.status !== "pending";
+    if (this.#results.has(result.callId)) {
+      if (isFinal) throw new RangeError(`Call "${result.callId}" has its result already.`);
+      return;
+    }
+    if (isFinal) {
+      this.#results.set(result.callId, result);
+      this.#awaited.delete(result.callId);
+    } else this.#awaited.set(result.callId, result);
   }
 
   result(callId: string): ToolResult | undefined {
@@ -64,6 +76,11 @@ export class ToolCallContext {
 
   pending(): ToolCallParams[] {
     return this.toolCalls.filter(({ callId }) => !this.#results.has(callId));
+  }
+
+  /** What pending calls wait for: jobs, approvals, clients. */
+  awaited(): PendingResult[] {
+    return [...this.#awaited.values()];
   }
 
   completed(): ToolResult[] {
@@ -83,13 +100,14 @@ export class ToolCallContext {
     }
     for (const call of this.toolCalls) {
       const result = this.#results.get(call.callId);
-      const state = result ? (result.success ? "done" : "failed") : "still running";
+      const state = result ? (result.success ? "done" : "failed") : stateOf(this.#awaited.get(call.callId));
       const shown = result ? `: ${cut(textOf(result.content), 500)}` : "";
       lines.push(`- ${call.callId} ${call.name}(${cut(JSON.stringify(call.input) ?? "", 200)}): ${state}${shown}`);
     }
     return lines.join("\n");
   }
 
+  /** For a program. */
   toJSON(): { toolDefinitions: ToolCallDefinition[]; toolCalls: ToolCallParams[]; toolResults: ToolResult[] } {
     return {
       toolDefinitions: [...this.toolDefinitions],
@@ -97,6 +115,13 @@ export class ToolCallContext {
       toolResults: [...this.toolResults],
     };
   }
+}
+
+function stateOf(awaited: PendingResult | undefined): string {
+  if (awaited?.pending.kind === "job")
+    return `still running as job ${awaited.pending.id}; its result arrives by itself`;
+  if (awaited?.pending.kind === "approval") return `waiting for a person (approval ${awaited.pending.id})`;
+  return awaited ? `waiting for the ${awaited.pending.kind}` : "still running";
 }
 
 function cut(text: string, most: number): string {

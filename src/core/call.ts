@@ -54,6 +54,8 @@ export interface CallOptions {
   /** Further policies for this call; like every layer each only narrows. */
   policy?: CallPolicy | readonly CallPolicy[];
   onUpdate?: (update: Update) => void;
+  /** Told when a person has to be asked, before the call waits or is answered `pending`; the question waits for it. */
+  onAsked?: (approvalId: string) => Promise<void> | void;
   /** Answers at once and runs later, as tools of mode `background` do by themselves; `false`: waits for such a tool. */
   background?: boolean | BackgroundOptions;
   /** Seed names for `caller.task` and `caller.user`. */
@@ -73,16 +75,52 @@ export interface BackgroundOptions {
 
 /** A call that was permitted and answered `pending`, and now runs: in a worker, or with what a client answered. */
 export interface SecondPass {
-  kind: "job" | "client";
-  /** Of the job, or of what the client was asked. */
+  kind: "job" | "client" | "code";
+  /** Of the job, of what the client was asked, or of the answer that a program waited for. */
   id: string;
   /** What was decided in the first pass. A deny of today still counts; nobody is asked again. */
+  verdict: Verdict;
+  /**
+   * Hears how it ended, before anybody else does: `true` says that it is made again, so that this was not its end. The end
+   * of a job is told by whoever keeps the jobs, once it can be read there.
+   */
+  again?(call: Call, result: ToolResult): boolean;
+}
+
+/** A call as data: what its second pass is made from, later or elsewhere. */
+export interface CallToContinue {
+  name: string;
+  /** As it was sent. */
+  input: unknown;
+  /** `policy` also holds what the caller's toolkit left. */
+  options: Omit<CallOptions, "signal" | "onUpdate" | "onAsked" | "taskId" | "userId">;
   verdict: Verdict;
 }
 
 export interface CallPolicy {
   allow?: readonly string[];
   deny?: readonly string[];
+}
+
+/** What a call may do and on whose behalf, so that what it leaves to be done later has no more rights. Plain JSON. */
+export interface CallAuthority {
+  caller: Caller;
+  mode?: CallMode;
+  /** Each narrows; the toolkit that the call was made in is one of them. */
+  policy?: readonly CallPolicy[];
+  allowedPaths?: readonly string[];
+}
+
+/** One call of a batch, with what is said of it alone. */
+export interface BatchCall {
+  id?: string;
+  name: string;
+  input?: unknown;
+  onUpdate?: CallOptions["onUpdate"];
+  /** Told as soon as it is answered, before the others may be. Must not throw. */
+  onResult?: (result: ToolResult) => void;
+  /** Why it is not to run: it is answered with this, and recorded. */
+  refusal?: ToolError;
 }
 
 /** The gate, as everything above and beside it sees it. Never rejects. */

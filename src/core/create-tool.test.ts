@@ -53,7 +53,9 @@ describe("createTool", () => {
   ] as [string, Partial<Config>, object][])("takes %s", async (_key, config, expected) => {
     const tool = make(config);
     expect(tool).toMatchObject(expected);
-    expect(await createHaft({ tools: [tool] }).execute(tool.name)).toMatchObject({ status: "completed" });
+    expect(await createHaft({ tools: [tool] }).execute(tool.name, {}, { background: false })).toMatchObject({
+      status: "completed",
+    });
   });
 
   test("takes outputSchema, and checks the output by it", async () => {

@@ -1,4 +1,4 @@
-import type { CallOptions, ToolScope } from "./call.ts";
+import type { BatchCall, CallOptions, ToolScope } from "./call.ts";
 import type { ToolResult } from "./result.ts";
 import type { AnyTool } from "./tool.ts";
 
@@ -7,6 +7,8 @@ export interface ToolGate {
   executeTool(tool: AnyTool, input: unknown, options?: CallOptions): Promise<ToolResult>;
   /** By name, among the tools of `scope` only. */
   executeIn(scope: ToolScope, name: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
+  /** Several at once, each after those of the batch that its tool depends on; results in call order. */
+  executeManyIn(scope: ToolScope, calls: readonly BatchCall[], options?: CallOptions): Promise<ToolResult[]>;
 }
 
 const gates = new WeakMap<AnyTool, ToolGate>();

@@ -1,10 +1,11 @@
 import type { Schema } from "../schema/schema.ts";
-import type { CallOptions, Caller } from "./call.ts";
+import type { CallAuthority, CallOptions, Caller, CallToContinue } from "./call.ts";
 import type { Content } from "./content.ts";
 import type { FunctionDeclaration, ToolCallDefinition } from "./definition.ts";
 import type { Update } from "./event.ts";
 import type { ToolResult } from "./result.ts";
 import type { Signature } from "./signature.ts";
+import type { ToolGate } from "./tool-gate.ts";
 
 /** What a tool may do to the world. */
 export const ToolKind = { ReadOnly: "readonly", Write: "write", Execute: "execute" } as const;
@@ -65,7 +66,8 @@ export type ToolOrigin =
   | { type: "own" }
   | { type: "mcp"; server: string }
   | { type: "plugin"; plugin: string }
-  | { type: "client"; client: string };
+  /** `user`: whose client it is, and for whose calls alone it is there. */
+  | { type: "client"; client: string; user?: string };
 
 /** What a call may bring into a session or carry out of it; policy combines them. */
 export type TaintLabel = "untrusted_input" | "sensitive_data" | "outside_effect";
@@ -141,9 +143,23 @@ export interface ToolContext {
   readonly workspace: string;
   /** Of this call; may only narrow what the runtime allows. */
   readonly allowedPaths: readonly string[] | undefined;
+  /** What this call may do: for tools that leave something to be done later. */
+  readonly authority: CallAuthority;
   update(partial: Update | string): void;
+  /** A person is being asked: the time limit stands still until the function that this gives is called. */
+  askingPerson(): () => void;
   /** A nested call: through the gate, in this call's slot, with its caller and no more than its rights. */
-  call(name: string, input?: unknown): Promise<ToolResult>;
+  call(name: string, input?: unknown, options?: NestedCallOptions): Promise<ToolResult>;
+  /** A gate for a subagent: its calls are nested in this one, on behalf of `caller`, with no more than this call's rights. */
+  gateFor(caller: Omit<Partial<Caller>, "depth" | "parent">): ToolGate;
+  /** This call as data, for a tool that answers `pending` and goes on in a second pass. */
+  toContinue(): CallToContinue;
+}
+
+export interface NestedCallOptions {
+  /** Which step of this call it is: made again, it is known again. The next number where absent. */
+  step?: number;
+  onAsked?: CallOptions["onAsked"];
 }
 
 /** A tool's code: out of reach of everything but the gate, so that nothing can run it unguarded. */

@@ -1,4 +1,4 @@
-import { type Call, toolOf } from "../core/call.ts";
+import { type Call, type Caller, toolOf } from "../core/call.ts";
 import type { Content } from "../core/content.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
@@ -6,7 +6,12 @@ import { cutMiddle } from "./cut-middle.ts";
 
 /** Keeps what did not fit the model's context. `how` tells the model to get at it, in one sentence. */
 export interface Spill {
-  save(output: { callId: string; toolName: string; text: string }): MaybePromise<{ ref: string; how: string }>;
+  save(output: {
+    callId: string;
+    toolName: string;
+    text: string;
+    caller: Caller;
+  }): MaybePromise<{ ref: string; how: string }>;
   /** The whole output again, by the `ref` that the result's metadata names. */
   read(ref: string): MaybePromise<string | undefined>;
 }
@@ -51,7 +56,7 @@ export function bound(spill: Spill, maxOutputBytes = DEFAULT_OUTPUT_BYTES): Stag
     };
     const lost = (): ToolResult => shorten("The rest could not be kept; ask for less at once.");
     try {
-      const kept = spill.save({ callId: call.id, toolName: toolOf(call).name, text: whole });
+      const kept = spill.save({ callId: call.id, toolName: toolOf(call).name, text: whole, caller: call.caller });
       return kept instanceof Promise ? kept.then(named, lost) : named(kept);
     } catch {
       return lost();

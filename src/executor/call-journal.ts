@@ -53,6 +53,8 @@ export class MemoryJournal implements CallJournal {
     // To the end of the map: the oldest go first.
     this.#entries.delete(key);
     this.#entries.set(key, { fingerprint: entry.fingerprint, result: structuredClone(result) });
+    // Many at once: a Map steps over everything that was deleted at its beginning, each time.
+    if (this.#entries.size < this.capacity * 1.5) return;
     for (const [oldest, { result: known }] of this.#entries) {
       if (this.#entries.size <= this.capacity) break;
       if (known) this.#entries.delete(oldest);

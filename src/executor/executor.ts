@@ -1,6 +1,6 @@
 import { fromThrown } from "../core/build-result.ts";
 import { callEvent } from "../core/call-event.ts";
-import type { Call, CallOptions, SecondPass, ToolScope } from "../core/call.ts";
+import type { BatchCall, Call, CallOptions, SecondPass, ToolScope } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { EventEmitter } from "../core/emitter.ts";
 import { toolError, type ToolError } from "../core/error.ts";
@@ -13,11 +13,12 @@ import type { ToolGate } from "../core/tool-gate.ts";
 import { CallsUnderWay } from "./calls-under-way.ts";
 import { Deadlines } from "./deadlines.ts";
 import { GateCall } from "./gate-call.ts";
-import { type BatchCall, orderBatch } from "./order-batch.ts";
+import { orderBatch } from "./order-batch.ts";
 import { readName } from "./read-name.ts";
 import { RunContext } from "./run-context.ts";
 import { type RunHost, runTool } from "./run-tool.ts";
 import { Statistics } from "./statistics.ts";
+import { StoppedTime } from "./stopped-time.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./timeouts.ts";
 
 export interface ExecutorOptions {
@@ -46,6 +47,7 @@ export class ToolExecutor implements ToolGate, RunHost {
   readonly #onEnded: readonly Stage[];
   readonly #around: readonly Stage[];
   readonly #underWay = new CallsUnderWay();
+  readonly #stoppedTime: StoppedTime;
   #closing: ToolError | undefined;
 
   constructor(registry: ToolRegistry, stages: readonly Stage[], options: ExecutorOptions) {
@@ -53,6 +55,7 @@ export class ToolExecutor implements ToolGate, RunHost {
     this.clock = options.clock ?? systemClock;
     this.events = options.events ?? registry.events;
     this.deadlines = options.deadlines ?? new Deadlines(this.clock);
+    this.#stoppedTime = new StoppedTime(this.deadlines, this.clock);
     this.timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
     this.#around = stages.filter((stage) => stage.around);
     this.#statistics = options.statistics ?? new Statistics();
@@ -85,18 +88,28 @@ export class ToolExecutor implements ToolGate, RunHost {
     return this.#take(call);
   }
 
-  /** Runs a call that was permitted before and answered `pending`. */
-  executeSecondPass(name: string, input: unknown, options: CallOptions, pass: SecondPass): Promise<ToolResult> {
+  /** Runs a call that was permitted before and answered `pending`; with a refusal, only records how it ended. */
+  executeSecondPass(
+    name: string,
+    input: unknown,
+    options: CallOptions,
+    pass: SecondPass,
+    refusal?: ToolError,
+  ): Promise<ToolResult> {
     const call = new GateCall(this, name, input, options);
     call.secondPass = pass;
+    call.aborted = refusal;
     return this.#take(call);
   }
 
   callNested(parent: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult> {
-    const call = new GateCall(this, name, input, options);
+    return this.#takeNested(parent, new GateCall(this, name, input, options));
+  }
+
+  #takeNested(parent: Call, call: GateCall): Promise<ToolResult> {
     call.parent = parent;
     // A toolkit holds what its agent may use, also through the tools in it.
-    call.scope = parent.scope;
+    call.scope ??= parent.scope;
     let depth = 1;
     for (let above = parent.parent; above; above = above.parent) depth++;
     if (depth >= MOST_NESTED) call.aborted = tooDeep();
@@ -112,14 +125,48 @@ export class ToolExecutor implements ToolGate, RunHost {
     return this.#take(call);
   }
 
+  /** A gate whose calls are nested in `parent`, and made on behalf of another; see `ToolContext.gateFor`. */
+  gateWithin(parent: Call, narrow: (options: CallOptions) => CallOptions): ToolGate {
+    return {
+      executeTool: (tool, input, options = {}) => {
+        const call = new GateCall(this, tool.name, input, narrow(options));
+        call.tool = tool;
+        call.isDirect = true;
+        return this.#takeNested(parent, call);
+      },
+      executeIn: (scope, name, input, options = {}) => {
+        const call = new GateCall(this, name, input, narrow(options));
+        call.scope = scope;
+        return this.#takeNested(parent, call);
+      },
+      executeManyIn: (scope, calls, options = {}) => this.#takeMany(calls, narrow(options), { scope, parent }),
+    };
+  }
+
   /** Results in the order of the calls; a tool runs after those of the batch that it depends on. */
   executeMany(calls: readonly BatchCall[], options: CallOptions = {}): Promise<ToolResult[]> {
+    return this.#takeMany(calls, options, {});
+  }
+
+  executeManyIn(scope: ToolScope, calls: readonly BatchCall[], options: CallOptions = {}): Promise<ToolResult[]> {
+    return this.#takeMany(calls, options, { scope });
+  }
+
+  #takeMany(
+    calls: readonly BatchCall[],
+    options: CallOptions,
+    { scope, parent }: { scope?: ToolScope; parent?: Call },
+  ): Promise<ToolResult[]> {
     return orderBatch(calls, {
-      toolOf: (name) => this.#registry.get(readName(name)),
-      execute: ({ id, name, input = {} }, refusal) => {
-        const call = new GateCall(this, name, input, { ...options, id, idempotencyKey: undefined });
-        call.aborted = refusal;
-        return this.#take(call);
+      toolOf: (name) => (scope ?? this.#registry).get(readName(name)),
+      execute: async ({ id, name, input = {}, onUpdate, onResult, refusal: own }, refusal) => {
+        const said = { ...options, id, idempotencyKey: undefined, ...(onUpdate ? { onUpdate } : {}) };
+        const call = new GateCall(this, name, input, said);
+        call.scope = scope;
+        call.aborted = own ?? refusal;
+        const result = await (parent ? this.#takeNested(parent, call) : this.#take(call));
+        onResult?.(result);
+        return result;
       },
     });
   }
@@ -134,6 +181,10 @@ export class ToolExecutor implements ToolGate, RunHost {
     } catch {
       // The listener's trouble, not the tool's.
     }
+  }
+
+  stopTime(call: Call): () => void {
+    return this.#stoppedTime.hold(call as GateCall, () => call.answered || call.aborted !== undefined);
   }
 
   /** Takes no more calls, tells the running ones to stop and answers all of them. */

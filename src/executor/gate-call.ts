@@ -1,5 +1,5 @@
 import type { Call, CallOptions, Caller, SecondPass, ToolScope, Verdict } from "../core/call.ts";
-import { toolError, type ToolError, ToolTimeoutError } from "../core/error.ts";
+import { toolError, ToolError, ToolTimeoutError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { type Alarm, Deadline } from "./deadlines.ts";
@@ -124,6 +124,8 @@ function callerOf({ caller, taskId, userId }: CallOptions): Caller {
 
 function cancelled(signal: AbortSignal): ToolError {
   const { reason } = signal;
+  // A worker that closes: nobody has decided against the call, which may be made again.
+  if (reason instanceof ToolError && reason.code === "shutdown") return reason;
   const why = reason instanceof Error && reason.name !== "AbortError" ? `: ${reason.message}` : "";
   return toolError("cancelled", `The call was cancelled by its caller${why}`, { cause: reason });
 }

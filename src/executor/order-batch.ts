@@ -1,13 +1,7 @@
+import type { BatchCall } from "../core/call.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
-
-/** One call of a batch. */
-export interface BatchCall {
-  id?: string;
-  name: string;
-  input?: unknown;
-}
 
 export interface BatchHost {
   toolOf(name: string): AnyTool | undefined;

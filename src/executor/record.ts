@@ -26,7 +26,8 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
       }
     },
     leave(call, result) {
-      const durationMs = count(call, result);
+      const isEnd = !call.secondPass?.again?.(call, result);
+      const durationMs = count(call, result, isEnd);
       // A terminal event is emitted after the state it speaks of can be read. What happened has happened, also where the
       // end of it cannot be written down.
       try {
@@ -42,18 +43,20 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
     },
   };
 
-  function count(call: Call, result: ToolResult): number {
+  function count(call: Call, result: ToolResult, isEnd: boolean): number {
     const durationMs = clock.monotonic() - call.startedMonotonic;
     if (result.status !== "pending") {
       result.durationMs = durationMs;
       result.completedAt = call.startedAt + Math.round(durationMs);
     }
     // A call that waits has not ended; it is counted when it has.
-    if (result.status !== "pending") statistics.count(call, result, durationMs);
+    if (result.status !== "pending" && isEnd) statistics.count(call, result, durationMs);
     return durationMs;
   }
 
   function announce(call: Call, result: ToolResult, durationMs: number): ToolResult {
+    // Told when the job itself has ended: after this, or not yet.
+    if (call.secondPass?.kind === "job") return result;
     switch (result.status) {
       case "completed":
         if (events.hears("tool_call_completed")) {

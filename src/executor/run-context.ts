@@ -1,14 +1,19 @@
-import type { Call, CallOptions, Caller } from "../core/call.ts";
+import type { Call, CallAuthority, CallOptions, Caller } from "../core/call.ts";
 import type { ToolError } from "../core/error.ts";
 import type { Update } from "../core/event.ts";
 import type { ToolResult } from "../core/result.ts";
 import { toPlainData } from "../core/plain-data.ts";
-import type { ToolContext } from "../core/tool.ts";
+import type { NestedCallOptions, ToolContext } from "../core/tool.ts";
+import type { ToolGate } from "../core/tool-gate.ts";
+import { continuationOf } from "./continue-call.ts";
 
 export interface ContextHost {
   readonly workspace: string;
   callNested(parent: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
   updated(call: Call, update: Update): void;
+  gateWithin(parent: Call, narrow: (options: CallOptions) => CallOptions): ToolGate;
+  /** Stops the time limit of a running call; gives what lets it go on. */
+  stopTime(call: Call): () => void;
 }
 
 /** A class for the sake of its getter: the signal is made when the tool asks for it, which few calls pay for. */
@@ -39,6 +44,18 @@ export class RunContext implements ToolContext {
     return this.#call.options.allowedPaths;
   }
 
+  get authority(): CallAuthority {
+    const { caller, scope, options } = this.#call;
+    const { mode, allowedPaths, policy = [] } = options;
+    const layers = [policy, scope ? { allow: scope.names() } : []].flat();
+    return structuredClone({
+      caller,
+      ...(mode ? { mode } : {}),
+      ...(layers.length > 0 ? { policy: layers } : {}),
+      ...(allowedPaths ? { allowedPaths } : {}),
+    });
+  }
+
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -63,13 +80,42 @@ export class RunContext implements ToolContext {
     };
   }
 
-  get call(): ToolContext["call"] {
-    return (name, input = {}) => this.#callNested(name, input);
+  get askingPerson(): ToolContext["askingPerson"] {
+    return () => this.#host.stopTime(this.#call);
   }
 
-  #callNested(name: string, input: unknown): Promise<ToolResult> {
+  get call(): ToolContext["call"] {
+    return (name, input = {}, nested = {}) => this.#callNested(name, input, nested);
+  }
+
+  get gateFor(): ToolContext["gateFor"] {
+    return (caller) => {
+      const { authority } = this;
+      const { caller: parent, mode, policy = [], allowedPaths } = authority;
+      return this.#host.gateWithin(this.#call, (options) => ({
+        ...options,
+        caller: {
+          ...(parent.session === undefined ? {} : { session: parent.session }),
+          ...(parent.user === undefined ? {} : { user: parent.user }),
+          ...options.caller,
+          ...caller,
+          depth: parent.depth + 1,
+          parent,
+        },
+        ...(mode ? { mode } : {}),
+        policy: [...policy, ...[options.policy ?? []].flat()],
+        ...(allowedPaths ? { allowedPaths } : {}),
+      }));
+    };
+  }
+
+  get toContinue(): ToolContext["toContinue"] {
+    return () => continuationOf(this.#call);
+  }
+
+  #callNested(name: string, input: unknown, { step, onAsked }: NestedCallOptions): Promise<ToolResult> {
     const { options, idempotencyKey } = this.#call;
-    const ordinal = ++this.#nested;
+    const ordinal = step ?? ++this.#nested;
     return this.#host.callNested(this.#call, name, input, {
       id: `${this.#call.id}/${ordinal}`,
       // The same step of the same call, made again, is known again: that is how a chain goes on after an approval.
@@ -79,6 +125,7 @@ export class RunContext implements ToolContext {
       ...(options.allowedPaths ? { allowedPaths: options.allowedPaths } : {}),
       ...(options.mode ? { mode: options.mode } : {}),
       ...(options.policy ? { policy: options.policy } : {}),
+      ...(onAsked ? { onAsked } : {}),
     });
   }
 }

@@ -7,25 +7,34 @@ import type { Job, JobLogLine, JobRequest, JobState } from "./job.ts";
  * twice is the business of the journal in the gate. Every implementation holds `job-queue.suite.ts`.
  */
 export interface JobQueue {
-  /** Durable when it resolves. The job that has this key already, where there is one. */
+  /**
+   * When it resolves, the job outlives this process. The job that has this key and has not ended, where there is one:
+   * whether that is the same call, the one who asked finds out.
+   */
   submit(request: JobRequest): Promise<Job>;
   get(id: string): Promise<Job | undefined>;
   /** Newest first. */
   list(query?: JobQuery): Promise<Job[]>;
   counts(): Promise<Record<JobState, number>>;
-  /** Oldest first; the oldest lines are dropped where there are too many. */
+  /** Oldest first; the oldest lines are dropped where there are too many. `after`: only those with a higher number. */
   log(id: string, options?: { after?: number }): Promise<JobLogLine[]>;
-  /** A queued one ends now, a running one when its worker has heard of it. Of one that has ended nothing changes. */
+  /**
+   * One that waits ends now, a running one when its worker has heard of it. Of one that has ended nothing changes.
+   * Throws `unknownJob`.
+   */
   cancel(id: string, reason?: string): Promise<Job>;
-  /** An ended one is queued again, as a new first attempt. */
+  /** An ended one is queued again, as `nextRound` says. Throws `unknownJob` and `notEnded`. */
   retry(id: string): Promise<Job>;
-  /** Cancels everything that has not begun; how many. */
+  /** Cancels everything that has not begun, delayed ones included; how many. */
   clear(reason?: string): Promise<number>;
   /** Takes jobs of these tools until closed. */
   work(options: WorkOptions): Promise<JobWorker>;
-  /** What happens to jobs, in whatever process. A terminal event comes after the state it speaks of can be read. */
+  /**
+   * What happens to jobs from now on, in whatever process; each fact once. A terminal event comes after the state it
+   * speaks of can be read. A listener that throws harms nobody.
+   */
   subscribe(listener: (event: JobEvent) => void): () => void;
-  /** Stops hearing and taking. Jobs stay. */
+  /** Closes its workers, and stops hearing. Jobs stay. */
   close(): Promise<void>;
 }
 
@@ -33,28 +42,43 @@ export interface JobQuery {
   states?: readonly JobState[];
   toolName?: string;
   session?: string;
+  /** 100 where absent. */
   limit?: number;
   /** Older than this one. */
   before?: string;
 }
 
 export interface WorkOptions {
-  /** Shown with the jobs that it takes. */
+  /** Shown with the jobs that it takes; the process where absent. */
   name?: string;
-  /** Which tools this worker has, under their canonical names: it takes no other jobs. */
+  /** Which tools this worker has, under their canonical names: it takes no other jobs. Asked each time. */
   tools(): readonly string[];
   concurrency: number;
   /** Makes the call. Never rejects. */
-  run(job: Job, context: { signal: AbortSignal; update: (update: Update) => void }): Promise<ToolResult>;
+  run(job: Job, context: JobContext): Promise<JobOutcome>;
+}
+
+export interface JobContext {
+  /** Aborted with `cancelledJob` where somebody cancels, and with `closingWorker` when the time of a closing worker is up. */
+  signal: AbortSignal;
+  update: (update: Update) => void;
+}
+
+/** What the worker says of one try. Who decides is the one who ran it, so that all queues decide alike. */
+export interface JobOutcome {
+  result: ToolResult;
+  /** Not the end: it is queued again, to be taken in so many milliseconds. Where it does not count, `attempt` goes back by one. */
+  again?: { inMs: number; counts: boolean };
 }
 
 export interface JobWorker {
   readonly running: number;
-  /** Takes no more; gives what runs this much time, and hands the rest back. */
+  /** Takes no more; gives what runs this much time, then aborts it and waits for what it says. */
   close(graceMs?: number): Promise<void>;
 }
 
 export type JobEvent =
+  /** `queued` also where it is queued again. */
   | { type: "queued" | "started"; job: Job }
   | { type: "updated"; jobId: string; callId: string; update: Update }
   | { type: "ended"; job: Job };

@@ -5,7 +5,7 @@ import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { ApprovalExpiry } from "./approval-expiry.ts";
 import { type ApprovalStore, MemoryApprovalStore, type OpenLimits } from "./approval-store.ts";
-import { AnswerNews } from "./answer-news.ts";
+import { AnswerNews } from "../core/answer-news.ts";
 import type { Approval, ApprovalAnswer, ApprovalState } from "./approval.ts";
 import { bindingOf, callKeyOf, changesBetween } from "./bind-approval.ts";
 import { MOST_SHOWN_BYTES } from "./bound-question.ts";
@@ -154,16 +154,22 @@ export class Approvals {
   /** Whether somebody else uses a yes in that time. */
   async isUsedWithin(id: string, ms: number): Promise<boolean> {
     const until = this.#clock.monotonic() + ms;
-    for (;;) {
-      const news = this.#news.listen(id);
-      try {
-        const state = (await this.#store.get(id))?.state;
-        const left = until - this.#clock.monotonic();
-        if (state !== "approved" || left <= 0) return state === "used";
-        await news.next(left);
-      } finally {
-        news.stop();
+    // A program that does nothing but answer would end while it waits here.
+    const held = this.#clock.after(ms, () => undefined);
+    try {
+      for (;;) {
+        const news = this.#news.listen(id);
+        try {
+          const state = (await this.#store.get(id))?.state;
+          const left = until - this.#clock.monotonic();
+          if (state !== "approved" || left <= 0) return state === "used";
+          await news.next(left);
+        } finally {
+          news.stop();
+        }
       }
+    } finally {
+      held.cancel();
     }
   }
 

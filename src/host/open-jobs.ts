@@ -1,0 +1,77 @@
+import type { LoadedConfig } from "../config/load-config.ts";
+import type { Clock } from "../core/clock.ts";
+import { toolError } from "../core/error.ts";
+import type { JobEvent, JobQueue } from "../jobs/job-queue.ts";
+
+export interface JobQueueHost {
+  /** The queue in the store: for the processes of one machine. */
+  embedded: JobQueue;
+  clock: Clock;
+  warn(warning: string): void;
+}
+
+/** Where jobs wait: in the file of the store, in the database of the store, or on Redis where a second address names one. */
+export function openJobQueue(
+  { value: { store, jobs } }: LoadedConfig,
+  { embedded, clock, warn }: JobQueueHost,
+): JobQueue {
+  const { url } = store;
+  const { redisUrl } = jobs;
+  if (url === undefined) {
+    // Workers elsewhere would take jobs of which they have neither journal nor approvals.
+    if (redisUrl !== undefined) throw needsStore();
+    return embedded;
+  }
+  return whenNeeded(async () => {
+    const { openPostgresEngine, openRedisEngine } = await import("../store/bullmq-engine.ts");
+    const { openBullMqJobs } = await import("../store/bullmq-jobs.ts");
+    const engine = redisUrl === undefined ? await openPostgresEngine(url) : await openRedisEngine(redisUrl);
+    return openBullMqJobs(engine, { clock });
+  }, warn);
+}
+
+/** Most commands have nothing to do with jobs, and connect to no queue. */
+function whenNeeded(open: () => Promise<JobQueue>, warn: (warning: string) => void): JobQueue {
+  let opened: Promise<JobQueue> | undefined;
+  let isClosed = false;
+  const queue = (): Promise<JobQueue> => {
+    if (isClosed) return Promise.reject(toolError("shutdown", "The queue is closed"));
+    opened ??= open();
+    // What could not be reached is tried again at the next question.
+    opened.catch(() => (opened = undefined));
+    return opened;
+  };
+  return {
+    submit: async (request) => (await queue()).submit(request),
+    get: async (id) => (await queue()).get(id),
+    list: async (query) => (await queue()).list(query),
+    counts: async () => (await queue()).counts(),
+    log: async (id, options) => (await queue()).log(id, options),
+    cancel: async (id, reason) => (await queue()).cancel(id, reason),
+    retry: async (id) => (await queue()).retry(id),
+    clear: async (reason) => (await queue()).clear(reason),
+    work: async (options) => (await queue()).work(options),
+    subscribe(listener: (event: JobEvent) => void) {
+      let leave: (() => void) | undefined;
+      let hasLeft = false;
+      queue().then(
+        (real) => void (hasLeft || (leave = real.subscribe(listener))),
+        (error: Error) => warn(`Nothing is heard of jobs: ${error.message}`),
+      );
+      return () => {
+        hasLeft = true;
+        leave?.();
+      };
+    },
+    async close() {
+      isClosed = true;
+      await (await opened?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+function needsStore(): Error {
+  return toolError("conflict", "jobs.redisUrl is set, but the store is a file of this machine", {
+    next: "Set store.url to a PostgreSQL database, which all workers share, or remove jobs.redisUrl.",
+  });
+}

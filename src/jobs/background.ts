@@ -1,0 +1,121 @@
+import { pending } from "../core/build-result.ts";
+import { callEvent } from "../core/call-event.ts";
+import { type BackgroundOptions, type Call, type CallPolicy, note, toolOf } from "../core/call.ts";
+import { canonicalJson } from "../core/canonical-json.ts";
+import type { Clock } from "../core/clock.ts";
+import type { EventEmitter } from "../core/emitter.ts";
+import { toolError } from "../core/error.ts";
+import { toPlainData } from "../core/plain-data.ts";
+import type { ToolRegistry } from "../core/registry.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { Stage } from "../core/stage.ts";
+import type { Job, JobCall, JobRequest } from "./job.ts";
+
+export interface BackgroundStageOptions {
+  clock: Clock;
+  events: EventEmitter;
+  registry: Pick<ToolRegistry, "get">;
+  /** The name of this call in the journal, under which it is one call, however often it is made. */
+  keyOf(call: Call): string | undefined;
+  submit(request: JobRequest, call: Call): Promise<Job>;
+}
+
+const LONGEST_DELAY_MS = 366 * 24 * 60 * 60 * 1000;
+const MOST_ATTEMPTS = 100;
+const DEFAULT_ATTEMPTS = 3;
+
+/** Calls that are to run later leave the gate here: validated, permitted and recorded, but not begun. */
+export function background({ clock, events, registry, keyOf, submit }: BackgroundStageOptions): Stage {
+  return {
+    name: "background",
+    enter(call) {
+      if (call.secondPass) return undefined;
+      const wish = wishOf(call);
+      if (!wish) return undefined;
+      const tool = toolOf(call);
+      // A worker finds tools by their names.
+      if (registry.get(`${tool.name}@${tool.version}`) !== tool) {
+        note(call, "waited", `"${tool.name}" is registered nowhere, so that no worker could find it.`);
+        return undefined;
+      }
+      return queue(call, wish);
+    },
+  };
+
+  async function queue(call: Call, wish: BackgroundOptions): Promise<ToolResult> {
+    const key = keyOf(call);
+    const jobCall = toJobCall(call);
+    const { idempotent } = jobCall;
+    const job = await submit(
+      {
+        call: jobCall,
+        ...(key === undefined ? {} : { key }),
+        priority: whole(wish.priority ?? 0, -1_000_000, 1_000_000),
+        delayMs: whole(wish.delayMs ?? 0, 0, LONGEST_DELAY_MS),
+        attempts: idempotent ? whole(wish.attempts ?? DEFAULT_ATTEMPTS, 1, MOST_ATTEMPTS) : 1,
+      },
+      call,
+    );
+    if (!isSame(job.call, jobCall)) {
+      throw toolError("conflict", `Call id "${call.idempotencyKey}" was used before with another tool or other input`, {
+        next: "Give every call an id of its own.",
+      });
+    }
+    if (events.hears("job_queued")) events.emit(callEvent(call, "job_queued", clock.now(), { jobId: job.id }));
+    return pending(call, { kind: "job", id: job.id }, toModel(job));
+  }
+}
+
+/** Whoever called from inside a tool waits for an answer, unless it says otherwise: it runs in its parent's slot. */
+function wishOf({ options, parent, tool }: Call): BackgroundOptions | undefined {
+  const wish = options.background ?? (!parent && tool?.mode === "background");
+  if (wish === false) return undefined;
+  return wish === true ? {} : wish;
+}
+
+function toJobCall(call: Call): JobCall {
+  const tool = toolOf(call);
+  const { options, scope, caller } = call;
+  const { value: input, faults } = toPlainData(call.sent ?? call.accepted);
+  if (faults.length > 0) {
+    throw toolError("invalid_input", `The input cannot wait for a worker: ${faults.join("; ")}`, {
+      next: "Send plain JSON data, or call with background: false.",
+    });
+  }
+  const policy: CallPolicy[] = [options.policy ?? []].flat() as CallPolicy[];
+  // What the tool calls in turn must stay in the toolkit of whoever called it.
+  if (scope) policy.push({ allow: [...scope.names()] });
+  return {
+    callId: call.id,
+    toolName: tool.name,
+    toolVersion: tool.version,
+    input,
+    caller,
+    options: {
+      ...(options.mode === undefined ? {} : { mode: options.mode }),
+      ...(options.allowedPaths === undefined ? {} : { allowedPaths: options.allowedPaths }),
+      ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+      ...(policy.length === 0 ? {} : { policy }),
+    },
+    ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
+    verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "Nothing speaks against it." },
+    idempotent: tool.idempotent,
+  };
+}
+
+function isSame(one: JobCall, other: JobCall): boolean {
+  const facts = ({ toolName, toolVersion, input }: JobCall): string => canonicalJson([toolName, toolVersion, input]);
+  return facts(one) === facts(other);
+}
+
+function toModel({ id, state, call }: Job): string {
+  const when = state === "delayed" ? "will run later" : "runs in the background";
+  return (
+    `"${call.toolName}" ${when} as job ${id}. Its result arrives by itself when it has ended. ` +
+    "Do not make this call again; go on with what does not need its result."
+  );
+}
+
+function whole(value: number, least: number, most: number): number {
+  return Number.isNaN(value) ? least : Math.min(Math.max(Math.round(value), least), most);
+}

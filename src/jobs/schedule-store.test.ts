@@ -1,0 +1,4 @@
+import { MemoryScheduleStore } from "./schedule-store.ts";
+import { describeScheduleStore } from "./schedule-store.suite.ts";
+
+describeScheduleStore("memory", () => new MemoryScheduleStore());

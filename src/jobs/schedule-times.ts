@@ -1,0 +1,101 @@
+import { Cron } from "croner";
+import { toolError } from "../core/error.ts";
+import type { ScheduleTiming } from "../core/schedule.ts";
+
+/** Often enough for what an agent does, and not so often that runs are all that happens. */
+const SHORTEST_EVERY_MS = 1000;
+const LONGEST_EVERY_MS = 10 * 365 * 86_400_000;
+/** Beyond this nobody counts. */
+const MOST_COUNTED = 1000;
+
+/** Throws where it can never be, and says what would. */
+export function checkTiming(timing: ScheduleTiming, now: number): void {
+  switch (timing.type) {
+    case "at":
+      if (timing.at > now) return;
+      throw refusal(`${new Date(timing.at).toISOString()} is in the past`, `It is ${new Date(now).toISOString()} now.`);
+    case "every":
+      if (timing.everyMs >= SHORTEST_EVERY_MS && timing.everyMs <= LONGEST_EVERY_MS) return;
+      throw refusal(
+        `A schedule cannot run every ${timing.everyMs} ms`,
+        "Once a second at most, once in ten years at least.",
+      );
+    case "cron": {
+      const cron = readCron(timing);
+      if (!cron.nextRun(new Date(now))) throw refusal(`"${timing.expression}" never comes again`, "Change its date.");
+    }
+  }
+}
+
+/** The first time after `after`; none where it is over. */
+export function nextTime(timing: ScheduleTiming, after: number): number | undefined {
+  switch (timing.type) {
+    case "at":
+      return timing.at > after ? timing.at : undefined;
+    case "every": {
+      const { everyMs, from = after + everyMs } = timing;
+      return from > after ? from : from + (Math.floor((after - from) / everyMs) + 1) * everyMs;
+    }
+    case "cron":
+      return readCron(timing).nextRun(new Date(after))?.getTime();
+  }
+}
+
+/** Of the times from `first` to `now`: the last one, and how many there are, counted up to a thousand. */
+export function timesPassed(
+  timing: ScheduleTiming,
+  first: number,
+  now: number,
+): { last: number; count: number; next: number | undefined } {
+  if (timing.type === "at") return { last: first, count: 1, next: undefined };
+  if (timing.type === "every") {
+    const passed = Math.floor((now - first) / timing.everyMs);
+    const last = first + passed * timing.everyMs;
+    return { last, count: passed + 1, next: last + timing.everyMs };
+  }
+  const cron = readCron(timing);
+  let last = first;
+  let count = 1;
+  for (;;) {
+    const next = cron.nextRun(new Date(last))?.getTime();
+    if (next === undefined || next > now) return { last, count, next };
+    last = next;
+    if (++count < MOST_COUNTED) continue;
+    // It looks before a whole second.
+    const second = (Math.floor(now / 1000) + 1) * 1000;
+    const latest = cron.previousRuns(1, new Date(second))[0]?.getTime() ?? last;
+    return { last: latest, count, next: nextTime(timing, now) };
+  }
+}
+
+function readCron({ expression, timeZone }: Extract<ScheduleTiming, { type: "cron" }>): Cron {
+  if (!isTimeZone(timeZone)) {
+    throw refusal(`There is no time zone "${timeZone}"`, "Write it as Europe/Berlin or UTC.");
+  }
+  let cron: Cron | undefined;
+  let why = "it is a date";
+  try {
+    cron = new Cron(expression, { timezone: timeZone, paused: true, mode: "5-or-6-parts" });
+  } catch (error) {
+    why = (error as Error).message.replace(/^CronPattern: /, "");
+  }
+  // The library also takes dates, which run once.
+  if (cron && !cron.getOnce()) return cron;
+  throw refusal(
+    `"${expression}" is no cron expression: ${why}`,
+    'Write minute, hour, day, month and weekday, as in "30 8 * * 1-5".',
+  );
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    void new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function refusal(message: string, next: string): Error {
+  return toolError("invalid_input", message, { next });
+}

@@ -1,0 +1,279 @@
+import type { CallAuthority, Execute } from "../core/call.ts";
+import type { Clock, Timer } from "../core/clock.ts";
+import { toFailure, toolError } from "../core/error.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { Schedule, ScheduleRun } from "../core/schedule.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { ScheduleStore } from "./schedule-store.ts";
+import { timesPassed } from "./schedule-times.ts";
+
+/** `id`: two with one id are one. */
+export type WakeSession = (session: string, text: string, authority: CallAuthority, id?: string) => Promise<void>;
+
+export interface SchedulerOptions {
+  store: ScheduleStore;
+  clock: Clock;
+  /** The gate: whatever runs passes it with the authority that the schedule has. */
+  execute: Execute;
+  wake?: WakeSession | undefined;
+  /** What came of a call that was answered `pending`: its result, `open`, or nothing that is known any more. */
+  resultOf?: (run: ScheduleRun, schedule: Schedule) => MaybePromise<ToolResult | "open" | undefined>;
+  /** Told of what went wrong outside of a call: a store that does not answer. */
+  onProblem?: (error: unknown) => void;
+}
+
+/** Other processes add schedules, and somebody may set the clock: it is looked at least so often. */
+const LOOK_EVERY_MS = 1000;
+/** And says so often that it does. */
+const BEAT_EVERY_MS = 5000;
+/** What is due and could not be begun is tried again. */
+const RETRY_MS = 250;
+/** A run is late beyond this: nobody was running at its time, or the clock jumped over it. */
+export const LATE_AFTER_MS = 60_000;
+/** Runs of processes that are gone are looked for so often. */
+const RECOVER_EVERY_MS = 30_000;
+const MOST_RUNS_KEPT = 100;
+const MOST_AT_ONCE = 100;
+const JUMP_MS = 2000;
+
+/** Runs what is due. Several may work on one store: each run is claimed, and one of them makes it. */
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #running = new Set<Promise<void>>();
+  #timer: Timer | undefined;
+  #looking: Promise<void> | undefined;
+  #lookAgain = false;
+  #isStarted = false;
+  #beatAt = Number.NEGATIVE_INFINITY;
+  #recoveredAt = Number.NEGATIVE_INFINITY;
+  /** Both clocks, when they were last looked at. */
+  #seen: { wall: number; monotonic: number } | undefined;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+  }
+
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+
+  start(): void {
+    this.#isStarted = true;
+    this.nudge();
+  }
+
+  /** Something changed: looks again now. */
+  nudge(): void {
+    if (!this.#isStarted) return;
+    this.#timer?.cancel();
+    this.#lookAgain = true;
+    this.#looking ??= this.#look();
+  }
+
+  /** Begins nothing more; resolves when what it began has ended. */
+  async stop(): Promise<void> {
+    this.#isStarted = false;
+    this.#timer?.cancel();
+    await this.#looking;
+    await Promise.all(this.#running);
+  }
+
+  /** Runs it now, whatever its times say; resolves when it has begun. */
+  async run(schedule: Schedule, by: string | undefined): Promise<ScheduleRun> {
+    const now = this.#options.clock.now();
+    const run = this.#runOf(schedule, { trigger: "request", dueAt: now, state: "running", missed: 0 });
+    if (by !== undefined) run.by = by;
+    if (!(await this.#options.store.begin(advanced(schedule), run, MOST_RUNS_KEPT))) {
+      throw toolError("stale", `The schedule "${schedule.id}" was changed meanwhile`, { next: "Try again." });
+    }
+    this.#track(this.#perform(schedule, run));
+    return run;
+  }
+
+  /** A run that waits for somebody, as it is now. */
+  async refresh(run: ScheduleRun, schedule: Schedule): Promise<ScheduleRun> {
+    if (run.state !== "waiting") return run;
+    const result = await this.#options.resultOf?.(run, schedule);
+    if (result === "open" || result?.status === "pending") return run;
+    const ended = result ? this.#endOf(run, result) : this.#forgotten(run);
+    return (await this.#options.store.end(ended)) ? ended : run;
+  }
+
+  async #look(): Promise<void> {
+    let nextAt: number | undefined;
+    try {
+      while (this.#lookAgain && this.#isStarted) {
+        this.#lookAgain = false;
+        await this.#lookOnce();
+      }
+      nextAt = await this.#options.store.nextAt();
+    } catch (error) {
+      this.#options.onProblem?.(error);
+    }
+    this.#looking = undefined;
+    if (this.#lookAgain) this.nudge();
+    else if (this.#isStarted) this.#lookLater(nextAt);
+  }
+
+  #lookLater(nextAt = Infinity): void {
+    const { clock } = this.#options;
+    const left = nextAt - clock.now();
+    this.#timer = clock.after(left > 0 ? Math.min(LOOK_EVERY_MS, left) : RETRY_MS, () => this.nudge());
+    this.#timer.hold(false);
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { store, clock } = this.#options;
+    if (clock.monotonic() - this.#beatAt >= BEAT_EVERY_MS) {
+      this.#beatAt = clock.monotonic();
+      await store.beat(clock.now());
+    }
+    if (this.#hasGoneBack()) await this.#bringForward();
+    if (clock.monotonic() - this.#recoveredAt >= RECOVER_EVERY_MS) {
+      this.#recoveredAt = clock.monotonic();
+      for (const run of await store.takeLost()) this.#track(this.#goOn(run));
+    }
+    for (const schedule of await store.due(clock.now(), MOST_AT_ONCE)) {
+      if (!this.#isStarted) return;
+      // One that cannot be begun keeps no other from being.
+      await this.#fire(schedule).catch((error: unknown) => this.#options.onProblem?.(error));
+    }
+  }
+
+  /** At the first look nobody knows, and it is assumed. */
+  #hasGoneBack(): boolean {
+    const { clock } = this.#options;
+    const before = this.#seen;
+    this.#seen = { wall: clock.now(), monotonic: clock.monotonic() };
+    if (!before) return true;
+    return this.#seen.wall - before.wall < this.#seen.monotonic - before.monotonic - JUMP_MS;
+  }
+
+  /** An interval is about time that passes: after a clock was set back it is not to wait for the old time to come again. */
+  async #bringForward(): Promise<void> {
+    const { store, clock } = this.#options;
+    for (const schedule of await store.list()) {
+      const { timing, nextAt } = schedule;
+      if (timing.type !== "every" || nextAt === undefined) continue;
+      const latest = Math.max(clock.now() + timing.everyMs, timing.from ?? 0);
+      if (nextAt > latest) await store.replace({ ...schedule, nextAt: latest, revision: schedule.revision + 1 });
+    }
+  }
+
+  async #fire(schedule: Schedule): Promise<void> {
+    const { store, clock } = this.#options;
+    const now = clock.now();
+    const { last, count, next } = timesPassed(schedule.timing, schedule.nextAt ?? now, now);
+    const isMissed = schedule.missed === "skip" && now - last > LATE_AFTER_MS;
+    const before = isMissed ? undefined : await this.#unfinished(schedule);
+    const run = this.#runOf(schedule, {
+      trigger: "time",
+      dueAt: last,
+      state: isMissed ? "missed" : before ? "skipped" : "running",
+      missed: isMissed ? count : count - 1,
+    });
+    if (before) run.outcome = `Run ${before.number} had not ended (${before.state}).`;
+    if (!(await store.begin(advanced(schedule, { nextAt: next }), run, MOST_RUNS_KEPT))) return;
+    if (run.state === "running") this.#track(this.#perform(schedule, run));
+  }
+
+  async #unfinished(schedule: Schedule): Promise<ScheduleRun | undefined> {
+    for (const run of await this.#options.store.open(schedule.id)) {
+      const { state } = await this.refresh(run, schedule);
+      if (state === "running" || state === "waiting") return run;
+    }
+    return undefined;
+  }
+
+  /** Of a process that is gone. The call has the id that it had: the journal knows whether it was made. */
+  async #goOn(run: ScheduleRun): Promise<void> {
+    const schedule = await this.#options.store.get(run.scheduleId);
+    if (schedule) await this.#perform(schedule, run);
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => this.#options.onProblem?.(error))
+      .finally(() => this.#running.delete(tracked));
+    this.#running.add(tracked);
+  }
+
+  async #perform({ target, authority }: Schedule, run: ScheduleRun): Promise<void> {
+    const { store, execute, wake } = this.#options;
+    if (target.type === "wake") {
+      try {
+        if (!wake) throw noSessions();
+        await wake(target.session, target.text, authority, `${run.scheduleId}.${run.number}`);
+        await store.end(this.#ended(run, { state: "completed", outcome: `Woke ${target.session}.` }));
+      } catch (error) {
+        const { code, message } = toFailure(error);
+        await store.end(this.#ended(run, { state: "failed", errorCode: code, outcome: message }));
+      }
+      return;
+    }
+    const { caller, ...rights } = authority;
+    const result = await execute(target.toolName, target.input, {
+      ...rights,
+      id: run.callId!,
+      caller: { ...caller, task: caller.task ?? run.scheduleId },
+    });
+    // Handed back: who takes the run next makes the same call.
+    if (result.status === "failed" && result.error.code === "shutdown") return;
+    await store.end(this.#endOf(run, result));
+  }
+
+  #endOf(run: ScheduleRun, result: ToolResult): ScheduleRun {
+    const outcome = firstLine(result.display);
+    if (result.status === "pending") return { ...run, state: "waiting", pending: result.pending, outcome };
+    if (result.status === "completed") return this.#ended(run, { state: "completed", outcome });
+    return this.#ended(run, {
+      state: "failed",
+      errorCode: result.error.code,
+      outcome: firstLine(result.error.message),
+    });
+  }
+
+  #forgotten(run: ScheduleRun): ScheduleRun {
+    const outcome = "It was refused, or nobody answered in time; the call tells more.";
+    return this.#ended(run, { state: "failed", outcome });
+  }
+
+  #ended(run: ScheduleRun, how: Pick<ScheduleRun, "state" | "errorCode" | "outcome">): ScheduleRun {
+    const { pending: _pending, outcome: _outcome, ...begun } = run;
+    return { ...begun, ...how, endedAt: this.#options.clock.now() };
+  }
+
+  #runOf(
+    { id, runCount, target }: Schedule,
+    how: Pick<ScheduleRun, "trigger" | "dueAt" | "state" | "missed">,
+  ): ScheduleRun {
+    const number = runCount + 1;
+    const run: ScheduleRun = { scheduleId: id, number, ...how };
+    if (how.state !== "running") return run;
+    run.startedAt = this.#options.clock.now();
+    if (target.type === "call") run.callId = `${id}.${number}`;
+    return run;
+  }
+}
+
+function advanced(schedule: Schedule, at?: { nextAt: number | undefined }): Schedule {
+  const { nextAt: before, ...rest } = schedule;
+  const nextAt = at ? at.nextAt : before;
+  return {
+    ...rest,
+    ...(nextAt === undefined ? {} : { nextAt }),
+    runCount: schedule.runCount + 1,
+    revision: schedule.revision + 1,
+  };
+}
+
+export function noSessions(): Error {
+  return toolError("unavailable", "There are no sessions here that could be woken", {
+    next: "Schedule a tool call instead.",
+  });
+}
+
+function firstLine(text: string): string {
+  const [line = ""] = text.split("\n");
+  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
+}

@@ -1,0 +1,204 @@
+import { randomBytes } from "node:crypto";
+import type { CallAuthority, Caller } from "../core/call.ts";
+import { canonicalJson } from "../core/canonical-json.ts";
+import type { Clock } from "../core/clock.ts";
+import { toolError } from "../core/error.ts";
+import type { Schedule, ScheduleRequest, ScheduleRun, ScheduleStatus, ScheduleTarget } from "../core/schedule.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { RunQuery, ScheduleStore } from "./schedule-store.ts";
+import { checkTiming, nextTime } from "./schedule-times.ts";
+import { noSessions, type Scheduler, type WakeSession } from "./scheduler.ts";
+
+export interface SchedulesOptions {
+  store: ScheduleStore;
+  scheduler: Scheduler;
+  clock: Clock;
+  /** Throws where whoever has this authority may not make the call. */
+  check: (target: Extract<ScheduleTarget, { type: "call" }>, authority: CallAuthority) => MaybePromise<void>;
+  wake?: WakeSession | undefined;
+}
+
+const MOST_SCHEDULES = 1000;
+const MOST_NAME = 200;
+const MOST_BYTES = 64 * 1024;
+const MOST_TRIES = 5;
+const DEFAULT_RUNS = 50;
+/** A few beats. */
+const RUNNING_WITHIN_MS = 30_000;
+
+/** What is to be done later, as it is asked for and steered. Who is named in `as` sees and changes what is theirs. */
+export class Schedules {
+  readonly #options: SchedulesOptions;
+
+  constructor(options: SchedulesOptions) {
+    this.#options = options;
+  }
+
+  /** This process runs what is due from now on. */
+  start(): void {
+    this.#options.scheduler.start();
+  }
+
+  /** Begins nothing more; resolves when what it began has ended. */
+  stop(): Promise<void> {
+    return this.#options.scheduler.stop();
+  }
+
+  async status(as?: CallAuthority): Promise<ScheduleStatus> {
+    const { store, clock } = this.#options;
+    const all = await this.list(as);
+    const times = all.flatMap(({ nextAt, isPaused }) => (nextAt === undefined || isPaused ? [] : [nextAt]));
+    const beat = await store.lastBeat();
+    return {
+      schedules: all.length,
+      paused: all.filter(({ isPaused }) => isPaused).length,
+      ...(times.length > 0 ? { nextAt: Math.min(...times) } : {}),
+      isRunning: beat !== undefined && Math.abs(clock.now() - beat) < RUNNING_WITHIN_MS,
+    };
+  }
+
+  async list(as?: CallAuthority): Promise<Schedule[]> {
+    const all = await this.#options.store.list();
+    return as ? all.filter((schedule) => isTheirs(schedule, as.caller)) : all;
+  }
+
+  async get(id: string, as?: CallAuthority): Promise<Schedule> {
+    // A store may fail at characters that no id has.
+    const schedule = /^[\w-]{1,64}$/.test(id) ? await this.#options.store.get(id) : undefined;
+    if (schedule && (!as || isTheirs(schedule, as.caller))) return schedule;
+    throw toolError("no_match", `There is no schedule "${id.slice(0, 64)}"`, { next: "List them to see their ids." });
+  }
+
+  async add(request: ScheduleRequest, authority: CallAuthority): Promise<Schedule> {
+    const { store, scheduler, clock } = this.#options;
+    await this.check(request, authority);
+    const now = clock.now();
+    const { timing, target, missed = "run_once", isPaused = false } = request;
+    const nextAt = nextTime(timing, now);
+    const schedule: Schedule = {
+      id: `sch_${randomBytes(6).toString("hex")}`,
+      name: request.name ?? (target.type === "call" ? target.toolName : `wake ${target.session}`).slice(0, MOST_NAME),
+      timing,
+      target,
+      missed,
+      isPaused,
+      authority,
+      createdAt: now,
+      updatedAt: now,
+      ...(nextAt === undefined ? {} : { nextAt }),
+      runCount: 0,
+      revision: 1,
+    };
+    if (!(await store.add(schedule, MOST_SCHEDULES))) {
+      throw toolError("busy", `There are ${MOST_SCHEDULES} schedules already`, { next: "Remove those that are over." });
+    }
+    scheduler.nudge();
+    return schedule;
+  }
+
+  /** From now on it has the authority of whoever changes it: nobody lends theirs to what somebody else wrote. */
+  async update(
+    id: string,
+    changes: Partial<ScheduleRequest>,
+    authority: CallAuthority,
+    as: CallAuthority | undefined = authority,
+  ): Promise<Schedule> {
+    return this.#change(id, as, async (schedule) => {
+      const { name, timing, target, missed, isPaused } = { ...schedule, ...changes };
+      const request = { name, timing, target, missed, isPaused };
+      const changed = { ...schedule, ...request, authority };
+      const isTimed = isPaused === schedule.isPaused && canonicalJson(timing) === canonicalJson(schedule.timing);
+      await this.check(request, authority, { isTimed });
+      return isTimed ? changed : this.#timed(changed);
+    });
+  }
+
+  /** Times that pass meanwhile are not missed. */
+  async pause(id: string, isPaused: boolean, as?: CallAuthority): Promise<Schedule> {
+    return this.#change(id, as, (schedule) => {
+      if (schedule.isPaused === isPaused) return schedule;
+      if (!isPaused) checkTiming(schedule.timing, this.#options.clock.now());
+      return this.#timed({ ...schedule, isPaused });
+    });
+  }
+
+  async remove(id: string, as?: CallAuthority): Promise<Schedule> {
+    const schedule = await this.get(id, as);
+    await this.#options.store.remove(id);
+    return schedule;
+  }
+
+  /** Begins it now; `runs` tells what came of it. */
+  async run(id: string, { by, as }: { by?: string; as?: CallAuthority } = {}): Promise<ScheduleRun> {
+    const schedule = await this.get(id, as);
+    if (as && rightsOf(as) !== rightsOf(schedule.authority)) {
+      throw toolError("denied", `The schedule "${id}" was made with other rights than this call has`, {
+        next: "Update it, which gives it yours, or let a person run it.",
+      });
+    }
+    return this.#options.scheduler.run(schedule, by);
+  }
+
+  async runs(id: string, query: Partial<RunQuery> = {}, as?: CallAuthority): Promise<ScheduleRun[]> {
+    const schedule = await this.get(id, as);
+    const runs = await this.#options.store.runs(id, { limit: DEFAULT_RUNS, ...query });
+    return Promise.all(runs.map((run) => this.#options.scheduler.refresh(run, schedule)));
+  }
+
+  async wake(session: string, text: string, authority: CallAuthority): Promise<void> {
+    if (!this.#options.wake) throw noSessions();
+    await this.#options.wake(session, text, authority);
+  }
+
+  /** Throws where it could not be made. */
+  async check(
+    { name, timing, target }: ScheduleRequest,
+    authority: CallAuthority,
+    { isTimed = false } = {},
+  ): Promise<void> {
+    if (name !== undefined && (name.length === 0 || name.length > MOST_NAME)) {
+      throw toolError("invalid_input", `A schedule's name has 1 to ${MOST_NAME} characters`, { next: "Shorten it." });
+    }
+    if (!isTimed) checkTiming(timing, this.#options.clock.now());
+    if (Buffer.byteLength(JSON.stringify(target)) > MOST_BYTES) {
+      throw toolError("input_too_large", `What a schedule runs has at most ${MOST_BYTES} bytes`, {
+        next: "Keep the long part in a file, and name the file.",
+      });
+    }
+    if (target.type === "call") await this.#options.check(target, authority);
+    else if (!this.#options.wake) throw noSessions();
+  }
+
+  async #change(
+    id: string,
+    as: CallAuthority | undefined,
+    change: (schedule: Schedule) => MaybePromise<Schedule>,
+  ): Promise<Schedule> {
+    const { store, scheduler, clock } = this.#options;
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const before = await this.get(id, as);
+      const changed = await change(before);
+      if (changed === before) return before;
+      const next = { ...changed, updatedAt: clock.now(), revision: before.revision + 1 };
+      if (!(await store.replace(next))) continue;
+      scheduler.nudge();
+      return next;
+    }
+    throw toolError("busy", `The schedule "${id}" is being changed by others`, { next: "Try again." });
+  }
+
+  #timed(schedule: Schedule): Schedule {
+    const { nextAt: _before, ...rest } = schedule;
+    const nextAt = nextTime(rest.timing, this.#options.clock.now());
+    return nextAt === undefined ? rest : { ...rest, nextAt };
+  }
+}
+
+function isTheirs({ authority }: Schedule, caller: Caller): boolean {
+  return authority.caller.user === caller.user;
+}
+
+/** Everything but where the call came from. */
+function rightsOf({ caller: { session: _session, task: _task, ...caller }, ...rights }: CallAuthority): string {
+  return canonicalJson({ caller, ...rights });
+}

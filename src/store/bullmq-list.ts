@@ -1,0 +1,75 @@
+import { hasEnded, type Job, type JobState } from "../jobs/job.ts";
+import type { JobQuery } from "../jobs/job-queue.ts";
+import { readMoved } from "./bullmq-cancelled.ts";
+import type { Lanes } from "./bullmq-lanes.ts";
+import { type BullState, readJob, readKept } from "./bullmq-record.ts";
+
+/** Of each tool and state, at least so many are looked at: BullMQ has them in another order than that of their creation. */
+const LEAST_READ = 1_000;
+const MOST_READ = 100_000;
+
+const KEPT_AS: Readonly<Record<JobState, readonly BullState[]>> = {
+  delayed: ["delayed"],
+  queued: ["waiting", "prioritized"],
+  running: ["active"],
+  completed: ["completed"],
+  failed: ["failed"],
+  cancelled: ["waiting", "prioritized", "delayed", "failed"],
+};
+
+interface Listed {
+  job: Job;
+  order: number;
+}
+
+/** Newest first. */
+export async function listJobs(
+  lanes: Lanes,
+  { states, toolName, session, limit = 100, before }: JobQuery,
+  find: (id: string) => Promise<Job | undefined>,
+): Promise<Job[]> {
+  const wanted = new Set<BullState>(
+    (states ?? (Object.keys(KEPT_AS) as JobState[])).flatMap((state) => KEPT_AS[state]),
+  );
+  const most = Math.min(Math.max(limit, LEAST_READ), MOST_READ);
+  const reading: Promise<Listed[]>[] = [];
+  for (const tool of toolName === undefined ? lanes.tools : [toolName]) {
+    if (lanes.tools.has(tool)) for (const state of wanted) reading.push(readLane(lanes, tool, { state, most }));
+  }
+  if (!states || states.includes("cancelled")) reading.push(readCancelled(lanes, most));
+  const listed = new Map<string, Listed>();
+  for (const each of (await Promise.all(reading)).flat()) listed.set(each.job.id, each);
+  const end = before === undefined ? undefined : (listed.get(before)?.order ?? (await find(before))?.createdAt);
+  return [...listed.values()]
+    .filter(({ job, order }) => {
+      if (states && !states.includes(job.state)) return false;
+      if (toolName !== undefined && job.call.toolName !== toolName) return false;
+      if (session !== undefined && job.call.caller.session !== session) return false;
+      return end === undefined || order < end;
+    })
+    .sort((a, b) => b.order - a.order)
+    .slice(0, limit)
+    .map(({ job }) => job);
+}
+
+async function readLane(
+  lanes: Lanes,
+  toolName: string,
+  { state, most }: { state: BullState; most: number },
+): Promise<Listed[]> {
+  const kept = await lanes.queueOf(toolName).getJobs([state], 0, most - 1, false);
+  // One that was dropped or that went on between the two questions that this takes is missing, or is what it was.
+  return kept.flatMap((bull) => {
+    if (!bull || (bull.finishedOn != null) !== (state === "completed" || state === "failed")) return [];
+    return [{ job: readJob(bull, state), order: readKept(bull).order }];
+  });
+}
+
+async function readCancelled(lanes: Lanes, most: number): Promise<Listed[]> {
+  const kept = await lanes.cancelled.getJobs(["waiting"], 0, most - 1, false);
+  return kept.flatMap((bull) => {
+    if (!bull) return [];
+    const { moved, order } = readMoved(bull);
+    return hasEnded(moved) ? [{ job: moved, order }] : [];
+  });
+}

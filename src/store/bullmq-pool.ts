@@ -1,0 +1,159 @@
+import { EventEmitter } from "node:events";
+import type { Client, Notification, Pool } from "pg";
+import type { PgPool } from "bullmq";
+import { toolError } from "../core/error.ts";
+import { explainPostgres } from "./postgres-failure.ts";
+
+/** What all queues, workers and listeners of one process share: a pool, and one connection that hears for all of them. */
+export interface SharedPool {
+  /** A pool as BullMQ wants one for each of its parts; none of them ends what the others use. */
+  view(): PgPool;
+  close(): Promise<void>;
+}
+
+const SCHEMA = "bullmq";
+/** A part names its connection after itself; ours are everybody's. */
+const NAMES_CONNECTION = /set_config\('application_name'/;
+const LISTENS = /^(?:\s*--.*\n)*\s*(LISTEN\s+\w+)/i;
+
+/**
+ * BullMQ would keep a connection for each worker and each listener, so that some tools on some machines use up what a
+ * server has. Notifications carry the name of their queue, and everybody reads his own: one connection does.
+ */
+export async function openSharedPool(url: string, bullmq: typeof import("bullmq")): Promise<SharedPool> {
+  const { default: pg } = await import("pg");
+  const config = {
+    connectionString: url,
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+    application_name: "haft jobs",
+    options: `-c search_path=${SCHEMA}`,
+  };
+  const pool = new pg.Pool({ ...config, max: 10 });
+  pool.on("error", () => undefined);
+  try {
+    await migrate(pool, bullmq);
+  } catch (error) {
+    await pool.end();
+    throw explainPostgres(error, url);
+  }
+  const ear = new Ear(() => new pg.Client(config));
+  return {
+    view: () => viewOf(pool, ear),
+    async close() {
+      await ear.close();
+      await pool.end();
+    },
+  };
+}
+
+/** All of its tables or none; of several processes that start at once, one makes them. */
+async function migrate(pool: Pool, bullmq: typeof import("bullmq")): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await bullmq.runMigrations(client, SCHEMA);
+  } catch (error) {
+    if (!(error instanceof bullmq.UnsupportedPostgresVersionError)) throw error;
+    throw toolError("unavailable", error.message, { next: "Update the PostgreSQL server.", cause: error });
+  } finally {
+    client.release();
+  }
+}
+
+function viewOf(pool: Pool, ear: Ear): PgPool {
+  const view = {
+    options: { keepAlive: true },
+    query: (text: string, values?: unknown[]) => pool.query(text, values),
+    connect: async () => ear.lend(pool),
+    end: async () => undefined,
+    on: () => view,
+    removeAllListeners: () => view,
+  };
+  return view as unknown as PgPool;
+}
+
+/** The one connection that listens, opened when first needed and again when it broke. */
+class Ear {
+  readonly #lent = new Set<Borrowed>();
+  readonly #create: () => Client;
+  #client: Promise<Client> | undefined;
+  #listening: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(create: () => Client) {
+    this.#create = create;
+  }
+
+  lend(pool: Pool): Borrowed {
+    const borrowed = new Borrowed(pool, this, (each) => this.#lent.delete(each));
+    this.#lent.add(borrowed);
+    return borrowed;
+  }
+
+  /** One after the other: a connection does one thing at a time. */
+  listen(statement: string): Promise<void> {
+    const listening = this.#listening.then(async () => {
+      const client = await (this.#client ??= this.#open());
+      await client.query(statement);
+    });
+    this.#listening = listening.catch(() => undefined);
+    return listening;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const client = await this.#client?.catch(() => undefined);
+    await client?.end().catch(() => undefined);
+  }
+
+  #open(): Promise<Client> {
+    const client = this.#create();
+    const broke = (error: Error): void => {
+      if (this.#client !== opening) return;
+      this.#client = undefined;
+      void client.end().catch(() => undefined);
+      // They ask for another, listen again, and look for what they missed.
+      if (!this.#closed) for (const each of [...this.#lent]) each.emit("error", error);
+    };
+    client.on("error", broke);
+    client.on("end", () => broke(new Error("Connection terminated")));
+    client.on("notification", (notification: Notification) => {
+      for (const each of this.#lent) each.emit("notification", notification);
+    });
+    const opening = client.connect().then(
+      () => client,
+      (error: Error) => {
+        broke(error);
+        throw error;
+      },
+    );
+    return opening;
+  }
+}
+
+/** What a part of BullMQ takes for a connection of its own. */
+class Borrowed extends EventEmitter {
+  readonly #pool: Pool;
+  readonly #ear: Ear;
+  readonly #giveBack: (borrowed: Borrowed) => void;
+
+  constructor(pool: Pool, ear: Ear, giveBack: (borrowed: Borrowed) => void) {
+    super();
+    // A connection that breaks before its part listens to it harms nobody.
+    this.on("error", () => undefined);
+    this.#pool = pool;
+    this.#ear = ear;
+    this.#giveBack = giveBack;
+  }
+
+  async query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }> {
+    const listen = LISTENS.exec(text)?.[1];
+    if (listen) await this.#ear.listen(listen);
+    if (listen || NAMES_CONNECTION.test(text)) return { rows: [] };
+    return await this.#pool.query(text, values);
+  }
+
+  release(): void {
+    this.#giveBack(this);
+  }
+}

@@ -1,0 +1,230 @@
+import { hostname } from "node:os";
+import process from "node:process";
+import type { Worker } from "bullmq";
+import type { Clock, Timer } from "../core/clock.ts";
+import type { Update } from "../core/event.ts";
+import type { Job } from "../jobs/job.ts";
+import { cancelledJob, closingWorker } from "../jobs/job-failure.ts";
+import type { JobOutcome, JobWorker, WorkOptions } from "../jobs/job-queue.ts";
+import { moveToCancelled } from "./bullmq-cancelled.ts";
+import { type BullJob, steadily } from "./bullmq-engine.ts";
+import type { Lanes, Notice } from "./bullmq-lanes.ts";
+import { keepUpdates } from "./bullmq-updates.ts";
+import { type Kept, readJob, readKept } from "./bullmq-record.ts";
+import { failPoint } from "./fail-point.ts";
+
+interface WorkerContext {
+  clock: Clock;
+  leaseMs: number;
+}
+
+const LOOK_AGAIN_MS = 1_000;
+const REMEMBERED_CANCELS = 1_000;
+/** What a lost worker costs a job is decided by whoever runs it next, not here. */
+const NEVER_TOO_OFTEN = 1_000_000;
+
+export function startWorking(lanes: Lanes, options: WorkOptions, context: WorkerContext): JobWorker {
+  return new Crew(lanes, options, context);
+}
+
+/** One BullMQ worker for each tool that this one has and that ever had a job; together they run as many as one may. */
+class Crew implements JobWorker {
+  readonly #lanes: Lanes;
+  readonly #options: WorkOptions;
+  readonly #context: WorkerContext;
+  readonly #workers = new Map<string, Worker<string, string>>();
+  readonly #running = new Map<string, AbortController>();
+  /** How many jobs of each tool were taken and are not given back. */
+  readonly #taken = new Map<string, number>();
+  /** Jobs that were taken while others had all places. */
+  readonly #queue: (() => void)[] = [];
+  /** Cancellations may arrive before the job that they mean. */
+  readonly #cancels = new Map<string, string>();
+  readonly #stopHearing: () => void;
+  #places: number;
+  #timer: Timer | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(lanes: Lanes, options: WorkOptions, context: WorkerContext) {
+    this.#lanes = lanes;
+    this.#options = options;
+    this.#context = context;
+    this.#places = options.concurrency;
+    this.#stopHearing = lanes.onNotice((notice) => {
+      if (notice.notice === "tool") this.#attend();
+      if (notice.notice === "cancel") this.#cancel(notice);
+    });
+    this.#attend();
+    this.#attendLater();
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  close(graceMs = 0): Promise<void> {
+    return (this.#closing ??= this.#close(graceMs));
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    this.#timer?.cancel();
+    // Each takes no more from here on, and waits for what it runs.
+    const closed = Promise.all([...this.#workers.values()].map((worker) => worker.close()));
+    for (const next of this.#queue.splice(0)) next();
+    const abort = (): void => {
+      for (const controller of this.#running.values()) controller.abort(closingWorker());
+    };
+    const timer = this.#context.clock.after(graceMs, abort);
+    await closed;
+    timer.cancel();
+    this.#stopHearing();
+  }
+
+  /** Tools come and go. */
+  #attendLater(): void {
+    this.#timer = this.#context.clock.after(LOOK_AGAIN_MS, () => {
+      this.#attend();
+      this.#attendLater();
+    });
+    this.#timer.hold(false);
+  }
+
+  #attend(): void {
+    if (this.#closing) return;
+    const tools = new Set(this.#options.tools());
+    for (const [toolName, worker] of this.#workers) {
+      if (tools.has(toolName)) continue;
+      this.#workers.delete(toolName);
+      void worker.close();
+    }
+    for (const toolName of tools) {
+      if (!this.#workers.has(toolName) && this.#lanes.tools.has(toolName)) {
+        this.#workers.set(toolName, this.#start(toolName));
+      }
+    }
+  }
+
+  #start(toolName: string): Worker<string, string> {
+    const { concurrency, name = `${hostname()}:${process.pid}` } = this.#options;
+    const { leaseMs } = this.#context;
+    const worker = this.#lanes.engine.worker(
+      this.#lanes.nameOf(toolName),
+      (bull, token) => this.#take(toolName, () => this.#process(bull, token)),
+      {
+        ...{ name, concurrency, lockDuration: leaseMs, stalledInterval: leaseMs, maxStalledCount: NEVER_TOO_OFTEN },
+      },
+    );
+    // Somebody else may have it already.
+    worker.on("lockRenewalFailed", (ids) => {
+      for (const id of ids) this.#running.get(id)?.abort(closingWorker());
+    });
+    worker.on("completed", () => failPoint("job acknowledged"));
+    worker.on("failed", (bull) => {
+      failPoint("job acknowledged");
+      if (bull && readJob(bull, "failed").state === "cancelled") {
+        void moveToCancelled(this.#lanes, bull.id!, "failed").catch(() => undefined);
+      }
+    });
+    return worker;
+  }
+
+  async #take(toolName: string, process: () => Promise<string>): Promise<string> {
+    const count = (change: number): void => {
+      this.#taken.set(toolName, (this.#taken.get(toolName) ?? 0) + change);
+      this.#balance();
+    };
+    count(1);
+    try {
+      return await process();
+    } finally {
+      count(-1);
+    }
+  }
+
+  /** Nobody takes what would only wait here for a place; one more each they may, for BullMQ's workers know no zero. */
+  #balance(): void {
+    let free = this.#options.concurrency;
+    for (const taken of this.#taken.values()) free -= taken;
+    for (const [toolName, worker] of this.#workers) {
+      worker.concurrency = Math.max(1, (this.#taken.get(toolName) ?? 0) + Math.max(0, free));
+    }
+  }
+
+  async #process(bull: BullJob, token: string): Promise<string> {
+    failPoint("job claimed");
+    const kept = readKept(bull);
+    if (kept.cancelled) return this.#finish(kept.cancelled);
+    const controller = new AbortController();
+    if (!(await this.#place())) return this.#handBack(bull, token, kept, { inMs: 0, counts: false });
+    this.#running.set(bull.id!, controller);
+    try {
+      const cancelled = this.#cancels.get(`${bull.id}#${kept.round}`);
+      if (cancelled !== undefined) controller.abort(cancelledJob(bull.id!, cancelled));
+      const { result, again } = await this.#run(bull, controller.signal);
+      failPoint("job before ack");
+      if (again && !isCancelled(controller.signal)) return await this.#handBack(bull, token, kept, again);
+      return this.#finish(result);
+    } finally {
+      this.#running.delete(bull.id!);
+      this.#leave();
+    }
+  }
+
+  async #run(bull: BullJob, signal: AbortSignal): Promise<JobOutcome> {
+    const job: Job = readJob(bull, "active");
+    const updates = keepUpdates(bull, job, this.#context.clock);
+    try {
+      return await this.#options.run(job, { signal, update: (update: Update) => updates.add(update) });
+    } finally {
+      await updates.close();
+    }
+  }
+
+  #finish(result: JobOutcome["result"]): string {
+    const text = JSON.stringify(result);
+    if (result.success) return text;
+    throw Object.assign(new this.#lanes.engine.bullmq.UnrecoverableError(text), { stack: "" });
+  }
+
+  async #handBack(bull: BullJob, token: string, kept: Kept, again: NonNullable<JobOutcome["again"]>): Promise<never> {
+    const { DelayedError, WaitingError } = this.#lanes.engine.bullmq;
+    const runAt = this.#context.clock.now() + again.inMs;
+    const next: Kept = { ...kept, runAt, uncounted: kept.uncounted + (again.counts ? 0 : 1) };
+    await steadily(() => bull.updateData(JSON.stringify(next)));
+    if (again.inMs > 0) {
+      await steadily(() => bull.moveToDelayed(Date.now() + again.inMs, token));
+      throw new DelayedError();
+    }
+    await steadily(() => bull.moveToWait(token));
+    throw new WaitingError();
+  }
+
+  #cancel({ jobId, round, reason }: Extract<Notice, { notice: "cancel" }>): void {
+    this.#cancels.set(`${jobId}#${round}`, reason);
+    if (this.#cancels.size > REMEMBERED_CANCELS) this.#cancels.delete(this.#cancels.keys().next().value!);
+    this.#running.get(jobId)?.abort(cancelledJob(jobId, reason));
+  }
+
+  /** False where the worker closes. */
+  async #place(): Promise<boolean> {
+    if (this.#closing) return false;
+    if (this.#places > 0) {
+      this.#places--;
+      return true;
+    }
+    await new Promise<void>((resolve) => this.#queue.push(resolve));
+    // Whoever left gave his place; on closing nobody did.
+    return !this.#closing;
+  }
+
+  #leave(): void {
+    const next = this.#queue.shift();
+    if (next) next();
+    else this.#places++;
+  }
+}
+
+/** Such a one is not made again, whatever its worker wants. */
+function isCancelled({ reason }: AbortSignal): boolean {
+  return (reason as { code?: string } | undefined)?.code === "cancelled";
+}

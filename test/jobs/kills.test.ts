@@ -1,0 +1,103 @@
+// fa-003: a worker is killed at every moment that matters, and somebody else goes on. The checker asks nobody: tools write
+// what they did into a ledger of their own, outside of the store, and the test counts there.
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createHaft, type ToolEvent } from "haft";
+import { openStore } from "haft/host";
+import { prepareChildren, type TestChildren } from "../../src/store/start-child.suite.ts";
+
+const ROUNDS = process.env["HAFT_FULL"] ? 200 : 20;
+const POINTS = ["job claimed", "before effect", "after effect", "job before ack", "job acknowledged"] as const;
+
+let children: TestChildren;
+let folder: string;
+beforeAll(async () => {
+  children = await prepareChildren();
+  folder = mkdtempSync(join(tmpdir(), "haft-job-kills-"));
+});
+afterAll(() => {
+  children.remove();
+  rmSync(folder, { recursive: true });
+});
+
+/** Accepts one job, says so, and dies when it runs it. */
+const VICTIM = `
+  import { appendFileSync } from "node:fs";
+  const [folder, ledger, callId, kind, point] = process.argv.slice(2);
+  const { jobs, journal, audit: log } = await openStore({ folder });
+  const haft = createHaft({ jobs, journal, log, worker: false });
+  const dieAt = (here) => {
+    if (here !== point) return;
+    process.kill(process.pid, "SIGKILL");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  };
+  haft.register({ name: kind, description: "Acts", parameters: [], kind: kind === "reads" ? "readonly" : "write", async: true,
+    run() { dieAt("before effect"); appendFileSync(ledger, callId + "\\n"); dieAt("after effect"); return "done"; } });
+  haft.on("*", ({ type, callId }) => { if (/completed|failed/.test(type)) say("told " + callId); });
+  const { pending } = await haft.execute(kind, {}, { id: callId });
+  say("accepted " + pending.id);
+  process.stdin.once("data", () => haft.jobs.work());
+`;
+
+test(`killed ${ROUNDS} times: nothing accepted is lost, nothing with effects happens twice, each call ends once`, async () => {
+  const ledger = join(folder, "ledger");
+  const outcomes: string[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const point = POINTS[round % POINTS.length]!;
+    const kind = Math.floor(round / POINTS.length) % 2 ? "reads" : "acts";
+    const callId = `${kind}-${round}`;
+    process.env["HAFT_FAIL_AT"] = point;
+    const victim = children.start(VICTIM, [folder, ledger, callId, kind, point]);
+    delete process.env["HAFT_FAIL_AT"];
+    await victim.says("accepted");
+    victim.process.stdin!.write("work\n");
+    expect((await victim.ended).signal, point).toBe("SIGKILL");
+    const jobId = victim.lines()[0]!.split(" ")[1]!;
+    const { state, told, error } = await goOn({ ledger, callId, kind, jobId });
+    const effects = existsSync(ledger)
+      ? readFileSync(ledger, "utf8")
+          .split("\n")
+          .filter((line) => line === callId).length
+      : 0;
+    const ends = told + victim.lines().filter((line) => line === `told ${callId}`).length;
+    outcomes.push(`${point} ${kind} ${state}`);
+    const isRight =
+      kind === "reads"
+        ? state === "completed" && effects >= 1
+        : (state === "completed" && effects === 1) || (error === "unknown_outcome" && effects <= 1);
+    expect(isRight, `${callId} killed at ${point}: ${state} ${error}, ${effects} effects`).toBe(true);
+    // Who was to tell the end of an acknowledged one is dead: it can be read, and nobody tells it again.
+    expect(ends, `${callId} at ${point}`).toBe(point === "job acknowledged" ? 0 : 1);
+  }
+  // The rounds did what their names say: what was done is known as done, what may have been done as unknown.
+  expect(outcomes).toContain("job claimed acts completed");
+  expect(outcomes).toContain("before effect acts failed");
+  expect(outcomes).toContain("after effect acts failed");
+  expect(outcomes).toContain("job before ack acts completed");
+}, 600_000);
+
+/** Another process, as far as the store knows. */
+async function goOn({ ledger, callId, kind, jobId }: Record<"ledger" | "callId" | "kind" | "jobId", string>) {
+  const store = await openStore({ folder });
+  const { jobs, journal, audit: log } = store;
+  const haft = createHaft({ jobs, journal, log });
+  haft.register({
+    ...{ name: kind, description: "Acts", parameters: [], kind: kind === "reads" ? "readonly" : "write", async: true },
+    run() {
+      appendFileSync(ledger, `${callId}\n`);
+      return "done";
+    },
+  } as never);
+  let told = 0;
+  haft.on("*", (event: ToolEvent) => {
+    if (/completed|failed/.test(event.type) && "callId" in event && event.callId === callId) told++;
+  });
+  await haft.jobs.work();
+  const result = await haft.jobs.wait(jobId);
+  const job = await haft.jobs.get(jobId);
+  await haft.shutdown();
+  await store.close();
+  return { state: job?.state, told, error: result.status === "failed" ? result.error.code : undefined };
+}

@@ -1,0 +1,30 @@
+import { appendFileSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
+import { createTool } from "../../src/core/create-tool.ts";
+import { failPoint } from "../../src/store/fail-point.ts";
+
+export interface LedgerTool {
+  name: string;
+  /** Such a one may be made again; of the other an effect must not happen twice. */
+  isReadOnly: boolean;
+  takesMs: number;
+}
+
+/** Writes down that it began and that it ended, where somebody outside reads it. */
+export function ledgerTool({ name, isReadOnly, takesMs }: LedgerTool, ledger: string) {
+  return createTool({
+    name,
+    description: isReadOnly ? "Looks at something" : "Does what must not happen twice",
+    kind: isReadOnly ? "readonly" : "execute",
+    mode: "background",
+    parameters: [{ name: "what", type: "string", description: "What" }],
+    async run({ what }) {
+      failPoint("before effect");
+      appendFileSync(ledger, `begin ${what} ${process.pid} ${Date.now()}\n`);
+      failPoint("after effect");
+      await setTimeout(takesMs);
+      appendFileSync(ledger, `end ${what} ${process.pid} ${Date.now()}\n`);
+      return what;
+    },
+  });
+}
