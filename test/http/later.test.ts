@@ -1,0 +1,203 @@
+// Jobs and schedules of a real host, seen and steered through the door; every answer is held against its description.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createTool } from "haft";
+import { openHaft } from "haft/host";
+import type { HaftClient, JobDetail, JobFrame, Scope } from "haft/client";
+import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
+import { serveHttp } from "../../src/http/http-server.ts";
+import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
+import { openCheckedClient } from "./checked-client.ts";
+
+async function open() {
+  const folder = mkdtempSync(join(tmpdir(), "haft-later-"));
+  const kept: unknown[] = [];
+  const gates: (() => void)[] = [];
+  const host = await openHaft(folder, {
+    home: folder,
+    env: {},
+    approvalWaitMs: false,
+    tools: [
+      createTool({
+        name: "keep",
+        description: "Keeps a text",
+        kind: "readonly",
+        parameters: [{ name: "text", type: "string", required: true }],
+        run: (input) => (kept.push(input), "kept"),
+      }),
+      createTool({
+        name: "build",
+        description: "Takes its time",
+        kind: "readonly",
+        mode: "background",
+        parameters: [],
+        async run(_input, { update, signal }) {
+          update({ content: [{ type: "text", text: "half way" }], progress: { done: 1, total: 2 } });
+          await new Promise<void>((resolve, reject) => {
+            gates.push(resolve);
+            signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+          });
+          return "built";
+        },
+      }),
+    ],
+  });
+  const tokens = new MemoryTokenStore();
+  const server = await serveHttp(host.haft, { port: 0, tokens, log: () => undefined, parts: partsOfHost(host) });
+  onTestFinished(async () => {
+    await server.close();
+    await host.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const tokenFor = async (...scopes: Scope[]): Promise<string> =>
+    (await issueToken(tokens, host.haft.executor.clock, { name: scopes.join("+"), scopes })).token;
+  const clientFor = (...scopes: Scope[]): Promise<HaftClient> =>
+    openCheckedClient({ server, tokenFor } as never, ...scopes);
+  return { host, kept, gates, clientFor };
+}
+
+async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const hourly = {
+  name: "hourly",
+  timing: { type: "every", everyMs: 3_600_000 },
+  target: { type: "call", toolName: "keep", input: { text: "hello" } },
+} as const;
+
+describe("schedules", () => {
+  test("are added, shown, changed, paused, run, told of and removed", async () => {
+    const { host, kept, clientFor } = await open();
+    const client = await clientFor("read", "call");
+    expect((await client.server()).parts).toEqual(expect.arrayContaining(["jobs", "schedules"]));
+    const added = await client.schedules.add({ ...hourly, mode: "dontAsk", policy: { deny: ["exec"] } });
+    expect(added).toMatchObject({
+      authority: { caller: { user: "read+call" }, mode: "dontAsk", policy: [{ deny: ["exec"] }] },
+    });
+    expect(added.upcoming).toEqual([0, 1, 2, 3, 4].map((hours) => added.nextAt! + hours * 3_600_000));
+    const { id } = added;
+    expect(await client.schedules.update(id, { name: "renamed" })).toMatchObject({
+      name: "renamed",
+      nextAt: added.nextAt,
+      authority: { caller: { user: "read+call" } },
+    });
+    expect(await client.schedules.pause(id, true)).toMatchObject({ isPaused: true, upcoming: [] });
+    expect(await client.schedules.pause(id, false)).toMatchObject({ isPaused: false });
+    expect(await client.schedules.run(id)).toMatchObject({ number: 1, trigger: "request", by: "read+call" });
+    const run = await until(async () =>
+      (await client.schedules.runs(id)).items.find(({ state }) => state === "completed"),
+    );
+    expect(run).toMatchObject({ number: 1, callId: `${id}.1`, outcome: "kept" });
+    expect(kept).toEqual([{ text: "hello" }]);
+    expect(await client.schedules.list()).toMatchObject({
+      items: [{ id, lastRun: { number: 1 } }],
+      status: { schedules: 1, isRunning: false },
+    });
+    host.schedules.start();
+    await until(async () => ((await client.schedules.list()).status.isRunning ? true : undefined));
+    await client.schedules.remove(id);
+    await expect(client.schedules.get(id)).rejects.toMatchObject({ status: 404, code: "no_match" });
+    await host.store.audit.flush();
+    const changes = (await host.store.audit.query({ kind: "config_changed" })).entries.map(
+      ({ data }) => data["action"],
+    );
+    expect(changes.reverse()).toEqual([
+      "schedule_added",
+      "schedule_changed",
+      "schedule_paused",
+      "schedule_resumed",
+      "schedule_removed",
+    ]);
+  });
+
+  test("are steered by whoever made them, by others with admin alone, and have no wider mode than may be chosen", async () => {
+    const { clientFor } = await open();
+    const owner = await clientFor("read", "call");
+    const { id } = await owner.schedules.add(hourly);
+    const other = await clientFor("call", "read");
+    for (const steer of [
+      () => other.schedules.run(id),
+      () => other.schedules.remove(id),
+      () => other.schedules.pause(id, true),
+      () => other.schedules.update(id, { name: "mine" }),
+    ]) {
+      await expect(steer()).rejects.toMatchObject({ status: 403, code: "forbidden" });
+    }
+    await expect(owner.schedules.add({ ...hourly, mode: "bypassPermissions" })).rejects.toMatchObject({ status: 403 });
+    await expect((await clientFor("read")).schedules.add(hourly)).rejects.toMatchObject({ status: 403 });
+    const admin = await clientFor("read", "call", "admin");
+    expect(await admin.schedules.pause(id, true)).toMatchObject({ authority: { caller: { user: "read+call" } } });
+  });
+
+  test("that cannot be are refused with what to do", async () => {
+    const { clientFor } = await open();
+    const client = await clientFor("read", "call");
+    const cron = (expression: string) => ({ type: "cron", expression, timeZone: "UTC" }) as const;
+    await expect(client.schedules.add({ ...hourly, timing: cron("x") })).rejects.toThrow(/no cron expression.*30 8/s);
+    const target = { type: "call", toolName: "nothing", input: {} } as const;
+    await expect(client.schedules.add({ ...hourly, target })).rejects.toMatchObject({ status: 404 });
+    await expect(client.schedules.add({ ...hourly, policy: { deny: ["keep"] } })).rejects.toMatchObject({
+      status: 403,
+      code: "denied",
+    });
+    await expect(client.schedules.runs("%00")).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe("jobs", () => {
+  test("are listed, followed while they run, and end with their result", async () => {
+    const { gates, clientFor } = await open();
+    const client = await clientFor("read", "call");
+    const result = await client.calls.run("build");
+    if (result.status !== "pending") throw new Error(result.display);
+    const { id } = result.pending;
+    const frames: JobFrame[] = [];
+    const followed = (async () => {
+      for await (const frame of client.jobs.watch(id)) frames.push(frame);
+    })();
+    await until(() => frames.find((frame) => frame.type === "line" && frame.line.update?.content));
+    expect(await client.jobs.list({ state: "running" })).toMatchObject({
+      items: [{ id, toolName: "build", caller: { user: "read+call" }, progress: { done: 1, total: 2 } }],
+      counts: { running: 1 },
+    });
+    gates[0]!();
+    await followed;
+    expect(frames.at(-1)).toMatchObject({ type: "job", job: { state: "completed", result: { display: "built" } } });
+    expect(await client.jobs.get(id)).toMatchObject({ state: "completed", input: {} });
+    const { items } = await client.jobs.log(id);
+    const lines = frames.flatMap((frame) => (frame.type === "line" ? [frame.line] : []));
+    expect(lines).toEqual(items);
+    expect((await client.jobs.log(id, { after: items.at(-1)!.number })).items).toEqual([]);
+    await expect(client.jobs.list({ state: "gone" })).rejects.toMatchObject({ status: 400 });
+    await expect(client.jobs.get("none")).rejects.toMatchObject({ status: 404 });
+  });
+
+  test("are cancelled and made again by whoever made the call, and by admins", async () => {
+    const { gates, clientFor } = await open();
+    const client = await clientFor("read", "call");
+    const result = await client.calls.run("build");
+    if (result.status !== "pending") throw new Error(result.display);
+    const { id } = result.pending;
+    await until(() => gates[0]);
+    const other = await clientFor("call", "read");
+    await expect(other.jobs.cancel(id)).rejects.toMatchObject({ status: 403 });
+    await client.jobs.cancel(id, { reason: "not needed" });
+    const ended = await until<JobDetail>(async () => {
+      const job = await client.jobs.get(id);
+      return job.endedAt === undefined ? undefined : job;
+    });
+    expect(ended).toMatchObject({ state: "cancelled", result: { error: { code: "cancelled" } } });
+    await expect(other.jobs.retry(id)).rejects.toMatchObject({ status: 403 });
+    expect(await (await clientFor("read", "call", "admin")).jobs.retry(id)).toMatchObject({ id, round: 2 });
+    await until(() => gates[1]);
+    gates[1]!();
+    await until(async () => ((await client.jobs.get(id)).state === "completed" ? true : undefined));
+  });
+});
