@@ -1,0 +1,172 @@
+/**
+ * Runs in a thread of its own, as text, so that it needs no file beside the bundle: a program may compute for seconds, and
+ * nothing else may stand still meanwhile.
+ *
+ * Inside the machine there is nothing but the language, `tools`, `api` and `console`. Whatever a program does to those it
+ * does to itself: all that reaches the outside is a request to call a tool, as text. What the program waits for lies
+ * inside the machine with it, so that a snapshot of the machine is all of the program.
+ */
+export const CODE_WORKER_SOURCE = `
+const { parentPort, workerData } = require("node:worker_threads");
+const { library, wasm, memoryBytes, mostLineBytes, stop } = workerData;
+
+const PRELUDE = ${JSON.stringify(prelude())};
+
+let machine;
+let deadline = 0;
+let requests = [];
+let lines = [];
+let ended;
+
+const texts = (handles) => handles.map((handle) => handle.toString());
+const CALLBACKS = {
+  request(...args) {
+    const [step, kind, name, input] = texts(args);
+    requests.push({ step: Number(step), kind, name, input });
+    return machine.undefined;
+  },
+  print(...args) {
+    const [line] = texts(args);
+    lines.push(line.length > mostLineBytes ? line.slice(0, mostLineBytes) + "…" : line);
+    return machine.undefined;
+  },
+  end(...args) {
+    const [ok, value] = texts(args);
+    ended = { ok: ok === "true", value };
+    return machine.undefined;
+  },
+};
+
+const options = () => ({
+  wasm,
+  memoryLimit: memoryBytes,
+  maxStackSize: 256 * 1024,
+  interruptHandler: () => Date.now() > deadline || Atomics.load(stop, 0) === 1,
+});
+
+const inside = (method, ...args) => {
+  const haft = machine.global.getProp("__haft");
+  const handles = args.map((arg) => machine.newString(String(arg)));
+  return machine.callFunction(haft.getProp(method), haft, ...handles);
+};
+
+const DO = {
+  async start({ source }) {
+    const { QuickJS } = await import(library);
+    machine = await QuickJS.create(options());
+    for (const [name, callback] of Object.entries(CALLBACKS)) {
+      machine.setProp(machine.global, "__" + name, machine.newFunction(name, callback));
+    }
+    machine.evalCode(PRELUDE, "prelude.js");
+    machine.evalCode("__haft.run(async () => {\\n" + source + "\\n})", "program");
+  },
+  async restore({ snapshot }) {
+    const { QuickJS } = await import(library);
+    machine = await QuickJS.restore(QuickJS.deserializeSnapshot(snapshot), options());
+    for (const [name, callback] of Object.entries(CALLBACKS)) machine.registerHostCallback(name, callback);
+    inside("repeat");
+  },
+  settle({ results }) {
+    for (const { step, ok, value } of results) inside("settle", step, ok, value);
+  },
+  snapshot() {},
+  async close() {
+    machine?.dispose();
+    machine = undefined;
+  },
+};
+
+parentPort.on("message", async (message) => {
+  requests = [];
+  lines = [];
+  ended = undefined;
+  const began = performance.now();
+  deadline = Date.now() + message.cpuMs;
+  let problem;
+  try {
+    await DO[message.type](message);
+    if (machine) for (let ran = 1; ran > 0 && !ended; ) ran = machine.executePendingJobs();
+  } catch (error) {
+    problem = { name: error?.name ?? "Error", message: String(error?.message ?? error), stack: String(error?.stack ?? "") };
+  }
+  const interrupted = Date.now() > deadline;
+  const answer = { requests, lines, ended, problem, interrupted, cpuMs: performance.now() - began };
+  if (machine && message.wantsSnapshot && !ended && !problem) {
+    const { QuickJS } = await import(library);
+    machine.runGC();
+    answer.snapshot = QuickJS.serializeSnapshot(machine.snapshot());
+  }
+  parentPort.postMessage(answer);
+});
+`;
+
+/** What is defined in the machine before the program. */
+function prelude(): string {
+  return `(() => {
+    const { __request: request, __print: print, __end: end } = globalThis;
+    delete globalThis.__request; delete globalThis.__print; delete globalThis.__end;
+    const { stringify, parse } = JSON;
+    const waiting = new Map();
+    let last = 0;
+
+    const ask = (kind, name, input) => new Promise((resolve, reject) => {
+      const text = stringify(input === undefined ? {} : input);
+      if (text === undefined) throw new TypeError("The input of " + name + " is not JSON.");
+      const step = ++last;
+      waiting.set(step, { resolve, reject, kind, name, text });
+      request(step, kind, name, text);
+    });
+
+    const show = (value) => {
+      if (typeof value === "string") return value;
+      if (value instanceof Error) return value.name + ": " + value.message;
+      try { return stringify(value) ?? String(value); } catch { return String(value); }
+    };
+    const say = (prefix) => (...values) => { print(prefix + values.map(show).join(" ")); };
+
+    const describeError = (error) => {
+      const isError = error instanceof Error;
+      const about = isError ? { name: String(error.name), message: String(error.message), stack: String(error.stack) } : { name: "Error", message: "The program threw " + show(error) };
+      if (isError && error.code !== undefined) about.code = String(error.code);
+      return stringify(about);
+    };
+
+    const haft = {
+      run(main) {
+        Promise.resolve().then(main).then(
+          (value) => {
+            let text;
+            try { text = stringify(value === undefined ? null : value); } catch (error) { return end(false, describeError(error)); }
+            end(true, text === undefined ? "null" : text);
+          },
+          (error) => end(false, describeError(error)),
+        );
+      },
+      settle(step, ok, text) {
+        const one = waiting.get(Number(step));
+        if (!one) return;
+        waiting.delete(Number(step));
+        const value = parse(text);
+        if (ok === "true") return one.resolve(value);
+        const error = new Error(value.message);
+        error.name = "ToolError";
+        Object.assign(error, { code: value.code, tool: one.name, data: value.data, output: value.output });
+        one.reject(error);
+      },
+      // After a restart nobody knows what was asked for: it is asked for again, under the same numbers.
+      repeat() {
+        for (const [step, { kind, name, text }] of waiting) request(step, kind, name, text);
+      },
+    };
+    Object.defineProperty(globalThis, "__haft", { value: Object.freeze(haft) });
+
+    globalThis.console = { log: say(""), info: say(""), debug: say(""), warn: say("warning: "), error: say("error: ") };
+    globalThis.tools = new Proxy({}, {
+      get: (_target, name) => typeof name === "symbol" || name === "then" ? undefined : (input) => ask("call", name, input),
+    });
+    globalThis.api = {
+      search: (query) => ask("search", String(query), {}),
+      describe: (...names) => ask("describe", "", names.flat()),
+    };
+  })();`;
+}

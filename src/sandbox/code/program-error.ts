@@ -1,0 +1,38 @@
+/** What a program failed with, and where in it. */
+export interface ProgramError {
+  name: string;
+  message: string;
+  line?: number;
+  column?: number;
+  /** Of the failed call, where nobody caught it. */
+  code?: string;
+}
+
+interface Thrown {
+  name: string;
+  message: string;
+  stack?: string;
+  code?: string;
+}
+
+const OUT_OF_MEMORY = { name: "RangeError", message: "The program needs more memory than it may have." };
+
+/** Thrown by the program itself. */
+export function readThrown({ name, message, stack, code }: Thrown): ProgramError {
+  if (name === "InternalError" && /out of memory/.test(message)) return { ...OUT_OF_MEMORY, ...placeIn(stack) };
+  return { name, message, ...placeIn(stack), ...(code === undefined ? {} : { code }) };
+}
+
+/** What the machine could not do. */
+export function readProblem({ name, message, stack }: Thrown, isOutOfTime: boolean): ProgramError {
+  if (isOutOfTime) return { name: "TimeoutError", message: "The program computed for longer than it may." };
+  if (message === "interrupted") return { name: "AbortError", message: "The program was stopped." };
+  if (/out of memory/.test(message)) return OUT_OF_MEMORY;
+  return { name, message, ...placeIn(stack) };
+}
+
+/** The innermost place that is the program's; one line stands before its first. */
+function placeIn(stack: string | undefined): { line?: number; column?: number } {
+  const place = /\bprogram:(\d+):(\d+)/.exec(stack ?? "");
+  return place ? { line: Math.max(1, Number(place[1]) - 1), column: Number(place[2]) } : {};
+}

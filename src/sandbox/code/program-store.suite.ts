@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import type { ProgramStore, StoredProgram } from "./program-store.ts";
+
+export interface ProgramStoreSuite {
+  open(): Promise<ProgramStore>;
+  /** Somebody else who has the same store open, and how they die; absent where a store is one process's own. */
+  openAnother?(): Promise<{ store: ProgramStore; die: () => Promise<void> }>;
+}
+
+function program(key: string, approvals: readonly string[] = ["a"], bytes = 10): StoredProgram {
+  return {
+    key,
+    call: {
+      name: "run_code@1.0.0",
+      input: { code: "return 1" },
+      options: { id: key, caller: { session: "s\u0000", depth: 0 } },
+      verdict: { decision: "allow", by: "tool", reason: "" },
+    },
+    state: { snapshot: new Uint8Array(bytes).fill(7), output: ["line"], calls: 2, approvals },
+    engine: "e",
+    savedAt: 5,
+  };
+}
+
+/** What every place where programs wait must hold. */
+export function programStoreSuite({ open, openAnother }: ProgramStoreSuite): void {
+  test("a program is claimed as it was saved, once it was released", async () => {
+    const store = await open();
+    const saved = program("one\u0000key", ["a", "b"], 1_000_000);
+    await store.save(saved);
+    expect(await store.claim(saved.key)).toBeUndefined();
+    await store.release(saved.key);
+    const claimed = await store.claim(saved.key);
+    // Comparing a megabyte byte by byte takes a test runner minutes.
+    expect(Buffer.from(claimed!.state.snapshot).equals(saved.state.snapshot)).toBe(true);
+    expect({ ...claimed, state: { ...claimed!.state, snapshot: 0 } }).toEqual({
+      ...saved,
+      state: { ...saved.state, snapshot: 0 },
+    });
+    expect(await store.claim(saved.key)).toBeUndefined();
+  });
+
+  test("saved again it is the newer one; removed it is gone", async () => {
+    const store = await open();
+    await store.save(program("k", ["a"]));
+    await store.save(program("k", ["b", "c"]));
+    await store.save(program("other"));
+    expect((await store.list()).map(({ key, approvals }) => `${key}: ${approvals.join()}`).toSorted()).toEqual([
+      "k: b,c",
+      "other: a",
+    ]);
+    await store.remove("k");
+    await store.release("k");
+    expect(await store.claim("k")).toBeUndefined();
+    expect(await store.list()).toHaveLength(1);
+  });
+
+  if (!openAnother) return;
+  test("somebody else gets it only when who held it is gone", async () => {
+    const mine = await open();
+    const { store: theirs, die } = await openAnother();
+    await theirs.save(program("held"));
+    expect(await mine.claim("held")).toBeUndefined();
+    await die();
+    expect(await mine.claim("held")).toMatchObject({ key: "held" });
+  });
+}

@@ -1,0 +1,7 @@
+import { describe } from "vitest";
+import { programStoreSuite } from "./program-store.suite.ts";
+import { MemoryProgramStore } from "./program-store.ts";
+
+describe("programs in memory", () => {
+  programStoreSuite({ open: async () => new MemoryProgramStore() });
+});

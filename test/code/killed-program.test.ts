@@ -1,0 +1,95 @@
+// A program waits for a person, its process is killed, and another process goes on with it after the answer: once.
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { prepareChildren, type TestChildren } from "../../src/store/start-child.suite.ts";
+
+const ROUNDS = process.env["HAFT_FULL"] ? 200 : 3;
+
+/** argv: the folder of the store, the file that every effect is written to, whether to wait in place, what to do. */
+const CHILD = `
+import { appendFileSync } from "node:fs";
+const [, , folder, ledger, waits, role] = process.argv;
+const store = await openStore({ folder });
+const effect = (name, permission) => createTool({
+  name, description: "Writes a line", kind: "write", permission,
+  parameters: [{ name: "n", type: "number", description: "Which" }],
+  run: ({ n }) => { appendFileSync(ledger, name + " " + n + "\\n"); return { n }; },
+});
+const haft = createHaft({
+  tools: [effect("note", "auto"), effect("pay", "confirm")],
+  journal: store.journal, log: store.audit, approvals: { store: store.approvals, pollMs: 20 }, code: { store: store.programs },
+  ...(waits === "true" ? { approvalWaitMs: 20000 } : {}),
+});
+haft.on("tool_call_completed", ({ toolName, result }) => toolName === "run_code" && say("ended: " + JSON.stringify(result.details.value)));
+haft.on("tool_call_failed", ({ toolName, error }) => toolName === "run_code" && say("ended: " + error.code));
+haft.on("permission_requested", () => say("asked"));
+if (role === "run") {
+  const code = "let sum = 0; for (const n of [1, 2]) sum += (await tools.note({ n })).n; sum += (await tools.pay({ n: 10 })).n; sum += (await tools.note({ n: 3 })).n; return sum";
+  await haft.execute("run_code", { code }, { id: "program", caller: { session: "s" } });
+  say("answered");
+  setInterval(() => undefined, 1000);
+} else if (role === "approve") {
+  const [asked] = await haft.approvals.list();
+  // Used already: then the program goes on when somebody opens the store.
+  if (asked) await haft.approve(asked.id, "ada").catch((error) => say(error.message));
+  say("approved");
+  setInterval(() => undefined, 1000);
+} else {
+  await haft.recoverPrograms();
+  say("recovered");
+  await haft.shutdown();
+  await store.close();
+}
+`;
+
+let children: TestChildren;
+beforeAll(async () => {
+  children = await prepareChildren();
+}, 60_000);
+afterAll(() => children.remove());
+
+test.each([false, true])(
+  "a program survives kill -9 at any moment (waiting in its place: %s)",
+  { timeout: 600_000 },
+  async (waits) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-program-")));
+      const ledger = join(folder, "ledger");
+      writeFileSync(ledger, "");
+      try {
+        const first = children.start(CHILD, [folder, ledger, String(waits), "run"]);
+        await first.says(waits ? "asked" : "answered");
+        first.process.kill("SIGKILL");
+        await first.ended;
+        const second = children.start(CHILD, [folder, ledger, "false", "approve"]);
+        const delay = (round * 37) % 400;
+        await Promise.race([second.says("approved"), new Promise((resolve) => setTimeout(resolve, 300 + delay))]).catch(
+          () => undefined,
+        );
+        second.process.kill("SIGKILL");
+        await second.ended;
+        const third = children.start(CHILD, [folder, ledger, "false", "approve"]);
+        await third.says("approved");
+        third.process.kill("SIGKILL");
+        await third.ended;
+        const fourth = children.start(CHILD, [folder, ledger, "false", "recover"]);
+        await fourth.says("recovered");
+        await fourth.ended;
+        const ends = [first, second, third, fourth]
+          .flatMap((child) => child.lines())
+          .filter((line) => line.startsWith("ended"));
+        const effects = readFileSync(ledger, "utf8").trim().split("\n");
+        const seen = `round ${round}: ${JSON.stringify([first, second, third, fourth].map((child) => child.lines()))}`;
+        expect(ends, seen).toHaveLength(1);
+        // Killed while it paid: nobody knows, and the program is told so instead of paying again.
+        const whole = ["ended: 16", "note 1", "note 2", "pay 10", "note 3"];
+        const cut = ["ended: unknown_outcome", "note 1", "note 2", ...effects.slice(2, 3)];
+        expect([ends[0], ...effects], seen).toEqual(ends[0] === "ended: 16" ? whole : cut);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    }
+  },
+);

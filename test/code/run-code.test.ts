@@ -1,0 +1,168 @@
+// Code mode, from the public interface: a program can do nothing but call tools, and each of its calls passes the gate.
+import { onTestFinished, describe, expect, test } from "vitest";
+import { createHaft, type HaftOptions, type ToolEvent, type ToolResult } from "haft";
+import { z } from "zod";
+
+function open(options: HaftOptions = {}) {
+  const ran: string[] = [];
+  const events: ToolEvent[] = [];
+  const tool = (name: string, config: { kind?: "readonly" | "write"; permission?: "auto" | "confirm" } = {}) => ({
+    name,
+    description: `Does ${name}`,
+    kind: config.kind ?? ("readonly" as const),
+    permission: config.permission ?? ("auto" as const),
+    parameters: z.object({ n: z.number().default(0).describe("A number") }),
+    run: ({ n }: { n: number }) => {
+      ran.push(`${name} ${n}`);
+      return { n, twice: n * 2 };
+    },
+  });
+  const haft = createHaft({ code: {}, ...options });
+  haft.register(tool("double"));
+  haft.register(tool("keep", { kind: "write" }));
+  haft.register(tool("send", { kind: "write", permission: "confirm" }));
+  haft.on("*", (event) => void events.push(event));
+  onTestFinished(() => haft.shutdown());
+  const code = (source: string, id?: string): Promise<ToolResult> =>
+    haft.execute("run_code", { code: source }, id === undefined ? {} : { id });
+  return { haft, ran, events, code };
+}
+
+const terminal = (events: readonly ToolEvent[], name: string): ToolEvent[] =>
+  events.filter(
+    (event) => (event.type === "tool_call_completed" || event.type === "tool_call_failed") && event.toolName === name,
+  );
+
+describe("run_code", () => {
+  test("gives back what the program returns, and each of its calls is recorded on its own", async () => {
+    const { haft, code, events } = open();
+    const result = await code(
+      "let sum = 0; for (let n = 0; n < 5; n++) sum += (await tools.double({ n })).twice; return { sum }",
+    );
+    expect(result).toMatchObject({ status: "completed", details: { value: { sum: 20 }, calls: 5 } });
+    expect(terminal(events, "double")).toHaveLength(5);
+    const records = await haft.log.recent();
+    expect(
+      records.filter(({ toolName }) => toolName === "double").every(({ parentId }) => parentId === result.callId),
+    ).toBe(true);
+  });
+
+  test("reaches no tool that policy denies, hides it, and says what there is instead", async () => {
+    const { code, ran } = open({ policy: { deny: ["keep"] } });
+    const result = await code(
+      "try { await tools.keep({}) } catch (e) { return [e.code, await api.describe('keep'), await api.search('keep')] }",
+    );
+    const [reason, declared, found] = (result as { details: { value: [string, string, { name: string }[]] } }).details
+      .value;
+    expect(["tool_not_found", "denied"]).toContain(reason);
+    expect(declared).toContain('no tool "keep"');
+    expect(found.map(({ name }) => name)).not.toContain("keep");
+    expect(ran).toEqual([]);
+  });
+
+  test("has no more than its caller's toolkit, and no more in its second pass", async () => {
+    const { haft, ran } = open();
+    const toolkit = haft.toolkit("agent", ["run_code", "send"]);
+    const program = { code: "await tools.send({ n: 1 }); try { await tools.keep({}) } catch (e) { return e.code }" };
+    const pending = await toolkit.executeTool("run_code", program, { id: "p" });
+    expect(pending).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    const ended = new Promise<ToolEvent>((resolve) =>
+      haft.on("tool_call_completed", (e) => e.toolName === "run_code" && resolve(e)),
+    );
+    if (pending.status === "pending") await haft.approve(pending.pending.id);
+    expect(await ended).toMatchObject({
+      callId: "p",
+      result: { details: { value: expect.stringMatching(/denied|tool_not_found/) } },
+    });
+    expect(ran).toEqual(["send 1"]);
+  });
+
+  test("declares tools as TypeScript, from their schemas", async () => {
+    const { code } = open();
+    const result = await code("return await api.describe('double')");
+    expect(result).toMatchObject({
+      details: { value: "/** Does double */\ntools.double(input: { n?: number /* A number */ }): Promise<unknown>" },
+    });
+  });
+
+  test("says where a program is wrong, and which tool was probably meant", async () => {
+    const { code } = open();
+    const result = await code("const a = 1;\nreturn await doubel({ n: a });");
+    expect(result).toMatchObject({ status: "failed", error: { code: "failed", data: { line: 2 } } });
+    const { message } = (result as { error: { message: string } }).error;
+    expect(message).toContain("'doubel' is not defined".replaceAll("'", ""));
+    expect(message).toContain("> return await doubel({ n: a });");
+    expect(message).toContain("Did you mean tools.double(…)?");
+  });
+
+  test("keeps what was printed before the program failed", async () => {
+    const { code } = open();
+    const result = await code("console.log('so far'); throw new Error('enough')");
+    expect(result).toMatchObject({ status: "failed", details: { output: ["so far"] } });
+    expect(JSON.stringify(result.content)).toContain("so far");
+  });
+
+  test("asks for each call that must ask; the program goes on after the yes, and ends once", async () => {
+    const { haft, code, ran, events } = open();
+    const pending = await code(
+      "const a = await tools.send({ n: 1 }); const b = await tools.send({ n: 2 }); return a.twice + b.twice",
+      "once",
+    );
+    expect(pending).toMatchObject({ status: "pending", callId: "once" });
+    expect(ran).toEqual([]);
+    for (let round = 0; round < 2; round++) {
+      const asked = (await haft.approvals.list()).find(({ state }) => state === "open");
+      expect((await haft.approve(asked!.id)).status).toBe("completed");
+    }
+    expect(ran).toEqual(["send 1", "send 2"]);
+    expect(terminal(events, "run_code")).toMatchObject([{ callId: "once", result: { details: { value: 6 } } }]);
+    // Made again, it is known.
+    expect(
+      await code(
+        "const a = await tools.send({ n: 1 }); const b = await tools.send({ n: 2 }); return a.twice + b.twice",
+        "once",
+      ),
+    ).toMatchObject({ status: "completed", details: { value: 6 }, metadata: { known: "replay" } });
+    expect(ran).toEqual(["send 1", "send 2"]);
+  });
+
+  test("hears a no as an error that it may catch", async () => {
+    const { haft, code, ran, events } = open();
+    await code("try { await tools.send({ n: 1 }) } catch (e) { return e.code }", "refused");
+    const [open1] = await haft.approvals.list();
+    await haft.decline(open1!.id, "not today");
+    expect(terminal(events, "run_code")).toMatchObject([{ result: { details: { value: "declined" } } }]);
+    expect(ran).toEqual([]);
+  });
+
+  test("waits in its place where the runtime waits for people", async () => {
+    const { code, ran } = open({ approver: async () => ({ approved: true, by: "ada" }) });
+    expect(await code("return (await tools.send({ n: 4 })).twice")).toMatchObject({
+      status: "completed",
+      details: { value: 8 },
+    });
+    expect(ran).toEqual(["send 4"]);
+  });
+
+  test("several questions at once are asked at once; the last answer lets it go on", async () => {
+    const { haft, code, ran, events } = open();
+    const pending = await code(
+      "const all = await Promise.all([1, 2, 3].map((n) => tools.send({ n }))); return all.map(({ n }) => n)",
+    );
+    expect(pending).toMatchObject({
+      details: { approvals: [expect.any(String), expect.any(String), expect.any(String)] },
+    });
+    for (const { id } of await haft.approvals.list()) await haft.approve(id);
+    expect(ran.toSorted()).toEqual(["send 1", "send 2", "send 3"]);
+    expect(terminal(events, "run_code")).toMatchObject([{ result: { details: { value: [1, 2, 3] } } }]);
+  });
+
+  test("an absurd program fails like any other", async () => {
+    const { code } = open({ code: { limits: { cpuMs: 100 } } });
+    for (const source of ["while (true) {}", "})(", "return tools", "throw null", "__haft.settle(1, true, '1')"]) {
+      const result = await code(source);
+      expect(["failed", "completed"]).toContain(result.status);
+    }
+    expect(await code("return 1")).toMatchObject({ details: { value: 1 } });
+  });
+});
