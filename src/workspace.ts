@@ -7,6 +7,7 @@ import { createLineIndexes } from "./files/line-index.ts";
 import { createPathPolicy, type PathPolicyOptions } from "./files/path-policy.ts";
 import { createSpillFolder } from "./files/spill-folder.ts";
 import type { UndoJournal } from "./files/undo-journal.ts";
+import { openSandbox, type SandboxOptions } from "./sandbox/os/open-sandbox.ts";
 import { createProcessTable } from "./shell/process-table.ts";
 import { createSessionEnvironments, type SessionEnvironments } from "./shell/session-environments.ts";
 import { createDataTools } from "./tools/data/data-tools.ts";
@@ -20,6 +21,11 @@ export { createUndo } from "./files/undo.ts";
 export type { Undo, UndoOutcome } from "./files/undo.ts";
 export { createMemoryUndo } from "./files/undo-memory.ts";
 export type { UndoStore } from "./files/undo-store.ts";
+
+export { createArtifactManager } from "./tools/artifacts/artifact-manager.ts";
+export type { ArtifactManager } from "./tools/artifacts/artifact-manager.ts";
+export type { ArtifactStore } from "./tools/artifacts/artifact-store.ts";
+export { createArtifactTools } from "./tools/artifacts/artifact-tools.ts";
 
 export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace"> {
   /** Whether a file must have been read before it is changed; on unless said otherwise. */
@@ -35,6 +41,8 @@ export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace"> {
   seenFiles?: SeenFiles;
   /** Told of every change of a file before it happens. */
   journal?: UndoJournal;
+  /** Confines commands where this machine can. Without it they may do whatever the user may who runs this. */
+  sandbox?: Omit<SandboxOptions, "files" | "clock">;
   clock?: Clock;
 }
 
@@ -46,6 +54,8 @@ export interface Workspace {
   readonly spill: Spill;
   /** What the commands of each session are given. */
   readonly environments: SessionEnvironments;
+  /** Why commands are not confined although that was wanted. */
+  readonly unconfined?: string;
   /** Ends the processes that were started in it. */
   close(): Promise<void>;
 }
@@ -58,6 +68,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     seenFiles,
     trustedRepository,
     journal,
+    sandbox,
     clock = systemClock,
     ...paths
   } = options;
@@ -66,10 +77,12 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
   const spillFolder = createSpillFolder(policy.workspace, () => clock.now());
   const environments = createSessionEnvironments({ host: process.env });
   const processes = createProcessTable({ clock: () => clock.now() });
+  const confining = sandbox && openSandbox({ ...sandbox, files, clock });
   return {
     folder: policy.workspace,
     files,
     environments,
+    ...(confining?.missing === undefined ? {} : { unconfined: confining.missing }),
     tools: [
       ...createFileTools({
         files,
@@ -86,6 +99,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         openSpill: ({ callId }) => spillFolder.open(callId),
         clock,
         trustedRepository,
+        confining,
       }),
       ...createSystemTools({ environments, clock }),
       ...createDataTools(),

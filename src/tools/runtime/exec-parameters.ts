@@ -43,6 +43,11 @@ export const EXEC_PARAMETERS = {
       type: "boolean",
       description: "Leave standard input open, to write to it with the `process` tool. It is closed otherwise.",
     },
+    outside_sandbox: {
+      type: "boolean",
+      description:
+        "Run it without the sandbox, which a person has to permit. Only where a result said that the sandbox refused something that is needed.",
+    },
     env: {
       type: "object",
       additionalProperties: { type: "string" },

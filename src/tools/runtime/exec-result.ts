@@ -5,6 +5,7 @@ import type { Exit } from "../../shell/process-exit.ts";
 import type { RunningProcess } from "../../shell/run-process.ts";
 import { commandLine, describeDuration, describeExit, meaningOf, type RunStatus, statusOf } from "./run-status.ts";
 import { type ClosedSpill, closedSpill, describeSpill } from "./closed-spill.ts";
+import { explainRefusals } from "./explain-refusals.ts";
 import { type ReplyLimits, type ShortOutput, shortenOutput } from "./shorten-output.ts";
 
 /** What a program learns of a command. */
@@ -27,6 +28,8 @@ export interface ExecDetails {
   /** Where the whole output is. */
   spillRef?: string;
   workingDirectory: string;
+  /** Whether it ran in the sandbox; absent where none was wanted. */
+  confined?: boolean;
 }
 
 export interface Run {
@@ -39,6 +42,9 @@ export interface Run {
   elapsedMs: number;
   /** The call was told to stop, and the command may still be on its way out. */
   stopped: boolean;
+  confined?: boolean;
+  /** Why it was not confined although that was wanted. */
+  unconfined?: string;
 }
 
 /** A run as a model, a person and a program each read it. */
@@ -66,9 +72,12 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
     ...(isKept && !run.stopped && { processId: id }),
     ...(spillRef !== undefined && { spillRef }),
     workingDirectory: run.workingDirectory,
+    ...(run.confined ? { confined: true } : run.unconfined !== undefined && { confined: false }),
   };
   const error = exit && failureOfRun(run, exit);
-  const notes = notesOn(run, exit).map((note) => `[${note}]`);
+  const refusals = run.confined && exit && exit.exitCode !== 0 ? explainRefusals(output) : [];
+  const unconfined = run.unconfined === undefined ? [] : [`not confined: ${run.unconfined}`];
+  const notes = [...notesOn(run, exit), ...refusals, ...unconfined].map((note) => `[${note}]`);
   const body = output.trimEnd() === "" ? (exit ? "(no output)" : "(no output yet)") : output.replace(/\n+$/, "");
   const ending = exit ? describeExit(exit) : run.stopped ? "cancelled" : `runs on as ${id}`;
   return {

@@ -14,9 +14,11 @@ import { readCommandWith } from "../../shell/read-command.ts";
 import type { RunningProcess } from "../../shell/run-process.ts";
 import type { SessionEnvironments } from "../../shell/session-environments.ts";
 import type { SpillSink } from "../../shell/spill.ts";
+import { findShell } from "../../shell/find-shell.ts";
+import type { ConfinedCommand, Confinement, Confining } from "./confinement.ts";
 import { commandLabels } from "./command-labels.ts";
 import { EXEC_PARAMETER_ALIASES, EXEC_PARAMETERS, type ExecInput } from "./exec-parameters.ts";
-import { describeRun, type ExecDetails } from "./exec-result.ts";
+import { describeRun, type ExecDetails, type Run } from "./exec-result.ts";
 import { planReadOnly, type ReadOnlyCircumstances } from "./plan-read-only.ts";
 import { processOwner } from "./process-owner.ts";
 import { foregroundMs, refuseTimes, runTimes } from "./run-times.ts";
@@ -33,6 +35,8 @@ export interface ExecDependencies {
   openSpill?: (call: { callId: string }) => SpillSink | Promise<SpillSink>;
   clock?: Clock;
   reply?: Partial<ReplyLimits>;
+  /** Where commands run; without one they may do whatever the user may who runs this. */
+  confining?: Confining | undefined;
   /** Whether git may run unasked where it only reads and its repository's configuration names no programs. */
   trustedRepository?: boolean | undefined;
 }
@@ -51,6 +55,14 @@ export function createExecTool(dependencies: ExecDependencies) {
     const plan = planReadOnly(input, circumstancesOf(dependencies, dependencies.files));
     if (plan !== undefined) plans.set(input, plan);
     return plan !== undefined;
+  };
+  const isConfined = (input: ExecInput): boolean =>
+    dependencies.confining?.confinement !== undefined && input.outside_sandbox !== true;
+  const asks = (input: ExecInput): boolean => {
+    const { confinement, missing } = dependencies.confining ?? {};
+    // Without a sandbox the word changes nothing.
+    if (input.outside_sandbox === true && (confinement !== undefined || missing !== undefined)) return true;
+    return !(confinement?.autoAllow === true || mayRunUnasked(input));
   };
   return createTool({
     name: "exec",
@@ -83,15 +95,21 @@ export function createExecTool(dependencies: ExecDependencies) {
     labels: ["untrusted_input", "sensitive_data", "outside_effect"],
     labelsOf: (input) => {
       const onlyReads = planReadOnly(input, circumstancesOf(dependencies, dependencies.files));
-      return [...commandLabels(input.command), ...(onlyReads === undefined ? (["outside_effect"] as const) : [])];
+      const reachesOut = onlyReads === undefined && !isConfined(input);
+      return [...commandLabels(input.command), ...(reachesOut ? (["outside_effect"] as const) : [])];
     },
     origin: { type: "builtin" },
-    permission: (input) => (mayRunUnasked(input) ? "auto" : "confirm"),
-    signature: ({ command, working_directory: directory, env, stdin }) => ({
+    permission: (input) => (asks(input) ? "confirm" : "auto"),
+    signature: ({ command, working_directory: directory, env, stdin, outside_sandbox: outside }) => ({
       text: command,
-      command: readCommandWith(command, { directory, env: env as Record<string, string> | undefined, stdin }),
+      command: {
+        ...readCommandWith(command, { directory, env: env as Record<string, string> | undefined, stdin }),
+        // A rule that allows the command was not made with this in mind.
+        ...(outside && dependencies.confining ? { unsaid: "It is to run outside of the sandbox." } : {}),
+      },
     }),
-    preview: async (input, context) => previewCommand(input, dependencies.files.narrow(context.allowedPaths)),
+    preview: async (input, context) =>
+      previewCommand(input, dependencies.files.narrow(context.allowedPaths), dependencies.confining),
     validate: (input) => (input.command.trim() === "" ? "command: is blank" : refuseTimes(input)),
     run: (input, context) => run(input, context, { ...dependencies, plan: plans.get(input) }),
   });
@@ -132,6 +150,7 @@ async function run(
       limitMs,
       elapsedMs: clock.monotonic() - startedAt,
       stopped,
+      ...howConfined(input, dependencies.confining),
     },
     { ...REPLY_LIMITS, ...reply },
   );
@@ -141,9 +160,10 @@ async function run(
 
 function startOptions(
   input: ExecInput,
-  { signal, caller, callId }: ToolContext,
-  { environments, openSpill, plan, cwd, limitMs }: ExecDependencies & Planned & { cwd: string; limitMs: number },
+  { signal, caller, callId, allowedPaths }: ToolContext,
+  dependencies: ExecDependencies & Planned & { cwd: string; limitMs: number },
 ): TableStartOptions {
+  const { environments, openSpill, plan, cwd, limitMs, confining } = dependencies;
   const takesInput = input.stdin !== undefined || input.keep_stdin_open === true;
   const env = environments.environmentOf(caller.session, { terminal: input.pty === true });
   for (const [name, value] of Object.entries((input.env ?? {}) as Record<string, string>)) {
@@ -151,9 +171,16 @@ function startOptions(
     if (refusal) throw refusal;
     env[name] = value;
   }
+  // What was not asked about runs as it was analysed, never as it was written.
+  const shellCommand = plan ?? input.command;
+  const confinement = input.outside_sandbox ? undefined : confining?.confinement;
   return {
-    // What was not asked about runs as it was analysed, never as it was written.
-    shellCommand: plan ?? input.command,
+    ...(confinement
+      ? {
+          argv: confined(shellCommand, confinement, { env, cwd, terminal: input.pty === true, allowedPaths }),
+          label: input.command,
+        }
+      : { shellCommand }),
     cwd,
     env,
     stdin: takesInput ? "pipe" : "closed",
@@ -162,6 +189,30 @@ function startOptions(
     signal,
     output: { separateStreams: !input.pty, ...(openSpill && { openSpill: () => openSpill({ callId }) }) },
   };
+}
+
+function confined(
+  shellCommand: string,
+  confinement: Confinement,
+  {
+    env,
+    cwd,
+    terminal,
+    allowedPaths,
+  }: Pick<TableStartOptions, "env" | "cwd"> &
+    Pick<ConfinedCommand, "terminal"> & { allowedPaths: readonly string[] | undefined },
+): readonly string[] {
+  const shell = findShell(env);
+  const place = { cwd, terminal, ...(allowedPaths ? { allowedPaths } : {}) };
+  return confinement.wrap([shell.path, ...shell.args(shellCommand)], place);
+}
+
+function howConfined(
+  { outside_sandbox: outside }: ExecInput,
+  confining: Confining | undefined,
+): Pick<Run, "confined" | "unconfined"> {
+  if (confining?.confinement && !outside) return { confined: true };
+  return confining?.missing === undefined ? {} : { unconfined: confining.missing };
 }
 
 function circumstancesOf({ environments, trustedRepository }: ExecDependencies, files: Files): ReadOnlyCircumstances {
@@ -201,13 +252,15 @@ async function forget(
 }
 
 /** Everything that the answer decides about, with nothing hidden in it. */
-function previewCommand(input: ExecInput, files: Files): Preview {
+function previewCommand(input: ExecInput, files: Files, confining: Confining | undefined): Preview {
   const { command, description, stdin, env, working_directory: directory } = input;
   const lines = [
     showHiddenCharacters(command),
     "",
     `in ${showHiddenCharacters(whereTo(files, directory ?? "."))}${input.run_in_background ? ", in the background" : ""}`,
   ];
+  if (confining?.confinement) lines.push(input.outside_sandbox ? "OUTSIDE of the sandbox" : confining.confinement.says);
+  else if (confining?.missing) lines.push(`not confined: ${confining.missing}`);
   const danger = dangerReason(command);
   if (danger) lines.push(`careful: ${danger}`);
   if (description) lines.push(`said to: ${showHiddenCharacters(description)}`);

@@ -1,0 +1,46 @@
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ConfigError } from "../config/config-problem.ts";
+import type { LoadedConfig } from "../config/load-config.ts";
+import { startForwardProxy } from "../net/forward-proxy.ts";
+import { createOpenSocket } from "../net/open-socket.ts";
+import { findBubblewrap } from "../sandbox/os/find-bubblewrap.ts";
+import type { SandboxOptions } from "../sandbox/os/open-sandbox.ts";
+
+export interface HostConfinement {
+  /** For the workspace; undefined where commands are not to be confined. */
+  sandbox?: Omit<SandboxOptions, "files" | "clock">;
+  close(): Promise<void>;
+}
+
+const NOTHING_TO_CLOSE = async (): Promise<void> => undefined;
+
+/** How commands are confined, as the configuration says: where this machine can unless it says otherwise. */
+export async function openConfinement({ value: { sandbox, network } }: LoadedConfig): Promise<HostConfinement> {
+  const { mode = "auto", autoAllow, allowedHosts = [], memoryMb, processes } = sandbox;
+  if (mode === "off") return { close: NOTHING_TO_CLOSE };
+  const state = findBubblewrap();
+  if (mode === "required" && state.program === undefined) {
+    const message = `Commands must be confined, and cannot be: ${state.why}.`;
+    throw new ConfigError([{ path: "sandbox.mode", message }]);
+  }
+  const options = {
+    find: () => state,
+    ...(autoAllow === undefined ? {} : { autoAllow }),
+    ...(memoryMb === undefined ? {} : { memoryBytes: memoryMb * 1024 * 1024 }),
+    ...(processes === undefined ? {} : { processes }),
+  };
+  if (allowedHosts.length === 0 || state.program === undefined) return { sandbox: options, close: NOTHING_TO_CLOSE };
+  const socketPath = join(tmpdir(), `haft-proxy-${randomUUID()}.sock`);
+  const openSocket = createOpenSocket({ hosts: allowedHosts, exceptions: network.exceptions ?? [] });
+  const proxy = await startForwardProxy({ openSocket, socketPath });
+  return {
+    sandbox: { ...options, proxy: { socketPath, hosts: allowedHosts } },
+    async close() {
+      await proxy.close();
+      await rm(socketPath, { force: true });
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import type { Files } from "../../files/files.ts";
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { isInside, type PathPolicy } from "../../files/path-policy.ts";
+import { findProgram } from "../../shell/find-shell.ts";
+import { bubblewrapArguments, PROXY_INSIDE } from "./bubblewrap-arguments.ts";
+import { findBubblewrap, type SandboxState } from "./find-bubblewrap.ts";
+import { findGuardedPaths, type GuardedPaths } from "./find-guarded-paths.ts";
+
+export interface SandboxOptions {
+  files: Pick<Files, "policy" | "narrow">;
+  autoAllow?: boolean;
+  /** Of each process, in bytes. */
+  memoryBytes?: number;
+  /** Of the user that runs them; nobody limits root. */
+  processes?: number;
+  /** A socket behind which a proxy decides which hosts are reached; no network where absent. */
+  proxy?: { socketPath: string; hosts: readonly string[] };
+  clock?: Clock;
+  find?: () => SandboxState;
+}
+
+/** Looking through a workspace takes longer than most commands. */
+const BELIEVED_MS = 5000;
+const DEFAULT_MEMORY = 4 * 1024 * 1024 * 1024;
+const DEFAULT_PROCESSES = 512;
+const PROXY_PORT = 3128;
+
+/** A place to run commands in, where this machine has one; otherwise why not. */
+export function openSandbox(options: SandboxOptions) {
+  const { files, autoAllow = false, clock = systemClock, find = findBubblewrap } = options;
+  const state = find();
+  if (state.program === undefined) return { missing: state.why };
+  const { program } = state;
+  const socat = options.proxy && findProgram("socat", process.env);
+  if (options.proxy && !socat)
+    return { missing: "hosts are allowed, which needs socat (Debian, Ubuntu: apt install socat)" };
+  let known: { guarded: GuardedPaths; at: number } | undefined;
+
+  const guardedNow = (): GuardedPaths => {
+    const now = clock.monotonic();
+    if (!known || now - known.at > BELIEVED_MS) known = { guarded: findGuardedPaths(files.policy), at: now };
+    return known.guarded;
+  };
+
+  return {
+    confinement: {
+      autoAllow,
+      says: `confined: writes only in the workspace and a temporary folder of its own, no secrets, ${
+        options.proxy ? `of the network only ${options.proxy.hosts.join(", ")}` : "no network"
+      }`,
+      wrap(
+        command: readonly string[],
+        { cwd, terminal, allowedPaths }: { cwd: string; terminal: boolean; allowedPaths?: readonly string[] },
+      ) {
+        const { policy } = files.narrow(allowedPaths);
+        const place = {
+          cwd,
+          terminal,
+          workspace: policy.workspace,
+          writable: writableRoots(policy),
+          guarded: guardedNow(),
+          ...(options.proxy ? { proxySocket: options.proxy.socketPath } : {}),
+        };
+        return [program, ...bubblewrapArguments(place), ...limited(command, options, socat)];
+      },
+    },
+  };
+}
+
+/** What every layer lets be written. The whole system never is: then there is nothing to confine to but the workspace. */
+function writableRoots({ layers, workspace }: PathPolicy): string[] {
+  const roots = layers.map((layer) => layer.filter(({ writable }) => writable).map(({ path }) => path));
+  const admitted = roots.flat().filter((path) => roots.every((layer) => layer.some((root) => isInside(path, root))));
+  return [...new Set(admitted.map((path) => (path === "/" ? workspace : path)))];
+}
+
+/** Limits and variables are inherited: a shell sets them, and becomes the command. */
+function limited(command: readonly string[], options: SandboxOptions, socat: string | undefined): string[] {
+  const { memoryBytes = DEFAULT_MEMORY, processes = DEFAULT_PROCESSES } = options;
+  const limits = `ulimit -d ${Math.floor(memoryBytes / 1024)}; ulimit -u ${processes} 2>/dev/null`;
+  return ["/bin/sh", "-c", [limits, ...(socat ? bridge(socat) : []), 'exec "$@"'].join("\n"), "sh", ...command];
+}
+
+/** Inside there is a loopback of its own and nothing else: a port of it leads to the proxy's socket. */
+function bridge(socat: string): string[] {
+  const names = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+  return [
+    `${socat} TCP-LISTEN:${PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${PROXY_INSIDE} &`,
+    `i=0; until ${socat} -u OPEN:/dev/null TCP:127.0.0.1:${PROXY_PORT} 2>/dev/null || [ $i -ge 100 ]; do i=$((i+1)); sleep 0.01; done`,
+    ...names.map((name) => `export ${name}=http://127.0.0.1:${PROXY_PORT}`),
+    "export NODE_USE_ENV_PROXY=1",
+  ];
+}

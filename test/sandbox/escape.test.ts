@@ -1,0 +1,252 @@
+// What a confined command must not be able to do, tried with the real sandbox of this machine.
+import { createServer } from "node:http";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import type { AddressInfo } from "node:net";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createHaft, type Haft, type ToolResult } from "haft";
+import { openHaft, trust } from "haft/host";
+import { openWorkspace } from "haft/workspace";
+import { findBubblewrap } from "../../src/sandbox/os/find-bubblewrap.ts";
+
+const sandbox = findBubblewrap();
+// On CI it is installed: a sandbox that nobody has tried is a promise that nobody keeps.
+const canConfine = sandbox.program !== undefined || process.env["CI"] !== undefined;
+
+describe.runIf(canConfine)(`a confined command${sandbox.why ? ` (${sandbox.why})` : ""}`, () => {
+  let base: string;
+  let workspace: string;
+  let haft: Haft;
+
+  beforeEach(() => {
+    // Not below /tmp, of which a confined command has one of its own.
+    base = realpathSync(mkdtempSync(join(existsSync("/var/lib") ? "/var/lib" : tmpdir(), "haft-escape-")));
+    workspace = join(base, "workspace");
+    mkdirSync(join(workspace, ".haft"), { recursive: true });
+    writeFileSync(join(workspace, ".haft", "haft.db"), "the store");
+    writeFileSync(join(workspace, ".env"), "TOKEN=secret-token");
+    writeFileSync(join(workspace, "code.txt"), "code");
+    writeFileSync(join(base, "outside.txt"), "outside");
+    git("init", "-q");
+    git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first");
+    open();
+  });
+  afterEach(async () => {
+    await haft.shutdown();
+    rmSync(base, { recursive: true, force: true });
+  });
+
+  function git(...args: string[]): void {
+    execFileSync("git", args, { cwd: workspace });
+  }
+
+  function open(options: { autoAllow?: boolean } = { autoAllow: true }): void {
+    haft = createHaft({ workspace: openWorkspace(workspace, { sandbox: options }) });
+  }
+
+  /** As if a person said yes to everything: what is left is the sandbox. */
+  async function approveAll(): Promise<void> {
+    await haft.shutdown();
+    const approver = async () => ({ approved: true });
+    haft = createHaft({ workspace: openWorkspace(workspace, { sandbox: { autoAllow: true } }), approver });
+  }
+
+  const run = (command: string, more: object = {}): Promise<ToolResult> => haft.execute("exec", { command, ...more });
+  const outputOf = (result: ToolResult): string => (result as { details?: { output?: string } }).details?.output ?? "";
+
+  test("works in the workspace, and nothing of it asks", async () => {
+    const result = await run(
+      "echo new > new.txt && mkdir -p a/b && cat new.txt && git status --short && echo tmp > /tmp/x && cat /tmp/x",
+    );
+    expect(result).toMatchObject({ status: "completed", details: { confined: true } });
+    expect(readFileSync(join(workspace, "new.txt"), "utf8")).toBe("new\n");
+    expect(existsSync("/tmp/x")).toBe(false);
+  });
+
+  test("commits, and cannot change what git runs", async () => {
+    const commit = await run(
+      "git add code.txt && git -c user.name=a -c user.email=a@b commit -qm x && git log --oneline | wc -l",
+    );
+    expect(outputOf(commit).trim()).toBe("2");
+    await approveAll();
+    for (const attempt of [
+      "echo evil > .git/hooks/pre-commit",
+      "git config core.fsmonitor ./evil",
+      "mv .git elsewhere",
+      "mv .git/hooks .git/h2 && mkdir .git/hooks && echo evil > .git/hooks/pre-commit",
+      "rm -rf .git/hooks; mkdir -p .git/hooks && touch .git/hooks/pre-commit",
+      "mv .haft away && mkdir .haft && echo x > .haft/haft.db",
+    ]) {
+      expect(await run(attempt), attempt).toMatchObject({ status: "failed" });
+    }
+    expect(existsSync(join(workspace, ".git", "hooks", "pre-commit"))).toBe(false);
+    expect(readFileSync(join(workspace, ".git", "config"), "utf8")).not.toContain("evil");
+    expect(readFileSync(join(workspace, ".haft", "haft.db"), "utf8")).toBe("the store");
+  });
+
+  test("writes nothing outside, by no path and through no link", async () => {
+    symlinkSync(join(base, "outside.txt"), join(workspace, "link"));
+    await approveAll();
+    for (const attempt of [
+      `echo evil > ${base}/outside.txt`,
+      "echo evil > ../outside.txt",
+      "echo evil > link",
+      `echo evil >> ${homedir()}/.bashrc`,
+      "touch /etc/haft-evil",
+      "echo evil > /proc/sys/kernel/hostname",
+      "cat /proc/sys/kernel/core_pattern > /tmp/same; cat /tmp/same > /proc/sys/kernel/core_pattern",
+      "echo h > /proc/sysrq-trigger",
+      `mount -o remount,rw ${base} && echo evil > ${base}/outside.txt`,
+      `unshare -Urm sh -c 'mount -o remount,rw / && echo evil > ${base}/outside.txt'`,
+      `ln ${base}/outside.txt hard && echo evil > hard`,
+    ]) {
+      expect(await run(attempt), attempt).toMatchObject({ status: "failed" });
+    }
+    expect(readFileSync(join(base, "outside.txt"), "utf8")).toBe("outside");
+    expect(existsSync("/etc/haft-evil")).toBe(false);
+  });
+
+  test("reads no secret and not the runtime's own state", async () => {
+    const result = await run("cat .env; cat .haft/haft.db; ls -A .haft; cat /etc/shadow; ls ~/.ssh; true");
+    expect(outputOf(result)).not.toMatch(/secret-token|the store|haft\.db\n|root:/);
+  });
+
+  test("reaches no address, private or public, and no service on this machine", async () => {
+    const server = createServer((_request, response) => response.end("reached"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      const result = await run(
+        `node -e 'fetch("http://127.0.0.1:${port}").then((r) => r.text()).then(console.log, () => process.exit(7))'`,
+      );
+      expect(outputOf(result)).not.toContain("reached");
+      expect(outputOf(await run("ls -A /run /var/run"))).not.toMatch(/sock|dbus|systemd/);
+    } finally {
+      server.close();
+    }
+  });
+
+  test("reaches the hosts that are allowed, through a proxy that checks them, and no others", async () => {
+    const server = createServer((_request, response) => response.end("reached"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const config = join(base, "allowed");
+    mkdirSync(config);
+    writeFileSync(
+      join(config, "haft.config.json"),
+      JSON.stringify({
+        sandbox: { autoAllow: true, allowedHosts: ["127.0.0.1"] },
+        network: { exceptions: [`127.0.0.1:${port}`] },
+      }),
+    );
+    const home = join(base, "home");
+    mkdirSync(home);
+    await trust(config, { home });
+    const host = await openHaft(config, { home });
+    try {
+      const get = (url: string) =>
+        host.haft.execute("exec", { command: `curl -s -m 5 ${url} || wget -qO- -T 5 ${url}` });
+      expect(outputOf(await get(`http://127.0.0.1:${port}/`)), JSON.stringify(host.warnings)).toContain("reached");
+      expect(outputOf(await get("http://169.254.169.254/latest"))).toMatch(/not one of those|403|refused/i);
+    } finally {
+      await host.close();
+      server.close();
+    }
+  });
+
+  test("leaves nothing running behind", async () => {
+    const name = `haft-survivor-${process.pid}`;
+    await run(
+      `cp "$(command -v sleep)" ./${name}; (setsid nohup ./${name} 60 >/dev/null 2>&1 &) ; sleep 0.2; echo left`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })).not.toContain(`./${name}`);
+  });
+
+  test("says what it was refused, and asks a person before it runs outside", async () => {
+    const refused = await run(`echo x > ${base}/outside.txt`);
+    expect(JSON.stringify(refused.content)).toContain(`it wanted to write to ${base}/outside.txt`);
+    expect(JSON.stringify(refused.content)).toContain("outside_sandbox");
+    const asked = await run(`echo approved > ${base}/outside.txt`, { outside_sandbox: true });
+    expect(asked).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    const [approval] = await haft.approvals.list();
+    expect(JSON.stringify(approval!.preview)).toContain("OUTSIDE of the sandbox");
+    expect(await haft.approve(approval!.id)).toMatchObject({ status: "completed" });
+    expect(readFileSync(join(base, "outside.txt"), "utf8")).toBe("approved\n");
+  });
+
+  test("a rule that allows a command does not let it out", async () => {
+    await haft.shutdown();
+    haft = createHaft({ workspace: openWorkspace(workspace, { sandbox: {} }), rules: { allow: ["Bash(touch:*)"] } });
+    expect(await run("touch inside.txt")).toMatchObject({ status: "completed", details: { confined: true } });
+    expect(await run("touch inside.txt", { outside_sandbox: true })).toMatchObject({ status: "pending" });
+  });
+
+  test("without auto-allow it is confined and still asks", async () => {
+    await haft.shutdown();
+    open({});
+    expect(await run("touch a.txt")).toMatchObject({ status: "pending" });
+  });
+
+  test("a hostile repository runs its programs inside, if at all", async () => {
+    const proof = join(base, "proof");
+    writeFileSync(join(workspace, "evil.sh"), `#!/bin/sh\ntouch ${proof} inside-proof\n`);
+    chmodSync(join(workspace, "evil.sh"), 0o755);
+    git("config", "core.fsmonitor", join(workspace, "evil.sh"));
+    await run("git status");
+    expect(existsSync(proof)).toBe(false);
+    // It was run, so that the test shows something.
+    expect(existsSync(join(workspace, "inside-proof"))).toBe(true);
+  });
+
+  test("memory is limited", async () => {
+    await haft.shutdown();
+    haft = createHaft({
+      workspace: openWorkspace(workspace, { sandbox: { autoAllow: true, memoryBytes: 100 * 1024 * 1024 } }),
+    });
+    expect(
+      await run(`python3 -c 'x = "a" * (300 * 1024 * 1024)' || perl -e '$x = "a" x (300 * 1024 * 1024)'`),
+    ).toMatchObject({
+      status: "failed",
+    });
+  });
+
+  test("works on a terminal, and in the background until it is ended", async () => {
+    const result = await run("test -t 1 && echo terminal", { pty: true });
+    expect(outputOf(result)).toContain("terminal");
+    const started = await run("sleep 30", { run_in_background: true });
+    const id = (started as { details: { processId: string } }).details.processId;
+    expect(await haft.execute("process", { action: "kill", id })).toMatchObject({ status: "completed" });
+  });
+});
+
+test("where nothing can be confined, every result says so", async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-unconfined-")));
+  const workspace = openWorkspace(folder, {
+    sandbox: { autoAllow: true, find: () => ({ why: "it is not installed" }) },
+  });
+  const haft = createHaft({ workspace });
+  try {
+    expect(workspace.unconfined).toBe("it is not installed");
+    const result = await haft.execute("exec", { command: "echo hi" });
+    expect(result).toMatchObject({ status: "completed", details: { confined: false } });
+    expect(JSON.stringify(result.content)).toContain("not confined: it is not installed");
+    // Nothing is allowed because of a sandbox that is not there.
+    expect(await haft.execute("exec", { command: "touch x" })).toMatchObject({ status: "pending" });
+  } finally {
+    await haft.shutdown();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
