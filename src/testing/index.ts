@@ -6,6 +6,8 @@ export { recordEvents } from "./recorded-events.ts";
 export type { RecordedEvents } from "./recorded-events.ts";
 export { createScriptedModel, playScript, readResults } from "./scripted-model.ts";
 export type { ModelView, Script, ScriptedCall, ScriptedModel, ScriptedTurn } from "./scripted-model.ts";
+export { createScriptedLanguageModel } from "./scripted-language-model.ts";
+export type { LanguageModelRequest, LanguageScript, ScriptedLanguageTurn } from "./scripted-language-model.ts";
 export { createTestHaft } from "./test-haft.ts";
 export type { TestHaft } from "./test-haft.ts";
 export { testTool } from "./test-tool.ts";

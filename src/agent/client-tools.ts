@@ -1,0 +1,263 @@
+import type { CallToContinue } from "../core/call.ts";
+import { canonicalJson } from "../core/canonical-json.ts";
+import type { Clock, Timer } from "../core/clock.ts";
+import { createTool } from "../core/create-tool.ts";
+import { type ToolError, toolError } from "../core/error.ts";
+import type { ToolRegistry } from "../core/registry.ts";
+import type { ToolOutput, ToolResult } from "../core/result.ts";
+import type { AnyTool, ToolContext } from "../core/tool.ts";
+import type {
+  ClientAnswer,
+  ClientCall,
+  ClientConnection,
+  ClientIdentity,
+  ClientLink,
+  ClientTool,
+} from "./client-call.ts";
+import { idInUse, nameTaken, notAsked, serverEnds, tookTooLong, tooMany, wentAway } from "./client-refusal.ts";
+
+export interface ClientToolsOptions {
+  registry: Pick<ToolRegistry, "get" | "register" | "unregister">;
+  /** Hears of calls whose caller was answered `pending`. */
+  onPending(listener: (result: ToolResult) => void): () => void;
+  clock: Clock;
+  /** Makes the second pass of a call. */
+  continueCall(call: CallToContinue, id: string): Promise<ToolResult>;
+  newId(): string;
+  /** How long an answer may take where the tool does not say. */
+  answerMs?: number;
+  /** How long a client that vanished may stay away. */
+  returnMs?: number;
+}
+
+interface Client extends ClientIdentity {
+  readonly tools: Map<string, AnyTool>;
+  readonly open: Map<string, OpenCall>;
+  connection: ClientConnection | undefined;
+  away: Timer | undefined;
+}
+
+interface OpenCall {
+  readonly asked: ClientCall;
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly toContinue: CallToContinue;
+  readonly timer: Timer;
+  /** Who was told of it; a client that comes back is told again. */
+  told: ClientConnection | undefined;
+  /** Whether its caller was answered `pending`: before that an answer would come too early. */
+  isPending: boolean;
+}
+
+const ANSWER_MS = 5 * 60_000;
+const LONGEST_ANSWER_MS = 60 * 60_000;
+const RETURN_MS = 60_000;
+const MOST_TOOLS = 128;
+const MOST_OPEN = 256;
+const MOST_CLIENTS = 1_000;
+
+/**
+ * Tools that run at clients. A call of one passes the gate, is handed to the client and answered `pending`; what the client
+ * answers passes the gate a second time, as the output of the same call. Each client's tools are there for its user alone.
+ */
+export class ClientTools {
+  readonly #options: ClientToolsOptions;
+  readonly #clients = new Map<string, Client>();
+  /** What calls whose second pass is being made end with, by the call's own key. */
+  readonly #ends = new Map<string, () => unknown>();
+  readonly #stopListening: () => void;
+
+  constructor(options: ClientToolsOptions) {
+    this.#options = options;
+    this.#stopListening = options.onPending((result) => {
+      if (result.status === "pending" && result.pending.kind === "client") this.#handOver(result.pending.id);
+    });
+  }
+
+  /** A client comes, or comes back, with the tools that it has now. */
+  connect(identity: ClientIdentity, tools: readonly ClientTool[], connection: ClientConnection): ClientLink {
+    const key = JSON.stringify([identity.owner, identity.name]);
+    const known = this.#clients.get(key);
+    if (!known && this.#clients.size >= MOST_CLIENTS) throw tooMany("clients with tools");
+    const client = known ?? { ...identity, tools: new Map(), open: new Map(), connection, away: undefined };
+    this.#replaceTools(client, tools);
+    this.#clients.set(key, client);
+    client.away?.cancel();
+    client.away = undefined;
+    // Of two connections under one name the newer one counts: the older is probably dead without anybody knowing.
+    client.connection = connection;
+    for (const open of client.open.values()) tell(client, open);
+    const isCurrent = (): boolean => client.connection === connection && this.#clients.get(key) === client;
+    return {
+      answer: async (id, answer) => {
+        const open = isCurrent() ? client.open.get(id) : undefined;
+        if (!open?.told) throw notAsked(id);
+        return this.#end(client, open, () => outputOf(answer));
+      },
+      vanish: () => {
+        if (!isCurrent()) return;
+        client.connection = undefined;
+        client.away = this.#after(
+          this.#options.returnMs ?? RETURN_MS,
+          () => void this.#remove(key, wentAway(client.name)),
+        );
+      },
+      leave: async () => {
+        if (isCurrent()) await this.#remove(key, wentAway(client.name));
+      },
+    };
+  }
+
+  /** Ends what is open: nothing waits for a server that is gone. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#clients.keys()].map((key) => this.#remove(key, serverEnds())));
+    this.#stopListening();
+  }
+
+  #replaceTools(client: Client, tools: readonly ClientTool[]): void {
+    if (tools.length > MOST_TOOLS) throw tooMany(`tools: a client has at most ${MOST_TOOLS}`);
+    const made = tools.map((tool) => this.#makeTool(client, tool));
+    const names = new Set<string>();
+    for (const name of made.flatMap((tool) => [tool.name, ...tool.aliases])) {
+      const there = this.#options.registry.get(name);
+      if (names.has(name) || (there && client.tools.get(there.name) !== there)) throw nameTaken(name);
+      names.add(name);
+    }
+    for (const open of client.open.values()) {
+      if (!names.has(open.asked.tool)) void this.#end(client, open, () => fail(wentAway(client.name)));
+    }
+    for (const name of client.tools.keys()) this.#options.registry.unregister(name);
+    client.tools.clear();
+    for (const tool of made) client.tools.set(tool.name, this.#options.registry.register(tool));
+  }
+
+  #makeTool(client: Client, tool: ClientTool): AnyTool {
+    const { name, description, parameters = { type: "object", properties: {} }, output, kind } = tool;
+    try {
+      return createTool({
+        name,
+        description: description || name,
+        parameters,
+        ...(output ? { output } : {}),
+        ...(kind ? { kind } : {}),
+        ...(tool.permission ? { permission: tool.permission } : {}),
+        ...(tool.aliases ? { aliases: tool.aliases } : {}),
+        origin: { type: "client", client: client.name, user: client.user },
+        run: (input: unknown, context) => {
+          const end = this.#ends.get(keyOf(context));
+          return (end ? end() : this.#ask(client, { tool, input, context })) as ToolOutput;
+        },
+      });
+    } catch (cause) {
+      throw toolError("invalid_input", `The tool "${name}" cannot be registered: ${(cause as Error).message}`, {
+        cause,
+      });
+    }
+  }
+
+  #ask(
+    client: Client,
+    { tool, input, context }: { tool: ClientTool; input: unknown; context: ToolContext },
+  ): ToolOutput {
+    const key = keyOf(context);
+    const fingerprint = canonicalJson([tool.name, input]);
+    const same = [...client.open.values()].find((open) => open.key === key);
+    if (same && same.fingerprint !== fingerprint) throw idInUse(context.callId);
+    if (same) return pendingOf(same.asked);
+    if (client.open.size >= MOST_OPEN) throw tooMany(`open calls of the client "${client.name}"`);
+    const wanted = tool.timeoutMs ?? this.#options.answerMs ?? ANSWER_MS;
+    const ms = Math.min(Math.max(1, wanted), LONGEST_ANSWER_MS);
+    const asked: ClientCall = {
+      id: this.#options.newId(),
+      callId: context.callId,
+      tool: tool.name,
+      input,
+      caller: callerOf(context),
+      expiresAt: this.#options.clock.now() + ms,
+    };
+    const timer = this.#after(ms, () => {
+      client.connection?.ended(asked.id, "it took too long");
+      void this.#end(client, open, () => fail(tookTooLong(client.name, ms)));
+    });
+    const open: OpenCall = {
+      ...{ asked, key, fingerprint, timer, toContinue: context.toContinue() },
+      ...{ told: undefined, isPending: false },
+    };
+    client.open.set(asked.id, open);
+    return pendingOf(asked);
+  }
+
+  /** Only now: a client that is quicker than the end of the first pass would be given the first pass's answer. */
+  #handOver(id: string): void {
+    for (const client of this.#clients.values()) {
+      const open = client.open.get(id);
+      if (!open) continue;
+      open.isPending = true;
+      return tell(client, open);
+    }
+  }
+
+  async #end(client: Client, open: OpenCall, end: () => unknown): Promise<ToolResult> {
+    const { asked, key, toContinue, timer } = open;
+    client.open.delete(asked.id);
+    timer.cancel();
+    this.#ends.set(key, end);
+    try {
+      return await this.#options.continueCall(toContinue, asked.id);
+    } finally {
+      if (this.#ends.get(key) === end) this.#ends.delete(key);
+    }
+  }
+
+  async #remove(key: string, why: ToolError): Promise<void> {
+    const client = this.#clients.get(key);
+    if (!client) return;
+    this.#clients.delete(key);
+    client.away?.cancel();
+    // Begun while the tools are still there to be found.
+    const ended = [...client.open.values()].map((open) => this.#end(client, open, () => fail(why)));
+    for (const name of client.tools.keys()) this.#options.registry.unregister(name);
+    await Promise.all(ended);
+  }
+
+  #after(ms: number, fire: () => void): Timer {
+    const timer = this.#options.clock.after(ms, fire);
+    timer.hold(false);
+    return timer;
+  }
+}
+
+function tell({ connection }: Client, open: OpenCall): void {
+  if (!connection || !open.isPending || open.told === connection) return;
+  open.told = connection;
+  connection.call(open.asked);
+}
+
+/** The same id from another caller is another call. */
+function keyOf({ callId, caller: { session, agent, user } }: ToolContext): string {
+  return canonicalJson([session, agent, user, callId]);
+}
+
+function callerOf({ caller: { session, agent, user } }: ToolContext): ClientCall["caller"] {
+  return {
+    ...(session === undefined ? {} : { session }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(user === undefined ? {} : { user }),
+  };
+}
+
+function pendingOf({ id, tool }: ClientCall): ToolOutput {
+  const how = "Its result arrives by itself: go on with what does not need it, and do not call again.";
+  return { content: `Tool execution delegated to client: "${tool}". ${how}`, pending: { kind: "client", id } };
+}
+
+function outputOf({ content, details, error }: ClientAnswer): unknown {
+  if (error !== undefined) return fail(toolError("failed", error || "The client says that it failed, and not why"));
+  if (content === undefined) return details ?? "";
+  if (details === undefined && typeof content === "string") return content;
+  return { content, ...(details === undefined ? {} : { details }) } satisfies ToolOutput;
+}
+
+function fail(why: ToolError): never {
+  throw why;
+}

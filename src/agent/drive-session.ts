@@ -1,0 +1,247 @@
+import type { CallPolicy } from "../core/call.ts";
+import type { ToolCallContext } from "../core/call-context.ts";
+import { toolError, type ToolError } from "../core/error.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { Agent, AgentAnswer, AgentEvent, AgentUsage } from "./agent.ts";
+import { toEntry } from "./incoming-message.ts";
+import { type Message, textOfMessage } from "./message.ts";
+import { replayHistory } from "./replay-history.ts";
+import type { EntryDraft, PendingCall, Session, SessionEntry, SessionState, TurnEnd } from "./session.ts";
+import type { SessionEvent } from "./session-feed.ts";
+import type { Lease, SessionStore, Written } from "./session-store.ts";
+
+export interface DriveParts {
+  store: SessionStore;
+  agentFor(session: Session): MaybePromise<Agent>;
+  /** What commands of a session are given, which lives where the commands run. */
+  environments?: SessionEnvironmentKeeper;
+  tell(event: SessionEvent): void;
+  /** Puts results of calls that wait before the session, where they are there by now. */
+  collectLate(session: Session): Promise<void>;
+  /** What is known of a call that was made before, in whatever process. */
+  resultOf(session: Session, callId: string): MaybePromise<ToolResult | undefined>;
+  now(): number;
+  /** To stop the turn; with the reason `KEEP_TURN` it goes on at the next start. */
+  signal: AbortSignal;
+}
+
+export interface SessionEnvironmentKeeper {
+  read(key: string): Readonly<Record<string, string>>;
+  restore(key: string, environment: Readonly<Record<string, string>>): void;
+}
+
+/** The process ends: what is under way is not over. */
+export const KEEP_TURN = "the process ends";
+
+const MOST_LAST_TEXT = 500;
+
+/** Runs the turns of a session until nothing waits for it. A turn that was cut off goes on where it was. */
+export async function driveSession(lease: Lease, parts: DriveParts): Promise<void> {
+  const { store, signal } = parts;
+  const { key } = lease;
+  for (;;) {
+    if (signal.aborted && signal.reason === KEEP_TURN) return;
+    const [last] = await store.history(key, { last: 1 });
+    const wasCutOff = last !== undefined && last.end === undefined;
+    if (wasCutOff && !signal.aborted) await answerCutOff(lease, parts);
+    if (!signal.aborted) await parts.collectLate((await store.get(key))!);
+    const hasNews = await takeNews(lease, parts);
+    if (hasNews || wasCutOff) await runTurn(lease, parts);
+    else if (signal.aborted) await store.append(lease, [], { changes: { state: "stopped", pending: [] } });
+    else if (await store.release(lease)) return;
+    if (signal.aborted) return;
+  }
+}
+
+async function takeNews(lease: Lease, { store, tell }: DriveParts): Promise<boolean> {
+  const taken = await store.take(lease, toEntry);
+  if (!taken) throw leaseLost(lease.key);
+  for (const entry of taken) tell({ type: "entry", entry });
+  return taken.length > 0;
+}
+
+/** Made again under their own ids: what is done is known, and what had begun is said to be of unknown outcome. */
+async function answerCutOff(lease: Lease, parts: DriveParts): Promise<void> {
+  const { store, agentFor, signal, resultOf } = parts;
+  const { unanswered } = replayHistory(await store.history(lease.key));
+  if (unanswered.length === 0) return;
+  const session = (await store.get(lease.key))!;
+  const agent = await agentFor(session);
+  restoreEnvironment(session, parts);
+  const { mode } = session;
+  const policy = policyOf(session);
+  const model = agent.model === undefined ? {} : { model: agent.model };
+  const caller = { agent: agent.name, ...model, ...session.caller };
+  const results = await Promise.all(
+    unanswered.map(
+      async ({ callId, name, input }) =>
+        (await resultOf(session, callId)) ??
+        agent.toolkit.executeTool(name, input, { id: callId, caller, policy, signal, ...(mode ? { mode } : {}) }),
+    ),
+  );
+  await keep(lease, parts, [{ message: { role: "tool", results } }]);
+}
+
+async function runTurn(lease: Lease, parts: DriveParts): Promise<void> {
+  const { store, signal } = parts;
+  const session = (await store.get(lease.key))!;
+  const end = await runAgent(session, lease, parts);
+  if (signal.aborted && signal.reason === KEEP_TURN) return;
+  // Who stops a session does not want it to go on with what was said meanwhile.
+  if (signal.aborted) await takeNews(lease, parts);
+  const replayed = replayHistory(await store.history(lease.key));
+  const state = stateAfter(end, replayed.pending);
+  const pending = state === "stopped" ? [] : replayed.pending;
+  const { usage, lastText, environment } = (await store.get(lease.key))!;
+  await keep(lease, parts, [{ end }], {
+    changes: {
+      state,
+      pending,
+      usage: sumOf(usage, end.usage),
+      lastText: end.text === "" ? lastText : end.text.slice(0, MOST_LAST_TEXT),
+      environment: parts.environments?.read(lease.key) ?? environment,
+      error: end.error,
+    },
+    ...announcementOf(session, { end, state, at: parts.now() }),
+  });
+}
+
+async function runAgent(session: Session, lease: Lease, parts: DriveParts): Promise<TurnEnd> {
+  const { caller, mode } = session;
+  const policy = policyOf(session);
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  const { messages, context, pending } = replayHistory(await parts.store.history(lease.key));
+  const ids = new Set(pending.map(({ callId }) => callId));
+  const last = messages.at(-1);
+  const text = last?.role === "assistant" ? textOfMessage(last) : "";
+  if (parts.signal.aborted) return { stop: "aborted", text, steps: 0, usage };
+  // It was all said when the turn was cut off.
+  if (last?.role === "assistant") return { stop: "done", text, steps: 0, usage };
+  try {
+    const agent = await parts.agentFor(session);
+    restoreEnvironment(session, parts);
+    const answer = await agent.run([], {
+      messages,
+      context,
+      caller,
+      policy,
+      ...(mode ? { mode } : {}),
+      signal: parts.signal,
+      onEvent: (event) => hear(event, { lease, parts, context, pending: ids }),
+    });
+    return endOf(answer);
+  } catch (error) {
+    return { stop: "error", text, steps: 0, usage, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+interface Hearing {
+  lease: Lease;
+  parts: DriveParts;
+  context: ToolCallContext;
+  /** Calls that have no result, as far as the history says. */
+  pending: Set<string>;
+}
+
+function hear(event: AgentEvent, hearing: Hearing): void | Promise<void> {
+  switch (event.type) {
+    case "message_added":
+      return keepMessage(event.message, hearing);
+    case "text":
+    case "reasoning":
+    case "tool_update":
+    case "tool_result":
+      return hearing.parts.tell(event);
+    case "step_started":
+    case "tool_call":
+    case "step_finished":
+    case "run_finished":
+      return undefined;
+  }
+}
+
+function keepMessage(message: Message, { lease, parts, context, pending }: Hearing): void | Promise<void> {
+  const drafts: EntryDraft[] = [{ message }];
+  if (message.role === "tool") {
+    for (const { status, callId } of message.results) if (status === "pending") pending.add(callId);
+    const environment = parts.environments?.read(lease.key);
+    return keep(lease, parts, drafts, environment ? { changes: { environment } } : {});
+  }
+  // What the agent heard by itself, and has told its model, is not told again.
+  for (const callId of pending) {
+    const result = context.result(callId);
+    if (!result) continue;
+    pending.delete(callId);
+    drafts.push({ incoming: { id: lateId(callId), kind: "result", result } });
+  }
+  return keep(lease, parts, drafts);
+}
+
+export function lateId(callId: string): string {
+  return `result ${callId}`;
+}
+
+/** At once where the store is: a call is made after the message that asks for it was kept. */
+function keep(lease: Lease, parts: DriveParts, drafts: readonly EntryDraft[], written?: Written): void | Promise<void> {
+  const tell = (entries: readonly SessionEntry[] | undefined): void => {
+    if (!entries) throw leaseLost(lease.key);
+    for (const entry of entries) parts.tell({ type: "entry", entry });
+  };
+  const added = parts.store.append(lease, drafts, written);
+  return added instanceof Promise ? added.then(tell) : tell(added);
+}
+
+/** The tools that it is held to are one more layer, which its agent's own toolkit cannot widen. */
+function policyOf({ policy, toolNames }: Session): CallPolicy[] {
+  if (!toolNames) return [...policy];
+  return [...policy, toolNames.length === 0 ? { deny: ["*"] } : { allow: toolNames }];
+}
+
+function restoreEnvironment({ key, environment }: Session, { environments }: DriveParts): void {
+  environments?.restore(key, environment);
+}
+
+function endOf({ stop, text, steps, usage, error }: AgentAnswer): TurnEnd {
+  return { stop, text, steps, usage, ...(error ? { error: error.message } : {}) };
+}
+
+function stateAfter({ stop }: TurnEnd, pending: readonly PendingCall[]): SessionState {
+  if (stop === "aborted") return "stopped";
+  if (stop === "error" || stop === "limit" || stop === "loop") return "failed";
+  return pending.length > 0 ? "waiting" : "idle";
+}
+
+/**
+ * A child that has ended says so to its parent, also where it failed; one that waits has not ended. That it was stopped is
+ * told by whoever stops it, where the parent does not know.
+ */
+function announcementOf(
+  { key, label, parent, turns }: Session,
+  { end, state, at }: { end: TurnEnd; state: SessionState; at: number },
+): Pick<Written, "announce"> {
+  if (parent === undefined || state === "waiting" || state === "stopped") return {};
+  const how = state === "idle" ? "It has finished." : `It failed: ${end.error ?? end.stop}`;
+  const text = [how, end.text].filter(Boolean).join("\n");
+  const from = { session: key, ...(label === undefined ? {} : { label }) };
+  return { announce: { to: parent, item: { id: announceId(key, turns), kind: "announce", text, from, at } } };
+}
+
+function leaseLost(key: string): ToolError {
+  return toolError("conflict", `Session "${key}" is gone on with by another process`, {
+    next: "What it says there is in its history.",
+  });
+}
+
+export function announceId(key: string, turn: number): string {
+  return `announce ${key} ${turn}`;
+}
+
+function sumOf(a: AgentUsage, b: AgentUsage): AgentUsage {
+  const cost = a.costUsd === undefined && b.costUsd === undefined ? undefined : (a.costUsd ?? 0) + (b.costUsd ?? 0);
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    ...(cost === undefined ? {} : { costUsd: cost }),
+  };
+}

@@ -1,0 +1,104 @@
+import { posix } from "node:path";
+import { toolError } from "../core/error.ts";
+import { didYouMean } from "../core/nearest-name.ts";
+import type { Files } from "../files/files.ts";
+import { parseSkill } from "./parse-skill.ts";
+import type { Skill, SkillLibrary } from "./skill.ts";
+
+/** A place where skills lie, each in a folder of its own. Of two skills with one name the first place's counts. */
+export interface SkillPlace {
+  files: Files;
+  path: string;
+}
+
+/** Below a project, under the names that other agents know. */
+export const PROJECT_SKILL_FOLDERS = [".agents/skills", ".claude/skills"];
+
+const FILE = "SKILL.md";
+const MOST_BYTES = 256 * 1024;
+const MOST_LISTED = 100;
+
+type Found = Skill & { place: SkillPlace; path: string; instructions: string };
+
+/** Read again each time: a skill that was just written is there. */
+export function createSkillLibrary(places: readonly SkillPlace[]): SkillLibrary {
+  return {
+    async list() {
+      const { found, problems } = await findAll();
+      return { skills: [...found.values()].map(toSkill), problems };
+    },
+    async load(name) {
+      const skill = await find(name);
+      const listed = await listFiles(skill, "");
+      return { ...toSkill(skill), instructions: skill.instructions, files: listed.filter((file) => file !== FILE) };
+    },
+    async read(name, file) {
+      const skill = await find(name);
+      const path = posix.normalize(file);
+      if (posix.isAbsolute(path) || path.startsWith("..")) {
+        throw toolError("path_denied", `"${file}" is outside of the skill "${name}"`, {
+          next: "Name a file of its folder, relative to it.",
+        });
+      }
+      const { bytes } = await skill.place.files.readWhole(posix.join(skill.path, path), { maxBytes: MOST_BYTES });
+      return bytes.toString("utf8");
+    },
+  };
+
+  async function find(name: string): Promise<Found> {
+    const { found } = await findAll();
+    const skill = found.get(name);
+    if (skill) return skill;
+    const names = [...found.keys()];
+    throw toolError("invalid_input", `There is no skill "${name}"`, {
+      next: didYouMean(name, names) ?? (names.length > 0 ? `There are: ${names.join(", ")}.` : "There are no skills."),
+      data: { names },
+    });
+  }
+
+  async function findAll(): Promise<{ found: Map<string, Found>; problems: string[] }> {
+    const found: Found[] = [];
+    const problems: string[] = [];
+    for (const place of places) {
+      for (const folder of await foldersIn(place)) {
+        const path = posix.join(place.path, folder);
+        try {
+          const { bytes } = await place.files.readWhole(posix.join(path, FILE), { maxBytes: MOST_BYTES });
+          const skill = await parseSkill(bytes.toString("utf8"), folder);
+          if (found.some(({ name }) => name === skill.name)) continue;
+          found.push({ ...skill, folder: path, place, path });
+        } catch (error) {
+          problems.push(`${path}: ${(error as Error).message}`);
+        }
+      }
+    }
+    found.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return { found: new Map(found.map((skill) => [skill.name, skill])), problems };
+  }
+}
+
+async function foldersIn({ files, path }: SkillPlace): Promise<string[]> {
+  try {
+    const entries = await files.listDirectory(path);
+    return entries.filter(({ type }) => type === "directory").map(({ name }) => name);
+  } catch {
+    // Most places have none.
+    return [];
+  }
+}
+
+async function listFiles({ place, path }: Found, below: string): Promise<string[]> {
+  const names: string[] = [];
+  for (const { name, type } of await place.files.listDirectory(posix.join(path, below))) {
+    const file = posix.join(below, name);
+    if (type === "directory" && below.split("/").length < 3)
+      names.push(...(await listFiles({ place, path } as Found, file)));
+    else if (type === "file") names.push(file);
+    if (names.length >= MOST_LISTED) break;
+  }
+  return names.slice(0, MOST_LISTED);
+}
+
+function toSkill({ name, description, allowedTools, folder }: Found): Skill {
+  return { name, description, folder, ...(allowedTools ? { allowedTools } : {}) };
+}

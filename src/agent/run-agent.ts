@@ -1,0 +1,196 @@
+import type { BatchCall, CallOptions, CallPolicy, Caller } from "../core/call.ts";
+import { ToolCallContext } from "../core/call-context.ts";
+import { callDefinitionOf } from "../core/definition.ts";
+import { failureOf, toFailure, type ToolFailure } from "../core/error.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { AnyTool } from "../core/tool.ts";
+import type { AgentAnswer, AgentEvent, AgentStop, RunOptions } from "./agent.ts";
+import type { AgentParts, LateResults } from "./agent-parts.ts";
+import type { ModelTurn } from "./agent-model.ts";
+import { answerOpenCalls } from "./answer-open-calls.ts";
+import { askModel, explainModelFailure } from "./ask-model.ts";
+import { type Message, textOfMessage, type ToolCallPart } from "./message.ts";
+import { takeCalls } from "./take-calls.ts";
+import { tellLateResults } from "./tell-late-results.ts";
+import { findOverrun, type Spent } from "./find-overrun.ts";
+import { watchRepetition } from "./watch-repetition.ts";
+
+/** Tools that an agent always keeps, however a skill narrows it. */
+const CONTROL_TOOLS = ["skill", "stop_response", "cli_response"];
+
+/** Asks the model, makes its calls, tells it the results, and again, until it is done or something ends it. */
+export async function runAgent(
+  parts: AgentParts,
+  input: string | readonly Message[],
+  options: RunOptions = {},
+): Promise<AgentAnswer> {
+  const { signal = new AbortController().signal, mode, limits = {} } = options;
+  const context = options.context ?? new ToolCallContext();
+  const caller: Partial<Caller> = { agent: parts.name, model: parts.model.id, ...options.caller };
+  const gate = options.gate ?? parts.gate;
+  const policy: CallPolicy[] = [...(options.policy ?? [])];
+  const spent: Spent = { steps: 0, inputTokens: 0, outputTokens: 0, ...(parts.prices ? { costUsd: 0 } : {}) };
+  const most = { ...parts.limits, ...limits };
+  const added: Message[] = [];
+  const history = answerOpenCalls(options.messages ?? [], { context, now: parts.clock.now() });
+  const repetition = watchRepetition();
+  let tools: readonly AnyTool[] = [];
+  let late: LateResults | undefined;
+
+  const tell = (event: AgentEvent): void => {
+    try {
+      const told: unknown = options.onEvent?.(event);
+      if (told instanceof Promise) told.catch(() => undefined);
+    } catch {
+      // The listener's trouble, not the run's.
+    }
+  };
+  const add = async (message: Message): Promise<void> => {
+    added.push(message);
+    await options.onEvent?.({ type: "message_added", message });
+  };
+  const finish = (stop: AgentStop, error?: ToolFailure): AgentAnswer => {
+    const { steps, ...usage } = spent;
+    const text = lastWords(added);
+    const answer = { text, messages: added, context, steps, usage, stop, ...(error ? { error } : {}) };
+    tell({ type: "run_finished", answer });
+    return answer;
+  };
+
+  try {
+    late = parts.watchLateResults?.();
+    const given: readonly Message[] = typeof input === "string" ? [{ role: "user", content: input }] : input;
+    const whole = answerOpenCalls([...history, ...given], { context, now: parts.clock.now() });
+    for (const message of whole.slice(history.length)) await add(message);
+    for (;;) {
+      if (signal.aborted) return finish("aborted");
+      const overrun = findOverrun(spent, most);
+      if (overrun) return finish("limit", overrun);
+      await takeLateResults();
+      const step = ++spent.steps;
+      tell({ type: "step_started", step });
+      tools = sameOrNew(tools, parts.shownTools({ caller, mode, policy }));
+      context.setToolDefinitions(tools.map(callDefinitionOf));
+      let turn: ModelTurn;
+      try {
+        const system = await parts.systemPrompt({ tools, mode, context, caller });
+        const request = { system, messages: [...history, ...added], tools, signal };
+        turn = await askModel(parts.model, request, { clock: parts.clock, hear: options.onEvent && tell });
+      } catch (error) {
+        if (signal.aborted) return finish("aborted");
+        return finish("error", explainModelFailure(error, parts.model.id));
+      }
+      count(turn);
+      const calls = takeCalls(turn.parts, context);
+      if (turn.parts.length > 0) await add({ role: "assistant", content: turn.parts });
+      tell({ type: "step_finished", step, usage: usageOf(spent) });
+      if (calls.length === 0) {
+        if (await takeLateResults()) continue;
+        return endOfTurn(turn);
+      }
+      const results = await makeCalls(calls, turn);
+      await add({ role: "tool", results });
+      for (const result of results) narrowAfter(result);
+      if (signal.aborted) return finish("aborted");
+      if (results.some(endsTurn)) return finish("stopped");
+      const repeated = repetition.note(calls, results);
+      if (repeated?.action === "stop") return finish("loop", failureOf("conflict", repeated.message));
+      const notes = [...(turn.warnings ?? []), ...(repeated ? [repeated.message] : [])];
+      if (notes.length > 0) await add(noteToModel(notes));
+      if (results.every(isHeldUp) && !(await takeLateResults())) return finish("pending");
+    }
+  } catch (error) {
+    return finish("error", toFailure(error));
+  } finally {
+    late?.close();
+  }
+
+  function count({ usage }: ModelTurn): void {
+    spent.inputTokens += usage.inputTokens;
+    spent.outputTokens += usage.outputTokens;
+    if (parts.prices) {
+      const { input: inPrice, output: outPrice } = parts.prices;
+      spent.costUsd = (spent.inputTokens * inPrice + spent.outputTokens * outPrice) / 1_000_000;
+    }
+  }
+
+  function endOfTurn({ finish: how }: ModelTurn): AgentAnswer {
+    if (how === "cut") {
+      const message =
+        "The model's answer was cut: it reached the most tokens that it may write. Raise maxOutputTokens.";
+      return finish("limit", failureOf("too_large", message));
+    }
+    if (how === "refused") {
+      return finish("error", failureOf("failed", "The provider held the model's answer back. Ask differently."));
+    }
+    return finish(context.pending().length > 0 ? "pending" : "done");
+  }
+
+  async function takeLateResults(): Promise<boolean> {
+    const heard = late?.take((callId) => context.toolCalls.some((call) => call.callId === callId)) ?? [];
+    const message = tellLateResults([...(options.lateResults?.() ?? []), ...heard], context);
+    if (message) await add(message);
+    return message !== undefined;
+  }
+
+  async function makeCalls(calls: readonly ToolCallPart[], turn: ModelTurn): Promise<ToolResult[]> {
+    context.setToolCalls(calls.map(({ callId, name, input: asked }) => ({ callId, name, input: asked })));
+    for (const { callId, name, input: asked } of calls) tell({ type: "tool_call", callId, name, input: asked });
+    const callOptions: CallOptions = { caller, signal, ...(mode ? { mode } : {}), policy };
+    const batch = calls.map(({ callId, name, input: asked }, at): BatchCall => {
+      const call: BatchCall = { id: callId, name, input: asked };
+      const refusal = turn.unreadable?.get(at);
+      if (refusal) call.refusal = refusal;
+      if (!options.onEvent) return call;
+      call.onUpdate = (update) => tell({ type: "tool_update", callId, update });
+      call.onResult = (result) => tell({ type: "tool_result", result });
+      return call;
+    });
+    const results = await gate.executeManyIn(parts.toolkit, batch, callOptions);
+    for (const result of results) context.setToolCallResult(result);
+    return results;
+  }
+
+  /** Only our own tools may say what a run does next: what comes from elsewhere has no say in it. */
+  function isOwn({ toolName }: ToolResult): boolean {
+    const origin = parts.toolkit.get(toolName)?.origin.type;
+    return origin === "builtin" || origin === "own";
+  }
+
+  function endsTurn(result: ToolResult): boolean {
+    return result.success && result.metadata["endsTurn"] === true && isOwn(result);
+  }
+
+  function narrowAfter(result: ToolResult): void {
+    const { allowedTools } = result.metadata;
+    if (!result.success || !Array.isArray(allowedTools) || allowedTools.length === 0 || !isOwn(result)) return;
+    policy.push({ allow: [...allowedTools.map(String), ...CONTROL_TOOLS] });
+  }
+}
+
+/** A job goes on while the model works; a person and a client are waited for. */
+function isHeldUp(result: ToolResult): boolean {
+  return result.status === "pending" && result.pending.kind !== "job";
+}
+
+function noteToModel(notes: readonly string[]): Message {
+  return { role: "user", content: `Note from the runtime, not from the user: ${notes.join(" ")}` };
+}
+
+function lastWords(messages: readonly Message[]): string {
+  for (let at = messages.length - 1; at >= 0; at--) {
+    const message = messages[at]!;
+    const text = message.role === "assistant" ? textOfMessage(message) : "";
+    if (text !== "") return text;
+  }
+  return "";
+}
+
+function usageOf({ steps: _steps, ...usage }: Spent): AgentAnswer["usage"] {
+  return usage;
+}
+
+/** The same list while it holds the same tools, so that what was made for it is not made again. */
+function sameOrNew(before: readonly AnyTool[], now: readonly AnyTool[]): readonly AnyTool[] {
+  return before.length === now.length && before.every((tool, at) => tool === now[at]) ? before : now;
+}

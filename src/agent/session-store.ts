@@ -1,0 +1,227 @@
+import type { MaybePromise } from "../core/stage.ts";
+import type { EntryDraft, Incoming, Session, SessionChanges, SessionEntry, SessionState, TurnEnd } from "./session.ts";
+
+/** The right to go on with a session. Under one that was lost nothing is written, and undefined is given. */
+export interface Lease {
+  readonly key: string;
+  readonly id: string;
+}
+
+export interface SessionQuery {
+  parent?: string;
+  root?: string;
+  label?: string;
+  state?: SessionState;
+  limit?: number;
+}
+
+export interface HistoryQuery {
+  /** Only what is later than this `seq`. */
+  after?: number;
+  /** The last so many of them. */
+  last?: number;
+  /** The first so many of them. */
+  limit?: number;
+}
+
+export interface Written {
+  changes?: SessionChanges;
+  /** Put before another session together with the entries: both happen, or neither does. */
+  announce?: { to: string; item: Incoming };
+}
+
+/** Conversations that outlive their process. Several processes may share them; one at a time goes on with each. */
+export interface SessionStore {
+  /** Whether others may change what is here. */
+  readonly shared: boolean;
+  /** False where the key is in use; with the first thing that is said to it. */
+  add(session: Session, first?: Incoming): MaybePromise<boolean>;
+  get(key: string): MaybePromise<Session | undefined>;
+  /** Those that changed last come first. */
+  list(query?: SessionQuery): MaybePromise<Session[]>;
+  /** Never twice under one id, also after it was taken. */
+  push(key: string, item: Incoming, most: number): MaybePromise<"added" | "known" | "full" | "missing">;
+  /** Takes back what was not taken yet. */
+  drop(key: string, id: string): MaybePromise<void>;
+  /** How much waits for its next turn. */
+  waiting(key: string): MaybePromise<number>;
+  /** Undefined where somebody who is alive has it. */
+  claim(key: string): MaybePromise<Lease | undefined>;
+  /** Begins a turn with all that waits, as entries of the history; none where nothing waits. */
+  take(lease: Lease, toEntry: (item: Incoming) => EntryDraft): MaybePromise<SessionEntry[] | undefined>;
+  /** What a draft says that came in does not wait any more. */
+  append(lease: Lease, drafts: readonly EntryDraft[], written?: Written): MaybePromise<SessionEntry[] | undefined>;
+  /** False, and not given back, where something came in meanwhile. `anyway`: gives it back whatever there is. */
+  release(lease: Lease, anyway?: boolean): MaybePromise<boolean>;
+  /** Asks whoever goes on with it to stop; false where the session is not there. */
+  requestStop(key: string): MaybePromise<boolean>;
+  isStopRequested(key: string): MaybePromise<boolean>;
+  history(key: string, query?: HistoryQuery): MaybePromise<SessionEntry[]>;
+  /** How the turn ended that took this item; undefined while it has not. */
+  endOf(key: string, id: string): MaybePromise<TurnEnd | undefined>;
+  /** Sessions that nobody goes on with although something waits, or a turn was cut off. */
+  due(): MaybePromise<string[]>;
+}
+
+interface Kept {
+  session: Session;
+  entries: SessionEntry[];
+  inbox: Incoming[];
+  lease: string | undefined;
+  isStopRequested: boolean;
+}
+
+export class MemorySessionStore implements SessionStore {
+  readonly shared = false;
+  readonly #sessions = new Map<string, Kept>();
+  readonly #now: () => number;
+  #leases = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  add(session: Session, first?: Incoming): boolean {
+    if (this.#sessions.has(session.key)) return false;
+    const inbox = first ? [copy(first)] : [];
+    this.#sessions.set(session.key, {
+      session: copy(session),
+      entries: [],
+      inbox,
+      lease: undefined,
+      isStopRequested: false,
+    });
+    return true;
+  }
+
+  get(key: string): Session | undefined {
+    const kept = this.#sessions.get(key);
+    return kept && copy(kept.session);
+  }
+
+  list({ limit = 100, ...wanted }: SessionQuery = {}): Session[] {
+    const filters = Object.entries(wanted).filter(([, value]) => value !== undefined);
+    return [...this.#sessions.values()]
+      .map(({ session }) => session)
+      .filter((session) => filters.every(([name, value]) => session[name as keyof Session] === value))
+      .sort((a, b) => b.updatedAt - a.updatedAt || (a.key < b.key ? 1 : -1))
+      .slice(0, limit)
+      .map(copy);
+  }
+
+  push(key: string, item: Incoming, most: number): "added" | "known" | "full" | "missing" {
+    const kept = this.#sessions.get(key);
+    if (!kept) return "missing";
+    if (isKnown(kept, item.id)) return "known";
+    if (kept.inbox.length >= most) return "full";
+    kept.inbox.push(copy(item));
+    return "added";
+  }
+
+  drop(key: string, id: string): void {
+    const kept = this.#sessions.get(key);
+    if (kept) kept.inbox = kept.inbox.filter((item) => item.id !== id);
+  }
+
+  waiting(key: string): number {
+    return this.#sessions.get(key)?.inbox.length ?? 0;
+  }
+
+  claim(key: string): Lease | undefined {
+    const kept = this.#sessions.get(key);
+    if (!kept || kept.lease !== undefined) return undefined;
+    kept.lease = `lease ${++this.#leases}`;
+    return { key, id: kept.lease };
+  }
+
+  take(lease: Lease, toEntry: (item: Incoming) => EntryDraft): SessionEntry[] | undefined {
+    const kept = this.#held(lease);
+    if (!kept) return undefined;
+    if (kept.inbox.length === 0) return [];
+    if (!isOpen(kept)) kept.session.turns++;
+    kept.session.state = "running";
+    return this.#write(kept, kept.inbox.splice(0).map(toEntry), {});
+  }
+
+  append(
+    lease: Lease,
+    drafts: readonly EntryDraft[],
+    { changes = {}, announce }: Written = {},
+  ): SessionEntry[] | undefined {
+    const kept = this.#held(lease);
+    if (!kept) return undefined;
+    const target = announce && this.#sessions.get(announce.to);
+    if (target && !isKnown(target, announce.item.id)) target.inbox.push(copy(announce.item));
+    for (const { incoming } of drafts) if (incoming) this.drop(lease.key, incoming.id);
+    return this.#write(kept, drafts, changes);
+  }
+
+  release(lease: Lease, anyway = false): boolean {
+    const kept = this.#sessions.get(lease.key);
+    if (kept?.lease !== lease.id) return true;
+    if (kept.inbox.length > 0 && !anyway) return false;
+    kept.lease = undefined;
+    kept.isStopRequested = false;
+    return true;
+  }
+
+  requestStop(key: string): boolean {
+    const kept = this.#sessions.get(key);
+    if (kept) kept.isStopRequested = true;
+    return kept !== undefined;
+  }
+
+  isStopRequested(key: string): boolean {
+    return this.#sessions.get(key)?.isStopRequested ?? false;
+  }
+
+  history(key: string, { after = 0, last, limit }: HistoryQuery = {}): SessionEntry[] {
+    const found = (this.#sessions.get(key)?.entries ?? []).filter(({ seq }) => seq > after);
+    const newest = last === undefined ? found : found.slice(Math.max(found.length - last, 0));
+    return newest.slice(0, limit ?? newest.length).map(copy);
+  }
+
+  endOf(key: string, id: string): TurnEnd | undefined {
+    const entries = this.#sessions.get(key)?.entries ?? [];
+    const taken = entries.find(({ incoming }) => incoming?.id === id);
+    return taken && entries.find(({ turn, end }) => turn === taken.turn && end)?.end;
+  }
+
+  due(): string[] {
+    return [...this.#sessions.values()]
+      .filter(({ lease, inbox, entries }) => lease === undefined && (inbox.length > 0 || isOpen({ entries })))
+      .map(({ session }) => session.key);
+  }
+
+  #held({ key, id }: Lease): Kept | undefined {
+    const kept = this.#sessions.get(key);
+    return kept?.lease === id ? kept : undefined;
+  }
+
+  #write(kept: Kept, drafts: readonly EntryDraft[], changes: SessionChanges): SessionEntry[] {
+    const at = this.#now();
+    const added = drafts.map((draft, i) => ({
+      ...copy(draft),
+      seq: kept.entries.length + i + 1,
+      turn: kept.session.turns,
+      at,
+    }));
+    kept.entries.push(...added);
+    kept.session = { ...kept.session, ...copy(changes), updatedAt: at } as Session;
+    return added.map(copy);
+  }
+}
+
+/** A turn has begun and has no end. */
+function isOpen({ entries }: Pick<Kept, "entries">): boolean {
+  const last = entries.at(-1);
+  return last !== undefined && last.end === undefined;
+}
+
+function isKnown({ inbox, entries }: Kept, id: string): boolean {
+  return inbox.some((item) => item.id === id) || entries.some(({ incoming }) => incoming?.id === id);
+}
+
+function copy<T>(value: T): T {
+  return structuredClone(value);
+}

@@ -1,0 +1,371 @@
+import { randomUUID } from "node:crypto";
+import type { CallMode, CallPolicy, Caller } from "../core/call.ts";
+import type { Clock, Timer } from "../core/clock.ts";
+import { textOf } from "../core/content.ts";
+import { toolError } from "../core/error.ts";
+import type { EventOf } from "../core/event.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { Agent } from "./agent.ts";
+import { announceId, driveSession, KEEP_TURN, lateId, type SessionEnvironmentKeeper } from "./drive-session.ts";
+import type { Incoming, PendingCall, Session, SessionEntry, TurnEnd } from "./session.ts";
+import { createSessionFeed, type SessionFeed } from "./session-feed.ts";
+import type { HistoryQuery, SessionQuery, SessionStore } from "./session-store.ts";
+
+export interface SessionsOptions {
+  store: SessionStore;
+  clock: Clock;
+  /** Throws, with what to do, where none can be had: no model is configured. */
+  agentFor(session: Session): MaybePromise<Agent>;
+  environments?: SessionEnvironmentKeeper;
+  /** The result of a call that was made before, where it is known by now: of a pending one, or one that was cut off. */
+  resultOf?(
+    session: Session,
+    call: { callId: string; pending?: PendingCall["pending"] },
+  ): MaybePromise<ToolResult | undefined>;
+  /** So much may wait for one session. */
+  mostWaiting?: number;
+  /** Told of what went wrong where nobody waits for it. */
+  onProblem?(problem: string): void;
+}
+
+export interface NewSession {
+  key?: string;
+  label?: string;
+  agent?: string;
+  /** On whose behalf; the session's own key is added. */
+  caller?: Partial<Caller>;
+  /** Key of the session that spawns it. */
+  parent?: string;
+  toolNames?: readonly string[];
+  policy?: readonly CallPolicy[];
+  mode?: CallMode;
+  environment?: Readonly<Record<string, string>>;
+  /** The first thing that is said to it. */
+  first?: Omit<Incoming, "at">;
+}
+
+/** What came of something that was said to a session. `accepted`: nobody waited, or it waits itself. */
+export type SendOutcome =
+  | { status: "ok"; reply: string; turn: TurnEnd }
+  | { status: "accepted"; reply?: string }
+  | { status: "timeout" }
+  | { status: "error"; error: string; reply?: string };
+
+export interface Sessions {
+  readonly feed: SessionFeed;
+  /** Where something is said to it at once, throws where there is no agent that could answer. */
+  create(request: NewSession): Promise<Session>;
+  get(key: string): MaybePromise<Session | undefined>;
+  list(query?: SessionQuery): MaybePromise<Session[]>;
+  history(key: string, query?: HistoryQuery): MaybePromise<SessionEntry[]>;
+  waiting(key: string): MaybePromise<number>;
+  /** Throws where there is no agent that could answer. The same id again is the same message. */
+  send(
+    key: string,
+    item: Omit<Incoming, "at">,
+    options?: { waitMs?: number; signal?: AbortSignal },
+  ): Promise<SendOutcome>;
+  /** The parent was told by other means how the turn ended that took this. */
+  forgetReport(key: string, id: string): Promise<void>;
+  /** What a schedule or a program has to say; kept also where nobody can answer now. */
+  wake(key: string, text: string, id?: string): Promise<void>;
+  /** Ends its turn, and those of the sessions below it. How many were stopped. */
+  stop(key: string, options?: { tellParent?: boolean }): Promise<number>;
+  /** A call has ended: a session may have waited for it. */
+  hear(event: EventOf<"tool_call_completed" | "tool_call_failed">): void;
+  /** Goes on with what was cut off, and looks from time to time for what others left to do. */
+  start(): Promise<void>;
+  /** Until no turn runs in this process. */
+  settled(): Promise<void>;
+  /** Turns under way are left where they are: they go on at the next start. */
+  close(): Promise<void>;
+}
+
+const MOST_WAITING = 200;
+const LOOK_MS = 1_000;
+const STOP_LOOK_MS = 500;
+const MOST_STOP_TRIES = 3;
+
+/** Stored conversations: one turn of each at a time, whatever process runs it, and nothing said to them is lost. */
+export function createSessions(options: SessionsOptions): Sessions {
+  const { store, clock, agentFor, mostWaiting = MOST_WAITING, onProblem = () => {} } = options;
+  const feed = createSessionFeed(store, clock);
+  const running = new Map<string, { controller: AbortController; done: Promise<void>; again: boolean }>();
+  /** Calls that sessions wait for, so that every other call's end costs a look into a map. */
+  const awaited = new Map<string, string>();
+  const unanswerable = new Set<string>();
+  let looking: Timer | undefined;
+  let isClosed = false;
+
+  const sessions: Sessions = {
+    feed,
+    async create({ key = `ses_${randomUUID()}`, first, caller = {}, parent, ...request }) {
+      const at = clock.now();
+      const above = parent === undefined ? undefined : await store.get(parent);
+      const session: Session = {
+        key,
+        ...(parent === undefined ? {} : { parent }),
+        root: above?.root ?? parent ?? key,
+        policy: [],
+        environment: {},
+        ...request,
+        caller: { depth: 0, ...caller, session: key },
+        state: "idle",
+        turns: 0,
+        pending: [],
+        usage: { inputTokens: 0, outputTokens: 0 },
+        createdAt: at,
+        updatedAt: at,
+      };
+      if (first) await agentFor(session);
+      if (!(await store.add(session, first && { ...first, at }))) {
+        throw toolError("conflict", `There is a session "${key}" already`, { next: "Choose another key." });
+      }
+      if (first) kick(key);
+      return session;
+    },
+    get: (key) => store.get(key),
+    list: (query) => store.list(query),
+    history: (key, query) => store.history(key, query),
+    waiting: (key) => store.waiting(key),
+    async send(key, item, { waitMs = 0, signal } = {}) {
+      const session = await mustGet(key);
+      await agentFor(session);
+      await push(key, item);
+      return waitMs > 0 ? outcomeOf(await endWithin(key, item.id, waitMs, signal)) : { status: "accepted" };
+    },
+    async forgetReport(key, id) {
+      const { parent } = await mustGet(key);
+      const taken = (await store.history(key)).find(({ incoming }) => incoming?.id === id);
+      if (parent !== undefined && taken) await store.drop(parent, announceId(key, taken.turn));
+    },
+    async wake(key, text, id = `wake ${randomUUID()}`) {
+      await mustGet(key);
+      await push(key, { id, kind: "wake", text });
+    },
+    async stop(key, { tellParent = false } = {}) {
+      const session = await mustGet(key);
+      const { parent, label, turns } = session;
+      if (tellParent && parent !== undefined && (await isAtWork(session))) {
+        const from = { session: key, ...(label === undefined ? {} : { label }) };
+        await push(parent, { id: `stopped ${key} ${turns}`, kind: "announce", text: "It was stopped.", from });
+      }
+      const tree = await store.list({ root: session.root, limit: 10_000 });
+      let stopped = 0;
+      for (const one of [session, ...tree.filter((other) => isBelow(other, key))]) if (await stopOne(one)) stopped++;
+      return stopped;
+    },
+    hear({ callId, caller, result }) {
+      if (caller.session === undefined || awaited.get(callId) !== caller.session) return;
+      void deliver(caller.session, result).catch(problem(caller.session));
+    },
+    async start() {
+      for (const { key, pending } of await store.list({ state: "waiting", limit: 10_000 })) await_(key, pending);
+      await look();
+    },
+    async settled() {
+      while (running.size > 0) await Promise.all([...running.values()].map(({ done }) => done));
+    },
+    async close() {
+      isClosed = true;
+      looking?.cancel();
+      for (const { controller } of running.values()) controller.abort(KEEP_TURN);
+      await sessions.settled();
+    },
+  };
+  return sessions;
+
+  async function mustGet(key: string): Promise<Session> {
+    const session = await store.get(key);
+    if (session) return session;
+    throw toolError("path_not_found", `There is no session "${key}"`, { next: "Look at the list of sessions." });
+  }
+
+  async function push(key: string, item: Omit<Incoming, "at">): Promise<void> {
+    const outcome = await store.push(key, { ...item, at: clock.now() }, mostWaiting);
+    if (outcome === "full") {
+      throw toolError("busy", `${mostWaiting} messages wait for session "${key}" already`, {
+        next: "Wait until it has answered some.",
+      });
+    }
+    kick(key);
+  }
+
+  /** Goes on with a session, unless it is gone on with: then once more after that. */
+  function kick(key: string): void {
+    if (isClosed) return;
+    const under = running.get(key);
+    if (under) {
+      under.again = true;
+      return;
+    }
+    const controller = new AbortController();
+    const entry = { controller, again: false, done: Promise.resolve() };
+    running.set(key, entry);
+    entry.done = drive(key, controller)
+      .catch(problem(key))
+      .then(() => {
+        running.delete(key);
+        if (entry.again) kick(key);
+      });
+  }
+
+  async function drive(key: string, controller: AbortController): Promise<void> {
+    if (!controller.signal.aborted && !(await canAnswer(key))) return;
+    const lease = await store.claim(key);
+    if (!lease) return;
+    const stopLooking = watchForStop(key, controller);
+    try {
+      await driveSession(lease, {
+        store,
+        agentFor,
+        ...(options.environments ? { environments: options.environments } : {}),
+        signal: controller.signal,
+        now: () => clock.now(),
+        resultOf: (session, callId) => options.resultOf?.(session, { callId }),
+        collectLate,
+        tell: (event) => {
+          if (event.type === "entry") note(key, event.entry);
+          feed.tell(key, event);
+        },
+      });
+    } finally {
+      stopLooking();
+      await store.release(lease, true);
+    }
+  }
+
+  /** Without an agent nothing is taken: it waits for a process that has one. Told once. */
+  async function canAnswer(key: string): Promise<boolean> {
+    const session = await store.get(key);
+    if (!session) return false;
+    try {
+      await agentFor(session);
+      unanswerable.delete(key);
+      return true;
+    } catch (error) {
+      if (!unanswerable.has(key)) problem(key)(error);
+      unanswerable.add(key);
+      return false;
+    }
+  }
+
+  /** What an entry means for others: calls to wait for, and a parent that was told something. */
+  function note(key: string, { message, incoming, end, turn }: SessionEntry): void {
+    if (message?.role === "tool") {
+      const pending = message.results.filter((result) => result.status === "pending");
+      await_(key, pending);
+    }
+    if (incoming?.result) awaited.delete(incoming.result.callId);
+    if (end) {
+      void Promise.resolve(store.get(key))
+        .then((session) => session?.parent !== undefined && turn > 0 && kick(session.parent))
+        .catch(problem(key));
+    }
+  }
+
+  function await_(key: string, calls: readonly { callId: string }[]): void {
+    for (const { callId } of calls) awaited.set(callId, key);
+  }
+
+  async function collectLate(session: Session): Promise<void> {
+    for (const call of session.pending) {
+      const result = await options.resultOf?.(session, call);
+      if (result && result.status !== "pending") await deliver(session.key, { ...result, callId: call.callId });
+    }
+  }
+
+  async function deliver(key: string, result: ToolResult): Promise<void> {
+    await push(key, { id: lateId(result.callId), kind: "result", text: textOf(result.content), result });
+  }
+
+  async function endWithin(
+    key: string,
+    id: string,
+    waitMs: number,
+    signal?: AbortSignal,
+  ): Promise<TurnEnd | undefined> {
+    const until = clock.monotonic() + waitMs;
+    for (;;) {
+      // Asked before the store is, so that an end in between is not waited for.
+      const left = until - clock.monotonic();
+      const abort = new AbortController();
+      const news = feed.next(key, Math.max(left, 0), signal ? AbortSignal.any([signal, abort.signal]) : abort.signal);
+      const end = await store.endOf(key, id);
+      if (end || left <= 0 || signal?.aborted) {
+        abort.abort();
+        return end;
+      }
+      await news;
+    }
+  }
+
+  async function isAtWork({ key, state }: Session): Promise<boolean> {
+    return running.has(key) || state === "running" || state === "waiting" || (await store.waiting(key)) > 0;
+  }
+
+  async function stopOne(session: Session): Promise<boolean> {
+    const { key, pending } = session;
+    if (!(await isAtWork(session))) return false;
+    for (const { callId } of pending) awaited.delete(callId);
+    await store.requestStop(key);
+    // More than once: a turn may end by itself in the moment in which it is stopped, and then goes on to wait.
+    for (let tries = 0; tries < MOST_STOP_TRIES; tries++) {
+      if (!running.has(key)) kick(key);
+      const under = running.get(key);
+      under?.controller.abort("it was stopped");
+      await under?.done;
+      if (!(await isAtWork({ ...session, ...(await store.get(key)) }))) break;
+    }
+    return true;
+  }
+
+  function watchForStop(key: string, controller: AbortController): () => void {
+    if (!store.shared) return () => {};
+    let timer: Timer | undefined;
+    const later = (): void => {
+      timer = clock.after(STOP_LOOK_MS, () => {
+        void Promise.resolve(store.isStopRequested(key)).then(
+          (isRequested) => (isRequested ? controller.abort("it was stopped") : later()),
+          later,
+        );
+      });
+      timer.hold(false);
+    };
+    later();
+    return () => timer?.cancel();
+  }
+
+  async function look(): Promise<void> {
+    if (isClosed) return;
+    try {
+      for (const session of await store.list({ state: "waiting", limit: 1_000 })) await collectLate(session);
+      for (const key of await store.due()) kick(key);
+    } catch (error) {
+      onProblem(`Sessions could not be looked at: ${(error as Error).message}`);
+    }
+    if (isClosed || !store.shared) return;
+    looking = clock.after(LOOK_MS, () => void look());
+    looking.hold(false);
+  }
+
+  function problem(key: string): (error: unknown) => void {
+    return (error) => onProblem(`Session "${key}": ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Whether a session is one that `key` spawned, or one of those did. */
+export function isBelow({ caller, key: own }: Session, key: string): boolean {
+  if (own === key) return false;
+  for (let one: Caller | undefined = caller.parent; one; one = one.parent) if (one.session === key) return true;
+  return false;
+}
+
+function outcomeOf(end: TurnEnd | undefined): SendOutcome {
+  if (!end) return { status: "timeout" };
+  const reply = end.text === "" ? {} : { reply: end.text };
+  if (end.stop === "pending") return { status: "accepted", ...reply };
+  if (end.stop === "done" || end.stop === "stopped") return { status: "ok", reply: end.text, turn: end };
+  return { status: "error", error: end.error ?? `Its turn ended early (${end.stop}).`, ...reply };
+}

@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { ToolCategory } from "../../core/category.ts";
+import { text } from "../../core/content.ts";
+import { createTool } from "../../core/create-tool.ts";
+
+/** The skills of an agent, as this tool needs them. */
+export interface SkillShelf {
+  load(name: string): Promise<{
+    name: string;
+    instructions: string;
+    folder: string;
+    files: readonly string[];
+    allowedTools?: readonly string[];
+  }>;
+  read(name: string, file: string): Promise<string>;
+}
+
+export function createSkillTool({ skills }: { skills: SkillShelf }) {
+  return createTool({
+    name: "skill",
+    title: "Load a skill",
+    description: {
+      short: "Loads the instructions of a skill, or a file that belongs to it.",
+      usageNotes: [
+        "Load a skill before you begin a task that it is for, and then do as it says.",
+        "A skill may leave you fewer tools until your turn ends; its instructions name them.",
+      ],
+      examples: [
+        { input: { name: "release-notes" } },
+        { input: { name: "release-notes", file: "templates/long.md" }, description: "a file of the skill" },
+      ],
+    },
+    parameters: z.object({
+      name: z.string().min(1).describe("As it stands in the list of skills"),
+      file: z.string().min(1).optional().describe("A file of the skill, relative to its folder"),
+    }),
+    kind: "readonly",
+    category: ToolCategory.AGENT,
+    tags: ["agent", "instructions", "SKILL.md"],
+    origin: { type: "builtin" },
+    idempotent: true,
+    async run({ name, file }) {
+      if (file !== undefined) {
+        return { content: [text(await skills.read(name, file))], display: `${name}: ${file}` };
+      }
+      const { instructions, folder, files, allowedTools } = await skills.load(name);
+      const lines = [
+        `Skill "${name}" (${folder}):`,
+        instructions,
+        ...(files.length > 0 ? [`Its files, for this tool's parameter file: ${files.join(", ")}`] : []),
+        ...(allowedTools ? [`Until your turn ends you have only these tools: ${allowedTools.join(", ")}`] : []),
+      ];
+      return {
+        content: [text(lines.join("\n\n"))],
+        display: `Loaded the skill ${name}`,
+        details: { name, files, ...(allowedTools ? { allowedTools } : {}) },
+        // What the loop holds the rest of the turn to; it listens to built-in tools alone.
+        ...(allowedTools ? { metadata: { allowedTools } } : {}),
+      };
+    },
+  });
+}
