@@ -1,0 +1,128 @@
+import type { Agent } from "../agent/agent.ts";
+import type { PendingCall, Session } from "../agent/session.ts";
+import { createSessionDesk, type DeskOptions, type SessionDesk } from "../agent/session-desk.ts";
+import { createSessions, type Sessions } from "../agent/sessions.ts";
+import type { Clock } from "../core/clock.ts";
+import { failureOf, toolError } from "../core/error.ts";
+import { firstLine } from "../core/first-line.ts";
+import type { FailedResult, ToolResult } from "../core/result.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import { journalKey } from "../executor/known.ts";
+import { hasEnded } from "../jobs/job.ts";
+import type { Haft } from "../runtime.ts";
+import type { SessionEnvironments } from "../shell/session-environments.ts";
+import type { Store } from "../store/open-store.ts";
+import { createSessionTools } from "../tools/sessions/session-tools.ts";
+
+/** Which agent answers in a session. Throws, with what to do, where none can. */
+export type AgentFor = (session: Session) => MaybePromise<Agent>;
+
+export interface SessionsHost {
+  haft: Haft;
+  store: Pick<Store, "sessions" | "journal">;
+  environments: SessionEnvironments;
+  clock: Clock;
+  /** Absent where no model is configured: sessions can be read all the same. */
+  agentFor?: AgentFor | undefined;
+  settings?: Pick<DeskOptions, "visibility" | "maxDepth" | "maxChildren"> | undefined;
+  warn(warning: string): void;
+}
+
+export interface HostSessions extends Sessions {
+  /** What sessions may do with each other. */
+  readonly desk: SessionDesk;
+  /** Whether a model is there to answer. */
+  readonly canAnswer: boolean;
+}
+
+/** Sessions over the gate of a runtime, and the tools by which they see each other. Cut-off ones go on with `start`. */
+export function openSessions(host: SessionsHost): HostSessions {
+  const { haft, store, environments, clock, settings = {}, warn } = host;
+  const agentFor = host.agentFor ?? noModel;
+  const sessions = createSessions({
+    store: store.sessions,
+    clock,
+    agentFor,
+    onProblem: warn,
+    environments: {
+      read: (key) => Object.fromEntries(environments.of(key).entries()),
+      restore: (key, kept) => restore(environments, key, kept),
+    },
+    resultOf: async (session, call) => resultOf(session, call, { ...host, agentFor }),
+  });
+  const desk = createSessionDesk({
+    ...settings,
+    sessions,
+    shareTaint: haft.taint.share,
+    environmentOf: (key) => Object.fromEntries(environments.of(key).entries()),
+  });
+  for (const tool of createSessionTools(desk, { clock })) haft.register(tool);
+  for (const type of ["tool_call_completed", "tool_call_failed"] as const) haft.on(type, sessions.hear);
+  return { ...sessions, desk, canAnswer: host.agentFor !== undefined };
+}
+
+function noModel(): never {
+  throw toolError("unavailable", "No model is configured, so that nobody answers in a session", {
+    next: "Set agent.model in the configuration, for example to openai/gpt-5.",
+  });
+}
+
+/** What a session has set since counts more than what was kept. */
+function restore(environments: SessionEnvironments, key: string, kept: Readonly<Record<string, string>>): void {
+  const entries = Object.entries(kept);
+  if (entries.length === 0) return;
+  const overlay = environments.of(key);
+  for (const [name, value] of entries) if (overlay.get(name) === undefined) overlay.set(name, value);
+}
+
+/** What became of a call, whoever ended it: the journal has what ran, jobs and approvals have what did not. */
+async function resultOf(
+  session: Session,
+  { callId, pending }: { callId: string; pending?: PendingCall["pending"] },
+  { haft, store, agentFor, clock }: SessionsHost & { agentFor: AgentFor },
+): Promise<ToolResult | undefined> {
+  const agent = await Promise.resolve(session)
+    .then(agentFor)
+    .catch(() => undefined);
+  if (!agent) return undefined;
+  const entry = await store.journal.find(journalKey({ agent: agent.name, ...session.caller }, callId));
+  if (entry?.state === "done") return entry.result;
+  if (entry || !pending) return undefined;
+  if (pending.kind === "job") {
+    const job = await haft.jobs.get(pending.id);
+    return job && hasEnded(job) ? job.result : undefined;
+  }
+  const approval = pending.kind === "approval" ? await haft.approvals.get(pending.id) : undefined;
+  if (!approval || approval.state === "open" || approval.state === "approved" || approval.state === "used")
+    return undefined;
+  const said = approval.note === undefined ? "" : `: ${approval.note}`;
+  const message =
+    approval.state === "declined"
+      ? `A person said no to this call${said}. Do not repeat it.`
+      : "Nobody answered in time whether this call may run. It did not run.";
+  return refused({ callId, toolName: approval.toolName, message, at: clock.now() });
+}
+
+function refused({
+  callId,
+  toolName,
+  message,
+  at,
+}: {
+  callId: string;
+  toolName: string;
+  message: string;
+  at: number;
+}): FailedResult {
+  return {
+    callId,
+    toolName,
+    status: "failed",
+    success: false,
+    content: [{ type: "text", text: message }],
+    display: firstLine(message),
+    error: failureOf("declined", message),
+    metadata: {},
+    startedAt: at,
+  };
+}

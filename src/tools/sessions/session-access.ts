@@ -1,0 +1,73 @@
+import type { CallAuthority, Caller } from "../../core/call.ts";
+
+/** What these tools need of whoever keeps the sessions. Every answer holds only what the caller may see. */
+export interface SessionAccess {
+  list(caller: Caller, query: { state?: SessionView["state"]; limit?: number }): Promise<SessionView[]>;
+  history(
+    caller: Caller,
+    target: string,
+    query: { last: number },
+  ): Promise<{ session: SessionView; entries: EntryView[] }>;
+  /** Throws `denied` where the caller may not speak to it. */
+  send(
+    caller: Caller,
+    target: string,
+    message: { text: string; id: string },
+    options: { waitMs: number; signal: AbortSignal },
+  ): Promise<SentView>;
+  spawn(authority: CallAuthority, request: SpawnView): Promise<SessionView>;
+  status(
+    caller: Caller,
+    target?: string,
+  ): Promise<{ session: SessionView; waiting: number; children: SessionView[] } | undefined>;
+  stop(caller: Caller, target: string): Promise<{ key: string; stopped: number }>;
+}
+
+export interface SessionView {
+  key: string;
+  label?: string;
+  agent?: string;
+  parent?: string;
+  caller: Caller;
+  state: "idle" | "running" | "waiting" | "stopped" | "failed";
+  turns: number;
+  pending: readonly { callId: string; name: string; pending: { kind: string; id: string } }[];
+  usage: { inputTokens: number; outputTokens: number; costUsd?: number };
+  lastText?: string;
+  error?: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface EntryView {
+  seq: number;
+  turn: number;
+  at: number;
+  message?: MessageView;
+  incoming?: { kind: string };
+  end?: { stop: string; error?: string };
+}
+
+type MessageView =
+  | { role: "system" | "user" | "assistant"; content: string | readonly PartView[] }
+  | { role: "tool"; results: readonly { callId: string; toolName: string; status: string; display: string }[] };
+
+export type PartView =
+  | { type: "text" | "reasoning"; text: string }
+  | { type: "image" }
+  | { type: "tool_call"; callId: string; name: string; input: unknown };
+
+export type SentView = { key: string } & (
+  | { status: "ok"; reply: string }
+  | { status: "accepted"; reply?: string }
+  | { status: "timeout" }
+  | { status: "error"; error: string; reply?: string }
+);
+
+export interface SpawnView {
+  task: string;
+  label?: string;
+  agent?: string;
+  toolNames?: readonly string[];
+  id: string;
+}
