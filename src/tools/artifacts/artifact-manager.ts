@@ -1,0 +1,165 @@
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { toolError } from "../../core/error.ts";
+import type { UnifiedDiff } from "../../files/unified-diff.ts";
+import { unifiedDiff } from "../../files/unified-diff.ts";
+import { type Artifact, type ArtifactKey, type ArtifactUpdateType, type ArtifactVersion } from "./artifact.ts";
+import type { ArtifactVersionInfo } from "./artifact.ts";
+import { MOST_CHARACTERS, MOST_VERSIONS } from "./artifact.ts";
+import type { ArtifactQuery, ArtifactStore } from "./artifact-store.ts";
+import { MemoryArtifactStore } from "./artifact-store.ts";
+import { replaceIn, type Replaced } from "./replace-in.ts";
+import { changedSince, notFound, taken, tooLong, tooManyVersions, unknownVersion } from "./artifact-refusal.ts";
+
+/** On whose behalf a version is made. */
+export interface Authorship {
+  author: ArtifactVersion["author"];
+  callId?: string;
+}
+
+export interface NewArtifact extends ArtifactKey {
+  title?: string;
+  contentType?: string;
+  content: string;
+  origin?: Artifact["origin"];
+}
+
+export interface ArtifactChange {
+  artifact: Artifact;
+  version: ArtifactVersion;
+}
+
+/** Where the newest version must still be this one. */
+interface Expecting {
+  expectedVersion?: number | undefined;
+}
+
+/** Documents and their versions: what the artifact tools and every door work on. */
+export interface ArtifactManager {
+  create(artifact: NewArtifact, by: Authorship): Promise<ArtifactChange>;
+  /** The newest version where none is named. */
+  read(key: ArtifactKey, version?: number): Promise<ArtifactChange>;
+  versions(key: ArtifactKey): Promise<ArtifactVersionInfo[]>;
+  update(
+    key: ArtifactKey,
+    change: { oldText: string; newText: string; signal?: AbortSignal } & Expecting,
+    by: Authorship,
+  ): Promise<ArtifactChange & { replaced: Replaced }>;
+  rewrite(key: ArtifactKey, change: { content: string } & Expecting, by: Authorship): Promise<ArtifactChange>;
+  list(query: ArtifactQuery): Promise<Artifact[]>;
+  /** From the version before the newest to the newest, unless said. */
+  diff(
+    key: ArtifactKey,
+    versions?: { from?: number | undefined; to?: number | undefined },
+  ): Promise<UnifiedDiff & { from: number; to: number }>;
+  /** Told of what this manager changed; what other processes change is seen when it is read. */
+  onChanged(listener: (artifact: Artifact) => void): () => void;
+}
+
+/** Another writer may come between; so often is tried again where the caller does not insist on a version. */
+const MOST_ATTEMPTS = 5;
+/** What can be told of a difference; longer ones are looked at by reading both. */
+const MOST_DIFF_BYTES = 1024 * 1024;
+
+export function createArtifactManager({
+  store = new MemoryArtifactStore(),
+  clock = systemClock,
+}: { store?: ArtifactStore; clock?: Clock } = {}): ArtifactManager {
+  const listeners = new Set<(artifact: Artifact) => void>();
+
+  return {
+    async create({ session, id, title = id, contentType = "text/markdown", content, origin = "made" }, by) {
+      checkLength(content);
+      const at = clock.now();
+      const artifact = { session, id, title, contentType, origin, version: 1, createdAt: at, updatedAt: at };
+      const version = { version: 1, type: "create" as const, ...by, at, characters: content.length, content };
+      if (!(await store.create(artifact, version))) throw taken(id);
+      return tell({ artifact, version });
+    },
+    read,
+    async versions(key) {
+      await find(key);
+      return store.versions(key);
+    },
+    async update(key, { oldText, newText, expectedVersion, signal }, by) {
+      let replaced: Replaced | undefined;
+      const changed = await change(key, by, expectedVersion, async (before) => {
+        replaced = await replaceIn(before, { oldText, newText }, signal);
+        const { step, similarity, content } = replaced;
+        return step === "exact" ? { type: "update", content } : { type: "update_fuzzy", content, similarity };
+      });
+      return { ...changed, replaced: replaced! };
+    },
+    rewrite: (key, { content, expectedVersion }, by) =>
+      change(key, by, expectedVersion, (before) => {
+        if (before === content) throw toolError("no_change", "The artifact is already exactly so");
+        return { type: "rewrite", content };
+      }),
+    list: async (query) => store.list(query),
+    async diff(key, { from, to } = {}) {
+      const newest = (await find(key)).version;
+      const until = to ?? newest;
+      const since = from ?? Math.max(1, until - 1);
+      const [before, after] = [await read(key, since), await read(key, until)];
+      const texts = { before: before.version.content, after: after.version.content };
+      return { ...(await unifiedDiff(texts, { path: key.id, maxBytes: MOST_DIFF_BYTES })), from: since, to: until };
+    },
+    onChanged(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+
+  async function find(key: ArtifactKey): Promise<Artifact> {
+    const artifact = await store.find(key);
+    if (artifact) return artifact;
+    const others = await store.list({ session: key.session, limit: 200 });
+    throw notFound(
+      key.id,
+      others.map(({ id }) => id),
+    );
+  }
+
+  async function read(key: ArtifactKey, number?: number): Promise<ArtifactChange> {
+    const artifact = await find(key);
+    const version = await store.read(key, number ?? artifact.version);
+    if (!version) throw unknownVersion(key.id, number ?? artifact.version, artifact.version);
+    return { artifact, version };
+  }
+
+  async function change(
+    key: ArtifactKey,
+    by: Authorship,
+    expected: number | undefined,
+    make: (before: string) => Made | Promise<Made>,
+  ): Promise<ArtifactChange> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { artifact, version: newest } = await read(key);
+      if (expected !== undefined && expected !== newest.version) throw changedSince(key.id, expected, newest.version);
+      if (newest.version >= MOST_VERSIONS) throw tooManyVersions(key.id);
+      const made = await make(newest.content);
+      checkLength(made.content);
+      const at = Math.max(clock.now(), artifact.updatedAt);
+      const { content, ...facts } = made;
+      const version = { version: newest.version + 1, ...facts, ...by, at, characters: content.length, content };
+      if (await store.append(key, version)) {
+        return tell({ artifact: { ...artifact, version: version.version, updatedAt: at }, version });
+      }
+      if (attempt === MOST_ATTEMPTS) throw changedSince(key.id, newest.version, newest.version + 1);
+    }
+  }
+
+  function tell(changed: ArtifactChange): ArtifactChange {
+    for (const listener of listeners) listener(changed.artifact);
+    return changed;
+  }
+}
+
+interface Made {
+  type: ArtifactUpdateType;
+  content: string;
+  similarity?: number;
+}
+
+function checkLength({ length }: string): void {
+  if (length > MOST_CHARACTERS) throw tooLong(length);
+}
