@@ -10,6 +10,8 @@ export interface ConnectionOptions {
   dial?: Dial;
   /** Certificates in PEM to trust, besides nothing else; those of the system where absent. */
   ca?: string;
+  /** To one origin at a time. */
+  connections?: number;
 }
 
 /** Open connections, kept for each origin together with the addresses that were checked for it. */
@@ -21,7 +23,12 @@ export interface ConnectionPools {
 const MOST_POOLS = 64;
 const CONNECTIONS_A_POOL = 16;
 
-export function createConnectionPools({ guard, dial = dialDirectly, ca }: ConnectionOptions): ConnectionPools {
+export function createConnectionPools({
+  guard,
+  dial = dialDirectly,
+  ca,
+  connections = CONNECTIONS_A_POOL,
+}: ConnectionOptions): ConnectionPools {
   const pools = new Map<string, Pool>();
   let load: Promise<typeof import("undici")> | undefined;
 
@@ -46,7 +53,7 @@ export function createConnectionPools({ guard, dial = dialDirectly, ca }: Connec
       const pool =
         pools.get(key) ??
         new Pool(target.url.origin, {
-          connections: CONNECTIONS_A_POOL,
+          connections,
           // The whole exchange has a deadline of its own.
           headersTimeout: 0,
           bodyTimeout: 0,

@@ -10,6 +10,10 @@ import { toLangChainTools } from "../../src/formats/adapters/langchain.ts";
 import { toOpenAIAgentsTools } from "../../src/formats/adapters/openai-agents.ts";
 import { createAgentsModel, createModel7 } from "../../src/formats/adapters/scripted-models.suite.ts";
 import { createAnthropicReader, toAnthropicTools } from "../../src/formats/providers/anthropic.ts";
+import { textFormat } from "../../src/formats/text/format-table.ts";
+import { formatToolResult } from "../../src/formats/text/format-tool-result.ts";
+import type { TextFormatName } from "../../src/formats/text/text-format.ts";
+import { createToolCallParser } from "../../src/formats/text/tool-call-parser.ts";
 
 interface Called {
   readonly haft: TestHaft;
@@ -69,4 +73,25 @@ export async function callOverProvider({ haft, name, input, options }: Called): 
   }
   const [result] = await haft.executeMany(reader.calls(), call);
   return result!;
+}
+
+/** What a model without function calling writes, as it comes, and the text that it is answered with. */
+export function callOverText(format: TextFormatName) {
+  return async ({ haft, name, input, options }: Called): Promise<ToolResult> => {
+    const { id, call } = readOptions(options);
+    const tools = haft.tools();
+    const written = `I call it.\n${textFormat(format).write([{ name, input: input as Record<string, unknown> }])}\n`;
+    const parser = createToolCallParser({ format, tools, newId: () => id });
+    for (const piece of written.match(/.{1,3}/gs) ?? []) parser.push(piece);
+    parser.end();
+    const [read] = parser.result.calls;
+    if (!read || read.failure) throw new Error(`No call was read in ${written}`);
+    const result = await haft.execute(read.name, read.input, { ...call, id });
+    const answer = formatToolResult(read.name, result, { format, tools });
+    const isOne = createToolCallParser({ format, tools })
+      .push(answer)
+      .every(({ type }) => !type.startsWith("call_"));
+    if (!isOne || !answer.includes(read.name)) throw new Error(`The answer is not one: ${answer}`);
+    return result;
+  };
 }

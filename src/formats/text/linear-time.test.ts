@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { textFormat } from "./format-table.ts";
 import { TEXT_FORMATS, type TextFormatName } from "./text-format.ts";
 import { createParser } from "./tool-call-parser.ts";
 
 const TOOLS = [{ name: "search", parameters: { type: "object", properties: { query: { type: "string" } } } }];
-const MEGABYTE = 1024 * 1024;
+const LENGTH = 256 * 1024;
 
 /** What would cost a careless reader the square of its length, or worse. */
 const HOSTILE: Record<string, string> = {
@@ -57,8 +58,8 @@ function workOn(text: string, format: TextFormatName | "auto", size: number): nu
 }
 
 describe("reading takes as many steps as the text has characters, times a constant", () => {
-  test.each(Object.entries(HOSTILE))("for a megabyte of %s", (_, piece) => {
-    const text = piece.repeat(Math.ceil(MEGABYTE / piece.length));
+  test.each(Object.entries(HOSTILE))("for 256 KB of %s", (_, piece) => {
+    const text = piece.repeat(Math.ceil(LENGTH / piece.length));
     expect(workOn(text, "auto", text.length)).toBeLessThan(40);
   });
 
@@ -69,6 +70,17 @@ describe("reading takes as many steps as the text has characters, times a consta
       for (const size of [longer.length, 3]) {
         const [work, more] = [workOn(text, "auto", size), workOn(longer, "auto", size)];
         expect(more, JSON.stringify({ piece, size, work, more })).toBeLessThan(Math.max(100, work * 1.5));
+      }
+    }
+  });
+
+  test.each(TEXT_FORMATS)("for more calls than are read, whole or broken, in the format %s", (format) => {
+    const call = textFormat(format).write([{ name: "search", input: { query: "a" } }]);
+    const pieces = [`${call}\n`, ...call.split(/(?<=[>\]}|])|(?=[<[{])/).filter((piece) => piece.trim().length > 3)];
+    for (const piece of pieces) {
+      for (const read of [format, "auto"] as const) {
+        const text = piece.repeat(700);
+        expect(workOn(text, read, text.length), piece).toBeLessThan(300);
       }
     }
   });

@@ -9,7 +9,7 @@ const NEXT_TAG = /\s{0,100}<(?:\/([A-Za-z_]\w{0,20})>|([A-Za-z_][\w-]{0,60})>)/y
  * The short way for a parameter that has come whole and is written as it should be, which nearly all are: several times
  * as fast as the readers, which take the same parameter the same way. Anything unusual is left to them, untouched.
  */
-export function takePlainParameter({ source, calls, tools }: CallReader, input: TagInput, group: string): boolean {
+export function takePlainParameter({ source }: CallReader, input: TagInput, group: string): boolean {
   const head = source.match(HEAD, 0);
   if (!head) return false;
   const key = head[1]!;
@@ -22,9 +22,8 @@ export function takePlainParameter({ source, calls, tools }: CallReader, input: 
   if (!source.startsWith(close, closeAt)) return false;
   const next = source.match(NEXT_TAG, closeAt + close.length);
   if (!next) return false;
-  const isKnown = next[2] === undefined ? next[1] === group : (tools.parametersOf(calls.name)?.has(next[2]) ?? true);
   const value = source.peek(end - from, from);
-  if (!isKnown || value.includes("\0") || !value.isWellFormed()) return false;
+  if ((next[1] ?? group) !== group || value.includes("\0") || !value.isWellFormed()) return false;
   if (!isSection && /[&\n]|\]\]>/.test(value)) return false;
 
   source.take(closeAt + close.length);

@@ -168,7 +168,8 @@ function valueEnds({ reader, shape, input, call, parent }: Place, tag: Tag): Val
   const canOpen = (name: string): boolean => {
     const local = name.slice(name.lastIndexOf(":") + 1);
     if (isNamed) return shape.parameterTags.includes(local) || shape.callTags.includes(local);
-    return parameters ? parameters.has(name) : name !== "";
+    // A parameter that the tool does not have is for the gate to refuse, with the names that it has.
+    return parameters && shape.markup !== "xml" ? parameters.has(name) : name !== "";
   };
   return {
     close: `${style.close}${tag.name}${style.end}`,

@@ -1,4 +1,3 @@
-import { Malformed } from "./malformed.ts";
 import { markerSet } from "./marker-set.ts";
 import { readTag } from "./read-tag.ts";
 import { headsOf, readTagCall } from "./read-tag-calls.ts";
@@ -42,8 +41,13 @@ export function* readTagCalls(
     if (isWrapped) yield* skipSpace(source);
     const at = yield* lookPastSpace(source, 0);
     if (yield* atMarker(source, opens, at)) {
-      source.take(at);
-      if (count > 0) calls.open(shape.format);
+      if (count > 0) {
+        calls.close();
+        // What is left is not for here, or nothing would be taken for ever.
+        if (calls.isFull) return;
+        source.take(at);
+        calls.open(shape.format);
+      } else source.take(at);
       yield* attempt(reader, readOne(reader, shape), { through: closes, before: [...heads, ...shape.ends] });
       continue;
     }
@@ -56,6 +60,5 @@ export function* readTagCalls(
 }
 
 function* readOne(reader: CallReader, shape: TagShape): Reading {
-  if (reader.calls.isFull) throw new Malformed("there are too many calls in one text", "input_too_large");
   yield* readTagCall(reader, shape, yield* readTag(reader.source, shape.style));
 }

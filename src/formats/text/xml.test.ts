@@ -75,6 +75,12 @@ describe("values without CDATA", () => {
     expect(valueOf("<content>&nbsp;&e;&x1;</content>")).toBe("&nbsp;&e;&x1;"));
 });
 
+test.each(["<![CDATA[a.txt]]>", "a.txt"])("a parameter that the tool does not have is read after %s too", (path) => {
+  const parsed = read(`\n<path>${path}</path>\n<owner>${path}</owner>\n<force>true</force>\n`);
+  expect(callsOf(parsed)).toEqual([{ name: "write_file", input: { path: "a.txt", owner: "a.txt", force: true } }]);
+  expect(parsed.warnings).toEqual([]);
+});
+
 describe("types", () => {
   test("are the schema's: a string stays the very text", () => {
     const parsed = read(

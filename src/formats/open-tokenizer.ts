@@ -1,0 +1,55 @@
+import { estimatedTokens, type TokenCounter } from "../core/token-counter.ts";
+import { loadPackage } from "../schema/load-package.ts";
+
+type CountTokens = typeof import("gpt-tokenizer/encoding/o200k_base").countTokens;
+
+export interface TokenizerOptions {
+  /** How the package is loaded; a test takes it away. */
+  load?: () => { countTokens: CountTokens };
+}
+
+/**
+ * Counts in o200k_base where the optional package "gpt-tokenizer" is installed, else estimates; `name` says which. Loaded
+ * with the first count: its tables take a moment.
+ */
+export function openTokenizer({ load = loadTokenizer }: TokenizerOptions = {}): TokenCounter {
+  let loaded: TokenCounter | undefined;
+  const counter = (): TokenCounter => (loaded ??= tryLoad(load));
+  return {
+    get name() {
+      return counter().name;
+    },
+    count: (text) => counter().count(text),
+  };
+}
+
+function loadTokenizer(): { countTokens: CountTokens } {
+  return loadPackage("gpt-tokenizer/encoding/o200k_base", "Counting tokens");
+}
+
+function tryLoad(load: () => { countTokens: CountTokens }): TokenCounter {
+  try {
+    const { countTokens } = load();
+    // What looks like a control token in a tool's output is text like any other.
+    const options = { disallowedSpecial: new Set<string>() };
+    return { name: "o200k_base", count: (text) => countInPieces(text, (piece) => countTokens(piece, options)) };
+  } catch {
+    return estimatedTokens;
+  }
+}
+
+/** A run without a break costs the square of its length: 50,000 letters would take seconds. */
+const LONGEST_RUN = 128;
+const LONG_RUN = new RegExp(`\\S{${LONGEST_RUN},}|\\s{${LONGEST_RUN},}`, "g");
+
+/** Long runs are counted in pieces, which is a token too many for each at most. */
+function countInPieces(text: string, count: (piece: string) => number): number {
+  let tokens = 0;
+  let at = 0;
+  for (const { 0: run, index } of text.matchAll(LONG_RUN)) {
+    if (index > at) tokens += count(text.slice(at, index));
+    for (let from = 0; from < run.length; from += LONGEST_RUN) tokens += count(run.slice(from, from + LONGEST_RUN));
+    at = index + run.length;
+  }
+  return at < text.length ? tokens + count(text.slice(at)) : tokens;
+}

@@ -1,0 +1,53 @@
+import { tmpdir } from "node:os";
+import { toolError } from "../../../core/error.ts";
+import { findProgram } from "../../../shell/find-shell.ts";
+import { startProcess } from "../../../shell/run-process.ts";
+import type { ChannelKind } from "../channel.ts";
+
+/** What a program needs to find the desktop of the person, and no more. */
+const DESKTOP_ENV = [
+  "PATH",
+  "HOME",
+  "USER",
+  "DISPLAY",
+  "WAYLAND_DISPLAY",
+  "XDG_RUNTIME_DIR",
+  "DBUS_SESSION_BUS_ADDRESS",
+];
+/** The words are arguments: nothing of a message is ever read as a script. */
+const APPLE_SCRIPT = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";
+const DEADLINE_MS = 10_000;
+
+/** A notification on the desktop of the machine that this runs on. */
+export const desktopChannel: ChannelKind = {
+  type: "desktop",
+  hasOnePlace: true,
+  open(_settings, { env }) {
+    const name = process.platform === "darwin" ? "osascript" : "notify-send";
+    const own = Object.fromEntries(DESKTOP_ENV.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]])));
+    const program = findProgram(name, own);
+    return {
+      problem:
+        program === undefined
+          ? `there is no \`${name}\` here; on Linux it comes with libnotify (libnotify-bin)`
+          : undefined,
+      acts: {
+        async send({ text, subject, signal }) {
+          if (program === undefined) throw toolError("unavailable", `There is no \`${name}\` on this machine.`);
+          const words = [subject || "Haft", text];
+          const argv =
+            name === "osascript"
+              ? [program, "-e", APPLE_SCRIPT, ...words]
+              : [program, "--app-name=Haft", "--", ...words];
+          const started = await startProcess({ argv, cwd: tmpdir(), env: own, signal, timeoutMs: DEADLINE_MS });
+          const exit = await started.wait();
+          if (exit.exitCode === 0)
+            return { told: "Handed to the desktop of this machine. Whether somebody saw it is not known." };
+          throw toolError("failed", `\`${name}\` ended with ${exit.exitCode ?? exit.reason}: nothing was shown.`, {
+            next: "Tell the user; a desktop may not be there.",
+          });
+        },
+      },
+    };
+  },
+};

@@ -1,0 +1,115 @@
+import { toolError } from "../../../core/error.ts";
+import { refusedBy, unknownOutcome } from "../ask-service.ts";
+import type { ChannelKind, ChannelRequest, ChannelSettings, ChannelWorld, Delivery } from "../channel.ts";
+
+const DEADLINE_MS = 30_000;
+
+/** Over the user's own mail server (SMTP). Targets are addresses, several with commas. */
+export const emailChannel: ChannelKind = {
+  type: "email",
+  hosts: (settings) => (settings.host ? [`${settings.host}:${portOf(settings)}`] : []),
+  open(settings, world) {
+    const { host, from } = settings;
+    const missing = [...(host ? [] : ["`host` to your mail server"]), ...(from ? [] : ["`from` to your address"])];
+    return {
+      problem: missing.length === 0 ? undefined : `set ${missing.join(" and ")}`,
+      acts: {
+        send: (request) => post(settings, world, request),
+        reply: (request) => post(settings, world, request),
+      },
+    };
+  },
+};
+
+function portOf({ port, secure }: ChannelSettings): number {
+  return port ?? (secure ? 465 : 587);
+}
+
+async function post(settings: ChannelSettings, world: ChannelWorld, request: ChannelRequest): Promise<Delivery> {
+  const { host = "", secure = false, allowInsecure = false, user, password, from } = settings;
+  const { address, text, subject, messageId, signal } = request;
+  const { createTransport } = await loadMailer();
+  let isConnected = false;
+  const transport = createTransport({
+    host,
+    port: portOf(settings),
+    secure,
+    requireTLS: !secure && !allowInsecure,
+    ...(user === undefined ? {} : { auth: { user, pass: password ?? "" } }),
+    connectionTimeout: DEADLINE_MS,
+    greetingTimeout: DEADLINE_MS,
+    socketTimeout: DEADLINE_MS,
+    // Nothing that a message names is read from disk or fetched.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    getSocket(_options, done) {
+      world.openSocket({ host, port: portOf(settings) }, signal).then(
+        (connection) => {
+          isConnected = true;
+          done(null, { connection });
+        },
+        (error: Error) => done(error as never),
+      );
+    },
+  });
+  const stop = (): void => transport.close();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const sent = await transport.sendMail({
+      from,
+      to: address,
+      subject: titleOf(subject || text.trimStart()),
+      text,
+      ...(messageId ? { inReplyTo: messageId, references: messageId } : {}),
+    });
+    const refused = sent.rejected.map(String);
+    return {
+      told: `The mail server took it for ${sent.accepted.length} of ${sent.accepted.length + refused.length} addresses. Whether it arrives is not known.`,
+      messageId: sent.messageId,
+      ...(refused.length > 0 ? { refused } : {}),
+    };
+  } catch (thrown) {
+    if (signal.aborted) throw signal.reason;
+    throw explain(thrown, isConnected);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    transport.close();
+  }
+}
+
+/** Up to the body nothing was sent for certain; after it, only an answer says so. `CONN` is said at any time. */
+const BEFORE_BODY = /^(?:EHLO|HELO|LHLO|STARTTLS|AUTH|MAIL FROM|RCPT TO)/;
+
+function explain(thrown: unknown, isConnected: boolean): unknown {
+  const { code = "", command = "", response, message } = thrown as Record<string, string | undefined>;
+  if (thrown instanceof Error && thrown.name === "ToolError") return thrown;
+  const why = (response ?? message ?? "").replace(/\s+/g, " ").slice(0, 200);
+  if (response !== undefined) return refusedBy("The mail server", why, code === "EAUTH");
+  if (!isConnected || BEFORE_BODY.test(command) || code === "ETLS" || code === "EDNS" || code === "EENVELOPE") {
+    return toolError("unavailable", `The mail server could not be used: ${why}. Nothing was sent.`, {
+      next: "Try again later, or tell the user to check the settings of this channel.",
+    });
+  }
+  return unknownOutcome("the mail server", why || "the connection broke off");
+}
+
+/** The first line: a header has no more. */
+function titleOf(text: string): string {
+  return text
+    .split(/[\r\n]/, 1)[0]!
+    .slice(0, 200)
+    .toWellFormed();
+}
+
+export async function loadMailer(
+  load: () => Promise<typeof import("nodemailer")> = () => import("nodemailer"),
+): Promise<typeof import("nodemailer")> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw toolError("missing_package", 'E-mail needs the package "nodemailer"', {
+      next: "Run: npm install nodemailer",
+      cause,
+    });
+  }
+}

@@ -1,0 +1,23 @@
+import { askService, refusedBy } from "../ask-service.ts";
+import { type ChannelKind, hostOf } from "../channel.ts";
+
+/** Posts JSON to an address of the user's own. Each target is one. */
+export const webhookChannel: ChannelKind = {
+  type: "webhook",
+  hosts: ({ targets = {} }) => Object.values(targets).flatMap(hostOf),
+  open({ headers = {}, targets = {} }, { fetch, clock }) {
+    const wrong = Object.entries(targets).find(([, address]) => !/^https?:\/\//i.test(address));
+    return {
+      problem: wrong && `the target "${wrong[0]}" must be an address that begins with https:// or http://`,
+      acts: {
+        async send({ address, text, subject, signal }) {
+          const body = { text, ...(subject ? { subject } : {}), sentAt: new Date(clock.now()).toISOString() };
+          const service = "The webhook";
+          const { status, text: said } = await askService(fetch, { service, url: address, headers, body, signal });
+          if (status >= 400) throw refusedBy(service, `${status} ${said}`, status === 401 || status === 403);
+          return { told: `The webhook accepted it (${status}). What it does with it is not known.` };
+        },
+      },
+    };
+  },
+};

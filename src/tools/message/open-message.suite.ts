@@ -1,0 +1,39 @@
+import { onTestFinished } from "vitest";
+import { systemClock } from "../../core/clock.ts";
+import { createGuardedNet } from "../../net/guarded-net.ts";
+import { createOpenSocket } from "../../net/open-socket.ts";
+import { createHaft, type Haft } from "../../runtime.ts";
+import { createMessageTool } from "./message.ts";
+import { channelHosts, type ChannelTable, openChannels } from "./open-channels.ts";
+
+export interface OpenMessage {
+  haft: Haft;
+  shown: string[];
+  /** Through the gate, with a person who says yes. */
+  message(input: object): ReturnType<Haft["execute"]>;
+}
+
+/** The message tool behind a gate, with channels that reach what their settings name, and nothing else of this machine. */
+export function openMessage(table: ChannelTable, env: Record<string, string> = {}): OpenMessage {
+  const exceptions = channelHosts(table);
+  const net = createGuardedNet({ exceptions });
+  const shown: string[] = [];
+  const openSocket = createOpenSocket({ exceptions });
+  const world = {
+    fetch: net.fetch,
+    openSocket,
+    env,
+    clock: systemClock,
+    show: (line: string) => void shown.push(line),
+  };
+  const channels = openChannels(table, world);
+  const haft = createHaft({
+    tools: [createMessageTool(channels)],
+    approver: async () => ({ approved: true, by: "ada" }),
+  });
+  onTestFinished(async () => {
+    await haft.shutdown();
+    await net.close();
+  });
+  return { haft, shown, message: (input) => haft.execute("message", input) };
+}
