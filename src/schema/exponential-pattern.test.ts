@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isExponentialPattern } from "./exponential-pattern.ts";
+import { isExponentialPattern, judgePattern } from "./exponential-pattern.ts";
 
 test.each([
   "(a+)+$",
@@ -39,6 +39,16 @@ test.each([
 ])("lets %s pass", (pattern) => {
   new RegExp(pattern, "u");
   expect(isExponentialPattern(pattern)).toBe(false);
+});
+
+test("finds one that is hidden behind any number of harmless characters", () => {
+  expect(isExponentialPattern(`${"b".repeat(1000)}(\\w|\\d)+$`)).toBe(true);
+});
+
+test("says where it has not judged", () => {
+  expect(judgePattern(`(?:${"[a-z]?".repeat(300)}x)*`)).not.toBe("sound");
+  expect(judgePattern("a".repeat(6000))).toBe("not judged");
+  expect(judgePattern("^[a-z]+$")).toBe("sound");
 });
 
 test("is done soon with an expression of any size", () => {

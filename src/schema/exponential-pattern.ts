@@ -4,33 +4,55 @@ import { parsePattern, type PatternNode } from "./parse-pattern.ts";
 const MANY = 10;
 /** Of a fixed number of repetitions so many tell what there is to tell. */
 const COPIES = 3;
-/** The search for two ways follows pairs of steps; larger expressions are judged by their loops alone. */
+/** Of one loop: the search for two ways follows pairs of steps. */
 const MOST_PLACES = 200;
 const MOST_STEPS = 1_000;
 /** Larger ones are not judged. */
 const MOST_PLACES_AT_ALL = 5_000;
+
+export type PatternJudgement = "sound" | "exponential" | "not judged";
+
+export function isExponentialPattern(source: string): boolean {
+  return judgePattern(source) === "exponential";
+}
 
 /**
  * Whether an engine that tries one way after the other may take exponential time: some part inside of a repetition can
  * match the same text in two ways. Expressions of this kind come from servers, and the texts from models. What takes
  * polynomial time is not found.
  */
-export function isExponentialPattern(source: string): boolean {
+export function judgePattern(source: string): PatternJudgement {
   const places: string[] = [];
   const follows: Map<number, "once" | "twice">[] = [];
   let isTooLarge = false;
   const all = [parsePattern(source)];
   for (let node = all.pop(); node && !isTooLarge; node = all.pop()) build(node);
-  if (isTooLarge) return false;
-  const group = componentsOf(follows.map((next) => [...next.keys()]));
-  const loopsTwice = follows.some((next, from) =>
-    [...next].some(([to, how]) => how === "twice" && group[from] === group[to] && isLoop(from, to)),
-  );
-  const steps = follows.reduce((sum, next) => sum + next.size, 0);
-  return loopsTwice || (places.length <= MOST_PLACES && steps <= MOST_STEPS && hasTwoWays());
+  if (isTooLarge) return "not judged";
+  const loops = loopsOf();
+  if (loops.some(isReachedTwice)) return "exponential";
+  const judged = loops.map(judgeLoop);
+  return judged.find((each) => each === "exponential") ?? judged.find((each) => each !== "sound") ?? "sound";
 
-  function isLoop(from: number, to: number): boolean {
-    return from !== to || follows[from]!.has(to);
+  /** Each set of places that lead back to each other. Two ways that begin and end at one place never leave its set. */
+  function loopsOf(): ReadonlySet<number>[] {
+    const group = componentsOf(follows.map((next) => [...next.keys()]));
+    const sets = new Map<number, Set<number>>();
+    for (const at of places.keys()) {
+      const set = sets.get(group[at]!) ?? new Set<number>();
+      sets.set(group[at]!, set.add(at));
+    }
+    return [...sets.values()].filter((set) => set.size > 1 || [...set].some((at) => follows[at]!.has(at)));
+  }
+
+  function isReachedTwice(loop: ReadonlySet<number>): boolean {
+    return [...loop].some((from) => [...follows[from]!].some(([to, how]) => how === "twice" && loop.has(to)));
+  }
+
+  function judgeLoop(loop: ReadonlySet<number>): PatternJudgement {
+    const next = [...loop].map((from) => [...follows[from]!.keys()].filter((to) => loop.has(to)));
+    const steps = next.reduce((sum, { length }) => sum + length, 0);
+    if (loop.size > MOST_PLACES || steps > MOST_STEPS) return "not judged";
+    return hasTwoWays([...loop], next) ? "exponential" : "sound";
   }
 
   /** Glushkov's automaton: a place for each character of the expression, and which may follow which. */
@@ -95,16 +117,19 @@ export function isExponentialPattern(source: string): boolean {
   }
 
   /** Two walks over the same text that part and meet again, where they began. */
-  function hasTwoWays(): boolean {
-    const kinds = kindsOf(places);
-    const count = places.length;
+  function hasTwoWays(loop: readonly number[], next: readonly (readonly number[])[]): boolean {
+    const numbers = new Map(loop.map((at, number) => [at, number]));
+    const kinds = kindsOf(loop.map((at) => places[at]!));
+    const count = loop.length;
+    const steps = next.map((to) => to.map((at) => numbers.get(at)!));
     const pairs = Array.from({ length: count * count }, (_, pair): number[] => {
-      const left = follows[Math.floor(pair / count)]!.keys();
-      const right = [...follows[pair % count]!.keys()];
-      return [...left].flatMap((a) => right.filter((b) => (kinds[a]! & kinds[b]!) !== 0n).map((b) => a * count + b));
+      const right = steps[pair % count]!;
+      return steps[Math.floor(pair / count)]!.flatMap((a) =>
+        right.filter((b) => (kinds[a]! & kinds[b]!) !== 0n).map((b) => a * count + b),
+      );
     });
     const group = componentsOf(pairs);
-    const diagonal = new Set(places.map((_, at) => group[at * count + at]));
+    const diagonal = new Set(loop.map((_, at) => group[at * count + at]));
     return pairs.some((_, pair) => pair % (count + 1) !== 0 && diagonal.has(group[pair]));
   }
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { pinStoreSuite } from "../mcp/client/pin-store.suite.ts";
+import { serverQuestionStoreSuite } from "../mcp/client/server-question-store.suite.ts";
 import { openStore } from "./open-store.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
 
@@ -22,6 +23,7 @@ async function open(kind: "sqlite" | "postgres") {
 
 for (const kind of ["sqlite", "postgres"] as const) {
   pinStoreSuite(`The store on ${kind}`, async () => (await open(kind)).pins);
+  serverQuestionStoreSuite(`The store on ${kind}`, async () => (await open(kind)).serverQuestions);
 
   test(`sign-ins of MCP servers are kept, replaced and deleted on ${kind}`, async () => {
     const { signIns } = await open(kind);
@@ -33,5 +35,13 @@ for (const kind of ["sqlite", "postgres"] as const) {
     await signIns.delete("linear");
     expect(await signIns.get("linear")).toBeUndefined();
     expect(await signIns.get("other")).toEqual({ url: "https://b.example" });
+  });
+
+  test(`a key is made once for each purpose, whoever asks first, on ${kind}`, async () => {
+    const { keys } = await open(kind);
+    const [first, again, other] = await Promise.all([keys("a"), keys("a"), keys("b")]);
+    expect(first).toHaveLength(32);
+    expect(again).toEqual(first);
+    expect(other).not.toEqual(first);
   });
 }

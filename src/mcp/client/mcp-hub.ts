@@ -1,4 +1,11 @@
-import type { GetPromptResult, Prompt, ReadResourceResult, Resource } from "@modelcontextprotocol/client";
+import type {
+  FetchLike,
+  GetPromptResult,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplateType,
+} from "@modelcontextprotocol/client";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
@@ -8,12 +15,15 @@ import type { MCPClientOptions } from "./mcp-client.ts";
 import { MemoryPinStore, type PinStore } from "./pin-store.ts";
 import { createServerLink, type ServerLink } from "./server-link.ts";
 import type { McpServerStatus } from "./server-status.ts";
+import { isEqualSecret } from "./sign-in.ts";
 
 export interface McpHubOptions extends Omit<MCPClientOptions, "events"> {
   /** Where the tools of the servers are registered, as `mcp__server__tool`. */
   registry: Pick<ToolRegistry, "registerMcpTool" | "unregisterMcpTool">;
   servers?: readonly McpServerConfig[];
   pins?: PinStore;
+  /** How one server is reached, where they differ. */
+  fetchFor?(config: McpServerConfig): FetchLike;
   /** Told of every change of a server's state or tools. */
   onChange?(status: McpServerStatus): void;
   onResourceUpdated?(server: string, uri: string): void;
@@ -41,7 +51,10 @@ export interface McpHub {
   /** Shows the sign-in page by `signIn.onAuthorize`; true where none was needed. */
   signIn(server: string): Promise<boolean>;
   finishSignIn(server: string, callback: string | URL): Promise<McpServerStatus>;
+  /** The server whose sign-in, begun in whatever process of this store, the browser came back from. */
+  serverOfSignIn(callback: string | URL): Promise<string | undefined>;
   listResources(server: string): Promise<Resource[]>;
+  listResourceTemplates(server: string): Promise<ResourceTemplateType[]>;
   readResource(server: string, uri: string, options?: { signal?: AbortSignal }): Promise<ReadResourceResult>;
   watchResource(server: string, uri: string): Promise<void>;
   listPrompts(server: string): Promise<Prompt[]>;
@@ -51,7 +64,15 @@ export interface McpHub {
 }
 
 export function createMcpHub(options: McpHubOptions): McpHub {
-  const { registry, servers = [], pins = new MemoryPinStore(), onChange, onResourceUpdated, ...client } = options;
+  const {
+    registry,
+    servers = [],
+    pins = new MemoryPinStore(),
+    onChange,
+    onResourceUpdated,
+    fetchFor,
+    ...client
+  } = options;
   const clock: Clock = options.clock ?? systemClock;
   const links = new Map<string, ServerLink>();
   const connecting = new Set<Promise<void>>();
@@ -83,7 +104,7 @@ export function createMcpHub(options: McpHubOptions): McpHub {
       registry,
       pins,
       clock,
-      client,
+      client: fetchFor && config.transport !== "stdio" ? { ...client, fetch: fetchFor(config) } : client,
       onChange: (status) => onChange?.(status),
       ...(onResourceUpdated ? { onResourceUpdated } : {}),
     });
@@ -128,7 +149,16 @@ export function createMcpHub(options: McpHubOptions): McpHub {
       await link.finishSignIn(callback);
       return link.status();
     },
+    async serverOfSignIn(callback) {
+      const given = new URL(callback, "http://localhost").searchParams.get("state") ?? "";
+      for (const { serverName } of links.values()) {
+        const state = (await client.signIn?.tokens.get(serverName))?.state;
+        if (state !== undefined && isEqualSecret(given, state)) return serverName;
+      }
+      return undefined;
+    },
     listResources: async (server) => (await linkOf(server).ready()).listResources(),
+    listResourceTemplates: async (server) => (await linkOf(server).ready()).listResourceTemplates(),
     readResource: async (server, uri, read) => (await linkOf(server).ready(read?.signal)).readResource(uri, read),
     watchResource: async (server, uri) => (await linkOf(server).ready()).watchResource(uri),
     listPrompts: async (server) => (await linkOf(server).ready()).listPrompts(),

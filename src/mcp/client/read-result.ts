@@ -22,7 +22,7 @@ export function readResult(result: MCPCallResult): ToolOutput {
   return output;
 }
 
-function readBlock(block: MCPCallResult["content"][number]): Content {
+export function readBlock(block: MCPCallResult["content"][number]): Content {
   switch (block.type) {
     case "text":
       return { type: "text", text: block.text };

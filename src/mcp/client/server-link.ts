@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../../core/clock.ts";
 import { toolError, ToolError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
+import type { ToolContext } from "../../core/tool.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import { isSignInNeeded, unavailable } from "./explain-failure.ts";
 import { MCPClient, type MCPClientOptions } from "./mcp-client.ts";
@@ -9,6 +10,7 @@ import type { PinStore } from "./pin-store.ts";
 import { createRecentLines } from "./recent-lines.ts";
 import type { McpServerState, McpServerStatus } from "./server-status.ts";
 import { createServerTools, type ServerTools } from "./server-tools.ts";
+import { stopTimeWhileAsking } from "./stop-time-while-asking.ts";
 import { launchHash, launchText, shownDifference, shownLaunchHash } from "./tool-definition.ts";
 import type { ToolCaller } from "./wrap-mcp-tool.ts";
 
@@ -58,6 +60,8 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
   let isLegacy = false;
   let refreshing: Promise<void> | undefined;
   let changedMeanwhile = false;
+  const running = new Set<ToolContext>();
+  const { answerElicitation, ...clientOptions } = options.client;
 
   function become(next: McpServerState, why?: string): void {
     state = next;
@@ -76,7 +80,8 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
 
   function createClient(): MCPClient {
     const own: MCPClient = new MCPClient({
-      ...options.client,
+      ...clientOptions,
+      ...(answerElicitation ? { answerElicitation: stopTimeWhileAsking(answerElicitation, running) } : {}),
       clock,
       events: {
         listChanged: (what) => what === "tools" && own === client && void refresh(),
@@ -203,6 +208,7 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
     config,
     serverName: config.name,
     trusted: config.trust === true,
+    running,
     get tools() {
       return tools;
     },

@@ -6,12 +6,15 @@ import type { StoredSignIn, TokenStore } from "./token-store.ts";
 
 export interface SignInOptions {
   tokens: TokenStore;
-  /** Where the browser returns to: a page of this program. */
-  redirectUrl: string;
+  /** Where the browser returns to: a page of this program. A function where it is known later. */
+  redirectUrl: string | (() => string);
   /** The https address of our client-ID metadata document; without one the server is asked to register us. */
   clientMetadataUrl?: string;
-  /** Shows the page to the person, or opens a browser there: with the address as an argument, never through a shell. */
-  onAuthorize(request: { server: string; url: URL }): void | Promise<void>;
+  /**
+   * Shows the page to the person, or opens a browser there: with the address as an argument, never through a shell. Absent:
+   * nobody can be sent there, and only what was signed in to before is used.
+   */
+  onAuthorize?(request: { server: string; url: URL }): void | Promise<void>;
 }
 
 export interface SignIn {
@@ -28,7 +31,9 @@ export interface SignIn {
 
 /** Authorisation code with PKCE, as the SDK plays it; what it leaves to the host: `state`, where pages lead, and memory. */
 export function createSignIn(server: string, serverUrl: URL, options: SignInOptions): SignIn {
-  const { tokens: store, redirectUrl, clientMetadataUrl, onAuthorize } = options;
+  const { tokens: store, clientMetadataUrl, onAuthorize } = options;
+  const redirectUrl = (): string =>
+    typeof options.redirectUrl === "function" ? options.redirectUrl() : options.redirectUrl;
   let page: URL | undefined;
   let isBegun = false;
 
@@ -42,22 +47,33 @@ export function createSignIn(server: string, serverUrl: URL, options: SignInOpti
     await store.set(server, merged);
   }
 
+  /** A client is registered for one place to return to. For who signs in anew from another, it is registered anew. */
+  async function readClient(): Promise<StoredSignIn["client"]> {
+    const { client } = await read();
+    const places = (client as { redirect_uris?: readonly string[] } | undefined)?.redirect_uris;
+    return isBegun && places && !places.includes(redirectUrl()) ? undefined : client;
+  }
+
   const provider: OAuthClientProvider = {
-    redirectUrl,
+    get redirectUrl() {
+      return redirectUrl();
+    },
     ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
-    clientMetadata: {
-      client_name: "Haft",
-      redirect_uris: [redirectUrl],
-      grant_types: ["authorization_code", "refresh_token"],
-      response_types: ["code"],
-      token_endpoint_auth_method: "none",
+    get clientMetadata() {
+      return {
+        client_name: "Haft",
+        redirect_uris: [redirectUrl()],
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        token_endpoint_auth_method: "none",
+      };
     },
     async state() {
       const state = randomBytes(24).toString("base64url");
       await change({ state });
       return state;
     },
-    clientInformation: async () => (await read()).client,
+    clientInformation: readClient,
     saveClientInformation: (client) => change({ client }),
     tokens: async () => (await read()).tokens,
     // What was found out was for this sign-in: a server may move to another authorisation server before the next.
@@ -82,7 +98,7 @@ export function createSignIn(server: string, serverUrl: URL, options: SignInOpti
       page = readSecureUrl(url, `The sign-in page of MCP server "${server}"`);
       if (!isBegun) return;
       isBegun = false;
-      await onAuthorize({ server, url: page });
+      await onAuthorize?.({ server, url: page });
     },
   };
 
@@ -92,16 +108,18 @@ export function createSignIn(server: string, serverUrl: URL, options: SignInOpti
       return page;
     },
     begin() {
+      if (!onAuthorize) throw noPage(server);
       isBegun = true;
     },
     async show() {
+      if (!onAuthorize) throw noPage(server);
       if (page) await onAuthorize({ server, url: page });
     },
     async returned(callback) {
-      const parameters = new URL(callback, redirectUrl).searchParams;
+      const parameters = new URL(callback, redirectUrl()).searchParams;
       const stored = await read();
       if (stored.state === undefined || stored.codeVerifier === undefined) throw notBegun(server);
-      if (!isEqual(parameters.get("state") ?? "", stored.state)) {
+      if (!isEqualSecret(parameters.get("state") ?? "", stored.state)) {
         throw toolError(
           "denied",
           `The browser came back from another sign-in than that of "${server}" (state differs)`,
@@ -119,11 +137,17 @@ export function createSignIn(server: string, serverUrl: URL, options: SignInOpti
   };
 }
 
-function isEqual(a: string, b: string): boolean {
+export function isEqualSecret(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
 function notBegun(server: string): Error {
   return toolError("conflict", `No sign-in to "${server}" was begun here`, { next: "Begin it first." });
+}
+
+function noPage(server: string): Error {
+  return toolError("unavailable", `Nobody can be shown the sign-in page of "${server}" here`, {
+    next: `Ask the person to sign in with: haft mcp login ${server}`,
+  });
 }

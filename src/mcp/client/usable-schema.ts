@@ -1,9 +1,9 @@
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
+import { judgePattern } from "../../schema/exponential-pattern.ts";
 import { lintJsonSchema } from "../../schema/lint-json-schema.ts";
 import type { Schema } from "../../schema/schema.ts";
 import { toSchema } from "../../schema/to-schema.ts";
 import { shownText } from "./shown-text.ts";
-import { findPatternRisk } from "./risky-pattern.ts";
 
 const MOST_BYTES = 256 * 1024;
 const MOST_TEXT = 1000;
@@ -77,9 +77,25 @@ function limitsAsNumbers(schema: Record<string, unknown>): void {
   }
 }
 
+const MOST_PATTERN = 2000;
+const BACK_REFERENCE = /(?:^|[^\\])(?:\\\\)*\\(?:k<|[1-9])/;
+
+/** Of somebody else: what cannot be judged is refused as well. */
 function checkedPattern(pattern: string): string {
-  const risk = findPatternRisk(pattern);
-  if (risk)
-    throw new TypeError(`The pattern ${JSON.stringify(pattern.slice(0, 200))} ${risk}: it could take for ever.`);
+  const risk = riskOf(pattern);
+  if (risk) throw new TypeError(`The pattern ${JSON.stringify(pattern.slice(0, 200))} ${risk}.`);
   return pattern;
+}
+
+function riskOf(pattern: string): string | undefined {
+  if (pattern.length > MOST_PATTERN) return `is longer than ${MOST_PATTERN} characters`;
+  if (BACK_REFERENCE.test(pattern)) return "refers back to what it matched, which could take for ever";
+  try {
+    new RegExp(pattern, "u");
+    return judgePattern(pattern) === "sound"
+      ? undefined
+      : "repeats a part in which the same text can be matched in several ways: it could take for ever";
+  } catch (error) {
+    return `cannot be read (${(error as Error).message})`;
+  }
 }

@@ -18,6 +18,8 @@ import { toUsableSchema } from "./usable-schema.ts";
 export interface ToolCaller {
   readonly serverName: string;
   readonly trusted: boolean;
+  /** The calls that the server works on, where somebody wants to know. */
+  readonly running?: Set<ToolContext>;
   callTool(name: string, args: unknown, options?: MCPCallOptions): Promise<MCPCallResult>;
 }
 
@@ -89,6 +91,7 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
 
   async function run(input: unknown, context: ToolContext) {
     if (review && review.state !== "approved") await review.pass(context.callId, name);
+    client.running?.add(context);
     try {
       const result = await client.callTool(mcpTool.name, input, {
         signal: context.signal,
@@ -98,6 +101,8 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
       return readResult(result);
     } catch (error) {
       throw isCutOff(error) && !isRepeatable ? outcomeUnknown(server, error) : error;
+    } finally {
+      client.running?.delete(context);
     }
   }
 

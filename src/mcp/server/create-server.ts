@@ -17,7 +17,7 @@ const LISTED = { ttlMs: LIST_MS, cacheScope: "private" } as const;
 export function createMcpServer(service: McpService, connection: McpConnection, { isTold = false } = {}): Server {
   const { sdk, clock, options, sources, shelf } = service;
   const { serverInfo = { name: "haft", title: "Haft", version: "0.1.0" }, prompts } = options;
-  const who = connection.identity;
+  const who = { ...connection.identity, session: connection.session };
   const server = new sdk.Server(serverInfo, {
     capabilities: {
       tools: { listChanged: true },

@@ -50,4 +50,6 @@ export interface McpIdentity {
   readonly name: string;
   /** `call` to call tools, `approve` to be asked about them. */
   readonly rights: readonly string[];
+  /** Whose calls belong together with its; said by the server itself. */
+  readonly session?: string;
 }

@@ -58,7 +58,10 @@ export class ToolShelf {
 
   #tools(): AnyTool[] {
     const { shows, call } = this.#options;
-    const tools = this.#runtime.tools(call?.mode === undefined ? {} : { mode: call.mode });
+    // What one user's client brings is not for the others, who are shown the same shelf.
+    const tools = this.#runtime
+      .tools(call?.mode === undefined ? {} : { mode: call.mode })
+      .filter(({ origin }) => origin.type !== "client" || origin.user === undefined);
     return shows ? tools.filter((tool) => shows(tool)) : tools;
   }
 

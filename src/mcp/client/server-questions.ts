@@ -1,0 +1,146 @@
+import { randomUUID } from "node:crypto";
+import { AnswerNews } from "../../core/answer-news.ts";
+import type { Clock } from "../../core/clock.ts";
+import { toolError } from "../../core/error.ts";
+import { formatIssues } from "../../core/schema-issue.ts";
+import { toSchema } from "../../schema/to-schema.ts";
+import type { AnswerElicitation, ElicitationAnswer, ElicitationRequest } from "./answer-server.ts";
+import type { ServerQuestion, ServerQuestionAnswer, ServerQuestionState } from "./server-question.ts";
+import { MemoryServerQuestionStore, type ServerQuestionStore } from "./server-question-store.ts";
+
+export interface ServerQuestionsOptions {
+  clock: Clock;
+  store?: ServerQuestionStore;
+  /** How long a person has. */
+  lifetimeMs?: number;
+  /** How often answers of other processes are looked for. */
+  pollMs?: number;
+  mostOpen?: number;
+  /** Told of an answer before it counts: where it rejects, it does not. */
+  onAnswer?(question: ServerQuestion, answer: ServerQuestionAnswer): Promise<void>;
+}
+
+const LIFETIME_MS = 10 * 60_000;
+const KEPT_MS = 30 * 24 * 60 * 60_000;
+const STATES = { accept: "accepted", decline: "declined", cancel: "cancelled" } as const;
+const ACTIONS = { accepted: "accept", declined: "decline" } as const;
+
+/** What servers ask people, and what they answer through whatever door. The first answer counts. */
+export class ServerQuestions {
+  readonly #clock: Clock;
+  readonly #store: ServerQuestionStore;
+  readonly #news: AnswerNews;
+  readonly #lifetimeMs: number;
+  readonly #mostOpen: number;
+  readonly #onAnswer: ServerQuestionsOptions["onAnswer"];
+
+  constructor(options: ServerQuestionsOptions) {
+    const { clock, store = new MemoryServerQuestionStore(), pollMs = 250 } = options;
+    this.#clock = clock;
+    this.#store = store;
+    this.#news = new AnswerNews(clock, store.shared ? pollMs : undefined);
+    this.#lifetimeMs = options.lifetimeMs ?? LIFETIME_MS;
+    this.#mostOpen = options.mostOpen ?? 50;
+    this.#onAnswer = options.onAnswer;
+  }
+
+  /** Asks, and waits for whoever answers; a server is told `cancel` where nobody does. */
+  readonly ask: AnswerElicitation = async (request, signal) => {
+    const now = this.#clock.now();
+    const question = newQuestion(request, now, this.#lifetimeMs);
+    if (!(await this.#store.add(question, this.#mostOpen))) return { action: "cancel" };
+    await this.#store.prune(now - KEPT_MS);
+    return this.#outcome(question.id, signal);
+  };
+
+  async list(state?: ServerQuestionState): Promise<ServerQuestion[]> {
+    const all = await Promise.all((await this.#store.list(state, 1000)).map((question) => this.#seen(question)));
+    return state === undefined ? all : all.filter((question) => question.state === state);
+  }
+
+  async get(id: string): Promise<ServerQuestion | undefined> {
+    const question = await this.#store.get(id);
+    return question && this.#seen(question);
+  }
+
+  /** Refused where it is answered or over, and where a form's fields are not what was asked for. */
+  async answer(id: string, answer: ServerQuestionAnswer): Promise<ServerQuestion> {
+    const question = await this.get(id);
+    if (!question) throw toolError("invalid_input", `There is no question "${id}"`, { next: "List the open ones." });
+    if (question.state !== "open") throw over(question);
+    const content = answer.action === "accept" ? await readContent(question, answer) : undefined;
+    await this.#onAnswer?.(question, answer);
+    const changed = await this.#store.change(id, "open", {
+      state: STATES[answer.action],
+      answeredAt: this.#clock.now(),
+      content,
+      ...(answer.by === undefined ? {} : { answeredBy: answer.by }),
+      ...(answer.via === undefined ? {} : { answeredVia: answer.via }),
+    });
+    this.#news.tell(id);
+    if (!changed) throw over((await this.get(id)) ?? question);
+    return changed;
+  }
+
+  async #outcome(id: string, signal: AbortSignal): Promise<ElicitationAnswer> {
+    for (;;) {
+      // Listened to before the store is asked, so that nothing falls between.
+      const news = this.#news.listen(id);
+      try {
+        const question = await this.get(id);
+        if (!question) return { action: "cancel" };
+        if (question.state !== "open") return await this.#take(question);
+        if (signal.aborted) await this.#end(id, "cancelled", "The server no longer waits for it.");
+        else await news.next(Math.max(1, question.expiresAt - this.#clock.now()), signal);
+      } finally {
+        news.stop();
+      }
+    }
+  }
+
+  /** What was filled in is the server's now, and is kept nowhere else. */
+  async #take({ id, state, content }: ServerQuestion): Promise<ElicitationAnswer> {
+    if (state !== "accepted" && state !== "declined") return { action: "cancel" };
+    if (content) await this.#store.change(id, state, { state, content: undefined });
+    return { action: ACTIONS[state], ...(state === "accepted" && content ? { content } : {}) } as ElicitationAnswer;
+  }
+
+  async #seen(question: ServerQuestion): Promise<ServerQuestion> {
+    if (question.state !== "open" || question.expiresAt > this.#clock.now()) return question;
+    return (await this.#end(question.id, "expired", "Nobody answered in time.")) ?? question;
+  }
+
+  async #end(id: string, state: "expired" | "cancelled", note: string): Promise<ServerQuestion | undefined> {
+    const ended = await this.#store.change(id, "open", { state, note });
+    this.#news.tell(id);
+    return ended ?? (await this.#store.get(id));
+  }
+}
+
+function newQuestion(request: ElicitationRequest, now: number, lifetimeMs: number): ServerQuestion {
+  const { mode, server, message } = request;
+  return {
+    id: `ask_${randomUUID()}`,
+    server,
+    mode,
+    message,
+    ...(request.mode === "form" ? { schema: request.schema } : { url: request.url.href }),
+    askedAt: now,
+    expiresAt: now + lifetimeMs,
+    state: "open",
+  };
+}
+
+async function readContent({ mode, schema }: ServerQuestion, { content = {} }: ServerQuestionAnswer) {
+  if (mode === "url") return undefined;
+  const checked = await toSchema(schema!).validate(content);
+  if (!checked.issues) return checked.value as typeof content;
+  throw toolError("invalid_input", `This is not what is asked for: ${formatIssues(checked.issues).join("; ")}`, {
+    next: "Correct the fields, or decline.",
+  });
+}
+
+function over({ state, answeredBy }: ServerQuestion): Error {
+  const by = answeredBy === undefined ? "" : ` by ${answeredBy}`;
+  return toolError("conflict", `The question is over: ${state}${by}`, { next: "The first answer counts." });
+}
