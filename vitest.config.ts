@@ -8,6 +8,7 @@ export default defineConfig({
     alias: [
       { find: /^haft\/client$/, replacement: here("src/client/index.ts") },
       { find: /^haft\/formats$/, replacement: here("src/formats/index.ts") },
+      { find: /^haft\/agent$/, replacement: here("src/agents.ts") },
       { find: /^haft\/host$/, replacement: here("src/host.ts") },
       { find: /^haft\/server$/, replacement: here("src/server.ts") },
       { find: /^haft\/testing$/, replacement: here("src/testing/index.ts") },

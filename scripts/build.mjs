@@ -12,7 +12,17 @@ const CACHE = join(ROOT, "node_modules", ".cache", "haft");
 const STAMP = join(CACHE, "build.json");
 
 /** What users import, and what `npm start` runs. */
-const ENTRIES = ["index", "testing/index", "workspace", "host", "server", "client/index", "formats/index", "tour/main"];
+const ENTRIES = [
+  "index",
+  "testing/index",
+  "workspace",
+  "host",
+  "server",
+  "client/index",
+  "formats/index",
+  "agents",
+  "tour/main",
+];
 
 /** The command line for itself, with what it loads at every start inside: files of packages take long to find and read. */
 const COMMAND_LINE = {

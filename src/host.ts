@@ -3,6 +3,7 @@ import { loadPlugins } from "./config/load-plugins.ts";
 import { saveLocalRule } from "./config/local-rules.ts";
 import { ConfigError, showProblem } from "./config/config-problem.ts";
 import { trustStatus } from "./config/trust.ts";
+import { userPlaces } from "./config/user-folder.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { Registrable } from "./core/registry.ts";
 import type { Middleware } from "./core/stage.ts";
@@ -12,11 +13,28 @@ import { configuredOptions, configuredRules } from "./host/configured-options.ts
 import { createMcpHub, type McpHub } from "./mcp/client/mcp-hub.ts";
 import type { SignInOptions } from "./mcp/client/sign-in.ts";
 import { reviewStateOf } from "./mcp/client/wrap-mcp-tool.ts";
+import { type HostAgents, openAgents } from "./host/open-agents.ts";
+import { openArtifacts } from "./host/open-artifacts.ts";
+import { openMessages } from "./host/open-messages.ts";
+import { openQuestions } from "./host/open-questions.ts";
+import type { ServerQuestions } from "./mcp/client/server-questions.ts";
+import { openResources } from "./host/open-resources.ts";
+import { createResourceTools } from "./tools/resources/resource-tools.ts";
+import { openMcpNet } from "./host/open-mcp-net.ts";
+import { openConfinement } from "./host/open-confinement.ts";
 import { noteTrust } from "./host/note-trust.ts";
+import { openSchedules } from "./host/open-schedules.ts";
+import { type AgentFor, type HostSessions, openSessions } from "./host/open-sessions.ts";
+import { openJobQueue } from "./host/open-jobs.ts";
 import { openWeb } from "./host/open-web.ts";
+import type { WakeSession } from "./jobs/scheduler.ts";
+import type { Schedules } from "./jobs/schedules.ts";
 import { postJson } from "./net/post-json.ts";
 import type { Approver } from "./policy/ask-person.ts";
 import { createHaft, type Haft } from "./runtime.ts";
+import type { ChannelKind } from "./tools/message/channel.ts";
+import type { OpenChannel } from "./tools/message/open-channels.ts";
+import type { ArtifactManager } from "./tools/artifacts/artifact-manager.ts";
 import { openStore, type Store } from "./store/open-store.ts";
 import { openWorkspace, type Workspace } from "./workspace.ts";
 
@@ -37,6 +55,10 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   approvalWaitMs?: number | false;
   /** How a person signs in to remote MCP servers; without it only what was signed in to before is used. */
   mcpSignIn?: Omit<SignInOptions, "tokens">;
+  /** Which agent answers in a session, in place of the configured one. */
+  agentFor?: (session: Parameters<AgentFor>[0], haft: Haft) => ReturnType<AgentFor>;
+  /** Kinds of message channels besides those that come with Haft. */
+  channelKinds?: readonly ChannelKind[];
   clock?: Clock;
   onWarning?: (warning: string) => void;
 }
@@ -48,8 +70,20 @@ export interface HaftHost {
   readonly store: Store;
   readonly workspace: Workspace;
   readonly undo: Undo;
+  /** Documents with versions, of every session. */
+  readonly artifacts: ArtifactManager;
   /** The MCP servers that the configuration names; they connect in their own time. */
   readonly mcp: McpHub;
+  /** What MCP servers ask people; answered through the doors. */
+  readonly questions: ServerQuestions;
+  /** Those that the configuration names, and the one that `haft run` is. */
+  readonly agents: HostAgents;
+  /** Stored conversations; a process that calls its `start` goes on with those that were cut off. */
+  readonly sessions: HostSessions;
+  /** What is done later; a process that calls its `start` runs what is due. */
+  readonly schedules: Schedules;
+  /** Where the message tool may write to. */
+  readonly channels: readonly OpenChannel[];
   /** What somebody should know: a damaged store that was set aside, calls that were lost, what is not trusted yet. */
   readonly warnings: readonly string[];
   /** Ends what runs, and writes what is still to be written. */
@@ -57,12 +91,12 @@ export interface HaftHost {
 }
 
 /** No page of ours is there to return to: a server that wants one says so. */
-const NO_SIGN_IN: Omit<SignInOptions, "tokens"> = { redirectUrl: "http://127.0.0.1/callback", onAuthorize: () => {} };
+const NO_SIGN_IN: Omit<SignInOptions, "tokens"> = { redirectUrl: "http://127.0.0.1/callback" };
 
 /** Reads the configuration of a folder, opens its store and its tools, and puts one gate before them. */
 export async function openHaft(folder: string = process.cwd(), options: HostOptions = {}): Promise<HaftHost> {
   const { clock = systemClock, tools = [], middleware = [], ...others } = options;
-  const { approver, approvalWaitMs, mcpSignIn, onWarning, ...places } = others;
+  const { approver, approvalWaitMs, mcpSignIn, agentFor, channelKinds = [], onWarning, ...places } = others;
   const warnings: string[] = [];
   const warn = (warning: string): void => {
     warnings.push(warning);
@@ -83,16 +117,22 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
     await noteTrust(store.audit, config.folder, trusted);
     const rules = configuredRules(config);
     const journal = store.undo(config.folder);
+    const confinement = await openConfinement(config);
     const workspace = openWorkspace(config.folder, {
       ...config.value.workspace,
       denyGlobs: [...(config.value.workspace.denyGlobs ?? []), ...rules.deniedReadGlobs(config.folder)],
       trustedRepository: trusted.isExplicit,
       seenFiles: store.seenFiles,
       journal,
+      ...(confinement.sandbox ? { sandbox: confinement.sandbox } : {}),
       clock,
     });
+    if (workspace.unconfined !== undefined) warn(`Commands are not confined: ${workspace.unconfined}.`);
     const { audit } = store;
+    const artifacts = openArtifacts(config, { store: store.artifacts, workspace, clock });
     const web = openWeb(config, { env: places.env ?? process.env, workspace, clock });
+    const messages = openMessages(config, { env: places.env ?? process.env, clock, kinds: channelKinds });
+    const queue = openJobQueue(config, { embedded: store.jobs, clock, warn });
     const haft = createHaft({
       ...configuredOptions(config),
       ...(approver ? { approver } : {}),
@@ -100,17 +140,21 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
         ? {}
         : { approvalWaitMs: approvalWaitMs === false ? undefined : approvalWaitMs }),
       workspace,
+      spill: artifacts.spill,
       rules,
-      tools: [...web.tools, ...tools],
+      tools: [...artifacts.tools, ...web.tools, ...messages.tools, ...tools],
       middleware,
       clock,
       log: audit,
       journal: store.journal,
+      jobs: queue,
+      worker: { concurrency: config.value.jobs.concurrency },
       approvals: {
         store: auditedApprovals(store.approvals, audit),
         ...(config.value.approvals.expireMs === undefined ? {} : { lifetimeMs: config.value.approvals.expireMs }),
       },
       taint: { store: store.taint },
+      code: { store: store.programs },
       post: postJson,
       mustAsk: (tool) =>
         reviewStateOf(tool) === "changed"
@@ -128,16 +172,40 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       clock: () => clock.now(),
       onUndo: ({ phase, ...facts }) => audit.append({ kind: "undo", data: { phase, ...facts } }, { synced: true }),
     });
+    const questions = openQuestions(config, { store, clock });
+    const mcpNet = openMcpNet(config, places.env ?? process.env);
     const mcp = createMcpHub({
       registry: haft.registry,
       servers: config.mcpServers,
       pins: store.pins,
       signIn: { ...(mcpSignIn ?? NO_SIGN_IN), tokens: store.signIns },
+      answerElicitation: questions.ask,
+      fetchFor: mcpNet.fetchFor,
       workspace: config.folder,
       allowedPaths: config.value.workspace.allowedPaths ?? [config.folder],
       clock,
     });
+    // Where there is no server, models are spared the tools.
+    if (config.mcpServers.length > 0) for (const tool of createResourceTools(openResources(mcp))) haft.register(tool);
+    const env = places.env ?? process.env;
+    const agents = openAgents(config, { haft, workspace, env, userFolder: userPlaces(places).folder });
+    const configured = agents.isConfigured
+      ? (session: Parameters<AgentFor>[0]) => agents.get(session.agent)
+      : undefined;
+    const sessions = openSessions({
+      haft,
+      store,
+      environments: workspace.environments,
+      clock,
+      agentFor: agentFor ? (session) => agentFor(session, haft) : configured,
+      settings: config.value.sessions,
+      warn,
+    });
+    const wake: WakeSession = (key, text, { caller }, id) => sessions.desk.wake(caller, key, text, id);
+    const schedules = openSchedules({ haft, store, clock, wake, warn });
     await usePlugins(haft, config, warn);
+    // In its own time: whoever opened the host need not wait for programs of somebody else.
+    void haft.recoverPrograms().catch((error: unknown) => warn(`Programs that waited did not go on: ${String(error)}`));
     for (const { undoId } of await undo.recover()) warn(`An undo that was cut off has been finished (${undoId}).`);
     return {
       haft,
@@ -145,12 +213,25 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       store,
       workspace,
       undo,
+      artifacts: artifacts.manager,
       mcp,
+      questions,
+      agents,
+      sessions,
+      schedules,
+      channels: messages.channels,
       warnings,
       async close() {
+        const ended = schedules.stop();
+        await sessions.close();
         await mcp.close();
+        await mcpNet.close();
         await haft.shutdown();
+        await queue.close();
+        await ended;
         await web.close();
+        await confinement.close();
+        await messages.close();
         await store.close();
       },
     };

@@ -58,8 +58,7 @@ export {
 } from "./core/error.ts";
 export type { ErrorActor, ErrorCode, ToolErrorOptions, ToolFailure } from "./core/error.ts";
 
-export type { BatchCall } from "./executor/order-batch.ts";
-export type { CallMode, CallOptions, CallPolicy, Caller, Execute, Verdict } from "./core/call.ts";
+export type { BatchCall, CallMode, CallOptions, CallPolicy, Caller, Execute, Verdict } from "./core/call.ts";
 export type { Listener } from "./core/emitter.ts";
 export { EventEmitter } from "./core/emitter.ts";
 export type { EventOf, ToolEvent, ToolEventType, Update } from "./core/event.ts";

@@ -1,4 +1,4 @@
-import { type CallOptions, type Caller, toolOf } from "./core/call.ts";
+import { type BatchCall, type Call, type CallOptions, type Caller, toolOf } from "./core/call.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { FunctionDeclaration } from "./core/definition.ts";
 import { EventEmitter, type Listener } from "./core/emitter.ts";
@@ -19,7 +19,6 @@ import { type CallLog, MemoryCallLog } from "./executor/call-log.ts";
 import { Deadlines } from "./executor/deadlines.ts";
 import { ToolExecutor } from "./executor/executor.ts";
 import { journalKey, knownAndClaim } from "./executor/known.ts";
-import type { BatchCall } from "./executor/order-batch.ts";
 import { record } from "./executor/record.ts";
 import { resolve } from "./executor/resolve.ts";
 import { ResultCache } from "./executor/result-cache.ts";
@@ -27,6 +26,10 @@ import { Statistics } from "./executor/statistics.ts";
 import { telemetry } from "./executor/telemetry.ts";
 import type { Timeouts } from "./executor/timeouts.ts";
 import { validate } from "./executor/validate.ts";
+import { background } from "./jobs/background.ts";
+import type { JobQueue } from "./jobs/job-queue.ts";
+import { createJobs, type Jobs, type WorkerOptions } from "./jobs/jobs.ts";
+import { MemoryJobs } from "./jobs/memory-jobs.ts";
 import type { ApprovalAnswer } from "./policy/approval.ts";
 import { Approvals, type ApprovalsOptions } from "./policy/approvals.ts";
 import type { Approver } from "./policy/ask-person.ts";
@@ -46,7 +49,9 @@ import { suggestRules } from "./policy/rules/suggest-rules.ts";
 import { SessionGrants } from "./policy/session-grants.ts";
 import { createTaint, type Taint, type TaintOptions } from "./policy/taint.ts";
 import type { ToolPolicy } from "./policy/tool-policy.ts";
-import { isVisible, visible } from "./policy/visible.ts";
+import { isForCaller, isVisible, visible } from "./policy/visible.ts";
+import { createCodeRunner, type CodeRunnerOptions } from "./sandbox/code/create-code-runner.ts";
+import { createRunCodeTool } from "./tools/code/run-code.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface HaftOptions {
@@ -76,6 +81,8 @@ export interface HaftOptions {
   approvalWaitMs?: number;
   /** Where questions are kept, for how long, and how many. */
   approvals?: Omit<ApprovalsOptions, "clock">;
+  /** Registers `run_code`: programs that call tools, where they wait for people, and what they may use. */
+  code?: Pick<CodeRunnerOptions, "store" | "limits">;
   concurrency?: Partial<ConcurrencyLimits>;
   timeouts?: Partial<Timeouts>;
   maxOutputBytes?: number;
@@ -84,6 +91,10 @@ export interface HaftOptions {
   log?: CallLog;
   journal?: CallJournal;
   spill?: Spill;
+  /** Where background calls wait for a worker; in memory where absent. `false`: whoever calls waits for them. */
+  jobs?: JobQueue | false;
+  /** The worker of this process, which begins with the first background call; `false`: workers run elsewhere. */
+  worker?: WorkerOptions | false;
   /** Told of a listener that failed; nothing else is affected by it. */
   onListenerError?: (error: unknown, event: ToolEvent) => void;
   /** Told of what is probably a mistake, such as a group that does not exist; a process warning where absent. */
@@ -100,6 +111,8 @@ export interface Haft {
   readonly taint: Taint;
   readonly log: CallLog;
   readonly spill: Spill;
+  /** What runs later, and the way of its results back. */
+  readonly jobs: Jobs;
   register(tool: Registrable): AnyTool;
   /** Installs a plugin that the host names. */
   use(plugin: Plugin): Promise<AnyTool[]>;
@@ -121,8 +134,13 @@ export interface Haft {
   on(type: "*", listener: Listener<ToolEvent>): () => void;
   getStats(): ToolStats;
   load(): { running: number; waiting: number };
-  /** Takes no more calls, ends the running ones, and then what the workspace runs. */
-  shutdown(): Promise<void>;
+  /** Goes on with programs that waited for an answer which came while nobody was running. */
+  recoverPrograms(): Promise<void>;
+  /**
+   * Takes no more calls, ends the running ones, and then what the workspace runs. Jobs that run get this much time before
+   * that (none where absent); what they cannot end in it is handed back to the queue, where making it again does no harm.
+   */
+  shutdown(options?: { graceMs?: number }): Promise<void>;
 }
 
 /** Configuration in, a running Haft out: the one place where the parts meet. */
@@ -152,7 +170,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
 
   const shownTo = (caller: Partial<Caller> | undefined): ((tool: AnyTool) => boolean) => {
     const own = caller === undefined ? layers : layersFor(caller);
-    return (tool) => isVisible(tool, own);
+    return (tool) => isVisible(tool, own) && (caller === undefined || isForCaller(tool, caller));
   };
   const isShown = shownTo(undefined);
   const folder = workspace?.folder ?? options.folder ?? process.cwd();
@@ -185,7 +203,18 @@ export function createHaft(options: HaftOptions = {}): Haft {
     ...(options.approver ? { approver: options.approver } : {}),
     ...(options.approvalWaitMs === undefined ? {} : { waitMs: options.approvalWaitMs }),
   });
+  const programs = options.code
+    ? createCodeRunner({
+        ...options.code,
+        clock,
+        continueCall: ({ name, input, options: made, verdict }, id) =>
+          executor.executeSecondPass(name, input, made, { kind: "code", id, verdict }),
+        isOpen: async (id) => (await approvals.get(id))?.state === "open",
+      })
+    : undefined;
+  const { jobs, later } = openJobs(options, { clock, events, registry, gate: () => executor });
   const stages: Stage[] = [
+    ...(programs ? [programs.stage] : []),
     record({ log, clock, events, statistics }),
     telemetry(clock),
     resolve(registry, isShown),
@@ -195,6 +224,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     known,
     ...(hooks?.before ? [hooks.before] : []),
     permission,
+    later,
     claim,
     admission,
     begin(log),
@@ -210,6 +240,15 @@ export function createHaft(options: HaftOptions = {}): Haft {
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),
   });
   for (const tool of [...(workspace?.tools ?? []), ...(options.tools ?? [])]) registry.register(tool);
+  if (programs) {
+    registry.register(
+      createRunCodeTool({
+        runner: programs,
+        search: (query, caller) => registry.search(query, { filter: shownTo(caller) }),
+        visible: (caller) => registry.list().filter(shownTo(caller)),
+      }),
+    );
+  }
 
   const resume = createResume({
     approvals,
@@ -223,6 +262,13 @@ export function createHaft(options: HaftOptions = {}): Haft {
     },
   });
 
+  /** Where a program waited for the answer, it goes on before whoever answered is told. */
+  const answer: typeof resume = async (id, said) => {
+    const result = await resume(id, said);
+    if (result.status !== "pending") await programs?.answered(id);
+    return result;
+  };
+
   return {
     registry,
     executor,
@@ -231,6 +277,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     taint,
     log,
     spill,
+    jobs,
     register: (tool) => registry.register(tool),
     use: (plugin) => installPlugin(plugin, registry),
     toolkit: (agentName, toolNames) => registry.createAgentToolkit(agentName, toolNames),
@@ -247,21 +294,47 @@ export function createHaft(options: HaftOptions = {}): Haft {
         : registry.toLLMTools({ ...shown, filter: shownTo(caller) }),
     execute: (name, input, callOptions) => executor.execute(name, input, callOptions),
     executeMany: (calls, callOptions) => executor.executeMany(calls, callOptions),
-    approve: (id, answer) => resume(id, { ...(typeof answer === "string" ? { by: answer } : answer), approved: true }),
-    decline: (id, reason, answer) =>
-      resume(id, {
-        ...(typeof answer === "string" ? { by: answer } : answer),
+    approve: (id, said) => answer(id, { ...(typeof said === "string" ? { by: said } : said), approved: true }),
+    decline: (id, reason, said) =>
+      answer(id, {
+        ...(typeof said === "string" ? { by: said } : said),
         approved: false,
         ...(reason === undefined ? {} : { reason }),
       }),
     on: (type: ToolEventType | "*", listener: Listener<never>) => events.on(type, listener),
     getStats: () => registry.getStats(),
     load: () => admission.load(),
-    async shutdown() {
+    recoverPrograms: async () => programs?.recover(),
+    async shutdown({ graceMs = 0 } = {}) {
+      const handedBack = jobs.close(graceMs);
+      if (graceMs > 0 && jobs.running > 0) await handedBack;
       executor.shutdown();
+      await handedBack;
+      await programs?.close();
       await workspace?.close();
     },
   };
+}
+
+interface JobParts {
+  clock: Clock;
+  events: EventEmitter;
+  registry: ToolRegistry;
+  gate: () => ToolExecutor;
+}
+
+function openJobs({ jobs: queue, worker }: HaftOptions, { gate, ...parts }: JobParts): { jobs: Jobs; later: Stage } {
+  const jobs = createJobs({
+    ...parts,
+    queue: queue || new MemoryJobs(parts.clock),
+    ownsQueue: !queue,
+    gate: { executeSecondPass: (...call) => gate().executeSecondPass(...call) },
+    ...(worker === undefined ? {} : { worker }),
+  });
+  if (queue === false) return { jobs, later: { name: "background" } };
+  const keyOf = ({ caller, idempotencyKey }: Call): string | undefined =>
+    idempotencyKey === undefined ? undefined : journalKey(caller, idempotencyKey);
+  return { jobs, later: background({ ...parts, keyOf, submit: jobs.submit }) };
 }
 
 function readRules(given: HaftOptions["rules"]): RuleBook {

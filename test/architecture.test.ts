@@ -17,7 +17,9 @@ const PLACES: readonly Place[] = [
   { place: "http", floor: 7, mayImport: ["below"], builtins: "all" },
   { place: "server.ts", floor: 7, mayImport: ["http", "below"], builtins: "harmless" },
   { place: "client", floor: 7, mayImport: ["types of http"], builtins: "none" },
-  { place: "host", floor: 6, mayImport: ["below", "runtime.ts", "workspace.ts"], builtins: "all" },
+  { place: "agents", floor: 6, mayImport: ["below", "runtime.ts"], builtins: "harmless" },
+  { place: "agents.ts", floor: 6, mayImport: ["below", "agents"], builtins: "harmless" },
+  { place: "host", floor: 6, mayImport: ["below", "runtime.ts", "workspace.ts", "agents"], builtins: "all" },
   { place: "host.ts", floor: 6, mayImport: ["below", "runtime.ts", "workspace.ts", "host"], builtins: "all" },
   { place: "index.ts", floor: 6, mayImport: ["below", "runtime.ts"], builtins: "harmless" },
   { place: "workspace.ts", floor: 6, mayImport: ["below"], builtins: "all" },
@@ -32,7 +34,8 @@ const PLACES: readonly Place[] = [
   {
     place: "store",
     floor: 5,
-    mayImport: ["files", "core", ...[...PILLARS, "sandbox"].map((pillar) => `types of ${pillar}`)],
+    // What all queues share (states, failures, the local worker) stands with their interface.
+    mayImport: ["files", "core", "jobs", ...[...PILLARS, "sandbox"].map((pillar) => `types of ${pillar}`)],
     builtins: "all",
   },
   ...PILLARS.map((place): Place => ({

@@ -20,10 +20,18 @@ import {
 import { createScriptedModel, createTestHaft, playScript, type TestHaft } from "haft/testing";
 import { openWorkspace } from "haft/workspace";
 import { z } from "zod";
+import { callByAgent, callByTextAgent } from "./agents/call-through.ts";
 import { callByCommandLine } from "./cli/call-through.ts";
-import { callOverAISDK, callOverLangChain, callOverOpenAIAgents, callOverProvider } from "./formats/call-through.ts";
-import { callOverHttp, callOverSocket, callOverStream } from "./http/call-through.ts";
+import {
+  callOverAISDK,
+  callOverLangChain,
+  callOverOpenAIAgents,
+  callOverProvider,
+  callOverText,
+} from "./formats/call-through.ts";
+import { callAtClient, callOverHttp, callOverSocket, callOverStream, installAtClient } from "./http/call-through.ts";
 import { callOverMcpConnection, callOverMcpHttp } from "./mcp/call-through.ts";
+import { callBySchedule } from "./schedules/call-through.ts";
 
 const parameters = z.object({ text: z.string().describe("What to keep") });
 type TargetConfig = ToolConfig<typeof parameters, never, Promise<string>> & { name: string };
@@ -53,6 +61,8 @@ interface Entrance {
   readonly call: (world: World) => Promise<ToolResult>;
   /** A tool object is called, so that there is no unknown name. */
   readonly hasNoNames?: true;
+  /** What it carries has no types: where a text is wanted, everything is one. */
+  readonly writesAllAsText?: true;
   /** It stands behind the question of an asking tool, which has been asked and answered when the call comes. */
   readonly isAnswer?: true;
 }
@@ -113,6 +123,20 @@ const ENTRANCES: readonly Entrance[] = [
     },
   },
   {
+    name: "a program of run_code",
+    call: unlessAborted(async ({ haft, name, input, options }) => {
+      let inner: ToolResult | undefined;
+      const stop = haft.on("*", (event) => {
+        const isCall = "callId" in event && event.callId === `${options.id ?? ""}/1`;
+        if (isCall && "result" in event) inner = event.result;
+      });
+      const code = `return await tools[${JSON.stringify(name)}](${JSON.stringify(input)})`;
+      const outer = await haft.execute("run_code", { code }, { id: "program", ...options });
+      stop();
+      return inner ?? outer;
+    }),
+  },
+  {
     name: "context.call in a running tool",
     call: async ({ haft, name, input, options }) => {
       let inner: ToolResult | undefined;
@@ -170,6 +194,17 @@ const ENTRANCES: readonly Entrance[] = [
   { name: "POST /api/calls", call: unlessAborted(callOverHttp) },
   { name: "POST /api/calls, streamed", call: unlessAborted(callOverStream) },
   { name: "a call over the WebSocket", call: unlessAborted(callOverSocket) },
+  // Behind the question of an asking tool: what a client is asked was permitted before.
+  {
+    name: "a client that brought the tool",
+    isAnswer: true,
+    install: (haft, { run, ...config }) =>
+      installAtClient(haft, { ...config, run: (input: never) => run!(input, undefined as never) } as never),
+    call: callAtClient,
+  },
+  // An agent that was stopped before asks its model for nothing.
+  { name: "an agent's turn", call: unlessAborted(callByAgent) },
+  { name: "an agent's turn, as text", call: unlessAborted(callByTextAgent) },
   { name: "haft tools call", call: unlessAborted(callByCommandLine) },
   { name: "an MCP client, legacy, over one connection", call: unlessAborted(callOverMcpConnection) },
   { name: "an MCP client, modern, over HTTP", call: unlessAborted(callOverMcpHttp) },
@@ -178,6 +213,18 @@ const ENTRANCES: readonly Entrance[] = [
   { name: "a tool of LangChain", hasNoNames: true, call: unlessAborted(callOverLangChain) },
   { name: "a run of OpenAI Agents", hasNoNames: true, call: unlessAborted(callOverOpenAIAgents) },
   { name: "a call streamed by a provider", call: unlessAborted(callOverProvider) },
+  { name: "a schedule that is due", call: unlessAborted(callBySchedule) },
+  {
+    // Behind the question: a call that asks is queued after the answer.
+    name: "a worker",
+    isAnswer: true,
+    call: async ({ haft, name, input, options }) => {
+      const made = await haft.execute(name, input, { ...options, background: true });
+      return made.status === "pending" && made.pending.kind === "job" ? haft.jobs.wait(made.pending.id) : made;
+    },
+  },
+  { name: "a call in a model's text, as XML", writesAllAsText: true, call: unlessAborted(callOverText("xml")) },
+  { name: "a call in a model's text, as Hermes writes it", call: unlessAborted(callOverText("hermes")) },
   {
     name: "tool.execute of a tool that is registered nowhere, in the default runtime",
     hasNoNames: true,
@@ -193,7 +240,7 @@ afterEach(() => setDefaultHaft(createHaft()));
 
 async function enter(entrance: Entrance, more: Parameters<typeof createTestHaft>[0] = {}): Promise<World> {
   const denied: string[] = [];
-  const haft = createTestHaft({ policy: { deny: denied }, ...more });
+  const haft = createTestHaft({ policy: { deny: denied }, code: {}, ...more });
   const runs: unknown[] = [];
   const config: TargetConfig = {
     name: "keep",
@@ -227,17 +274,22 @@ const ENDINGS = ["tool_call_completed", "tool_call_failed", "tool_call_pending"]
 /** Every pass of every call through the gate: each begins with its request and ends with exactly one ending. */
 function readPasses(events: readonly ToolEvent[]): { callId: string; ending: string }[] {
   const open = new Map<string, string[]>();
+  const waiting = new Set<string>();
   const passes: { callId: string; ending: string }[] = [];
   for (const event of events) {
     if (!("callId" in event)) continue;
     const { callId, type } = event;
+    // A call that waited for a job or a client goes on with its second pass.
+    if (type === "tool_call_started" && waiting.delete(callId)) open.set(callId, []);
     if (type === "tool_call_requested") {
+      waiting.delete(callId);
       expect(open.has(callId), `${callId} is requested while it is under way`).toBe(false);
       open.set(callId, []);
     }
     expect(open.has(callId), `${type} of ${callId}, which is not under way`).toBe(true);
     if (!ENDINGS.includes(type)) continue;
     open.delete(callId);
+    if (type === "tool_call_pending") waiting.add(callId);
     passes.push({ callId, ending: type.replace("tool_call_", "") });
   }
   expect([...open.keys()], "calls without an ending").toEqual([]);
@@ -307,11 +359,12 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("
     await expectRecorded(world, result);
   });
 
-  test.each([
-    ["of another type", { text: ["a", "b"] }],
+  const badInputs: [string, unknown][] = [
     ["with a parameter that the tool does not have", { text: "hello", force: true }],
     ["without what is required", {}],
-  ])("input %s never reaches the tool", async (_what, input) => {
+  ];
+  if (!entrance.writesAllAsText) badInputs.push(["of another type", { text: ["a", "b"] }]);
+  test.each(badInputs)("input %s never reaches the tool", async (_what, input) => {
     const world = await enter(entrance);
     world.input = input;
     const result = await entrance.call(world);

@@ -32,6 +32,10 @@ export async function post<T>(path: string, body: unknown = {}): Promise<T> {
   return read(await fetch(new URL(path, BASE), sent("POST", body)));
 }
 
+export async function remove<T>(path: string): Promise<T> {
+  return read(await fetch(new URL(path, BASE), { method: "DELETE", credentials: "same-origin" }));
+}
+
 export function sent(method: string, body: unknown, signal?: AbortSignal): RequestInit {
   return {
     method,
@@ -63,11 +67,12 @@ function errorIn(text: string, response: Response): ErrorAnswer["error"] {
 }
 
 /** What the server has under a path; read again when `live.ts` hears that something of its kind changed. */
-export function useApi<T>(path: string | undefined): UseQueryResult<T, Error> {
+export function useApi<T>(path: string | undefined, { everyMs }: { everyMs?: number } = {}): UseQueryResult<T, Error> {
   return useQuery({
     queryKey: (path ?? "").split(/[/?]/),
     queryFn: ({ signal }) => get<T>(path!, signal),
     enabled: path !== undefined,
+    refetchInterval: everyMs ?? false,
   });
 }
 

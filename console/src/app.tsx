@@ -6,6 +6,8 @@ import { ApiError, post, queries, sent, addressOf, useApi } from "./api.ts";
 import { defineWords, useLanguage, useWords } from "./language.tsx";
 import { useLive, useLiveState } from "./live.ts";
 import { PAGES } from "./pages.ts";
+import { useOpenQuestions } from "./pages/approvals/server-questions.tsx";
+import { useFinishedSignIn } from "./pages/mcp/use-finished-sign-in.ts";
 import { Failure } from "./parts/failure.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { useTheme } from "./theme.ts";
@@ -65,8 +67,10 @@ function SignedIn() {
   const { language } = useLanguage();
   const [place] = useLocation();
   const server = useApi<ServerInfo>("server");
-  const open = useApi<PageOf<ApprovalInfo>>("approvals?state=open").data?.items.length ?? 0;
   const parts = server.data?.parts as readonly string[] | undefined;
+  const asked = useOpenQuestions(parts?.includes("questions") ?? false).length;
+  const open = (useApi<PageOf<ApprovalInfo>>("approvals?state=open").data?.items.length ?? 0) + asked;
+  const signInProblem = useFinishedSignIn();
   const pages = PAGES.filter(({ needs }) => needs === undefined || parts === undefined || parts.includes(needs));
   const current = pages.find(({ path }) => place.split("/")[1] === path);
 
@@ -97,6 +101,7 @@ function SignedIn() {
         <SideFoot server={server.data} />
       </aside>
       <main className="main" id="content" tabIndex={-1}>
+        {signInProblem ? <Failure error={signInProblem} /> : null}
         <Suspense fallback={<Loading />}>
           <Switch>
             {pages.map(({ path, view: View }) => (

@@ -46,9 +46,11 @@ export function useLive(): void {
     const hear = (type: EventMessage["type"], ...lists: string[]): void =>
       stream.addEventListener(type, () => refresh(...lists));
     for (const type of CALL_EVENTS) hear(type, "calls", "audit", "statistics", "changes");
+    hear("tool_call_completed", "artifacts");
+    for (const type of [...CALL_EVENTS, "job_queued"] as const) hear(type, "jobs", "schedules", "sessions");
     for (const type of QUESTIONS) hear(type, "approvals");
     for (const type of LISTED) hear(type, "tools");
-    hear("reset", "calls", "approvals", "tools", "audit", "statistics", "changes");
+    hear("reset", "calls", "approvals", "tools", "audit", "statistics", "changes", "jobs", "schedules");
     stream.addEventListener("open", () => {
       become("open");
       refresh("calls", "approvals");

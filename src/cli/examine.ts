@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import type { HaftClient } from "../client/create-client.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
+import { examineChannels } from "./examine-channels.ts";
 import { findPackage } from "./find-package.ts";
 
 export interface Finding {
@@ -36,7 +37,9 @@ export async function examine(place: Place): Promise<Finding[]> {
     await look("console", examineConsole),
     await look("shell", () => examineShell(place)),
     await look("terminal", examineTerminal),
+    await look("sandbox", () => examineSandbox(config)),
   ];
+  if (config) findings.push(...(await examineChannels(config, place.env)));
   return findings;
 }
 
@@ -47,6 +50,17 @@ export async function examineServer(client: HaftClient): Promise<Finding[]> {
     { what: "store", state: "ok", found: store ? `${store.kind} ${store.place ?? ""}` : "not told" },
     ...warnings.map((found): Finding => ({ what: "warning", state: "warning", found })),
   ];
+}
+
+async function examineSandbox(config: LoadedConfig | undefined): Promise<Omit<Finding, "what">> {
+  const { mode = "auto", autoAllow = false } = config?.value.sandbox ?? {};
+  if (mode === "off") return { state: "warning", found: "commands are not confined: switched off by sandbox.mode" };
+  const { findBubblewrap } = await import("../sandbox/os/find-bubblewrap.ts");
+  const { program, why } = findBubblewrap();
+  if (program !== undefined) {
+    return { state: "ok", found: `commands are confined by ${program}${autoAllow ? " and run without asking" : ""}` };
+  }
+  return { state: mode === "required" ? "broken" : "warning", found: `commands are not confined: ${why}` };
 }
 
 async function look(

@@ -2,9 +2,11 @@ import type { HaftClient } from "../client/create-client.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { CallFrame, CallRequest } from "../http/wire.ts";
 import { askPerson } from "./ask-person.ts";
+import { askQuestion } from "./ask-question.ts";
 import type { Invocation } from "./command.ts";
 import { createProgressLine } from "./progress-line.ts";
 import { isInteractive } from "./terminal.ts";
+import { watchQuestions } from "./watch-questions.ts";
 
 export type CallWords = Pick<CallRequest, "session" | "mode" | "timeoutMs" | "id" | "policy">;
 
@@ -31,6 +33,8 @@ export async function makeCall(
   const answered = new AbortController();
   let asked: Promise<ToolResult | undefined> | undefined;
   let result: ToolResult | undefined;
+  // An MCP server may ask while it works.
+  if (isInteractive(terminal) && tool.startsWith("mcp__")) void askQuestions().catch(() => undefined);
   try {
     for await (const frame of client.calls.stream(tool, input, { ...words, signal: hang.signal })) {
       if (output.format === "jsonl") output.item(frame, () => []);
@@ -70,6 +74,16 @@ export async function makeCall(
     }
     const given = await (asked ?? (isInteractive(terminal) ? ask(ended.pending.id) : undefined));
     return given === undefined ? ended : settle(given);
+  }
+
+  async function askQuestions(): Promise<void> {
+    const { serverKey } = await import("../mcp/client/exposed-name.ts");
+    const signal = AbortSignal.any([answered.signal, interrupted]);
+    await watchQuestions(client, signal, async (question) => {
+      if (!tool.startsWith(`mcp__${serverKey(question.server)}__`)) return;
+      progress.pause();
+      await askQuestion(client, question, { terminal, signal }).finally(() => progress.resume());
+    });
   }
 
   function ask(approvalId: string): Promise<ToolResult | undefined> {

@@ -38,7 +38,8 @@ export async function readCallInput(words: readonly string[], sources: Sources):
   return { ...whole, ...Object.fromEntries(single) };
 }
 
-async function readSource(name: string, { stdin, cwd }: Sources): Promise<string> {
+/** A file, or stdin as `-`. */
+export async function readSource(name: string, { stdin, cwd }: Sources): Promise<string> {
   if (name === "-") return readStdin(stdin);
   try {
     const bytes = await readFile(resolve(cwd, name));

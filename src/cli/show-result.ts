@@ -41,7 +41,7 @@ function contentLines(result: ToolResult): string[] {
   return shown;
 }
 
-function textOfBlock(block: Content): string {
+export function textOfBlock(block: Content): string {
   switch (block.type) {
     case "text":
       return block.text;

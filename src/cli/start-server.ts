@@ -1,9 +1,10 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { type HaftHost, openHaft } from "../host.ts";
+import { serveArtifacts } from "../host/serve-artifacts.ts";
 import { DEFAULT_PORT, type HttpServer, serveHttp } from "../http/http-server.ts";
 import { logLine } from "../http/log-line.ts";
-import { createMcpDoor } from "../http/mcp-endpoint.ts";
+import { createMcpDoor, MCP_STATE_KEY } from "../http/mcp-endpoint.ts";
 import { partsOfHost } from "../http/parts/parts-of-host.ts";
 import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "./find-package.ts";
@@ -43,12 +44,14 @@ export async function startServer({
   onWarning,
   ...asked
 }: StartOptions): Promise<StartedServer> {
+  let server: HttpServer | undefined;
   const host = await openHaft(folder, {
     env,
     onWarning,
+    // The console asks for the page, goes there, and finishes what the browser brings back.
+    mcpSignIn: { redirectUrl: () => `${server?.url ?? "http://127.0.0.1"}/`, onAuthorize: () => {} },
     ...(embedded.middleware ? { middleware: embedded.middleware } : {}),
   });
-  let server: HttpServer | undefined;
   try {
     const { onEvent } = embedded;
     if (onEvent) host.haft.on("*", onEvent);
@@ -63,6 +66,8 @@ export async function startServer({
       endpoints: {
         "/mcp": createMcpDoor(host.haft, {
           version,
+          resources: [serveArtifacts(host.artifacts)],
+          stateKey: () => host.store.keys(MCP_STATE_KEY),
           approvalAddress: (id) => (server ? `${server.url}/#/approvals/${id}` : undefined),
           onError: (error) => log(logLine("mcp", { reason: error.message })),
         }),
@@ -75,6 +80,8 @@ export async function startServer({
       log,
       onWarning,
     });
+    host.schedules.start();
+    await host.sessions.start();
     const login = await server.loginUrl({ name: userName() });
     const running = server;
     return {

@@ -1,6 +1,7 @@
 import type * as wire from "../http/wire.ts";
 import { type Asked, type ClientOptions, connect, type Connection } from "./connection.ts";
 import { followEvents, type EventOptions } from "./follow-events.ts";
+import { type ServedTool, serveTools, type ServeToolsOptions } from "./serve-tools.ts";
 import { readEventStream } from "./read-event-stream.ts";
 
 type CallInput = Omit<wire.CallRequest, "tool" | "input" | "answer"> & { signal?: AbortSignal };
@@ -71,10 +72,80 @@ export function createClient(options: ClientOptions) {
       replay: (id: string, request: Omit<wire.ReplayRequest, "answer"> = {}) =>
         post<wire.ToolResult>(at("/api/calls", id, "/replay"), request),
     },
+    channels: {
+      list: () => get<wire.Page<wire.ChannelInfo>>("/api/channels"),
+      /** Sends a real message. */
+      test: (name: string, request: wire.ChannelTestRequest = {}) =>
+        post<wire.ToolResult>(at("/api/channels", name, "/test"), request),
+    },
     mcp: {
       list: () => get<wire.Page<wire.McpServerInfo>>("/api/mcp"),
       act: (server: string, request: wire.McpActionRequest) =>
         post<wire.McpServerInfo>(at("/api/mcp", server), request),
+      finishSignIn: (callback: string) =>
+        post<wire.McpServerInfo>("/api/mcp", { callback } satisfies wire.McpSignInRequest),
+      resources: (server: string) => get<wire.McpResourceList>(at("/api/mcp", server, "/resources")),
+      /** Through the gate: it may have to ask. */
+      read: (server: string, uri: string) =>
+        post<wire.ToolResult>(at("/api/mcp", server, "/read"), { uri } satisfies wire.McpReadRequest),
+      prompts: (server: string) => get<wire.Page<wire.McpPromptInfo>>(at("/api/mcp", server, "/prompts")),
+      prompt: (server: string, request: wire.McpPromptRequest) =>
+        post<wire.McpPromptText>(at("/api/mcp", server, "/prompt"), request),
+    },
+    questions: {
+      list: (query?: { state?: wire.QuestionInfo["state"] }) =>
+        get<wire.Page<wire.QuestionInfo>>("/api/questions", query),
+      get: (id: string) => get<wire.QuestionInfo>(at("/api/questions", id)),
+      answer: (id: string, answer: wire.QuestionAnswerRequest) =>
+        post<wire.QuestionInfo>(at("/api/questions", id, "/answer"), answer),
+    },
+    jobs: {
+      list: (query?: { state?: string; tool?: string; session?: string; limit?: number; cursor?: string }) =>
+        get<wire.JobPage>("/api/jobs", query),
+      get: (id: string) => get<wire.JobDetail>(at("/api/jobs", id)),
+      log: (id: string, query?: { after?: number }) =>
+        get<wire.Page<wire.JobLogLine>>(at("/api/jobs", id, "/log"), query),
+      /** Its log, then what comes to it; the last frame is the ended job. */
+      watch: (id: string, { signal }: { signal?: AbortSignal } = {}) =>
+        frames<wire.JobFrame>(connection, at("/api/jobs", id, "/updates"), signal ? { signal } : {}),
+      cancel: (id: string, request: wire.JobCancelRequest = {}) =>
+        post<wire.JobDetail>(at("/api/jobs", id, "/cancel"), request),
+      retry: (id: string) => ask<wire.JobDetail>(at("/api/jobs", id, "/retry"), { method: "POST" }),
+    },
+    sessions: {
+      list: (query?: { state?: wire.SessionState; parent?: string; limit?: number }) =>
+        get<wire.AgentSessionPage>("/api/sessions", query),
+      create: (request: wire.NewAgentSessionRequest = {}) => post<wire.AgentSessionInfo>("/api/sessions", request),
+      get: (key: string) => get<wire.AgentSessionDetail>(at("/api/sessions", key)),
+      history: (key: string, query?: { after?: number; limit?: number }) =>
+        get<wire.Page<wire.SessionEntry>>(at("/api/sessions", key, "/history"), query),
+      /** With `waitMs`, waits for the answer. */
+      send: (key: string, request: wire.SessionMessageRequest, { signal }: { signal?: AbortSignal } = {}) =>
+        ask<wire.SessionMessageAnswer>(at("/api/sessions", key, "/messages"), {
+          method: "POST",
+          body: request,
+          ...(signal ? { signal } : {}),
+        }),
+      /** Its entries after one, then what it says while it says it; ends with the signal. */
+      watch: (key: string, { after, signal }: { after?: number; signal?: AbortSignal } = {}) =>
+        frames<wire.SessionFrame>(connection, at("/api/sessions", key, "/updates"), {
+          query: { after },
+          ...(signal ? { signal } : {}),
+        }),
+      stop: (key: string) => ask<wire.SessionStopped>(at("/api/sessions", key, "/stop"), { method: "POST" }),
+    },
+    schedules: {
+      list: () => get<wire.SchedulePage>("/api/schedules"),
+      get: (id: string) => get<wire.ScheduleInfo>(at("/api/schedules", id)),
+      add: (request: wire.NewScheduleRequest) => post<wire.ScheduleInfo>("/api/schedules", request),
+      update: (id: string, changes: wire.ScheduleChangeRequest) =>
+        post<wire.ScheduleInfo>(at("/api/schedules", id), changes),
+      remove: (id: string) => ask<wire.ScheduleInfo>(at("/api/schedules", id), { method: "DELETE" }),
+      pause: (id: string, isPaused: boolean) =>
+        post<wire.ScheduleInfo>(at("/api/schedules", id, "/pause"), { isPaused } satisfies wire.SchedulePauseRequest),
+      run: (id: string) => ask<wire.ScheduleRun>(at("/api/schedules", id, "/run"), { method: "POST" }),
+      runs: (id: string, query?: { limit?: number; before?: number }) =>
+        get<wire.Page<wire.ScheduleRun>>(at("/api/schedules", id, "/runs"), query),
     },
     approvals: {
       list: (query?: { state?: wire.ApprovalInfo["state"] }) =>
@@ -93,6 +164,12 @@ export function createClient(options: ClientOptions) {
       effect: (rule: string, decision: wire.Verdict["decision"] = "allow") =>
         get<wire.RuleEffect>("/api/policy/effect", { rule, decision }),
     },
+    playground: {
+      formats: () => get<wire.Page<wire.TextFormatInfo>>("/api/playground"),
+      parse: (request: wire.ParseRequest) => post<wire.ParsedAnswer>("/api/playground", request),
+      /** What goes back to the model for a call that was made. */
+      answer: (request: wire.AnswerTextRequest) => post<wire.AnswerText>("/api/playground/answer", request),
+    },
     audit: {
       search: (query?: wire.AuditQuery) => get<wire.AuditPage>("/api/audit", query),
       get: (id: string) => get<wire.AuditEntry>(at("/api/audit", id)),
@@ -109,17 +186,29 @@ export function createClient(options: ClientOptions) {
       get: (id: string) => get<wire.ChangeDetail>(at("/api/changes", id)),
       run: (request: wire.UndoRequest) => post<wire.UndoOutcome>("/api/undo", request),
     },
+    artifacts: {
+      list: (query?: { session?: string; limit?: number; cursor?: string }) =>
+        get<wire.Page<wire.ArtifactInfo>>("/api/artifacts", query),
+      get: (id: string, query?: { session?: string; version?: number }) =>
+        get<wire.ArtifactDetail>(at("/api/artifacts", id), query),
+      versions: (id: string, query?: { session?: string }) =>
+        get<wire.Page<wire.ArtifactVersionInfo>>(at("/api/artifacts", id, "/versions"), query),
+      diff: (id: string, query?: { session?: string; from?: number; to?: number }) =>
+        get<wire.ArtifactDiff>(at("/api/artifacts", id, "/diff"), query),
+    },
     configuration: () => get<wire.ConfigurationInfo>("/api/configuration"),
+    /** Brings tools that run here, over a WebSocket; connects again by itself. */
+    serveTools: (tools: readonly ServedTool[], asked: ServeToolsOptions = {}) => serveTools(options, tools, asked),
     /** Everything that happens; connects again by itself, and goes on where it was. Ends with the signal. */
     events: (asked: EventOptions = {}) => followEvents(connection, asked),
   };
 }
 
-async function* frames(
+async function* frames<Frame = wire.CallFrame>(
   { open }: Connection,
   path: string,
   asked: Asked,
-): AsyncGenerator<wire.CallFrame, void, undefined> {
+): AsyncGenerator<Frame, void, undefined> {
   const { body } = await open(path, asked);
-  for await (const { data } of readEventStream(body!)) yield JSON.parse(data) as wire.CallFrame;
+  for await (const { data } of readEventStream(body!)) yield JSON.parse(data) as Frame;
 }

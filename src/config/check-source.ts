@@ -39,7 +39,7 @@ const LITERAL: readonly ConfigPath[] = [
 ];
 
 /** Settings of what is only used later: without their variable it works less, but nothing is loosened. */
-const LENIENT: readonly ConfigPath[] = [["tools", "webSearch"], ["channels"]];
+const LENIENT: readonly ConfigPath[] = [["tools", "webSearch"], ["message"]];
 
 /** Expands, checks and filters one source. Throws a `ConfigError` with all that is wrong in it. */
 export async function checkSource(raw: RawSource, options: CheckOptions): Promise<CheckedSource> {

@@ -52,6 +52,28 @@ const webSearch = z.strictObject({
     .describe("Asked in order where the first fails"),
 });
 
+const channel = z.strictObject({
+  type: z
+    .string()
+    .min(1)
+    .describe("console, webhook, slack, discord, telegram, email, desktop, or one of a program of yours"),
+  enabled: z.boolean().optional(),
+  targets: named(z.string())
+    .optional()
+    .describe("The only places that are written to: a name for each, and its address, id or URL"),
+  token: z.string().optional().describe("Of a bot; best as ${NAME} of a variable"),
+  endpoint: z.string().optional().describe("Another address of the service, such as a server of your own"),
+  headers: z.record(z.string(), z.string()).optional().describe("Sent with each webhook"),
+  host: z.string().optional().describe("Of the mail server"),
+  port: z.number().int().min(1).max(65_535).optional(),
+  secure: z.boolean().optional().describe("TLS from the first byte (port 465)"),
+  allowInsecure: z.boolean().optional().describe("Mail and password may go to the mail server in the clear"),
+  user: z.string().optional(),
+  password: z.string().optional().describe("Best as ${NAME} of a variable"),
+  from: z.string().optional().describe("The address that mails come from"),
+  options: z.record(z.string(), z.unknown()).optional().describe("For types of a program of yours"),
+});
+
 const network = z.strictObject({
   exceptions: texts.optional().describe("Private hosts, addresses and ranges that web tools may reach all the same"),
   hosts: texts.optional().describe("The only hosts that web tools may reach"),
@@ -59,6 +81,18 @@ const network = z.strictObject({
     .boolean()
     .optional()
     .describe("Names are left to the proxy of the environment, which is trusted"),
+});
+
+const sandbox = z.strictObject({
+  tools: policy.optional(),
+  mode: z
+    .enum(["auto", "required", "off"])
+    .optional()
+    .describe("auto: commands are confined where this machine can; required: nothing runs where it cannot"),
+  autoAllow: z.boolean().optional().describe("Commands that stay in the sandbox run without asking"),
+  allowedHosts: texts.optional().describe("Hosts that confined commands may reach, such as registry.example.com"),
+  memoryMb: count.optional().describe("Of each process; 4096 unless said"),
+  processes: count.optional().describe("At once; 512 unless said"),
 });
 
 const tools = z.strictObject({
@@ -148,14 +182,48 @@ const server = z.strictObject({
   allowedOrigins: texts.optional(),
 });
 
-const layer = z.strictObject({ tools: policy.optional() });
+const agentKeys = {
+  model: z.string().min(1).optional().describe("provider/name, such as ollama/qwen3 or anthropic/claude-sonnet-4-5"),
+  baseUrl: z.string().min(1).optional().describe("Of a server that speaks the OpenAI chat protocol"),
+  apiKey: z
+    .string()
+    .optional()
+    .describe("Best as ${NAME} of a variable; PROVIDER_API_KEY of the environment unless said"),
+  format: z
+    .string()
+    .optional()
+    .describe("For a model without function calling: how it writes calls as text, such as xml"),
+  dialect: z.string().optional().describe("Whose names tools are shown under: snake, claude or openclaw"),
+  instructions: z.string().optional().describe("What the agent is for, at the head of its system prompt"),
+  maxOutputTokens: count.optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  prices: z
+    .strictObject({ input: z.number().min(0), output: z.number().min(0) })
+    .optional()
+    .describe("US dollars for a million tokens"),
+  limits: z
+    .strictObject({ steps: count.optional(), tokens: count.optional(), costUsd: z.number().positive().optional() })
+    .optional()
+    .describe("What one run may use"),
+};
+const agent = z.strictObject({
+  ...agentKeys,
+  projectFile: z.boolean().optional().describe("Whether AGENTS.md of the folder is read; true unless said"),
+});
+const namedAgent = z.strictObject({
+  ...agentKeys,
+  tools: policy.optional(),
+  description: z.string().optional().describe("What it is good at, for those who may call it"),
+  toolkit: texts.optional().describe("The only tools that it has: names, group:… and * patterns"),
+});
 
 export const configSchema = z.strictObject({
   $schema: z.string().optional(),
   tools: tools.optional(),
   profiles: named(texts).optional().describe("Profiles of your own, for tools.profile"),
-  agents: named(layer).optional(),
-  sandbox: layer.optional().describe("Which tools exist for calls from a sandbox"),
+  agent: agent.optional().describe("The agent of haft run, haft chat and sessions"),
+  agents: named(namedAgent).optional().describe("Agents by name: their tools, and who they are"),
+  sandbox: sandbox.optional().describe("How commands are confined, and which tools exist for who works in a sandbox"),
   subagents: z
     .strictObject({ tools: policy.optional(), byDepth: z.record(z.string().regex(/^[1-9]\d?$/), policy).optional() })
     .optional(),
@@ -178,6 +246,12 @@ export const configSchema = z.strictObject({
   limits: limits.optional(),
   network: network.optional().describe("What the web tools may reach; public addresses unless said"),
   store: z.strictObject({ url: z.string().min(1).optional() }).optional(),
+  jobs: z
+    .strictObject({
+      redisUrl: z.string().min(1).optional().describe("Where jobs are queued; in the store's database unless said"),
+      concurrency: z.number().int().min(1).max(1000).optional().describe("How many jobs one process runs at a time"),
+    })
+    .optional(),
   server: server.optional(),
   approvals: z
     .strictObject({
@@ -185,10 +259,40 @@ export const configSchema = z.strictObject({
       expireMs: milliseconds.optional().describe("When a question that nobody answered is void"),
     })
     .optional(),
+  sessions: z
+    .strictObject({
+      visibility: z
+        .enum(["tree", "all"])
+        .optional()
+        .describe("tree: a session sees itself and those that it spawned; all: every session of the store"),
+      maxDepth: z
+        .number()
+        .int()
+        .min(0)
+        .max(10)
+        .optional()
+        .describe("How deep sessions may spawn sessions; 3 unless said"),
+      maxChildren: z
+        .number()
+        .int()
+        .min(0)
+        .max(1000)
+        .optional()
+        .describe("How many of one session's children may be at work at once; 8 unless said"),
+    })
+    .optional(),
+  artifacts: z
+    .strictObject({
+      keepOutputs: z.boolean().optional().describe("Outputs too long for a result are kept as artifacts, not as files"),
+    })
+    .optional(),
   audit: z
     .strictObject({ enabled: z.boolean().optional(), redact: texts.optional().describe("Further names of secrets") })
     .optional(),
-  channels: named(z.looseObject({})).optional().describe("Not used yet"),
+  message: z
+    .strictObject({ channels: named(channel).optional() })
+    .optional()
+    .describe("Where the message tool may write to"),
   import: z
     .strictObject({
       claude: z.boolean().optional().describe("Whether .claude/settings.json is read; true unless said"),

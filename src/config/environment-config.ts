@@ -7,6 +7,7 @@ const SETTINGS: readonly (readonly [variable: string, section: string, key: stri
   ["HAFT_MAX_CONCURRENT", "tools", "maxConcurrent"],
   ["HAFT_MODE", "permissions", "defaultMode"],
   ["HAFT_STORE_URL", "store", "url"],
+  ["HAFT_REDIS_URL", "jobs", "redisUrl"],
   ["HAFT_HOST", "server", "host"],
   ["HAFT_PORT", "server", "port"],
   // Not HAFT_TOKEN: that is what a client presents, and would open everything here.

@@ -82,6 +82,8 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
   return found;
 }
 
+const ASKS_A_MODEL: ReadonlySet<string> = new Set(["model", "baseUrl", "apiKey", "limits", "prices"]);
+
 type Add = (kind: TrustItem["kind"], at: ConfigPath, what: string, content: unknown, files?: FileDigests) => void;
 
 async function listSettings(value: Record<string, unknown>, folder: string, add: Add): Promise<void> {
@@ -101,7 +103,7 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
       path: showPath(path),
       content,
     });
-  const { workspace, tools, server, store, audit, network } = value;
+  const { workspace, tools, server, store, jobs, sessions, audit, network, sandbox, message, agent, agents } = value;
   const places: [ConfigPath, unknown][] = [
     [["tools", "allowedPaths"], isObject(tools) ? tools["allowedPaths"] : undefined],
     [["workspace", "allowedPaths"], isObject(workspace) ? workspace["allowedPaths"] : undefined],
@@ -127,8 +129,27 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
   }
   for (const [key, content] of entriesOf(server)) if (key !== "port") setting(["server", key], content);
   for (const [key, content] of entriesOf(store)) setting(["store", key], content);
+  if (isObject(jobs) && jobs["redisUrl"] !== undefined) setting(["jobs", "redisUrl"], jobs["redisUrl"]);
+  // Each of them may give sessions more.
+  for (const [key, content] of entriesOf(sessions)) setting(["sessions", key], content);
   // The only one that narrows is what is left to reach.
+  // A folder may want more of the sandbox, never less, without being trusted.
+  for (const [key, content] of entriesOf(sandbox)) {
+    if (key !== "tools" && !(key === "mode" && content === "required") && !(key === "autoAllow" && content === false)) {
+      setting(["sandbox", key], content);
+    }
+  }
   for (const [key, content] of entriesOf(network)) if (key !== "hosts") setting(["network", key], content);
+  // Who is written to, and with which key.
+  for (const [name, content] of entriesOf(isObject(message) ? message["channels"] : undefined)) {
+    setting(["message", "channels", name], content);
+  }
+  // Where a conversation goes, with which key, and what it may cost.
+  const settingsOfAgent = (place: ConfigPath, one: unknown): void => {
+    for (const [key, content] of entriesOf(one)) if (ASKS_A_MODEL.has(key)) setting([...place, key], content);
+  };
+  settingsOfAgent(["agent"], agent);
+  for (const [name, one] of entriesOf(agents)) settingsOfAgent(["agents", name], one);
   const search = isObject(tools) ? tools["webSearch"] : undefined;
   for (const [key, content] of entriesOf(search)) {
     // Where a query goes, and a key with it.

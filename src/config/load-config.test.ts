@@ -179,11 +179,11 @@ describe("variables", () => {
     const { value } = await user(
       "server: { port: '${PORT}', host: '${HOST_NAME}', token: 'a-${PORT}-$${PORT}-$PORT' }\n" +
         "audit: { enabled: '${BYPASS}', redact: ['${EMPTY:-none}', '${NONE:-}', '${EMPTY}'] }\n" +
-        "channels: { '${PORT}': {} }",
+        "message: { channels: { '${PORT}': { type: console } } }",
     ).load();
     expect(value.server).toEqual({ port: 8080, host: "127.0.0.1", token: "a-8080-${PORT}-$PORT" });
     expect(value.audit).toEqual({ enabled: true, redact: ["none", "", ""] });
-    expect(Object.keys(value.channels)).toEqual(["${PORT}"]);
+    expect(Object.keys(value.message.channels!)).toEqual(["${PORT}"]);
   });
 
   test("that are missing are an error with their place; what a variable holds is not shown", async () => {

@@ -17,11 +17,19 @@ export interface MergedConfig {
   workspace: Section<"workspace">;
   limits: Section<"limits">;
   network: Section<"network">;
+  /** Without its tools, which are policy. */
+  sandbox: Omit<Section<"sandbox">, "tools">;
   store: Section<"store">;
+  jobs: Section<"jobs">;
+  sessions: Section<"sessions">;
   server: Section<"server">;
+  agent: Section<"agent">;
+  /** Without their tools, which are policy. */
+  agents: Record<string, Omit<Section<"agents">[string], "tools">>;
   approvals: Section<"approvals">;
+  artifacts: Section<"artifacts">;
   audit: Section<"audit">;
-  channels: Section<"channels">;
+  message: Section<"message">;
 }
 
 /** One value of one source, as it is written there. */
@@ -73,12 +81,24 @@ function settingsOf(value: HaftConfig): MergedConfig {
     workspace: { ...(allowedPaths ? { allowedPaths } : {}), ...value.workspace },
     limits: { ...value.limits },
     network: { ...value.network },
+    sandbox: sandboxOf(value.sandbox),
     store: { ...value.store },
+    jobs: { ...value.jobs },
+    sessions: { ...value.sessions },
     server: { ...value.server },
+    agent: { ...value.agent },
+    agents: Object.fromEntries(
+      Object.entries(value.agents ?? {}).map(([name, { tools: _tools, ...agent }]) => [name, agent]),
+    ),
     approvals: { ...value.approvals },
+    artifacts: { ...value.artifacts },
     audit: { ...value.audit },
-    channels: { ...value.channels },
+    message: { ...value.message },
   };
+}
+
+function sandboxOf({ tools: _tools, ...settings }: Section<"sandbox"> = {}): MergedConfig["sandbox"] {
+  return settings;
 }
 
 function merge(base: unknown, next: unknown, path: string): unknown {
@@ -95,7 +115,7 @@ function merge(base: unknown, next: unknown, path: string): unknown {
 
 /** Of each of these one value counts; of everything else all of them do. */
 const SINGLE =
-  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|limits|network|store|server|approvals|audit|channels)\b/;
+  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|limits|network|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|artifacts|audit|message)\b/;
 
 /** Every value that a source gives, in the order in which they count. */
 export function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { ClientTools } from "../agent/client-tools.ts";
 import type { Haft } from "../runtime.ts";
 import type { AllowedPlaces } from "./allowed-places.ts";
 import { crossOrigin } from "./answer-request.ts";
@@ -55,6 +57,14 @@ export function createDoor(haft: Haft, options: DoorOptions): CreatedDoor {
     book,
     numbers,
     runs: new Runs(haft, book),
+    clients: new ClientTools({
+      registry: haft.registry,
+      onPending: (listener) => haft.on("tool_call_pending", ({ result }) => listener(result)),
+      clock,
+      continueCall: ({ name, input, options: made, verdict }, id) =>
+        haft.executor.executeSecondPass(name, input, made, { kind: "client", id, verdict }),
+      newId: () => `ask_${randomUUID()}`,
+    }),
     streams: new Streams(clock, limits),
     limit: new FailureLimit(clock, limits.failures),
     startedAt,

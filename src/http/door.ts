@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { ClientTools } from "../agent/client-tools.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Haft } from "../runtime.ts";
 import type { CallBook } from "./call-book.ts";
@@ -21,6 +22,8 @@ export interface Door {
   readonly book: CallBook;
   readonly numbers: CallNumbers;
   readonly runs: Runs;
+  /** Tools that run at clients of the WebSocket. */
+  readonly clients: ClientTools;
   readonly streams: Streams;
   readonly limit: FailureLimit;
   readonly startedAt: number;

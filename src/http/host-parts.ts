@@ -1,6 +1,9 @@
+import type { CallAuthority } from "../core/call.ts";
+import type { ScheduleRequest } from "../core/schedule.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 import type { AuditFact } from "../executor/audit-log.ts";
+import type { JobQuery } from "../jobs/job-queue.ts";
 import type * as wire from "./wire.ts";
 
 /**
@@ -13,7 +16,13 @@ export interface HostParts {
   rules?: RulesPart;
   audit?: AuditPart;
   undo?: UndoPart;
+  artifacts?: ArtifactsPart;
   mcp?: McpPart;
+  channels?: ChannelsPart;
+  questions?: QuestionsPart;
+  jobs?: JobsPart;
+  schedules?: SchedulesPart;
+  sessions?: SessionsPart;
   configuration?: { show(): MaybePromise<wire.ConfigurationInfo> };
   /** Told what people do at the door itself (tokens, logins), before it counts: where it rejects, that is not done. */
   onFact?: OnFact;
@@ -54,6 +63,77 @@ export interface AuditPart {
 export interface McpPart {
   list(): MaybePromise<wire.McpServerInfo[]>;
   act(server: string, request: wire.McpActionRequest, by: string): MaybePromise<wire.McpServerInfo>;
+  /** The browser came back from a sign-in that was begun here. */
+  finishSignIn(callback: string, by: string): MaybePromise<wire.McpServerInfo>;
+  resources(server: string): MaybePromise<wire.McpResourceList>;
+  prompts(server: string): MaybePromise<wire.McpPromptInfo[]>;
+  prompt(server: string, request: wire.McpPromptRequest, by: string): MaybePromise<wire.McpPromptText>;
+}
+
+export interface QuestionsPart {
+  /** Oldest first. */
+  list(state?: wire.QuestionInfo["state"]): MaybePromise<wire.QuestionInfo[]>;
+  find(id: string): MaybePromise<wire.QuestionInfo | undefined>;
+  answer(id: string, answer: wire.QuestionAnswerRequest, by: string): MaybePromise<wire.QuestionInfo>;
+}
+
+export interface ArtifactsPart {
+  list(query: { session?: string; limit: number; offset: number }): MaybePromise<wire.Page<wire.ArtifactInfo>>;
+  /** What follows is refused as not found where it is not there. */
+  read(key: ArtifactAddress, version?: number): MaybePromise<wire.ArtifactDetail>;
+  versions(key: ArtifactAddress): MaybePromise<wire.ArtifactVersionInfo[]>;
+  diff(key: ArtifactAddress, between: { from?: number; to?: number }): MaybePromise<wire.ArtifactDiff>;
+}
+
+/** Those of callers without a session are of the session "". */
+interface ArtifactAddress {
+  session: string;
+  id: string;
+}
+
+export interface JobsPart {
+  list(query: Omit<JobQuery, "limit"> & { limit: number }): MaybePromise<wire.JobPage>;
+  find(id: string): MaybePromise<wire.JobDetail | undefined>;
+  log(id: string, after: number): MaybePromise<wire.JobLogLine[]>;
+  cancel(id: string, reason: string | undefined): MaybePromise<wire.JobDetail>;
+  retry(id: string): MaybePromise<wire.JobDetail>;
+  /** Tells that something happened to the job, until stopped. */
+  follow(id: string, heard: () => void): () => void;
+}
+
+/** Unknown ids are refused as `no_match`. */
+export interface SchedulesPart {
+  list(): MaybePromise<wire.SchedulePage>;
+  find(id: string): MaybePromise<wire.ScheduleInfo>;
+  add(request: ScheduleRequest, authority: CallAuthority, by: string): MaybePromise<wire.ScheduleInfo>;
+  update(
+    id: string,
+    changes: Partial<ScheduleRequest>,
+    authority: CallAuthority,
+    by: string,
+  ): MaybePromise<wire.ScheduleInfo>;
+  remove(id: string, by: string): MaybePromise<wire.ScheduleInfo>;
+  pause(id: string, isPaused: boolean, by: string): MaybePromise<wire.ScheduleInfo>;
+  run(id: string, by: string): MaybePromise<wire.ScheduleRun>;
+  runs(id: string, query: { limit: number; before?: number }): MaybePromise<wire.ScheduleRun[]>;
+}
+
+export interface SessionsPart {
+  list(query: { state?: wire.SessionState; parent?: string; limit: number }): MaybePromise<wire.AgentSessionPage>;
+  find(key: string): MaybePromise<wire.AgentSessionDetail | undefined>;
+  history(key: string, query: { after: number; limit: number }): MaybePromise<wire.SessionEntry[]>;
+  create(request: wire.NewAgentSessionRequest, by: string): MaybePromise<wire.AgentSessionInfo>;
+  send(
+    key: string,
+    request: wire.SessionMessageRequest,
+    options: { by: string; signal: AbortSignal },
+  ): MaybePromise<wire.SessionMessageAnswer>;
+  follow(key: string, options: { after: number; signal: AbortSignal }): AsyncIterable<wire.SessionFrame>;
+  stop(key: string): MaybePromise<wire.SessionStopped>;
+}
+
+export interface ChannelsPart {
+  list(): MaybePromise<wire.ChannelInfo[]>;
 }
 
 export interface UndoPart {

@@ -193,6 +193,7 @@ export async function serveHttp(haft: Haft, options: HttpServerOptions = {}): Pr
     },
     async close() {
       for (const endpoint of Object.values(options.endpoints ?? {})) await endpoint.close();
+      await door.clients.close();
       await closeServer(server, () => (stop(), door.streams.close()));
     },
   };

@@ -1,3 +1,4 @@
+import type { McpResourceSource } from "../mcp/server/mcp-resource.ts";
 import type { McpEndpoint } from "../mcp/server/mcp-endpoint.ts";
 import { describeApproval } from "../policy/show-approval.ts";
 import type { Haft } from "../runtime.ts";
@@ -7,26 +8,35 @@ export interface McpEndpointSettings {
   version: string;
   /** Where a person answers what a client cannot be asked. */
   approvalAddress?(id: string): string | undefined;
+  resources?: readonly McpResourceSource[];
+  /** What clients are given to hold is signed with it; kept, it still counts after a restart and in other processes. */
+  stateKey?(): Promise<Uint8Array>;
   onError?(error: Error): void;
 }
 
+/** The purpose of that key in a store. */
+export const MCP_STATE_KEY = "mcp_request_state";
+
 /** MCP at a path of the server: the same tools, for clients with a token. Loaded with the first of them. */
-export function createMcpDoor(haft: Haft, { version, approvalAddress, onError }: McpEndpointSettings): Endpoint {
+export function createMcpDoor(haft: Haft, settings: McpEndpointSettings): Endpoint {
+  const { version, approvalAddress, resources = [], stateKey, onError } = settings;
   let opening: Promise<McpEndpoint> | undefined;
-  const open = (): Promise<McpEndpoint> =>
-    (opening ??= import("../mcp/server/mcp-endpoint.ts").then(({ createMcpEndpoint }) =>
-      createMcpEndpoint(haft, {
-        describe: (question) => describeApproval(question as never),
-        serverInfo: { name: "haft", title: "Haft", version },
-        // The server has looked at both.
-        hosts: "checked",
-        ...(approvalAddress ? { approvalAddress } : {}),
-        ...(onError ? { onError } : {}),
-      }),
-    ));
+  const open = async (): Promise<McpEndpoint> => {
+    const { createMcpEndpoint } = await import("../mcp/server/mcp-endpoint.ts");
+    return createMcpEndpoint(haft, {
+      describe: (question) => describeApproval(question as never),
+      serverInfo: { name: "haft", title: "Haft", version },
+      // The server has looked at both.
+      hosts: "checked",
+      resources,
+      ...(stateKey ? { stateKey: await stateKey() } : {}),
+      ...(approvalAddress ? { approvalAddress } : {}),
+      ...(onError ? { onError } : {}),
+    });
+  };
   return {
     async handle(incoming, outgoing, { id, name, scopes }) {
-      const endpoint = await open();
+      const endpoint = await (opening ??= open());
       await endpoint.handle(incoming, outgoing, { identity: { id, name, rights: scopes } });
     },
     async close() {

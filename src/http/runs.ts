@@ -1,4 +1,4 @@
-import type { CallOptions } from "../core/call.ts";
+import type { CallMode, CallOptions } from "../core/call.ts";
 import type { Update } from "../core/event.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Haft } from "../runtime.ts";
@@ -16,6 +16,10 @@ export interface Run {
 /** Modes that let pass what a person would be asked about: who may not approve may not choose them. */
 const WIDER_MODES: readonly unknown[] = ["acceptEdits", "bypassPermissions"];
 
+export function requireMode(mode: CallMode | undefined, identity: Identity): void {
+  if (WIDER_MODES.includes(mode)) requireScope(identity, "approve", `The mode "${mode}"`);
+}
+
 /** Makes the calls that come over HTTP and WebSocket, and knows which can be cancelled by whom. */
 export class Runs {
   readonly #haft: Haft;
@@ -30,7 +34,7 @@ export class Runs {
   /** Who calls is said by the token; of the request only what narrows, and the session's name. */
   start(request: CallRequest, identity: Identity, onUpdate?: (update: Update) => void): Run {
     requireScope(identity, "call", "To call tools");
-    if (WIDER_MODES.includes(request.mode)) requireScope(identity, "approve", `The mode "${request.mode}"`);
+    requireMode(request.mode, identity);
     const { tool, input, id, session, mode, timeoutMs, policy, allowedPaths } = request;
     const controller = new AbortController();
     const options: CallOptions = {

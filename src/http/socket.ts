@@ -12,6 +12,7 @@ import { type Identify, type Identity, isCurrent, requireScope, wrongToken } fro
 import { checkShape } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 import { EVENT_QUERY, filterOf } from "./resources/events.ts";
+import { type ServedClient, serveClient } from "./serve-client.ts";
 import { API_HEADERS } from "./security-headers.ts";
 import { startRun } from "./stream-call.ts";
 import type { SocketAnswer, SocketRequest } from "./wire.ts";
@@ -119,22 +120,28 @@ export function attachSocket(server: Server, { door, identify, places, mostBodyB
       close: () => socket.close(1001, "the server ends"),
     });
     const cancels = new Set<() => void>();
+    const client = serveClient(door, {
+      identity,
+      answer: (answered) => answer(answered),
+      say: (type, data) => send(feed.say(type, data).message),
+    });
     const answer = (answered: SocketAnswer): void => send(feed.say("answer", answered).message);
     socket.on("error", () => socket.terminate());
     socket.on("close", () => {
       stop();
       remove();
       for (const cancel of cancels) cancel();
+      client.vanish();
     });
     socket.on("message", (data, isBinary) => {
       const end = (): void => socket.close(1008, "the token ended");
-      void hear(isBinary ? undefined : String(data as Buffer), { identity, cancels, answer, end });
+      void hear(isBinary ? undefined : String(data as Buffer), { identity, cancels, answer, client, end });
     });
   }
 
   async function hear(
     text: string | undefined,
-    { identity, cancels, answer, end }: Asker & { end(): void },
+    { identity, cancels, answer, client, end }: Asker & { end(): void },
   ): Promise<void> {
     let request = "";
     try {
@@ -146,7 +153,7 @@ export function attachSocket(server: Server, { door, identify, places, mostBodyB
         answer({ request, error: toRefusal(wrongToken(undefined)).answer.error });
         return end();
       }
-      obey(heard, { identity, cancels, answer });
+      await obey(heard, { identity, cancels, answer, client });
     } catch (thrown) {
       const { error } = toRefusal(
         thrown instanceof ToolError ? new DoorError("bad_request", thrown.message) : thrown,
@@ -155,8 +162,9 @@ export function attachSocket(server: Server, { door, identify, places, mostBodyB
     }
   }
 
-  function obey(heard: SocketRequest, { identity, cancels, answer }: Asker): void {
+  async function obey(heard: SocketRequest, { identity, cancels, answer, client }: Asker): Promise<void> {
     const { request } = heard;
+    if (heard.type !== "call" && heard.type !== "cancel") return client.obey(heard);
     if (heard.type === "cancel") return answer({ request, cancelled: door.runs.cancel(heard.callId, identity) });
     if (cancels.size >= MOST_CALLS)
       throw new DoorError("too_many_requests", "Too many calls at once", "Wait for some to end.");
@@ -178,6 +186,7 @@ interface Asker {
   identity: Identity;
   cancels: Set<() => void>;
   answer(answered: SocketAnswer): void;
+  client: ServedClient;
 }
 
 function requestOf(message: unknown): string {

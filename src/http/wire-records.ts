@@ -1,7 +1,9 @@
 // A part of wire.ts: what is decided, recorded and put back.
 import type { CallMode, Caller, Verdict } from "../core/call.ts";
+import type { Content } from "../core/content.ts";
 import type { ErrorCode } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
+import type { FormContent, ServerQuestion } from "../mcp/client/server-question.ts";
 import type { McpServerStatus } from "../mcp/client/server-status.ts";
 import type { Page } from "./wire.ts";
 
@@ -179,17 +181,76 @@ export interface UndoOutcome {
   skipped: { change: ChangeInfo; reason: string }[];
 }
 
-// MCP servers: GET /api/mcp, POST /api/mcp/{server}
+// MCP servers: GET /api/mcp, POST /api/mcp/{server}, POST /api/mcp (the end of a sign-in), GET /api/mcp/{server}/resources,
+// POST /api/mcp/{server}/read, GET /api/mcp/{server}/prompts, POST /api/mcp/{server}/prompt
 
 export type McpServerInfo = McpServerStatus;
 
 /** What a person may do about a server; the actions on a tool name it. */
 export interface McpActionRequest {
-  action: "reconnect" | "disconnect" | "approve_launch" | "approve_tool" | "enable_tool" | "disable_tool";
+  action: "reconnect" | "disconnect" | "sign_in" | "approve_launch" | "approve_tool" | "enable_tool" | "disable_tool";
   /** By the server's own name of it. */
   tool?: string;
   /** With an approval, what was seen: the tool's `hash`, or the server's `launchHash`. Refused where it is another by now. */
   hash?: string;
+}
+
+/** After `sign_in`, the person goes to `signInPage`; this is the address that the browser came back to. */
+export interface McpSignInRequest {
+  callback: string;
+}
+
+export interface McpResourceList {
+  resources: McpResourceInfo[];
+  templates: McpTemplateInfo[];
+}
+
+export interface McpResourceInfo {
+  uri: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  size?: number;
+}
+
+/** An address with places to fill in. */
+export interface McpTemplateInfo extends Omit<McpResourceInfo, "uri" | "size"> {
+  uriTemplate: string;
+}
+
+/** Read through the gate, by the tool `read_mcp_resource`: the answer is a `ToolResult`. */
+export interface McpReadRequest {
+  uri: string;
+}
+
+export interface McpPromptInfo {
+  name: string;
+  title?: string;
+  description?: string;
+  arguments: { name: string; description?: string; isRequired: boolean }[];
+}
+
+export interface McpPromptRequest {
+  name: string;
+  arguments?: Record<string, string>;
+}
+
+/** A prompt as the server fills it in. Its words are the server's. */
+export interface McpPromptText {
+  description?: string;
+  messages: { role: "user" | "assistant"; content: Content }[];
+}
+
+// What MCP servers ask people: GET /api/questions?state=, GET /api/questions/{id}, POST /api/questions/{id}/answer
+
+export type QuestionInfo = Omit<ServerQuestion, "content">;
+
+export interface QuestionAnswerRequest {
+  /** `cancel`: neither yes nor no. */
+  action: "accept" | "decline" | "cancel";
+  /** With `accept`, what was filled in. */
+  content?: FormContent;
 }
 
 // Configuration: GET /api/configuration

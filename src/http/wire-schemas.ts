@@ -8,7 +8,9 @@ import {
   ApprovalBatchRequest,
   ApprovalInfo,
 } from "./shapes/approvals.ts";
+import { ArtifactDetail, ArtifactDiff, ArtifactInfo, ArtifactVersionInfo } from "./shapes/artifacts.ts";
 import { ErrorAnswer, ToolResult, page } from "./shapes/basics.ts";
+import { ChannelInfo, ChannelTestRequest } from "./shapes/channels.ts";
 import {
   CallDetail,
   CallFrame,
@@ -19,7 +21,30 @@ import {
   SocketRequest,
   ToolInfo,
 } from "./shapes/calls.ts";
-import { McpActionRequest, McpServerInfo } from "./shapes/mcp.ts";
+import {
+  JobCancelRequest,
+  JobDetail,
+  JobFrame,
+  JobLogLine,
+  JobPage,
+  NewScheduleRequest,
+  ScheduleChangeRequest,
+  ScheduleInfo,
+  SchedulePage,
+  SchedulePauseRequest,
+  ScheduleRun,
+} from "./shapes/jobs.ts";
+import {
+  McpActionRequest,
+  McpPromptInfo,
+  McpPromptRequest,
+  McpPromptText,
+  McpReadRequest,
+  McpResourceList,
+  McpServerInfo,
+  McpSignInRequest,
+} from "./shapes/mcp.ts";
+import { AnswerText, AnswerTextRequest, ParsedAnswer, ParseRequest, TextFormatInfo } from "./shapes/playground.ts";
 import {
   ExplainRequest,
   Explanation,
@@ -29,6 +54,7 @@ import {
   SimulateRequest,
   Simulation,
 } from "./shapes/policy.ts";
+import { QuestionAnswerRequest, QuestionInfo } from "./shapes/questions.ts";
 import {
   AuditCheck,
   AuditEntry,
@@ -40,6 +66,17 @@ import {
   UndoOutcome,
   UndoRequest,
 } from "./shapes/records.ts";
+import {
+  AgentSessionDetail,
+  AgentSessionInfo,
+  AgentSessionPage,
+  NewAgentSessionRequest,
+  SessionEntry,
+  SessionFrame,
+  SessionMessageAnswer,
+  SessionMessageRequest,
+  SessionStopped,
+} from "./shapes/sessions.ts";
 import { Health, LoginRequest, NewToken, ServerInfo, SessionInfo, TokenInfo, TokenRequest } from "./shapes/server.ts";
 
 export const SHAPES = {
@@ -73,6 +110,11 @@ export const SHAPES = {
   SimulateRequest,
   Simulation,
   RuleEffect,
+  TextFormatPage: page(TextFormatInfo),
+  ParseRequest,
+  ParsedAnswer,
+  AnswerTextRequest,
+  AnswerText,
   AuditEntry,
   AuditPage,
   AuditCheck,
@@ -81,10 +123,46 @@ export const SHAPES = {
   ChangeDetail,
   UndoRequest,
   UndoOutcome,
+  ArtifactPage: page(ArtifactInfo),
+  ArtifactDetail,
+  ArtifactVersionPage: page(ArtifactVersionInfo),
+  ArtifactDiff,
   ConfigurationInfo,
   McpServerInfo,
   McpServerPage: page(McpServerInfo),
   McpActionRequest,
+  McpSignInRequest,
+  McpResourceList,
+  McpReadRequest,
+  McpPromptPage: page(McpPromptInfo),
+  McpPromptRequest,
+  McpPromptText,
+  QuestionInfo,
+  QuestionPage: page(QuestionInfo),
+  QuestionAnswerRequest,
+  JobCancelRequest,
+  JobDetail,
+  JobFrame,
+  JobLogPage: page(JobLogLine),
+  JobPage,
+  NewScheduleRequest,
+  ScheduleChangeRequest,
+  ScheduleInfo,
+  SchedulePage,
+  SchedulePauseRequest,
+  ScheduleRun,
+  ScheduleRunPage: page(ScheduleRun),
+  AgentSessionDetail,
+  AgentSessionInfo,
+  AgentSessionPage,
+  NewAgentSessionRequest,
+  SessionEntryPage: page(SessionEntry),
+  SessionFrame,
+  SessionMessageAnswer,
+  SessionMessageRequest,
+  SessionStopped,
+  ChannelPage: page(ChannelInfo),
+  ChannelTestRequest,
   SocketRequest,
 };
 

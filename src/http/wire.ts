@@ -5,6 +5,7 @@
  * of 400 or more; a call that fails is an answer (200) whose `ToolResult` says so; a part that this server does not have is
  * missing from `ServerInfo.parts`, and its routes answer 404 `not_here`.
  */
+import type { ClientAnswer, ClientCall, ClientTool } from "../agent/client-call.ts";
 import type { CallMode, Caller, Verdict } from "../core/call.ts";
 import type { ErrorCode } from "../core/error.ts";
 import type { ToolEvent, ToolEventType, Update } from "../core/event.ts";
@@ -13,8 +14,26 @@ import type { Preview, TaintLabel, ToolExample, ToolKind, ToolOrigin, ToolPermis
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { ToolNumbers } from "./wire-records.ts";
 
+export type * from "./wire-channels.ts";
+export type * from "./wire-playground.ts";
+export type * from "./wire-artifacts.ts";
+export type * from "./wire-jobs.ts";
+export type * from "./wire-sessions.ts";
 export type * from "./wire-records.ts";
-export type { CallMode, Caller, ErrorCode, Preview, ToolEvent, ToolEventType, ToolResult, Update, Verdict };
+export type {
+  CallMode,
+  Caller,
+  ClientAnswer,
+  ClientCall,
+  ClientTool,
+  ErrorCode,
+  Preview,
+  ToolEvent,
+  ToolEventType,
+  ToolResult,
+  Update,
+  Verdict,
+};
 
 /** `next` is the cursor of the following page; absent on the last one. */
 export interface Page<Item> {
@@ -49,7 +68,20 @@ export interface Health {
 }
 
 /** What a server can do beyond tools, calls, approvals and events, which each has. */
-export type PartName = "policy" | "audit" | "undo" | "configuration" | "rules" | "tokens" | "mcp";
+export type PartName =
+  | "policy"
+  | "audit"
+  | "undo"
+  | "artifacts"
+  | "configuration"
+  | "rules"
+  | "tokens"
+  | "mcp"
+  | "channels"
+  | "questions"
+  | "jobs"
+  | "schedules"
+  | "sessions";
 
 export interface ServerInfo {
   name: "haft";
@@ -273,6 +305,9 @@ export type EventMessage =
   | { id: string; type: "reset"; data: { reason: string } }
   /** Nothing happened; the connection lives. */
   | { id: string; type: "heartbeat"; data: { at: number } }
+  /** For a client that brought tools: it is to run one, or nobody waits for it any more. */
+  | { id: string; type: "client_call"; data: ClientCall }
+  | { id: string; type: "client_call_ended"; data: { id: string; reason: string } }
   /** Answers to `SocketRequest`s. */
   | { id: string; type: "answer"; data: SocketAnswer };
 
@@ -282,10 +317,23 @@ export type EventMessage =
  */
 export type SocketRequest =
   | { type: "call"; request: string; call: CallRequest }
-  | { type: "cancel"; request: string; callId: string };
+  | { type: "cancel"; request: string; callId: string }
+  | ClientRequest;
+
+/**
+ * A client brings tools, for calls of its own user. It may vanish, and is known again by its name: what was asked meanwhile, or
+ * has no answer yet, is asked again. A call is answered once.
+ */
+export type ClientRequest =
+  | { type: "register"; request: string; client?: string; tools: ClientTool[] }
+  | { type: "unregister"; request: string }
+  | ({ type: "result"; request: string; id: string } & ClientAnswer);
 
 /** `request` is the one that the client chose. */
 export type SocketAnswer =
   | { request: string; frame: CallFrame }
   | { request: string; cancelled: boolean }
+  | { request: string; registered: string[] }
+  /** Of a client's answer: what the gate made of it. */
+  | { request: string; result: ToolResult }
   | { request: string; error: ErrorAnswer["error"] };

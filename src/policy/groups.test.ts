@@ -11,7 +11,17 @@ const LATER = [
   ...["web_search", "web_fetch", "http_get", "http_post", "http_request", "browser", "canvas", "message", "cron"],
   ...["sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "session_status"],
   ...["create_artifact", "read_artifact", "update_artifact", "rewrite_artifact"],
-  ...["call_subagent", "stop_response", "cli_response", "skill", "run_code", "tool_search"],
+  ...["list_artifacts", "diff_artifact", "grep_artifact"],
+  ...[
+    "call_subagent",
+    "stop_response",
+    "cli_response",
+    "skill",
+    "run_code",
+    "tool_search",
+    "list_mcp_resources",
+    "read_mcp_resource",
+  ],
 ];
 
 test("every built-in tool is in exactly one group", async () => {

@@ -1,3 +1,4 @@
+import { ToolCategory } from "../core/category.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { normalizeToolName } from "./normalize-name.ts";
 
@@ -17,12 +18,28 @@ export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
   ],
   "group:runtime": ["exec", "process", "run_code", "current_time", "sleep", "get_env", "set_env"],
   "group:web": ["web_search", "web_fetch", "http_get", "http_post", "http_request"],
-  "group:sessions": ["sessions_list", "sessions_send", "sessions_spawn", "sessions_history", "session_status"],
+  "group:sessions": [
+    "sessions_list",
+    "sessions_send",
+    "sessions_spawn",
+    "sessions_history",
+    "session_status",
+    "sessions_stop",
+  ],
   "group:messaging": ["message"],
   "group:ui": ["browser", "canvas"],
   "group:automation": ["cron"],
   "group:data": ["json_parse", "json_stringify", "base64_encode", "base64_decode"],
-  "group:artifacts": ["create_artifact", "read_artifact", "update_artifact", "rewrite_artifact"],
+  "group:resources": ["list_mcp_resources", "read_mcp_resource"],
+  "group:artifacts": [
+    "create_artifact",
+    "read_artifact",
+    "update_artifact",
+    "rewrite_artifact",
+    "list_artifacts",
+    "diff_artifact",
+    "grep_artifact",
+  ],
   "group:agents": ["call_subagent", "stop_response", "cli_response", "skill", "tool_search"],
 };
 
@@ -47,9 +64,9 @@ export function isOriginGroup(entry: string): boolean {
   return /^group:(?:plugins|mcp|plugin:.+|mcp:.+)$/.test(entry.trim().toLowerCase());
 }
 
-/** The groups that a tool is in because of where it comes from. */
-export function originGroups({ origin }: AnyTool): readonly string[] {
+/** The groups that a tool is in because of where it, or what it reads, comes from. */
+export function originGroups({ origin, category }: AnyTool): readonly string[] {
   if (origin.type === "plugin") return ["group:plugins", `group:plugin:${origin.plugin.toLowerCase()}`];
   if (origin.type === "mcp") return ["group:mcp", `group:mcp:${origin.server.toLowerCase()}`];
-  return [];
+  return origin.type === "builtin" && category === ToolCategory.MCP ? ["group:mcp"] : [];
 }

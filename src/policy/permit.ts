@@ -105,6 +105,7 @@ export function permit(options: PermitOptions): Permit {
         if (used) return goOn(call, used);
         continue;
       }
+      await call.options.onAsked?.(approval.id);
       announce(call, approval);
       if (!waits) return pendingFor(call, approval);
       const same = waitingWith(call, approval.id);

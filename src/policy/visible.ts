@@ -1,8 +1,8 @@
-import { type Call, toolOf } from "../core/call.ts";
+import { type Call, type Caller, toolOf } from "../core/call.ts";
 import { ToolPermissionError } from "../core/error.ts";
 import type { Stage } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
-import type { PolicyLayer } from "./policy-layers.ts";
+import { familyOf, type PolicyLayer } from "./policy-layers.ts";
 import { findRefusal, type Refusal, type ToolPolicy } from "./tool-policy.ts";
 
 /** A named layer, or a policy by itself. */
@@ -21,6 +21,12 @@ export interface LayerOpinion {
 /** Whether a tool exists for a caller: every layer must let it through, so that a layer can only narrow. */
 export function isVisible(tool: AnyTool, layers: readonly AnyLayer[]): boolean {
   return layers.every((layer) => refusalBy(tool, layer) === undefined);
+}
+
+/** What a client brings is there for its own user, and for the subagents of that one. */
+export function isForCaller({ origin }: AnyTool, caller: Partial<Caller>): boolean {
+  if (origin.type !== "client" || origin.user === undefined) return true;
+  return familyOf(caller).some(({ user }) => user === origin.user);
 }
 
 /** What every layer says, in order: for `policy explain`. */
@@ -45,6 +51,7 @@ export function visible(layers: readonly AnyLayer[] | ((call: Call) => readonly 
       const { policy, mode } = call.options;
       if (policy)
         for (const own of [policy].flat()) refuseBy(call, tool, { name: "the policy of this call", policy: own });
+      if (!isForCaller(tool, call.caller)) throw denied(tool, { reason: "it runs at the client of another user" });
       if (mode === "plan" && !tool.isReadOnly) throw planMode(tool);
     },
   };
@@ -76,7 +83,7 @@ function nameOf(layer: AnyLayer): string {
   return "policy" in layer ? layer.name : "a policy";
 }
 
-function denied(tool: AnyTool, { reason }: LayerOpinion): ToolPermissionError {
+function denied(tool: AnyTool, { reason }: Pick<LayerOpinion, "reason">): ToolPermissionError {
   return new ToolPermissionError(
     tool.name,
     `tool "${tool.name}" is not allowed by policy (${reason})`,

@@ -1,14 +1,21 @@
 import { type Clock, systemClock } from "../core/clock.ts";
 import { approvalsPart } from "./sql-approvals.ts";
+import { artifactsPart } from "./sql-artifacts.ts";
 import { auditPart } from "./audit.ts";
+import { jobsPart } from "./sql-jobs.ts";
 import { journalPart } from "./journal.ts";
 import { migrate } from "./migrate.ts";
 import { openPostgres } from "./open-postgres.ts";
 import { OWNER_MIGRATIONS, Owners } from "./owners.ts";
 import { openSoundSqlite } from "./quarantine.ts";
 import type { SqlDatabase } from "./sql-database.ts";
+import { keysPart } from "./sql-keys.ts";
 import { pinsPart, signInsPart } from "./sql-mcp.ts";
+import { programsPart } from "./sql-programs.ts";
+import { serverQuestionsPart } from "./sql-server-questions.ts";
+import { schedulesPart } from "./sql-schedules.ts";
 import { seenFilesPart } from "./sql-seen-files.ts";
+import { sessionsPart } from "./sql-sessions.ts";
 import { taintPart } from "./sql-taint.ts";
 import { undoPart } from "./sql-undo.ts";
 import { prepareStoreFolder } from "./store-folder.ts";
@@ -17,10 +24,17 @@ import type { StoreContext, StorePart } from "./store-part.ts";
 /** Another table is one import and one line here. Closed in reverse. */
 const PARTS = {
   approvals: approvalsPart,
+  artifacts: artifactsPart,
   audit: auditPart,
+  jobs: jobsPart,
   journal: journalPart,
+  keys: keysPart,
   pins: pinsPart,
+  programs: programsPart,
+  schedules: schedulesPart,
   seenFiles: seenFilesPart,
+  sessions: sessionsPart,
+  serverQuestions: serverQuestionsPart,
   signIns: signInsPart,
   taint: taintPart,
   undo: undoPart,

@@ -23,13 +23,18 @@ export interface TestChild {
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; errors: string }>;
 }
 
-export async function prepareChildren(): Promise<TestChildren> {
+/** `entries`: further files of src that a child may import from `./bundle/NAME.js`. */
+export async function prepareChildren(entries: Readonly<Record<string, string>> = {}): Promise<TestChildren> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-children-")));
   writeFileSync(join(folder, "package.json"), `{ "type": "module" }`);
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   mkdirSync(join(folder, "bundle"));
   const bundle = await rolldown({
-    input: { haft: join(ROOT, "src/index.ts"), store: join(ROOT, "src/store/open-store.ts") },
+    input: {
+      haft: join(ROOT, "src/index.ts"),
+      store: join(ROOT, "src/store/open-store.ts"),
+      ...Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(ROOT, "src", file)])),
+    },
     platform: "node",
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
   });

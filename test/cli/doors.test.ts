@@ -87,3 +87,32 @@ describe("what cannot be done is told in the words of a command line", () => {
     expect(stderr).toContain('"envFile" is not carried over');
   });
 });
+
+test("documents are listed, shown in any version, and compared", async () => {
+  const call = (tool: string, input: object) =>
+    haft.run([
+      "tools",
+      "call",
+      tool,
+      "id=doc",
+      ...Object.entries(input).map((pair) => pair.join("=")),
+      "--session",
+      "s",
+    ]);
+  expect(await call("create_artifact", { title: "A \u001b[31mtitle", content: "one\ntwo\n" })).toMatchObject({
+    code: 0,
+  });
+  expect((await call("update_artifact", { old_str: "two", new_str: "three" })).code).toBe(0);
+  const listed = await haft.run(["artifacts", "list"]);
+  expect(listed.stdout).toMatch(/^doc +v2 /);
+  expect(listed.stdout).not.toContain("\u001b");
+  const of = ["doc", "--session", "s"];
+  expect((await haft.run(["artifacts", "show", ...of])).stdout).toBe("one\nthree\n");
+  expect((await haft.run(["artifacts", "show", "doc", "1", "--session", "s"])).stdout).toBe("one\ntwo\n");
+  expect(await haft.run(["artifacts", "show", "doc", "first"])).toMatchObject({ code: 2 });
+  expect((await haft.run(["artifacts", "versions", ...of])).stdout).toMatch(/^v2 +update .*\nv1 +create /);
+  expect((await haft.run(["artifacts", "diff", ...of])).stdout).toContain("-two\n+three\n");
+  const missing = await haft.run(["artifacts", "show", "doc"]);
+  expect(missing.code).not.toBe(0);
+  expect(missing.stderr).toContain('There is no artifact "doc"');
+}, 60_000);

@@ -213,6 +213,19 @@ describe("the other commands", () => {
     expect(await haft.run(["doctor"])).toMatchObject({ code: 1 });
   });
 
+  test("say which message channels are ready, and send nothing", async () => {
+    const channels = { term: { type: "console" }, team: { type: "slack", targets: { general: "C1" } } };
+    writeFileSync(join(haft.folder, "haft.config.json"), JSON.stringify({ message: { channels } }));
+    expect(await haft.run(["trust", "--yes"])).toMatchObject({ code: 0 });
+    const { stdout } = await haft.run(["doctor", "--json"]);
+    expect(json(stdout).items).toEqual(
+      expect.arrayContaining([
+        { what: "channel term", state: "ok", found: "console to default" },
+        expect.objectContaining({ what: "channel team", state: "warning", next: expect.stringContaining("token") }),
+      ]),
+    );
+  });
+
   test("record the calls of a command and answer them from the recording", async () => {
     writeFileSync(join(haft.folder, "a.txt"), "recorded");
     const read = ["tools", "call", "read", "path=a.txt"];
@@ -258,5 +271,32 @@ describe("the other commands", () => {
     await tail.says(/"toolName":"current_time"/);
     tail.child.kill("SIGINT");
     expect(await tail.ended).toMatchObject({ code: 130 });
+  });
+});
+
+describe("what a model wrote", () => {
+  const TEXT = 'So.\n<tool_call>{"name": "current_time", "arguments": {}}</tool_call>\n<tool_call>{"name": "wri';
+
+  test("is read, with the verdict on each call, and nothing runs", async () => {
+    const { code, stdout } = await haft.run(["parse"], { input: TEXT });
+    expect(code).toBe(5);
+    expect(stdout).toMatch(/current_time hermes\n {2}\{\}\n {2}allow: /);
+    expect(stdout).toContain("not read");
+    expect(json((await haft.run(["parse", "--json"], { input: TEXT })).stdout)).toMatchObject({
+      text: "So.\n\n",
+      calls: [{ name: "current_time", explanation: { verdict: { decision: "allow" } } }, { failure: {} }],
+    });
+    const asks = await haft.run(["audit", "query", "--json"]);
+    expect(json(asks.stdout).items).toEqual([]);
+  });
+
+  test("is run, and answered as the model is to be", async () => {
+    writeFileSync(join(haft.folder, "answer.txt"), TEXT);
+    const { code, stdout } = await haft.run(["parse", "answer.txt", "--run"]);
+    expect(code).toBe(5);
+    const answers = [...stdout.matchAll(/<tool_response>\n(.*)\n<\/tool_response>/g)].map(([, answer]) =>
+      json(answer!),
+    );
+    expect(answers).toMatchObject([{ name: "current_time", success: true }, { success: false }]);
   });
 });

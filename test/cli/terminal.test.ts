@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { bundleHaft, type HaftProgram } from "./run-haft.ts";
 
+const MODERN = fileURLToPath(new URL("../mcp/modern-server.mjs", import.meta.url));
 let haft: HaftProgram;
 
 beforeAll(async () => {
@@ -94,6 +96,26 @@ describe("at a terminal", () => {
     watching.type("\x03");
     expect(await watching.ended).toBe(130);
   }, 60_000);
+
+  test("what an MCP server asks while it works is asked, field by field, and answered from another terminal too", async () => {
+    const servers = { modern: { command: process.execPath, args: [MODERN] } };
+    writeFileSync(join(haft.folder, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
+    await haft.run(["trust", "--yes"]);
+    const call = ["tools", "call", "mcp__modern__delete_all", "--mode", "bypassPermissions"];
+    const terminal = haft.onTerminal(call);
+    await terminal.sees(/confirm\*\s+boolean[\s\S]*leave open: /);
+    expect(terminal.text).toContain("Really\\u{200b}?");
+    await terminal.press("y\r", /confirm: /);
+    terminal.type("yes\r");
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.text).toContain("deleted");
+    const waiting = haft.onTerminal(call);
+    await waiting.sees(/\(ask_[^,]+, open\)/);
+    const [, id] = /\((ask_[^,]+), open\)/.exec(waiting.text)!;
+    expect(await haft.run(["mcp", "answer", id!, "confirm=no"])).toMatchObject({ code: 0 });
+    expect(await waiting.ended).toBe(0);
+    expect(waiting.text).toContain("kept");
+  }, 120_000);
 
   test("what a folder would run is trusted after a typed yes alone", async () => {
     writeFileSync(join(haft.folder, "haft.config.yml"), 'permissions: { allow: ["Edit"] }\n');

@@ -4,8 +4,10 @@ import { createRequire } from "node:module";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openOAuthDoor } from "../mcp/open-oauth-door.ts";
 import { findBrowser } from "./find-browser.ts";
 import { openConsole, type OpenConsole } from "./open-console.ts";
 
@@ -162,6 +164,62 @@ describe.skipIf(isMissing)("the console", () => {
     await expectShown(simulator.getByText(/[1-9]\d* of \d+ past calls would be judged differently/));
   });
 
+  test("reads what a model wrote, runs it, and shows what goes back", async () => {
+    await go("/playground");
+    const written = '<tool_call>{"name": "list_files", "arguments": {}}</tool_call><tool_call>{"name": "write", "ar';
+    await page.getByLabel("What the model said").fill(`Look.\n${written}`);
+    await page.getByRole("button", { name: "Read" }).click();
+    const call = page.getByRole("region", { name: "list_files" });
+    await expectShown(call.getByText("allowed"));
+    await expectShown(page.getByRole("region", { name: "Text for a person" }).getByText("Look."));
+    const broken = page.getByRole("region", { name: "write" });
+    await expectShown(broken.getByText("could not be read"));
+    await expectShown(broken.getByRole("region", { name: "What goes back" }).getByText("<tool_response>"));
+    expect(await broken.getByRole("button", { name: "Run" }).count()).toBe(0);
+    await call.getByRole("button", { name: "Run" }).click();
+    await expectShown(call.getByRole("region", { name: "completed" }));
+    await expectShown(call.getByRole("region", { name: "What goes back" }).getByText("<tool_response>"));
+    await page.getByLabel("Format").selectOption("glm");
+    await page.getByRole("button", { name: "Example" }).click();
+    await expectShown(page.getByRole("region", { name: "read" }).getByText("glm"));
+  });
+
+  test("shows a document, its versions and what changed, and restores an older one", async () => {
+    const call = (tool: string, input: object) =>
+      console.host.haft.execute(tool, { id: "report", ...input }, { caller: { session: "walk", agent: "lead" } });
+    await go("/artifacts");
+    await expectShown(page.getByRole("heading", { name: "No artifacts yet" }));
+    await call("create_artifact", { title: "Tea <b>report</b>", content: "# Tea\n\nGreen is first.\n" });
+    await call("update_artifact", { old_str: "Green is frist.", new_str: "Black is first." });
+    await page.getByRole("link", { name: /^report v2/ }).click();
+    await expectShown(page.getByText("Tea <b>report</b> · version 2"));
+    await expectShown(page.getByLabel("Text", { exact: true }).getByText("Black is first."));
+    await expectShown(page.getByRole("region", { name: "Versions" }).getByText(/8\d% like what was quoted/));
+    await page.getByRole("tab", { name: "Changes" }).click();
+    await expectShown(page.locator(".diff-code-delete").getByText("Green is first."));
+    await expectShown(page.locator(".diff-code-insert").getByText("Black is first."));
+    await page.getByRole("button", { name: "v1" }).click();
+    await page.getByRole("tab", { name: "Text" }).click();
+    await expectShown(page.getByLabel("Text", { exact: true }).getByText("Green is first."));
+    await page.getByRole("button", { name: "Restore this version" }).click();
+    await expectShown(page.getByText("Restored as a new version."));
+    await expectShown(page.getByRole("button", { name: "v3" }));
+    expect(await console.host.artifacts.read({ session: "walk", id: "report" })).toMatchObject({
+      version: { version: 3, type: "rewrite", content: "# Tea\n\nGreen is first.\n" },
+    });
+  });
+
+  test("lists message channels, and sends a test message through the gate", async () => {
+    await go("/channels");
+    const broken = page.getByRole("region", { name: "team" });
+    await expectShown(broken.getByText("set `token`"));
+    expect(await broken.getByRole("button", { name: "Send a test message" }).isDisabled()).toBe(true);
+    const notes = page.getByRole("region", { name: "notes" });
+    await notes.getByLabel("Target: notes").selectOption("bob");
+    await notes.getByRole("button", { name: "Send a test message" }).click();
+    await expectShown(notes.getByRole("region", { name: "completed" }).getByText("Kept for bob."));
+  });
+
   test("shows hostile output as text", async () => {
     await go("/tools/speak_evil");
     await page.getByRole("button", { name: "Run" }).click();
@@ -193,6 +251,40 @@ describe.skipIf(isMissing)("the console", () => {
     await expectShown(chinese.getByRole("heading", { name: "审批", level: 1 }));
   });
 
+  test("talks with an agent: streamed, with its calls, their approval and a stop", async () => {
+    await go("/sessions");
+    await page.getByRole("button", { name: "New session" }).click();
+    const say = page.getByLabel("Say something");
+    await say.fill("good morning");
+    await page.getByRole("button", { name: "Send" }).click();
+    const chat = page.getByRole("region", { name: "Conversation" });
+    await expectShown(chat.getByText("You said: good morning"));
+    await expectShown(page.getByText("12 tokens in, 3 out"));
+
+    await say.fill("write from-chat.txt");
+    await say.press("Enter");
+    const place = page.url();
+    await chat.getByRole("link", { name: "Answer it" }).click();
+    await page
+      .getByRole("article")
+      .getByRole("button", { name: /Allow once/ })
+      .first()
+      .click();
+    await expectShown(page.getByRole("region", { name: "completed" }));
+    expect(onDisk("from-chat.txt")).toBe("from a chat\n");
+    await page.goto(place);
+    await expectShown(chat.getByText("Thank you, it is done."));
+    await expectShown(chat.locator(".call-line").getByText("completed"));
+
+    await say.fill("for ever");
+    await say.press("Enter");
+    await expectShown(chat.getByRole("article", { name: "It speaks" }).getByText("You said: for ever"));
+    await page.getByRole("button", { name: "Stop" }).click();
+    await expectShown(chat.getByText("The turn: stopped"));
+    await go("/sessions");
+    await expectShown(page.getByRole("cell", { name: "stopped" }));
+  });
+
   test.each([
     ["light", false],
     ["dark", true],
@@ -201,9 +293,33 @@ describe.skipIf(isMissing)("the console", () => {
     async (_theme, dark) => {
       const checked = await console.open({ dark });
       await console.host.haft.execute("write", { path: "axe.txt", content: `${String(dark)}\n` });
+      await console.host.haft.execute("speak_evil", {}, { background: true });
+      const timing = { type: "every", everyMs: 3_600_000 } as const;
+      const target = { type: "call", toolName: "list_files", input: {} } as const;
+      const nobody = { caller: { depth: 0 } };
+      const { id } = await console.host.schedules.add({ name: "To be checked", timing, target }, nobody);
+      await console.host.schedules.run(id);
+      if (!(await console.host.sessions.get("walk")))
+        await console.host.sessions.create({ key: "walk", label: "walk" });
+      await console.host.sessions.send("walk", { id: `axe ${String(dark)}`, kind: "message", text: "write chat.txt" });
       const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
       const faults: string[] = [];
-      for (const place of ["/tools/exec", "/approvals", "/calls", "/audit", "/policy", "/mcp", "/statistics"]) {
+      for (const place of [
+        "/tools/exec",
+        "/approvals",
+        "/calls",
+        "/sessions",
+        "/sessions/walk",
+        "/jobs",
+        "/schedules",
+        "/artifacts/report/walk",
+        "/audit",
+        "/policy",
+        "/playground",
+        "/channels",
+        "/mcp",
+        "/statistics",
+      ]) {
         await go(place, checked);
         await checked.locator(".page-head h1").waitFor();
         await checked.waitForTimeout(400);
@@ -220,6 +336,105 @@ describe.skipIf(isMissing)("the console", () => {
     },
     90_000,
   );
+
+  test("shows what an MCP server asks, as a form, and sends what is filled in", async () => {
+    const args = [fileURLToPath(new URL("../mcp/modern-server.mjs", import.meta.url))];
+    const old = '{"name":"add","description":"Adds nothing"}';
+    await console.host.store.pins.put({ server: "modern", tool: "add", hash: "old", definition: old, pinnedAt: 1 });
+    console.host.mcp.add({ name: "modern", transport: "stdio", command: process.execPath, args });
+    await console.host.mcp.settled();
+    const result = console.host.haft.execute("mcp__modern__delete_all", {}, { mode: "bypassPermissions" });
+    await go("/approvals");
+    const question = page.getByRole("article", { name: /modern asks you/ });
+    await expectShown(question.getByText("Really"));
+    await question.getByRole("checkbox").check();
+    await question.getByRole("button", { name: "Send" }).click();
+    expect(await result).toMatchObject({ details: "deleted" });
+    await question.waitFor({ state: "detached" });
+  });
+
+  test("shows how a tool of an MCP server changed, and approves what was seen", async () => {
+    await go("/mcp");
+    const card = page.getByRole("region", { name: "modern" });
+    await expectShown(card.getByText("Adds nothing"));
+    await card.getByRole("button", { name: "Approve what it is now" }).click();
+    await card.getByText("definition changed").waitFor({ state: "detached" });
+    await card.getByText("Resources and prompts").click();
+    await expectShown(card.getByText("note://1"));
+    await page
+      .getByRole("tab", { name: "Cursor" })
+      .or(page.getByRole("button", { name: "Cursor" }))
+      .first()
+      .click();
+    const link = page.getByRole("link", { name: "Add it with one click" });
+    const config = new URL((await link.getAttribute("href"))!).searchParams.get("config")!;
+    expect(JSON.parse(Buffer.from(config, "base64").toString())).toEqual({
+      command: "haft",
+      args: ["mcp", "--folder", console.folder],
+    });
+  });
+
+  test("signs in to an MCP server, and comes back with it ready", async () => {
+    const door = await openOAuthDoor();
+    console.host.mcp.add({ name: "guarded", transport: "http", url: door.url });
+    await console.host.mcp.settled();
+    await go("/mcp");
+    const card = page.getByRole("region", { name: "guarded" });
+    await card.getByRole("button", { name: "Sign in" }).click();
+    await expectShown(card.getByText("ready"));
+    expect(page.url()).toBe(`${console.url}/#/mcp`);
+    expect(door.registered.at(-1)).toMatchObject({ redirect_uris: [`${console.url}/`] });
+    await console.host.mcp.remove("guarded");
+    // Where the browser was sent, and nowhere else.
+    const isOfDoor = (stray: string): boolean => stray.startsWith(door.origin);
+    expect(console.strays.filter(isOfDoor)).toHaveLength(1);
+    console.strays.splice(0, console.strays.length, ...console.strays.filter((stray) => !isOfDoor(stray)));
+  });
+
+  test("follows a job while it runs, cancels it, and runs it again", async () => {
+    const options = { caller: { user: "owner" }, background: true };
+    const result = await console.host.haft.execute("count_slowly", { to: 200 }, options);
+    if (result.status !== "pending") throw new Error(result.display);
+    await go("/jobs");
+    await page.getByRole("link", { name: "count_slowly" }).first().click();
+    await expectShown(page.getByRole("log").getByText("number 3"));
+    await expectShown(page.getByRole("progressbar"));
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await expectShown(page.locator(".facts").getByText("cancelled"));
+    await page.getByRole("button", { name: "Run again" }).click();
+    await expectShown(page.locator(".facts").getByText("running"));
+    await expectShown(page.getByRole("log").getByText("number 2"));
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await expectShown(page.locator(".facts").getByText("cancelled"));
+  });
+
+  test("adds a schedule, runs it now, shows what came of it, pauses and removes it", async () => {
+    console.host.schedules.start();
+    await go("/schedules");
+    await page.getByText("Add a schedule").click();
+    await page.getByLabel("Name").fill("Look around");
+    await page.getByLabel("When").selectOption("cron");
+    await page.getByLabel("Tool").selectOption("list_files");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    const card = page.getByRole("region", { name: "Look around" });
+    await expectShown(card.getByText(/^30 8 \* \* 1-5/));
+    await card.getByRole("button", { name: "Run now" }).click();
+    await expectShown(card.locator("header").getByText("completed"));
+    await card.getByText("Past runs").click();
+    await expectShown(card.getByText(/asked for by/));
+    await card.getByRole("button", { name: "Pause" }).click();
+    await expectShown(card.locator("header").getByText("paused"));
+    await card.getByRole("button", { name: "Resume" }).click();
+    await expectShown(card.getByRole("button", { name: "Pause" }));
+    await card.getByRole("button", { name: "Remove" }).click();
+    await card.getByRole("button", { name: "Really remove?" }).click();
+    await card.waitFor({ state: "detached" });
+    const chinese = await console.open({ language: "zh-CN", width: 390, height: 780 });
+    await go("/schedules", chinese);
+    await expectShown(chinese.getByRole("heading", { name: "定时", level: 1 }));
+    await go("/jobs", chinese);
+    await expectShown(chinese.getByRole("heading", { name: "作业", level: 1 }));
+  });
 
   test("asked nobody else for anything, and met no error", () => {
     expect(console.strays).toEqual([]);

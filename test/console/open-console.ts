@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTool } from "haft";
-import { openHaft } from "haft/host";
-import { partsOfHost, serveHttp } from "haft/server";
+import { type HostOptions, openHaft } from "haft/host";
+import { type HttpServer, partsOfHost, serveHttp } from "haft/server";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { build } from "vite";
 import { z } from "zod";
 import { ROOT } from "../house/read-entries.ts";
+import { createEchoAgent } from "./echo-agent.ts";
 import type { FoundBrowser } from "./find-browser.ts";
 
 /** The web console as a user has it: built, served by a real server over a real store, shown by a real browser. */
@@ -30,20 +31,30 @@ export async function openConsole(found: Extract<FoundBrowser, { executablePath:
   const pages = join(root, "console");
   await build({ configFile: join(ROOT, "console", "vite.config.ts"), logLevel: "error", build: { outDir: pages } });
   const folder = mkdtempSync(join(root, "work-"));
-  const host = await openHaft(folder, { home: join(root, "home"), env: {}, tools: testTools() });
-  const server = await serveHttp(host.haft, {
+  let server: HttpServer | undefined;
+  const mcpSignIn = { redirectUrl: () => `${server?.url}/`, onAuthorize: () => {} };
+  const host = await openHaft(folder, {
+    home: join(root, "home"),
+    env: {},
+    tools: testTools(),
+    agentFor: ({ agent = "main" }, haft) => createEchoAgent(haft, agent),
+    mcpSignIn,
+    overrides: { message: { channels: CHANNELS } },
+    channelKinds: [memoryChannel],
+  });
+  const running = (server = await serveHttp(host.haft, {
     port: 0,
     console: pages,
     parts: partsOfHost(host),
     info: { version: "0.0.0", workspace: folder },
-  });
+  }));
   const browser: Browser = await chromium.launch({ executablePath: found.executablePath, args: found.args });
   const contexts: BrowserContext[] = [];
   const strays: string[] = [];
   return {
     folder,
     host,
-    url: server.url,
+    url: running.url,
     strays,
     async open({ width = 1280, height = 860, dark = false, language = "en-US" } = {}) {
       const context = await browser.newContext({
@@ -54,26 +65,36 @@ export async function openConsole(found: Extract<FoundBrowser, { executablePath:
       contexts.push(context);
       const page = await context.newPage();
       page.on("request", (request) => {
-        if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) strays.push(request.url());
+        if (!request.url().startsWith(running.url) && !request.url().startsWith("data:")) strays.push(request.url());
       });
       page.on("pageerror", (error) => strays.push(`error: ${error.message}`));
       page.on("dialog", (dialog) => {
         strays.push(`dialog: ${dialog.message()}`);
         void dialog.dismiss();
       });
-      await page.goto(await server.loginUrl());
+      await page.goto(await running.loginUrl());
       await page.getByRole("navigation").waitFor();
       return page;
     },
     async close() {
       for (const context of contexts) await context.close();
       await browser.close();
-      await server.close();
+      await running.close();
       await host.close();
       rmSync(root, { recursive: true, force: true });
     },
   };
 }
+
+const CHANNELS = {
+  notes: { type: "memory", targets: { ada: "ada", bob: "bob" } },
+  team: { type: "slack", targets: { general: "C1" } },
+};
+
+const memoryChannel: NonNullable<HostOptions["channelKinds"]>[number] = {
+  type: "memory",
+  open: () => ({ acts: { send: async ({ address }) => ({ told: `Kept for ${address}.` }) } }),
+};
 
 /** A tool that streams for as long as the test wants, and one that says what a page must not believe. */
 function testTools() {

@@ -1,7 +1,7 @@
 // Calls a tool through the HTTP door of a runtime, as a program with a token would.
 import { onTestFinished } from "vitest";
 import { WebSocket } from "ws";
-import type { CallOptions, Haft, ToolResult } from "haft";
+import { type AnyTool, type CallOptions, createTool, type Haft, type ToolResult } from "haft";
 import { createClient } from "../../src/client/index.ts";
 import { type HttpServer, serveHttp } from "../../src/http/http-server.ts";
 import { issueToken } from "../../src/http/tokens.ts";
@@ -68,4 +68,43 @@ export async function callOverSocket(called: Called): Promise<ToolResult> {
     });
     socket.send(JSON.stringify({ type: "call", request: "1", call: requestOf(called) } satisfies SocketRequest));
   });
+}
+
+const served = new WeakMap<Haft, Map<string, (result: ToolResult) => void>>();
+
+/** The tool's code runs at a client that brought it over the WebSocket; the runtime holds only its description. */
+export async function installAtClient(haft: Haft, { run, ...config }: ClientSide): Promise<AnyTool> {
+  const { server, token } = await doorOf(haft);
+  const { name, kind, description, aliases, parameters } = createTool({ ...config, run: () => "" });
+  const ended = new Map<string, (result: ToolResult) => void>();
+  served.set(haft, ended);
+  class Heard extends WebSocket {
+    constructor(url: string, protocols?: string[]) {
+      super(url, protocols);
+      this.on("message", (data: Buffer) => {
+        const message = JSON.parse(String(data)) as EventMessage;
+        if (message.type === "answer" && "result" in message.data)
+          ended.get(message.data.request)?.(message.data.result);
+      });
+    }
+  }
+  const serving = createClient({ url: server.url, token }).serveTools(
+    [{ name, kind, description: description.short, aliases: [...aliases], parameters: parameters.jsonSchema, run }],
+    { WebSocket: Heard as never },
+  );
+  onTestFinished(() => serving.stop());
+  await serving.ready;
+  return haft.registry.get(name)!;
+}
+
+type ClientSide = { name: string; run: (input: never) => unknown } & Pick<
+  Parameters<typeof createTool>[0],
+  "description" | "kind" | "aliases" | "parameters"
+>;
+
+/** Gives what the client's answer became, where it came so far. */
+export async function callAtClient({ haft, name, input, options }: Called): Promise<ToolResult> {
+  const result = await haft.execute(name, input, { ...options, caller: { user: "program" } });
+  if (result.status !== "pending") return result;
+  return new Promise((resolve) => served.get(haft)!.set(result.pending.id, resolve));
 }

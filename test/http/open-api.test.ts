@@ -27,6 +27,11 @@ const ALL_PARTS = {
   audit: { search: never, find: never, export: never, verify: never },
   undo: { list: never, find: never, undoable: () => new Set<string>(), undo: never },
   configuration: { show: never },
+  jobs: { list: never, find: never, log: never, cancel: never, retry: never, follow: never },
+  schedules: {
+    ...{ list: never, find: never, add: never, update: never },
+    ...{ remove: never, pause: never, run: never, runs: never },
+  },
 };
 
 describe("the OpenAPI document", () => {

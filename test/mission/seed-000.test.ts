@@ -28,6 +28,8 @@ import {
 import { trust } from "haft/host";
 import { createFakeClock, createTestHaft } from "haft/testing";
 import { z } from "zod";
+import { startServer } from "../../src/net/local-server.suite.ts";
+import { createActor, createReflector, createTaskContext, runTask } from "../../src/agents.ts";
 import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";
 import { openWeb, searchAnswer } from "./open-web.ts";
@@ -467,7 +469,15 @@ describe("内置工具列表 (the built-in tools)", () => {
 });
 
 describe("工具调用流程 (the way of a call)", () => {
-  test.todo("models and agents: 1. an Actor in ACTING runs a PlanStep with actionType tool_call");
+  test("1. an Actor in ACTING runs a PlanStep with actionType tool_call", async () => {
+    const haft = createTestHaft({ tools: [echo] });
+    const actor = createActor({ execute: haft.execute });
+    const step = { description: "Say it", actionType: "tool_call" as const, toolName: "echo", params: { text: "hi" } };
+    const { result } = await actor.runStep(createTaskContext("abc123", "Say hi", [step]));
+    expect(result).toMatchObject({ success: true, toolName: "echo" });
+    expect(await haft.log.recent()).toMatchObject([{ toolName: "echo", status: "completed" }]);
+    expect(haft.recorded.of("tool_call_requested")).toMatchObject([{ caller: { task: "abc123" } }]);
+  });
 
   test("2 to 6: found, validated, executed with a slot, shaped into a result, told by an event", async () => {
     const haft = createTestHaft();
@@ -489,7 +499,22 @@ describe("工具调用流程 (the way of a call)", () => {
     expect(haft.recorded.of("tool_call_completed")).toMatchObject([{ toolName: "web_search", result }]);
   });
 
-  test.todo("models and agents: 7. the result is pushed to TaskContext.actionsDone");
+  test("7. the result is pushed to TaskContext.actionsDone", async () => {
+    const haft = createTestHaft({ tools: [echo] });
+    const step = (toolName: string) => ({
+      description: `Call ${toolName}`,
+      actionType: "tool_call" as const,
+      toolName,
+      params: { text: "hi" },
+      isOptional: true,
+    });
+    const task = createTaskContext("t1", "Try both", [step("nobody"), step("echo")]);
+    await runTask(task, { actor: createActor(haft), reflector: createReflector({ tools: () => haft.tools() }) });
+    expect(task.actionsDone).toMatchObject([
+      { index: 0, result: { success: false, error: { code: "tool_not_found" } } },
+      { index: 1, result: { success: true } },
+    ]);
+  });
 });
 
 describe("事件集成 (events)", () => {
@@ -791,7 +816,30 @@ describe("配置 (configuration)", () => {
     expect(await haft.execute("write_file", { path: "other/e.txt", content: "5" })).toMatchObject({ success: false });
     expect(onDisk("other/e.txt")).toBeUndefined();
   });
-  test.todo("world tools: tools.webSearch { provider, apiKey, maxResults }");
+  test("tools.webSearch { provider, apiKey, maxResults }", async () => {
+    const { origin, asked } = await startServer((_request, response) => {
+      const results = ["one", "two"].map((content) => ({
+        title: content,
+        url: `https://${content}.example/`,
+        content,
+      }));
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ results }));
+    });
+    const webSearch = {
+      provider: "tavily",
+      apiKey: "${WEB_SEARCH_API_KEY}",
+      maxResults: 7,
+      endpoint: `${origin}/search`,
+    };
+    const { folder, home, open } = makeHostFolder({ "haft.config.json": JSON.stringify({ tools: { webSearch } }) });
+    // Where questions go is trusted first.
+    await trust(folder, { home, env: {} });
+    const { haft } = await open({ env: { WEB_SEARCH_API_KEY: "tvly-1" } });
+    const { details } = await haft.execute("web_search", { query: "AI Agent" });
+    expect(details).toMatchObject({ provider: "tavily", results: [{ title: "one" }, { title: "two" }] });
+    expect(asked).toMatchObject([{ path: "/search", headers: { authorization: "Bearer tvly-1" } }]);
+    expect(JSON.parse(asked[0]!.body)).toMatchObject({ query: "AI Agent", max_results: 7 });
+  });
   test("tools.mcpServers, the disabled ones left alone", async () => {
     const servers = [
       { name: "everything", command: "node", args: [EVERYTHING, "stdio"], enabled: true },
@@ -868,7 +916,38 @@ describe("错误处理 (errors)", () => {
     ]);
   });
 
-  test.todo("models and agents: a Reflector answers complete, continue or replan, with toolFailures and suggestions");
+  test("a Reflector answers continue, replan or complete, with toolFailures and suggestions", async () => {
+    const say = { name: "say", description: "Says it too", parameters: [], category: "custom", run: () => "said" };
+    const haft = createTestHaft({ tools: [echo, say] });
+    const reflector = createReflector({ tools: () => haft.tools() });
+    const step = (text: unknown) => ({
+      description: "Say it",
+      actionType: "tool_call" as const,
+      toolName: "echo",
+      params: { text },
+    });
+    const task = createTaskContext("t1", "Say it twice", [step("one"), step(2)]);
+    const replans: unknown[] = [];
+    const last = await runTask(task, {
+      actor: createActor(haft),
+      reflector,
+      replan: (_task, reflection) => {
+        replans.push(reflection);
+        return [step("two")];
+      },
+    });
+    expect(task.reflections.map(({ verdict }) => verdict)).toEqual(["continue", "replan", "complete"]);
+    expect(replans).toMatchObject([
+      {
+        verdict: "replan",
+        assessment: expect.stringContaining("1 of 2 steps succeeded"),
+        lessons: ["echo fails like this (invalid_input)."],
+        nextFocus: expect.stringContaining("Change the call of echo"),
+        toolFailures: [{ toolName: "echo", suggestion: expect.stringContaining("say") }],
+      },
+    ]);
+    expect(last).toMatchObject({ verdict: "complete", assessment: "Done: every step succeeded." });
+  });
 });
 
 describe("测试 (testing a tool)", () => {

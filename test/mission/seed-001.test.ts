@@ -14,8 +14,9 @@ import {
   type ToolResult,
   ToolValidationError,
 } from "haft";
-import { createTestHaft } from "haft/testing";
+import { createScriptedLanguageModel, createTestHaft } from "haft/testing";
 import { z } from "zod";
+import { createAgent } from "../../src/agents.ts";
 import { PROVIDERS } from "../../src/formats/providers/provider-table.suite.ts";
 import { createRipgrep } from "../../src/tools/search/ripgrep.ts";
 import { createSearchTools } from "../../src/tools/search/search-tools.ts";
@@ -788,7 +789,15 @@ describe("6.7 常见问题", () => {
     expect(haft.search("read a file")[0]?.name).toBe("Read");
     expect(haft.search("run a bash command")[0]?.name).toBe("Bash");
   });
-  test.todo("models and agents: a system prompt guides the model to Read before it edits");
+  test("a system prompt guides the model to Read before it edits", async () => {
+    const { haft } = openProject();
+    const model = createScriptedLanguageModel([{ text: "yes" }, { text: "yes" }]);
+    await createAgent({ haft, model, dialect: "claude" }).run("Mend app.ts");
+    expect(model.requests[0]!.prompt[0]!.content).toContain("use Read on a file before Edit");
+    // What is not there is not spoken of.
+    await createAgent({ haft, model, toolkit: haft.toolkit("reader", ["read"]) }).run("Look at app.ts");
+    expect(model.requests[1]!.prompt[0]!.content).not.toContain("before");
+  });
 
   test("Q2 a Skill: several tools, one after the other, are a tool", async () => {
     const { tools, files } = createSix();

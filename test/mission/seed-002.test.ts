@@ -9,8 +9,9 @@ import {
   type ToolCallParams,
   type ToolResult,
 } from "haft";
-import { createScriptedModel, createTestHaft } from "haft/testing";
+import { createScriptedLanguageModel, createScriptedModel, createTestHaft } from "haft/testing";
 import { z } from "zod";
+import { createAgent, createAgentTools } from "../../src/agents.ts";
 
 const MySimpleTool = createTool({
   id: "my_simple_tool",
@@ -45,6 +46,11 @@ async function pendingResult(callId: string): Promise<ToolResult> {
   const result = await haft.execute("ask", {}, { id: callId });
   expect(result.status).toBe("pending");
   return result;
+}
+
+function jobOf(result: ToolResult): string {
+  if (result.status !== "pending") throw new Error(`Not pending: ${result.display}`);
+  return result.pending.id;
 }
 
 async function finalResult(callId: string, tool: AnyTool = MySimpleTool, input: unknown = { param1: "a", param2: 1 }) {
@@ -115,9 +121,23 @@ describe("工具执行流程图", () => {
     expect(model.seen[0]!.tools.map(({ name }) => name)).toEqual(["my_simple_tool"]);
   });
 
-  test.todo("background jobs: 5b. an asynchronous tool is submitted to the task queue, and the caller goes on");
-  test.todo("background jobs: 6b and 7b. a worker executes it and returns the result");
-  test.todo("background jobs: 8b. the result reaches the ToolCallContext by its call id");
+  test("5b to 8b: an asynchronous tool is submitted, a worker executes it, its result reaches the context", async () => {
+    const haft = createTestHaft({ tools: [MyLongRunningTool], worker: false });
+    const context = new ToolCallContext();
+    context.setToolCalls([{ callId: "c1", name: "my_long_running_tool", input: { query: "q" } }]);
+    haft.jobs.follow(context);
+    const result = await haft.execute("my_long_running_tool", { query: "q" }, { id: "c1" });
+    context.setToolCallResult(result);
+    // 5b: the caller goes on, and nothing has run.
+    expect(result).toMatchObject({ status: "pending", pending: { kind: "job" } });
+    expect(await haft.jobs.counts()).toMatchObject({ queued: 1, completed: 0 });
+    // 6b, 7b: a worker takes it.
+    await haft.jobs.work();
+    await haft.jobs.wait(jobOf(result));
+    expect(await haft.jobs.get(jobOf(result))).toMatchObject({ state: "completed", attempt: 1 });
+    // 8b: by its call id.
+    expect(context.result("c1")).toMatchObject({ callId: "c1", details: { results: ["q"], processingTime: 30 } });
+  });
   test.todo("models and agents: 9. the agent handles the result and calls onToolCall");
 });
 
@@ -179,13 +199,44 @@ describe("同步vs异步工具", () => {
     const haft = createTestHaft({ tools: [MySimpleTool] });
     expect(await haft.execute("my_simple_tool", { param1: "a", param2: 1 })).toMatchObject({ status: "completed" });
   });
-  test.todo("models and agents: stop_response ends the turn, cli_response speaks to the person");
+  test("stop_response ends the turn, cli_response speaks to the person", async () => {
+    const heard: string[] = [];
+    const missing = () => Promise.reject(new Error("not here"));
+    const tools = createAgentTools({
+      speaker: { say: (message) => heard.push(message) > 0 },
+      skills: { load: missing, read: missing },
+      agents: { names: () => [], run: missing },
+    });
+    const haft = createTestHaft({ tools });
+    const model = createScriptedLanguageModel([
+      { calls: [{ name: "cli_response", input: { message: "Half done." } }] },
+      { text: "All done.", calls: [{ name: "stop-response" }] },
+      { text: "never" },
+    ]);
+    const answer = await createAgent({ haft, model }).run("Work");
+    expect(heard).toEqual(["Half done."]);
+    expect(answer).toMatchObject({ stop: "stopped", text: "All done.", steps: 2 });
+    // Inline, and through the gate like every other.
+    expect(tools.map(({ mode }) => mode)).not.toContain("background");
+    expect((await haft.log.recent()).map(({ toolName }) => toolName)).toEqual(["cli_response", "stop_response"]);
+  });
 
   test("异步工具: async true is told to the model", () => {
     expect(MyLongRunningTool.toCallParams().async).toBe(true);
   });
-  test.todo("background jobs: async true is submitted to the queue, and the call is answered pending with a job");
-  test.todo("background jobs: the result of an asynchronous tool is added to toolResults when its job ends");
+
+  test("异步工具: the call is answered pending with a job, and toolResults has its result when that ends", async () => {
+    const haft = createTestHaft({ tools: [MyLongRunningTool] });
+    const context = new ToolCallContext();
+    haft.jobs.follow(context);
+    context.setToolCalls([{ callId: "c1", name: "my_long_running_tool", input: { query: "q" } }]);
+    const result = await haft.execute("my_long_running_tool", { query: "q" }, { id: "c1" });
+    context.setToolCallResult(result);
+    expect(context.toolResults).toEqual([]);
+    expect(context.toPrompt()).toContain(`still running as job ${jobOf(result)}`);
+    await haft.jobs.wait(jobOf(result));
+    expect(context.toolResults).toMatchObject([{ callId: "c1", status: "completed" }]);
+  });
 });
 
 describe("工具执行时机", () => {
@@ -206,7 +257,19 @@ describe("工具执行时机", () => {
     order.push("agent");
     expect(order).toEqual(["tool", "agent"]);
   });
-  test.todo("background jobs: 2. an asynchronous tool does not hold up its caller");
+
+  test("2. an asynchronous tool does not hold up its caller", async () => {
+    const haft = createTestHaft();
+    const order: string[] = [];
+    haft.register({
+      ...{ name: "work", description: "Works", parameters: [], async: true },
+      execute: () => void order.push("tool"),
+    });
+    const result = await haft.execute("work");
+    order.push("agent");
+    await haft.jobs.wait(jobOf(result));
+    expect(order).toEqual(["agent", "tool"]);
+  });
 });
 
 describe("ToolCallContext 详解", () => {
@@ -241,8 +304,21 @@ describe("ToolCallContext 详解", () => {
   });
 
   describe("工具结果处理", () => {
-    test.todo("models and agents: processToolCallResult tells every context that has onToolCall");
-    test.todo("models and agents: a context whose onToolCall throws harms no other");
+    test("processToolCallResult tells every context that has onToolCall; one that throws harms no other", async () => {
+      const haft = createTestHaft();
+      const told: string[] = [];
+      haft.jobs.follow({ onToolCall: ({ callId }) => void told.push(`first ${callId}`) });
+      haft.jobs.follow({
+        onToolCall() {
+          throw new Error("not my day");
+        },
+      });
+      haft.jobs.follow(new ToolCallContext());
+      haft.jobs.follow({ onToolCall: ({ callId }) => void told.push(`last ${callId}`) });
+      haft.jobs.processToolCallResult(await finalResult("c1"));
+      haft.jobs.processToolCallResult(undefined);
+      expect(told).toEqual(["first c1", "last c1"]);
+    });
   });
 });
 
@@ -268,7 +344,13 @@ describe("工具创建示例", () => {
     expect(MyLongRunningTool.build({ query: "q" }).params).toEqual({ query: "q", timeout: 30 });
     expect(() => MyLongRunningTool.build({ query: 1 } as never)).toThrow(/validation failed/);
   });
-  test.todo("background jobs: MyLongRunningTool runs as a job and gives { results, processingTime }");
+
+  test("MyLongRunningTool runs as a job and gives { results, processingTime }", async () => {
+    const haft = createTestHaft({ tools: [MyLongRunningTool] });
+    const result = await haft.execute("my_long_running_tool", { query: "q", timeout: 5 });
+    const { details } = await haft.jobs.wait(jobOf(result));
+    expect(details).toEqual({ results: ["q"], processingTime: 5 });
+  });
 
   test("the tool learns which agent calls it", async () => {
     const haft = createTestHaft();

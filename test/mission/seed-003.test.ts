@@ -1,7 +1,8 @@
 // Plays seed 003, "18 - 工具抽象层需求", from top to bottom. AgentTool is its word for a tool whose code takes
 // (toolCallId, params, signal, onUpdate); content and details are named as here.
 import { Type } from "@sinclair/typebox";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
 import {
   type AgentTool,
   createHaft,
@@ -16,9 +17,14 @@ import {
   type ToolResult,
   type Update,
 } from "haft";
+import { createClient } from "haft/client";
 import { trust } from "haft/host";
-import { createTestHaft } from "haft/testing";
-import { toClientToolDefinitions } from "../../src/formats/adapters/tool-definitions.ts";
+import { serveHttp } from "haft/server";
+import { createFakeClock, createScriptedLanguageModel, createTestHaft } from "haft/testing";
+import { createAgent } from "../../src/agents.ts";
+import { issueToken } from "../../src/http/tokens.ts";
+import { toClientToolDefinitions, toToolDefinitions } from "../../src/formats/adapters/tool-definitions.ts";
+import { startServer } from "../../src/net/local-server.suite.ts";
 import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";
 import { openWeb, pageAnswer, searchAnswer } from "./open-web.ts";
@@ -153,7 +159,21 @@ describe("2. 核心概念", () => {
       expect(await haft.execute("process", { action: "remove", sessionId })).toMatchObject({ success: true });
       expect(await haft.execute("process", { action: "poll", sessionId })).toMatchObject({ success: false });
     });
-    test.todo("models and agents: 会话管理 sessions_list, sessions_send");
+    test("会话管理 sessions_list, sessions_send 跨会话通信", async () => {
+      // For both: the main session is told what the other one has found, and answers as well.
+      const model = createScriptedLanguageModel(Array.from({ length: 4 }, () => ({ text: "It is src/index.ts." })));
+      const host = await makeHostFolder().open({ agentFor: (_session, haft) => createAgent({ haft, model }) });
+      await host.sessions.create({ key: "main" });
+      const options = { caller: { session: "main" } };
+      const spawned = await host.haft.execute("sessions_spawn", { task: "Find the entry", label: "finder" }, options);
+      expect(spawned).toMatchObject({ success: true, details: { status: "accepted" } });
+      const sent = await host.haft.execute("sessions_send", { session: "finder", message: "How long is it?" }, options);
+      expect(sent.details).toMatchObject({ status: "ok", reply: expect.stringMatching(/^It/) });
+      const listed = await host.haft.execute("sessions_list", {}, options);
+      expect(listed.details).toMatchObject({
+        sessions: expect.arrayContaining([expect.objectContaining({ label: "finder" })]),
+      });
+    });
 
     test("Web 工具 web_search 网页搜索, web_fetch 抓取", async () => {
       const { haft, origin } = await openWeb((request, response) =>
@@ -165,9 +185,55 @@ describe("2. 核心概念", () => {
       expect(textOf(page.content)).toContain("Heat the water");
       expect(TOOL_GROUPS["group:web"]).toEqual(expect.arrayContaining(["web_search", "web_fetch"]));
     });
-    test.todo("world tools: 消息工具 message");
+    test("消息工具 message 跨渠道消息发送", async () => {
+      const { origin, asked } = await startServer((_request, response) => void response.writeHead(204).end());
+      const channels = {
+        hook: { type: "webhook", targets: { ops: `${origin}/ops` } },
+        team: { type: "telegram", token: "1:a", endpoint: origin, targets: { general: "-100" } },
+      };
+      const { folder, home, open } = makeHostFolder({ "haft.config.json": JSON.stringify({ message: { channels } }) });
+      // Who is written to is trusted first.
+      expect((await open()).channels).toEqual([]);
+      await trust(folder, { home, env: {} });
+      const { haft } = await open({ approver: async () => ({ approved: true, by: "ada" }) });
+      expect(await haft.execute("message", { channel: "hook", text: "ready" })).toMatchObject({ success: true });
+      expect(asked).toMatchObject([{ method: "POST", path: "/ops" }]);
+      expect(JSON.parse(asked[0]!.body)).toMatchObject({ text: "ready" });
+      // Across channels: the other one answers what is no answer of Telegram.
+      expect(await haft.execute("message", { channel: "team", text: "ready" })).toMatchObject({ success: false });
+      expect(asked[1]).toMatchObject({ path: "/bot1:a/sendMessage" });
+      expect(TOOL_GROUPS["group:messaging"]).toEqual(["message"]);
+    });
     test.todo("world tools: browser, canvas");
-    test.todo("background jobs: cron");
+    test("cron 定时任务: a person is asked, then it runs at its time, also after a restart, and tells what it missed", async () => {
+      const place = makeHostFolder({ "notes.txt": "tea" });
+      const clock = createFakeClock(Date.UTC(2026, 10, 15, 8));
+      const before = await place.open({ clock, approvalWaitMs: false });
+      const job = {
+        action: "add",
+        name: "notes",
+        cron: "* * * * *",
+        tz: "UTC",
+        tool: "read",
+        input: { path: "notes.txt" },
+      };
+      const asked = await before.haft.execute("cron", job);
+      if (asked.status !== "pending") throw new Error(asked.display);
+      const { details } = await before.haft.approve(asked.pending.id);
+      const { id } = details as { id: string };
+      before.schedules.start();
+      await clock.advance(60_000);
+      expect(await before.schedules.runs(id)).toMatchObject([{ number: 1, state: "completed", missed: 0 }]);
+      await before.close();
+      await clock.advance(3 * 60_000 + 1000);
+      const after = await place.open({ clock });
+      after.schedules.start();
+      await clock.advance(1000);
+      const told = await after.haft.execute("cron", { action: "runs", jobId: id });
+      expect(told.details).toMatchObject({ runs: [{ number: 2, state: "completed", missed: 2 }, { number: 1 }] });
+      expect((await after.haft.execute("cron", { action: "status" })).display).toContain("1 schedule");
+      expect(TOOL_GROUPS["group:automation"]).toContain("cron");
+    });
   });
 });
 
@@ -214,9 +280,19 @@ describe("3. 关键实现", () => {
       ]);
       expect(haft.registry.get("read")!.title).toBe("Read a file");
     });
-    test.todo(
-      "models and agents: toToolDefinitions(tools), whose execute answers an error as jsonResult and rethrows an abort",
-    );
+    test("toToolDefinitions(tools), whose execute answers an error as jsonResult and rethrows an abort", async () => {
+      const haft = createHaft({ tools: [fromAgentTool({ ...createReadTool(), label: "Read a file" })] });
+      const [read] = toToolDefinitions(haft.tools());
+      expect(read).toMatchObject({ name: "read", label: "Read a file", parameters: { required: ["file_path"] } });
+      expect(await read!.execute("c1", { file_path: "/a.txt" })).toEqual({
+        content: [{ type: "text", text: "one\ntwo\nthree" }],
+        details: { path: "/a.txt", lines: 3 },
+      });
+      const missing = await read!.execute("c2", { file_path: "/b.txt" });
+      expect(missing).toEqual(jsonResult({ status: "error", tool: "read", error: "ENOENT: /b.txt" }));
+      const stopped = read!.execute("c3", { file_path: "/a.txt" }, undefined, undefined, AbortSignal.abort());
+      await expect(stopped).rejects.toMatchObject({ code: "cancelled" });
+    });
   });
 });
 
@@ -327,7 +403,28 @@ describe("5. 工具执行", () => {
       "failed",
     ]);
   });
-  test.todo("models and agents: calls and results are recorded in the session's history");
+  test("5.1 记录到会话历史: calls and results are recorded in the session's history, also after a restart", async () => {
+    const project = makeHostFolder({ "a.txt": "hello\n" });
+    const model = createScriptedLanguageModel([
+      {
+        calls: [
+          { name: "read", input: { file_path: "a.txt" } },
+          { name: "read", input: { file_path: "b.txt" } },
+        ],
+      },
+      { text: "It says hello." },
+    ]);
+    const first = await project.open({ agentFor: (_session, haft) => createAgent({ haft, model }) });
+    await first.sessions.create({ key: "main" });
+    const said = { id: "m1", kind: "message" as const, text: "What does a.txt say?" };
+    expect(await first.sessions.send("main", said, { waitMs: 20_000 })).toMatchObject({ reply: "It says hello." });
+    await first.close();
+    const later = await project.open();
+    const history = await later.haft.execute("sessions_history", { session: "main" }, { caller: { session: "main" } });
+    expect(textOf(history.content)).toMatch(
+      /user: What does a.txt say\?.*calls read .*a\.txt.*read .* completed.*read .* failed.*assistant: It says hello\./s,
+    );
+  });
 
   test("5.2 错误处理: what a tool throws is an error result with the tool's name and message", async () => {
     const haft = createHaft({ tools: [fromAgentTool(createReadTool())] });
@@ -486,7 +583,35 @@ describe("7. 特殊工具", () => {
       });
       expect((await tool!.execute("c2", {})).details).toMatchObject({ status: "error", tool: "pick_colour" });
     });
-    test.todo("models and agents: the client's answer, joined by call id over a WebSocket, completes the call");
+
+    test("the client's answer, joined by call id over a WebSocket, completes the call", async () => {
+      const haft = createTestHaft();
+      const server = await serveHttp(haft, { port: 0 });
+      onTestFinished(() => server.close());
+      const { token } = await issueToken(server.door.tokens, haft.clock, { name: "app", scopes: ["read", "call"] });
+      const client = createClient({ url: server.url, token });
+      const parameters = { type: "object", properties: { hue: { type: "string" } }, required: ["hue"] } as const;
+      const serving = client.serveTools(
+        [
+          {
+            name: "pick_colour",
+            description: "Asks the browser",
+            parameters,
+            run: ({ hue }: { hue: string }) => `${hue}!`,
+          },
+        ],
+        { WebSocket: WebSocket as never },
+      );
+      onTestFinished(() => serving.stop());
+      await serving.ready;
+      const ended = new Promise((resolve) => haft.on("tool_call_completed", ({ result }) => resolve(result)));
+      expect(await client.calls.run("pick_colour", { hue: "red" }, { id: "c1" })).toMatchObject({
+        status: "pending",
+        pending: { kind: "client" },
+      });
+      expect(await ended).toMatchObject({ callId: "c1", success: true, content: [{ type: "text", text: "red!" }] });
+      expect(await client.calls.get("c1")).toMatchObject({ status: "completed" });
+    });
   });
 
   describe("7.2 插件工具", () => {

@@ -2,6 +2,7 @@
 // error → error.message, TOOL_COMPLETE → tool_call_completed, PERMISSION_REQUEST → permission_requested.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createArtifactManager, createArtifactTools } from "haft/workspace";
 import { describe, expect, test } from "vitest";
 import {
   AgentToolkit,
@@ -13,8 +14,9 @@ import {
   ToolRegistry,
   type ToolResult,
 } from "haft";
-import { createTestHaft } from "haft/testing";
+import { createScriptedLanguageModel, createTestHaft, type LanguageScript } from "haft/testing";
 import { formatToolResult, parseToolCalls, ToolPromptGenerator, XMLToolCallParser } from "haft/formats";
+import { connectSubagents, createAgent, createAgentTools } from "../../src/agents.ts";
 import { makeHostFolder } from "./open-host.ts";
 import { openWeb, pageAnswer, PDF, searchAnswer } from "./open-web.ts";
 
@@ -327,7 +329,19 @@ describe("工具注册中心", () => {
       expect(await toolkit.executeTool(requiredTools[0]!)).toMatchObject({ success: true });
     }
   });
-  test.todo("models and agents: createArtifactTools(manager) joins them, the manager given as an argument");
+
+  test("createArtifactTools(manager) joins them, the manager given as an argument", async () => {
+    const artifactManager = createArtifactManager();
+    const registry = new ToolRegistry();
+    const tools = [tool("call_subagent"), ...createArtifactTools(artifactManager)];
+    for (const made of tools) registry.registerToolToLibrary(made);
+    const toolkit = registry.createAgentToolkit("lead", ["call_subagent", "create_artifact"]);
+    createTestHaft({ registry });
+    const made = await toolkit.executeTool("create_artifact", { id: "plan", content: "# 计划" });
+    expect(made).toMatchObject({ success: true, details: { id: "plan", version: 1 } });
+    expect(await artifactManager.read({ session: "", id: "plan" })).toMatchObject({ version: { content: "# 计划" } });
+    expect(await toolkit.executeTool("read_artifact", { id: "plan" })).toMatchObject({ success: false });
+  });
 });
 
 describe("XML 解析器", () => {
@@ -458,7 +472,47 @@ Example:
 });
 
 describe("内置工具", () => {
-  test.todo("models and agents: call_subagent validates the agent's name, then routes to it");
+  test("call_subagent validates the agent's name, then routes to it", async () => {
+    const haft = createTestHaft({ tools: [createWebSearchTool(async (query) => [`about ${query}`])] });
+    const scripted = (script: LanguageScript, toolNames: readonly string[], name: string) =>
+      createAgent({ haft, name, model: createScriptedLanguageModel(script), toolkit: haft.toolkit(name, toolNames) });
+    const missing = () => Promise.reject(new Error("not here"));
+    haft.registry.registerMany(
+      createAgentTools({
+        speaker: { say: () => false },
+        skills: { load: missing, read: missing },
+        agents: connectSubagents({
+          names: () => ["search_agent"],
+          get: () =>
+            scripted(
+              [{ calls: [{ name: "web_search", input: { query: "茶" } }] }, { text: "Tea is a drink." }],
+              ["web_search"],
+              "search_agent",
+            ),
+        }),
+      }),
+    );
+    const call = (agent_name: string) => ({
+      calls: [{ name: "call_subagent", input: { agent_name, instruction: "茶?" } }],
+    });
+    const lead = scripted(
+      [call("serch_agent"), call("search_agent"), { text: "It is a drink." }],
+      ["call_subagent", "web_search"],
+      "lead",
+    );
+    const { messages, text } = await lead.run("What is 茶?");
+    expect(text).toBe("It is a drink.");
+    const results = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+    expect(results[0]).toMatchObject({ success: false, error: { code: "invalid_input" } });
+    expect(textOf(results[0]!.content)).toContain("Valid names: search_agent");
+    expect(results[1]).toMatchObject({ success: true, content: [{ text: "Tea is a drink." }] });
+    // What the subagent did is recorded as its own, within the call of the lead.
+    const searched = haft.recorded.of("tool_call_completed").find(({ toolName }) => toolName === "web_search");
+    expect(searched).toMatchObject({
+      parentId: results[1]!.callId,
+      caller: { agent: "search_agent", depth: 1, parent: { agent: "lead" } },
+    });
+  });
 
   test("web_search: freshness, count, and 博查 as its provider", async () => {
     const { haft, asked } = await openWeb(({ body }, response) => {
@@ -485,10 +539,62 @@ describe("内置工具", () => {
     expect(textOf(paper.content)).toContain("--- page 1 of 1 ---\nOn tea");
     expect(haft.registry.get("web_fetch")?.permission({ url: origin })).toBe(ToolPermission.AUTO);
   });
-  test.todo("models and agents: create_artifact");
-  test.todo("models and agents: read_artifact, older versions too");
-  test.todo("models and agents: update_artifact with fuzzy matching");
-  test.todo("models and agents: rewrite_artifact");
+
+  describe("artifacts", () => {
+    const open = () => {
+      const haft = createTestHaft({ tools: createArtifactTools(createArtifactManager()) });
+      const call = (name: string, input: object) =>
+        haft.execute(name, { id: "report", ...input }, { caller: { session: "s1", agent: "lead" } });
+      return { haft, call };
+    };
+
+    test("create_artifact, AUTO", async () => {
+      const { haft, call } = open();
+      expect(await call("create_artifact", { title: "报告", content: "# 报告\n\n待写。" })).toMatchObject({
+        success: true,
+        details: { id: "report", title: "报告", version: 1 },
+      });
+      expect(await call("create_artifact", { content: "again" })).toMatchObject({ error: { code: "path_exists" } });
+      for (const made of haft.tools()) expect(made.permission({}), made.name).toBe(ToolPermission.AUTO);
+    });
+
+    test("read_artifact, older versions too", async () => {
+      const { call } = open();
+      await call("create_artifact", { content: "first" });
+      await call("rewrite_artifact", { content: "second" });
+      expect(await call("read_artifact", {})).toMatchObject({ details: { version: 2, text: "second" } });
+      expect(await call("read_artifact", { version: 1 })).toMatchObject({
+        details: { version: 1, text: "first", type: "create", author: { agent: "lead" }, newest: 2 },
+      });
+    });
+
+    test("update_artifact with fuzzy matching, which says how like it was", async () => {
+      const { call } = open();
+      await call("create_artifact", { content: "使用GPT4模型完成了全部的分析工作，结果良好。" });
+      const spaced = await call("update_artifact", { old_str: "使用 GPT4 模型", new_str: "采用新模型" });
+      expect(spaced).toMatchObject({ details: { step: "normalised", type: "update_fuzzy" } });
+      const fuzzy = await call("update_artifact", {
+        old_str: "完成了全部的份析工作，结果",
+        new_str: "完成了分析，效果",
+      });
+      expect(textOf(fuzzy.content)).toMatch(/found approximately: 9\d% like old_str/);
+      expect(await call("read_artifact", {})).toMatchObject({ details: { text: "采用新模型完成了分析，效果良好。" } });
+      expect(await call("update_artifact", { old_str: "没有的文字", new_str: "x" })).toMatchObject({
+        error: { code: "no_match" },
+      });
+    });
+
+    test("rewrite_artifact, where nobody changed it since it was read", async () => {
+      const { call } = open();
+      await call("create_artifact", { content: "a" });
+      expect(await call("rewrite_artifact", { content: "b", expected_version: 1 })).toMatchObject({
+        details: { version: 2, type: "rewrite" },
+      });
+      expect(await call("rewrite_artifact", { content: "c", expected_version: 1 })).toMatchObject({
+        error: { code: "stale" },
+      });
+    });
+  });
 });
 
 describe("添加新工具", () => {

@@ -1,10 +1,13 @@
 import { askPerson } from "../ask-person.ts";
+import { askQuestion } from "../ask-question.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { pause } from "../pause.ts";
 import { showAnswered } from "../show-answered.ts";
 import { showApproval } from "../show-approvals.ts";
+import { showQuestion } from "../show-question.ts";
 import { isInteractive } from "../terminal.ts";
+import { openQuestions } from "../watch-questions.ts";
 
 const LOOK_EVERY_MS = 1000;
 
@@ -13,7 +16,7 @@ export const command = defineCommand({
     ["haft approvals watch", "asks you about each, at a terminal"],
     ["haft approvals watch --jsonl", "prints each, for a program that answers"],
   ],
-  notes: ["Questions of every process that works in this folder are seen, of servers and of other terminals."],
+  notes: ["Questions of every process that works in this folder are seen; also what MCP servers ask while they work."],
   async run({ connect, terminal, output, interrupted }) {
     const client = await connect();
     const asks = isInteractive(terminal) && output.format === "text";
@@ -28,6 +31,11 @@ export const command = defineCommand({
           const result = await askPerson(client, approval.id, { terminal, signal: interrupted });
           if (result) showAnswered(result, approval.id, output);
         }
+      }
+      for (const question of (await openQuestions(client)).filter(({ id }) => !seen.has(id))) {
+        seen.add(question.id);
+        if (!asks) output.item(question, showQuestion);
+        else await askQuestion(client, question, { terminal, signal: interrupted });
       }
       await pause(LOOK_EVERY_MS, interrupted);
     }

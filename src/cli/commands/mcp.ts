@@ -1,4 +1,6 @@
 import { openHaft } from "../../host.ts";
+import { serveArtifacts } from "../../host/serve-artifacts.ts";
+import { MCP_STATE_KEY } from "../../http/mcp-endpoint.ts";
 import { serveMcpStdio } from "../../mcp/server/serve-mcp.ts";
 import { describeApproval } from "../../policy/show-approval.ts";
 import { isToolAllowed } from "../../policy/tool-policy.ts";
@@ -48,7 +50,9 @@ export const command = defineCommand({
       const serving = await serveMcpStdio(host.haft, {
         identity: { id: "local", name: userName(), rights: ["read", "call", "approve"] },
         describe: (question) => describeApproval(question as never),
+        stateKey: await host.store.keys(MCP_STATE_KEY),
         serverInfo: { name: "haft", title: "Haft", version: await readVersion() },
+        resources: [serveArtifacts(host.artifacts)],
         shows: (tool) => isToolAllowed(tool, narrowed),
         ...(dialect === undefined ? {} : { dialect }),
         ...(hold === undefined ? {} : { holdMs: hold }),

@@ -3,6 +3,7 @@ import type { ChangeInfo } from "../../http/wire.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { type Output, safe, safeLine } from "../output.ts";
+import { paintDiff } from "../paint-diff.ts";
 import { showColumns } from "../show-columns.ts";
 import { showTime } from "../show-time.ts";
 import { UsageError } from "../usage-error.ts";
@@ -63,12 +64,6 @@ async function showDiffs(client: HaftClient, of: { call?: string; session?: stri
     ),
   );
   return EXIT.done;
-}
-
-function paintDiff(diff: string, { paint }: Output): string {
-  const style = (line: string) =>
-    line.startsWith("+") ? paint("green", line) : line.startsWith("-") ? paint("red", line) : line;
-  return diff.split("\n").map(style).join("\n");
 }
 
 function showChanges(changes: readonly ChangeInfo[], { paint, columns }: Output): string[] {

@@ -1,4 +1,6 @@
 import type { McpHub } from "../../mcp/client/mcp-hub.ts";
+import { readBlock } from "../../mcp/client/read-result.ts";
+import { shownPrompts, shownResources, shownTemplates } from "../../mcp/client/shown-resources.ts";
 import { DoorError } from "../door-error.ts";
 import type { McpPart, OnFact } from "../host-parts.ts";
 import type { McpActionRequest } from "../wire.ts";
@@ -8,27 +10,65 @@ export function mcpPart(hub: McpHub, onFact?: OnFact): McpPart {
   return {
     list: () => hub.status(),
     async act(server, request, by) {
-      if (!hub.status().some(({ name }) => name === server)) {
-        throw new DoorError("not_found", `There is no MCP server "${server}"`, "GET /api/mcp lists them.");
-      }
+      checkServer(hub, server);
       const { action, tool, hash } = request;
       if (action.endsWith("_tool")) required(tool);
       const data = { action: `mcp_${action}`, by, server, ...(tool === undefined ? {} : { tool }), hash };
       const kind = action.startsWith("approve") ? "trust" : "config_changed";
-      await onFact?.({ kind, caller: { user: by }, data });
-      try {
-        await run(hub, server, request);
-      } catch (error) {
-        await onFact?.({
-          kind: "note",
-          caller: { user: by },
-          data: { ...data, note: "this was not done", why: whyOf(error) },
-        });
-        throw error;
-      }
+      await noted(onFact, { kind, by, data }, () => run(hub, server, request));
       return hub.statusOf(server);
     },
+    async finishSignIn(callback, by) {
+      const server = await hub.serverOfSignIn(callback);
+      if (server === undefined) {
+        throw new DoorError("conflict", "No sign-in was begun here that this is the end of", "Begin it again.");
+      }
+      const data = { action: "mcp_signed_in", by, server };
+      await noted(onFact, { kind: "trust", by, data }, () => hub.finishSignIn(server, callback));
+      return hub.statusOf(server);
+    },
+    async resources(server) {
+      checkServer(hub, server);
+      const resources = shownResources(await hub.listResources(server));
+      return { resources, templates: shownTemplates(await hub.listResourceTemplates(server)) };
+    },
+    async prompts(server) {
+      checkServer(hub, server);
+      return shownPrompts(await hub.listPrompts(server));
+    },
+    async prompt(server, { name, arguments: given }, by) {
+      checkServer(hub, server);
+      const data = { action: "mcp_prompt", by, server, prompt: name };
+      const { description, messages } = await noted(onFact, { kind: "note", by, data }, () =>
+        hub.getPrompt(server, name, given),
+      );
+      return {
+        ...(description === undefined ? {} : { description }),
+        messages: messages.map(({ role, content }) => ({ role, content: readBlock(content) })),
+      };
+    },
   };
+}
+
+function checkServer(hub: McpHub, server: string): void {
+  if (hub.status().some(({ name }) => name === server)) return;
+  throw new DoorError("not_found", `There is no MCP server "${server}"`, "GET /api/mcp lists them.");
+}
+
+/** Told before it counts; where it then fails, that is told as well. */
+async function noted<T>(
+  onFact: OnFact | undefined,
+  { kind, by, data }: { kind: "trust" | "config_changed" | "note"; by: string; data: Record<string, unknown> },
+  work: () => Promise<T>,
+): Promise<T> {
+  await onFact?.({ kind, caller: { user: by }, data });
+  try {
+    return await work();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    await onFact?.({ kind: "note", caller: { user: by }, data: { ...data, note: "this was not done", why } });
+    throw error;
+  }
 }
 
 async function run(hub: McpHub, server: string, { action, tool, hash }: McpActionRequest): Promise<void> {
@@ -38,6 +78,9 @@ async function run(hub: McpHub, server: string, { action, tool, hash }: McpActio
       return;
     case "disconnect":
       await hub.disconnect(server);
+      return;
+    case "sign_in":
+      await hub.signIn(server);
       return;
     case "approve_launch":
       await hub.approveLaunch(server, hash);
@@ -51,10 +94,6 @@ async function run(hub: McpHub, server: string, { action, tool, hash }: McpActio
     case "disable_tool":
       await hub.setToolEnabled(server, required(tool), false);
   }
-}
-
-function whyOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function required(tool: string | undefined): string {

@@ -48,8 +48,21 @@ export const openApi: Resource<Door> = {
 };
 
 function partsOf(parts: HostParts): PartName[] {
-  const optional = (["policy", "rules", "audit", "undo", "mcp", "configuration"] as const).filter(
-    (part) => parts[part],
-  );
+  const optional = (
+    [
+      "policy",
+      "rules",
+      "audit",
+      "undo",
+      "artifacts",
+      "mcp",
+      "channels",
+      "questions",
+      "jobs",
+      "schedules",
+      "sessions",
+      "configuration",
+    ] as const
+  ).filter((part) => parts[part]);
   return [...optional, "tokens"];
 }

@@ -19,11 +19,13 @@ export const tools: Resource<Door> = {
         { name: "kind", summary: "readonly, write or execute" },
       ],
       answers: "ToolPage",
-      handle({ query }) {
+      handle({ query, identity }) {
+        const caller = { user: identity.name };
         const search = query.text("search");
         const group = query.text("group");
         const kind = query.text("kind");
-        const found = search === undefined ? door.haft.tools() : door.haft.search(search, { limit: 100 });
+        const found =
+          search === undefined ? door.haft.tools({ caller }) : door.haft.search(search, { limit: 100, caller });
         const items = found
           .map((tool) => describeTool(tool, door))
           .filter((tool) => kind === undefined || tool.kind === kind)
@@ -35,11 +37,11 @@ export const tools: Resource<Door> = {
       summary: "One tool, by any of its names",
       scope: "read",
       answers: "ToolInfo",
-      handle({ params }) {
+      handle({ params, identity }) {
         const name = params["name"]!;
         const tool = door.haft.registry.get(name);
         // What policy hides is not there.
-        const shown = door.haft.tools();
+        const shown = door.haft.tools({ caller: { user: identity.name } });
         if (!tool || !shown.some((each) => each.name === tool.name)) {
           const near = didYouMean(
             name,

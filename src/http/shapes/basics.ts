@@ -39,7 +39,7 @@ export const Verdict = typed<wire.Verdict>(
   }),
 );
 
-const Content = z.discriminatedUnion("type", [
+export const Content = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("text"), text: z.string() }),
   z.strictObject({ type: z.literal("image"), data: z.string(), mimeType: z.string() }),
   z.strictObject({ type: z.literal("audio"), data: z.string(), mimeType: z.string() }),
@@ -62,7 +62,7 @@ const Content = z.discriminatedUnion("type", [
   }),
 ]);
 
-const Failure = z.strictObject({
+export const Failure = z.strictObject({
   code: CallErrorCode,
   message: z.string(),
   actor: z.enum(["model", "policy", "caller", "tool", "runtime"]),

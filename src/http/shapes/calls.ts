@@ -3,6 +3,7 @@ import type * as wire from "../wire.ts";
 import {
   CallErrorCode,
   Caller,
+  Content,
   Kind,
   Mode,
   ToolNumbers,
@@ -21,7 +22,7 @@ const Origin = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("own") }),
   z.strictObject({ type: z.literal("mcp"), server: z.string() }),
   z.strictObject({ type: z.literal("plugin"), plugin: z.string() }),
-  z.strictObject({ type: z.literal("client"), client: z.string() }),
+  z.strictObject({ type: z.literal("client"), client: z.string(), user: z.string().optional() }),
 ]);
 
 export const ToolInfo = typed<wire.ToolInfo>(
@@ -127,5 +128,31 @@ export const SocketRequest = typed<wire.SocketRequest>(
   z.discriminatedUnion("type", [
     z.strictObject({ type: z.literal("call"), request: name, call: CallRequest }),
     z.strictObject({ type: z.literal("cancel"), request: name, callId: name }),
+    z.strictObject({
+      type: z.literal("register"),
+      request: name,
+      client: name.optional(),
+      tools: z.array(
+        z.strictObject({
+          name,
+          description: z.string().max(20_000),
+          aliases: z.array(name).max(20).optional(),
+          parameters: fields.optional(),
+          output: fields.optional(),
+          kind: Kind.optional(),
+          permission: z.enum(["auto", "confirm"]).optional(),
+          timeoutMs: z.number().int().min(1).optional(),
+        }),
+      ),
+    }),
+    z.strictObject({ type: z.literal("unregister"), request: name }),
+    z.strictObject({
+      type: z.literal("result"),
+      request: name,
+      id: name,
+      content: z.union([z.string(), z.array(Content)]).optional(),
+      details: any.optional(),
+      error: z.string().optional(),
+    }),
   ]),
 );

@@ -1,7 +1,7 @@
 import { ShieldCheck } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { ApprovalInfo, Page } from "../../../../src/http/wire.ts";
+import type { ApprovalInfo, Page, ServerInfo } from "../../../../src/http/wire.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -13,6 +13,7 @@ import { useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
 import { BatchBar } from "./batch-bar.tsx";
+import { ServerQuestions, useOpenQuestions } from "./server-questions.tsx";
 
 const words = defineWords({
   en: {
@@ -56,6 +57,8 @@ export default function ApprovalsView() {
   const [tab, setTab] = useState<"open" | "answered">("open");
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const { data, error, refetch } = useApi<Page<ApprovalInfo>>("approvals");
+  const hasQuestions = useApi<ServerInfo>("server").data?.parts.includes("questions") ?? false;
+  const questions = useOpenQuestions(hasQuestions);
   const all = data?.items ?? [];
   const shown = all.filter(({ state }) => (state === "open") === (tab === "open"));
   const current = all.find(({ id }) => id === wanted) ?? shown[0];
@@ -92,7 +95,10 @@ export default function ApprovalsView() {
       }
     >
       {error ? <Failure error={error} again={() => void refetch()} /> : null}
-      {data && shown.length === 0 && !current ? (
+      {tab === "open" ? <ServerQuestions questions={questions} /> : null}
+      {tab === "open" && questions.length > 0 && shown.length === 0 && !current ? null : data &&
+        shown.length === 0 &&
+        !current ? (
         <div className="panel">
           <Empty icon={ShieldCheck} title={tab === "open" ? w.nothing : w.noneAnswered}>
             {tab === "open" ? <p>{w.nothingLead}</p> : null}

@@ -4,6 +4,7 @@ import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
+import { type Client, snippetFor, type Way } from "./client-snippets.ts";
 
 const words = defineWords({
   en: {
@@ -11,45 +12,33 @@ const words = defineWords({
     lead: "The client starts Haft in this folder (haft must be on its path: npm link); what must ask is asked in the client where it can, and here otherwise.",
     client: "Client",
     where: "Put this into",
+    way: "How",
+    pipes: "Started by the client",
+    http: "This server, over HTTP",
+    token: "TOKEN stands for one that you make: haft token create --name client --scopes read,call",
+    add: "Add it with one click",
   },
   zh: {
     title: "在你的 MCP 客户端中使用这些工具",
     lead: "客户端会在此文件夹启动 Haft（haft 需在 PATH 中：npm link）；需要询问时优先在客户端询问，否则在这里。",
     client: "客户端",
     where: "写入",
+    way: "方式",
+    pipes: "由客户端启动",
+    http: "通过 HTTP 使用本服务器",
+    token: "TOKEN 处填写你创建的令牌：haft token create --name client --scopes read,call",
+    add: "一键添加",
   },
 });
-
-type Client = "claude" | "cursor" | "vscode" | "codex" | "gemini";
-
-/** What each client wants to be told, for this very folder. */
-function snippetFor(client: Client, folder: string): { where: string; text: string } {
-  const args = ["mcp", "--folder", folder];
-  const entry = { command: "haft", args };
-  const json = (value: unknown): string => JSON.stringify(value, null, 2);
-  switch (client) {
-    case "claude":
-      return { where: "$", text: `claude mcp add haft -- haft ${args.map(quoted).join(" ")}` };
-    case "cursor":
-      return { where: ".cursor/mcp.json", text: json({ mcpServers: { haft: entry } }) };
-    case "vscode":
-      return { where: ".vscode/mcp.json", text: json({ servers: { haft: { type: "stdio", ...entry } } }) };
-    case "codex":
-      return {
-        where: "~/.codex/config.toml",
-        text: `[mcp_servers.haft]\ncommand = "haft"\nargs = ${JSON.stringify(args)}`,
-      };
-    case "gemini":
-      return { where: "~/.gemini/settings.json", text: json({ mcpServers: { haft: entry } }) };
-  }
-}
 
 export function ConnectClients() {
   const w = useWords(words);
   const [client, setClient] = useState<Client>("claude");
+  const [way, setWay] = useState<Way>("pipes");
   const folder = useApi<ServerInfo>("server").data?.workspace;
   if (folder === undefined) return null;
-  const { where, text } = snippetFor(client, folder);
+  // The console is served at the root of the server.
+  const { file, text, link } = snippetFor(client, way, { folder, url: new URL("mcp", document.baseURI).href });
   return (
     <section className="panel" aria-label={w.title}>
       <header>
@@ -68,19 +57,30 @@ export function ConnectClients() {
         />
       </header>
       <div className="body">
-        <p className="muted">{w.lead}</p>
+        {way === "pipes" ? <p className="muted">{w.lead}</p> : null}
         <div className="row">
+          <Tabs
+            label={w.way}
+            tabs={[
+              ["pipes", w.pipes],
+              ["http", w.http],
+            ]}
+            chosen={way}
+            onChoose={setWay}
+          />
           <span className="muted small grow">
-            {where === "$" ? "" : w.where} <span className="mono">{where === "$" ? "" : where}</span>
+            {file === undefined ? "" : w.where} <span className="mono">{file ?? ""}</span>
           </span>
+          {link === undefined ? null : (
+            <a className="button small" href={link}>
+              {w.add}
+            </a>
+          )}
           <CopyButton text={text} />
         </div>
         <pre className="code">{text}</pre>
+        {way === "http" ? <p className="small muted">{w.token}</p> : null}
       </div>
     </section>
   );
-}
-
-function quoted(text: string): string {
-  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,4 @@
-import { RotateCw, Unplug } from "lucide-react";
+import { LogIn, RotateCw, Unplug } from "lucide-react";
 import { useState } from "react";
 import type { McpActionRequest, McpServerInfo } from "../../../../src/http/wire.ts";
 import { post, queries } from "../../api.ts";
@@ -6,6 +6,8 @@ import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { readableTime } from "../../parts/result-view.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { ServerContents } from "./server-contents.tsx";
+import { ToolSwitches } from "./tool-switches.tsx";
 
 const words = defineWords({
   en: {
@@ -23,16 +25,13 @@ const words = defineWords({
     from: "from",
     reconnect: "Reconnect",
     disconnect: "Disconnect",
-    signIn: "Sign in with:",
-    openPage: "Open the sign-in page",
+    signIn: "Sign in",
+    signInMore: "Sign in for more rights",
+    byHand: "or in a terminal:",
+    log: "What it logged",
     approveLaunch: "Approve the new start command",
-    tools: (count: number) => `${count} tools`,
     stderr: "What it printed to stderr",
     faults: (count: number) => `Faults that harmed nobody (${count})`,
-    changed: "definition changed",
-    approve: "Approve",
-    on: "on",
-    off: "off",
   },
   zh: {
     states: {
@@ -49,16 +48,13 @@ const words = defineWords({
     from: "来自",
     reconnect: "重新连接",
     disconnect: "断开",
-    signIn: "登录：",
-    openPage: "打开登录页面",
+    signIn: "登录",
+    signInMore: "登录以获得更多权限",
+    byHand: "或在终端：",
+    log: "它的日志",
     approveLaunch: "批准新的启动命令",
-    tools: (count: number) => `${count} 个工具`,
     stderr: "它在 stderr 的输出",
     faults: (count: number) => `无害的错误（${count}）`,
-    changed: "定义已更改",
-    approve: "批准",
-    on: "开",
-    off: "关",
   },
 });
 
@@ -80,6 +76,16 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
       .catch(setProblem)
       .finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
   };
+  /** Leaves the console for the sign-in page, which leads back to it. */
+  const signIn = (): void => {
+    setProblem(undefined);
+    post<McpServerInfo>(`mcp/${encodeURIComponent(server.name)}`, { action: "sign_in" } satisfies McpActionRequest)
+      .then(({ signInPage }) => {
+        if (signInPage && /^https?:/.test(signInPage)) location.assign(signInPage);
+        else void queries.invalidateQueries({ queryKey: ["mcp"] });
+      })
+      .catch(setProblem);
+  };
   return (
     <section className="panel" aria-label={server.name}>
       <header>
@@ -91,7 +97,10 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
           <span className="muted mono small">{readableTime(server.latencyMs)}</span>
         )}
         {server.state === "needs_approval" ? (
-          <button className="button small" onClick={() => act({ action: "approve_launch" })}>
+          <button
+            className="button small"
+            onClick={() => act({ action: "approve_launch", ...(server.launchHash ? { hash: server.launchHash } : {}) })}
+          >
             {w.approveLaunch}
           </button>
         ) : null}
@@ -106,20 +115,20 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
       </header>
       <div className="body">
         {problem ? <Failure error={problem} /> : null}
-        {server.state === "needs_sign_in" ? (
-          <p className="notice warn">
-            {w.signIn} <code>haft mcp login {server.name}</code>
+        {server.state === "needs_sign_in" || server.signInPage ? (
+          <p className="row">
+            <button className="button primary small" onClick={signIn}>
+              <LogIn size={14} aria-hidden /> {server.state === "ready" ? w.signInMore : w.signIn}
+            </button>
+            <span className="muted small">
+              {w.byHand} <code>haft mcp login {server.name}</code>
+            </span>
           </p>
         ) : null}
         {server.error ? (
-          <p className="notice bad">
+          <p className="notice bad lines">
             <VisibleText text={server.error} />
           </p>
-        ) : null}
-        {server.signInPage && /^https?:/.test(server.signInPage) ? (
-          <a href={server.signInPage} target="_blank" rel="noreferrer">
-            {w.openPage}
-          </a>
         ) : null}
         <p className="row small muted">
           <span>{server.trusted ? w.trusted : w.untrusted}</span>
@@ -130,41 +139,21 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
             </span>
           ) : null}
         </p>
-        {server.tools.length > 0 ? (
-          <details>
-            <summary>{w.tools(server.tools.length)}</summary>
-            <ul className="switches">
-              {server.tools.map((tool) => (
-                <li key={tool.name} className="row">
-                  <label className="row grow">
-                    <input
-                      type="checkbox"
-                      checked={tool.isEnabled}
-                      onChange={() => act({ action: tool.isEnabled ? "disable_tool" : "enable_tool", tool: tool.name })}
-                    />
-                    <span className="mono">
-                      <VisibleText text={tool.name} />
-                    </span>
-                  </label>
-                  {tool.refused ? <span className="field-error small">{tool.refused}</span> : null}
-                  {tool.review === "changed" ? (
-                    <>
-                      <span className="badge warn">{w.changed}</span>
-                      <button className="button small" onClick={() => act({ action: "approve_tool", tool: tool.name })}>
-                        {w.approve}
-                      </button>
-                    </>
-                  ) : null}
-                </li>
-              ))}
-            </ul>
-          </details>
-        ) : null}
+        {server.tools.length > 0 ? <ToolSwitches tools={server.tools} onAct={act} /> : null}
+        {server.state === "ready" ? <ServerContents server={server.name} /> : null}
         {server.stderr.length > 0 ? (
           <details>
             <summary className="muted">{w.stderr}</summary>
             <pre className="code">
               <VisibleText text={server.stderr.join("\n")} />
+            </pre>
+          </details>
+        ) : null}
+        {server.log.length > 0 ? (
+          <details>
+            <summary className="muted">{w.log}</summary>
+            <pre className="code">
+              <VisibleText text={server.log.join("\n")} />
             </pre>
           </details>
         ) : null}

@@ -4,7 +4,7 @@ import type { ToolInfo } from "../../../../src/http/wire.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { isValidInput, SchemaForm } from "../../parts/schema-form.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
-import { RunningCall, useRunningCall } from "./running-call.tsx";
+import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
 
 const words = defineWords({
   en: {

@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { CallRequest, ToolResult, Update } from "../../../../src/http/wire.ts";
-import { post } from "../../api.ts";
-import { streamCall } from "../../call-stream.ts";
-import { defineWords, useWords } from "../../language.tsx";
-import { Failure } from "../../parts/failure.tsx";
-import { ResultView } from "../../parts/result-view.tsx";
-import { TerminalText } from "../../parts/visible-text.tsx";
+import type { CallRequest, ToolResult, Update } from "../../../src/http/wire.ts";
+import { post } from "../api.ts";
+import { streamCall } from "../call-stream.ts";
+import { defineWords, useWords } from "../language.tsx";
+import { Failure } from "./failure.tsx";
+import { ResultView } from "./result-view.tsx";
+import { TerminalText } from "./visible-text.tsx";
 
 const words = defineWords({
   en: {

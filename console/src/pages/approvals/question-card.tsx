@@ -1,0 +1,123 @@
+import { MessageCircleQuestionMark } from "lucide-react";
+import { useState } from "react";
+import type { QuestionAnswerRequest, QuestionInfo } from "../../../../src/http/wire.ts";
+import { post, queries } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { SchemaForm } from "../../parts/schema-form.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { Countdown } from "./countdown.tsx";
+import { useSettled } from "./use-settled.ts";
+
+const words = defineWords({
+  en: {
+    asks: "asks you",
+    server: "MCP server",
+    careful: "What you fill in goes to this server. Give it no password and no key.",
+    page: "It wants you to visit a page. Look at the whole address first: the server chose it.",
+    openPage: "Open the page",
+    visited: "I have been there",
+    send: "Send",
+    decline: "Decline",
+    later: "Neither",
+  },
+  zh: {
+    asks: "向你提问",
+    server: "MCP 服务器",
+    careful: "填写的内容会发给这个服务器。不要填写密码或密钥。",
+    page: "它希望你访问一个页面。先看清完整地址：它由服务器选择。",
+    openPage: "打开页面",
+    visited: "我已访问",
+    send: "发送",
+    decline: "拒绝",
+    later: "都不是",
+  },
+});
+
+export function QuestionCard({ question }: { question: QuestionInfo }) {
+  const w = useWords(words);
+  const [value, setValue] = useState<unknown>(undefined);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Error>();
+  // A click that was meant for what stood here before does not count.
+  const mayAnswer = useSettled(question.id) && !busy;
+  const form = `question-${question.id}`;
+  const { url } = question;
+
+  const answer = (request: QuestionAnswerRequest): void => {
+    if (!mayAnswer) return;
+    setBusy(true);
+    setProblem(undefined);
+    post(`questions/${question.id}/answer`, request)
+      .catch(setProblem)
+      .finally(() => {
+        setBusy(false);
+        void queries.invalidateQueries({ queryKey: ["questions"] });
+      });
+  };
+  const accept = (): void =>
+    answer({
+      action: "accept",
+      ...(question.mode === "form" ? { content: (value ?? {}) as NonNullable<QuestionAnswerRequest["content"]> } : {}),
+    });
+
+  return (
+    <article className="panel approval" aria-label={`${question.server} ${w.asks}`}>
+      <header>
+        <MessageCircleQuestionMark size={18} aria-hidden />
+        <h2 className="grow">
+          {w.server} <span className="mono">{question.server}</span> {w.asks}
+        </h2>
+        <Countdown until={question.expiresAt} />
+      </header>
+      <div className="body">
+        <p>
+          <VisibleText text={question.message} />
+        </p>
+        {url === undefined ? (
+          <>
+            <SchemaForm
+              id={form}
+              schema={question.schema ?? {}}
+              value={value}
+              disabled={busy}
+              onChange={setValue}
+              onSubmit={accept}
+            />
+            <p className="small muted">{w.careful}</p>
+          </>
+        ) : (
+          <>
+            <p className="notice warn">{w.page}</p>
+            <p className="mono">
+              <VisibleText text={url} />
+            </p>
+            {/^https?:/.test(url) ? (
+              <a href={url} target="_blank" rel="noreferrer">
+                {w.openPage}
+              </a>
+            ) : null}
+          </>
+        )}
+        {problem ? <Failure error={problem} /> : null}
+        <div className="row answers">
+          {url === undefined ? (
+            <button className="button primary" type="submit" form={form} disabled={!mayAnswer}>
+              {w.send}
+            </button>
+          ) : (
+            <button className="button primary" disabled={!mayAnswer} onClick={accept}>
+              {w.visited}
+            </button>
+          )}
+          <button className="button danger" disabled={!mayAnswer} onClick={() => answer({ action: "decline" })}>
+            {w.decline}
+          </button>
+          <button className="button" disabled={!mayAnswer} onClick={() => answer({ action: "cancel" })}>
+            {w.later}
+          </button>
+        </div>
+      </div>
+    </article>
+  );
+}

@@ -1,0 +1,24 @@
+import type { Page, QuestionInfo } from "../../../../src/http/wire.ts";
+import { useApi } from "../../api.ts";
+import { QuestionCard } from "./question-card.tsx";
+
+/** No event tells of a question: it may be asked in another process. */
+const LOOK_EVERY_MS = 3000;
+
+/** What MCP servers ask people; nothing where this server has no such questions. */
+export function useOpenQuestions(isThere: boolean): readonly QuestionInfo[] {
+  const { data } = useApi<Page<QuestionInfo>>(isThere ? "questions?state=open" : undefined, {
+    everyMs: LOOK_EVERY_MS,
+  });
+  return data?.items ?? [];
+}
+
+export function ServerQuestions({ questions }: { questions: readonly QuestionInfo[] }) {
+  return (
+    <>
+      {questions.map((question) => (
+        <QuestionCard key={question.id} question={question} />
+      ))}
+    </>
+  );
+}

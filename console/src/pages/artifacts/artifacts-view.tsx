@@ -1,0 +1,130 @@
+import { FileStack } from "lucide-react";
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import type { ArtifactInfo, Page } from "../../../../src/http/wire.ts";
+import { useApi, withQuery } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { PageFrame } from "../../parts/page-frame.tsx";
+import { TimeAgo } from "../../parts/time-ago.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { ArtifactView } from "./artifact-view.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Artifacts",
+    lead: "Documents that agents make and change; every version is kept.",
+    none: "No artifacts yet",
+    noneLead: "An agent makes one with the tool create_artifact; it shows here with all its versions.",
+    session: "Session",
+    anySession: "All sessions",
+    output: "output of a call",
+    newest: "Newest",
+    more: "More",
+  },
+  zh: {
+    title: "文档",
+    lead: "由代理创建和修改的文档；每个版本都会保留。",
+    none: "还没有文档",
+    noneLead: "代理用工具 create_artifact 创建文档；它会连同所有版本显示在这里。",
+    session: "会话",
+    anySession: "全部会话",
+    output: "调用的输出",
+    newest: "最新",
+    more: "更多",
+  },
+});
+
+/** `/artifacts/{id}/{session}`; the session may be missing. */
+export default function ArtifactsView() {
+  const [place] = useLocation();
+  const [, , id, session = ""] = place.split("/");
+  if (!id) return <ArtifactList />;
+  return <ArtifactView key={place} id={decodeURIComponent(id)} session={decodeURIComponent(session)} />;
+}
+
+function ArtifactList() {
+  const w = useWords(words);
+  const [session, setSession] = useState("");
+  const [cursor, setCursor] = useState<string>();
+  const { data, error, refetch } = useApi<Page<ArtifactInfo>>(withQuery("artifacts", { session, cursor, limit: 100 }));
+  const artifacts = data?.items ?? [];
+  const sessions = [
+    ...new Set([...artifacts.flatMap((one) => one.session ?? []), ...(session ? [session] : [])]),
+  ].sort();
+  return (
+    <PageFrame
+      title={w.title}
+      lead={w.lead}
+      actions={
+        sessions.length > 0 ? (
+          <select
+            className="select narrow"
+            aria-label={w.session}
+            value={session}
+            onChange={({ target }) => {
+              setSession(target.value);
+              setCursor(undefined);
+            }}
+          >
+            <option value="">{w.anySession}</option>
+            {sessions.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        ) : null
+      }
+    >
+      {error ? <Failure error={error} again={() => void refetch()} /> : null}
+      {data && artifacts.length === 0 ? (
+        <div className="panel">
+          <Empty icon={FileStack} title={w.none}>
+            <p>{w.noneLead}</p>
+          </Empty>
+        </div>
+      ) : null}
+      {artifacts.length > 0 ? (
+        <div className="panel">
+          <ul className="rows">
+            {artifacts.map((artifact) => (
+              <Row key={`${artifact.session ?? ""}/${artifact.id}`} artifact={artifact} />
+            ))}
+          </ul>
+        </div>
+      ) : null}
+      <div className="row">
+        {cursor === undefined ? null : (
+          <button className="button" onClick={() => setCursor(undefined)}>
+            {w.newest}
+          </button>
+        )}
+        {data?.next ? (
+          <button className="button" onClick={() => setCursor(data.next)}>
+            {w.more}
+          </button>
+        ) : null}
+      </div>
+    </PageFrame>
+  );
+}
+
+function Row({ artifact: { id, session = "", title, version, origin, updatedAt } }: { artifact: ArtifactInfo }) {
+  const w = useWords(words);
+  return (
+    <li>
+      <Link href={`/artifacts/${encodeURIComponent(id)}/${encodeURIComponent(session)}`}>
+        <span className="row">
+          <strong className="mono cut">{id}</strong>
+          <span className="badge">v{version}</span>
+          {origin === "output" ? <span className="badge">{w.output}</span> : null}
+          <span className="grow cut muted">{title === id ? "" : <VisibleText text={title} />}</span>
+          {session === "" ? null : <span className="small muted mono cut">{session}</span>}
+          <span className="small muted">
+            <TimeAgo at={updatedAt} />
+          </span>
+        </span>
+      </Link>
+    </li>
+  );
+}

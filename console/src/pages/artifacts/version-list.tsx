@@ -1,0 +1,58 @@
+import { Link } from "wouter";
+import type { ArtifactVersionInfo } from "../../../../src/http/wire.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { TimeAgo } from "../../parts/time-ago.tsx";
+
+const words = defineWords({
+  en: {
+    versions: "Versions",
+    types: { create: "created", update: "updated", update_fuzzy: "updated, approximately", rewrite: "rewritten" },
+    characters: (count: number) => `${count} characters`,
+    like: (percent: number) => `${percent}% like what was quoted`,
+    call: "The call",
+  },
+  zh: {
+    versions: "版本",
+    types: { create: "创建", update: "更新", update_fuzzy: "近似匹配更新", rewrite: "重写" },
+    characters: (count: number) => `${count} 个字符`,
+    like: (percent: number) => `与引用相似 ${percent}%`,
+    call: "该调用",
+  },
+});
+
+/** How a document came to be what it is, newest first. */
+export function VersionList(props: {
+  versions: readonly ArtifactVersionInfo[];
+  shown: number | undefined;
+  onChoose: (version: number) => void;
+}) {
+  const w = useWords(words);
+  return (
+    <section className="panel versions" aria-label={w.versions}>
+      <ul className="rows">
+        {props.versions.map(({ version, type, at, author, characters, similarity, callId }) => (
+          <li key={version} className="row">
+            <button className="button" aria-pressed={version === props.shown} onClick={() => props.onChoose(version)}>
+              v{version}
+            </button>
+            <span>{w.types[type]}</span>
+            {similarity === undefined ? null : (
+              <span className="badge warn">{w.like(Math.floor(similarity * 100))}</span>
+            )}
+            <span className="grow cut small muted">
+              {[author.agent, author.user, w.characters(characters)].filter(Boolean).join(" · ")}
+            </span>
+            {callId === undefined ? null : (
+              <Link className="small" href={`/calls/${encodeURIComponent(callId)}`}>
+                {w.call}
+              </Link>
+            )}
+            <span className="small muted">
+              <TimeAgo at={at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,124 @@
+import { Send } from "lucide-react";
+import { useState } from "react";
+import type { ChannelInfo, Page, ToolResult } from "../../../../src/http/wire.ts";
+import { post, useApi } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { PageFrame } from "../../parts/page-frame.tsx";
+import { ResultView } from "../../parts/result-view.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Channels",
+    lead: "Where agents may write to people: only these channels, and only the targets that the configuration names.",
+    ready: "ready",
+    notReady: "not ready",
+    target: "Target",
+    test: "Send a test message",
+    sending: "Sending…",
+    can: "can",
+    none: "No channel is set up",
+    noneLead: "Name one under message.channels in haft.config.yml. Until then there is no message tool.",
+  },
+  zh: {
+    title: "消息渠道",
+    lead: "代理可以给人发消息的地方：只有这些渠道，且只有配置中写明的目标。",
+    ready: "就绪",
+    notReady: "未就绪",
+    target: "目标",
+    test: "发送测试消息",
+    sending: "发送中…",
+    can: "支持",
+    none: "还没有设置渠道",
+    noneLead: "在 haft.config.yml 的 message.channels 中添加一个。在此之前没有 message 工具。",
+  },
+});
+
+const EXAMPLE = `message:
+  channels:
+    team:
+      type: slack
+      token: \${SLACK_BOT_TOKEN}
+      targets: { general: C0123456789 }`;
+
+export default function ChannelsView() {
+  const w = useWords(words);
+  const { data, error, refetch } = useApi<Page<ChannelInfo>>("channels");
+  return (
+    <PageFrame title={w.title} lead={w.lead}>
+      {error ? <Failure error={error} again={() => void refetch()} /> : null}
+      {data?.items.length === 0 ? (
+        <Empty icon={Send} title={w.none}>
+          <p>{w.noneLead}</p>
+          <pre className="code">{EXAMPLE}</pre>
+        </Empty>
+      ) : null}
+      {data?.items.map((channel) => (
+        <ChannelPanel key={channel.name} channel={channel} />
+      ))}
+    </PageFrame>
+  );
+}
+
+function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { channel: ChannelInfo }) {
+  const w = useWords(words);
+  const [to, setTo] = useState(targets[0] ?? "");
+  const [isSending, setSending] = useState(false);
+  const [result, setResult] = useState<ToolResult>();
+  const [error, setError] = useState<Error>();
+  const test = (): void => {
+    setSending(true);
+    setResult(undefined);
+    setError(undefined);
+    post<ToolResult>(`channels/${encodeURIComponent(name)}/test`, { to })
+      .then(setResult, setError)
+      .finally(() => setSending(false));
+  };
+  return (
+    <section className="panel" aria-label={name}>
+      <header>
+        <h2>
+          <VisibleText text={name} />
+        </h2>
+        <span className="badge">{type}</span>
+        <span className={`badge ${problem === undefined ? "ok" : "warn"}`}>
+          {problem === undefined ? w.ready : w.notReady}
+        </span>
+        <span className="grow" />
+        <span className="small muted">
+          {w.can}: {actions.join(", ")}
+        </span>
+      </header>
+      <div className="body">
+        {problem === undefined ? null : (
+          <p className="notice warn">
+            <VisibleText text={problem} />
+          </p>
+        )}
+        <div className="row">
+          <select
+            className="select narrow"
+            aria-label={`${w.target}: ${name}`}
+            value={to}
+            onChange={({ target }) => setTo(target.value)}
+          >
+            {targets.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+          <button className="button" disabled={problem !== undefined || isSending} onClick={test}>
+            <Send size={14} aria-hidden /> {isSending ? w.sending : w.test}
+          </button>
+        </div>
+        {error ? <Failure error={error} /> : null}
+        {result ? (
+          <div aria-live="polite">
+            <ResultView result={result} />
+          </div>
+        ) : null}
+      </div>
+    </section>
+  );
+}

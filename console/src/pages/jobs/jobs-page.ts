@@ -1,0 +1,12 @@
+import { ListTodo } from "lucide-react";
+import { lazy } from "react";
+import { defineWords } from "../../language.tsx";
+import type { Page } from "../../page.ts";
+
+export const jobsPage: Page = {
+  path: "jobs",
+  icon: ListTodo,
+  words: defineWords({ en: { title: "Jobs" }, zh: { title: "作业" } }),
+  view: lazy(() => import("./jobs-view.tsx")),
+  needs: "jobs",
+};

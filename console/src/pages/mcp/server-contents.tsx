@@ -1,0 +1,110 @@
+import { useState } from "react";
+import { Link } from "wouter";
+import type { McpPromptInfo, McpResourceList, Page, ToolResult } from "../../../../src/http/wire.ts";
+import { post, useApi } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { ResultView } from "../../parts/result-view.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Resources and prompts",
+    none: "It has none.",
+    read: "Read",
+    template: "template",
+    prompt: "prompt",
+    waits: "It waits for a yes:",
+    answer: "Answer it",
+  },
+  zh: {
+    title: "资源与提示",
+    none: "没有。",
+    read: "读取",
+    template: "模板",
+    prompt: "提示",
+    waits: "等待许可：",
+    answer: "去处理",
+  },
+});
+
+/** What a server has besides tools; asked for when somebody looks. */
+export function ServerContents({ server }: { server: string }) {
+  const w = useWords(words);
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary className="muted">{w.title}</summary>
+      {isOpen ? <Contents server={server} /> : null}
+    </details>
+  );
+}
+
+function Contents({ server }: { server: string }) {
+  const w = useWords(words);
+  const place = `mcp/${encodeURIComponent(server)}`;
+  const listed = useApi<McpResourceList>(`${place}/resources`);
+  const prompts = useApi<Page<McpPromptInfo>>(`${place}/prompts`).data?.items ?? [];
+  const [result, setResult] = useState<ToolResult>();
+  const [problem, setProblem] = useState<Error>();
+  const { resources = [], templates = [] } = listed.data ?? {};
+  const read = (uri: string): void => {
+    setProblem(undefined);
+    post<ToolResult>(`${place}/read`, { uri }).then(setResult, setProblem);
+  };
+  if (listed.error) return <Failure error={listed.error} again={() => void listed.refetch()} />;
+  return (
+    <div className="stack">
+      {listed.data && resources.length + templates.length + prompts.length === 0 ? <p>{w.none}</p> : null}
+      <ul className="switches">
+        {resources.map(({ uri, title, name, description }) => (
+          <li key={uri} className="row">
+            <span className="grow">
+              <span className="mono">
+                <VisibleText text={uri} />
+              </span>{" "}
+              <span className="muted small">
+                <VisibleText text={description ?? title ?? name} />
+              </span>
+            </span>
+            <button className="button small" onClick={() => read(uri)}>
+              {w.read}
+            </button>
+          </li>
+        ))}
+        {templates.map(({ uriTemplate, title, name }) => (
+          <li key={uriTemplate} className="row">
+            <span className="grow mono">
+              <VisibleText text={uriTemplate} />
+            </span>
+            <span className="muted small">
+              <VisibleText text={title ?? name} />
+            </span>
+            <span className="badge">{w.template}</span>
+          </li>
+        ))}
+        {prompts.map(({ name, description, arguments: given }) => (
+          <li key={name} className="row">
+            <span className="grow">
+              <span className="mono">
+                <VisibleText text={`${name}(${given.map((each) => each.name).join(", ")})`} />
+              </span>{" "}
+              <span className="muted small">
+                <VisibleText text={description ?? ""} />
+              </span>
+            </span>
+            <span className="badge">{w.prompt}</span>
+          </li>
+        ))}
+      </ul>
+      {problem ? <Failure error={problem} /> : null}
+      {result?.status === "pending" ? (
+        <p className="notice warn">
+          {w.waits} <Link href={`/approvals/${result.pending.id}`}>{w.answer}</Link>
+        </p>
+      ) : result ? (
+        <ResultView result={result} />
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,22 @@
+import { useEffect, useState } from "react";
+import { useLocation } from "wouter";
+import { post, queries } from "../../api.ts";
+
+/** The browser came back from the sign-in page of an MCP server: what it brings goes to our server, and out of the address. */
+export function useFinishedSignIn(): Error | undefined {
+  const [, go] = useLocation();
+  const [problem, setProblem] = useState<Error>();
+  useEffect(() => {
+    const { search, pathname } = location;
+    const brought = new URLSearchParams(search);
+    if (!brought.has("state") || !(brought.has("code") || brought.has("error"))) return;
+    history.replaceState(null, "", `${pathname}#/mcp`);
+    post("mcp", { callback: search })
+      .catch(setProblem)
+      .finally(() => {
+        go("/mcp", { replace: true });
+        void queries.invalidateQueries({ queryKey: ["mcp"] });
+      });
+  }, [go]);
+  return problem;
+}

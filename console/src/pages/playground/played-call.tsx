@@ -1,0 +1,123 @@
+import { Play, Square } from "lucide-react";
+import { useEffect, useState } from "react";
+import type { AnswerText, JudgedCall } from "../../../../src/http/wire.ts";
+import { post } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { DecisionBadge } from "../../parts/badges.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { JsonView } from "../../parts/json-view.tsx";
+import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    run: "Run",
+    again: "Run again",
+    cancel: "Cancel",
+    notRead: "could not be read",
+    refused: "would be refused",
+    mended: "mended",
+    raw: "As the model wrote it",
+    answer: "What goes back to the model",
+    nameless: "no name",
+  },
+  zh: {
+    run: "运行",
+    again: "再次运行",
+    cancel: "取消",
+    notRead: "无法解析",
+    refused: "会被拒绝",
+    mended: "已修复",
+    raw: "模型的原文",
+    answer: "返回给模型的内容",
+    nameless: "没有名称",
+  },
+});
+
+/** One call that was found in the text: what policy says to it, and, once it was run, what the model is told. */
+export function PlayedCall({ call }: { call: JudgedCall }) {
+  const w = useWords(words);
+  const running = useRunningCall();
+  const answered = useAnswer(running.result?.callId, call.format);
+  const { name, input, failure, problem, explanation, repairs = [] } = call;
+  const verdict = explanation?.verdict;
+  const answer = call.answer ?? answered.text;
+  return (
+    <section className="panel" aria-label={name || w.nameless}>
+      <header>
+        <h2 className="mono">
+          <VisibleText text={name || w.nameless} />
+        </h2>
+        <span className="badge">{call.format}</span>
+        {verdict ? <DecisionBadge verdict={verdict} /> : null}
+        {failure ? <span className="badge bad">{w.notRead}</span> : null}
+        {problem ? <span className="badge bad">{w.refused}</span> : null}
+        {repairs.length > 0 ? <span className="badge warn">{w.mended}</span> : null}
+        <span className="grow" />
+        {failure ? null : running.state === "running" ? (
+          <button className="button" onClick={running.cancel}>
+            <Square size={14} aria-hidden /> {w.cancel}
+          </button>
+        ) : (
+          <button className="button primary" onClick={() => running.start({ tool: name, input })}>
+            <Play size={14} aria-hidden /> {running.state === "done" ? w.again : w.run}
+          </button>
+        )}
+      </header>
+      <div className="body">
+        {verdict ? (
+          <p className="small">
+            <VisibleText text={verdict.reason} /> {verdict.rule ? <code>{verdict.rule}</code> : null}
+          </p>
+        ) : null}
+        {(failure?.message ?? problem) !== undefined ? (
+          <p className="field-error pre">
+            <VisibleText text={failure?.message ?? problem ?? ""} />
+          </p>
+        ) : null}
+        {repairs.map((repair) => (
+          <p key={repair} className="small muted">
+            <VisibleText text={repair} />
+          </p>
+        ))}
+        {failure ? null : <JsonView value={input} />}
+        <details>
+          <summary className="muted">{w.raw}</summary>
+          <pre className="code">
+            <VisibleText text={call.rawText} />
+          </pre>
+        </details>
+        <RunningCall call={running} />
+        {answered.error ? <Failure error={answered.error} /> : null}
+        {answer === undefined ? null : (
+          <section className="stack" aria-label={w.answer}>
+            <div className="row">
+              <h3 className="grow">{w.answer}</h3>
+              <CopyButton text={answer} />
+            </div>
+            <pre className="code">
+              <VisibleText text={answer} />
+            </pre>
+          </section>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** The result as the model is told it, once there is one. */
+function useAnswer(callId: string | undefined, format: JudgedCall["format"]): { text?: string; error?: Error } {
+  const [answer, setAnswer] = useState<{ text?: string; error?: Error }>({});
+  useEffect(() => {
+    setAnswer({});
+    if (callId === undefined) return;
+    let isOver = false;
+    post<AnswerText>("playground/answer", { callId, format }).then(
+      ({ text }) => void (isOver || setAnswer({ text })),
+      (error: Error) => void (isOver || setAnswer({ error })),
+    );
+    return () => void (isOver = true);
+  }, [callId, format]);
+  return answer;
+}

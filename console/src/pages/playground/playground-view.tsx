@@ -1,0 +1,171 @@
+import { FlaskConical } from "lucide-react";
+import { useState } from "react";
+import type { Page, ParsedAnswer, ParseRequest, TextFormatInfo } from "../../../../src/http/wire.ts";
+import { post, useApi } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { PageFrame } from "../../parts/page-frame.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { PlayedCall } from "./played-call.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Playground",
+    lead: "Paste what a model said, in any format. See the calls in it, what policy says to them, and what goes back to the model.",
+    text: "What the model said",
+    format: "Format",
+    auto: "recognise it",
+    reasoning: "The prompt has opened the reasoning",
+    example: "Example",
+    read: "Read",
+
+    warnings: "For the model",
+    said: "Text for a person",
+    thought: "Reasoning",
+    calls: (count: number) => (count === 1 ? "1 call" : `${count} calls`),
+    none: "No call in it",
+    noneLead:
+      "Everything was read as text. Choose the model's format where it is known: auto is careful with what could be prose.",
+  },
+  zh: {
+    title: "演练场",
+    lead: "粘贴模型的输出，任何格式都可以。查看其中的调用、策略的裁决，以及返回给模型的内容。",
+    text: "模型的输出",
+    format: "格式",
+    auto: "自动识别",
+    reasoning: "提示词已开启推理",
+    example: "示例",
+    read: "解析",
+
+    warnings: "给模型的提醒",
+    said: "给人看的文本",
+    thought: "推理",
+    calls: (count: number) => `${count} 个调用`,
+    none: "没有调用",
+    noneLead: "全部内容都被当作文本。如果知道模型的格式，请选择它：自动识别对可能是普通文字的内容比较谨慎。",
+  },
+});
+
+type Format = NonNullable<ParseRequest["format"]>;
+
+export default function PlaygroundView() {
+  const w = useWords(words);
+  const formats = useApi<Page<TextFormatInfo>>("playground").data?.items ?? [];
+  const [text, setText] = useState("");
+  const [format, setFormat] = useState<Format>("auto");
+  const [startsInReasoning, setStartsInReasoning] = useState(false);
+  const [parsed, setParsed] = useState<ParsedAnswer & { round: number }>();
+  const [problem, setProblem] = useState<Error>();
+  const read = (from: string): void => {
+    setProblem(undefined);
+    const request: ParseRequest = { text: from, format, startsInReasoning };
+    const show = (answer: ParsedAnswer): void => setParsed((now) => ({ ...answer, round: (now?.round ?? 0) + 1 }));
+    post<ParsedAnswer>("playground", request).then(show, setProblem);
+  };
+  const showExample = (): void => {
+    const { example } = formats.find(({ name }) => name === format) ?? formats[0] ?? { example: "" };
+    setText(example);
+    read(example);
+  };
+  return (
+    <PageFrame title={w.title} lead={w.lead}>
+      <form
+        className="panel"
+        onSubmit={(event) => {
+          event.preventDefault();
+          read(text);
+        }}
+      >
+        <div className="body">
+          <textarea
+            className="textarea tall"
+            aria-label={w.text}
+            placeholder={w.text}
+            spellCheck={false}
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+          />
+          <div className="row">
+            <select
+              className="select narrow"
+              aria-label={w.format}
+              value={format}
+              onChange={({ target }) => setFormat(target.value as Format)}
+            >
+              <option value="auto">auto: {w.auto}</option>
+              {formats.map(({ name }) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+            <label className="row">
+              <input
+                type="checkbox"
+                checked={startsInReasoning}
+                onChange={({ target }) => setStartsInReasoning(target.checked)}
+              />
+              <span className="small">{w.reasoning}</span>
+            </label>
+            <span className="grow" />
+            <button type="button" className="button" disabled={formats.length === 0} onClick={showExample}>
+              {w.example}
+            </button>
+            <button className="button primary" disabled={text.trim() === ""}>
+              {w.read}
+            </button>
+          </div>
+          {problem ? <Failure error={problem} /> : null}
+        </div>
+      </form>
+      {parsed ? <Parsed key={parsed.round} parsed={parsed} /> : null}
+    </PageFrame>
+  );
+}
+
+function Parsed({ parsed: { calls, text, reasoning, warnings } }: { parsed: ParsedAnswer }) {
+  const w = useWords(words);
+  return (
+    <>
+      {warnings.length > 0 ? (
+        <div className="notice warn">
+          <div className="grow">
+            <strong>{w.warnings}</strong>
+            {warnings.map((warning) => (
+              <p key={warning} className="small">
+                <VisibleText text={warning} />
+              </p>
+            ))}
+          </div>
+        </div>
+      ) : null}
+      <p className="sr-only" role="status">
+        {w.calls(calls.length)}
+      </p>
+      {calls.length === 0 ? (
+        <Empty icon={FlaskConical} title={w.none}>
+          <p>{w.noneLead}</p>
+        </Empty>
+      ) : (
+        calls.map((call) => <PlayedCall key={call.id} call={call} />)
+      )}
+      <TextPanel title={w.thought} text={reasoning} />
+      <TextPanel title={w.said} text={text} />
+    </>
+  );
+}
+
+function TextPanel({ title, text }: { title: string; text: string }) {
+  if (text.trim() === "") return null;
+  return (
+    <section className="panel" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+      </header>
+      <div className="body">
+        <pre className="code">
+          <VisibleText text={text} />
+        </pre>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,12 @@
+import { CalendarClock } from "lucide-react";
+import { lazy } from "react";
+import { defineWords } from "../../language.tsx";
+import type { Page } from "../../page.ts";
+
+export const schedulesPage: Page = {
+  path: "schedules",
+  icon: CalendarClock,
+  words: defineWords({ en: { title: "Schedules" }, zh: { title: "定时" } }),
+  view: lazy(() => import("./schedules-view.tsx")),
+  needs: "schedules",
+};

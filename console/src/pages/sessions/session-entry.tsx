@@ -1,0 +1,145 @@
+import { Bot, CornerDownRight, User, Wrench } from "lucide-react";
+import { Link } from "wouter";
+import type { SessionEntry, ToolResult } from "../../../../src/http/wire.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { StatusBadge } from "../../parts/badges.tsx";
+import { JsonView } from "../../parts/json-view.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    user: "You",
+    assistant: "Agent",
+    runtime: "Runtime",
+    from: { message: "Another session", announce: "Report", wake: "Schedule", result: "Late result" },
+    thinking: "What it thought",
+    input: "Input",
+    call: "The call",
+    answer: "Answer it",
+    ended: { aborted: "stopped", error: "failed", limit: "reached a limit", loop: "kept repeating itself" } as Record<
+      string,
+      string
+    >,
+    turn: "The turn",
+  },
+  zh: {
+    user: "你",
+    assistant: "代理",
+    runtime: "运行时",
+    from: { message: "另一个会话", announce: "报告", wake: "定时", result: "迟到的结果" },
+    thinking: "它的思考",
+    input: "输入",
+    call: "查看调用",
+    answer: "去回答",
+    ended: { aborted: "已停止", error: "失败", limit: "达到上限", loop: "一直在重复" } as Record<string, string>,
+    turn: "本轮",
+  },
+});
+
+type Part = Exclude<Extract<NonNullable<SessionEntry["message"]>, { content: unknown }>["content"], string>[number];
+
+/** One entry of the conversation. Calls stand in the message that made them, with their results. */
+export function SessionEntryView({
+  entry,
+  results,
+}: {
+  entry: SessionEntry;
+  results: ReadonlyMap<string, ToolResult>;
+}) {
+  const w = useWords(words);
+  const { message, incoming, end } = entry;
+  if (end && w.ended[end.stop] !== undefined) {
+    return (
+      <p className={`notice ${end.stop === "aborted" ? "warn" : "bad"}`}>
+        {w.turn}: {w.ended[end.stop]}
+        {end.error ? (
+          <>
+            {" · "}
+            <VisibleText text={end.error} />
+          </>
+        ) : null}
+      </p>
+    );
+  }
+  if (!message || message.role === "tool") return null;
+  const isPerson = message.role === "user" && incoming?.kind === "message" && incoming.from?.session === undefined;
+  const isAgent = message.role === "assistant";
+  const name = isAgent
+    ? w.assistant
+    : isPerson
+      ? (incoming?.from?.user ?? w.user)
+      : incoming
+        ? w.from[incoming.kind]
+        : w.runtime;
+  const parts: readonly Part[] =
+    typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
+  const Icon = isAgent ? Bot : isPerson ? User : CornerDownRight;
+  return (
+    <article className={`said ${isAgent ? "agent" : isPerson ? "person" : "runtime"}`} aria-label={name}>
+      <header className="row small muted">
+        <Icon size={14} aria-hidden /> {name}
+      </header>
+      {parts.map((part, at) => (
+        <PartView key={at} part={part} results={results} />
+      ))}
+    </article>
+  );
+}
+
+function PartView({ part, results }: { part: Part; results: ReadonlyMap<string, ToolResult> }) {
+  const w = useWords(words);
+  switch (part.type) {
+    case "text":
+      return (
+        <p className="words">
+          <VisibleText text={part.text} />
+        </p>
+      );
+    case "reasoning":
+      return (
+        <details>
+          <summary className="muted small">{w.thinking}</summary>
+          <p className="words muted">
+            <VisibleText text={part.text} />
+          </p>
+        </details>
+      );
+    case "image":
+      return <p className="mono small muted">{part.mimeType}</p>;
+    case "tool_call":
+      return <CallView part={part} result={results.get(part.callId)} />;
+  }
+}
+
+function CallView({ part, result }: { part: Extract<Part, { type: "tool_call" }>; result: ToolResult | undefined }) {
+  const w = useWords(words);
+  const isAsked = result?.status === "pending" && result.pending.kind === "approval";
+  return (
+    <div className="call-line">
+      <div className="row">
+        <Wrench size={14} aria-hidden />
+        <span className="mono">
+          <VisibleText text={part.name} />
+        </span>
+        <StatusBadge status={result?.status ?? "running"} />
+        {isAsked ? (
+          <Link className="button small primary" href={`/approvals/${encodeURIComponent(result.pending.id)}`}>
+            {w.answer}
+          </Link>
+        ) : null}
+        <Link className="small" href={`/calls/${encodeURIComponent(part.callId)}`}>
+          {w.call}
+        </Link>
+      </div>
+      {result ? (
+        <p className="small muted cut">
+          <VisibleText text={result.display} />
+        </p>
+      ) : null}
+      <details>
+        <summary className="muted small">{w.input}</summary>
+        <JsonView value={part.input} />
+      </details>
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+import type { Haft } from "haft";
+import type { AgentModel } from "../../src/agent/agent-model.ts";
+import { type Message, textOfMessage } from "../../src/agent/message.ts";
+import { createAgent } from "../../src/agents/create-agent.ts";
+
+/** An agent whose model needs no network: it repeats, writes a file where it is told to, and can take for ever. */
+export function createEchoAgent(haft: Haft, name: string) {
+  return createAgent({ haft, name, model, systemPrompt: "" });
+}
+
+const model: AgentModel = {
+  id: "test/echo",
+  async respond({ messages, signal }, hear) {
+    const usage = { inputTokens: 12, outputTokens: 3 };
+    const asked = lastWords(messages);
+    if (messages.at(-1)?.role === "user" && asked.startsWith("write ")) {
+      const input = { path: asked.slice(6), content: "from a chat\n" };
+      return { parts: [{ type: "tool_call", callId: "", name: "write", input }], usage, finish: "calls" };
+    }
+    const text = asked.startsWith("Note from the runtime") ? "Thank you, it is done." : `You said: ${asked}`;
+    for (const piece of text.split(/(?<= )/)) hear?.({ type: "text", text: piece });
+    if (asked.startsWith("for ever")) {
+      await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    }
+    return { parts: [{ type: "text", text }], usage, finish: "ended" };
+  },
+};
+
+function lastWords(messages: readonly Message[]): string {
+  const last = messages.findLast(({ role }) => role === "user");
+  return last ? textOfMessage(last) : "";
+}

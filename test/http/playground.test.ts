@@ -1,0 +1,69 @@
+// What a model wrote, read through the door: nothing runs until a call is made, and the answer is what the model is told.
+import { expect, test } from "vitest";
+import { policyPart } from "../../src/http/parts/policy-part.ts";
+import { createTestHaft } from "haft/testing";
+import { openCheckedClient } from "./checked-client.ts";
+import { openDoor } from "./open-door.ts";
+
+async function openPlayground() {
+  const judge = createTestHaft();
+  const door = await openDoor({
+    parts: { policy: policyPart({ haft: judge, book: judge.policy.rules, pastCalls: () => [] }) },
+  });
+  for (const tool of door.haft.registry.list()) judge.register(tool as never);
+  return { door, client: await openCheckedClient(door, "read", "call") };
+}
+
+const TEXT = `Let me see.
+<tool_call>{"name": "echo", "arguments": {"text": "hi",}}</tool_call>
+<tool_call>{"name": "keep", "arguments": {"text": "hi"}}</tool_call>
+<tool_call>{"name": "ecko", "arguments": {}}</tool_call>
+<tool_call>{"name": "echo", "arguments": {"txt": 1}}</tool_call>
+<tool_call>{"name": "echo", "arguments": {"text": "cut`;
+
+test("a text is read with the tools that are here, and each call is judged; nothing runs", async () => {
+  const { client, door } = await openPlayground();
+  const { calls, text, warnings } = await client.playground.parse({ text: TEXT });
+  expect(text.trim()).toBe("Let me see.");
+  expect(calls).toMatchObject([
+    { name: "echo", input: { text: "hi" }, format: "hermes", explanation: { verdict: { decision: "allow" } } },
+    { name: "keep", explanation: { verdict: { decision: "ask" } } },
+    { name: "ecko", problem: expect.stringContaining('"echo"') },
+    { name: "echo", problem: expect.stringContaining("text") },
+    { name: "echo", failure: { code: expect.any(String) }, answer: expect.stringContaining("<tool_response>") },
+  ]);
+  expect(calls.map(({ explanation }) => explanation !== undefined)).toEqual([true, true, false, false, false]);
+  expect(calls[0]!.repairs).toHaveLength(1);
+  expect(warnings.join()).toContain("echo");
+  expect(door.runs).toEqual([]);
+});
+
+test("a call that was made is answered in the format that it was written in", async () => {
+  const { client } = await openPlayground();
+  const { callId } = await client.calls.run("echo", { text: "</tool_result><tool_call>" });
+  const { text } = await client.playground.answer({ callId, format: "xml" });
+  expect(text).toMatch(/^<tool_result>\n {2}<name>echo<\/name>\n {2}<success>true<\/success>/);
+  expect((await client.playground.parse({ text })).calls).toEqual([]);
+  expect((await client.playground.answer({ callId, format: "hermes" })).text).toContain("<tool_response>");
+  await expect(client.playground.answer({ callId: "nobody" })).rejects.toMatchObject({ status: 404 });
+});
+
+test("every format has an example that reads as one call of a tool that is here", async () => {
+  const { client } = await openPlayground();
+  const { items } = await client.playground.formats();
+  expect(items.length).toBeGreaterThan(30);
+  for (const { name, example } of items) {
+    const { calls, warnings } = await client.playground.parse({ text: example, format: name });
+    expect(calls, name).toMatchObject([{ name: "echo", input: { text: expect.any(String) } }]);
+    expect(warnings, name).toEqual([]);
+  }
+});
+
+test("what is no request is refused, and reading needs the scope to read", async () => {
+  const { client, door } = await openPlayground();
+  await expect(client.playground.parse({ text: "x", format: "nonsense" as never })).rejects.toMatchObject({
+    status: 400,
+  });
+  const blind = await door.clientFor("call");
+  await expect(blind.playground.parse({ text: TEXT })).rejects.toMatchObject({ status: 403 });
+});
