@@ -170,9 +170,9 @@ describe("the architecture check", () => {
   });
 
   test("gives a store the types of a pillar and nothing else of it", () => {
-    expect(check("src/store/a.ts", 'import type { JobQueue } from "../jobs/job-queue.ts";')).toEqual([]);
-    expect(check("src/store/a.ts", 'import { work } from "../jobs/work.ts";')).toEqual([
-      'src/store/a.ts:1 imports "../jobs/work.ts": store may import only types from jobs',
+    expect(check("src/store/a.ts", 'import type { SessionStore } from "../agent/session-store.ts";')).toEqual([]);
+    expect(check("src/store/a.ts", 'import { run } from "../agent/run.ts";')).toEqual([
+      'src/store/a.ts:1 imports "../agent/run.ts": store may import only types from agent',
     ]);
   });
 

@@ -509,7 +509,7 @@ describe.each(TO_BUILT_IN)("the built-in %s, through %s,", (_tool, _entrance, to
   function enterWorkspace(): World & { happened(): boolean } {
     const folder = mkdtempSync(join(tmpdir(), "haft-entrances-"));
     const denied: string[] = [];
-    const haft = createTestHaft({ policy: { deny: denied }, workspace: openWorkspace(folder) });
+    const haft = createTestHaft({ policy: { deny: denied }, code: {}, workspace: openWorkspace(folder) });
     onTestFinished(async () => {
       await haft.shutdown();
       rmSync(folder, { recursive: true, force: true });

@@ -17,7 +17,7 @@ export interface AgentParts {
   readonly clock: Clock;
   readonly limits: AgentLimits;
   readonly prices?: ModelPrices;
-  /** Which of the toolkit's tools exist for this caller, in this mode, under these policies. */
+  /** Which of the toolkit's tools the model is shown: of those that exist for this caller, in this mode, under these policies. */
   shownTools(to: ShownTo): readonly AnyTool[];
   systemPrompt(view: PromptView): Promise<string> | string;
   /** Hears of results that come after a call was answered `pending`. */
@@ -28,6 +28,8 @@ export interface ShownTo {
   caller: Partial<Caller>;
   mode: CallMode | undefined;
   policy: readonly CallPolicy[];
+  /** Names that the conversation has loaded with tool_search. */
+  loaded: readonly string[];
 }
 
 export interface PromptView {

@@ -1,6 +1,7 @@
 import type { CallPolicy } from "../core/call.ts";
 import type { ToolCallContext } from "../core/call-context.ts";
 import { toolError, type ToolError } from "../core/error.ts";
+import { holdToNames } from "../core/hold-to-names.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { Agent, AgentAnswer, AgentEvent, AgentUsage } from "./agent.ts";
@@ -194,8 +195,7 @@ function keep(lease: Lease, parts: DriveParts, drafts: readonly EntryDraft[], wr
 
 /** The tools that it is held to are one more layer, which its agent's own toolkit cannot widen. */
 function policyOf({ policy, toolNames }: Session): CallPolicy[] {
-  if (!toolNames) return [...policy];
-  return [...policy, toolNames.length === 0 ? { deny: ["*"] } : { allow: toolNames }];
+  return toolNames ? [...policy, holdToNames(toolNames)] : [...policy];
 }
 
 function restoreEnvironment({ key, environment }: Session, { environments }: DriveParts): void {

@@ -6,7 +6,7 @@ export interface Spent extends AgentUsage {
 }
 
 /** Enough for long tasks, and an end for those that have none. */
-export const DEFAULT_STEPS = 100;
+const DEFAULT_STEPS = 100;
 
 /** Which limit a run has reached, if any; asked before each step. */
 export function findOverrun(

@@ -9,6 +9,7 @@ import type { AgentParts, LateResults } from "./agent-parts.ts";
 import type { ModelTurn } from "./agent-model.ts";
 import { answerOpenCalls } from "./answer-open-calls.ts";
 import { askModel, explainModelFailure } from "./ask-model.ts";
+import { loadedToolsIn } from "./loaded-tools.ts";
 import { type Message, textOfMessage, type ToolCallPart } from "./message.ts";
 import { takeCalls } from "./take-calls.ts";
 import { tellLateResults } from "./tell-late-results.ts";
@@ -69,7 +70,8 @@ export async function runAgent(
       await takeLateResults();
       const step = ++spent.steps;
       tell({ type: "step_started", step });
-      tools = sameOrNew(tools, parts.shownTools({ caller, mode, policy }));
+      const loaded = loadedToolsIn([...history, ...added]);
+      tools = sameOrNew(tools, parts.shownTools({ caller, mode, policy, loaded }));
       context.setToolDefinitions(tools.map(callDefinitionOf));
       let turn: ModelTurn;
       try {

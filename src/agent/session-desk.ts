@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { CallAuthority, Caller } from "../core/call.ts";
 import { toolError, type ToolError } from "../core/error.ts";
+import { holdToNames } from "../core/hold-to-names.ts";
 import { didYouMean } from "../core/nearest-name.ts";
 import type { Session, SessionEntry, SessionState } from "./session.ts";
 import { isBelow, type SendOutcome, type Sessions } from "./sessions.ts";
@@ -115,8 +116,7 @@ export function createSessionDesk(options: DeskOptions): SessionDesk {
           depth: caller.depth + 1,
           parent: caller,
         },
-        ...narrowed(request.toolNames, above),
-        policy: authority.policy ?? [],
+        ...narrowed(request.toolNames, { authority, parent: above }),
         ...(authority.mode ? { mode: authority.mode } : {}),
         environment: (parent !== undefined && options.environmentOf?.(parent)) || {},
         first: { id: `task ${id}`, kind: "message", text: task, from: senderOf(caller, above?.label) },
@@ -187,14 +187,14 @@ function isOf({ session: own, user }: Caller, session: Session): boolean {
   return own === undefined || session.key === own || isBelow(session, own);
 }
 
-/** The tools that were asked for, of those that the parent has. */
+/** The tools that were asked for, under whatever names, of those that the parent has. */
 function narrowed(
   asked: readonly string[] | undefined,
-  parent: Session | undefined,
-): { toolNames?: readonly string[] } {
+  { authority: { policy = [] }, parent }: { authority: CallAuthority; parent: Session | undefined },
+): Pick<Session, "toolNames" | "policy"> {
   const { toolNames: had } = parent ?? {};
-  if (!asked) return had ? { toolNames: had } : {};
-  return { toolNames: had ? asked.filter((name) => had.includes(name)) : asked };
+  const toolNames = asked ?? had;
+  return { ...(toolNames ? { toolNames } : {}), policy: asked && had ? [...policy, holdToNames(had)] : policy };
 }
 
 function senderOf({ session, user }: Caller, label: string | undefined) {

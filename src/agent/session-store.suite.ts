@@ -5,7 +5,7 @@ import type { Lease, SessionStore } from "./session-store.ts";
 const USAGE = { inputTokens: 1, outputTokens: 2 };
 const END = { stop: "done", text: "bye", steps: 1, usage: USAGE } as const;
 
-export const sessionOf = (key: string, more: Partial<Session> = {}): Session => ({
+const sessionOf = (key: string, more: Partial<Session> = {}): Session => ({
   key,
   root: key,
   caller: { session: key, depth: 0 },

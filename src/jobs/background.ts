@@ -5,6 +5,7 @@ import { canonicalJson } from "../core/canonical-json.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventEmitter } from "../core/emitter.ts";
 import { toolError } from "../core/error.ts";
+import { holdToNames } from "../core/hold-to-names.ts";
 import { toPlainData } from "../core/plain-data.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { ToolResult } from "../core/result.ts";
@@ -84,7 +85,7 @@ function toJobCall(call: Call): JobCall {
   }
   const policy: CallPolicy[] = [options.policy ?? []].flat() as CallPolicy[];
   // What the tool calls in turn must stay in the toolkit of whoever called it.
-  if (scope) policy.push({ allow: [...scope.names()] });
+  if (scope) policy.push(holdToNames(scope.names()));
   return {
     callId: call.id,
     toolName: tool.name,

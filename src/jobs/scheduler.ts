@@ -29,7 +29,7 @@ const BEAT_EVERY_MS = 5000;
 /** What is due and could not be begun is tried again. */
 const RETRY_MS = 250;
 /** A run is late beyond this: nobody was running at its time, or the clock jumped over it. */
-export const LATE_AFTER_MS = 60_000;
+const LATE_AFTER_MS = 60_000;
 /** Runs of processes that are gone are looked for so often. */
 const RECOVER_EVERY_MS = 30_000;
 const MOST_RUNS_KEPT = 100;

@@ -84,7 +84,7 @@ export function percent(similarity: number): string {
   return `${similarity === 1 ? 100 : Math.min(99, Math.round(similarity * 100))}%`;
 }
 
-export function lineAt(text: string, index: number): number {
+function lineAt(text: string, index: number): number {
   let line = 1;
   for (let at = text.indexOf("\n"); at !== -1 && at < index; at = text.indexOf("\n", at + 1)) line += 1;
   return line;
