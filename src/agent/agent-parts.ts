@@ -1,7 +1,8 @@
 import type { CallMode, CallPolicy, Caller } from "../core/call.ts";
 import type { ToolCallContext } from "../core/call-context.ts";
 import type { Clock } from "../core/clock.ts";
-import type { ToolResult } from "../core/result.ts";
+import type { PendingResult, ToolResult } from "../core/result.ts";
+import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 import type { ToolGate } from "../core/tool-gate.ts";
 import type { AgentToolkit } from "../core/toolkit.ts";
@@ -20,8 +21,10 @@ export interface AgentParts {
   /** Which of the toolkit's tools the model is shown: of those that exist for this caller, in this mode, under these policies. */
   shownTools(to: ShownTo): readonly AnyTool[];
   systemPrompt(view: PromptView): Promise<string> | string;
-  /** Hears of results that come after a call was answered `pending`. */
-  watchLateResults?(): LateResults;
+  /** Hears of results that come after a call was answered `pending`; `awaited`: what the conversation waits for already. */
+  watchLateResults?(of: { caller: Partial<Caller>; awaited: readonly PendingResult[] }): MaybePromise<LateResults>;
+  /** Told of every result that this run hands to its model, of background calls by whoever keeps the jobs. */
+  heardResult?(result: ToolResult): void;
 }
 
 export interface ShownTo {
@@ -46,7 +49,7 @@ export interface ModelPrices {
 }
 
 export interface LateResults {
-  /** Those that came since they were last taken; of the calls of this conversation. */
-  take(isOurs: (callId: string) => boolean): ToolResult[];
+  /** Those that came since they were last taken, of calls of this caller. */
+  take(): ToolResult[];
   close(): void;
 }

@@ -21,7 +21,7 @@ export interface DriveParts {
   /** Puts results of calls that wait before the session, where they are there by now. */
   collectLate(session: Session): Promise<void>;
   /** What is known of a call that was made before, in whatever process. */
-  resultOf(session: Session, callId: string): MaybePromise<ToolResult | undefined>;
+  resultOf(session: Session, call: { callId: string; name: string }): MaybePromise<ToolResult | undefined>;
   now(): number;
   /** To stop the turn; with the reason `KEEP_TURN` it goes on at the next start. */
   signal: AbortSignal;
@@ -77,7 +77,7 @@ async function answerCutOff(lease: Lease, parts: DriveParts): Promise<void> {
   const results = await Promise.all(
     unanswered.map(
       async ({ callId, name, input }) =>
-        (await resultOf(session, callId)) ??
+        (await resultOf(session, { callId, name })) ??
         agent.toolkit.executeTool(name, input, { id: callId, caller, policy, signal, ...(mode ? { mode } : {}) }),
     ),
   );

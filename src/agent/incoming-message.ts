@@ -1,11 +1,9 @@
-import { ToolCallContext } from "../core/call-context.ts";
 import type { EntryDraft, Incoming } from "./session.ts";
 import { tellLateResults } from "./tell-late-results.ts";
 
 /** What came in, as the model reads it: who speaks is said in front, because all of it has the role of a user. */
 export function toEntry({ text, at: _at, ...incoming }: Incoming): EntryDraft {
-  const late = incoming.result && tellLateResults([incoming.result], new ToolCallContext());
-  if (late) return { message: late, incoming };
+  if (incoming.result) return { message: tellLateResults([incoming.result]), incoming };
   const head = headOf(incoming);
   return { message: { role: "user", content: head === "" ? text : `[${head}]\n${text}` }, incoming };
 }

@@ -2,7 +2,8 @@ import type { ToolResult } from "../core/result.ts";
 
 /** A piece of what was said. Data of images is base64. */
 export type MessagePart =
-  | { type: "text"; text: string }
+  /** `resultOf`: it tells the result of this call, which was answered `pending` before. */
+  | { type: "text"; text: string; resultOf?: string }
   /** `providerData` is what the provider wants back with it, such as a signature. */
   | { type: "reasoning"; text: string; providerData?: unknown }
   | { type: "image"; data: string; mimeType: string }

@@ -2,7 +2,7 @@ import type { BatchCall, CallOptions, CallPolicy, Caller } from "../core/call.ts
 import { ToolCallContext } from "../core/call-context.ts";
 import { callDefinitionOf } from "../core/definition.ts";
 import { failureOf, toFailure, type ToolFailure } from "../core/error.ts";
-import type { ToolResult } from "../core/result.ts";
+import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
 import type { AgentAnswer, AgentEvent, AgentStop, RunOptions } from "./agent.ts";
 import type { AgentParts, LateResults } from "./agent-parts.ts";
@@ -12,7 +12,7 @@ import { askModel, explainModelFailure } from "./ask-model.ts";
 import { loadedToolsIn } from "./loaded-tools.ts";
 import { type Message, textOfMessage, type ToolCallPart } from "./message.ts";
 import { takeCalls } from "./take-calls.ts";
-import { tellLateResults } from "./tell-late-results.ts";
+import { tellLateResults, untoldCalls } from "./tell-late-results.ts";
 import { findOverrun, type Spent } from "./find-overrun.ts";
 import { watchRepetition } from "./watch-repetition.ts";
 
@@ -37,6 +37,7 @@ export async function runAgent(
   const repetition = watchRepetition();
   let tools: readonly AnyTool[] = [];
   let late: LateResults | undefined;
+  let untold = new Map<string, PendingResult>();
 
   const tell = (event: AgentEvent): void => {
     try {
@@ -59,10 +60,11 @@ export async function runAgent(
   };
 
   try {
-    late = parts.watchLateResults?.();
     const given: readonly Message[] = typeof input === "string" ? [{ role: "user", content: input }] : input;
     const whole = answerOpenCalls([...history, ...given], { context, now: parts.clock.now() });
     for (const message of whole.slice(history.length)) await add(message);
+    untold = untoldCalls(whole);
+    late = await parts.watchLateResults?.({ caller, awaited: [...untold.values()] });
     for (;;) {
       if (signal.aborted) return finish("aborted");
       const overrun = findOverrun(spent, most);
@@ -128,11 +130,26 @@ export async function runAgent(
     return finish(context.pending().length > 0 ? "pending" : "done");
   }
 
+  /** Also those that somebody else put into the context meanwhile: the model has not heard of them. */
   async function takeLateResults(): Promise<boolean> {
-    const heard = late?.take((callId) => context.toolCalls.some((call) => call.callId === callId)) ?? [];
-    const message = tellLateResults([...(options.lateResults?.() ?? []), ...heard], context);
-    if (message) await add(message);
-    return message !== undefined;
+    const joined = [...untold.keys()].flatMap((callId) => context.result(callId) ?? []);
+    const news = [...joined, ...(options.lateResults?.() ?? []), ...(late?.take() ?? [])].filter(isNews);
+    if (news.length === 0) return false;
+    await add(tellLateResults(news));
+    return true;
+  }
+
+  /** A call of an earlier run may be unknown here, and its result is news all the same. */
+  function isNews(result: ToolResult): boolean {
+    if (result.status === "pending") return false;
+    const { callId } = result;
+    const pending = untold.get(callId);
+    if (!pending && context.result(callId)) return false;
+    untold.delete(callId);
+    const isKnown = context.toolCalls.some((call) => call.callId === callId);
+    if (isKnown && !context.result(callId)) context.setToolCallResult(result);
+    if (pending?.pending.kind !== "job") parts.heardResult?.(result);
+    return true;
   }
 
   async function makeCalls(calls: readonly ToolCallPart[], turn: ModelTurn): Promise<ToolResult[]> {
@@ -149,7 +166,11 @@ export async function runAgent(
       return call;
     });
     const results = await gate.executeManyIn(parts.toolkit, batch, callOptions);
-    for (const result of results) context.setToolCallResult(result);
+    for (const result of results) {
+      context.setToolCallResult(result);
+      if (result.status === "pending") untold.set(result.callId, result);
+      else parts.heardResult?.(result);
+    }
     return results;
   }
 

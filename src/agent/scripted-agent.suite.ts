@@ -33,7 +33,7 @@ export function scriptAgent(
     limits: { steps: 50 },
     shownTools: () => toolkit.listTools(),
     systemPrompt: () => "",
-    watchLateResults: () => watchLateResults(haft),
+    watchLateResults: (of) => watchLateResults(haft, of),
     model: {
       id: "script/1",
       async respond({ messages, signal }, hear) {

@@ -21,7 +21,7 @@ export interface SessionsOptions {
   /** The result of a call that was made before, where it is known by now: of a pending one, or one that was cut off. */
   resultOf?(
     session: Session,
-    call: { callId: string; pending?: PendingCall["pending"] },
+    call: Pick<PendingCall, "callId" | "name"> & Partial<PendingCall>,
   ): MaybePromise<ToolResult | undefined>;
   /** So much may wait for one session. */
   mostWaiting?: number;
@@ -223,7 +223,7 @@ export function createSessions(options: SessionsOptions): Sessions {
         ...(options.environments ? { environments: options.environments } : {}),
         signal: controller.signal,
         now: () => clock.now(),
-        resultOf: (session, callId) => options.resultOf?.(session, { callId }),
+        resultOf: (session, call) => options.resultOf?.(session, call),
         collectLate,
         tell: (event) => {
           if (event.type === "entry") note(key, event.entry);

@@ -92,8 +92,9 @@ export interface CallToContinue {
   name: string;
   /** As it was sent. */
   input: unknown;
-  /** `policy` also holds what the caller's toolkit left. */
   options: Omit<CallOptions, "signal" | "onUpdate" | "onAsked" | "taskId" | "userId">;
+  /** Names in the toolkit that it was made in. No part of its policy: what is asked about must stay the same question. */
+  toolkit?: readonly string[];
   verdict: Verdict;
 }
 

@@ -34,6 +34,8 @@ export interface ToolLimits<Input = unknown> {
   timeoutMs?: number | ((input: Input) => number);
   maxConcurrent?: number;
   maxOutputBytes?: number;
+  /** Besides the bytes; counted in what the runtime counts in. */
+  maxOutputTokens?: number;
 }
 
 /** What an approver is shown before saying yes: the diff, the exact command. */

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createTool } from "../core/create-tool.ts";
 import { textOf } from "../core/content.ts";
+import { openTokenizer } from "../formats/open-tokenizer.ts";
 import { createHaft, type HaftOptions } from "../runtime.ts";
 import { MemorySpill } from "./bound.ts";
 import { cutMiddle } from "./cut-middle.ts";
@@ -187,5 +188,39 @@ describe("the memory spill", () => {
     const small = new MemorySpill(100, 10);
     for (const callId of ["a", "b", "c"]) small.save({ callId, text: "12345" });
     expect(["a", "b", "c"].map((id) => small.read(`spill:${id}`))).toEqual([undefined, "12345", "12345"]);
+  });
+});
+
+describe("a budget in tokens", () => {
+  const print = (output: string, limits = {}) =>
+    createTool({ name: "print", description: "Prints", kind: "readonly", parameters: [], limits, run: () => output });
+  const show = async (output: string, options: HaftOptions, limits = {}): Promise<string> => {
+    const haft = createHaft({ ...options, tools: [print(output, limits)] });
+    return textOf((await haft.execute("print")).content);
+  };
+  const tokens = openTokenizer();
+  const prose = Array.from({ length: 3000 }, (_, line) => `Line ${line} says something of interest.`).join("\n");
+
+  test.each([
+    ["prose", prose],
+    ["Chinese", "这是一个很长的结果。".repeat(4000)],
+    ["one long word", "x".repeat(60_000)],
+    ["numbers", Array.from({ length: 20_000 }, (_, i) => i * 7919).join(" ")],
+  ])("holds for %s, and most of it is used", async (_, output) => {
+    const taken = tokens.count(await show(output, { maxOutputTokens: 1000 }));
+    expect(taken).toBeLessThanOrEqual(1000);
+    expect(taken).toBeGreaterThan(750);
+  });
+
+  test("leaves what fits as it is, and counts besides the bytes", async () => {
+    expect(await show("short", { maxOutputTokens: 1 })).toBe("short");
+    expect(await show(prose, { maxOutputTokens: 1_000_000, maxOutputBytes: 500_000 })).toBe(prose);
+    expect(bytesOf(await show(prose, { maxOutputTokens: 1_000_000, maxOutputBytes: 2000 }))).toBeLessThanOrEqual(2000);
+  });
+
+  test("of a tool itself counts in place of the runtime's", async () => {
+    const taken = tokens.count(await show(prose, { maxOutputTokens: 1000 }, { maxOutputTokens: 4000 }));
+    expect(taken).toBeGreaterThan(3000);
+    expect(taken).toBeLessThanOrEqual(4000);
   });
 });

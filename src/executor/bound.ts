@@ -2,7 +2,9 @@ import { type Call, type Caller, toolOf } from "../core/call.ts";
 import type { Content } from "../core/content.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
+import { estimatedTokens, type TokenCounter } from "../core/token-counter.ts";
 import { cutMiddle } from "./cut-middle.ts";
+import { bytesForTokens } from "./token-budget.ts";
 
 /** Keeps what did not fit the model's context. `how` tells the model to get at it, in one sentence. */
 export interface Spill {
@@ -19,12 +21,24 @@ export interface Spill {
 /** About 12,000 tokens: a file of 2,000 short lines. */
 const DEFAULT_OUTPUT_BYTES = 50 * 1024;
 
+export interface OutputLimits {
+  maxBytes?: number | undefined;
+  maxTokens?: number | undefined;
+  /** What `maxTokens` is counted in. */
+  tokens?: TokenCounter;
+}
+
 /** Cuts text that is too long for a model, once, here; says what was cut and where the rest lies. */
-export function bound(spill: Spill, maxOutputBytes = DEFAULT_OUTPUT_BYTES): Stage {
+export function bound(spill: Spill, limits: OutputLimits = {}): Stage {
+  const { maxBytes = DEFAULT_OUTPUT_BYTES, maxTokens, tokens = estimatedTokens } = limits;
   return {
     name: "bound",
     leave(call, result) {
-      const budget = call.tool?.limits.maxOutputBytes ?? maxOutputBytes;
+      const own = call.tool?.limits;
+      const bytes = own?.maxOutputBytes ?? maxBytes;
+      const mostTokens = own?.maxOutputTokens ?? maxTokens;
+      const budget =
+        mostTokens === undefined ? bytes : Math.min(bytes, bytesForTokens(longestText(result), mostTokens, tokens));
       if (fits(result.content, budget) && messageFits(result, budget)) return result;
       return cut(call, result, budget);
     },
@@ -72,6 +86,11 @@ function fits(content: readonly Content[], budget: number): boolean {
   let bytes = 0;
   for (const block of content) bytes += Buffer.byteLength(readable(block) ?? "");
   return bytes <= budget;
+}
+
+function longestText({ content, ...result }: ToolResult): string {
+  const shown = content.map((block) => readable(block) ?? "").join("\n");
+  return result.status === "failed" && result.error.message.length > shown.length ? result.error.message : shown;
 }
 
 /** What a model reads of a block as text: a resource may hold a whole file. */

@@ -11,17 +11,11 @@ export function continuationOf(call: Call): CallToContinue {
     ...kept
   } = call.options;
   const tool = toolOf(call);
-  const policy = [kept.policy ?? []].flat();
   return {
     name: `${tool.name}@${tool.version}`,
     input: call.sent ?? call.accepted,
-    options: {
-      ...kept,
-      id: call.id,
-      caller: call.caller,
-      // A toolkit is a list of names, and so is a policy that leaves nothing else.
-      ...(call.scope ? { policy: [...policy, { allow: call.scope.names() }] } : {}),
-    },
+    options: { ...kept, id: call.id, caller: call.caller },
+    ...(call.scope ? { toolkit: [...call.scope.names()] } : {}),
     verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "it was running" },
   };
 }

@@ -1,10 +1,11 @@
 import { fromThrown } from "../core/build-result.ts";
 import { callEvent } from "../core/call-event.ts";
-import type { BatchCall, Call, CallOptions, SecondPass, ToolScope } from "../core/call.ts";
+import type { BatchCall, Call, CallOptions, CallToContinue, SecondPass, ToolScope } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { EventEmitter } from "../core/emitter.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { Update } from "../core/event.ts";
+import { rebuildScope } from "../core/rebuild-scope.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
@@ -99,6 +100,15 @@ export class ToolExecutor implements ToolGate, RunHost {
     const call = new GateCall(this, name, input, options);
     call.secondPass = pass;
     call.aborted = refusal;
+    return this.#take(call);
+  }
+
+  /** The second pass of a call that was kept as data, in the toolkit that it was made in. */
+  continueCall(made: CallToContinue, pass: Pick<SecondPass, "kind" | "id">): Promise<ToolResult> {
+    const { name, input, options, toolkit, verdict } = made;
+    const call = new GateCall(this, name, input, options);
+    call.secondPass = { ...pass, verdict };
+    if (toolkit) call.scope = rebuildScope(toolkit, this.#registry);
     return this.#take(call);
   }
 

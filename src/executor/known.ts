@@ -15,7 +15,7 @@ import type { ResultCache } from "./result-cache.ts";
 export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known: Stage; claim: Stage } {
   /** Calls of this process that are being made, for those who make the same one meanwhile. */
   const running = new Map<string, Promise<ToolResult>>();
-  const finish = new WeakMap<Call, { key: string; resolve: (result: ToolResult) => void }>();
+  const finish = new WeakMap<Call, Begun>();
 
   const known: Stage = {
     name: "known",
@@ -49,7 +49,7 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
       // Somebody else may have begun the same call while this one was waiting for permission.
       const meanwhile = running.get(key);
       if (meanwhile) return join(call, meanwhile);
-      running.set(key, new Promise((resolve) => finish.set(call, { key, resolve })));
+      running.set(key, new Promise((resolve) => finish.set(call, { key, resolve, hasEnded: false })));
       const begin = () => journal.begin(key, fingerprintOf(call), { again: toolOf(call).idempotent });
       return thenAlways(begin, (error, entry) => {
         if (error === undefined && !entry) return undefined;
@@ -61,13 +61,22 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
     leave(call, result) {
       const begun = finish.get(call);
       if (!begun) return result;
-      const write = (): MaybePromise<void> =>
-        isFinal(call, result) ? journal.end(begun.key, result) : journal.forget(begun.key);
+      const write = (): MaybePromise<void> => {
+        if (isFinal(call, result)) return journal.end(begun.key, result);
+        if (begun.hasEnded || !isHandedOn(call, result)) return journal.forget(begun.key);
+        begun.forgetLater = true;
+      };
       // What happened has happened, also where that cannot be written down. Until it is, others find the call running.
       return thenAlways(write, () => {
         settle(call, result);
         return result;
       });
+    },
+    ended(call) {
+      const begun = finish.get(call);
+      if (!begun) return;
+      begun.hasEnded = true;
+      if (begun.forgetLater) thenAlways(() => journal.forget(begun.key), () => finish.delete(call));
     },
   };
   return { known, claim };
@@ -83,10 +92,23 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
   function settle(call: Call, result: ToolResult): void {
     const begun = finish.get(call);
     if (!begun) return;
-    finish.delete(call);
+    if (!begun.forgetLater) finish.delete(call);
     running.delete(begun.key);
     begun.resolve(result);
   }
+}
+
+interface Begun {
+  key: string;
+  resolve(result: ToolResult): void;
+  /** Whether the tool's code has. */
+  hasEnded: boolean;
+  forgetLater?: boolean;
+}
+
+/** A job whose worker closes is somebody else's from now on; until the tool's code here has ended, it is not to begin there. */
+function isHandedOn(call: Call, result: ToolResult): boolean {
+  return call.secondPass?.kind === "job" && result.status === "failed" && result.error.code === "shutdown";
 }
 
 /** Waits for the same call, made before. */

@@ -1,6 +1,7 @@
 import type { Call, CallAuthority, CallOptions, Caller } from "../core/call.ts";
 import type { ToolError } from "../core/error.ts";
 import type { Update } from "../core/event.ts";
+import { holdToNames } from "../core/hold-to-names.ts";
 import type { ToolResult } from "../core/result.ts";
 import { toPlainData } from "../core/plain-data.ts";
 import type { NestedCallOptions, ToolContext } from "../core/tool.ts";
@@ -47,7 +48,7 @@ export class RunContext implements ToolContext {
   get authority(): CallAuthority {
     const { caller, scope, options } = this.#call;
     const { mode, allowedPaths, policy = [] } = options;
-    const layers = [policy, scope ? { allow: scope.names() } : []].flat();
+    const layers = [policy, scope ? holdToNames(scope.names()) : []].flat();
     return structuredClone({
       caller,
       ...(mode ? { mode } : {}),

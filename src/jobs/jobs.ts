@@ -9,6 +9,7 @@ import { cancelledJob, unknownJob } from "./job-failure.ts";
 import { hasEnded, type Job, type JobRequest } from "./job.ts";
 import type { JobEvent, JobQueue, JobWorker } from "./job-queue.ts";
 import { JoinedContexts, type ResultListener } from "./joined-contexts.ts";
+import { MissedEnds } from "./missed-ends.ts";
 import { endJob, runJob, type SecondPassGate } from "./run-job.ts";
 import { JobTeller } from "./tell-job.ts";
 
@@ -77,6 +78,15 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
   /** Submissions whose jobs have no ids here yet. */
   const submitting = new Set<Promise<unknown>>();
   const waiters = new Set<Waiter>();
+  const missedEnds = new MissedEnds({
+    clock,
+    *awaited() {
+      for (const { job } of waiters) yield job.id;
+      yield* submitted.keys();
+    },
+    find: (id) => queue.get(id),
+    tell: ended,
+  });
   /** Of the worker here. No other has it: by it we know our own jobs. */
   let workerName: string | undefined;
   let worker: Promise<JobWorker> | undefined;
@@ -116,6 +126,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
     },
     work,
     async close(graceMs) {
+      missedEnds.close();
       await (await worker)?.close(graceMs);
       if (options.ownsQueue) await queue.close();
       unsubscribe?.();
@@ -142,6 +153,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
   function noteSubmitted({ id }: Job, callId: string, onUpdate?: CallOptions["onUpdate"]): void {
     const calls = submitted.get(id) ?? new Map<string, CallOptions["onUpdate"]>();
     submitted.set(id, calls.set(callId, onUpdate));
+    missedEnds.watch();
   }
 
   async function cancel(id: string, reason?: string): Promise<Job> {
@@ -183,6 +195,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
     try {
       return await new Promise<ToolResult>((resolve, reject) => {
         waiters.add((waiter = { job, settle: resolve }));
+        missedEnds.watch();
         onAbort = () => reject(signal?.reason as Error);
         signal?.addEventListener("abort", onAbort, { once: true });
         // It may have ended before anybody listened.

@@ -16,7 +16,7 @@ function program(key: string, approvals: readonly string[] = ["a"], bytes = 10):
       options: { id: key, caller: { session: "s\u0000", depth: 0 } },
       verdict: { decision: "allow", by: "tool", reason: "" },
     },
-    state: { snapshot: new Uint8Array(bytes).fill(7), output: ["line"], calls: 2, approvals },
+    state: { snapshot: new Uint8Array(bytes).fill(7), output: ["line"], calls: 2, lastStep: 2, approvals },
     engine: "e",
     savedAt: 5,
   };

@@ -22,6 +22,8 @@ export interface ProgramState {
   snapshot: Uint8Array;
   output: readonly string[];
   calls: number;
+  /** The last thing that it asked for: what it asks for again counts once. */
+  lastStep: number;
   /** The open questions that it waits for. */
   approvals: readonly string[];
 }
@@ -58,6 +60,7 @@ export async function runProgram(
   const output: string[] = [...(resumed?.output ?? [])];
   let outputBytes = output.join("\n").length;
   let calls = resumed?.calls ?? 0;
+  let lastStep = resumed?.lastStep ?? 0;
   let cpuLeft = limits.cpuMs;
   let isSaved = resumed !== undefined;
   let running = 0;
@@ -134,7 +137,9 @@ export async function runProgram(
       const given: unknown = JSON.parse(input);
       if (kind === "search") return { step, ok: true, value: toJson(await host.search(name)) };
       if (kind === "describe") return { step, ok: true, value: toJson(await host.describe(given as string[])) };
-      if (++calls > limits.mostCalls)
+      if (step > lastStep) calls++;
+      lastStep = Math.max(lastStep, step);
+      if (calls > limits.mostCalls)
         return refused(step, `A program may make ${limits.mostCalls} calls, and this is one more.`);
       const result = await host.call(step, name, given, (approvalId) => wasAsked(step, approvalId));
       if (result.status === "pending" && result.pending.kind === "approval") {
@@ -156,7 +161,7 @@ export async function runProgram(
   }
 
   function save(snapshot: Uint8Array): Promise<void> {
-    return host.save({ snapshot, output: [...output], calls, approvals: [...asked.values()] });
+    return host.save({ snapshot, output: [...output], calls, lastStep, approvals: [...asked.values()] });
   }
 
   function failed(error: ProgramError): ProgramEnd {

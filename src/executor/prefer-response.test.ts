@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createTool } from "../core/create-tool.ts";
+import { createHaft } from "../runtime.ts";
+
+const choice = z.enum(["concise", "detailed"]).default("concise");
+const tell = (name: string, parameters: z.ZodObject) =>
+  createTool({ name, description: "Tells", kind: "readonly", parameters, run: (input) => JSON.stringify(input) });
+const tools = [
+  tell("report", z.object({ response: choice })),
+  tell("foreign", z.object({ response_format: choice })),
+  tell("mood", z.object({ response: z.enum(["kind", "rude"]).default("kind") })),
+  tell("plain", z.object({})),
+];
+
+test("a wish fills in what calls do not say, of tools that leave the choice", async () => {
+  const haft = createHaft({ tools, response: "detailed" });
+  const told = async (name: string, input = {}) => (await haft.execute(name, input)).display;
+  expect(await told("report")).toBe('{"response":"detailed"}');
+  expect(await told("report", { response: "concise" })).toBe('{"response":"concise"}');
+  expect(await told("foreign")).toBe('{"response_format":"detailed"}');
+  expect(await told("mood")).toBe('{"response":"kind"}');
+  expect(await told("plain")).toBe("{}");
+});
+
+test("without a wish a tool's own default counts", async () => {
+  expect((await createHaft({ tools }).execute("report", {})).display).toBe('{"response":"concise"}');
+});

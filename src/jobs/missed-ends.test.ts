@@ -1,0 +1,56 @@
+import { expect, onTestFinished, test } from "vitest";
+import { type Clock, systemClock } from "../core/clock.ts";
+import { createHaft } from "../runtime.ts";
+import type { JobQueue } from "./job-queue.ts";
+import { MemoryJobs } from "./memory-jobs.ts";
+
+test("an end that nobody told is found: who waits is answered, and it is told once", async () => {
+  const { clock, pass } = handClock();
+  const kept = new MemoryJobs(clock);
+  // What tells of jobs broke right at the beginning.
+  const deaf: JobQueue = new Proxy(kept, {
+    get(queue, name) {
+      if (name === "subscribe") return () => () => undefined;
+      const value: unknown = Reflect.get(queue, name, queue);
+      return typeof value === "function" ? value.bind(queue) : value;
+    },
+  });
+  const haft = createHaft({ clock, jobs: deaf });
+  onTestFinished(() => haft.shutdown());
+  haft.register({ name: "look", description: "Looks", async: true, parameters: [], run: () => "seen" });
+  const told: string[] = [];
+  haft.on("tool_call_completed", ({ callId }) => void told.push(callId));
+  const asked = await Promise.all(
+    Array.from({ length: 120 }, (_, i) => haft.execute("look", {}, { id: `c${i}` })),
+  );
+  const waiting = haft.jobs.wait(asked[119]!.status === "pending" ? asked[119]!.pending.id : "");
+  while ((await kept.counts()).completed < 120) await new Promise((resolve) => setImmediate(resolve));
+  expect(told).toEqual([]);
+  for (let round = 0; round < 10 && told.length < 120; round++) await pass();
+  expect(await waiting).toMatchObject({ status: "completed", callId: "c119" });
+  expect([...told].sort()).toEqual(asked.map(({ callId }) => callId).sort());
+});
+
+/** Time passes where the test says so. */
+function handClock(): { clock: Clock; pass(): Promise<void> } {
+  const timers = new Map<object, { ms: number; fire: () => void }>();
+  const clock: Clock = {
+    ...systemClock,
+    after(ms, fire) {
+      const timer = { cancel: () => void timers.delete(timer), hold: () => undefined };
+      timers.set(timer, { ms, fire });
+      return timer;
+    },
+  };
+  return {
+    clock,
+    async pass() {
+      for (const [timer, { ms, fire }] of [...timers]) {
+        if (ms > 60_000) continue;
+        timers.delete(timer);
+        fire();
+      }
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
