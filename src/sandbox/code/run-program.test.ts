@@ -6,14 +6,14 @@ import { type ProgramHost, type ProgramStart, type ProgramState, runProgram } fr
 const threads = createCodeThreads({ memoryBytes: 32 * 1024 * 1024 });
 afterAll(() => threads.close());
 
-const LIMITS = { cpuMs: 400, mostCalls: 20, mostOutputBytes: 200 };
+const LIMITS = { cpuMs: 3000, mostCalls: 20, mostOutputBytes: 200 };
 
 function answer(details: unknown): ToolResult {
   const base = { callId: "c", toolName: "t", display: "", content: [], metadata: {}, startedAt: 0 };
   return { ...base, status: "completed", success: true, details };
 }
 
-async function run(start: ProgramStart | string, given: Partial<ProgramHost> = {}) {
+async function run(start: ProgramStart | string, given: Partial<ProgramHost> = {}, cpuMs = LIMITS.cpuMs) {
   const thread = await threads.take();
   const host: ProgramHost = {
     signal: new AbortController().signal,
@@ -25,7 +25,11 @@ async function run(start: ProgramStart | string, given: Partial<ProgramHost> = {
     ...given,
   };
   try {
-    return await runProgram(typeof start === "string" ? { source: start } : start, { thread, host, limits: LIMITS });
+    return await runProgram(typeof start === "string" ? { source: start } : start, {
+      thread,
+      host,
+      limits: { ...LIMITS, cpuMs },
+    });
   } finally {
     thread.release();
   }
@@ -97,7 +101,10 @@ describe("a program", () => {
     ["calls too often", "for (;;) await tools.a({})", "ToolError"],
     ["returns what is no JSON", "const a = {}; a.a = a; return a", "TypeError"],
   ])("that %s fails, and harms nobody else", async (_what, source, name) => {
-    expect(await run(source)).toMatchObject({ status: "failed", error: { name } });
+    expect(await run(source, {}, name === "TimeoutError" ? 300 : 10_000)).toMatchObject({
+      status: "failed",
+      error: { name },
+    });
     expect(await run("return 1")).toMatchObject({ status: "done", value: 1 });
   });
 
