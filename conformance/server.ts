@@ -13,11 +13,32 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 const SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
 const ANYBODY: McpIdentity = { id: "anybody", name: "anybody", rights: ["read", "call", "approve"] };
 
-const haft = createHaft();
+/** What clients were asked before their call became a task, by its id. */
+const names = new Map<string, string>();
+const haft = createHaft({
+  // Asks before the call is queued: the tool itself runs later.
+  middleware: [
+    {
+      name: "ask-first",
+      after: "permit",
+      async enter(call) {
+        if (call.tool?.name !== "test_tool_with_task" || call.secondPass) return undefined;
+        const { user_name: user } = (await endpoint.clientOf(call.id)!.ask(NAME)) as Named;
+        names.set(call.id, user.content?.name ?? "");
+        return undefined;
+      },
+    },
+  ],
+});
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const text = (value: string) => ({ type: "text" as const, text: value });
 
-function add(name: string, run: (input: never, context: ToolContext) => unknown, parameters: object = {}): void {
+function add(
+  name: string,
+  run: (input: never, context: ToolContext) => unknown,
+  parameters: object = {},
+  more: object = {},
+): void {
   haft.register(
     createTool({
       name,
@@ -25,6 +46,7 @@ function add(name: string, run: (input: never, context: ToolContext) => unknown,
       kind: "readonly",
       parameters: { type: "object", properties: {}, ...parameters },
       run: run as never,
+      ...more,
     }),
   );
 }
@@ -154,10 +176,13 @@ function completed({ user }: Readonly<Record<string, unknown>>): string {
 }
 
 // Several rounds, as the revision of 2026 has them.
+interface Named {
+  user_name: { content?: { name?: string } };
+}
 const NAME = { user_name: form("What is your name?", aText("name")) };
 for (const name of ["test_input_required_result_elicitation", "test_streaming_elicitation"]) {
   add(name, async (_input, context) => {
-    const { user_name: user } = (await ask(context, NAME)) as { user_name: { content?: { name?: string } } };
+    const { user_name: user } = (await ask(context, NAME)) as Named;
     return `Hello, ${user.content?.name}!`;
   });
 }
@@ -195,6 +220,38 @@ add("test_input_required_result_capabilities", async (_input, context) => {
   };
   return JSON.stringify(await ask(context, requests));
 });
+
+// Background tools, which clients that know the extension get as tasks.
+const later = (name: string, run: (input: never, context: ToolContext) => unknown, parameters: object = {}): void =>
+  add(name, run, parameters, { mode: "background", limits: { timeoutMs: 120_000 } });
+const CONFIRM = { properties: { confirm: { type: "boolean" } }, required: ["confirm"] };
+add("greet", ({ name }: { name: string }) => `Hello, ${name}!`, one("name"));
+later(
+  "slow_compute",
+  async ({ seconds, label }: { seconds: number; label: string }) => {
+    await sleep(seconds * 1000);
+    return `${label} took ${seconds} s.`;
+  },
+  { properties: { seconds: { type: "number" }, label: { type: "string" } }, required: ["seconds"] },
+);
+later("failing_job", async () => {
+  await sleep(1000);
+  throw new Error("This job fails.");
+});
+// The suite's client has no roots: to ask for them is an error of the protocol.
+later("protocol_error_job", (_input, context) => ask(context, { roots: ROOTS }));
+later(
+  "confirm_delete",
+  async ({ filename }: { filename: string }, context) => {
+    const { confirm } = await ask(context, { confirm: form(`Delete ${filename}?`, CONFIRM) });
+    return JSON.stringify(confirm);
+  },
+  one("filename"),
+);
+later("multi_input", async (_input, context) =>
+  JSON.stringify(await ask(context, { first: form("First?", aText("name")), second: form("Second?", aText("name")) })),
+);
+later("test_tool_with_task", (_input, { callId }) => `Hello, ${names.get(callId)}!`);
 
 const WHOLE_SCHEMA = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -314,6 +371,7 @@ const endpoint = await createMcpEndpoint(haft, {
   identify: () => ANYBODY,
   // The suite wants to see schemas as they are; clients of people get them flat and without references.
   portable: (schema) => ({ $schema: "https://json-schema.org/draft/2020-12/schema", ...schema }),
+  needsTask: ({ name }) => name === "failing_job" || name === "test_tool_with_task",
   resources: [resources],
   prompts: {
     list: () => prompts,

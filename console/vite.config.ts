@@ -1,14 +1,31 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** The programs that draw canvases, beside the console and not in it: they run in frames without an origin. */
+const canvasLibraries: Plugin = {
+  name: "canvas-libraries",
+  generateBundle() {
+    const libraries = {
+      marked: "marked/lib/marked.umd.js",
+      purify: "dompurify/dist/purify.min.js",
+      mermaid: "mermaid/dist/mermaid.min.js",
+    };
+    for (const [name, file] of Object.entries(libraries)) {
+      const source = readFileSync(here(`../node_modules/${file}`), "utf8");
+      this.emitFile({ type: "asset", fileName: `canvas/${name}.js`, source });
+    }
+  },
+};
 
 /** Built into the package and served by it: relative addresses, nothing inline, no request to anybody else. */
 export default defineConfig({
   root: here("."),
   base: "./",
-  plugins: [react()],
+  plugins: [react(), canvasLibraries],
   resolve: {
     alias: {
       // Named by a test helper of the form library alone; it writes code, which our content security policy forbids.

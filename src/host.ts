@@ -14,13 +14,15 @@ import { createMcpHub, type McpHub } from "./mcp/client/mcp-hub.ts";
 import type { SignInOptions } from "./mcp/client/sign-in.ts";
 import { reviewStateOf } from "./mcp/client/wrap-mcp-tool.ts";
 import { type HostAgents, openAgents } from "./host/open-agents.ts";
+import { openBrowser } from "./host/open-browser.ts";
 import { openArtifacts } from "./host/open-artifacts.ts";
+import { type HostCanvas, openCanvas } from "./host/open-canvas.ts";
 import { openMessages } from "./host/open-messages.ts";
 import { openQuestions } from "./host/open-questions.ts";
 import type { ServerQuestions } from "./mcp/client/server-questions.ts";
 import { openResources } from "./host/open-resources.ts";
 import { createResourceTools } from "./tools/resources/resource-tools.ts";
-import { openMcpNet } from "./host/open-mcp-net.ts";
+import { openNamedNet } from "./host/open-named-net.ts";
 import { openConfinement } from "./host/open-confinement.ts";
 import { noteTrust } from "./host/note-trust.ts";
 import { openSchedules } from "./host/open-schedules.ts";
@@ -53,6 +55,10 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   approver?: Approver;
   /** How long a call that asks waits for an answer from any door; `false`: not at all. What the configuration says where absent. */
   approvalWaitMs?: number | false;
+  /** Whether background calls of this process may run in it, from the first on; else they wait for a worker. True where absent. */
+  worksOnJobs?: boolean;
+  /** Whether MCP servers are started and connected. True where absent. */
+  connectsServers?: boolean;
   /** How a person signs in to remote MCP servers; without it only what was signed in to before is used. */
   mcpSignIn?: Omit<SignInOptions, "tokens">;
   /** Which agent answers in a session, in place of the configured one. */
@@ -72,6 +78,8 @@ export interface HaftHost {
   readonly undo: Undo;
   /** Documents with versions, of every session. */
   readonly artifacts: ArtifactManager;
+  /** What agents show to their people now. */
+  readonly canvas: HostCanvas;
   /** The MCP servers that the configuration names; they connect in their own time. */
   readonly mcp: McpHub;
   /** What MCP servers ask people; answered through the doors. */
@@ -96,7 +104,17 @@ const NO_SIGN_IN: Omit<SignInOptions, "tokens"> = { redirectUrl: "http://127.0.0
 /** Reads the configuration of a folder, opens its store and its tools, and puts one gate before them. */
 export async function openHaft(folder: string = process.cwd(), options: HostOptions = {}): Promise<HaftHost> {
   const { clock = systemClock, tools = [], middleware = [], ...others } = options;
-  const { approver, approvalWaitMs, mcpSignIn, agentFor, channelKinds = [], onWarning, ...places } = others;
+  const {
+    approver,
+    approvalWaitMs,
+    worksOnJobs = true,
+    connectsServers = true,
+    mcpSignIn,
+    agentFor,
+    channelKinds = [],
+    onWarning,
+    ...places
+  } = others;
   const warnings: string[] = [];
   const warn = (warning: string): void => {
     warnings.push(warning);
@@ -130,7 +148,15 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
     if (workspace.unconfined !== undefined) warn(`Commands are not confined: ${workspace.unconfined}.`);
     const { audit } = store;
     const artifacts = openArtifacts(config, { store: store.artifacts, workspace, clock });
-    const web = openWeb(config, { env: places.env ?? process.env, workspace, clock });
+    const browser = openBrowser(config, { env: places.env ?? process.env, workspace, clock });
+    const { renderer } = browser;
+    const web = openWeb(config, {
+      env: places.env ?? process.env,
+      workspace,
+      clock,
+      ...(renderer ? { render: renderer.render } : {}),
+    });
+    const { canvas, tools: canvasTools } = openCanvas({ artifacts: artifacts.manager, browser: renderer, clock });
     const messages = openMessages(config, { env: places.env ?? process.env, clock, kinds: channelKinds });
     const queue = openJobQueue(config, { embedded: store.jobs, clock, warn });
     const haft = createHaft({
@@ -142,13 +168,13 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       workspace,
       spill: artifacts.spill,
       rules,
-      tools: [...artifacts.tools, ...web.tools, ...messages.tools, ...tools],
+      tools: [...artifacts.tools, ...web.tools, ...browser.tools, ...canvasTools, ...messages.tools, ...tools],
       middleware,
       clock,
       log: audit,
       journal: store.journal,
       jobs: queue,
-      worker: { concurrency: config.value.jobs.concurrency },
+      worker: worksOnJobs && { concurrency: config.value.jobs.concurrency },
       approvals: {
         store: auditedApprovals(store.approvals, audit),
         ...(config.value.approvals.expireMs === undefined ? {} : { lifetimeMs: config.value.approvals.expireMs }),
@@ -173,14 +199,14 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       onUndo: ({ phase, ...facts }) => audit.append({ kind: "undo", data: { phase, ...facts } }, { synced: true }),
     });
     const questions = openQuestions(config, { store, clock });
-    const mcpNet = openMcpNet(config, places.env ?? process.env);
+    const namedNet = openNamedNet(config, places.env ?? process.env);
     const mcp = createMcpHub({
       registry: haft.registry,
-      servers: config.mcpServers,
+      servers: connectsServers ? config.mcpServers : [],
       pins: store.pins,
       signIn: { ...(mcpSignIn ?? NO_SIGN_IN), tokens: store.signIns },
       answerElicitation: questions.ask,
-      fetchFor: mcpNet.fetchFor,
+      fetchFor: (server) => namedNet.fetchTo([server.transport === "stdio" ? undefined : server.url]),
       workspace: config.folder,
       allowedPaths: config.value.workspace.allowedPaths ?? [config.folder],
       clock,
@@ -188,7 +214,8 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
     // Where there is no server, models are spared the tools.
     if (config.mcpServers.length > 0) for (const tool of createResourceTools(openResources(mcp))) haft.register(tool);
     const env = places.env ?? process.env;
-    const agents = openAgents(config, { haft, workspace, env, userFolder: userPlaces(places).folder });
+    const { fetchTo } = namedNet;
+    const agents = openAgents(config, { haft, workspace, env, fetchTo, userFolder: userPlaces(places).folder });
     const configured = agents.isConfigured
       ? (session: Parameters<AgentFor>[0]) => agents.get(session.agent)
       : undefined;
@@ -214,6 +241,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       workspace,
       undo,
       artifacts: artifacts.manager,
+      canvas,
       mcp,
       questions,
       agents,
@@ -225,10 +253,11 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
         const ended = schedules.stop();
         await sessions.close();
         await mcp.close();
-        await mcpNet.close();
+        await namedNet.close();
         await haft.shutdown();
         await queue.close();
         await ended;
+        await browser.close();
         await web.close();
         await confinement.close();
         await messages.close();

@@ -36,6 +36,10 @@ export { ToolCallContext } from "./core/call-context.ts";
 export type { ToolCallParams } from "./core/call-context.ts";
 export type { Plugin, PluginApi, PluginManifest } from "./core/plugin.ts";
 
+export type { TokenCounter } from "./core/token-counter.ts";
+export type { ShownSet } from "./tools/discovery/defer-tools.ts";
+export type { ToolSearchOptions } from "./tools/discovery/discovery.ts";
+
 export { text, textOf } from "./core/content.ts";
 export type { Content } from "./core/content.ts";
 export { jsonResult } from "./core/result.ts";

@@ -1,6 +1,6 @@
 import { type BatchCall, type Call, type CallOptions, type Caller, toolOf } from "./core/call.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
-import type { FunctionDeclaration } from "./core/definition.ts";
+import { declarationOf, type FunctionDeclaration } from "./core/definition.ts";
 import { EventEmitter, type Listener } from "./core/emitter.ts";
 import type { EventOf, ToolEvent, ToolEventType } from "./core/event.ts";
 import { installPlugin, type Plugin } from "./core/plugin.ts";
@@ -8,6 +8,7 @@ import { type Registrable, ToolRegistry, type ToolStats } from "./core/registry.
 import type { ToolResult } from "./core/result.ts";
 import type { Middleware, Stage } from "./core/stage.ts";
 import type { AnyTool, DialectName } from "./core/tool.ts";
+import type { TokenCounter } from "./core/token-counter.ts";
 import { provideDefaultGate } from "./core/tool-gate.ts";
 import type { AgentToolkit } from "./core/toolkit.ts";
 import { admit } from "./executor/admit.ts";
@@ -19,6 +20,8 @@ import { type CallLog, MemoryCallLog } from "./executor/call-log.ts";
 import { Deadlines } from "./executor/deadlines.ts";
 import { ToolExecutor } from "./executor/executor.ts";
 import { journalKey, knownAndClaim } from "./executor/known.ts";
+import { placeMiddleware } from "./executor/place-middleware.ts";
+import { preferResponse, type ResponseLength } from "./executor/prefer-response.ts";
 import { record } from "./executor/record.ts";
 import { resolve } from "./executor/resolve.ts";
 import { ResultCache } from "./executor/result-cache.ts";
@@ -26,6 +29,7 @@ import { Statistics } from "./executor/statistics.ts";
 import { telemetry } from "./executor/telemetry.ts";
 import type { Timeouts } from "./executor/timeouts.ts";
 import { validate } from "./executor/validate.ts";
+import { openTokenizer } from "./formats/open-tokenizer.ts";
 import { background } from "./jobs/background.ts";
 import type { JobQueue } from "./jobs/job-queue.ts";
 import { createJobs, type Jobs, type WorkerOptions } from "./jobs/jobs.ts";
@@ -43,15 +47,20 @@ import { createJudge } from "./policy/judge.ts";
 import { lintToolPolicy } from "./policy/lint-tool-policy.ts";
 import { createPolicyView, type PolicyView } from "./policy/policy-view.ts";
 import type { PolicyLayer } from "./policy/policy-layers.ts";
+import { readRules } from "./policy/rules/read-rules.ts";
 import type { RuleSource } from "./policy/rules/rule.ts";
-import { RuleBook } from "./policy/rules/rule-book.ts";
+import type { RuleBook } from "./policy/rules/rule-book.ts";
 import { suggestRules } from "./policy/rules/suggest-rules.ts";
+import { searchableTools } from "./policy/searchable-tools.ts";
 import { SessionGrants } from "./policy/session-grants.ts";
 import { createTaint, type Taint, type TaintOptions } from "./policy/taint.ts";
-import type { ToolPolicy } from "./policy/tool-policy.ts";
+import { isToolAllowed, type ToolPolicy } from "./policy/tool-policy.ts";
 import { isForCaller, isVisible, visible } from "./policy/visible.ts";
 import { createCodeRunner, type CodeRunnerOptions } from "./sandbox/code/create-code-runner.ts";
 import { createRunCodeTool } from "./tools/code/run-code.ts";
+import { compactDeclaration } from "./tools/discovery/compact-declaration.ts";
+import type { ShownSet } from "./tools/discovery/defer-tools.ts";
+import { createDiscovery, type Shown, type ToolSearchOptions } from "./tools/discovery/discovery.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface HaftOptions {
@@ -83,9 +92,17 @@ export interface HaftOptions {
   approvals?: Omit<ApprovalsOptions, "clock">;
   /** Registers `run_code`: programs that call tools, where they wait for people, and what they may use. */
   code?: Pick<CodeRunnerOptions, "store" | "limits">;
+  /** Registers `tool_search`: where tools are too many for a model's context, it is shown some and finds the others. */
+  toolSearch?: ToolSearchOptions;
+  /** In what tokens are counted; o200k_base where "gpt-tokenizer" is installed, else an estimate. */
+  tokens?: TokenCounter;
   concurrency?: Partial<ConcurrencyLimits>;
   timeouts?: Partial<Timeouts>;
   maxOutputBytes?: number;
+  /** Of one result, as a model reads it; besides the bytes. */
+  maxOutputTokens?: number;
+  /** How much tools tell that have a parameter for it, where a call does not say. */
+  response?: ResponseLength;
   middleware?: readonly Middleware[];
   clock?: Clock;
   log?: CallLog;
@@ -110,6 +127,8 @@ export interface Haft {
   readonly policy: PolicyView;
   readonly taint: Taint;
   readonly log: CallLog;
+  /** What calls that were made before were answered. */
+  readonly journal: CallJournal;
   readonly spill: Spill;
   /** What runs later, and the way of its results back. */
   readonly jobs: Jobs;
@@ -118,9 +137,13 @@ export interface Haft {
   use(plugin: Plugin): Promise<AnyTool[]>;
   toolkit(agentName: string, toolNames?: readonly string[]): AgentToolkit;
   /** The tools that exist under this runtime's policy; where that differs by caller, for this one. */
-  tools(options?: { mode?: string; caller?: Partial<Caller> }): AnyTool[];
+  tools(options?: { mode?: string | undefined; caller?: Partial<Caller> | undefined }): AnyTool[];
   search(query: string, options?: { limit?: number; caller?: Partial<Caller> }): AnyTool[];
-  toLLMTools(options?: { dialect?: DialectName; mode?: string; caller?: Partial<Caller> }): FunctionDeclaration[];
+  /** What a model is told of. `compact`: of each tool one line, and the bare shape of its input. */
+  toLLMTools(options?: Shown & { dialect?: DialectName; definitions?: "full" | "compact" }): FunctionDeclaration[];
+  /** The tools that a model is shown now, and those that it would have to find with `tool_search`. */
+  shownTools(options?: Shown): ShownSet;
+  readonly tokens: TokenCounter;
   execute(name: string, input?: unknown, options?: CallOptions): Promise<ToolResult>;
   executeMany(calls: readonly BatchCall[], options?: CallOptions): Promise<ToolResult[]>;
   /** Answers an open approval with yes, and runs the call that was waiting for it. */
@@ -149,7 +172,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
   const events = options.registry?.events ?? new EventEmitter(options.onListenerError);
   const registry = options.registry ?? new ToolRegistry({ events });
   const { policy = [] } = options;
-  const layersFor = typeof policy === "function" ? policy : constant([policy].flat());
+  const layersFor = typeof policy === "function" ? policy : () => [policy].flat();
   const layers = layersFor({});
   const warn = options.onWarning ?? ((warning: string) => process.emitWarning(warning, { code: "HAFT_POLICY" }));
   for (const layer of layers)
@@ -173,6 +196,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     return (tool) => isVisible(tool, own) && (caller === undefined || isForCaller(tool, caller));
   };
   const isShown = shownTo(undefined);
+  const tokens = options.tokens ?? openTokenizer();
   const folder = workspace?.folder ?? options.folder ?? process.cwd();
   const rules = readRules(options.rules);
   const grants = new SessionGrants(rules);
@@ -207,8 +231,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     ? createCodeRunner({
         ...options.code,
         clock,
-        continueCall: ({ name, input, options: made, verdict }, id) =>
-          executor.executeSecondPass(name, input, made, { kind: "code", id, verdict }),
+        continueCall: (call, id) => executor.continueCall(call, { kind: "code", id }),
         isOpen: async (id) => (await approvals.get(id))?.state === "open",
       })
     : undefined;
@@ -219,6 +242,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     telemetry(clock),
     resolve(registry, isShown),
     visible(typeof policy === "function" ? ({ caller }) => layersFor(caller) : layers),
+    ...(options.response ? [preferResponse(options.response)] : []),
     validation,
     taint.stage,
     known,
@@ -228,10 +252,10 @@ export function createHaft(options: HaftOptions = {}): Haft {
     claim,
     admission,
     begin(log),
-    bound(spill, options.maxOutputBytes),
+    bound(spill, { maxBytes: options.maxOutputBytes, maxTokens: options.maxOutputTokens, tokens }),
     ...(hooks?.after ? [hooks.after] : []),
   ];
-  const executor: ToolExecutor = new ToolExecutor(registry, withMiddleware(stages, options.middleware ?? []), {
+  const executor: ToolExecutor = new ToolExecutor(registry, placeMiddleware(stages, options.middleware ?? []), {
     workspace: folder,
     clock,
     events,
@@ -249,6 +273,27 @@ export function createHaft(options: HaftOptions = {}): Haft {
       }),
     );
   }
+
+  const discovery =
+    options.toolSearch &&
+    createDiscovery({
+      ...options.toolSearch,
+      counter: tokens,
+      isListed: (tool, allow) => isToolAllowed(tool, { allow }),
+      toolsFor: searchableTools({ registry, grants, shownTo }),
+    });
+  if (discovery) registry.register(discovery.tool);
+  const tools: Haft["tools"] = ({ mode, caller } = {}) => {
+    const filter = shownTo(caller);
+    return registry.list().filter((tool) => filter(tool) && (mode !== "plan" || tool.isReadOnly));
+  };
+  const shownTools: Haft["shownTools"] = ({ mode, among, ...shown } = {}) => {
+    if (!discovery && shown.budget !== undefined) {
+      throw new TypeError("A budget for definitions needs `toolSearch`, with which a model finds what is not shown.");
+    }
+    const all = among ?? tools({ mode, caller: shown.caller });
+    return discovery?.choose(all, shown) ?? { tools: all, deferred: [] };
+  };
 
   const resume = createResume({
     approvals,
@@ -276,22 +321,21 @@ export function createHaft(options: HaftOptions = {}): Haft {
     policy: createPolicyView({ registry, rules, grants, layersFor, cwd: folder, mustAsk: options.mustAsk }),
     taint,
     log,
+    journal,
     spill,
     jobs,
     register: (tool) => registry.register(tool),
     use: (plugin) => installPlugin(plugin, registry),
     toolkit: (agentName, toolNames) => registry.createAgentToolkit(agentName, toolNames),
-    tools: ({ mode, caller } = {}) => {
-      const filter = shownTo(caller);
-      return registry.list().filter((tool) => filter(tool) && (mode !== "plan" || tool.isReadOnly));
-    },
+    tools,
+    shownTools,
+    tokens,
     search: (query, { limit, caller } = {}) =>
       registry.search(query, { filter: shownTo(caller), ...(limit === undefined ? {} : { limit }) }),
-    // Without a policy the registry's own list serves, which is made once.
-    toLLMTools: ({ caller, ...shown } = {}) =>
-      layers.length === 0 && caller === undefined
-        ? registry.toLLMTools(shown)
-        : registry.toLLMTools({ ...shown, filter: shownTo(caller) }),
+    toLLMTools: ({ dialect, definitions, ...shown } = {}) => {
+      const declare = definitions === "compact" ? compactDeclaration : declarationOf;
+      return shownTools(shown).tools.map((tool) => declare(tool, dialect));
+    },
     execute: (name, input, callOptions) => executor.execute(name, input, callOptions),
     executeMany: (calls, callOptions) => executor.executeMany(calls, callOptions),
     approve: (id, said) => answer(id, { ...(typeof said === "string" ? { by: said } : said), approved: true }),
@@ -335,28 +379,6 @@ function openJobs({ jobs: queue, worker }: HaftOptions, { gate, ...parts }: JobP
   const keyOf = ({ caller, idempotencyKey }: Call): string | undefined =>
     idempotencyKey === undefined ? undefined : journalKey(caller, idempotencyKey);
   return { jobs, later: background({ ...parts, keyOf, submit: jobs.submit }) };
-}
-
-function readRules(given: HaftOptions["rules"]): RuleBook {
-  if (given instanceof RuleBook) return given;
-  if (given === undefined) return new RuleBook();
-  return new RuleBook(Array.isArray(given) ? (given as readonly RuleSource[]) : [{ ...given, origin: "host" }]);
-}
-
-function constant<T>(value: T): () => T {
-  return () => value;
-}
-
-/** A host's stages stand after the built-in one that they name; several at one place in the order given. */
-function withMiddleware(stages: readonly Stage[], middleware: readonly Middleware[]): Stage[] {
-  for (const { name, after } of middleware) {
-    if (!stages.some((stage) => stage.name === after)) {
-      throw new TypeError(
-        `Middleware "${name}" wants to stand after "${after}", but the places are: ${stages.map((stage) => stage.name).join(", ")}.`,
-      );
-    }
-  }
-  return stages.flatMap((stage) => [stage, ...middleware.filter(({ after }) => after === stage.name)]);
 }
 
 let defaultHaft: Haft | undefined;

@@ -32,6 +32,7 @@ import {
 import { callAtClient, callOverHttp, callOverSocket, callOverStream, installAtClient } from "./http/call-through.ts";
 import { callOverMcpConnection, callOverMcpHttp } from "./mcp/call-through.ts";
 import { callBySchedule } from "./schedules/call-through.ts";
+import { callBySession } from "./sessions/call-through.ts";
 
 const parameters = z.object({ text: z.string().describe("What to keep") });
 type TargetConfig = ToolConfig<typeof parameters, never, Promise<string>> & { name: string };
@@ -205,6 +206,7 @@ const ENTRANCES: readonly Entrance[] = [
   // An agent that was stopped before asks its model for nothing.
   { name: "an agent's turn", call: unlessAborted(callByAgent) },
   { name: "an agent's turn, as text", call: unlessAborted(callByTextAgent) },
+  { name: "a turn of a session", call: unlessAborted(callBySession) },
   { name: "haft tools call", call: unlessAborted(callByCommandLine) },
   { name: "an MCP client, legacy, over one connection", call: unlessAborted(callOverMcpConnection) },
   { name: "an MCP client, modern, over HTTP", call: unlessAborted(callOverMcpHttp) },

@@ -33,7 +33,7 @@ export async function run({ report, notMeasured }) {
 async function measure(backend, url, report) {
   let count = 0;
   const child = (kind, namespace, what, jobs = 0) =>
-    runChild("time-jobs.mjs", [kind, backend, url, namespace, what, jobs]);
+    runChild("time-jobs-scale.mjs", [kind, backend, url, namespace, what, jobs]);
   const subject = (kind) => async () => {
     const space = `bench${++count}`;
     const { ms } = await child(kind, space, "fill", SUBMITTED);

@@ -46,7 +46,7 @@ export function useLive(): void {
     const hear = (type: EventMessage["type"], ...lists: string[]): void =>
       stream.addEventListener(type, () => refresh(...lists));
     for (const type of CALL_EVENTS) hear(type, "calls", "audit", "statistics", "changes");
-    hear("tool_call_completed", "artifacts");
+    hear("tool_call_completed", "artifacts", "canvas");
     for (const type of [...CALL_EVENTS, "job_queued"] as const) hear(type, "jobs", "schedules", "sessions");
     for (const type of QUESTIONS) hear(type, "approvals");
     for (const type of LISTED) hear(type, "tools");

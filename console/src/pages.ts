@@ -1,6 +1,7 @@
 import { approvalsPage } from "./pages/approvals/approvals-page.ts";
 import { artifactsPage } from "./pages/artifacts/artifacts-page.ts";
 import { auditPage } from "./pages/audit/audit-page.ts";
+import { canvasPage } from "./pages/canvas/canvas-page.ts";
 import { callsPage } from "./pages/calls/calls-page.ts";
 import { jobsPage } from "./pages/jobs/jobs-page.ts";
 import { mcpPage } from "./pages/mcp/mcp-page.ts";
@@ -22,6 +23,7 @@ export const PAGES: readonly Page[] = [
   jobsPage,
   schedulesPage,
   artifactsPage,
+  canvasPage,
   auditPage,
   policyPage,
   mcpPage,

@@ -3,8 +3,9 @@ import type { CallAuthority, Caller } from "../core/call.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { holdToNames } from "../core/hold-to-names.ts";
 import { didYouMean } from "../core/nearest-name.ts";
-import type { Session, SessionEntry, SessionState } from "./session.ts";
-import { isBelow, type SendOutcome, type Sessions } from "./sessions.ts";
+import type { SendOutcome } from "./await-turn.ts";
+import { isBelow, type Session, type SessionEntry, type SessionState } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
 
 export interface DeskOptions {
   sessions: Sessions;

@@ -87,3 +87,10 @@ export interface TurnEnd {
 export type SessionChanges = Partial<
   Pick<Session, "state" | "pending" | "usage" | "lastText" | "environment" | "label"> & { error: string | undefined }
 >;
+
+/** Whether a session is one that `key` spawned, or one of those did. */
+export function isBelow({ caller, key: own }: Session, key: string): boolean {
+  if (own === key) return false;
+  for (let one: Caller | undefined = caller.parent; one; one = one.parent) if (one.session === key) return true;
+  return false;
+}

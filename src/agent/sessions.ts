@@ -7,10 +7,12 @@ import type { EventOf } from "../core/event.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Agent } from "./agent.ts";
+import { awaitTurn, outcomeOf, type SendOutcome } from "./await-turn.ts";
 import { announceId, driveSession, KEEP_TURN, lateId, type SessionEnvironmentKeeper } from "./drive-session.ts";
-import type { Incoming, PendingCall, Session, SessionEntry, TurnEnd } from "./session.ts";
+import { type Incoming, isBelow, type PendingCall, type Session, type SessionEntry } from "./session.ts";
 import { createSessionFeed, type SessionFeed } from "./session-feed.ts";
 import type { HistoryQuery, SessionQuery, SessionStore } from "./session-store.ts";
+import { watchForStop } from "./watch-for-stop.ts";
 
 export interface SessionsOptions {
   store: SessionStore;
@@ -45,13 +47,6 @@ export interface NewSession {
   first?: Omit<Incoming, "at">;
 }
 
-/** What came of something that was said to a session. `accepted`: nobody waited, or it waits itself. */
-export type SendOutcome =
-  | { status: "ok"; reply: string; turn: TurnEnd }
-  | { status: "accepted"; reply?: string }
-  | { status: "timeout" }
-  | { status: "error"; error: string; reply?: string };
-
 export interface Sessions {
   readonly feed: SessionFeed;
   /** Where something is said to it at once, throws where there is no agent that could answer. */
@@ -84,7 +79,6 @@ export interface Sessions {
 
 const MOST_WAITING = 200;
 const LOOK_MS = 1_000;
-const STOP_LOOK_MS = 500;
 const MOST_STOP_TRIES = 3;
 
 /** Stored conversations: one turn of each at a time, whatever process runs it, and nothing said to them is lost. */
@@ -133,7 +127,8 @@ export function createSessions(options: SessionsOptions): Sessions {
       const session = await mustGet(key);
       await agentFor(session);
       await push(key, item);
-      return waitMs > 0 ? outcomeOf(await endWithin(key, item.id, waitMs, signal)) : { status: "accepted" };
+      if (waitMs <= 0) return { status: "accepted" };
+      return outcomeOf(await awaitTurn({ key, id: item.id, waitMs, signal }, { store, feed, clock }));
     },
     async forgetReport(key, id) {
       const { parent } = await mustGet(key);
@@ -215,7 +210,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     if (!controller.signal.aborted && !(await canAnswer(key))) return;
     const lease = await store.claim(key);
     if (!lease) return;
-    const stopLooking = watchForStop(key, controller);
+    const stopLooking = watchForStop({ store, clock }, key, () => controller.abort("it was stopped"));
     try {
       await driveSession(lease, {
         store,
@@ -280,27 +275,6 @@ export function createSessions(options: SessionsOptions): Sessions {
     await push(key, { id: lateId(result.callId), kind: "result", text: textOf(result.content), result });
   }
 
-  async function endWithin(
-    key: string,
-    id: string,
-    waitMs: number,
-    signal?: AbortSignal,
-  ): Promise<TurnEnd | undefined> {
-    const until = clock.monotonic() + waitMs;
-    for (;;) {
-      // Asked before the store is, so that an end in between is not waited for.
-      const left = until - clock.monotonic();
-      const abort = new AbortController();
-      const news = feed.next(key, Math.max(left, 0), signal ? AbortSignal.any([signal, abort.signal]) : abort.signal);
-      const end = await store.endOf(key, id);
-      if (end || left <= 0 || signal?.aborted) {
-        abort.abort();
-        return end;
-      }
-      await news;
-    }
-  }
-
   async function isAtWork({ key, state }: Session): Promise<boolean> {
     return running.has(key) || state === "running" || state === "waiting" || (await store.waiting(key)) > 0;
   }
@@ -321,22 +295,6 @@ export function createSessions(options: SessionsOptions): Sessions {
     return true;
   }
 
-  function watchForStop(key: string, controller: AbortController): () => void {
-    if (!store.shared) return () => {};
-    let timer: Timer | undefined;
-    const later = (): void => {
-      timer = clock.after(STOP_LOOK_MS, () => {
-        void Promise.resolve(store.isStopRequested(key)).then(
-          (isRequested) => (isRequested ? controller.abort("it was stopped") : later()),
-          later,
-        );
-      });
-      timer.hold(false);
-    };
-    later();
-    return () => timer?.cancel();
-  }
-
   async function look(): Promise<void> {
     if (isClosed) return;
     try {
@@ -353,19 +311,4 @@ export function createSessions(options: SessionsOptions): Sessions {
   function problem(key: string): (error: unknown) => void {
     return (error) => onProblem(`Session "${key}": ${error instanceof Error ? error.message : String(error)}`);
   }
-}
-
-/** Whether a session is one that `key` spawned, or one of those did. */
-export function isBelow({ caller, key: own }: Session, key: string): boolean {
-  if (own === key) return false;
-  for (let one: Caller | undefined = caller.parent; one; one = one.parent) if (one.session === key) return true;
-  return false;
-}
-
-function outcomeOf(end: TurnEnd | undefined): SendOutcome {
-  if (!end) return { status: "timeout" };
-  const reply = end.text === "" ? {} : { reply: end.text };
-  if (end.stop === "pending") return { status: "accepted", ...reply };
-  if (end.stop === "done" || end.stop === "stopped") return { status: "ok", reply: end.text, turn: end };
-  return { status: "error", error: end.error ?? `Its turn ended early (${end.stop}).`, ...reply };
 }

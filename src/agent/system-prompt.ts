@@ -90,7 +90,9 @@ function toolAdvice({ tools, dialect }: SystemPromptOptions): string[] {
       ? [`${listed(background)} answer later: go on with other work, and do not call them again meanwhile.`]
       : []),
     ...(has("tool_search")
-      ? [`There are more tools than you see: find them with ${shown.get("tool_search")} before you say that you cannot do something.`]
+      ? [
+          `There are more tools than you see: find them with ${shown.get("tool_search")} before you say that you cannot do something.`,
+        ]
       : []),
     ...(has("stop_response") ? [`When nothing is left to say or do, call ${shown.get("stop_response")}.`] : []),
   ];

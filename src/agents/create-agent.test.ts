@@ -362,6 +362,87 @@ describe("a call that is answered later", () => {
     expect(text(model.requests[2]!.prompt.at(-1))).toContain("was pending, has ended");
     expectWhole(answer.messages);
   });
+
+  const later = { ...add, mode: "background" as const };
+  const decline = async (haft: TestHaft) => {
+    const [waiting] = await haft.approvals.list();
+    await haft.decline(waiting!.id, "not today");
+  };
+  const approve = async (haft: TestHaft) => {
+    const [waiting] = await haft.approvals.list();
+    await haft.approve(waiting!.id);
+  };
+  const endJob = async (haft: TestHaft) => {
+    const [job] = await haft.jobs.list();
+    await haft.jobs.work();
+    await haft.jobs.wait(job!.id);
+  };
+  const program = `try { return await tools.ask({ a: 1, b: 2 }) } catch ({ code }) { return code }`;
+
+  test.each([
+    [
+      "a job that ended",
+      { tools: [later], worker: false },
+      { name: "add", input: { a: 1, b: 2 } },
+      endJob,
+      /ended.*3/s,
+    ],
+    ["a yes", { tools: [ask] }, { name: "ask", input: { a: 1, b: 2 } }, approve, /has ended.*3/s],
+    ["a no", { tools: [ask] }, { name: "ask", input: { a: 1, b: 2 } }, decline, /has failed.*not today/s],
+    [
+      "a program that went on",
+      { tools: [ask], code: {} },
+      { name: "run_code", input: { code: program } },
+      approve,
+      /3/,
+    ],
+    ["one told no", { tools: [ask], code: {} }, { name: "run_code", input: { code: program } }, decline, /declined/],
+  ] as const)("while nobody runs, by %s, is found and told once", async (_what, options, call, end, told) => {
+    const haft = createTestHaft(options as never);
+    const { agent, model } = open([{ calls: [call] }, { text: "I wait." }, { text: "Now." }, { text: "Still." }], {
+      haft,
+    });
+    const first = await agent.run("go");
+    expect(first.stop).toBe("pending");
+    const steps = model.requests.length;
+    await end(haft);
+    const second = await agent.run([], { messages: first.messages, context: first.context });
+    expect(second).toMatchObject({ stop: "done", steps: 1 });
+    expect(text(model.requests[steps]!.prompt.at(-1))).toMatch(told);
+    expect(second.context.pending()).toEqual([]);
+    // Also where the context was not kept, and only what was said is.
+    const third = await agent.run("And?", { messages: [...first.messages, ...second.messages] });
+    expect(third.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+    await haft.shutdown();
+  });
+
+  test("is told although somebody else had put its result into the context", async () => {
+    const haft = createTestHaft({ tools: [later] as never, worker: false });
+    const { agent, model } = open([{ calls: [{ name: "add", input: { a: 1, b: 2 } }] }, { text: "" }, { text: "3" }], {
+      haft,
+    });
+    const context = new ToolCallContext();
+    haft.jobs.follow(context);
+    const first = await agent.run("go", { context });
+    await endJob(haft);
+    expect(context.pending()).toEqual([]);
+    await agent.run([], { messages: first.messages, context });
+    expect(text(model.requests.at(-1)!.prompt.at(-1))).toMatch(/was pending, has ended.*3/);
+  });
+
+  test("of another caller with the same id is nobody's business", async () => {
+    const haft = createTestHaft({ tools: [ask] as never });
+    const call = { id: "toolu_01A09q90qw90lq917835lq9", name: "ask", input: { a: 1, b: 2 } };
+    const { agent, model } = open([{ calls: [call] }, { text: "?" }], { haft });
+    const first = await agent.run("go", { caller: { user: "ann" } });
+    const [anns] = await haft.approvals.list();
+    await haft.execute("ask", call.input, { id: call.id, caller: { user: "bob", agent: "agent" } });
+    const bobs = (await haft.approvals.list()).find(({ id }) => id !== anns!.id);
+    await haft.approve(bobs!.id);
+    const second = await agent.run("Well?", { messages: first.messages, caller: { user: "ann" } });
+    expect(second.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+    expect(text(model.requests.at(-1)!.prompt.at(-1))).not.toContain("was pending");
+  });
 });
 
 describe("a conversation", () => {

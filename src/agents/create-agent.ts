@@ -59,7 +59,8 @@ export function createAgent(options: AgentOptions): Agent {
     ...(prices ? { prices } : {}),
     shownTools: (to) => shownTools(haft, toolkit, to),
     systemPrompt: (view) => promptOf(options, view),
-    watchLateResults: () => watchLateResults(haft),
+    watchLateResults: (of) => watchLateResults(haft, of),
+    heardResult: (result) => haft.jobs.processToolCallResult(result),
   });
 }
 
@@ -81,13 +82,15 @@ function modelOf({ model, format, dialect, maxOutputTokens, temperature, provide
 }
 
 /** A tool that is registered nowhere is in nobody's policy but the call's own. */
-function shownTools(haft: Haft, toolkit: AgentToolkit, { caller, mode, policy }: ShownTo): readonly AnyTool[] {
+function shownTools(haft: Haft, toolkit: AgentToolkit, to: ShownTo): readonly AnyTool[] {
+  const { caller, mode, policy, loaded } = to;
   const visible = new Set(haft.tools({ caller }));
-  return toolkit
+  const among = toolkit
     .listTools()
     .filter((tool) => visible.has(tool) || haft.registry.get(tool.name) !== tool)
     .filter((tool) => mode !== "plan" || tool.isReadOnly)
     .filter((tool) => policy.every((layer) => isToolAllowed(tool, layer)));
+  return haft.shownTools({ among, caller, loaded }).tools;
 }
 
 async function promptOf(options: AgentOptions, view: PromptView): Promise<string> {

@@ -46,7 +46,7 @@ export async function loadModel(choice: ModelChoice): Promise<LanguageModel> {
       next: "Write it as provider/name, such as ollama/qwen3 or anthropic/claude-sonnet-4-5.",
     });
   }
-  const keyName = `${provider.replace(/[^a-z0-9]/gi, "_").toUpperCase()}_API_KEY`;
+  const keyName = `${variableOf(provider)}_API_KEY`;
   const apiKey = choice.apiKey ?? env[keyName];
   const given = { ...choice, apiKey };
   const baseUrl = choice.baseUrl ?? COMPATIBLE[provider];
@@ -76,6 +76,16 @@ export async function loadModel(choice: ModelChoice): Promise<LanguageModel> {
     ...connection(given),
   });
   return checked(languageModelOf(made, name), COMPATIBLE_PACKAGE);
+}
+
+/** Where a person says that the model is: what the provider's package has of its own is public. */
+export function addressesOf({ model, baseUrl, env = process.env }: ModelChoice): (string | undefined)[] {
+  const provider = model.slice(0, Math.max(model.indexOf("/"), 0));
+  return [baseUrl ?? COMPATIBLE[provider], env[`${variableOf(provider)}_BASE_URL`]];
+}
+
+function variableOf(provider: string): string {
+  return provider.replace(/[^a-z0-9]/gi, "_").toUpperCase();
 }
 
 /** Every provider package exports a factory of providers, whose name begins with `create`. */

@@ -2,7 +2,8 @@ import type { FunctionSpeech } from "../agent/function-model.ts";
 import type { DialectName } from "../core/tool.ts";
 import { defineTools, type ShownNames } from "../formats/providers/define-tools.ts";
 import { toModelCalls } from "../formats/providers/model-call.ts";
-import { COMMON_RULES, COMMON_STRICT_RULES } from "../formats/schema-rules.ts";
+import { COMMON_RULES } from "../schema/schema-rules.ts";
+import { COMMON_STRICT_RULES } from "../formats/schema-rules.ts";
 
 const RULES = { rules: COMMON_RULES, strictRules: COMMON_STRICT_RULES };
 

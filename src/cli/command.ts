@@ -61,9 +61,16 @@ export interface Invocation<Specs extends OptionSpecs = OptionSpecs> {
   readonly interrupted: AbortSignal;
   readonly embedded: EmbedOptions;
   /** The server that was named, or one in this process; opened when first asked for, closed when the command ends. */
-  connect(): Promise<HaftClient>;
+  connect(options?: ConnectOptions): Promise<HaftClient>;
   /** Runs another command line with what this one has; for `record` and `replay`. */
   run(argv: readonly string[], embedded: EmbedOptions): Promise<number>;
+}
+
+export interface ConnectOptions {
+  /** Whether one in this process also runs the background calls that are made through it; else others do. True where absent. */
+  worksOnJobs?: boolean;
+  /** Whether one in this process starts the MCP servers, which takes seconds on a busy machine. True where absent. */
+  connectsServers?: boolean;
 }
 
 /** What is added to a runtime that is opened in this process. */

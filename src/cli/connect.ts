@@ -1,11 +1,11 @@
 import type { HaftClient } from "../client/create-client.ts";
 import { createClient } from "../client/create-client.ts";
-import type { EmbedOptions } from "./command.ts";
+import type { ConnectOptions, EmbedOptions } from "./command.ts";
 import type { Output } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
-export interface ConnectOptions {
+export interface ConnectPlace {
   folder: string;
   /** A running server; absent for one in this process. */
   url: string | undefined;
@@ -20,10 +20,11 @@ interface Connected {
 }
 
 /** The server that a command speaks to: opened when first asked for, so that what needs none opens none. */
-export function connectWhenAsked(options: ConnectOptions) {
+export function connectWhenAsked(place: ConnectPlace) {
   let opened: Promise<Connected> | undefined;
   return {
-    connect: async (): Promise<HaftClient> => (await (opened ??= open(options))).client,
+    connect: async (options: ConnectOptions = {}): Promise<HaftClient> =>
+      (await (opened ??= open(place, options))).client,
     async close(): Promise<void> {
       const connected = await opened?.catch(() => undefined);
       await connected?.close();
@@ -31,11 +32,14 @@ export function connectWhenAsked(options: ConnectOptions) {
   };
 }
 
-async function open({ folder, url, terminal, output, embedded }: ConnectOptions): Promise<Connected> {
+async function open(
+  { folder, url, terminal, output, embedded }: ConnectPlace,
+  { worksOnJobs = true, connectsServers = true }: ConnectOptions,
+): Promise<Connected> {
   if (embedded.open) return embedded.open();
   if (url !== undefined) return { client: connectTo(url, terminal, output), close: () => Promise.resolve() };
   const { openEmbedded } = await import("./open-embedded.ts");
-  return openEmbedded({ folder, terminal, output, embedded });
+  return openEmbedded({ folder, terminal, output, embedded, worksOnJobs, connectsServers });
 }
 
 function connectTo(url: string, { env }: Terminal, output: Output): HaftClient {

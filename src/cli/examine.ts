@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { HaftClient } from "../client/create-client.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { examineChannels } from "./examine-channels.ts";
-import { findPackage } from "./find-package.ts";
+import { findPackage } from "../host/find-package.ts";
 
 export interface Finding {
   what: string;
@@ -39,7 +39,13 @@ export async function examine(place: Place): Promise<Finding[]> {
     await look("terminal", examineTerminal),
     await look("sandbox", () => examineSandbox(config)),
   ];
-  if (config) findings.push(...(await examineChannels(config, place.env)));
+  if (config) {
+    const { examineBrowser, examineSearch } = await import("./examine-web.ts");
+    const known = config;
+    findings.push(await look("browser", () => examineBrowser(known, place.env)));
+    findings.push(await look("web search", () => examineSearch(known, place.env)));
+    findings.push(...(await examineChannels(config, place.env)));
+  }
   return findings;
 }
 

@@ -8,7 +8,7 @@ import { createProgressLine } from "./progress-line.ts";
 import { isInteractive } from "./terminal.ts";
 import { watchQuestions } from "./watch-questions.ts";
 
-export type CallWords = Pick<CallRequest, "session" | "mode" | "timeoutMs" | "id" | "policy">;
+export type CallWords = Pick<CallRequest, "session" | "mode" | "timeoutMs" | "id" | "policy" | "background">;
 
 /**
  * Makes a call, shows that it goes on, and asks whoever sits at the terminal where it has to ask. Ctrl-C cancels it and waits

@@ -16,6 +16,8 @@ export interface EmbeddedOptions {
   terminal: Terminal;
   output: Output;
   embedded: EmbedOptions;
+  worksOnJobs: boolean;
+  connectsServers: boolean;
 }
 
 /** The folder's own runtime and store in this process, behind the same door as a server's. */
@@ -24,11 +26,15 @@ export async function openEmbedded({
   terminal,
   output,
   embedded,
+  worksOnJobs,
+  connectsServers,
 }: EmbeddedOptions): Promise<{ client: HaftClient; close(): Promise<void> }> {
   const host = await openHaft(folder, {
     env: terminal.env,
     // Nobody but the person at this terminal would answer, and they are asked; off a terminal the question stays.
     approvalWaitMs: false,
+    worksOnJobs,
+    connectsServers,
     onWarning: (warning) => output.warn(safe(warning)),
     ...(embedded.middleware ? { middleware: embedded.middleware } : {}),
   });

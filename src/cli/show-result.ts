@@ -28,6 +28,10 @@ function tellPending({ pending: { kind, id }, toolName }: ToolResult & { status:
   output.tell(
     `${output.paintTalk("yellow", `${safeLine(toolName)} waits`)} for ${kind === "approval" ? "an approval" : `a ${kind}`}: ${shown}`,
   );
+  if (kind === "job") {
+    output.tell(`  haft jobs show ${shown}   what comes of it`);
+    output.tell("  haft worker   runs it, where no server of this folder does");
+  }
   if (kind !== "approval") return;
   output.tell(`  haft approvals show ${shown}      what exactly would run`);
   output.tell(`  haft approvals approve ${shown}   yes, and run it`);

@@ -6,8 +6,9 @@ import { DEFAULT_PORT, type HttpServer, serveHttp } from "../http/http-server.ts
 import { logLine } from "../http/log-line.ts";
 import { createMcpDoor, MCP_STATE_KEY } from "../http/mcp-endpoint.ts";
 import { partsOfHost } from "../http/parts/parts-of-host.ts";
+import type { JobWorker } from "../jobs/job-queue.ts";
 import type { EmbedOptions } from "./command.ts";
-import { findPackage } from "./find-package.ts";
+import { findPackage } from "../host/find-package.ts";
 import { userName } from "./open-embedded.ts";
 import { openServerTokens } from "./open-tokens.ts";
 
@@ -32,6 +33,9 @@ export interface StartedServer {
   hasConsole: boolean;
   close(): Promise<void>;
 }
+
+/** What running jobs have when the server ends; what is left then is handed back, or ends as cut off. */
+const JOBS_GRACE_MS = 10_000;
 
 /** A folder's runtime behind its HTTP door, as its configuration says. */
 export async function startServer({
@@ -67,6 +71,7 @@ export async function startServer({
         "/mcp": createMcpDoor(host.haft, {
           version,
           resources: [serveArtifacts(host.artifacts)],
+          defers: host.config.value.toolSearch.mcp === true,
           stateKey: () => host.store.keys(MCP_STATE_KEY),
           approvalAddress: (id) => (server ? `${server.url}/#/approvals/${id}` : undefined),
           onError: (error) => log(logLine("mcp", { reason: error.message })),
@@ -80,6 +85,7 @@ export async function startServer({
       log,
       onWarning,
     });
+    const worker = await workOnJobs(host, onWarning);
     host.schedules.start();
     await host.sessions.start();
     const login = await server.loginUrl({ name: userName() });
@@ -91,6 +97,7 @@ export async function startServer({
       hasConsole: console !== undefined,
       async close() {
         await running.close();
+        await worker?.close(JOBS_GRACE_MS);
         await host.close();
       },
     };
@@ -98,6 +105,16 @@ export async function startServer({
     await server?.close();
     await host.close();
     throw error;
+  }
+}
+
+/** Also on those that were left from before. A queue that is away now is asked again with the first background call. */
+async function workOnJobs({ haft }: HaftHost, warn: (warning: string) => void): Promise<JobWorker | undefined> {
+  try {
+    return await haft.jobs.work();
+  } catch (error) {
+    warn(`Background calls do not run here: ${(error as Error).message}`);
+    return undefined;
   }
 }
 

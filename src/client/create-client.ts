@@ -180,12 +180,16 @@ export function createClient(options: ClientOptions) {
     },
     statistics: (query?: { from?: number; to?: number; buckets?: number }) =>
       get<wire.StatisticsInfo>("/api/statistics", query),
+    /** What each tool costs a model's context. */
+    tokenReport: (query?: { from?: number; to?: number }) => get<wire.TokenReport>("/api/statistics/tokens", query),
     undo: {
       list: (query?: { call?: string; session?: string; limit?: number; cursor?: string }) =>
         get<wire.Page<wire.ChangeInfo>>("/api/changes", query),
       get: (id: string) => get<wire.ChangeDetail>(at("/api/changes", id)),
       run: (request: wire.UndoRequest) => post<wire.UndoOutcome>("/api/undo", request),
     },
+    /** What agents show to their people. */
+    canvas: () => get<wire.Page<wire.CanvasSurface>>("/api/canvas"),
     artifacts: {
       list: (query?: { session?: string; limit?: number; cursor?: string }) =>
         get<wire.Page<wire.ArtifactInfo>>("/api/artifacts", query),

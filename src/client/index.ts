@@ -94,6 +94,7 @@ export type {
   SocketRequest,
   StatisticsInfo,
   TokenInfo,
+  TokenReport,
   TokenRequest,
   ToolEvent,
   ToolEventType,

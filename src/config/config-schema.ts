@@ -83,6 +83,20 @@ const network = z.strictObject({
     .describe("Names are left to the proxy of the environment, which is trusted"),
 });
 
+const browser = z.strictObject({
+  enabled: z.boolean().optional().describe("Whether there is a browser tool; true unless said"),
+  executable: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Whole path of the Chromium to use; the one that is installed unless said"),
+  confined: z
+    .boolean()
+    .optional()
+    .describe("Whether the browser confines its own processes; true unless said, and never for root"),
+  downloads: z.string().min(1).optional().describe("The folder of the workspace for downloads; downloads unless said"),
+});
+
 const sandbox = z.strictObject({
   tools: policy.optional(),
   mode: z
@@ -172,6 +186,18 @@ const limits = z.strictObject({
   maxWaiting: z.number().int().min(0).optional().describe("Calls that may wait for their turn"),
   maxWait: milliseconds.optional().describe("How long a call may wait for its turn"),
   maxOutputBytes: count.optional(),
+  maxOutputTokens: count.optional().describe("Of one result, as a model reads it"),
+  response: z.enum(["concise", "detailed"]).optional().describe("How much tools tell that leave the choice"),
+});
+
+const toolSearch = z.strictObject({
+  enabled: z
+    .boolean()
+    .optional()
+    .describe("Whether tools are left to be found where they are too many; true unless said"),
+  budget: count.optional().describe("Tokens that the definitions shown to a model may take; 20000 unless said"),
+  core: texts.optional().describe("Tools, group:… and * patterns that are always shown, up to half of the budget"),
+  mcp: z.boolean().optional().describe("Whether clients of the MCP server are shown no more than that either"),
 });
 
 const server = z.strictObject({
@@ -244,7 +270,9 @@ export const configSchema = z.strictObject({
   plugins: z.array(plugin).optional(),
   workspace: workspace.optional(),
   limits: limits.optional(),
+  toolSearch: toolSearch.optional().describe("How many tools a model is shown at once; it finds the others"),
   network: network.optional().describe("What the web tools may reach; public addresses unless said"),
+  browser: browser.optional().describe("The browser tool, which also shows pages that need JavaScript to web_fetch"),
   store: z.strictObject({ url: z.string().min(1).optional() }).optional(),
   jobs: z
     .strictObject({

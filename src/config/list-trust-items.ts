@@ -103,7 +103,8 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
       path: showPath(path),
       content,
     });
-  const { workspace, tools, server, store, jobs, sessions, audit, network, sandbox, message, agent, agents } = value;
+  const { workspace, browser, tools, server, store, jobs, sessions, audit, network, sandbox, message, agent, agents } =
+    value;
   const places: [ConfigPath, unknown][] = [
     [["tools", "allowedPaths"], isObject(tools) ? tools["allowedPaths"] : undefined],
     [["workspace", "allowedPaths"], isObject(workspace) ? workspace["allowedPaths"] : undefined],
@@ -140,6 +141,10 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
     }
   }
   for (const [key, content] of entriesOf(network)) if (key !== "hosts") setting(["network", key], content);
+  if (isObject(browser)) {
+    if (browser["executable"] !== undefined) setting(["browser", "executable"], browser["executable"]);
+    if (browser["confined"] === false) setting(["browser", "confined"], false);
+  }
   // Who is written to, and with which key.
   for (const [name, content] of entriesOf(isObject(message) ? message["channels"] : undefined)) {
     setting(["message", "channels", name], content);

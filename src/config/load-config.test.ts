@@ -124,7 +124,7 @@ describe("errors", () => {
       expect.stringMatching(/^haft\.config\.yml:17:\d+ plugins\[0\]\.from: Must be text/),
       expect.stringMatching(/^haft\.config\.yml:17:\d+ plugins\[0\]\.form: Unknown key. Did you mean "from"\?/),
       "haft.config.yml:12:11 server.port: Too big: expected number to be <=65535.",
-      'haft.config.yml:1:1 tool: Unknown key. Did you mean "tools"?',
+      'haft.config.yml:1:1 tool: Unknown key. Did you mean "tools" or "toolSearch"?',
     ]);
   });
 

@@ -16,7 +16,9 @@ export interface MergedConfig {
   permissions: Pick<Section<"permissions">, "defaultMode" | "disableBypassPermissionsMode">;
   workspace: Section<"workspace">;
   limits: Section<"limits">;
+  toolSearch: Section<"toolSearch">;
   network: Section<"network">;
+  browser: Section<"browser">;
   /** Without its tools, which are policy. */
   sandbox: Omit<Section<"sandbox">, "tools">;
   store: Section<"store">;
@@ -80,7 +82,9 @@ function settingsOf(value: HaftConfig): MergedConfig {
     permissions: { defaultMode, disableBypassPermissionsMode },
     workspace: { ...(allowedPaths ? { allowedPaths } : {}), ...value.workspace },
     limits: { ...value.limits },
+    toolSearch: { ...value.toolSearch },
     network: { ...value.network },
+    browser: { ...value.browser },
     sandbox: sandboxOf(value.sandbox),
     store: { ...value.store },
     jobs: { ...value.jobs },
@@ -115,7 +119,7 @@ function merge(base: unknown, next: unknown, path: string): unknown {
 
 /** Of each of these one value counts; of everything else all of them do. */
 const SINGLE =
-  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|limits|network|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|artifacts|audit|message)\b/;
+  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|limits|toolSearch|network|browser|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|artifacts|audit|message)\b/;
 
 /** Every value that a source gives, in the order in which they count. */
 export function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {

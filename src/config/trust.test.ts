@@ -102,6 +102,13 @@ describe("a folder that nobody has trusted", () => {
     expect((await folders.load()).value.tools.timeout).toBe(5);
   });
 
+  test("names no program for the browser, and does not take its sandbox from it", async () => {
+    const browser = "browser: { executable: /tmp/evil, confined: false, downloads: got, enabled: true }";
+    const folders = openConfigFolders({ "haft.config.yml": browser });
+    expect((await stateOf(folders)).open).toEqual(["browser.executable", "browser.confined"]);
+    expect((await folders.load()).value.browser).toEqual({ downloads: "got", enabled: true });
+  });
+
   test("may name variables that are not set in what is left out", async () => {
     expect(await openConfigFolders({ "haft.config.yml": "store: { url: '${NOT_SET}' }" }).problems()).toEqual([]);
   });

@@ -28,40 +28,51 @@ export interface CallJournal {
   forget(key: string): MaybePromise<void>;
 }
 
-export class MemoryJournal implements CallJournal {
-  readonly #entries = new Map<string, { fingerprint: string; result: ToolResult | undefined }>();
+interface Ended {
+  fingerprint: string;
+  result: string;
+}
 
+export class MemoryJournal implements CallJournal {
+  /** Begun and not ended: their fingerprints. Never forgotten for want of room. */
+  readonly #running = new Map<string, string>();
+  /** Results as text: cheaper than a copy, and nobody changes them. */
+  #ended = new Map<string, Ended>();
+  /** Those before; thrown away all at once, because a Map steps over everything that was deleted at its beginning. */
+  #older = new Map<string, Ended>();
+
+  /** So many results are known for certain, and up to twice as many. */
   constructor(readonly capacity = 1000) {}
 
   find(key: string, fingerprint?: string): JournalEntry | undefined {
-    const entry = this.#entries.get(key);
-    if (!entry) return undefined;
-    if (fingerprint !== undefined && entry.fingerprint !== fingerprint) return { state: "other" };
-    return entry.result ? { state: "done", result: entry.result } : { state: "running" };
+    const ended = this.#ended.get(key) ?? this.#older.get(key);
+    const known = ended?.fingerprint ?? this.#running.get(key);
+    if (known === undefined) return undefined;
+    if (fingerprint !== undefined && known !== fingerprint) return { state: "other" };
+    return ended ? { state: "done", result: JSON.parse(ended.result) as ToolResult } : { state: "running" };
   }
 
   begin(key: string, fingerprint: string, { again = false } = {}): JournalEntry | undefined {
     const known = this.find(key, fingerprint);
     if (known && !(again && known.state === "running")) return known;
-    this.#entries.set(key, { fingerprint, result: undefined });
+    this.#running.set(key, fingerprint);
     return undefined;
   }
 
   end(key: string, result: ToolResult): void {
-    const entry = this.#entries.get(key);
-    if (!entry) return;
-    // To the end of the map: the oldest go first.
-    this.#entries.delete(key);
-    this.#entries.set(key, { fingerprint: entry.fingerprint, result: structuredClone(result) });
-    // Many at once: a Map steps over everything that was deleted at its beginning, each time.
-    if (this.#entries.size < this.capacity * 1.5) return;
-    for (const [oldest, { result: known }] of this.#entries) {
-      if (this.#entries.size <= this.capacity) break;
-      if (known) this.#entries.delete(oldest);
+    const fingerprint = this.#running.get(key);
+    if (fingerprint === undefined) return;
+    this.#running.delete(key);
+    if (this.#ended.size >= this.capacity) {
+      this.#older = this.#ended;
+      this.#ended = new Map();
     }
+    this.#ended.set(key, { fingerprint, result: JSON.stringify(result) });
   }
 
   forget(key: string): void {
-    this.#entries.delete(key);
+    this.#running.delete(key);
+    this.#ended.delete(key);
+    this.#older.delete(key);
   }
 }

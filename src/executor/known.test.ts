@@ -294,16 +294,14 @@ describe("the memory journal", () => {
     const journal = new MemoryJournal(2);
     const result = { content: [] } as unknown as ToolResult;
     journal.begin("running", "f");
-    for (const key of ["a", "b", "c"]) {
+    for (const key of ["a", "b", "c", "d", "e"]) {
       journal.begin(key, "f");
       journal.end(key, result);
     }
-    expect(["running", "a", "b", "c"].map((key) => journal.find(key, "f")?.state)).toEqual([
-      "running",
-      undefined,
-      undefined,
-      "done",
-    ]);
+    const states = ["running", "a", "b", "d", "e"].map((key) => journal.find(key, "f")?.state);
+    expect(states).toEqual(["running", undefined, undefined, "done", "done"]);
+    journal.forget("d");
+    expect(journal.find("d")).toBeUndefined();
   });
 });
 

@@ -76,7 +76,12 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
       const begun = finish.get(call);
       if (!begun) return;
       begun.hasEnded = true;
-      if (begun.forgetLater) thenAlways(() => journal.forget(begun.key), () => finish.delete(call));
+      if (!begun.forgetLater) return;
+      // Where that cannot be written, it counts as running until this process ends.
+      void thenAlways(
+        () => journal.forget(begun.key),
+        () => finish.delete(call),
+      );
     },
   };
   return { known, claim };
@@ -151,7 +156,7 @@ function answerAgain(call: Call, result: ToolResult, how: "replay" | "cache"): T
 
 /** The same key from another caller is another call. */
 export function journalKey({ session, agent, user }: Partial<Caller>, idempotencyKey: string): string {
-  return canonicalJson([session, agent, user, idempotencyKey]);
+  return JSON.stringify([session, agent, user, idempotencyKey]);
 }
 
 function keyOf(call: Call): string | undefined {

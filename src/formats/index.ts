@@ -19,7 +19,7 @@ export {
 } from "./providers/openai-responses.ts";
 export type { CallReader, ModelCall, ReadOptions } from "./providers/model-call.ts";
 export type { DefineOptions, ProviderTools, ShownNames, ToolSource } from "./providers/define-tools.ts";
-export type { Simplification } from "./portable-schema.ts";
+export type { Simplification } from "../schema/portable-schema.ts";
 export { toAISDKTools } from "./adapters/ai-sdk.ts";
 export { fromAISDKTools } from "./adapters/from-ai-sdk.ts";
 export { toLangChainTools } from "./adapters/langchain.ts";

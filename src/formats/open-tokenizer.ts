@@ -1,11 +1,14 @@
 import { estimatedTokens, type TokenCounter } from "../core/token-counter.ts";
 import { loadPackage } from "../schema/load-package.ts";
 
-type CountTokens = typeof import("gpt-tokenizer/encoding/o200k_base").countTokens;
+/** Of what the package exports. */
+interface Tokenizer {
+  countTokens(text: string, options: { disallowedSpecial: Set<string> }): number;
+}
 
 export interface TokenizerOptions {
   /** How the package is loaded; a test takes it away. */
-  load?: () => { countTokens: CountTokens };
+  load?: () => Tokenizer;
 }
 
 /**
@@ -23,11 +26,13 @@ export function openTokenizer({ load = loadTokenizer }: TokenizerOptions = {}): 
   };
 }
 
-function loadTokenizer(): { countTokens: CountTokens } {
-  return loadPackage("gpt-tokenizer/encoding/o200k_base", "Counting tokens");
+const PACKAGE = "gpt-tokenizer/encoding/o200k_base";
+
+function loadTokenizer(): Tokenizer {
+  return loadPackage<typeof import("gpt-tokenizer/encoding/o200k_base")>(PACKAGE, "Counting tokens");
 }
 
-function tryLoad(load: () => { countTokens: CountTokens }): TokenCounter {
+function tryLoad(load: () => Tokenizer): TokenCounter {
   try {
     const { countTokens } = load();
     // What looks like a control token in a tool's output is text like any other.

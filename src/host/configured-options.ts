@@ -8,7 +8,7 @@ import type { HaftOptions } from "../runtime.ts";
 
 /** What configuration files say, as the options of a runtime. */
 export function configuredOptions({ value, sources }: LoadedConfig) {
-  const { tools, limits, approvals } = value;
+  const { tools, limits, approvals, toolSearch } = value;
   const layers = sources.flatMap(({ policy }) => (policy ? [createPolicyLayers(policy)] : []));
   const policy = (caller: Parameters<(typeof layers)[number]>[0] extends infer R ? NonNullable<R> : never) =>
     layers.flatMap((layersOf): readonly PolicyLayer[] => layersOf(caller));
@@ -29,6 +29,11 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
       ...given("maxWaitMs", limits.maxWait),
     },
     ...given("maxOutputBytes", limits.maxOutputBytes),
+    ...given("maxOutputTokens", limits.maxOutputTokens),
+    ...given("response", limits.response),
+    ...(toolSearch.enabled === false
+      ? {}
+      : { toolSearch: { ...given("budget", toolSearch.budget), ...given("core", toolSearch.core) } }),
     ...given("approvalWaitMs", approvals.waitMs),
   } satisfies HaftOptions;
 }

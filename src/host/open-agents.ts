@@ -6,9 +6,10 @@ import type { SkillLibrary } from "../agent/skill.ts";
 import { connectSubagents } from "../agents/connect-subagents.ts";
 import { createAgent } from "../agents/create-agent.ts";
 import { LiveToolkit } from "../agents/live-toolkit.ts";
-import { loadModel } from "../agents/load-model.ts";
+import { addressesOf, loadModel } from "../agents/load-model.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { toolError } from "../core/error.ts";
+import { holdToNames } from "../core/hold-to-names.ts";
 import { didYouMean } from "../core/nearest-name.ts";
 import { createFiles } from "../files/files.ts";
 import { createPathPolicy } from "../files/path-policy.ts";
@@ -18,11 +19,14 @@ import type { Haft } from "../runtime.ts";
 import { createAgentTools } from "../tools/agents/agent-tools.ts";
 import type { Speaker } from "../tools/agents/cli-response.ts";
 import type { Workspace } from "../workspace.ts";
+import type { NamedNet } from "./open-named-net.ts";
 
 export interface AgentsHost {
   haft: Haft;
   workspace: Workspace;
   env: Readonly<Record<string, string | undefined>>;
+  /** How a model is reached, with those of its addresses that a person has named. */
+  fetchTo: NamedNet["fetchTo"];
   /** The user's own folder of settings, which may hold skills. */
   userFolder: string;
 }
@@ -43,7 +47,7 @@ export interface HostAgents {
 const MAIN = "agent";
 
 export function openAgents({ value }: LoadedConfig, host: AgentsHost): HostAgents {
-  const { haft, workspace, env, userFolder } = host;
+  const { haft, workspace, env, fetchTo, userFolder } = host;
   const { agent: main, agents: named } = value;
   const ownSkills = join(userFolder, "skills");
   const skills = createSkillLibrary([
@@ -95,7 +99,8 @@ export function openAgents({ value }: LoadedConfig, host: AgentsHost): HostAgent
     if (model === undefined) throw noModel();
     const { instructions, maxOutputTokens, temperature, prices, limits, dialect, format } = { ...main, ...entry };
     const { toolkit } = entry ?? {};
-    const languageModel = await loadModel({ model, baseUrl, apiKey, env });
+    const fetch = fetchTo(addressesOf({ model, baseUrl, env }));
+    const languageModel = await loadModel({ model, baseUrl, apiKey, env, fetch: fetch as typeof globalThis.fetch });
     const { registry, executor: gate } = haft;
     return createAgent({
       haft,
@@ -104,7 +109,7 @@ export function openAgents({ value }: LoadedConfig, host: AgentsHost): HostAgent
       toolkit: new LiveToolkit(name, {
         registry,
         gate,
-        ...(toolkit ? { holds: (tool) => isToolAllowed(tool, { allow: toolkit }) } : {}),
+        ...(toolkit ? { holds: (tool) => isToolAllowed(tool, holdToNames(toolkit)) } : {}),
       }),
       ...defined({ instructions, maxOutputTokens, temperature, prices, limits, dialect, format: readFormat(format) }),
       skills,

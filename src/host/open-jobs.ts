@@ -2,18 +2,21 @@ import type { LoadedConfig } from "../config/load-config.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { JobEvent, JobQueue } from "../jobs/job-queue.ts";
+import type { EngineOptions } from "../store/bullmq-engine.ts";
 
 export interface JobQueueHost {
   /** The queue in the store: for the processes of one machine. */
   embedded: JobQueue;
   clock: Clock;
   warn(warning: string): void;
+  /** How the packages are loaded; a test takes one away. */
+  load?: EngineOptions["load"];
 }
 
 /** Where jobs wait: in the file of the store, in the database of the store, or on Redis where a second address names one. */
 export function openJobQueue(
   { value: { store, jobs } }: LoadedConfig,
-  { embedded, clock, warn }: JobQueueHost,
+  { embedded, clock, warn, load = {} }: JobQueueHost,
 ): JobQueue {
   const { url } = store;
   const { redisUrl } = jobs;
@@ -25,7 +28,9 @@ export function openJobQueue(
   return whenNeeded(async () => {
     const { openPostgresEngine, openRedisEngine } = await import("../store/bullmq-engine.ts");
     const { openBullMqJobs } = await import("../store/bullmq-jobs.ts");
-    const engine = redisUrl === undefined ? await openPostgresEngine(url) : await openRedisEngine(redisUrl);
+    const engine = await (redisUrl === undefined
+      ? openPostgresEngine(url, { load })
+      : openRedisEngine(redisUrl, { load }));
     return openBullMqJobs(engine, { clock });
   }, warn);
 }
@@ -34,9 +39,14 @@ export function openJobQueue(
 function whenNeeded(open: () => Promise<JobQueue>, warn: (warning: string) => void): JobQueue {
   let opened: Promise<JobQueue> | undefined;
   let isClosed = false;
+  const hearers = new Set<{ listener: (event: JobEvent) => void; leave?: () => void }>();
+  const introduce = (real: JobQueue): JobQueue => {
+    for (const hearer of hearers) hearer.leave ??= real.subscribe(hearer.listener);
+    return real;
+  };
   const queue = (): Promise<JobQueue> => {
     if (isClosed) return Promise.reject(toolError("shutdown", "The queue is closed"));
-    opened ??= open();
+    opened ??= open().then(introduce);
     // What could not be reached is tried again at the next question.
     opened.catch(() => (opened = undefined));
     return opened;
@@ -51,16 +61,13 @@ function whenNeeded(open: () => Promise<JobQueue>, warn: (warning: string) => vo
     retry: async (id) => (await queue()).retry(id),
     clear: async (reason) => (await queue()).clear(reason),
     work: async (options) => (await queue()).work(options),
-    subscribe(listener: (event: JobEvent) => void) {
-      let leave: (() => void) | undefined;
-      let hasLeft = false;
-      queue().then(
-        (real) => void (hasLeft || (leave = real.subscribe(listener))),
-        (error: Error) => warn(`Nothing is heard of jobs: ${error.message}`),
-      );
+    subscribe(listener) {
+      const hearer: { listener: typeof listener; leave?: () => void } = { listener };
+      hearers.add(hearer);
+      queue().then(introduce, (error: Error) => warn(`Nothing is heard of jobs yet: ${error.message}`));
       return () => {
-        hasLeft = true;
-        leave?.();
+        hearers.delete(hearer);
+        hearer.leave?.();
       };
     },
     async close() {

@@ -2,13 +2,11 @@ import type { Agent } from "../agent/agent.ts";
 import type { PendingCall, Session } from "../agent/session.ts";
 import { createSessionDesk, type DeskOptions, type SessionDesk } from "../agent/session-desk.ts";
 import { createSessions, type Sessions } from "../agent/sessions.ts";
+import { findLateResult } from "../agents/find-late-result.ts";
 import type { Clock } from "../core/clock.ts";
-import { failureOf, toolError } from "../core/error.ts";
-import { firstLine } from "../core/first-line.ts";
-import type { FailedResult, ToolResult } from "../core/result.ts";
+import { toolError } from "../core/error.ts";
+import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import { journalKey } from "../executor/known.ts";
-import { hasEnded } from "../jobs/job.ts";
 import type { Haft } from "../runtime.ts";
 import type { SessionEnvironments } from "../shell/session-environments.ts";
 import type { Store } from "../store/open-store.ts";
@@ -19,7 +17,7 @@ export type AgentFor = (session: Session) => MaybePromise<Agent>;
 
 export interface SessionsHost {
   haft: Haft;
-  store: Pick<Store, "sessions" | "journal">;
+  store: Pick<Store, "sessions">;
   environments: SessionEnvironments;
   clock: Clock;
   /** Absent where no model is configured: sessions can be read all the same. */
@@ -48,7 +46,7 @@ export function openSessions(host: SessionsHost): HostSessions {
       read: (key) => Object.fromEntries(environments.of(key).entries()),
       restore: (key, kept) => restore(environments, key, kept),
     },
-    resultOf: async (session, call) => resultOf(session, call, { ...host, agentFor }),
+    resultOf: (session, call) => resultOf(session, call, { haft, agentFor }),
   });
   const desk = createSessionDesk({
     ...settings,
@@ -75,54 +73,15 @@ function restore(environments: SessionEnvironments, key: string, kept: Readonly<
   for (const [name, value] of entries) if (overlay.get(name) === undefined) overlay.set(name, value);
 }
 
-/** What became of a call, whoever ended it: the journal has what ran, jobs and approvals have what did not. */
 async function resultOf(
   session: Session,
-  { callId, pending }: { callId: string; pending?: PendingCall["pending"] },
-  { haft, store, agentFor, clock }: SessionsHost & { agentFor: AgentFor },
+  { callId, name, pending }: { callId: string; name: string; pending?: PendingCall["pending"] },
+  { haft, agentFor }: { haft: Haft; agentFor: AgentFor },
 ): Promise<ToolResult | undefined> {
   const agent = await Promise.resolve(session)
     .then(agentFor)
     .catch(() => undefined);
   if (!agent) return undefined;
-  const entry = await store.journal.find(journalKey({ agent: agent.name, ...session.caller }, callId));
-  if (entry?.state === "done") return entry.result;
-  if (entry || !pending) return undefined;
-  if (pending.kind === "job") {
-    const job = await haft.jobs.get(pending.id);
-    return job && hasEnded(job) ? job.result : undefined;
-  }
-  const approval = pending.kind === "approval" ? await haft.approvals.get(pending.id) : undefined;
-  if (!approval || approval.state === "open" || approval.state === "approved" || approval.state === "used")
-    return undefined;
-  const said = approval.note === undefined ? "" : `: ${approval.note}`;
-  const message =
-    approval.state === "declined"
-      ? `A person said no to this call${said}. Do not repeat it.`
-      : "Nobody answered in time whether this call may run. It did not run.";
-  return refused({ callId, toolName: approval.toolName, message, at: clock.now() });
-}
-
-function refused({
-  callId,
-  toolName,
-  message,
-  at,
-}: {
-  callId: string;
-  toolName: string;
-  message: string;
-  at: number;
-}): FailedResult {
-  return {
-    callId,
-    toolName,
-    status: "failed",
-    success: false,
-    content: [{ type: "text", text: message }],
-    display: firstLine(message),
-    error: failureOf("declined", message),
-    metadata: {},
-    startedAt: at,
-  };
+  const call = { callId, toolName: name, ...(pending ? { pending } : {}) };
+  return findLateResult(haft, call, { agent: agent.name, ...session.caller });
 }

@@ -6,6 +6,7 @@ import { createGuardedNet } from "../net/guarded-net.ts";
 import { readProxyEnvironment } from "../net/proxy-table.ts";
 import { createHttpTools } from "../tools/http/http-tools.ts";
 import { searchHosts } from "../tools/web/search/search-chain.ts";
+import type { PageReader } from "../tools/web/read-page.ts";
 import { createWebTools } from "../tools/web/web-tools.ts";
 import type { Workspace } from "../workspace.ts";
 
@@ -13,12 +14,14 @@ export interface WebHost {
   env: Readonly<Record<string, string | undefined>>;
   workspace: Workspace;
   clock: Clock;
+  /** Shows pages that are empty without their scripts. */
+  render?: PageReader["render"];
 }
 
 /** The tools that reach the web, all through one guarded fetch. */
 export function openWeb(
   { value: { network, tools } }: LoadedConfig,
-  { env, workspace, clock }: WebHost,
+  { env, workspace, clock, render }: WebHost,
 ): { tools: readonly AnyTool[]; close(): Promise<void> } {
   const { exceptions = [], hosts, proxyResolvesNames } = network;
   const proxies = readProxyEnvironment(
@@ -36,6 +39,7 @@ export function openWeb(
     env,
     clock,
     ...(search ? { search } : {}),
+    ...(render ? { render } : {}),
   });
   return {
     tools: [...createHttpTools({ fetch: net.fetch, openSpill: ({ callId }) => spill.open(callId) }), ...web.tools],

@@ -61,8 +61,7 @@ export function createDoor(haft: Haft, options: DoorOptions): CreatedDoor {
       registry: haft.registry,
       onPending: (listener) => haft.on("tool_call_pending", ({ result }) => listener(result)),
       clock,
-      continueCall: ({ name, input, options: made, verdict }, id) =>
-        haft.executor.executeSecondPass(name, input, made, { kind: "client", id, verdict }),
+      continueCall: (call, id) => haft.executor.continueCall(call, { kind: "client", id }),
       newId: () => `ask_${randomUUID()}`,
     }),
     streams: new Streams(clock, limits),

@@ -17,6 +17,7 @@ export interface HostParts {
   audit?: AuditPart;
   undo?: UndoPart;
   artifacts?: ArtifactsPart;
+  canvas?: CanvasPart;
   mcp?: McpPart;
   channels?: ChannelsPart;
   questions?: QuestionsPart;
@@ -83,6 +84,12 @@ export interface ArtifactsPart {
   read(key: ArtifactAddress, version?: number): MaybePromise<wire.ArtifactDetail>;
   versions(key: ArtifactAddress): MaybePromise<wire.ArtifactVersionInfo[]>;
   diff(key: ArtifactAddress, between: { from?: number; to?: number }): MaybePromise<wire.ArtifactDiff>;
+}
+
+export interface CanvasPart {
+  list(): MaybePromise<wire.CanvasSurface[]>;
+  /** Its own policy comes with it. */
+  document(session: string): MaybePromise<{ html: string; policy: string } | undefined>;
 }
 
 /** Those of callers without a session are of the session "". */

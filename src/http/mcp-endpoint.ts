@@ -9,6 +9,8 @@ export interface McpEndpointSettings {
   /** Where a person answers what a client cannot be asked. */
   approvalAddress?(id: string): string | undefined;
   resources?: readonly McpResourceSource[];
+  /** Where tools are too many, clients list a part of them, and find the others. */
+  defers?: boolean;
   /** What clients are given to hold is signed with it; kept, it still counts after a restart and in other processes. */
   stateKey?(): Promise<Uint8Array>;
   onError?(error: Error): void;
@@ -19,7 +21,7 @@ export const MCP_STATE_KEY = "mcp_request_state";
 
 /** MCP at a path of the server: the same tools, for clients with a token. Loaded with the first of them. */
 export function createMcpDoor(haft: Haft, settings: McpEndpointSettings): Endpoint {
-  const { version, approvalAddress, resources = [], stateKey, onError } = settings;
+  const { version, approvalAddress, resources = [], defers = false, stateKey, onError } = settings;
   let opening: Promise<McpEndpoint> | undefined;
   const open = async (): Promise<McpEndpoint> => {
     const { createMcpEndpoint } = await import("../mcp/server/mcp-endpoint.ts");
@@ -29,6 +31,7 @@ export function createMcpDoor(haft: Haft, settings: McpEndpointSettings): Endpoi
       // The server has looked at both.
       hosts: "checked",
       resources,
+      defers,
       ...(stateKey ? { stateKey: await stateKey() } : {}),
       ...(approvalAddress ? { approvalAddress } : {}),
       ...(onError ? { onError } : {}),

@@ -3,6 +3,7 @@ import { approvals } from "./resources/approvals.ts";
 import { artifacts } from "./resources/artifacts.ts";
 import { audit } from "./resources/audit.ts";
 import { calls } from "./resources/calls.ts";
+import { canvas } from "./resources/canvas.ts";
 import { channels } from "./resources/channels.ts";
 import { configuration } from "./resources/configuration.ts";
 import { events } from "./resources/events.ts";
@@ -37,6 +38,7 @@ export const RESOURCES: readonly Resource<Door>[] = [
   changes,
   undo,
   artifacts,
+  canvas,
   mcp,
   channels,
   questions,

@@ -35,7 +35,7 @@ export class Runs {
   start(request: CallRequest, identity: Identity, onUpdate?: (update: Update) => void): Run {
     requireScope(identity, "call", "To call tools");
     requireMode(request.mode, identity);
-    const { tool, input, id, session, mode, timeoutMs, policy, allowedPaths } = request;
+    const { tool, input, id, session, mode, timeoutMs, policy, allowedPaths, background } = request;
     const controller = new AbortController();
     const options: CallOptions = {
       caller: session === undefined ? { user: identity.name } : { user: identity.name, session },
@@ -46,6 +46,7 @@ export class Runs {
     if (timeoutMs !== undefined) options.timeoutMs = timeoutMs;
     if (policy !== undefined) options.policy = policy;
     if (allowedPaths !== undefined) options.allowedPaths = allowedPaths;
+    if (background !== undefined) options.background = background;
     if (onUpdate) options.onUpdate = onUpdate;
     const { started, callId = "" } = this.#book.idOf(() => this.#haft.execute(tool, input, options));
     const run: Run = { callId, result: started, cancel: (why) => controller.abort(new Error(why)) };

@@ -24,6 +24,8 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
     "media-src 'self' data: blob:",
     "font-src 'self'",
     "connect-src 'self'",
+    // What agents show: sandboxed, without an origin, and never at another place.
+    "frame-src 'self'",
     "manifest-src 'self'",
     "form-action 'none'",
     "base-uri 'none'",

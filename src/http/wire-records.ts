@@ -141,6 +141,30 @@ export interface StatisticsInfo {
   buckets: { at: number; count: number; failures: number; denials: number; p50Ms: number; p95Ms: number }[];
 }
 
+// What tools cost a model's context: GET /api/statistics/tokens?from=&to=
+
+export interface TokenReport {
+  from: number;
+  to: number;
+  /** What definitions are counted in: o200k_base, or "estimate" where no tokenizer is installed. */
+  counter: string;
+  /** Of the definitions of all tools that exist, and of those that a model is shown when it begins. */
+  allTokens: number;
+  shownTokens: number;
+  /** Of all results of that time; estimated from their bytes. */
+  resultTokens: number;
+  /** The dearest first. */
+  tools: {
+    tool: string;
+    definitionTokens: number;
+    /** In its name, one line, and the bare shape of its input. */
+    compactTokens: number;
+    isShown: boolean;
+    calls: number;
+    resultTokens: number;
+  }[];
+}
+
 // Undo: GET /api/changes?call=&session=&limit=&cursor=, GET /api/changes/{id}, POST /api/undo
 
 export interface ChangeInfo {

@@ -10,6 +10,7 @@ import {
 } from "./shapes/approvals.ts";
 import { ArtifactDetail, ArtifactDiff, ArtifactInfo, ArtifactVersionInfo } from "./shapes/artifacts.ts";
 import { ErrorAnswer, ToolResult, page } from "./shapes/basics.ts";
+import { CanvasSurface } from "./shapes/canvas.ts";
 import { ChannelInfo, ChannelTestRequest } from "./shapes/channels.ts";
 import {
   CallDetail,
@@ -63,6 +64,7 @@ import {
   ChangeInfo,
   ConfigurationInfo,
   StatisticsInfo,
+  TokenReport,
   UndoOutcome,
   UndoRequest,
 } from "./shapes/records.ts";
@@ -119,10 +121,12 @@ export const SHAPES = {
   AuditPage,
   AuditCheck,
   StatisticsInfo,
+  TokenReport,
   ChangePage: page(ChangeInfo),
   ChangeDetail,
   UndoRequest,
   UndoOutcome,
+  CanvasPage: page(CanvasSurface),
   ArtifactPage: page(ArtifactInfo),
   ArtifactDetail,
   ArtifactVersionPage: page(ArtifactVersionInfo),

@@ -17,6 +17,7 @@ import type { ToolNumbers } from "./wire-records.ts";
 export type * from "./wire-channels.ts";
 export type * from "./wire-playground.ts";
 export type * from "./wire-artifacts.ts";
+export type * from "./wire-canvas.ts";
 export type * from "./wire-jobs.ts";
 export type * from "./wire-sessions.ts";
 export type * from "./wire-records.ts";
@@ -73,6 +74,7 @@ export type PartName =
   | "audit"
   | "undo"
   | "artifacts"
+  | "canvas"
   | "configuration"
   | "rules"
   | "tokens"
@@ -182,6 +184,8 @@ export interface CallRequest {
   policy?: { allow?: string[]; deny?: string[] };
   /** Narrows the paths of this call. */
   allowedPaths?: string[];
+  /** Makes it a job, which outlives the server: answered `pending` with the job's id. `false`: waits also for a background tool. */
+  background?: boolean | { priority?: number; delayMs?: number; attempts?: number };
   /** `result`: wait for it. `events`: a stream of `CallFrame`. `background`: 202 and `CallStarted`. Default `result`. */
   answer?: "result" | "events" | "background";
   /** Whether the call goes on when the asker vanishes; `background` always does. */

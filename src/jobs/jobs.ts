@@ -198,8 +198,11 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
         missedEnds.watch();
         onAbort = () => reject(signal?.reason as Error);
         signal?.addEventListener("abort", onAbort, { once: true });
-        // It may have ended before anybody listened.
-        queue.get(id).then((now) => (now?.result && hasEnded(now) ? resolve(now.result) : undefined), reject);
+        // It may have ended before anybody listened: then its end is told first here, too.
+        queue.get(id).then(
+          (now) => (now && hasEnded(now) ? ended(now) : undefined),
+          () => undefined,
+        );
       });
     } finally {
       keepAlive.cancel();

@@ -20,9 +20,7 @@ test("an end that nobody told is found: who waits is answered, and it is told on
   haft.register({ name: "look", description: "Looks", async: true, parameters: [], run: () => "seen" });
   const told: string[] = [];
   haft.on("tool_call_completed", ({ callId }) => void told.push(callId));
-  const asked = await Promise.all(
-    Array.from({ length: 120 }, (_, i) => haft.execute("look", {}, { id: `c${i}` })),
-  );
+  const asked = await Promise.all(Array.from({ length: 120 }, (_, i) => haft.execute("look", {}, { id: `c${i}` })));
   const waiting = haft.jobs.wait(asked[119]!.status === "pending" ? asked[119]!.pending.id : "");
   while ((await kept.counts()).completed < 120) await new Promise((resolve) => setImmediate(resolve));
   expect(told).toEqual([]);

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Call, toolOf, type Verdict } from "../core/call.ts";
 import { canonicalJson } from "../core/canonical-json.ts";
-import { definitionParts } from "../core/definition-parts.ts";
-import type { AnyTool, Preview } from "../core/tool.ts";
+import { definitionHash } from "../core/definition-hash.ts";
+import type { Preview } from "../core/tool.ts";
 import { realRoot } from "../files/is-path-allowed.ts";
 import type { ApprovalBinding } from "./approval.ts";
 
@@ -17,18 +17,11 @@ export interface CallWorld {
 }
 
 export function hashOf(value: unknown): string {
-  return `sha256:${createHash("sha256").update(canonicalJson(value)).digest("hex")}`;
+  return `sha256:${sha256(canonicalJson(value))}`;
 }
 
-const definitions = new WeakMap<AnyTool, string>();
-
-export function definitionHash(tool: AnyTool): string {
-  let hash = definitions.get(tool);
-  if (hash === undefined) {
-    hash = hashOf(definitionParts(tool));
-    definitions.set(tool, hash);
-  }
-  return hash;
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 /** The same for the same call made again, in this process or another. */
@@ -43,7 +36,7 @@ export function bindingOf(call: Call, world: CallWorld): ApprovalBinding {
   const { allowedPaths, mode, policy } = call.options;
   const { verdict } = world;
   return {
-    tool: definitionHash(toolOf(call)),
+    tool: definitionHash(toolOf(call), sha256),
     input: hashOf(call.accepted),
     preview: hashOf(world.preview ?? null),
     cwd: cwdOf(call.accepted, world.workspace),

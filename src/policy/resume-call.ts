@@ -1,6 +1,8 @@
 import type { CallOptions, ToolScope } from "../core/call.ts";
 import { text } from "../core/content.ts";
+import { definitionHash } from "../core/definition-hash.ts";
 import { toolError, type ToolError } from "../core/error.ts";
+import { rebuildScope } from "../core/rebuild-scope.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
@@ -8,7 +10,7 @@ import type { MaybePromise } from "../core/stage.ts";
 import type { ToolGate } from "../core/tool-gate.ts";
 import type { Approval, ApprovalAnswer } from "./approval.ts";
 import type { Approvals } from "./approvals.ts";
-import { definitionHash } from "./bind-approval.ts";
+import { sha256 } from "./bind-approval.ts";
 import type { Permit } from "./permit.ts";
 
 /** The gate, with its way in by name and its way to refuse. */
@@ -79,14 +81,14 @@ export function createResume({ approvals, permit, registry, gate, recorded }: Re
     const input = live ? live.input : (made.input ?? approval.input);
     const options: CallOptions = { ...made.options };
     approvals.markResumed(options, approval.id);
-    const scope = live ? live.scope : rebuildScope(made.scope);
+    const scope = live ? live.scope : made.scope && rebuildScope(made.scope, registry);
     const tool = live?.tool ?? findShown(approval, scope);
     if (!tool) return gate.refuse(made.name, input, options, missing(approval));
     if (!made.isDirect && !isStillThere(tool, made.name, scope)) {
       await approvals.void(approval.id, "the tool was replaced");
       return gate.refuse(made.name, input, options, replaced(made.name));
     }
-    if (definitionHash(tool) !== approval.binding.tool) {
+    if (definitionHash(tool, sha256) !== approval.binding.tool) {
       await approvals.void(approval.id, "the tool's definition changed");
       return gate.refuse(made.name, input, options, replaced(made.name));
     }
@@ -106,19 +108,6 @@ export function createResume({ approvals, permit, registry, gate, recorded }: Re
 
   function isStillThere(tool: AnyTool, name: string, scope: ToolScope | undefined): boolean {
     return scope ? scope.get(name) === tool : registry.versions(tool.name).includes(tool);
-  }
-
-  function rebuildScope(names: readonly string[] | undefined): ToolScope | undefined {
-    if (!names) return undefined;
-    const admitted = new Set(names);
-    return {
-      get: (name) => {
-        const tool = registry.get(name);
-        return tool && admitted.has(tool.name) ? tool : undefined;
-      },
-      names: () => names,
-      refusal: (name) => `Tool '${name}' not available in the toolkit that the approved call was made in`,
-    };
   }
 
   async function isTakenElsewhere(id: string): Promise<boolean> {

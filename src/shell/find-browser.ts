@@ -26,7 +26,7 @@ export function findBrowser({ named, env, platform = process.platform }: FindBro
     if (isAbsolute(wanted) && isExecutableFile(wanted)) return { path: wanted };
     return { missing: `${wanted} is no program (its whole path is needed). ${HOW}` };
   }
-  const path = placesOf(env, platform).find(isExecutableFile) ?? findByName(env);
+  const path = placesOf(env, platform).find(isExecutableFile) ?? findByName(env, platform);
   return path === undefined ? { missing: `There is no Chromium on this machine. ${HOW}` } : { path };
 }
 
@@ -38,9 +38,10 @@ function placesOf(env: FindBrowserOptions["env"], platform: NodeJS.Platform): st
 }
 
 /** The usual folders come before PATH. */
-function findByName(env: FindBrowserOptions["env"]): string | undefined {
+function findByName(env: FindBrowserOptions["env"], platform: NodeJS.Platform): string | undefined {
+  const usual = platform === "win32" ? [] : ["/usr/bin", "/usr/local/bin", "/snap/bin"];
   for (const name of NAMES) {
-    const found = findProgram(name, env, ["/usr/bin", "/usr/local/bin", "/snap/bin"]);
+    const found = findProgram(name, env, usual);
     if (found !== undefined) return found;
   }
   return undefined;

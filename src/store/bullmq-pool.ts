@@ -3,6 +3,7 @@ import type { Client, Notification, Pool } from "pg";
 import type { PgPool } from "bullmq";
 import { toolError } from "../core/error.ts";
 import { explainPostgres } from "./postgres-failure.ts";
+import { Turns } from "./turns.ts";
 
 /** What all queues, workers and listeners of one process share: a pool, and one connection that hears for all of them. */
 export interface SharedPool {
@@ -12,6 +13,7 @@ export interface SharedPool {
 }
 
 const SCHEMA = "bullmq";
+const MOST_CONNECTIONS = 10;
 /** A part names its connection after itself; ours are everybody's. */
 const NAMES_CONNECTION = /set_config\('application_name'/;
 const LISTENS = /^(?:\s*--.*\n)*\s*(LISTEN\s+\w+)/i;
@@ -29,7 +31,7 @@ export async function openSharedPool(url: string, bullmq: typeof import("bullmq"
     application_name: "haft jobs",
     options: `-c search_path=${SCHEMA}`,
   };
-  const pool = new pg.Pool({ ...config, max: 10 });
+  const pool = new pg.Pool({ ...config, max: MOST_CONNECTIONS });
   pool.on("error", () => undefined);
   try {
     await migrate(pool, bullmq);
@@ -38,8 +40,10 @@ export async function openSharedPool(url: string, bullmq: typeof import("bullmq"
     throw explainPostgres(error, url);
   }
   const ear = new Ear(() => new pg.Client(config));
+  const turns = new Turns(MOST_CONNECTIONS);
+  const query: Query = (text, values) => turns.take(() => pool.query(text, values));
   return {
-    view: () => viewOf(pool, ear),
+    view: () => viewOf(query, ear),
     async close() {
       await ear.close();
       await pool.end();
@@ -60,11 +64,13 @@ async function migrate(pool: Pool, bullmq: typeof import("bullmq")): Promise<voi
   }
 }
 
-function viewOf(pool: Pool, ear: Ear): PgPool {
+type Query = (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }>;
+
+function viewOf(query: Query, ear: Ear): PgPool {
   const view = {
     options: { keepAlive: true },
-    query: (text: string, values?: unknown[]) => pool.query(text, values),
-    connect: async () => ear.lend(pool),
+    query,
+    connect: async () => ear.lend(query),
     end: async () => undefined,
     on: () => view,
     removeAllListeners: () => view,
@@ -84,8 +90,8 @@ class Ear {
     this.#create = create;
   }
 
-  lend(pool: Pool): Borrowed {
-    const borrowed = new Borrowed(pool, this, (each) => this.#lent.delete(each));
+  lend(query: Query): Borrowed {
+    const borrowed = new Borrowed(query, this, (each) => this.#lent.delete(each));
     this.#lent.add(borrowed);
     return borrowed;
   }
@@ -118,7 +124,7 @@ class Ear {
     client.on("error", broke);
     client.on("end", () => broke(new Error("Connection terminated")));
     client.on("notification", (notification: Notification) => {
-      for (const each of this.#lent) each.emit("notification", notification);
+      for (const each of this.#lent) each.hear(notification);
     });
     const opening = client.connect().then(
       () => client,
@@ -133,15 +139,16 @@ class Ear {
 
 /** What a part of BullMQ takes for a connection of its own. */
 class Borrowed extends EventEmitter {
-  readonly #pool: Pool;
+  readonly #query: Query;
   readonly #ear: Ear;
   readonly #giveBack: (borrowed: Borrowed) => void;
+  readonly #missed = new Map<string, Notification>();
 
-  constructor(pool: Pool, ear: Ear, giveBack: (borrowed: Borrowed) => void) {
+  constructor(query: Query, ear: Ear, giveBack: (borrowed: Borrowed) => void) {
     super();
     // A connection that breaks before its part listens to it harms nobody.
     this.on("error", () => undefined);
-    this.#pool = pool;
+    this.#query = query;
     this.#ear = ear;
     this.#giveBack = giveBack;
   }
@@ -150,7 +157,27 @@ class Borrowed extends EventEmitter {
     const listen = LISTENS.exec(text)?.[1];
     if (listen) await this.#ear.listen(listen);
     if (listen || NAMES_CONNECTION.test(text)) return { rows: [] };
-    return await this.#pool.query(text, values);
+    return await this.#query(text, values);
+  }
+
+  /** What comes while nobody listens is told to whoever listens next. */
+  hear(notification: Notification): void {
+    if (this.emit("notification", notification)) return;
+    this.#missed.set(`${notification.channel} ${notification.payload}`, notification);
+  }
+
+  /**
+   * A part of BullMQ looks for events first and listens then: one that is told in between would lie there until the next one
+   * comes, or until its patience of some seconds ends.
+   */
+  override on(event: string, listener: (...told: never[]) => void): this {
+    super.on(event, listener as () => void);
+    if (event === "notification" && this.#missed.size > 0) {
+      const missed = [...this.#missed.values()];
+      this.#missed.clear();
+      queueMicrotask(() => missed.forEach((each) => this.hear(each)));
+    }
+    return this;
   }
 
   release(): void {

@@ -114,10 +114,8 @@ class Crew implements JobWorker {
         ...{ name, concurrency, lockDuration: leaseMs, stalledInterval: leaseMs, maxStalledCount: NEVER_TOO_OFTEN },
       },
     );
-    // Somebody else may have it already.
-    worker.on("lockRenewalFailed", (ids) => {
-      for (const id of ids) this.#running.get(id)?.abort(closingWorker());
-    });
+    // One that loses its lease goes on: until it ends, the journal keeps everybody else from the same call, and then it has
+    // the result for whoever holds the job.
     worker.on("completed", () => failPoint("job acknowledged"));
     worker.on("failed", (bull) => {
       failPoint("job acknowledged");

@@ -1,25 +1,12 @@
 import { hash as hashText } from "node:crypto";
 import type { Call } from "../core/call.ts";
-import { canonicalJson } from "../core/canonical-json.ts";
-import { definitionParts } from "../core/definition-parts.ts";
+import { definitionHash } from "../core/definition-hash.ts";
 import { type RedactLimits, redactSecrets } from "../core/redact-secrets.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { AnyTool } from "../core/tool.ts";
 import type { AuditFact, AuditKind } from "../executor/audit-log.ts";
 
 /** `redactSecrets`, with the names that the store was given. */
 export type Redact = (value: unknown, limits?: RedactLimits) => unknown;
-
-const definitions = new WeakMap<AnyTool, string>();
-
-function definitionHash(tool: AnyTool): string {
-  let hash = definitions.get(tool);
-  if (hash === undefined) {
-    hash = `sha256:${hashText("sha256", canonicalJson(definitionParts(tool)))}`;
-    definitions.set(tool, hash);
-  }
-  return hash;
-}
 
 /** What is kept of a call before its effect. */
 export function describeBegun(call: Call, redact: Redact = redactSecrets): AuditFact {
@@ -76,7 +63,11 @@ function describe(call: Call, kind: AuditKind): AuditFact {
 
 function toolData({ tool, requestedName }: Call, redact: Redact): Record<string, unknown> {
   if (!tool) return { requestedName: redact(requestedName, { mostText: 200 }) };
-  return { toolVersion: tool.version, toolKind: tool.kind, definition: definitionHash(tool) };
+  return {
+    toolVersion: tool.version,
+    toolKind: tool.kind,
+    definition: definitionHash(tool, (text) => hashText("sha256", text)),
+  };
 }
 
 function inputData(call: Call, redact: Redact): Record<string, unknown> {

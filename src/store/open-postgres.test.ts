@@ -34,6 +34,40 @@ describe("PostgreSQL", () => {
     await database.close();
   });
 
+  test("who comes with many others waits for a turn, however long that takes", async () => {
+    const database = await openPostgres(await server.createDatabase(), { connections: 1, mostConnectMs: 50 });
+    const slow = Array.from({ length: 5 }, async (_, n) => {
+      const [row] = await database.all<{ n: number }>(`SELECT ${n} AS n, pg_sleep(0.05)::text`);
+      return row?.n;
+    });
+    expect(await Promise.all(slow)).toEqual([0, 1, 2, 3, 4]);
+    await database.close();
+  });
+
+  test("who vanishes in the middle of a transaction does not keep the others waiting", async () => {
+    const url = await server.createDatabase();
+    const vanishing = await openPostgres(url, { mostIdleMs: 100 });
+    const other = await openPostgres(url);
+    let isAway = true;
+    let hasLock = false;
+    let failure: unknown;
+    const cut = Promise.resolve(
+      vanishing.transaction(async (tx) => {
+        await tx.lock("one");
+        hasLock = true;
+        while (isAway) await new Promise((resolve) => setTimeout(resolve, 5));
+        await tx.run("SELECT 1");
+      }),
+    ).catch((error: unknown) => void (failure = error));
+    while (!hasLock) await new Promise((resolve) => setTimeout(resolve, 5));
+    await other.transaction((tx) => tx.lock("one"));
+    isAway = false;
+    await cut;
+    expect(failure).toMatchObject({ code: "unavailable" });
+    expect(await vanishing.all("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await Promise.all([vanishing.close(), other.close()]);
+  });
+
   test.each([
     [
       "a wrong password",

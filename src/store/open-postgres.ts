@@ -4,24 +4,34 @@ import type { MaybePromise } from "../core/stage.ts";
 import { numberPlaceholders } from "./number-placeholders.ts";
 import { explainPostgres, isConnectionLost } from "./postgres-failure.ts";
 import { checkParameters } from "./sql-parameters.ts";
+import { Turns } from "./turns.ts";
 import type { SqlDatabase, SqlRunner, SqlTransaction, SqlValue, TransactionOptions } from "./sql-database.ts";
 
 export interface PostgresOptions {
   /** Connections at most. */
   connections?: number;
+  /** How long connecting may take. */
+  mostConnectMs?: number;
+  /** How long a transaction may stand still before the server ends it, and others get what it has locked. */
+  mostIdleMs?: number;
   /** How the driver is loaded; a test takes it away. */
   load?: () => Promise<typeof import("pg")>;
 }
 
+/** Ours are done in milliseconds: who takes so long has vanished, and the server would not notice for hours. */
+const MOST_IDLE_MS = 15_000;
+const MOST_CONNECTIONS = 10;
+
 /** Connects once, so that a wrong address or password is said here and now. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<SqlDatabase> {
   const { default: pg } = await loadDriver(options.load ?? (() => import("pg")));
+  const { connections = MOST_CONNECTIONS, mostConnectMs = 10_000, mostIdleMs = MOST_IDLE_MS } = options;
   let pool: Pool;
   try {
     pool = new pg.Pool({
       connectionString: url,
-      max: options.connections ?? 10,
-      connectionTimeoutMillis: 10_000,
+      max: connections,
+      connectionTimeoutMillis: mostConnectMs,
       keepAlive: true,
       application_name: "haft",
       types: numbersAsNumbers(pg),
@@ -31,7 +41,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
   // A connection that breaks while nobody uses it leaves the pool; the next query opens another.
   pool.on("error", () => undefined);
-  const database = new PostgresDatabase(pool, url);
+  const database = new PostgresDatabase(pool, url, { connections, mostIdleMs });
   try {
     await database.all("SELECT 1 AS one");
     return database;
@@ -71,6 +81,8 @@ class PostgresDatabase implements SqlDatabase {
   readonly dialect = "postgres";
   readonly #pool: Pool;
   readonly #runner: SqlRunner;
+  readonly #begin: string;
+  readonly #turns: Turns;
   /** The pool would forget those who are still waiting for a connection. */
   readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -78,8 +90,12 @@ class PostgresDatabase implements SqlDatabase {
   constructor(
     pool: Pool,
     readonly url: string,
+    { connections, mostIdleMs }: { connections: number; mostIdleMs: number },
   ) {
     this.#pool = pool;
+    this.#turns = new Turns(connections);
+    // Together, for one way to the server.
+    this.#begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${mostIdleMs}`;
     this.#runner = runnerOn(pool, url);
   }
 
@@ -101,7 +117,7 @@ class PostgresDatabase implements SqlDatabase {
 
   #track<T>(ask: () => Promise<T>): Promise<T> {
     if (this.#closing) return Promise.reject(new Error("The store is closed."));
-    const asked = ask();
+    const asked = this.#turns.take(ask);
     const forget = (): void => void this.#underWay.delete(asked);
     this.#underWay.add(asked);
     asked.then(forget, forget);
@@ -116,8 +132,7 @@ class PostgresDatabase implements SqlDatabase {
     // A client in use says so itself when its server goes away; unheard, that would end the process.
     client.on("error", onError);
     try {
-      await runner.run("BEGIN");
-      if (synced) await runner.run("SET LOCAL synchronous_commit TO ON");
+      await runner.run(synced ? `${this.#begin}; SET LOCAL synchronous_commit TO ON` : this.#begin);
       const lock = async (name: string): Promise<void> => {
         await runner.all("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", [`haft:${name}`]);
       };

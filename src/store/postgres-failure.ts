@@ -1,6 +1,6 @@
 import { toolError } from "../core/error.ts";
 
-const LOST = /^(?:08...|57P0[123]|ECONN\w+|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/;
+const LOST = /^(?:08...|57P0[123]|25P03|ECONN\w+|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/;
 
 /** Whether the connection is gone, so that it must not be used again. */
 export function isConnectionLost(error: unknown): boolean {

@@ -25,7 +25,16 @@ export async function startPostgres(): Promise<TestPostgres> {
     persistent: true,
     // The server refuses to run as root.
     createPostgresUser: process.platform === "linux" && userInfo().uid === 0,
-    postgresFlags: ["-c", `unix_socket_directories=`, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"],
+    postgresFlags: [
+      "-c",
+      `unix_socket_directories=`,
+      "-c",
+      "listen_addresses=127.0.0.1",
+      "-c",
+      "fsync=off",
+      "-c",
+      "max_connections=300",
+    ],
     onLog: () => undefined,
     onError: () => undefined,
   });

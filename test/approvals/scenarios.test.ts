@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AnyTool, createTool, text, textOf } from "haft";
 import { createFakeClock } from "haft/testing";
 import type { Verdict } from "../../src/core/call.ts";
-import { definitionHash } from "../../src/policy/bind-approval.ts";
+import { definitionHash } from "../../src/core/definition-hash.ts";
+import { sha256 } from "../../src/policy/bind-approval.ts";
 import { idOf, makeFolder, openGate, type GateOptions } from "./open-gate.ts";
 import { type Shelf, shelfInMemory, shelfInPostgres, shelfInSqlite } from "./open-stores.ts";
 
@@ -581,15 +582,15 @@ describe.each([
   test("the definition that is bound is the tool's own word, not its name", () => {
     const make = (more: object) =>
       createTool({ name: "t", description: "d", parameters: [], run: () => 1, ...more } as never) as AnyTool;
-    const hash = definitionHash(make({}));
-    expect(definitionHash(make({}))).toBe(hash);
+    const hash = definitionHash(make({}), sha256);
+    expect(definitionHash(make({}), sha256)).toBe(hash);
     for (const more of [
       { version: "2.0.0" },
       { description: "e" },
       { kind: "readonly" },
       { labels: ["outside_effect"] },
     ]) {
-      expect(definitionHash(make(more))).not.toBe(hash);
+      expect(definitionHash(make(more), sha256)).not.toBe(hash);
     }
   });
 });

@@ -1,5 +1,7 @@
 // `haft run` and `haft chat` against a server that speaks the OpenAI chat protocol, with the host's real tools.
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -11,7 +13,11 @@ import type { Terminal } from "../../src/cli/terminal.ts";
 interface Folder {
   folder: string;
   home: string;
-  run(words: readonly string[], stdin?: string): Promise<{ code: number; stdout: string; stderr: string }>;
+  run(
+    words: readonly string[],
+    stdin?: string,
+    env?: object,
+  ): Promise<{ code: number; stdout: string; stderr: string }>;
   write(path: string, text: string): void;
 }
 
@@ -30,7 +36,7 @@ function openFolder(url: string, more: object = {}): Folder {
     folder,
     home,
     write: (path, text) => write(`work/${path}`, text),
-    async run(words, given = "") {
+    async run(words, given = "", env = {}) {
       const stdin = new PassThrough();
       stdin.end(given);
       let [stdout, stderr] = ["", ""];
@@ -38,7 +44,7 @@ function openFolder(url: string, more: object = {}): Folder {
         stdin: stdin as unknown as Terminal["stdin"],
         stdout: { write: (text) => (stdout += text) },
         stderr: { write: (text) => (stderr += text) },
-        env: { HOME: home, XDG_CONFIG_HOME: join(home, ".config"), HAFT_CONFIG_DIR: join(home, ".config/haft") },
+        env: { HOME: home, XDG_CONFIG_HOME: join(home, ".config"), ...env },
         cwd: folder,
         onInterrupt: () => () => undefined,
       };
@@ -177,4 +183,53 @@ test("a folder that nobody trusts cannot send the conversation elsewhere", async
   expect(stdout, stderr).toBe("mine\n");
   expect(stderr).toContain("haft trust");
   expect(theirs.requests).toEqual([]);
+});
+
+test("a model's address is consent for that address alone: it cannot send the conversation to another of this machine", async () => {
+  const other = await startChatServer([{ text: "got it" }]);
+  const redirecting = createServer((_request, response) => {
+    response.writeHead(307, { location: `${other.url}/chat/completions` }).end();
+  });
+  await new Promise<void>((resolve) => redirecting.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void redirecting.close());
+  const { port } = redirecting.address() as AddressInfo;
+  const { code, stderr } = await openFolder(`http://127.0.0.1:${port}/v1`).run(["run", "my secret"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("Redirect");
+  expect(other.requests).toEqual([]);
+});
+
+test("a model is reached through the proxy that the environment names", async () => {
+  const { url } = await startChatServer([{ text: "Through the tunnel." }]);
+  const asked: string[] = [];
+  const proxy = createServer().on("connect", (request, socket) => {
+    asked.push(String(request.url));
+    const tunnel = connect(Number(new URL(url).port), "127.0.0.1", () => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      socket.pipe(tunnel).pipe(socket);
+    });
+    tunnel.on("error", () => socket.destroy());
+    socket.on("error", () => tunnel.destroy());
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void proxy.close());
+  const { port } = proxy.address() as AddressInfo;
+  // A private address, where nobody is: to name it is consent.
+  const agent = { model: "mine/m", baseUrl: "http://10.9.8.7/v1", apiKey: "k" };
+  const { run } = openFolder("", { agent });
+  const { stdout, stderr } = await run(["run", "go"], "", { HTTP_PROXY: `http://127.0.0.1:${port}` });
+  expect(stdout, stderr).toBe("Through the tunnel.\n");
+  expect(asked).toEqual(["10.9.8.7:80"]);
+}, 30_000);
+
+test("an agent whose toolkit is an empty list has no tools", async () => {
+  const { url, requests } = await startChatServer([
+    { calls: [{ name: "glob", input: { pattern: "*" } }] },
+    { text: "No." },
+  ]);
+  const { run } = openFolder(url, { agents: { mute: { toolkit: [] } } });
+  const { code, stderr } = await run(["run", "go", "--agent", "mute"]);
+  expect(code, stderr).toBe(0);
+  expect(requests[0]!.tools ?? []).toEqual([]);
+  expect(toolResult(requests[1]!)).toContain("not available in mute's toolkit");
 });

@@ -13,6 +13,16 @@ beforeEach(() => void haft.openFolder());
 
 const json = (text: string): Record<string, unknown> & { items: Record<string, unknown>[] } => JSON.parse(text);
 
+test("what tools cost a model's context is shown, and to a program", async () => {
+  const { code, stdout } = await haft.run(["stats", "--tokens"]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^read +\d+ +\d+ +yes +0 +~0$/m);
+  expect(stdout).toMatch(/A model is shown (\d+) of \d+ tools: \d+ of \d+ tokens of definitions\./);
+  expect(stdout).toContain("Definitions are counted in o200k_base");
+  const told = json((await haft.run(["stats", "--tokens", "--json"])).stdout);
+  expect(told).toMatchObject({ counter: "o200k_base", resultTokens: 0 });
+});
+
 describe("a tool is called", () => {
   test("with texts, JSON, files and stdin as arguments", async () => {
     writeFileSync(join(haft.folder, "note.txt"), "one\ntwo\nthree\n");

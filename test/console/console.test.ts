@@ -1,7 +1,7 @@
 // The console in a real Chromium, as a person walks through it. Where no browser is to be had these tests say what to do and
 // are reported as not run; on CI that is a failure.
 import { createRequire } from "node:module";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -209,6 +209,30 @@ describe.skipIf(isMissing)("the console", () => {
     });
   });
 
+  test("shows what an agent presents in a frame without origin, and hides it", async () => {
+    const { haft } = console.host;
+    const options = { caller: { session: "painter" } };
+    await go("/canvas");
+    await expectShown(page.getByText("Nothing is shown"));
+    const content = `# Plan\n\n<script>parent.document.title = "owned"</script>\n\n\`\`\`mermaid\ngraph LR; Tea-->Cup\n\`\`\``;
+    await haft.execute("canvas", { action: "present", content, title: "The plan" }, options);
+    const frame = page.frameLocator("iframe.canvas");
+    await expectShown(frame.locator("svg .nodeLabel", { hasText: "Cup" }));
+    expect(await page.title()).not.toBe("owned");
+    const html = "<h1>?</h1><script>document.querySelector('h1').textContent = origin</script>";
+    await haft.execute("canvas", { action: "present", content: html }, options);
+    await expectShown(frame.getByRole("heading", { name: "null" }));
+    await page.getByRole("button", { name: "Hide" }).click();
+    await expectShown(page.getByText("Nothing is shown"));
+  });
+
+  test("shows pictures in the view of a call", async () => {
+    writeFileSync(join(console.folder, "shot.png"), await page.screenshot());
+    const { callId } = await console.host.haft.execute("read", { path: "shot.png" });
+    await go(`/calls/${encodeURIComponent(callId)}`);
+    await expectShown(page.locator("img.picture[src^='data:image/png']"));
+  });
+
   test("lists message channels, and sends a test message through the gate", async () => {
     await go("/channels");
     const broken = page.getByRole("region", { name: "team" });
@@ -218,6 +242,15 @@ describe.skipIf(isMissing)("the console", () => {
     await notes.getByLabel("Target: notes").selectOption("bob");
     await notes.getByRole("button", { name: "Send a test message" }).click();
     await expectShown(notes.getByRole("region", { name: "completed" }).getByText("Kept for bob."));
+  });
+
+  test("says what tools cost a model's context", async () => {
+    await go("/statistics");
+    const costs = page.locator("section", { has: page.getByRole("heading", { name: "What tools cost the context" }) });
+    await expectShown(costs.getByText(/Shown to a model: \d+ \/ \d+, [\d,]+ tokens\./));
+    expect(await costs.locator("tbody tr").count()).toBe(15);
+    await costs.getByRole("button", { name: /^Show all/ }).click();
+    await expectShown(costs.getByRole("row", { name: /^session_status \d+ \d+ yes 0/ }));
   });
 
   test("shows hostile output as text", async () => {
@@ -313,6 +346,7 @@ describe.skipIf(isMissing)("the console", () => {
         "/jobs",
         "/schedules",
         "/artifacts/report/walk",
+        "/canvas",
         "/audit",
         "/policy",
         "/playground",

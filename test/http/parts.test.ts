@@ -178,6 +178,33 @@ test("the numbers of a tool and of an hour are told", async () => {
   await expect(client.statistics({ from: 5, to: 5 })).rejects.toMatchObject({ status: 400 });
 });
 
+test("what tools cost a model's context is told: definitions, what is shown of them, and what they returned", async () => {
+  const many = Array.from({ length: 40 }, (_, at) => ({
+    name: `extra_${at}`,
+    description: { short: "Does something more.", long: "And this is told of it only where it is shown whole." },
+    parameters: { type: "object", properties: { a: { type: "string", description: "What to do it with" } } } as const,
+    origin: { type: "mcp" as const, server: "more" },
+    run: () => "",
+  }));
+  const door = await openDoor({ haft: { toolSearch: { budget: 1500 } } });
+  for (const tool of many) door.haft.register(tool);
+  const client = await openCheckedClient(door, "read", "call");
+  await client.calls.run("echo", { text: "word ".repeat(400) });
+  await door.haft.clock.advance(1);
+  const { counter, allTokens, shownTokens, resultTokens, tools } = await client.tokenReport();
+  expect(counter).toBe("o200k_base");
+  const of = (name: string) => tools.find(({ tool }) => tool === name)!;
+  expect(of("echo")).toMatchObject({ isShown: true, calls: 1 });
+  expect(of("echo").resultTokens).toBeGreaterThan(300);
+  expect(resultTokens).toBe(of("echo").resultTokens);
+  expect(of("extra_1")).toMatchObject({ isShown: false, calls: 0, resultTokens: 0 });
+  expect(of("extra_1").compactTokens).toBeLessThan(of("extra_1").definitionTokens);
+  expect(allTokens).toBe(tools.reduce((sum, { definitionTokens }) => sum + definitionTokens, 0));
+  expect(shownTokens).toBeLessThanOrEqual(1500);
+  expect(tools[0]!.tool).toBe("echo");
+  await expect(client.tokenReport({ from: 5, to: 5 })).rejects.toMatchObject({ status: 400 });
+});
+
 test("the tools are listed, searched and filtered as policy shows them", async () => {
   const door = await openDoor({ haft: { policy: { deny: ["wait"] } } });
   const client = await openCheckedClient(door, "read");

@@ -347,6 +347,37 @@ describe("a job that runs elsewhere", () => {
     expect(runs).toHaveLength(2);
   });
 
+  test("of a tool that does not listen is handed back, and not begun elsewhere before it has ended here", async () => {
+    const shelf = inStore();
+    const first = await shelf.open();
+    const begun: string[] = [];
+    let letGo = (): void => {};
+    const gone = new Promise<void>((resolve) => (letGo = resolve));
+    const deaf = (where: string, until?: Promise<void>) => ({
+      ...{ name: "deaf", description: "Hears nothing", parameters: [], async: true, idempotent: true },
+      async run() {
+        begun.push(where);
+        await until;
+        return where;
+      },
+    });
+    first.register(deaf("here", gone) as never);
+    const result = await first.execute("deaf", {}, { id: "c1" });
+    await until(() => begun.length === 1);
+    await first.shutdown();
+    const second = await shelf.open();
+    second.register(deaf("there") as never);
+    const states: string[] = [];
+    second.jobs.subscribe((event) => void (event.type === "queued" && states.push(event.job.state)));
+    await second.jobs.work();
+    // Taken, found to be running still, and put off.
+    await until(() => states.includes("delayed"));
+    expect(begun).toEqual(["here"]);
+    letGo();
+    expect(await second.jobs.wait(jobOf(result))).toMatchObject({ status: "completed", details: "there" });
+    expect(begun).toEqual(["here", "there"]);
+  });
+
   test("tells its start, updates and end where the call was made, once, and joins its context", async () => {
     const shelf = inStore();
     const client = await shelf.open({ worker: false });

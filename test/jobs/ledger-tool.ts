@@ -1,4 +1,4 @@
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { createTool } from "../../src/core/create-tool.ts";
 import { failPoint } from "../../src/store/fail-point.ts";
@@ -8,10 +8,12 @@ export interface LedgerTool {
   /** Such a one may be made again; of the other an effect must not happen twice. */
   isReadOnly: boolean;
   takesMs: number;
+  /** It does not end before this file is there. */
+  waitsFor?: string;
 }
 
 /** Writes down that it began and that it ended, where somebody outside reads it. */
-export function ledgerTool({ name, isReadOnly, takesMs }: LedgerTool, ledger: string) {
+export function ledgerTool({ name, isReadOnly, takesMs, waitsFor }: LedgerTool, ledger: string) {
   return createTool({
     name,
     description: isReadOnly ? "Looks at something" : "Does what must not happen twice",
@@ -23,6 +25,7 @@ export function ledgerTool({ name, isReadOnly, takesMs }: LedgerTool, ledger: st
       appendFileSync(ledger, `begin ${what} ${process.pid} ${Date.now()}\n`);
       failPoint("after effect");
       await setTimeout(takesMs);
+      while (waitsFor !== undefined && !existsSync(waitsFor)) await setTimeout(20);
       appendFileSync(ledger, `end ${what} ${process.pid} ${Date.now()}\n`);
       return what;
     },

@@ -3,12 +3,12 @@
 import { createHaft } from "../../src/runtime.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { openQueue, type JobPlace } from "./open-queue.ts";
-import { ledgerTool } from "./ledger-tool.ts";
+import { type LedgerTool, ledgerTool } from "./ledger-tool.ts";
 
 export interface WorkOrder {
   place: JobPlace;
   ledger: string;
-  tools: readonly { name: string; isReadOnly: boolean; takesMs: number }[];
+  tools: readonly LedgerTool[];
   concurrency: number;
 }
 

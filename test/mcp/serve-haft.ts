@@ -113,14 +113,23 @@ function createClient({ era, answer, options }: ClientWishes): Client {
 
 export const accept = (content: Record<string, string>): ElicitResult => ({ action: "accept", content });
 
+interface Post {
+  as?: string;
+  method?: string;
+  params: Record<string, unknown>;
+  capabilities?: object;
+}
+
 /** A request of the modern era, written by hand: for what no well-behaved client sends. */
 export async function post(
   url: URL,
-  { as = "ada", method = "tools/call", params }: { as?: string; method?: string; params: Record<string, unknown> },
+  { as = "ada", method = "tools/call", params, capabilities = { elicitation: { form: {} } } }: Post,
 ): Promise<{ status: number; result?: Record<string, unknown>; error?: { code: number; message: string } }> {
+  const name = params["name"] ?? params["taskId"];
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
+    "io.modelcontextprotocol/clientCapabilities": capabilities,
+    ...(params["_meta"] as object),
   };
   const response = await fetch(url, {
     method: "POST",
@@ -130,7 +139,7 @@ export async function post(
       accept: "application/json, text/event-stream",
       "mcp-protocol-version": "2026-07-28",
       "mcp-method": method,
-      ...(typeof params["name"] === "string" ? { "mcp-name": params["name"] } : {}),
+      ...(typeof name === "string" ? { "mcp-name": name } : {}),
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: meta } }),
   });

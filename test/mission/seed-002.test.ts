@@ -138,7 +138,38 @@ describe("工具执行流程图", () => {
     // 8b: by its call id.
     expect(context.result("c1")).toMatchObject({ callId: "c1", details: { results: ["q"], processingTime: 30 } });
   });
-  test.todo("models and agents: 9. the agent handles the result and calls onToolCall");
+
+  test("9. the agent handles the results of both kinds, and every context hears of them by onToolCall", async () => {
+    const haft = createTestHaft({ tools: [MySimpleTool, MyLongRunningTool], worker: false });
+    const heard: string[] = [];
+    haft.jobs.follow({ onToolCall: ({ toolName, status }) => void heard.push(`${toolName} ${status}`) });
+    const model = createScriptedLanguageModel([
+      {
+        calls: [
+          { name: "my_simple_tool", input: { param1: "a", param2: 1 } },
+          { name: "my_long_running_tool", input: { query: "q" } },
+        ],
+      },
+      { text: "The long one still runs." },
+      { text: "It found q." },
+    ]);
+    const agent = createAgent({ haft, model });
+    const first = await agent.run("Work");
+    expect(first).toMatchObject({ stop: "pending", text: "The long one still runs." });
+    expect(heard).toEqual(["my_simple_tool completed"]);
+    await haft.jobs.work();
+    const [waiting] = first.context.awaited();
+    await haft.jobs.wait(jobOf(waiting!));
+    expect(heard).toEqual(["my_simple_tool completed", "my_long_running_tool completed"]);
+    const second = await agent.run([], { messages: first.messages, context: first.context });
+    expect(second).toMatchObject({ stop: "done", text: "It found q." });
+    expect(JSON.stringify(model.requests.at(-1)!.prompt.at(-1))).toContain("processingTime");
+    expect(second.context.toolResults.map(({ toolName }) => toolName)).toEqual([
+      "my_simple_tool",
+      "my_long_running_tool",
+    ]);
+    expect(heard).toHaveLength(2);
+  });
 });
 
 describe("关键实现细节", () => {

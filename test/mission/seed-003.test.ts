@@ -1,6 +1,8 @@
 // Plays seed 003, "18 - 工具抽象层需求", from top to bottom. AgentTool is its word for a tool whose code takes
 // (toolCallId, params, signal, onUpdate); content and details are named as here.
 import { Type } from "@sinclair/typebox";
+import type { ServerResponse } from "node:http";
+import process from "node:process";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import {
@@ -25,6 +27,7 @@ import { createAgent } from "../../src/agents.ts";
 import { issueToken } from "../../src/http/tokens.ts";
 import { toClientToolDefinitions, toToolDefinitions } from "../../src/formats/adapters/tool-definitions.ts";
 import { startServer } from "../../src/net/local-server.suite.ts";
+import { findBrowser } from "../console/find-browser.ts";
 import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";
 import { openWeb, pageAnswer, searchAnswer } from "./open-web.ts";
@@ -204,7 +207,30 @@ describe("2. 核心概念", () => {
       expect(asked[1]).toMatchObject({ path: "/bot1:a/sendMessage" });
       expect(TOOL_GROUPS["group:messaging"]).toEqual(["message"]);
     });
-    test.todo("world tools: browser, canvas");
+    test("UI 工具 browser 浏览器控制, canvas 画布", async () => {
+      const page = (_request: unknown, response: ServerResponse) =>
+        void response.writeHead(200, { "content-type": "text/html" }).end("<h1>Tea</h1><a href='/'>Home</a>");
+      const { origin, port } = await startServer(page);
+      const browser = await findBrowser();
+      const { haft, canvas } = await makeHostFolder().open({
+        env: process.env,
+        overrides: {
+          network: { exceptions: [`127.0.0.1:${port}`] },
+          browser: { executable: "executablePath" in browser ? browser.executablePath : "/none" },
+        },
+      });
+      expect(TOOL_GROUPS["group:ui"]).toEqual(["browser", "canvas"]);
+      const shown = await haft.execute("canvas", { action: "present", content: "# Tea\n\nGreen.", title: "Tea" });
+      expect(shown).toMatchObject({ success: true, details: { kind: "markdown", version: 1 } });
+      expect(canvas.list()).toMatchObject([{ kind: "markdown", title: "Tea" }]);
+      const opened = await haft.execute("browser", { action: "open", url: origin, snapshot: true });
+      if ("missing" in browser) return;
+      expect(textOf(opened.content)).toMatch(/heading "Tea".*\[ref=e\d+\]/);
+      const picture = await haft.execute("browser", { action: "screenshot" });
+      expect(picture.content).toContainEqual(expect.objectContaining({ type: "image", mimeType: "image/png" }));
+      const drawn = await haft.execute("canvas", { action: "snapshot" });
+      expect(drawn.content).toContainEqual(expect.objectContaining({ type: "image" }));
+    });
     test("cron 定时任务: a person is asked, then it runs at its time, also after a restart, and tells what it missed", async () => {
       const place = makeHostFolder({ "notes.txt": "tea" });
       const clock = createFakeClock(Date.UTC(2026, 10, 15, 8));

@@ -19,7 +19,7 @@ export const command = defineCommand({
   },
   notes: ["What a form asks for goes to the server: give it no password and no key."],
   async run({ connect, terminal, output, operands: [id = "", ...words], options: { visited, decline, cancel } }) {
-    const client = await connect();
+    const client = await connect({ connectsServers: false });
     if (decline || cancel) {
       output.data(await client.questions.answer(id, { action: decline ? "decline" : "cancel" }), told);
       return;

@@ -16,7 +16,7 @@ export const command = defineCommand({
     },
   },
   async run({ connect, output, operands: [id], options: { state = "open" } }) {
-    const client = await connect();
+    const client = await connect({ connectsServers: false });
     if (id !== undefined) return output.data(await client.questions.get(id), showQuestion);
     const page = await client.questions.list(state === "all" ? {} : { state: state as "open" });
     output.list(page, (questions) => showQuestionList(questions, output));

@@ -25,6 +25,10 @@ export const command = defineCommand({
       about: "The names that models are shown",
       oneOf: ["snake", "claude", "openclaw"],
     },
+    defer: {
+      type: "flag",
+      about: "Where tools are too many, list a part of them and tool_search; for clients that list again when told",
+    },
     hold: {
       type: "duration",
       value: "TIME",
@@ -35,7 +39,7 @@ export const command = defineCommand({
     "Serves one MCP client over standard input and output, in the revision that it speaks. A call that must ask asks the",
     "client; one that cannot be asked is held, and answered here: `haft approvals watch`, or the console of `haft`.",
   ],
-  async run({ folder, terminal, output, interrupted, options: { profile, tools, dialect, hold } }) {
+  async run({ folder, terminal, output, interrupted, options: { profile, tools, dialect, defer, hold } }) {
     const host = await openHaft(folder, {
       env: terminal.env,
       approvalWaitMs: false,
@@ -54,6 +58,7 @@ export const command = defineCommand({
         serverInfo: { name: "haft", title: "Haft", version: await readVersion() },
         resources: [serveArtifacts(host.artifacts)],
         shows: (tool) => isToolAllowed(tool, narrowed),
+        defers: defer || host.config.value.toolSearch.mcp === true,
         ...(dialect === undefined ? {} : { dialect }),
         ...(hold === undefined ? {} : { holdMs: hold }),
         onError: (error) => output.warn(safe(error.message)),

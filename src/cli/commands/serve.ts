@@ -28,7 +28,8 @@ export const command = defineCommand({
     "no-open": { type: "flag", about: "Open no browser" },
   },
   notes: [
-    "Ctrl-C ends it well: calls are cancelled, everything is written. Killed at any moment, it goes on at the next start.",
+    "Ctrl-C ends it well: calls are cancelled, running jobs have ten seconds, everything is written. Killed at any moment, it",
+    "goes on at the next start. It runs the background calls of its store, also those left from before; so does `haft worker`.",
   ],
   async run({ operands: [named], options, folder: given, terminal, output, interrupted, embedded }) {
     const { port, host, "tls-cert": cert, "tls-key": key } = options;

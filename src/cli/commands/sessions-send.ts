@@ -2,6 +2,7 @@ import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { safe } from "../output.ts";
 import { findSession } from "../show-sessions.ts";
+import { UsageError } from "../usage-error.ts";
 
 const WAIT_MS = 600_000;
 
@@ -20,6 +21,7 @@ export const command = defineCommand({
   notes: ["Without a server the turn runs in this command: where it ends first, `haft serve` goes on with the turn."],
   async run({ connect, output, interrupted, operands: [wanted = "", ...words], options: { new: isNew, agent, wait } }) {
     const client = await connect();
+    if (isNew && !(await client.sessions.list({ limit: 1 })).canAnswer) throw nobodyAnswers();
     const key = isNew
       ? (await client.sessions.create({ label: wanted, ...(agent === undefined ? {} : { agent }) })).key
       : await findSession(client, wanted);
@@ -36,3 +38,11 @@ export const command = defineCommand({
     return answer.status === "ok" || answer.status === "accepted" ? EXIT.done : EXIT.toolFailed;
   },
 });
+
+/** Before anything is begun: a session in which nobody answers is of no use. */
+function nobodyAnswers(): UsageError {
+  return new UsageError(
+    "No model is configured, so that nobody answers in a session.",
+    "Set agent.model in the configuration, for example to openai/gpt-5.",
+  );
+}

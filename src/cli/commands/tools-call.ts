@@ -33,6 +33,7 @@ export const command = defineCommand({
     },
     deny: { type: "list", value: "NAMES", about: "None of these" },
     id: { type: "text", value: "ID", about: "Of the call: made twice, it runs once" },
+    background: { type: "flag", about: "As a job: prints its id and goes on; a server or `haft worker` runs it" },
     raw: { type: "flag", about: "The text exactly as it is, for a pipe" },
   },
   notes: [
@@ -41,15 +42,19 @@ export const command = defineCommand({
     "`haft policy explain NAME KEY=VALUE…` tells what would happen, and runs nothing.",
   ],
   async run({ connect, url, terminal, output, interrupted, operands: [tool = "", ...words], options }) {
-    const { mode, session, timeout, id, raw, allow, deny } = options;
+    const { mode, session, timeout, id, raw, allow, deny, background } = options;
     if (raw && terminal.stdout.isTTY)
       throw new UsageError("--raw is not for a terminal.", "Send it to a file or a pipe.");
     const input = await readCallInput(words, terminal);
-    const client = await connect();
+    // What this process began, its end would cut off.
+    const client = await connect({ worksOnJobs: false });
     await awaitTools(client, { url, interrupted, output }, tool);
     const result = await makeCall(
       client,
-      { tool, input, mode: mode as never, session, timeoutMs: timeout, id, ...narrowed(allow, deny) },
+      {
+        ...{ tool, input, mode: mode as never, session, timeoutMs: timeout, id, ...narrowed(allow, deny) },
+        ...(background ? { background } : {}),
+      },
       { terminal, output, interrupted },
     );
     const exitCode =

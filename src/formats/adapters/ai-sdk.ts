@@ -1,7 +1,8 @@
 import type { ToolResult } from "../../core/result.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { mapContent } from "../providers/answer-calls.ts";
-import { COMMON_RULES, COMMON_STRICT_RULES } from "../schema-rules.ts";
+import { COMMON_RULES } from "../../schema/schema-rules.ts";
+import { COMMON_STRICT_RULES } from "../schema-rules.ts";
 import {
   type AdapterOptions,
   bridgeToolkit,

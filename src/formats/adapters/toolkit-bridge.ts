@@ -5,7 +5,7 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import { blockText } from "../providers/answer-calls.ts";
 import { defineTools, type ProviderRules, type ShownDefinition } from "../providers/define-tools.ts";
 import { restoreNames } from "../providers/model-call.ts";
-import { COMMON_RULES } from "../schema-rules.ts";
+import { COMMON_RULES } from "../../schema/schema-rules.ts";
 
 /** What a framework is given tools from: an AgentToolkit, whose calls pass the gate. */
 export interface ToolkitLike {

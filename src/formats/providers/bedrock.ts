@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { ToolResult } from "../../core/result.ts";
-import { ANTHROPIC_STRICT_RULES, COMMON_RULES } from "../schema-rules.ts";
+import { COMMON_RULES } from "../../schema/schema-rules.ts";
+import { ANTHROPIC_STRICT_RULES } from "../schema-rules.ts";
 import { answerCalls, mapContent } from "./answer-calls.ts";
 import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
 import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-call.ts";

@@ -2,8 +2,8 @@ import { declarationOf, type FunctionDeclaration } from "../../core/definition.t
 import { type AnyTool, type DialectName, isTool } from "../../core/tool.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import { type Simplification, toPortableSchema } from "../portable-schema.ts";
-import type { SchemaRules } from "../schema-rules.ts";
+import { type Simplification, toPortableSchema } from "../../schema/portable-schema.ts";
+import type { SchemaRules } from "../../schema/schema-rules.ts";
 import { shownNames } from "./shown-name.ts";
 
 /** Tools, or what `toLLMTools()` gives. */

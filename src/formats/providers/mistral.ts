@@ -1,6 +1,7 @@
 import type { ToolResult } from "../../core/result.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import { COMMON_RULES, MISTRAL_STRICT_RULES } from "../schema-rules.ts";
+import { COMMON_RULES } from "../../schema/schema-rules.ts";
+import { MISTRAL_STRICT_RULES } from "../schema-rules.ts";
 import { answerCalls, answerText } from "./answer-calls.ts";
 import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
 import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-call.ts";

@@ -1,5 +1,5 @@
 import type { ToolResult } from "../../core/result.ts";
-import { COMMON_RULES } from "../schema-rules.ts";
+import { COMMON_RULES } from "../../schema/schema-rules.ts";
 import { answerCalls, answerText, mapContent } from "./answer-calls.ts";
 import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
 import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-call.ts";

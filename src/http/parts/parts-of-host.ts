@@ -5,6 +5,7 @@ import type { HostParts, OnFact } from "../host-parts.ts";
 import type { ConfigurationInfo } from "../wire.ts";
 import { artifactsPart } from "./artifacts-part.ts";
 import { auditPart } from "./audit-part.ts";
+import { canvasPart } from "./canvas-part.ts";
 import { channelsPart } from "./channels-part.ts";
 import { jobsPart } from "./jobs-part.ts";
 import { mcpPart } from "./mcp-part.ts";
@@ -21,6 +22,7 @@ export function partsOfHost({
   store: { audit },
   undo,
   artifacts,
+  canvas,
   mcp,
   questions,
   sessions,
@@ -41,6 +43,7 @@ export function partsOfHost({
     audit: auditPart(audit),
     undo: undoPart(undo),
     artifacts: artifactsPart(artifacts),
+    canvas: canvasPart(canvas),
     mcp: mcpPart(mcp, onFact),
     channels: channelsPart(channels),
     questions: questionsPart(questions),

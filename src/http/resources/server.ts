@@ -55,6 +55,7 @@ function partsOf(parts: HostParts): PartName[] {
       "audit",
       "undo",
       "artifacts",
+      "canvas",
       "mcp",
       "channels",
       "questions",

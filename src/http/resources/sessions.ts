@@ -112,7 +112,7 @@ export const sessions: Resource<Door> = {
 async function find(part: SessionsPart, key: string): Promise<AgentSessionDetail> {
   const session = await part.find(key);
   if (session) return session;
-  throw new DoorError("not_found", "There is no such session", "Look at GET /api/sessions.");
+  throw new DoorError("not_found", `There is no session "${key}"`, "Look at GET /api/sessions.");
 }
 
 /** One's own; with `admin` everybody's: what is said is done in its owner's name. */

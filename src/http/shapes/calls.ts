@@ -70,6 +70,16 @@ export const CallRequest = typed<wire.CallRequest>(
     timeoutMs: z.number().int().min(1).optional(),
     policy: z.strictObject({ allow: names.optional(), deny: names.optional() }).optional(),
     allowedPaths: z.array(z.string().max(4096)).max(1000).optional(),
+    background: z
+      .union([
+        z.boolean(),
+        z.strictObject({
+          priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
+          delayMs: z.number().int().min(0).optional(),
+          attempts: z.number().int().min(1).max(100).optional(),
+        }),
+      ])
+      .optional(),
     answer: answerKind.optional(),
     keepRunning: z.boolean().optional(),
   }),

@@ -54,6 +54,27 @@ export const StatisticsInfo = typed<wire.StatisticsInfo>(
   }),
 );
 
+export const TokenReport = typed<wire.TokenReport>(
+  z.strictObject({
+    from: time,
+    to: time,
+    counter: z.string(),
+    allTokens: count,
+    shownTokens: count,
+    resultTokens: count,
+    tools: z.array(
+      z.strictObject({
+        tool: z.string(),
+        definitionTokens: count,
+        compactTokens: count,
+        isShown: z.boolean(),
+        calls: count,
+        resultTokens: count,
+      }),
+    ),
+  }),
+);
+
 const changeInfo = {
   id: z.string(),
   callId: z.string().optional(),

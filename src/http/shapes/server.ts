@@ -18,6 +18,7 @@ export const ServerInfo = typed<wire.ServerInfo>(
         "audit",
         "undo",
         "artifacts",
+        "canvas",
         "configuration",
         "rules",
         "tokens",

@@ -5,8 +5,11 @@ import type {
   ClientCapabilities,
   CreateMessageRequest,
   CreateMessageResult,
+  InputRequest,
 } from "@modelcontextprotocol/client";
+import { toolError } from "../../core/error.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
+import { TASKS } from "../task.ts";
 import { readSecureUrl } from "./server-address.ts";
 import { shownText } from "./shown-text.ts";
 import { toUsableSchema } from "./usable-schema.ts";
@@ -42,6 +45,7 @@ export function capabilitiesOf({ answerElicitation, sample, workspace }: ServerA
     ...(answerElicitation ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
     ...(sample ? { sampling: {} } : {}),
     ...(workspace === undefined ? {} : { roots: {} }),
+    extensions: { [TASKS]: {} },
   };
 }
 
@@ -57,11 +61,30 @@ export function answerServer(
   }
   if (sample)
     client.setRequestHandler("sampling/createMessage", ({ params }, { mcpReq }) => sample(params, mcpReq.signal));
-  if (workspace !== undefined) {
-    client.setRequestHandler("roots/list", () => ({
-      roots: [{ uri: pathToFileURL(workspace).href, name: basename(workspace) }],
-    }));
+  if (workspace !== undefined) client.setRequestHandler("roots/list", () => rootsAt(workspace));
+}
+
+/** The same for what a task asks. What nobody here can answer is declined. */
+export async function answerRequest(
+  request: InputRequest,
+  server: string,
+  { answerElicitation, sample, workspace }: ServerAnswers,
+  signal: AbortSignal,
+): Promise<object> {
+  switch (request.method) {
+    case "elicitation/create":
+      if (!answerElicitation) return { action: "decline" };
+      return elicit(request.params as ElicitationParameters, server, answerElicitation, signal);
+    case "sampling/createMessage":
+      if (!sample) throw toolError("denied", `MCP server "${server}" may not use a model of ours`);
+      return sample(request.params, signal);
+    case "roots/list":
+      return workspace === undefined ? { roots: [] } : rootsAt(workspace);
   }
+}
+
+function rootsAt(workspace: string) {
+  return { roots: [{ uri: pathToFileURL(workspace).href, name: basename(workspace) }] };
 }
 
 interface ElicitationParameters {

@@ -110,6 +110,6 @@ export function isSignInNeeded(error: unknown): boolean {
 
 /** Whether the connection ended under a call that had been sent: what it did is not known. */
 export function isCutOff(error: unknown): boolean {
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-  return code === "CONNECTION_CLOSED" || cause?.code === "CONNECTION_CLOSED";
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown; data?: { isLost?: unknown } } };
+  return code === "CONNECTION_CLOSED" || cause?.code === "CONNECTION_CLOSED" || cause?.data?.isLost === true;
 }

@@ -1,7 +1,5 @@
-import type { Transport } from "@modelcontextprotocol/client";
 import type { Clock } from "../../core/clock.ts";
-
-type OnMessage = NonNullable<Transport["onmessage"]>;
+import type { Intercept } from "./intercept-messages.ts";
 
 /** What must not be lost: it is not said again. */
 const PASSED_ALWAYS = /list_changed$|^notifications\/(cancelled|subscriptions\/|resources\/updated|elicitation\/)/;
@@ -12,10 +10,15 @@ const PER_SECOND = 500;
  * A server may not keep us busy with notifications: those above the limit are dropped before the protocol looks at them,
  * which costs a hundred times more than reading them.
  */
-export function limitNotifications(transport: Transport, clock: Clock, report: (fault: string) => void): void {
+export function limitNotifications(clock: Clock, report: (fault: string) => void): Intercept {
   let windowStart = clock.monotonic();
   let taken = 0;
   let isReported = false;
+
+  return (message) => {
+    const { id, method } = message as { id?: unknown; method?: unknown };
+    return id !== undefined || typeof method !== "string" || isTaken(method);
+  };
 
   function isTaken(method: string): boolean {
     const now = clock.monotonic();
@@ -30,19 +33,4 @@ export function limitNotifications(transport: Transport, clock: Clock, report: (
     isReported = true;
     return false;
   }
-
-  let handler: OnMessage | undefined;
-  // The protocol sets the handler when it connects, and another while it asks for the revision.
-  Object.defineProperty(transport, "onmessage", {
-    get: () => handler,
-    set(next: OnMessage | undefined) {
-      handler =
-        next &&
-        ((message, extra) => {
-          const { id, method } = message as { id?: unknown; method?: unknown };
-          if (id === undefined && typeof method === "string" && !isTaken(method)) return;
-          next(message, extra);
-        });
-    },
-  });
 }

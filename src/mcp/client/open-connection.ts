@@ -4,6 +4,8 @@ import { type ClientSdk, loadClientSdk } from "../load-client-sdk.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import { answerServer, capabilitiesOf, type ServerAnswers } from "./answer-server.ts";
 import { schemaChecker } from "./check-with-own-schema.ts";
+import { followTasks } from "./follow-tasks.ts";
+import { interceptMessages } from "./intercept-messages.ts";
 import { limitNotifications } from "./limit-notifications.ts";
 import { openTransport, type TransportKind, type TransportOptions } from "./open-transport.ts";
 import type { StdioTransport } from "./stdio-transport.ts";
@@ -80,8 +82,9 @@ async function connect(
 ): Promise<Client> {
   const { events, timeoutMs, signal, isLegacy } = options;
   events.opening(transport);
-  limitNotifications(transport, options.clock, events.fault);
   const client = createSdkClient(sdk, server, options);
+  const tasks = followTasks(transport, { ...options, client, server: server.name });
+  interceptMessages(transport, [limitNotifications(options.clock, events.fault), tasks]);
   answerServer(client, server.name, options);
   client.setNotificationHandler("notifications/message", ({ params }) => events.log(params.level, params.data));
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => events.resourceUpdated(params.uri));

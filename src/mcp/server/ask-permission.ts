@@ -1,5 +1,6 @@
 import { approvalForm, readApprovalForm } from "./approval-form.ts";
 import { askByForm } from "./ask-by-form.ts";
+import { hold } from "./hold.ts";
 import type { McpAnswer, McpIdentity, McpQuestion } from "./mcp-runtime.ts";
 import type { McpService } from "./mcp-service.ts";
 import type { OpenRequest } from "./open-request.ts";
@@ -18,8 +19,6 @@ export interface PermissionContext {
 /** Under which a modern client's answer to a question comes back. */
 export const QUESTION = "approval";
 
-/** Below the minute after which most clients give a request up. */
-const DEFAULT_HOLD_MS = 45_000;
 const ANSWERED: PermissionEnd = { kind: "answered" };
 
 /** Asks whoever can be asked: the person at the client, or, by waiting a while, whoever answers through another door. */
@@ -30,7 +29,7 @@ export async function askPermission(id: string, context: PermissionContext): Pro
   if (question?.state !== "open") return ANSWERED;
   const isAble = identity.rights.includes("approve") && canShowForm(round.capabilities);
   if (isAble && round.isModern) return { kind: "ask", question };
-  if (isAble ? await askAtClient(question, context) : await hold(question, context)) return ANSWERED;
+  if (isAble ? await askAtClient(question, context) : await waitForOthers(question, context)) return ANSWERED;
   // The client gave up: nobody is to be asked about it any more.
   if (call.signal.aborted) await approvals.void(id, "its client cancelled it").catch(() => undefined);
   return { kind: "pending", question };
@@ -59,24 +58,13 @@ async function askAtClient(question: McpQuestion, context: PermissionContext): P
   return answer !== undefined;
 }
 
-async function hold({ id }: McpQuestion, { round, call, service }: PermissionContext): Promise<boolean> {
-  const { options, clock, runtime } = service;
+/** Whether somebody answered through another door while the client waited. */
+async function waitForOthers({ id }: McpQuestion, { round, call, service }: PermissionContext): Promise<boolean> {
+  const { options, runtime } = service;
   const where = options.approvalAddress?.(id);
   round.progress({ progress: { done: 0, message: `Waiting for a person to allow it (${where ?? id})` } });
-  const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  if (call.signal.aborted) abort();
-  call.signal.addEventListener("abort", abort, { once: true });
-  const timer = clock.after(options.holdMs ?? DEFAULT_HOLD_MS, abort);
-  try {
-    await runtime.approvals.wait(id, controller.signal);
-    return true;
-  } catch {
-    return false;
-  } finally {
-    timer.cancel();
-    call.signal.removeEventListener("abort", abort);
-  }
+  const answered = await hold(call, service, (signal) => runtime.approvals.wait(id, signal)).catch(() => undefined);
+  return answered !== undefined;
 }
 
 async function give({ id }: McpQuestion, answer: McpAnswer, { identity, service }: PermissionContext): Promise<void> {

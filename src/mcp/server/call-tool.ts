@@ -2,13 +2,16 @@ import type { CallToolResult, InputRequiredResult, InputRequests } from "@modelc
 import type { CallOptions } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { ToolResult } from "../../core/result.ts";
+import { knowsTasks } from "../task.ts";
 import { approvalForm } from "./approval-form.ts";
 import { askPermission, QUESTION, takePermission } from "./ask-permission.ts";
+import { holdForJob } from "./hold-for-job.ts";
 import type { McpQuestion } from "./mcp-runtime.ts";
 import type { McpConnection, McpService } from "./mcp-service.ts";
 import { OpenRequest } from "./open-request.ts";
 import { digestOf, type RequestState } from "./request-state.ts";
 import type { Round } from "./round.ts";
+import { missingTasks, writeCreatedTask } from "./serve-tasks.ts";
 import { watchCall } from "./watch-call.ts";
 import { writePending, writeResult } from "./write-result.ts";
 
@@ -41,12 +44,18 @@ export async function callTool(
       `"${identity.name}" may not call tools: its token lacks the right.`,
     );
   }
+  const tool = runtime.registry.get(shelf.nameOf(name));
+  const mayFollow = round.isModern && knowsTasks(round.capabilities);
+  if (!mayFollow && tool && options.needsTask?.(tool)) throw missingTasks(sdk);
+  const wishesLater = mayFollow && round.meta["haft/background"] === true;
+  const isForLater = runtime.jobs !== undefined && (wishesLater || tool?.mode === "background");
   const binding = { owner: identity.id, method: METHOD, params: [name, input] };
   const pendingKey = (): string => digestOf(binding);
   const state = round.state === undefined ? undefined : service.states.open(round.state, binding);
   if (round.state !== undefined && !state) throw badState();
   const left = service.pending.size > 0 ? service.pending.get(pendingKey()) : undefined;
-  const call = state ? comeBack(state) : new OpenRequest<ToolResult>(left ?? service.nextCallId(), round);
+  const call = state ? comeBack(state) : new OpenRequest<ToolResult>(left?.id ?? service.nextCallId(), round);
+  let jobId = left?.jobId;
   const leave = call.enter(round);
   try {
     return await follow();
@@ -55,14 +64,21 @@ export async function callTool(
   }
 
   async function follow(): Promise<Answer> {
-    if (!state) call.serve(() => execute({ isAgain: left !== undefined }));
+    if (jobId !== undefined) call.serve(() => waitForJob());
+    else if (!state) call.serve(() => execute({ isAgain: left !== undefined }));
     else if (state.question === undefined) resumeInputs();
     const again = state?.question === undefined ? undefined : await passQuestion(state.question, takePermission);
     if (again) return again;
     for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
       const end = await call.next();
-      if (end.kind === "inputs") return requireInputs(end.requests);
-      const result = end.kind === "result" ? end.result : undefined;
+      if (end.kind === "inputs" && !call.isQueued) return requireInputs(end.requests);
+      const result = end.kind === "question" ? undefined : end.kind === "result" ? end.result : await call.result;
+      if (jobId === undefined && result?.status === "pending" && result.pending.kind === "job" && runtime.jobs) {
+        jobId = result.pending.id;
+        if (mayFollow) return leaveAsTask(jobId);
+        call.serve(() => waitForJob());
+        continue;
+      }
       if (result && !(result.status === "pending" && result.pending.kind === "approval")) return finish(result);
       if (result) call.isToServe = true;
       const id = end.kind === "question" ? end.id : result?.status === "pending" ? result.pending.id : "";
@@ -90,13 +106,40 @@ export async function callTool(
       id: call.id,
       idempotencyKey: typeof key === "string" && key !== "" ? key : isAgain ? call.id : false,
       caller: { user: identity.name, session, agent: agentNameOf(round.clientName) },
+      ...(wishesLater ? { background: true } : {}),
       signal: call.signal,
       onUpdate: (update) => call.round.progress(update),
     };
     service.calls.set(call.id, call);
+    if (isForLater) service.hearJobs();
     return shelf.call(name, input, callOptions).finally(() => {
-      if (service.calls.get(call.id) === call) service.calls.delete(call.id);
+      if (!call.isQueued) forget();
     });
+  }
+
+  function forget(): void {
+    if (service.calls.get(call.id) === call) service.calls.delete(call.id);
+  }
+
+  /** For a client that knows no tasks: it waits, though not longer than most would. */
+  async function waitForJob(): Promise<ToolResult> {
+    call.isQueued = false;
+    service.calls.set(call.id, call);
+    try {
+      return await holdForJob(jobId!, { call, service });
+    } finally {
+      forget();
+    }
+  }
+
+  async function leaveAsTask(id: string): Promise<Answer> {
+    call.becomeTask();
+    const job = await runtime.jobs!.get(id);
+    if (!job) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The job of this call is gone.");
+    if (job.endedAt !== undefined) forget();
+    // Nobody will hear of the task.
+    else if (call.signal.aborted) await runtime.jobs!.cancel(id, "its client cancelled it");
+    return writeCreatedTask(job, { owner: identity.id, service });
   }
 
   /** The client comes back with what a tool asked for; where something is missing, it is asked again. */
@@ -152,14 +195,24 @@ export async function callTool(
   }
 
   function leavePending({ id }: McpQuestion): Answer {
-    service.pending.set(pendingKey(), call.id);
-    if (service.pending.size > MOST_PENDING) service.pending.delete(service.pending.keys().next().value!);
+    keepPending({ id: call.id });
     return writePending(call.id, { name, kind: "approval", id }, options.approvalAddress?.(id));
   }
 
+  function keepPending(pending: { id: string; jobId?: string }): void {
+    service.pending.set(pendingKey(), pending);
+    if (service.pending.size > MOST_PENDING) service.pending.delete(service.pending.keys().next().value!);
+  }
+
   function finish(result: ToolResult): Answer {
-    if (service.pending.size > 0 && service.pending.get(pendingKey()) === call.id) service.pending.delete(pendingKey());
-    if (result.status === "pending") return writePending(result.callId, { name, ...result.pending }, undefined);
+    if (service.pending.size > 0 && service.pending.get(pendingKey())?.id === call.id)
+      service.pending.delete(pendingKey());
+    const { loadedTools } = result.metadata;
+    if (options.defers && Array.isArray(loadedTools) && loadedTools.length > 0) service.toolsLoaded(session);
+    if (result.status === "pending") {
+      if (jobId !== undefined) keepPending({ id: call.id, jobId });
+      return writePending(result.callId, { name, ...result.pending }, undefined);
+    }
     if (call.missing && round.isModern && result.status === "failed") {
       throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities: call.missing });
     }

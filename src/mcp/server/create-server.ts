@@ -1,9 +1,11 @@
 import type { CallToolResult, GetPromptResult, InputRequiredResult, Server } from "@modelcontextprotocol/server";
+import { TASKS } from "../task.ts";
 import { callTool } from "./call-tool.ts";
 import { getPrompt } from "./get-prompt.ts";
 import { writeInstructions } from "./instructions.ts";
 import { type McpConnection, type McpService, tellChanges } from "./mcp-service.ts";
 import { readRound } from "./round.ts";
+import { serveTasks } from "./serve-tasks.ts";
 import { completeArgument, listResources, listTemplates, readResource } from "./serve-resources.ts";
 
 /** How long a client may keep a list; it is told when it changes. */
@@ -14,16 +16,18 @@ const LISTED = { ttlMs: LIST_MS, cacheScope: "private" } as const;
  * The protocol's side of one connection, or of one request where there are no connections. The SDK's low-level server:
  * its high-level one would convert every schema again for each request.
  */
-export function createMcpServer(service: McpService, connection: McpConnection, { isTold = false } = {}): Server {
+export function createMcpServer(service: McpService, connection: McpConnection, era: "legacy" | "modern"): Server {
   const { sdk, clock, options, sources, shelf } = service;
   const { serverInfo = { name: "haft", title: "Haft", version: "0.1.0" }, prompts } = options;
   const who = { ...connection.identity, session: connection.session };
+  const hasTasks = era === "modern" && service.runtime.jobs !== undefined;
   const server = new sdk.Server(serverInfo, {
     capabilities: {
       tools: { listChanged: true },
       resources: { listChanged: true, subscribe: true },
       ...(prompts ? { prompts: { listChanged: true } } : {}),
       completions: {},
+      ...(hasTasks ? { extensions: { [TASKS]: {} } } : {}),
       logging: {},
     },
     instructions: writeInstructions(options),
@@ -39,7 +43,7 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   });
   server.onerror = (error) => options.onError?.(error);
 
-  server.setRequestHandler("tools/list", () => ({ tools: shelf.definitions() }));
+  server.setRequestHandler("tools/list", () => ({ tools: shelf.listFor(connection.session) }));
   server.setRequestHandler("tools/call", async ({ params }, context): Promise<CallToolResult | InputRequiredResult> => {
     const answer = await callTool(params, readRound(context, server, clock), connection, service);
     if (sdk.isInputRequiredResult(answer)) return answer;
@@ -49,6 +53,8 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
       ? result
       : server.projectCallToolResult(result, shelf.find(params.name)?.output?.jsonSchema);
   });
+
+  if (hasTasks) serveTasks(server, connection, service);
 
   const watched = new Set<string>();
   server.setRequestHandler("resources/list", async () => ({ resources: await listResources(sources, who) }));
@@ -71,6 +77,6 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
       getPrompt(params, readRound(context, server, clock), connection, service),
     );
   }
-  if (isTold) tellChanges(service, server, watched);
+  if (era === "legacy") tellChanges(service, server, { session: connection.session, watched });
   return server;
 }

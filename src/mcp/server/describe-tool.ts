@@ -2,9 +2,10 @@ import type { Tool as ToolDefinition } from "@modelcontextprotocol/server";
 import { declarationOf } from "../../core/definition.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
+import { toPortableSchema } from "../../schema/portable-schema.ts";
+import { COMMON_RULES } from "../../schema/schema-rules.ts";
 import type { McpServerOptions } from "./mcp-server-options.ts";
 import { toPortableName } from "./portable-name.ts";
-import { toPortableSchema } from "./portable-schema.ts";
 
 /** What the gate lets pass at most, and a word about what was cut. */
 const DEFAULT_RESULT_CHARACTERS = 60_000;
@@ -13,7 +14,7 @@ type DescribeOptions = Pick<McpServerOptions, "dialect" | "portable" | "hints">;
 
 /** A tool as clients are told of it. */
 export function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
-  const { portable = toPortableSchema } = options;
+  const { portable = (schema) => toPortableSchema(schema, COMMON_RULES).schema } = options;
   const { name, description, parameters } = declarationOf(tool, options.dialect);
   return {
     name: toPortableName(name),

@@ -69,7 +69,7 @@ export class LegacySessions {
       onsessionclosed: () => void this.#sessions.delete(id),
     });
     // Its own name: the id of the session opens it, and must not stand in records.
-    const server = createMcpServer(this.#service, { identity, session: `mcp:${randomUUID()}` }, { isTold: true });
+    const server = createMcpServer(this.#service, { identity, session: `mcp:${randomUUID()}` }, "legacy");
     await server.connect(transport);
     const session: Session = { id, owner: identity.id, server, transport, inUse: 0, timer: undefined };
     this.#sessions.set(id, session);

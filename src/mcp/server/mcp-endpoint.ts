@@ -52,7 +52,7 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
     ({ requestInfo }) => {
       const identity = identities.get(requestInfo!)!;
       // There are no sessions: calls of one identity belong together.
-      return createMcpServer(service, { identity, session: `mcp:${identity.id}` });
+      return createMcpServer(service, { identity, session: `mcp:${identity.id}` }, "modern");
     },
     { legacy: "reject", onerror: (error) => options.onError?.(error), maxRequestBodySize: mostBodyBytes },
   );

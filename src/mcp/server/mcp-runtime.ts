@@ -1,6 +1,6 @@
-import type { CallOptions, ToolScope } from "../../core/call.ts";
+import type { CallOptions, Caller, ToolScope } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { EventOf, ToolEventType } from "../../core/event.ts";
+import type { EventOf, ToolEventType, Update } from "../../core/event.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
@@ -13,8 +13,12 @@ export interface McpRuntime {
     executeIn(scope: ToolScope, name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
   };
   readonly approvals: McpApprovals;
+  /** Absent: calls that would run later are waited for. */
+  readonly jobs?: McpJobs;
   readonly spill: { read(ref: string): MaybePromise<string | undefined> };
   tools(options?: { mode?: string }): AnyTool[];
+  /** Which of these a model is shown now, where they are too many. */
+  shownTools(options: { among: readonly AnyTool[]; caller: Partial<Caller> }): { readonly tools: readonly AnyTool[] };
   execute(name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
   on<T extends ToolEventType>(type: T, listener: (event: EventOf<T>) => void): () => void;
 }
@@ -25,6 +29,25 @@ export interface McpApprovals {
   wait(id: string, signal?: AbortSignal): Promise<McpQuestion>;
   isUsedWithin(id: string, ms: number): Promise<boolean>;
   void(id: string, note: string): Promise<void>;
+}
+
+/** Calls that run later, whoever runs them. */
+export interface McpJobs {
+  get(id: string): Promise<McpJob | undefined>;
+  cancel(id: string, reason?: string): Promise<unknown>;
+  wait(id: string, options?: { signal?: AbortSignal }): Promise<ToolResult>;
+  subscribe(listener: (event: { type: string; job?: McpJob }) => void): () => void;
+}
+
+export interface McpJob {
+  readonly id: string;
+  readonly call: { readonly callId: string; readonly toolName: string };
+  readonly state: string;
+  readonly createdAt: number;
+  readonly startedAt?: number;
+  readonly endedAt?: number;
+  readonly progress?: Update["progress"];
+  readonly result?: ToolResult;
 }
 
 /** An approval, as far as a client is asked about it. */

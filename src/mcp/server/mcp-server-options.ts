@@ -14,6 +14,11 @@ export interface McpServerOptions {
   instructions?: string;
   /** The tools that exist for these clients: a profile, a group. All that the runtime shows where absent. */
   shows?(tool: AnyTool): boolean;
+  /**
+   * Where tools are too many, a client lists those that are always shown, tool_search, and what it found, and is told when
+   * that is more. For clients that list again when they are told.
+   */
+  defers?: boolean;
   /** The family of names that models are shown. */
   dialect?: DialectName;
   /** What holds for every call that comes in here. */
@@ -26,6 +31,8 @@ export interface McpServerOptions {
   approvalAddress?(id: string): string | undefined;
   /** How long such a call is held for the answer before it is told to be pending. */
   holdMs?: number;
+  /** Tools that a client gets as a task or not at all; others it may wait for as well. */
+  needsTask?(tool: AnyTool): boolean;
   /** At least 32 bytes; signs what clients hold of a question. Several processes behind one address need the same. */
   stateKey?: Uint8Array;
   /** How many requests may wait for their client: tools that ask for input, and calls that ask for permission. */

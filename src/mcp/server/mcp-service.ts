@@ -4,12 +4,13 @@ import type { Clock } from "../../core/clock.ts";
 import { loadServerSdk, type ServerSdk } from "../load-server-sdk.ts";
 import type { McpClientPeer } from "./mcp-client-peer.ts";
 import type { McpResourceSource } from "./mcp-resource.ts";
-import type { McpIdentity, McpRuntime } from "./mcp-runtime.ts";
+import type { McpIdentity, McpJob, McpRuntime } from "./mcp-runtime.ts";
 import type { McpServerOptions } from "./mcp-server-options.ts";
 import type { OpenRequest } from "./open-request.ts";
 import { ParkedRequests } from "./parked-requests.ts";
-import { createRequestStates, type RequestStates } from "./request-state.ts";
+import { createRequestStates, FEWEST_KEY_BYTES, type RequestStates } from "./request-state.ts";
 import { SpilledOutputs } from "./spilled-outputs.ts";
+import { createTaskIds, type TaskIds } from "./task-ids.ts";
 import { createToolPages } from "./tool-pages.ts";
 import { ToolShelf } from "./tool-shelf.ts";
 
@@ -24,21 +25,29 @@ export interface McpService {
   readonly sources: readonly McpResourceSource[];
   readonly states: RequestStates;
   readonly parked: ParkedRequests;
-  /** Calls under way that a client made, by their id. */
+  readonly taskIds: TaskIds;
+  /** Calls under way that a client made, by their id; those that became jobs as long as the job runs. */
   readonly calls: Map<string, OpenRequest<unknown>>;
-  /** The id of a call that was left pending, by who made it and what it was: made again, it is the same call. */
-  readonly pending: Map<string, string>;
+  /** A call that was left pending, by who made it and what it was: made again, it is the same call. */
+  readonly pending: Map<string, { id: string; jobId?: string }>;
   /** Whom to tell of changes. */
   readonly told: Set<ChangeListener>;
   nextCallId(): string;
   toolsChanged(): void;
+  /** For one session alone, which has found some. */
+  toolsLoaded(session: string): void;
   clientOf(callId: string): McpClientPeer | undefined;
+  /** From the first call on that may become a job: of others nothing must be known. */
+  hearJobs(): void;
   close(): void;
 }
 
 /** A connection that clients can be told something over. */
 export type ChangeListener = (change: Change) => void;
-export type Change = { of: "tools" | "prompts" | "resources" } | { of: "resource"; uri: string };
+export type Change =
+  | { of: "tools"; session?: string }
+  | { of: "prompts" | "resources" }
+  | { of: "resource"; uri: string };
 
 export interface McpConnection {
   readonly identity: McpIdentity;
@@ -55,13 +64,15 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
   const calls: McpService["calls"] = new Map();
   const told = new Set<ChangeListener>();
   const parked = new ParkedRequests(clock, options.waiting);
+  const key = options.stateKey ?? randomBytes(FEWEST_KEY_BYTES);
   const prefix = `mcp_${randomBytes(9).toString("base64url")}_`;
   let count = 0;
 
+  let unhearJobs: (() => void) | undefined;
   const waiting = new Set<string>();
   /** Many changes at once are told once. */
   const tell = (change: Change): void => {
-    const key = change.of === "resource" ? change.uri : change.of;
+    const key = JSON.stringify(change);
     if (waiting.has(key)) return;
     waiting.add(key);
     queueMicrotask(() => {
@@ -91,19 +102,36 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
     shelf,
     outputs,
     sources,
-    states: createRequestStates(clock, options.stateKey),
+    states: createRequestStates(clock, key),
+    taskIds: createTaskIds(key),
     parked,
     calls,
     pending: new Map(),
     told,
     nextCallId: () => `${prefix}${++count}`,
     toolsChanged,
+    toolsLoaded: (session) => tell({ of: "tools", session }),
     clientOf: (callId) => calls.get(callId),
+    hearJobs() {
+      unhearJobs ??= runtime.jobs?.subscribe(onJob);
+    },
     close() {
+      unhearJobs?.();
       for (const stop of stops) stop?.();
       parked.close();
     },
   };
+
+  /** A job may ask its client before the call that made it was answered. */
+  function onJob({ type, job }: { type: string; job?: McpJob }): void {
+    const call = job && calls.get(job.call.callId);
+    if (!call) return;
+    if (type !== "ended") call.isQueued ||= call.task === undefined;
+    else if (call.task) {
+      call.task.end();
+      calls.delete(job.call.callId);
+    }
+  }
 
   /** Where the gate does not wait, the call is answered `pending`, and says itself what was asked. */
   async function tellIfWaiting(call: OpenRequest<unknown>, approvalId: string): Promise<void> {
@@ -113,7 +141,11 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
 }
 
 /** Tells the client of one server instance of every change, until it is closed. Undefined: every resource is watched. */
-export function tellChanges(service: McpService, server: Server, watched: ReadonlySet<string> | undefined): void {
+export function tellChanges(
+  service: McpService,
+  server: Server,
+  { session, watched }: { session: string; watched?: ReadonlySet<string> },
+): void {
   const listener: ChangeListener = (change) => {
     if (!server.transport) return;
     void send(change).catch(() => undefined);
@@ -124,7 +156,8 @@ export function tellChanges(service: McpService, server: Server, watched: Readon
   async function send(change: Change): Promise<void> {
     switch (change.of) {
       case "tools":
-        return server.sendToolListChanged();
+        if (change.session === undefined || change.session === session) await server.sendToolListChanged();
+        return;
       case "prompts":
         return server.sendPromptListChanged();
       case "resources":

@@ -1,13 +1,20 @@
-import type { ClientCapabilities, InputRequest, InputRequests, LoggingLevel } from "@modelcontextprotocol/server";
+import type { ClientCapabilities, InputRequests, LoggingLevel } from "@modelcontextprotocol/server";
 import { toolError } from "../../core/error.ts";
+import { missingFor, readAnswers } from "./input-answers.ts";
 import type { McpClientPeer } from "./mcp-client-peer.ts";
-import { canShowForm, type Round } from "./round.ts";
+import { OpenTask } from "./open-task.ts";
+import type { Round } from "./round.ts";
 
 /** Why a round is over: there is a result, or somebody must be asked first. */
 export type RoundEnd<T> =
   | { kind: "result"; result: T }
   | { kind: "inputs"; requests: InputRequests }
   | { kind: "question"; id: string };
+
+interface Asked {
+  requests: InputRequests;
+  resolve(answers: Record<string, unknown> | Promise<Record<string, unknown>>): void;
+}
 
 const MOST_ANSWER_MS = 600_000;
 
@@ -16,7 +23,8 @@ export class OpenRequest<T> implements McpClientPeer {
   /** Of what may outlive its round. An older client waits within its request, whose signal will do. */
   readonly #controller: AbortController | undefined;
   #round: Round;
-  #asked: { requests: InputRequests; resolve: (answers: Record<string, unknown>) => void } | undefined;
+  #asked: Asked | undefined;
+  #task: OpenTask | undefined;
   #question: string | undefined;
   #wake: (() => void) | undefined;
   #served: Promise<T> | undefined;
@@ -26,6 +34,8 @@ export class OpenRequest<T> implements McpClientPeer {
   isSettled = false;
   /** Whether it is to be begun, or after an answer begun again. */
   isToServe = true;
+  /** Whether it has become a job: what asks now is the job, and the request is about to be answered. */
+  isQueued = false;
 
   constructor(
     readonly id: string,
@@ -95,10 +105,22 @@ export class OpenRequest<T> implements McpClientPeer {
     this.#wake?.();
   }
 
+  /** The client goes on with a task; whoever asks from now on, or has not been answered, asks through that. */
+  becomeTask(): void {
+    const task = (this.#task ??= new OpenTask());
+    this.#asked?.resolve(task.ask(this.#asked.requests));
+    this.#asked = undefined;
+  }
+
+  get task(): OpenTask | undefined {
+    return this.#task;
+  }
+
   async ask(requests: InputRequests): Promise<Readonly<Record<string, unknown>>> {
     this.#requireAble(requests);
+    if (this.#task) return this.#task.ask(requests);
     if (!this.#round.isModern) return this.#push(requests);
-    const known = readAnswers(requests, this.#round.responses);
+    const known = this.isQueued ? undefined : readAnswers(requests, this.#round.responses);
     if (known) return known;
     if (this.#asked) throw toolError("conflict", "The client is being asked already", { next: "Ask for all at once." });
     const answers = new Promise<Record<string, unknown>>((resolve, reject) => {
@@ -144,43 +166,10 @@ export class OpenRequest<T> implements McpClientPeer {
       if (!missing) continue;
       this.missing = missing;
       const what = Object.keys(missing)[0];
-      throw toolError("unavailable", `The client cannot be asked: it has no ${what}`, {
+      throw toolError("failed", `The client cannot be asked: it has no ${what}`, {
         next: "Use a client that has it, or another tool.",
+        data: { requiredCapabilities: missing },
       });
     }
   }
 }
-
-function missingFor(request: InputRequest, capabilities: ClientCapabilities): ClientCapabilities | undefined {
-  switch (request.method) {
-    case "elicitation/create": {
-      const isUrl = (request.params as { mode?: string }).mode === "url";
-      if (isUrl) return capabilities.elicitation?.url === undefined ? { elicitation: { url: {} } } : undefined;
-      return canShowForm(capabilities) ? undefined : { elicitation: {} };
-    }
-    case "sampling/createMessage":
-      return capabilities.sampling === undefined ? { sampling: {} } : undefined;
-    case "roots/list":
-      return capabilities.roots === undefined ? { roots: {} } : undefined;
-  }
-}
-
-/** The answers to these requests and nothing else; undefined where one is missing, or is no answer. */
-function readAnswers(
-  requests: InputRequests,
-  responses: Readonly<Record<string, unknown>>,
-): Record<string, unknown> | undefined {
-  const answers: Record<string, unknown> = {};
-  for (const [key, { method }] of Object.entries(requests)) {
-    const answer = Object.hasOwn(responses, key) ? responses[key] : undefined;
-    if (typeof answer !== "object" || answer === null || !(NEEDED[method] in answer)) return undefined;
-    answers[key] = answer;
-  }
-  return answers;
-}
-
-const NEEDED: Record<InputRequest["method"], string> = {
-  "elicitation/create": "action",
-  "sampling/createMessage": "content",
-  "roots/list": "roots",
-};

@@ -19,7 +19,7 @@ export interface StateBinding {
   params: unknown;
 }
 
-const FEWEST_KEY_BYTES = 32;
+export const FEWEST_KEY_BYTES = 32;
 
 export function createRequestStates(clock: Clock, key: Uint8Array = randomBytes(FEWEST_KEY_BYTES)) {
   if (key.length < FEWEST_KEY_BYTES) throw new RangeError(`stateKey needs at least ${FEWEST_KEY_BYTES} bytes.`);

@@ -47,9 +47,9 @@ export async function serveMcp(
   const session = `mcp:${crypto.randomUUID()}`;
   const serving = serveStdio(
     ({ era }) => {
-      const server = createMcpServer(service, { identity, session }, { isTold: era === "legacy" });
+      const server = createMcpServer(service, { identity, session }, era);
       // Here the SDK itself tells only those who subscribed.
-      if (era === "modern") tellChanges(service, server, undefined);
+      if (era === "modern") tellChanges(service, server, { session });
       return server;
     },
     { transport, onerror: (error) => options.onError?.(error) },

@@ -30,6 +30,13 @@ export class ToolShelf {
     };
   }
 
+  /** What one session lists: all, or where that is too much, a part of it. */
+  listFor(session: string): ToolDefinition[] {
+    if (!this.#options.defers) return this.definitions();
+    const { tools } = this.#runtime.shownTools({ among: this.#tools(), caller: { session } });
+    return tools.map((tool) => this.#definitionOf(tool));
+  }
+
   /** In the same order each time, so that clients can keep them. */
   definitions(): ToolDefinition[] {
     return this.#tools()

@@ -41,7 +41,10 @@ export function writePending(callId: string, { name, kind, id }: Waiting, addres
       ? `"${name}" has not run: a person must allow it first (${id}), and was not reached through this client. ` +
         `They can answer${where} or with \`haft approvals show ${id}\`. ` +
         "Go on with other work; afterwards make exactly the same call again to get its result."
-      : `"${name}" has not ended: it waits for a ${kind} (${id}).`;
+      : kind === "job"
+        ? `"${name}" runs in the background (job ${id}) and has not ended. ` +
+          "Go on with other work; make exactly the same call again to get its result."
+        : `"${name}" has not ended: it waits for a ${kind} (${id}).`;
   return {
     content: [{ type: "text", text }],
     isError: true,

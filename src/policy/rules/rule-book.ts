@@ -49,6 +49,11 @@ export class RuleBook {
     };
   }
 
+  /** Whether a rule denies every call of the tool, whatever its input. */
+  deniesAll(tool: AnyTool): boolean {
+    return this.#indexOf(tool).deny.some(({ rule, isNamed }) => rule.isBare && isNamed);
+  }
+
   /** Every rule, in the order in which the lists are looked at. */
   rules(): Rule[] {
     return RULE_LISTS.flatMap((list) => this.#compiled.filter((rule) => rule.list === list)).map(toRule);

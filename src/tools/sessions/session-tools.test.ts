@@ -175,9 +175,14 @@ describe("the session tools", () => {
       .executeTool("sessions_spawn", { task: "t", tools }, { ...options, mode: "dontAsk" });
     const child = await stage.sessions.get((spawned.details as { session: string }).session);
     expect(child).toMatchObject({
-      toolNames: ["write_down"],
+      toolNames: tools,
       mode: "dontAsk",
-      policy: [{ deny: ["write_down"] }, { allow: ["sessions_spawn", "write_down"] }],
+      // Of the call, of the toolkit that it was made in, and of the parent.
+      policy: [
+        { deny: ["write_down"] },
+        { allow: ["sessions_spawn", "write_down"] },
+        { allow: ["sessions_spawn", "write_down"] },
+      ],
       caller: { depth: 1, user: "ann", parent: { session: "parent", user: "ann" } },
     });
     const held = await stage.haft.execute(

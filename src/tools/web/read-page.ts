@@ -54,12 +54,16 @@ async function readMarkup(
 ): Promise<Pick<Page, "kind" | "content" | "title" | "author" | "published" | "notes">> {
   const page = await convert(html, url, converter, signal);
   if (page.content.length >= LEAST_TEXT || !/<script\b/i.test(html)) return page;
-  if (!render)
-    return {
-      ...page,
-      notes: [...page.notes, "The page has hardly any text; it may need JavaScript, as in the browser tool."],
-    };
-  const rendered = await convert(await render(url, signal), url, converter, signal);
+  const noted = (note: string) => ({ ...page, notes: [...page.notes, note] });
+  if (!render) return noted("The page has hardly any text; it may need JavaScript, as in the browser tool.");
+  let markup: string;
+  try {
+    markup = await render(url, signal);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    return noted(`The page has hardly any text, and was not shown in a browser: ${oneLine(String(error))}`);
+  }
+  const rendered = await convert(markup, url, converter, signal);
   return rendered.content.length > page.content.length
     ? { ...rendered, notes: [...rendered.notes, "Rendered in a browser, since the page needs JavaScript."] }
     : page;

@@ -9,6 +9,7 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { readableTime } from "../../parts/result-view.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { TimeChart } from "./time-chart.tsx";
+import { TokenCosts } from "./token-costs.tsx";
 
 const words = defineWords({
   en: {
@@ -155,6 +156,7 @@ export default function StatisticsView() {
           </div>
         </>
       ) : null}
+      <TokenCosts from={now - RANGES[range]} to={now + 60_000} />
     </PageFrame>
   );
 }

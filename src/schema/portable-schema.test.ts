@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
+import type { JsonSchema } from "./json-schema.ts";
 import { toPortableSchema } from "./portable-schema.ts";
+import { COMMON_RULES } from "./schema-rules.ts";
 
-describe("a portable schema", () => {
+const portable = (schema: JsonSchema): JsonSchema => toPortableSchema(schema, COMMON_RULES).schema;
+
+describe("a portable schema for everybody", () => {
   test("stays as it is where every client understands it", () => {
     const schema = {
       type: "object",
@@ -9,7 +13,7 @@ describe("a portable schema", () => {
       required: ["path"],
       additionalProperties: false,
     };
-    expect(toPortableSchema(schema)).toEqual(schema);
+    expect(portable(schema)).toEqual(schema);
   });
 
   test("has its references written out, with what stands beside them", () => {
@@ -23,12 +27,12 @@ describe("a portable schema", () => {
       },
       $defs: { address: { type: "object", properties: { city: { $ref: "#/$defs/name" } } }, name: { type: "string" } },
     };
-    expect(toPortableSchema(schema)).toEqual({
+    expect(portable(schema)).toEqual({
       type: "object",
       properties: {
         home: { type: "object", properties: { city: { type: "string" } }, description: "Where one lives" },
         $ref: { type: "string" },
-        sample: { const: { $ref: "#/$defs/address" } },
+        sample: { type: "object", enum: [{ $ref: "#/$defs/address" }] },
       },
     });
   });
@@ -39,10 +43,11 @@ describe("a portable schema", () => {
       properties: { children: { type: "array", items: { $ref: "#/$defs/tree", title: "Tree" } } },
     };
     const schema = { type: "object", properties: { root: { $ref: "#/$defs/tree" } }, $defs: { tree } };
-    expect(toPortableSchema(schema)).toEqual({
+    const again = { type: "object", description: "(the same form again, as deep as needed)" };
+    expect(portable(schema)).toEqual({
       type: "object",
       properties: {
-        root: { type: "object", properties: { children: { type: "array", items: { title: "Tree" } } } },
+        root: { type: "object", properties: { children: { type: "array", items: again } } },
       },
     });
   });
@@ -54,7 +59,7 @@ describe("a portable schema", () => {
       $defs[`l${level}`] = { type: "object", properties: { a: below, b: below } };
     }
     const schema = { type: "object", properties: { all: { $ref: "#/$defs/l30" } }, $defs };
-    expect(JSON.stringify(toPortableSchema(schema)).length).toBeLessThan(1_000_000);
+    expect(JSON.stringify(portable(schema)).length).toBeLessThan(1_000_000);
   });
 
   test("is one object where the root has alternatives", () => {
@@ -64,14 +69,15 @@ describe("a portable schema", () => {
         { type: "object", properties: { name: { type: "string" }, by: { const: "name" } }, required: ["by", "name"] },
       ],
     };
-    expect(toPortableSchema(schema)).toEqual({
+    expect(portable(schema)).toEqual({
       type: "object",
       properties: {
         id: { type: "string" },
-        by: { anyOf: [{ const: "id" }, { const: "name" }] },
+        by: { type: "string", enum: ["id", "name"] },
         name: { type: "string" },
       },
       required: ["by"],
+      description: "Give one of these: { by, id } or { by, name }.",
     });
   });
 
@@ -82,7 +88,7 @@ describe("a portable schema", () => {
       required: ["a"],
       allOf: [{ properties: { b: { type: "number" } }, required: ["b"] }, { properties: { c: {} } }],
     };
-    expect(toPortableSchema(schema)).toEqual({
+    expect(portable(schema)).toEqual({
       type: "object",
       properties: { b: { type: "number" }, c: {}, a: { type: "string" } },
       required: ["a", "b"],
@@ -91,6 +97,6 @@ describe("a portable schema", () => {
 
   test("has no parameter that clients repeat in a header", () => {
     const schema = { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } };
-    expect(toPortableSchema(schema)).toEqual({ type: "object", properties: { region: { type: "string" } } });
+    expect(portable(schema)).toEqual({ type: "object", properties: { region: { type: "string" } } });
   });
 });

@@ -1,5 +1,5 @@
-import { isObject } from "../schema/json-schema.ts";
-import type { JsonSchema } from "../schema/json-schema.ts";
+import { isObject } from "./json-schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
 
 /** One object that has the properties of all forms; required is what every form requires. */
 export function joinForms(base: JsonSchema, forms: readonly JsonSchema[]): JsonSchema {

@@ -1,5 +1,5 @@
-import { isObject } from "../schema/json-schema.ts";
-import type { JsonSchema } from "../schema/json-schema.ts";
+import { isObject } from "./json-schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
 
 /** Larger wins, smaller wins: what two limits mean together. */
 const LOWER = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"]);

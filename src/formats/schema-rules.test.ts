@@ -4,12 +4,12 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { isObject } from "../schema/json-schema.ts";
 import { toSchema } from "../schema/to-schema.ts";
-import { toPortableSchema } from "./portable-schema.ts";
+import { toPortableSchema } from "../schema/portable-schema.ts";
 import { anyToolSchema } from "./providers/any-schema.suite.ts";
+import { COMMON_RULES } from "../schema/schema-rules.ts";
 import {
   ANTHROPIC_RULES,
   ANTHROPIC_STRICT_RULES,
-  COMMON_RULES,
   COMMON_STRICT_RULES,
   GEMINI_RULES,
   MISTRAL_STRICT_RULES,

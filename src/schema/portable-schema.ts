@@ -1,6 +1,6 @@
-import { asSchema, isObject } from "../schema/json-schema.ts";
-import type { JsonSchema } from "../schema/json-schema.ts";
-import { followRef, formatPointer, refOf } from "../schema/resolve-ref.ts";
+import { asSchema, isObject } from "./json-schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { followRef, formatPointer, refOf } from "./resolve-ref.ts";
 import { mergeSchemas } from "./merge-schemas.ts";
 import { CHECKED_ONLY, type SchemaRules, SHOWN_IN_WORDS, WRITTEN_APART } from "./schema-rules.ts";
 import { joinChoices, joinForms } from "./join-choices.ts";

@@ -1,17 +1,22 @@
 import type { LoadedConfig } from "../config/load-config.ts";
-import type { McpServerConfig } from "../mcp/server-config.ts";
 import { readProxyEnvironment } from "../net/proxy-table.ts";
 import { portOf } from "../net/read-url.ts";
 import { createStreamingNet, type StreamingFetch, type StreamingNet } from "../net/streaming-net.ts";
 
-/**
- * How remote MCP servers are reached. The address that the configuration names is consent for that very host and port, and
- * for that server alone: where it redirects to, or says that one signs in, must be public or be named as an exception.
- */
-export function openMcpNet(
+/** How MCP servers and models are reached, whose addresses the configuration names. */
+export interface NamedNet {
+  /**
+   * A named address is consent for that very host and port, and for this fetch alone: where it redirects to, or says that
+   * one signs in, must be public or be named as an exception.
+   */
+  fetchTo(addresses: readonly (string | undefined)[]): StreamingFetch;
+  close(): Promise<void>;
+}
+
+export function openNamedNet(
   { value: { network } }: LoadedConfig,
   env: Readonly<Record<string, string | undefined>>,
-): { fetchFor(config: McpServerConfig): StreamingFetch; close(): Promise<void> } {
+): NamedNet {
   const { exceptions = [], proxyResolvesNames } = network;
   const proxies = readProxyEnvironment(
     env,
@@ -19,8 +24,8 @@ export function openMcpNet(
   );
   const nets: StreamingNet[] = [];
   return {
-    fetchFor(config) {
-      const net = createStreamingNet({ exceptions: [...exceptions, ...placeOf(config)], proxies });
+    fetchTo(addresses) {
+      const net = createStreamingNet({ exceptions: [...exceptions, ...addresses.flatMap(placeOf)], proxies });
       nets.push(net);
       return net.fetch;
     },
@@ -30,9 +35,9 @@ export function openMcpNet(
   };
 }
 
-/** What is no address is told when the server is connected to. */
-function placeOf(config: McpServerConfig): string[] {
-  if (config.transport === "stdio" || !URL.canParse(config.url)) return [];
-  const url = new URL(config.url);
+/** What is no address is told when it is connected to. */
+function placeOf(address: string | undefined): string[] {
+  if (address === undefined || !URL.canParse(address)) return [];
+  const url = new URL(address);
   return url.hostname === "" ? [] : [`${url.hostname}:${portOf(url)}`];
 }

@@ -1,0 +1,12 @@
+import { Presentation } from "lucide-react";
+import { lazy } from "react";
+import { defineWords } from "../../language.tsx";
+import type { Page } from "../../page.ts";
+
+export const canvasPage: Page = {
+  path: "canvas",
+  icon: Presentation,
+  words: defineWords({ en: { title: "Canvas" }, zh: { title: "画布" } }),
+  view: lazy(() => import("./canvas-view.tsx")),
+  needs: "canvas",
+};

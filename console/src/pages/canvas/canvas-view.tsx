@@ -1,0 +1,130 @@
+import { EyeOff, Presentation } from "lucide-react";
+import { useState } from "react";
+import { Link } from "wouter";
+import type { CanvasSurface, Page } from "../../../../src/http/wire.ts";
+import { addressOf, post, queries, useApi, withQuery } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { PageFrame } from "../../parts/page-frame.tsx";
+import { TimeAgo } from "../../parts/time-ago.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Canvas",
+    lead: "What agents show you. It is sealed off: it reaches neither this console nor the network.",
+    none: "Nothing is shown",
+    noneLead: "An agent shows something with the tool canvas: a page, a picture, a text or a diagram.",
+    session: "Session",
+    noSession: "(no session)",
+    hide: "Hide",
+    artifact: "All versions",
+    open: "Open the page",
+    frame: "What the agent shows",
+  },
+  zh: {
+    title: "画布",
+    lead: "代理展示给你的内容。它被隔离：既接触不到此控制台，也接触不到网络。",
+    none: "没有展示内容",
+    noneLead: "代理用工具 canvas 展示网页、图片、文本或图表。",
+    session: "会话",
+    noSession: "（无会话）",
+    hide: "隐藏",
+    artifact: "全部版本",
+    open: "打开网页",
+    frame: "代理展示的内容",
+  },
+});
+
+export default function CanvasView() {
+  const w = useWords(words);
+  const [chosen, setChosen] = useState<string>();
+  const { data, error, refetch } = useApi<Page<CanvasSurface>>("canvas");
+  const surfaces = data?.items ?? [];
+  const surface = surfaces.find(({ session = "" }) => session === chosen) ?? surfaces[0];
+  return (
+    <PageFrame
+      title={w.title}
+      lead={w.lead}
+      actions={
+        surfaces.length > 1 ? (
+          <select
+            className="select narrow"
+            aria-label={w.session}
+            value={surface?.session ?? ""}
+            onChange={({ target }) => setChosen(target.value)}
+          >
+            {surfaces.map(({ session = "" }) => (
+              <option key={session} value={session}>
+                {session || w.noSession}
+              </option>
+            ))}
+          </select>
+        ) : null
+      }
+    >
+      {error ? <Failure error={error} again={() => void refetch()} /> : null}
+      {data && !surface ? (
+        <div className="panel">
+          <Empty icon={Presentation} title={w.none}>
+            <p>{w.noneLead}</p>
+          </Empty>
+        </div>
+      ) : null}
+      {surface ? <Shown surface={surface} /> : null}
+    </PageFrame>
+  );
+}
+
+function Shown({ surface }: { surface: CanvasSurface }) {
+  const w = useWords(words);
+  const [error, setError] = useState<Error>();
+  const { session = "", artifact, version, kind, title, url, at } = surface;
+  const v = `${artifact}-${version}-${at}`;
+  const hide = async (): Promise<void> => {
+    try {
+      await post("calls", { tool: "canvas", input: { action: "hide" }, ...(session ? { session } : {}) });
+      await queries.invalidateQueries({ queryKey: ["canvas"] });
+    } catch (thrown) {
+      setError(thrown as Error);
+    }
+  };
+  return (
+    <section className="stack" aria-label={title}>
+      <p className="row">
+        <span className="badge">{kind}</span>
+        <strong className="grow cut">
+          <VisibleText text={title} />
+        </strong>
+        <span className="small muted">
+          <TimeAgo at={at} />
+        </span>
+        {url !== undefined && /^https?:\/\//.test(url) ? (
+          <a className="button small" href={url} target="_blank" rel="noopener noreferrer">
+            {w.open}
+          </a>
+        ) : null}
+        <Link
+          className="button small"
+          href={`/artifacts/${encodeURIComponent(artifact)}/${encodeURIComponent(session)}`}
+        >
+          {w.artifact}
+        </Link>
+        <button className="button small" onClick={() => void hide()}>
+          <EyeOff size={15} aria-hidden /> {w.hide}
+        </button>
+      </p>
+      {error ? <Failure error={error} /> : null}
+      {/* Without allow-same-origin it has no origin: no cookie, no storage, nothing of this page. */}
+      <iframe
+        key={v}
+        className="canvas"
+        title={w.frame}
+        sandbox="allow-scripts"
+        referrerPolicy="no-referrer"
+        src={addressOf(withQuery("canvas/document", { session, v })).href}
+      />
+    </section>
+  );
+}

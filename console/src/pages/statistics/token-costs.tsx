@@ -1,0 +1,104 @@
+import { useState } from "react";
+import type { TokenReport } from "../../../../src/http/wire.ts";
+import { useApi, withQuery } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Failure } from "../../parts/failure.tsx";
+
+const words = defineWords({
+  en: {
+    title: "What tools cost the context",
+    shown: "Shown to a model",
+    all: "All definitions",
+    returned: "Returned",
+    about: "about",
+    tokens: "tokens",
+    tool: "Tool",
+    definition: "Definition",
+    compact: "Compact",
+    seen: "Shown",
+    yes: "yes",
+    bySearch: "by search",
+    calls: "Calls",
+    more: "Show all",
+    counted: "Definitions are counted in",
+    estimated: "Definitions are estimated; install gpt-tokenizer to count them.",
+    fromBytes: "What was returned is estimated from its bytes.",
+  },
+  zh: {
+    title: "工具占用的上下文",
+    shown: "向模型展示",
+    all: "全部定义",
+    returned: "返回",
+    about: "约",
+    tokens: "词元",
+    tool: "工具",
+    definition: "定义",
+    compact: "精简",
+    seen: "展示",
+    yes: "是",
+    bySearch: "需搜索",
+    calls: "调用",
+    more: "显示全部",
+    counted: "定义的计数方式：",
+    estimated: "定义为估算值；安装 gpt-tokenizer 以精确计数。",
+    fromBytes: "返回内容按字节数估算。",
+  },
+});
+
+const FIRST = 15;
+
+/** Definitions are paid for at every step of a model, results once they are there. */
+export function TokenCosts({ from, to }: { from: number; to: number }) {
+  const w = useWords(words);
+  const [isWhole, setWhole] = useState(false);
+  const { data, error, refetch } = useApi<TokenReport>(withQuery("statistics/tokens", { from, to }));
+  if (error) return <Failure error={error} again={() => void refetch()} />;
+  if (!data) return null;
+  const shown = data.tools.filter(({ isShown }) => isShown).length;
+  const rows = isWhole ? data.tools : data.tools.slice(0, FIRST);
+  return (
+    <section className="panel scroll-x">
+      <header>
+        <h2>{w.title}</h2>
+      </header>
+      <div className="body">
+        <p className="small muted">
+          {w.shown}: {shown} / {data.tools.length}, {data.shownTokens.toLocaleString()} {w.tokens}. {w.all}:{" "}
+          {data.allTokens.toLocaleString()}. {w.returned}: {w.about} {data.resultTokens.toLocaleString()}.{" "}
+          {data.counter === "estimate" ? w.estimated : `${w.counted} ${data.counter}.`} {w.fromBytes}
+        </p>
+      </div>
+      <table className="table numbers">
+        <thead>
+          <tr>
+            <th>{w.tool}</th>
+            <th>{w.definition}</th>
+            <th>{w.compact}</th>
+            <th>{w.seen}</th>
+            <th>{w.calls}</th>
+            <th>{w.returned}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.tool}>
+              <td className="mono">{row.tool}</td>
+              <td>{row.definitionTokens}</td>
+              <td className="muted">{row.compactTokens}</td>
+              <td className={row.isShown ? undefined : "muted"}>{row.isShown ? w.yes : w.bySearch}</td>
+              <td>{row.calls}</td>
+              <td className="muted">~{row.resultTokens}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length < data.tools.length ? (
+        <div className="body">
+          <button type="button" className="button small" onClick={() => setWhole(true)}>
+            {w.more} ({data.tools.length})
+          </button>
+        </div>
+      ) : null}
+    </section>
+  );
+}

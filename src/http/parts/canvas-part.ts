@@ -1,0 +1,19 @@
+import type { HostCanvas } from "../../host/open-canvas.ts";
+import type { CanvasPart } from "../host-parts.ts";
+
+/** The surfaces of a host in the words of the wire. */
+export function canvasPart(canvas: HostCanvas): CanvasPart {
+  return {
+    list: () =>
+      canvas.list().map(({ session, id, version, kind, title, content, at }) => ({
+        ...(session === "" ? {} : { session }),
+        artifact: id,
+        version,
+        kind,
+        title,
+        ...(kind === "url" ? { url: content } : {}),
+        at,
+      })),
+    document: (session) => canvas.document(session),
+  };
+}

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { createRefusedPlaces } from "./refused-places.ts";
+
+test("a refusal is found by any address of its host and port, once", () => {
+  const refused = createRefusedPlaces();
+  refused.note("a.example:443", "tunnel");
+  refused.note("http://b.example", "plain");
+  refused.note("[::1]:8080", "literal");
+  expect(refused.take("https://a.example/deep?x")).toBe("tunnel");
+  expect(refused.take("https://a.example/")).toBeUndefined();
+  expect(refused.take("http://b.example/x")).toBe("plain");
+  expect(refused.take("http://[::1]:8080/")).toBe("literal");
+  expect(refused.take("no address")).toBeUndefined();
+});

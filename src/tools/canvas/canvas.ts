@@ -1,0 +1,208 @@
+import { z } from "zod";
+import { ToolCategory } from "../../core/category.ts";
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { text } from "../../core/content.ts";
+import { createTool } from "../../core/create-tool.ts";
+import { toolError } from "../../core/error.ts";
+import type { ToolContext } from "../../core/tool.ts";
+import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
+import type { CanvasBoard } from "./canvas-board.ts";
+import { type LoadLibrary, renderDocument } from "./render-document.ts";
+import {
+  CONTENT_TYPES,
+  type Picture,
+  type Surface,
+  SURFACE_KINDS,
+  type SurfaceBrowser,
+  type SurfaceKeeper,
+  type SurfaceKind,
+} from "./surface.ts";
+
+export interface CanvasDependencies {
+  board: CanvasBoard;
+  keeper: SurfaceKeeper;
+  load: LoadLibrary;
+  /** Without it nothing can be run in a surface, and no picture taken. */
+  browser?: SurfaceBrowser;
+  clock?: Clock;
+}
+
+const MOST_CONTENT = 2_000_000;
+const MOST_VALUE = 20_000;
+const WEB_ADDRESS = /^https?:\/\//i;
+
+const PARAMETERS = z.object({
+  action: z.enum(["present", "hide", "navigate", "eval", "snapshot"]).describe("What to do"),
+  kind: z.enum(SURFACE_KINDS).optional().describe("What the content is; found out where absent"),
+  content: z
+    .string()
+    .max(MOST_CONTENT)
+    .optional()
+    .describe("For present: a document or a part of one; scripts run in html"),
+  url: z.string().max(8192).optional().describe("For present and navigate: a page of the web in place of content"),
+  title: z.string().max(200).optional().describe("For the person"),
+  script: z.string().max(50_000).optional().describe("For eval: a JavaScript expression"),
+  width: z.number().int().min(100).max(4000).optional().describe("For snapshot and eval, in pixels"),
+  height: z
+    .number()
+    .int()
+    .min(100)
+    .max(4000)
+    .optional()
+    .describe("For snapshot and eval; as long as needed where absent"),
+});
+type Input = z.infer<typeof PARAMETERS>;
+
+/** An agent's surface for its person: shown in the console, sealed off from everything else there. */
+export function createCanvasTool({ board, keeper, load, browser, clock = systemClock }: CanvasDependencies) {
+  async function present(input: Input, context: ToolContext): Promise<Surface> {
+    const { kind, content } = contentOf(input);
+    const session = keeper.sessionOf(context.caller);
+    const id = `canvas-${kind}`;
+    const title = input.title ?? (kind === "url" ? content : "Canvas");
+    const kept = await keeper.keep({ id, title, contentType: CONTENT_TYPES[kind], content }, context);
+    const surface = { session, id, version: kept.version, kind, title, content, at: clock.now() };
+    board.show(surface);
+    return surface;
+  }
+
+  /** Pages of others are not framed in the console: their picture is. */
+  async function withPicture(surface: Surface, input: Input, signal: AbortSignal): Promise<Picture> {
+    const { picture } = await show(surface, input, signal, { picture: true });
+    if (!picture) throw toolError("failed", "No picture could be taken.");
+    if (surface.kind === "url" && board.find(surface.session)?.at === surface.at) board.show({ ...surface, picture });
+    return picture;
+  }
+
+  async function show(
+    surface: Surface,
+    { width, height }: Input,
+    signal: AbortSignal,
+    what: { script?: string; picture?: boolean },
+  ) {
+    if (!browser) {
+      throw toolError("unavailable", "This needs the browser, which is switched off here.", {
+        next: "Your person sees the canvas all the same.",
+      });
+    }
+    const document = surface.kind === "url" ? undefined : await renderDocument(surface, load);
+    const drawn = document?.drawn === undefined ? {} : { until: document.drawn };
+    const source = document ? { html: document.html, ...drawn } : { url: surface.content };
+    const size = { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) };
+    return browser.show({ ...source, ...size, ...what }, signal);
+  }
+
+  function shownTo({ caller }: ToolContext): Surface {
+    const surface = board.find(keeper.sessionOf(caller));
+    if (surface) return surface;
+    throw toolError("no_match", "Nothing is on the canvas.", { next: "Present something first." });
+  }
+
+  async function run(input: Input, context: ToolContext) {
+    const { action } = input;
+    const { signal } = context;
+    if (action === "hide") {
+      const wasShown = board.hide(keeper.sessionOf(context.caller));
+      return {
+        content: wasShown ? "The canvas is hidden." : "Nothing was on the canvas.",
+        details: { action, shown: false },
+      };
+    }
+    if (action === "present" || action === "navigate") {
+      const surface = await present(input, context);
+      const problem =
+        surface.kind === "url" && browser ? await problemOf(withPicture(surface, input, signal), signal) : undefined;
+      const note = problem === undefined ? "" : ` Its picture could not be taken: ${problem}`;
+      const told = `On the canvas: ${surface.kind}, kept as the artifact ${surface.id}, version ${surface.version}.${note}`;
+      return {
+        content: told,
+        display: `canvas: ${surface.title}`,
+        details: { action, ...factsOf(surface), shown: true },
+      };
+    }
+    const surface = shownTo(context);
+    if (action === "snapshot") {
+      const picture = await withPicture(surface, input, signal);
+      return {
+        content: [text("The canvas:"), picture],
+        display: "canvas: picture",
+        details: { action, ...factsOf(surface) },
+      };
+    }
+    if (surface.kind === "url") {
+      throw toolError("invalid_input", "Scripts run in documents of yours, not in pages of others.", {
+        next: "Use the browser tool.",
+      });
+    }
+    const { value, problems } = await show(surface, input, signal, { script: input.script ?? "" });
+    const shown = (JSON.stringify(value) ?? String(value)).slice(0, MOST_VALUE).toWellFormed();
+    const told = [disarmText(shown), ...problems.map((problem) => `Error in the page: ${disarmText(problem)}`)].join(
+      "\n",
+    );
+    return { content: wrapUntrusted(told, "canvas"), display: "canvas: eval", details: { action, value, problems } };
+  }
+
+  return createTool({
+    name: "canvas",
+    title: "Canvas",
+    description: {
+      short: "Shows something to the person: HTML, SVG, Markdown, a Mermaid diagram or a web page.",
+      usageNotes: [
+        "present replaces what was shown; each version is kept as an artifact.",
+        "The document has no network: put styles, scripts and pictures (data:) into it.",
+        "snapshot gives you a picture of it. eval runs a script in a copy of it, which the person does not see.",
+      ],
+      examples: [
+        { input: { action: "present", kind: "mermaid", content: "graph LR; A-->B" } },
+        { input: { action: "present", content: "<h1>Result</h1><p>42</p>", title: "Result" } },
+      ],
+    },
+    parameters: PARAMETERS,
+    parameterAliases: { html: "content", javaScript: "script", javascript: "script", target: "url", format: "kind" },
+    kind: "write",
+    category: ToolCategory.UI,
+    tags: ["canvas", "show", "diagram", "html", "svg", "mermaid", "markdown"],
+    labels: ["untrusted_input", "outside_effect"],
+    labelsOf({ action, url }) {
+      if (url !== undefined) return ["untrusted_input", "outside_effect"];
+      return action === "snapshot" ? ["untrusted_input"] : [];
+    },
+    concurrency: "exclusive",
+    origin: { type: "builtin" },
+    validate: missingIn,
+    signature: ({ action, url }) => (url === undefined ? { text: action } : { text: `${action} ${url}`, urls: [url] }),
+    run,
+  });
+}
+
+function missingIn({ action, content, url, kind, script }: Input): string | null {
+  const address = url ?? (kind === "url" ? content : undefined);
+  if (address !== undefined && !(WEB_ADDRESS.test(address) && URL.canParse(address)))
+    return "A url begins with http:// or https://.";
+  if (action === "present" && (content === undefined) === (url === undefined))
+    return 'To present, either "content" or "url" is needed.';
+  if (action === "navigate" && url === undefined) return 'To navigate, "url" is needed.';
+  if (action === "eval" && script === undefined) return 'For eval, "script" is needed.';
+  return null;
+}
+
+function contentOf({ url, content = "", kind }: Input): { kind: SurfaceKind; content: string } {
+  if (url !== undefined) return { kind: "url", content: new URL(url).href };
+  if (kind !== undefined) return { kind, content: kind === "url" ? new URL(content.trim()).href : content };
+  if (/^\s*(?:<\?xml[^>]*>\s*)?<svg\b/i.test(content)) return { kind: "svg", content };
+  return { kind: /^\s*<(?:!doctype|[a-z])/i.test(content) ? "html" : "markdown", content };
+}
+
+function factsOf({ id, version, kind, title }: Surface) {
+  return { id, version, kind, title };
+}
+
+async function problemOf(work: Promise<unknown>, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    return disarmText(error instanceof Error ? error.message : String(error)).slice(0, 500);
+  }
+}

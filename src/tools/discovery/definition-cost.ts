@@ -1,0 +1,47 @@
+import { declarationOf } from "../../core/definition.ts";
+import { estimatedTokens, type TokenCounter } from "../../core/token-counter.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import type { DefinitionCost } from "./defer-tools.ts";
+
+/** An estimate this far from the budget is not wrong about which side of it the tools are on. */
+const SURE = 1.6;
+
+/** What definitions cost, each counted once, and only where an estimate does not settle it. */
+export function createDefinitionCost(counter: TokenCounter): DefinitionCost {
+  const exact = remembered((tool) => counter.count(definitionText(tool)));
+  const estimated = remembered((tool) => estimatedTokens.count(definitionText(tool)));
+  return {
+    of: exact,
+    fits(tools, budget) {
+      const likely = sumUpTo(tools, estimated, budget * SURE);
+      if (likely * SURE <= budget) return true;
+      if (likely > budget * SURE) return false;
+      return sumUpTo(tools, exact, budget) <= budget;
+    },
+  };
+}
+
+/** As providers are sent it, give or take their own punctuation. */
+export function definitionText(tool: AnyTool): string {
+  const { name, description, parameters } = declarationOf(tool);
+  return JSON.stringify({ name, description, parameters });
+}
+
+/** Stops where it is clear that it is more. */
+function sumUpTo(tools: readonly AnyTool[], costOf: (tool: AnyTool) => number, most: number): number {
+  let total = 0;
+  for (const tool of tools) {
+    total += costOf(tool);
+    if (total > most) break;
+  }
+  return total;
+}
+
+function remembered(count: (tool: AnyTool) => number): (tool: AnyTool) => number {
+  const known = new WeakMap<AnyTool, number>();
+  return (tool) => {
+    let tokens = known.get(tool);
+    if (tokens === undefined) known.set(tool, (tokens = count(tool)));
+    return tokens;
+  };
+}

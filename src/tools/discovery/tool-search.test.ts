@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import { textOf } from "../../core/content.ts";
+import type { HaftOptions } from "../../runtime.ts";
+import { createTestHaft } from "../../testing/index.ts";
+
+const SERVICES = ["github", "jira", "slack", "stripe", "notion"];
+const THINGS = ["issue", "invoice", "message", "page", "customer", "release"];
+const parameters = {
+  type: "object",
+  properties: {
+    title: { type: "string", description: "What it is called, in the words of whoever asked for it" },
+    description: { type: "string", description: "What it is about" },
+  },
+  additionalProperties: false,
+} as const;
+
+const tools = SERVICES.flatMap((service) =>
+  THINGS.flatMap((thing) =>
+    ["create", "delete"].map((verb) => ({
+      name: `${service}_${verb}_${thing}`,
+      description: `${verb} a ${thing} in ${service}.\nMore about it that only a whole definition tells.`,
+      kind: verb === "create" ? ("readonly" as const) : ("write" as const),
+      origin: { type: "mcp" as const, server: service },
+      parameters,
+      run: () => "done",
+    })),
+  ),
+);
+
+const open = (options: HaftOptions = {}) => createTestHaft({ tools, toolSearch: { budget: 1000 }, ...options });
+const names = (shown: readonly { name: string }[]): string[] => shown.map(({ name }) => name);
+
+describe("tool_search", () => {
+  test("is all that a model is shown at first of too many tools, and shows what it found", async () => {
+    const haft = open();
+    const caller = { session: "a" };
+    expect(names(haft.toLLMTools({ caller }))).toEqual(["tool_search"]);
+    const result = await haft.execute("tool_search", { query: "open an issue on GitHub", limit: 2 }, { caller });
+    expect(textOf(result.content)).toMatch(
+      /^2 tools were loaded.*\n- github_create_issue: create a issue in github\.…\n/,
+    );
+    expect(names(haft.toLLMTools({ caller }))).toContain("github_create_issue");
+    expect(haft.toLLMTools({ caller })).toHaveLength(3);
+  });
+
+  test("loads for one conversation, and for no other", async () => {
+    const haft = open();
+    await haft.execute("tool_search", { query: "select:jira_create_page" }, { caller: { session: "a" } });
+    expect(names(haft.toLLMTools({ caller: { session: "a" } }))).toEqual(["tool_search", "jira_create_page"]);
+    expect(names(haft.toLLMTools({ caller: { session: "b" } }))).toEqual(["tool_search"]);
+  });
+
+  test("selects by name, and says which names mean nothing and what was meant", async () => {
+    const result = await open().execute("tool_search", { query: "select: slack_create_message, slack_create_mesage" });
+    expect(result.metadata["loadedTools"]).toEqual(["slack_create_message"]);
+    expect(textOf(result.content)).toMatch(/no tool "slack_create_mesage"\. Did you mean slack_create_message/);
+  });
+
+  test("gives the parameters where details are asked for", async () => {
+    const haft = open();
+    const find = async (response: string) =>
+      textOf((await haft.execute("tool_search", { query: "select:slack_create_page", response })).content);
+    expect(await find("detailed")).toContain('"title":{"type":"string"');
+    expect(await find("concise")).not.toContain("title");
+  });
+
+  test("finds nothing that policy hides, a rule denies, a plan forbids or a toolkit lacks", async () => {
+    const policy = { deny: ["github_*"] };
+    const haft = open({ policy, rules: { deny: ["jira_create_issue"] } });
+    const find = async (options: object, query = "create an issue") =>
+      (await haft.execute("tool_search", { query, limit: 20 }, options)).metadata["loadedTools"] as string[];
+    const found = await find({});
+    expect(found).toContain("slack_create_issue");
+    expect(found.filter((name) => name.startsWith("github_") || name === "jira_create_issue")).toEqual([]);
+    expect(await find({}, "select:github_create_issue,jira_create_issue")).toEqual([]);
+    expect((await find({ mode: "plan" }, "delete an issue")).filter((name) => name.includes("delete"))).toEqual([]);
+    expect(await find({ policy: { allow: ["tool_search", "stripe_create_issue"] } })).toEqual(["stripe_create_issue"]);
+    const toolkit = haft.toolkit("clerk", ["tool_search", "notion_create_page"]);
+    const own = await toolkit.executeTool("tool_search", { query: "create", limit: 20 });
+    expect(own.metadata["loadedTools"]).toEqual(["notion_create_page"]);
+  });
+
+  test("says so where nothing fits, and loads nothing", async () => {
+    const haft = open();
+    const result = await haft.execute("tool_search", { query: "xylophone" });
+    expect(result).toMatchObject({ success: true, metadata: { loadedTools: [] } });
+    expect(textOf(result.content)).toMatch(/No tool was found\. Try other words/);
+  });
+
+  test("does not stand between a caller and a tool that is not shown", async () => {
+    expect(await open().execute("stripe_create_invoice", {})).toMatchObject({ success: true });
+  });
+});
+
+describe("what a model is shown", () => {
+  test("is everything, without a search, where it fits the budget", () => {
+    expect(names(open({ toolSearch: {} }).toLLMTools())).toEqual(tools.map(({ name }) => name));
+    expect(names(open().toLLMTools({ budget: 100_000 }))).toHaveLength(tools.length);
+  });
+
+  test("takes no more tokens than the budget, however much was loaded", async () => {
+    const haft = open();
+    for (const thing of THINGS) await haft.execute("tool_search", { query: thing, limit: 20 });
+    const shown = haft.toLLMTools();
+    expect(shown.length).toBeGreaterThan(3);
+    expect(haft.tokens.count(JSON.stringify(shown))).toBeLessThanOrEqual(1000);
+  });
+
+  test("keeps tools of one's own, or those that are named, and leaves the others to be found", () => {
+    const own = { name: "greet", description: "Greets", parameters: [], run: () => "hi" };
+    expect(names(open({ tools: [own, ...tools] }).toLLMTools())).toEqual(["greet", "tool_search"]);
+    const core = ["stripe_create_invoice", "group:mcp:notion"];
+    const shown = names(open({ tools: [own, ...tools], toolSearch: { budget: 3000, core } }).toLLMTools());
+    expect(shown).toContain("stripe_create_invoice");
+    expect(shown).toContain("notion_delete_page");
+    expect(shown).not.toContain("greet");
+  });
+
+  test("is compact where asked: a line, and the bare shape of the input", () => {
+    const [first] = open({ toolSearch: {} }).toLLMTools({ definitions: "compact" });
+    expect(first).toEqual({
+      name: "github_create_issue",
+      description: "create a issue in github.…",
+      // A parameter called "description" is no description.
+      parameters: {
+        type: "object",
+        properties: { title: { type: "string" }, description: { type: "string" } },
+        additionalProperties: false,
+      },
+    });
+  });
+
+  test("cannot have a budget where nothing could be found again", () => {
+    expect(() => createTestHaft({ tools }).toLLMTools({ budget: 10 })).toThrow(/needs `toolSearch`/);
+    expect(createTestHaft({ tools }).toLLMTools()).toHaveLength(tools.length);
+  });
+});

@@ -1,0 +1,349 @@
+// Background calls as tasks of the extension io.modelcontextprotocol/tasks, at both ends.
+import { createTool, textOf, type ToolContext } from "haft";
+import { createTestHaft, type TestHaft } from "haft/testing";
+import { InMemoryTransport } from "@modelcontextprotocol/client";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
+import { MCPClient, type MCPClientOptions } from "../../src/mcp/client/mcp-client.ts";
+import { wrapMCPTool } from "../../src/mcp/client/wrap-mcp-tool.ts";
+import type { McpEndpoint, McpEndpointOptions } from "../../src/mcp/server/mcp-endpoint.ts";
+import type { McpRuntime } from "../../src/mcp/server/mcp-runtime.ts";
+import { serveMcp } from "../../src/mcp/server/serve-mcp.ts";
+import { connectV2, DESCRIBE, post, serveOverHttp } from "./serve-haft.ts";
+
+const TASKS = "io.modelcontextprotocol/tasks";
+const KNOWS = { extensions: { [TASKS]: {} }, elicitation: { form: {} } };
+const NAME = {
+  name: {
+    method: "elicitation/create" as const,
+    params: {
+      mode: "form" as const,
+      message: "Who are you?",
+      requestedSchema: { type: "object" as const, properties: { name: { type: "string" as const } } },
+    },
+  },
+};
+
+/** A house of background tools; `open()` lets those that wait go on. */
+function house() {
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const runs: string[] = [];
+  let endpoint: McpEndpoint | undefined;
+  let clientOf: McpEndpoint["clientOf"] = (id) => endpoint?.clientOf(id);
+  const tool = (name: string, run: (input: never, context: ToolContext) => unknown, rest: object = {}) =>
+    createTool({
+      name,
+      description: `The tool ${name}`,
+      kind: "readonly",
+      mode: "background",
+      parameters: z.object({}),
+      async run(input, context) {
+        runs.push(name);
+        return run(input as never, context);
+      },
+      ...rest,
+    });
+  const haft = createTestHaft({
+    tools: [
+      tool("long", async (_input, { update, signal }) => {
+        update({ progress: { done: 1, total: 2, message: "half of it" } });
+        await Promise.race([opened, new Promise((_, reject) => signal.addEventListener("abort", reject))]);
+        return "at last";
+      }),
+      tool("fails", () => Promise.reject(new Error("no such ship"))),
+      tool("asks", async (_input, { callId }) => JSON.stringify(await clientOf(callId)!.ask(NAME))),
+      tool("asks_roots", (_input, { callId }) =>
+        clientOf(callId)!.ask({ roots: { method: "roots/list", params: {} } }),
+      ),
+      tool("measure", () => ({ details: { metres: 3 }, content: [{ type: "text", text: "3 m" }] }), {
+        output: z.object({ metres: z.number() }),
+      }),
+      tool("quick", () => "done", { mode: "inline" }),
+      tool("guarded", () => "let through", { permission: () => "confirm" }),
+    ],
+  });
+  return {
+    haft,
+    /** What is served: the gate above, or one that differs in something. */
+    runtime: haft as McpRuntime,
+    runs,
+    open,
+    async serve(options: Partial<McpEndpointOptions> = {}) {
+      const served = await serveOverHttp(this.runtime, options);
+      endpoint = served.endpoint;
+      return served;
+    },
+    useClientOf: (own: McpEndpoint["clientOf"]) => (clientOf = own),
+  };
+}
+
+const call = (url: URL, name: string, rest: object = {}) =>
+  post(url, { params: { name, arguments: {} }, capabilities: KNOWS, ...rest });
+const ask = (url: URL, method: string, taskId: unknown, rest: object = {}) =>
+  post(url, { method: `tasks/${method}`, params: { taskId }, capabilities: KNOWS, ...rest });
+
+/** Until it is in this state; polls as clients do. */
+async function reach(url: URL, taskId: unknown, status: string) {
+  return vi.waitFor(async () => {
+    const { result } = await ask(url, "get", taskId);
+    expect(result).toMatchObject({ taskId, status, resultType: "complete" });
+    return result!;
+  });
+}
+
+describe("a client that knows tasks", () => {
+  test("gets a handle at once, and the result from it long after its connection is gone", async () => {
+    const at = house();
+    const { open, haft } = at;
+    const { url } = await at.serve();
+    const created = (await call(url, "long")).result!;
+    expect(created).toMatchObject({ resultType: "task", status: "working", ttlMs: expect.any(Number) });
+    expect(Date.parse(created["createdAt"] as string)).not.toBeNaN();
+    for (const key of ["task", "result", "error", "inputRequests", "requestState"])
+      expect(created).not.toHaveProperty(key);
+    const { taskId } = created;
+    await vi.waitFor(async () => {
+      expect((await ask(url, "get", taskId)).result).toMatchObject({ status: "working", statusMessage: "half of it" });
+    });
+    open();
+    // Asked for by the official client, over another connection.
+    const client = await connectV2(url, { options: { capabilities: KNOWS } });
+    expect(client.getServerCapabilities()?.extensions).toHaveProperty([TASKS]);
+    await reach(url, taskId, "completed");
+    const task = await client.request(
+      { method: "tasks/get", params: { taskId: String(taskId) } },
+      z.looseObject({ result: z.looseObject({ content: z.array(z.unknown()) }) }),
+    );
+    expect(task.result.content).toEqual([{ type: "text", text: "at last" }]);
+    expect(haft.recorded.all.map(({ type }) => type)).toContain("job_queued");
+  });
+
+  test("is given structure where the tool has it, and a failure as a result", async () => {
+    const { url } = await house().serve();
+    const measured = await reach(url, (await call(url, "measure")).result!["taskId"], "completed");
+    expect(measured["result"]).toMatchObject({ structuredContent: { metres: 3 } });
+    const failed = await reach(url, (await call(url, "fails")).result!["taskId"], "completed");
+    expect(failed["result"]).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("no such ship") }],
+    });
+  });
+
+  test("cancels it, as often as it likes", async () => {
+    const at = house();
+    const { runs } = at;
+    const { url } = await at.serve();
+    const { taskId } = (await call(url, "long")).result!;
+    await vi.waitFor(() => expect(runs).toEqual(["long"]));
+    for (const _ of [1, 2]) {
+      const { result } = await ask(url, "cancel", taskId);
+      expect(result).toMatchObject({ resultType: "complete" });
+      expect(result).not.toHaveProperty("taskId");
+      expect(await reach(url, taskId, "cancelled")).not.toHaveProperty("result");
+    }
+  });
+
+  test("is asked by it, and answers in parts or twice", async () => {
+    const { url } = await house().serve();
+    const { taskId } = (await call(url, "asks")).result!;
+    const { inputRequests } = await reach(url, taskId, "input_required");
+    expect(inputRequests).toMatchObject({ name: { method: "elicitation/create" } });
+    const update = (inputResponses: object) => ask(url, "update", taskId, { params: { taskId, inputResponses } });
+    expect((await update({ other: { action: "accept" }, name: 7 })).result).toMatchObject({ resultType: "complete" });
+    expect(await reach(url, taskId, "input_required")).toMatchObject({ inputRequests });
+    await update({ name: { action: "accept", content: { name: "Ada" } } });
+    await update({ name: { action: "accept", content: { name: "Eve" } } });
+    const { result } = await reach(url, taskId, "completed");
+    expect(JSON.stringify(result)).toContain("Ada");
+  });
+
+  test("is told by the protocol's own error that it cannot be asked", async () => {
+    const { url } = await house().serve();
+    const task = await reach(url, (await call(url, "asks_roots")).result!["taskId"], "failed");
+    expect(task).toMatchObject({ error: { code: -32_021, data: { requiredCapabilities: { roots: {} } } } });
+    expect(task).not.toHaveProperty("result");
+  });
+
+  test("is asked for permission first; only then there is a task", async () => {
+    const { url } = await house().serve();
+    const asked = (await call(url, "guarded")).result!;
+    expect(asked).toMatchObject({ resultType: "input_required", inputRequests: { approval: expect.anything() } });
+    const created = await call(url, "guarded", {
+      params: {
+        ...{ name: "guarded", arguments: {}, requestState: asked["requestState"] },
+        inputResponses: { approval: { action: "accept", content: { decision: "once" } } },
+      },
+    });
+    expect(created.result).toMatchObject({ resultType: "task" });
+    expect(created.result).not.toHaveProperty("requestState");
+    const { result } = await reach(url, created.result!["taskId"], "completed");
+    expect(JSON.stringify(result)).toContain("let through");
+  });
+
+  test("may ask for any call to be one", async () => {
+    const { url } = await house().serve();
+    const wish = { params: { name: "quick", arguments: {}, _meta: { "haft/background": true } } };
+    expect((await call(url, "quick")).result).toMatchObject({ resultType: "complete" });
+    const { taskId } = (await call(url, "quick", wish)).result!;
+    await reach(url, taskId, "completed");
+    const without = await call(url, "quick", { ...wish, capabilities: {} });
+    expect(without.result).toMatchObject({ resultType: "complete", content: [{ text: "done" }] });
+  });
+});
+
+describe("a task", () => {
+  test("is there for the identity that made it, and for nobody else", async () => {
+    const at = house();
+    const { runs } = at;
+    const { url } = await at.serve();
+    const { taskId } = (await call(url, "long")).result!;
+    await vi.waitFor(() => expect(runs).toHaveLength(1));
+    for (const method of ["get", "update", "cancel"]) {
+      expect((await ask(url, method, taskId, { as: "bob" })).error).toMatchObject({ code: -32_602 });
+      expect((await ask(url, method, `${String(taskId).split(".")[0]}.AAAA`)).error).toMatchObject({ code: -32_602 });
+      expect((await ask(url, method, taskId, { capabilities: {} })).error).toMatchObject({ code: -32_021 });
+    }
+    expect((await ask(url, "get", taskId)).result).toMatchObject({ status: "working" });
+  });
+
+  test("is found again by a server that was started anew with the same key, and not with another", async () => {
+    const stateKey = new Uint8Array(32).fill(7);
+    const at = house();
+    const { open } = at;
+    const first = await at.serve({ stateKey });
+    const { taskId } = (await call(first.url, "long")).result!;
+    await first.endpoint.close();
+    open();
+    const second = await at.serve({ stateKey });
+    expect(JSON.stringify(await reach(second.url, taskId, "completed"))).toContain("at last");
+    const stranger = await at.serve({ stateKey: new Uint8Array(32).fill(8) });
+    expect((await ask(stranger.url, "get", taskId)).error).toMatchObject({ code: -32_602 });
+  });
+
+  test("is needed for tools of which the host says so", async () => {
+    const at = house();
+    const { runs } = at;
+    const { url } = await at.serve({ needsTask: ({ name }) => name === "long" });
+    const { error } = await call(url, "long", { capabilities: {} });
+    expect(error).toMatchObject({ code: -32_021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
+    expect(runs).toEqual([]);
+  });
+});
+
+describe.each(["modern", "legacy"] as const)("a %s client that knows no tasks", (era) => {
+  test("waits for the result, with progress", async () => {
+    const at = house();
+    const { open } = at;
+    const client = await connectV2((await at.serve()).url, { era });
+    const told: unknown[] = [];
+    const onprogress = ({ message }: { message?: string }): void => {
+      told.push(message);
+      open();
+    };
+    const result = await client.callTool({ name: "long", arguments: {} }, { onprogress });
+    expect(result).toMatchObject({ content: [{ text: "at last" }] });
+    expect(told).toContain("half of it");
+  });
+
+  test("is told that it takes longer, and gets the result of the one run by calling again", async () => {
+    const at = house();
+    const { open, haft, runs } = at;
+    const client = await connectV2((await at.serve({ holdMs: 5000 })).url, { era });
+    const first = client.callTool({ name: "long", arguments: {} });
+    await vi.waitFor(() => expect(runs).toHaveLength(1));
+    await haft.clock.advance(5000);
+    expect(await first).toMatchObject({ isError: true, _meta: { "haft/pending": { kind: "job" } } });
+    open();
+    const again = await client.callTool({ name: "long", arguments: {} });
+    expect(again).toMatchObject({ content: [{ text: "at last" }] });
+    expect(runs).toEqual(["long"]);
+  });
+
+  test("cancels the job with the call", async () => {
+    const at = house();
+    const { haft, runs } = at;
+    const client = await connectV2((await at.serve()).url, { era });
+    const controller = new AbortController();
+    const called = client.callTool({ name: "long", arguments: {} }, { signal: controller.signal });
+    await vi.waitFor(() => expect(runs).toHaveLength(1));
+    controller.abort();
+    await expect(called).rejects.toThrow(/abort|cancel/i);
+    await vi.waitFor(async () => expect(await haft.jobs.counts()).toMatchObject({ cancelled: 1, running: 0 }));
+  });
+});
+
+describe.each(["http", "one connection"] as const)("Haft's own client, over %s", (way) => {
+  async function connect(at: ReturnType<typeof house>, options: MCPClientOptions = {}): Promise<MCPClient> {
+    const client = new MCPClient(options);
+    onTestFinished(() => client.disconnect());
+    if (way === "http") {
+      const { url } = await at.serve();
+      await client.connect({ name: "far", transport: "http", url: url.href, headers: { authorization: "Bearer ada" } });
+    } else {
+      const [ours, theirs] = InMemoryTransport.createLinkedPair();
+      at.useClientOf((await serveMcp(at.runtime, ours, DESCRIBE)).clientOf);
+      await client.connect(theirs);
+    }
+    return client;
+  }
+
+  test("follows a task to its result, with progress", async () => {
+    const at = house();
+    const told: unknown[] = [];
+    const client = await connect(at);
+    const onProgress = ({ message }: { message?: string }): void => {
+      told.push(message);
+      at.open();
+    };
+    expect(await client.callTool("long", {}, { onProgress })).toMatchObject({ content: [{ text: "at last" }] });
+    expect(told).toContain("half of it");
+    await client.listTools();
+    expect(await client.callTool("measure")).toMatchObject({ structuredContent: { metres: 3 } });
+    expect(await client.callTool("fails")).toMatchObject({ isError: true });
+    expect(at.haft.recorded.all.filter(({ type }) => type === "job_queued")).toHaveLength(3);
+  });
+
+  test("cancels the task with the call", async () => {
+    const at = house();
+    const client = await connect(at);
+    const controller = new AbortController();
+    const called = client.callTool("long", {}, { signal: controller.signal });
+    await vi.waitFor(() => expect(at.runs).toHaveLength(1));
+    // The answer with the task has come by then.
+    await vi.waitFor(async () => expect(await at.haft.jobs.counts()).toMatchObject({ running: 1 }));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    controller.abort();
+    await expect(called).rejects.toThrow(/abort|cancel/i);
+    await vi.waitFor(async () => expect(await at.haft.jobs.counts()).toMatchObject({ cancelled: 1, running: 0 }));
+  });
+
+  test("asks its person what the task asks, once", async () => {
+    const at = house();
+    const asked: string[] = [];
+    const client = await connect(at, {
+      answerElicitation: async ({ message }) => {
+        asked.push(message);
+        return { action: "accept", content: { name: "Ada" } };
+      },
+    });
+    expect(JSON.stringify(await client.callTool("asks"))).toContain("Ada");
+    expect(asked).toEqual(["Who are you?"]);
+  });
+
+  test("says that the outcome is not known where a task is lost", async () => {
+    const at = house();
+    let isForgotten = false;
+    const { jobs } = at.haft;
+    // Found when the call is made, and never again.
+    const get = async (id: string) => (isForgotten ? undefined : ((isForgotten = true), jobs.get(id)));
+    at.runtime = Object.create(at.haft, { jobs: { value: { ...jobs, get } } }) as McpRuntime;
+    const client = await connect(at);
+    const mcpTool = (await client.listTools()).find(({ name }) => name === "long")!;
+    const near: TestHaft = createTestHaft({ approver: async () => ({ approved: true }) });
+    near.registry.registerMcpTool(wrapMCPTool(mcpTool, client));
+    const result = await near.execute(near.tools()[0]!.name);
+    expect(result).toMatchObject({ status: "failed", error: { code: "unknown_outcome" } });
+    expect(textOf(result.content)).toContain("not known");
+  });
+});
