@@ -29,7 +29,7 @@ export type BullState = "waiting" | "prioritized" | "delayed" | "active" | "comp
 
 const MOST_ENDED = 5_000;
 const ENDED_KEPT_S = 7 * 24 * 60 * 60;
-export const MOST_LOG_ROWS = 200;
+const MOST_LOG_ROWS = 200;
 
 let lastOrder = 0;
 
@@ -113,7 +113,7 @@ function readFailure(bull: BullJob, job: Job): ToolResult {
   }
 }
 
-export function readProgress(bull: Pick<BullJob, "progress">): Progress | undefined {
+function readProgress(bull: Pick<BullJob, "progress">): Progress | undefined {
   return typeof bull.progress === "string" ? (JSON.parse(bull.progress) as Progress) : undefined;
 }
 
