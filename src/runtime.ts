@@ -233,6 +233,8 @@ export function createHaft(options: HaftOptions = {}): Haft {
         clock,
         continueCall: (call, id) => executor.continueCall(call, { kind: "code", id }),
         isOpen: async (id) => (await approvals.get(id))?.state === "open",
+        isDone: async ({ options: { caller = {}, idempotencyKey, id = "" } }) =>
+          (await journal.find(journalKey(caller, idempotencyKey || id)))?.state === "done",
       })
     : undefined;
   const { jobs, later } = openJobs(options, { clock, events, registry, gate: () => executor });

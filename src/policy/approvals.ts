@@ -154,8 +154,8 @@ export class Approvals {
   /** Whether somebody else uses a yes in that time. */
   async isUsedWithin(id: string, ms: number): Promise<boolean> {
     const until = this.#clock.monotonic() + ms;
-    // A program that does nothing but answer would end while it waits here.
-    const held = this.#clock.after(ms, () => undefined);
+    // A program that does nothing but answer would end while it waits here; longer than the wait, whose timers hold nothing.
+    const held = this.#clock.after(ms + 1000, () => undefined);
     try {
       for (;;) {
         const news = this.#news.listen(id);

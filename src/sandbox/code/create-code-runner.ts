@@ -16,6 +16,8 @@ export interface CodeRunnerOptions {
   continueCall(call: CallToContinue, approvalId: string): Promise<ToolResult>;
   /** Whether a person may still answer. */
   isOpen(approvalId: string): Promise<boolean>;
+  /** Whether the call has ended, and its end is known. */
+  isDone(call: CallToContinue): Promise<boolean>;
 }
 
 export interface ProgramToRun {
@@ -30,7 +32,7 @@ const DEFAULT_LIMITS = { cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, mostCalls: 
 
 /** Runs programs, and goes on with those that waited for a person, in this process or in one that is gone. */
 export function createCodeRunner(options: CodeRunnerOptions) {
-  const { store = new MemoryProgramStore(), clock = systemClock, continueCall, isOpen } = options;
+  const { store = new MemoryProgramStore(), clock = systemClock, continueCall, isOpen, isDone } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const threads = createCodeThreads({ clock, memoryBytes: limits.memoryBytes });
   /** Claimed by `goOn`, for the call that it makes next. */
@@ -104,6 +106,8 @@ export function createCodeRunner(options: CodeRunnerOptions) {
     if (underWay.has(key)) return;
     const program = await store.claim(key);
     if (!program) return;
+    // Its process ended between the end of the call and here: it was told already.
+    if (await isDone(program.call)) return store.remove(key);
     claimed.set(key, program);
     await continueCall(program.call, approvalId);
     // It was refused before it ran.
