@@ -6,7 +6,7 @@ import { ConfigError } from "../config/config-problem.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { startForwardProxy } from "../net/forward-proxy.ts";
 import { createOpenSocket } from "../net/open-socket.ts";
-import { findBubblewrap } from "../sandbox/os/find-bubblewrap.ts";
+import { findBubblewrap, type SandboxState } from "../sandbox/os/find-bubblewrap.ts";
 import type { SandboxOptions } from "../sandbox/os/open-sandbox.ts";
 
 export interface HostConfinement {
@@ -18,12 +18,15 @@ export interface HostConfinement {
 const NOTHING_TO_CLOSE = async (): Promise<void> => undefined;
 
 /** How commands are confined, as the configuration says: where this machine can unless it says otherwise. */
-export async function openConfinement({ value: { sandbox, network } }: LoadedConfig): Promise<HostConfinement> {
+export async function openConfinement(
+  { value: { sandbox, network } }: Pick<LoadedConfig, "value">,
+  find: () => SandboxState = findBubblewrap,
+): Promise<HostConfinement> {
   const { mode = "auto", autoAllow, allowedHosts = [], memoryMb, processes } = sandbox;
   if (mode === "off") return { close: NOTHING_TO_CLOSE };
-  const state = findBubblewrap();
+  const state = find();
   if (mode === "required" && state.program === undefined) {
-    const message = `Commands must be confined, and cannot be: ${state.why}.`;
+    const message = `Commands must be confined, and cannot be: ${state.why}. Make it work, or set sandbox.mode to auto.`;
     throw new ConfigError([{ path: "sandbox.mode", message }]);
   }
   const options = {

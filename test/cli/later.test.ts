@@ -1,17 +1,10 @@
 // `haft jobs` and `haft cron` before a real host, in this process.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createTool } from "haft";
-import { openHaft } from "haft/host";
-import { runCli } from "../../src/cli/run-cli.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
-import { createClient } from "../../src/client/index.ts";
-import { openInProcess } from "../../src/http/open-in-process.ts";
-import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
-import { issueToken, MemoryTokenStore, SCOPES } from "../../src/http/tokens.ts";
+import { openHostCli } from "./open-host-cli.ts";
 
 async function open() {
   const folder = mkdtempSync(join(tmpdir(), "haft-later-"));
@@ -31,31 +24,7 @@ async function open() {
       return "built";
     },
   });
-  const host = await openHaft(folder, { home: folder, env: {}, approvalWaitMs: false, tools: [build] });
-  const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, host.haft.executor.clock, { name: "ann", scopes: SCOPES });
-  const door = openInProcess(host.haft, { tokens, parts: partsOfHost(host), log: () => undefined });
-  const client = createClient({ url: "http://embedded", token, fetch: door.fetch });
-  onTestFinished(async () => {
-    door.close();
-    await host.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const haft = async (...words: string[]) => {
-    let stdout = "";
-    let stderr = "";
-    const terminal: Terminal = {
-      stdin: new PassThrough() as unknown as Terminal["stdin"],
-      stdout: { write: (text) => (stdout += text) },
-      stderr: { write: (text) => (stderr += text) },
-      env: {},
-      cwd: folder,
-      onInterrupt: () => () => undefined,
-    };
-    const code = await runCli(words, terminal, { open: async () => ({ client, close: async () => undefined }) });
-    return { code, stdout, stderr };
-  };
-  return { host, gates, haft };
+  return { ...(await openHostCli(folder, { tools: [build] })), gates };
 }
 
 test("haft cron adds a schedule, lists, runs and tells of it, pauses, resumes and removes it", async () => {

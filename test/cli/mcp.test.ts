@@ -1,17 +1,10 @@
 // `haft mcp resources|read|prompts|prompt|questions|answer` before a real host and a real server, in this process.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { openHaft } from "haft/host";
-import { runCli } from "../../src/cli/run-cli.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
-import { createClient } from "../../src/client/index.ts";
-import { openInProcess } from "../../src/http/open-in-process.ts";
-import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
-import { issueToken, MemoryTokenStore, SCOPES } from "../../src/http/tokens.ts";
+import { expect, test, vi } from "vitest";
+import { openHostCli } from "./open-host-cli.ts";
 
 const MODERN = fileURLToPath(new URL("../mcp/modern-server.mjs", import.meta.url));
 
@@ -20,37 +13,8 @@ async function open() {
   mkdirSync(join(folder, ".config", "haft"), { recursive: true });
   const notes = { command: process.execPath, args: [MODERN], trust: true };
   writeFileSync(join(folder, ".config", "haft", "config.json"), JSON.stringify({ mcpServers: { notes } }));
-  const host = await openHaft(folder, {
-    home: folder,
-    env: { PATH: process.env["PATH"] ?? "" },
-    approvalWaitMs: false,
-  });
-  const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, host.haft.executor.clock, { name: "ann", scopes: SCOPES });
-  const door = openInProcess(host.haft, { tokens, parts: partsOfHost(host), log: () => undefined });
-  const client = createClient({ url: "http://embedded", token, fetch: door.fetch });
-  onTestFinished(async () => {
-    door.close();
-    await host.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const haft = async (...words: string[]) => {
-    let stdout = "";
-    let stderr = "";
-    const terminal: Terminal = {
-      stdin: new PassThrough() as unknown as Terminal["stdin"],
-      stdout: { write: (text) => (stdout += text) },
-      stderr: { write: (text) => (stderr += text) },
-      env: {},
-      cwd: folder,
-      onInterrupt: () => () => undefined,
-    };
-    const code = await runCli(["mcp", ...words], terminal, {
-      open: async () => ({ client, close: async () => undefined }),
-    });
-    return { code, stdout, stderr };
-  };
-  return { host, haft };
+  const { host, haft } = await openHostCli(folder, { env: { PATH: process.env["PATH"] ?? "" } });
+  return { host, haft: (...words: string[]) => haft("mcp", ...words) };
 }
 
 test("what a server has to read is listed and read, through the gate", async () => {

@@ -1,49 +1,18 @@
 // `haft sessions` before a real host, in this process, with an agent whose model is a script.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
-import { expect, onTestFinished, test } from "vitest";
-import { openHaft } from "haft/host";
+import { expect, test } from "vitest";
+import type { HostOptions } from "haft/host";
 import { createScriptedLanguageModel, type LanguageScript } from "haft/testing";
 import { createAgent } from "../../src/agents.ts";
-import { runCli } from "../../src/cli/run-cli.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
-import { createClient } from "../../src/client/index.ts";
-import { openInProcess } from "../../src/http/open-in-process.ts";
-import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
-import { issueToken, MemoryTokenStore, SCOPES } from "../../src/http/tokens.ts";
+import { openHostCli } from "./open-host-cli.ts";
 
 async function open(script?: LanguageScript) {
   const folder = mkdtempSync(join(tmpdir(), "haft-sessions-"));
   const model = createScriptedLanguageModel(script ?? []);
-  const host = await openHaft(folder, {
-    ...{ home: folder, env: {}, approvalWaitMs: false },
-    ...(script ? { agentFor: (_session, haft) => createAgent({ haft, model }) } : {}),
-  });
-  const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, host.haft.executor.clock, { name: "ann", scopes: SCOPES });
-  const door = openInProcess(host.haft, { tokens, parts: partsOfHost(host), log: () => undefined });
-  const client = createClient({ url: "http://embedded", token, fetch: door.fetch });
-  onTestFinished(async () => {
-    door.close();
-    await host.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const haft = async (...words: string[]) => {
-    let [stdout, stderr] = ["", ""];
-    const terminal: Terminal = {
-      stdin: new PassThrough() as unknown as Terminal["stdin"],
-      stdout: { write: (text) => (stdout += text) },
-      stderr: { write: (text) => (stderr += text) },
-      env: {},
-      cwd: folder,
-      onInterrupt: () => () => undefined,
-    };
-    const code = await runCli(words, terminal, { open: async () => ({ client, close: async () => undefined }) });
-    return { code, stdout, stderr };
-  };
-  return { haft, host, model };
+  const agentFor: HostOptions["agentFor"] = (_session, haft) => createAgent({ haft, model });
+  return { ...(await openHostCli(folder, script ? { agentFor } : {})), model };
 }
 
 test("a session is begun, spoken to, listed and shown", async () => {

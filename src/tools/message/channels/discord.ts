@@ -10,7 +10,7 @@ export const discordChannel: ChannelKind = {
   open({ token = "", endpoint = "https://discord.com/api/v10" }, { fetch }) {
     const headers = {
       authorization: `Bot ${token}`,
-      "user-agent": "DiscordBot (https://www.npmjs.com/package/haft, 1)",
+      "user-agent": "DiscordBot (haft, 1)",
     };
     const call = async (
       method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",

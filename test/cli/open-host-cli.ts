@@ -1,0 +1,40 @@
+// The command line in this process, against a host with a folder of its own: no build, no server, no port.
+import { rmSync } from "node:fs";
+import { PassThrough } from "node:stream";
+import { onTestFinished } from "vitest";
+import { runCli } from "../../src/cli/run-cli.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
+import { createClient } from "../../src/client/index.ts";
+import { type HostOptions, openHaft } from "../../src/host.ts";
+import { openInProcess } from "../../src/http/open-in-process.ts";
+import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
+import { issueToken, MemoryTokenStore, SCOPES } from "../../src/http/tokens.ts";
+
+/** The folder is also the home, and is removed when the test ends. */
+export async function openHostCli(folder: string, options: HostOptions = {}) {
+  const host = await openHaft(folder, { home: folder, env: {}, approvalWaitMs: false, ...options });
+  const tokens = new MemoryTokenStore();
+  const { token } = await issueToken(tokens, host.haft.executor.clock, { name: "ann", scopes: SCOPES });
+  const door = openInProcess(host.haft, { tokens, parts: partsOfHost(host), log: () => undefined });
+  const client = createClient({ url: "http://embedded", token, fetch: door.fetch });
+  onTestFinished(async () => {
+    door.close();
+    await host.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const haft = async (...words: string[]) => {
+    let stdout = "";
+    let stderr = "";
+    const terminal: Terminal = {
+      stdin: new PassThrough() as unknown as Terminal["stdin"],
+      stdout: { write: (text) => (stdout += text) },
+      stderr: { write: (text) => (stderr += text) },
+      env: {},
+      cwd: folder,
+      onInterrupt: () => () => undefined,
+    };
+    const code = await runCli(words, terminal, { open: async () => ({ client, close: async () => undefined }) });
+    return { code, stdout, stderr };
+  };
+  return { host, haft };
+}
