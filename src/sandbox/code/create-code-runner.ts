@@ -78,7 +78,7 @@ export function createCodeRunner(options: CodeRunnerOptions) {
       if (result.status === "pending") {
         await store.release(key);
         // Answered while the rest of it was still running.
-        void goOnIfAnswered(key);
+        goOnIfAnswered(key).catch(() => undefined);
       } else if (result.status === "completed" || !isPassing(result.error.code)) await store.remove(key);
       else await store.release(key);
     } catch {

@@ -174,6 +174,42 @@ describe("a program that must wait for a person", () => {
     expect((second as { value: unknown[] }).value).toMatchObject(["first a", "second 2", expect.any(String), 42]);
   });
 
+  test("is saved with every question that may still be open, until it is known which are", async () => {
+    let state: ProgramState | undefined;
+    const both =
+      "const a = tools.write({ n: 1 }), b = tools.write({ n: 2 }); await a; console.log('one'); return (await b) + 1;";
+    const pendingFor = (id: string): ToolResult => ({
+      ...answer(0),
+      status: "pending",
+      success: false,
+      pending: { kind: "approval", id },
+    });
+    await run(both, {
+      call: async (step, _name, _input, onAsked) => {
+        await onAsked(`approval-${step}`);
+        return pendingFor(`approval-${step}`);
+      },
+      save: async (saved) => void (state = structuredClone(saved)),
+    });
+    expect(state?.approvals).toEqual(["approval-1", "approval-2"]);
+    const saved: (readonly string[])[] = [];
+    const end = await run(
+      { state: state! },
+      {
+        call: async (step, _name, _input, onAsked) => {
+          if (step === 1) return answer(1);
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          await onAsked("approval-2");
+          return pendingFor("approval-2");
+        },
+        save: async ({ approvals }) => void saved.push(approvals),
+      },
+    );
+    expect(end).toMatchObject({ status: "waits", approvals: ["approval-2"] });
+    expect(saved.every((approvals) => approvals.includes("approval-2"))).toBe(true);
+    expect(saved.at(-1)).toEqual(["approval-2"]);
+  });
+
   test("goes on at once where the call waited itself", async () => {
     const saved: ProgramState[] = [];
     const end = await run(source, {

@@ -67,6 +67,8 @@ export async function runProgram(
   const asked = new Map<number, string>();
   const waiting = new Map<number, string>();
   const settled: Settled[] = [];
+  /** What a program that goes on asked for before, and of which it is not known yet whether it still waits for somebody. */
+  const undecided = new Set<number>();
   let wake: () => void = () => undefined;
 
   const onAbort = (): void => {
@@ -76,6 +78,7 @@ export async function runProgram(
   host.signal.addEventListener("abort", onAbort, { once: true });
   try {
     let answer = await begin();
+    if (resumed) for (const { step } of answer.requests) undecided.add(step);
     for (;;) {
       host.signal.throwIfAborted();
       if (answer.ended) return { ...finish(answer.ended), output, calls };
@@ -96,7 +99,7 @@ export async function runProgram(
 
   async function begin(): Promise<ThreadAnswer> {
     if ("state" in start) {
-      return send({ type: "restore", snapshot: start.state.snapshot, wantsSnapshot: true });
+      return send({ type: "restore", snapshot: start.state.snapshot });
     }
     const { source, language } = start;
     if (language === "typescript") return send({ type: "start", source: await stripTypes(source) });
@@ -128,6 +131,7 @@ export async function runProgram(
       .then((one) => one && settled.push(one))
       .finally(() => {
         running--;
+        undecided.delete(request.step);
         wake();
       });
   }
@@ -155,13 +159,16 @@ export async function runProgram(
 
   async function wasAsked(step: number, approvalId: string): Promise<void> {
     asked.set(step, approvalId);
+    undecided.delete(step);
     isSaved = true;
     const { snapshot } = await send({ type: "snapshot", wantsSnapshot: true });
     if (snapshot) await save(snapshot);
   }
 
   function save(snapshot: Uint8Array): Promise<void> {
-    return host.save({ snapshot, output: [...output], calls, lastStep, approvals: [...asked.values()] });
+    const before = undecided.size > 0 ? (resumed?.approvals ?? []) : [];
+    const approvals = [...new Set([...before, ...asked.values()])];
+    return host.save({ snapshot, output: [...output], calls, lastStep, approvals });
   }
 
   function failed(error: ProgramError): ProgramEnd {
