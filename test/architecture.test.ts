@@ -101,7 +101,7 @@ const FORM: FormRules = {
 };
 
 /** Tests may wire what sources may not, and a table of cases may be long. */
-const NOT_A_SOURCE = /\.(test|types|suite|bench)\.ts$/;
+const NOT_A_SOURCE = /\.(test|types|suite|fixture|bench)\.ts$/;
 
 function readSources(): SourceFile[] {
   return readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })

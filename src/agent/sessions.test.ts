@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Script } from "../testing/scripted-model.ts";
-import { agentsByLabel, gate, oneAgent, stageSessions } from "./session-stage.suite.ts";
+import { agentsByLabel, gate, oneAgent, stageSessions } from "./session-stage.fixture.ts";
 
 const message = (id: string, text = id) => ({ id, kind: "message" as const, text });
 const LONG = 60_000;

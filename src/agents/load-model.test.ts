@@ -4,9 +4,9 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { AgentEvent } from "../agent/agent.ts";
 import type { LanguageModel } from "../agent/language-model.ts";
-import { createModel6, createModel7 } from "../formats/adapters/scripted-models.suite.ts";
+import { createModel6, createModel7 } from "../formats/adapters/scripted-models.fixture.ts";
 import { createTestHaft } from "../testing/index.ts";
-import { startChatServer } from "./chat-server.suite.ts";
+import { startChatServer } from "./chat-server.fixture.ts";
 import { createAgent } from "./create-agent.ts";
 import { loadModel } from "./load-model.ts";
 

@@ -13,7 +13,7 @@ let program: string;
 
 beforeAll(async () => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "haft-terminal-")));
-  program = await bundleProgram("src/cli/ask-at-terminal.suite.ts", join(base, "out"));
+  program = await bundleProgram("src/cli/ask-at-terminal.fixture.ts", join(base, "out"));
 }, 60_000);
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 

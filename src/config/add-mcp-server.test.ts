@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { addMcpServer, toMcpJson } from "./add-mcp-server.ts";
-import { openConfigFolders } from "./config-folders.suite.ts";
+import { openConfigFolders } from "./config-folders.fixture.ts";
 import { readMcpServers } from "./read-mcp-servers.ts";
 
 test("a server of another client's file keeps what it was limited to", async () => {

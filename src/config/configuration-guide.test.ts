@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { openConfigFolders } from "./config-folders.suite.ts";
+import { openConfigFolders } from "./config-folders.fixture.ts";
 import { trust } from "./trust.ts";
 
 const guide = readFileSync(new URL("../../docs/guides/configuration.md", import.meta.url), "utf8");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createPolicyLayers } from "../policy/policy-layers.ts";
 import { isToolAllowedByPolicy } from "../policy/tool-policy.ts";
-import { openConfigFolders } from "./config-folders.suite.ts";
+import { openConfigFolders } from "./config-folders.fixture.ts";
 import type { LoadedConfig } from "./load-config.ts";
 import { trust } from "./trust.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createHaft } from "../runtime.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
-import { openConfigFolders } from "./config-folders.suite.ts";
+import { openConfigFolders } from "./config-folders.fixture.ts";
 import { loadPlugins } from "./load-plugins.ts";
 import { trust } from "./trust.ts";
 

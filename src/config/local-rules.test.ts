@@ -5,7 +5,7 @@ import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { describe, expect, test } from "vitest";
-import { openConfigFolders } from "./config-folders.suite.ts";
+import { openConfigFolders } from "./config-folders.fixture.ts";
 import { initConfig } from "./init-config.ts";
 import { removeLocalRule, saveLocalRule } from "./local-rules.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openConfigFolders } from "./config-folders.suite.ts";
+import { openConfigFolders } from "./config-folders.fixture.ts";
 import { readMcpServers } from "./read-mcp-servers.ts";
 
 const env = { TOKEN: "t0ken", HOME_URL: "https://example.com", EMPTY: "" };

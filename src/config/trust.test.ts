@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openConfigFolders, type TestFolders } from "./config-folders.suite.ts";
+import { openConfigFolders, type TestFolders } from "./config-folders.fixture.ts";
 import { distrust, trust, trustStatus } from "./trust.ts";
 
 const CONFIG = `hooks:

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { isObject } from "../schema/json-schema.ts";
 import { toSchema } from "../schema/to-schema.ts";
 import { toPortableSchema } from "../schema/portable-schema.ts";
-import { anyToolSchema } from "./providers/any-schema.suite.ts";
+import { anyToolSchema } from "./providers/any-schema.fixture.ts";
 import { COMMON_RULES } from "../schema/schema-rules.ts";
 import {
   ANTHROPIC_RULES,

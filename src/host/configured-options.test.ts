@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openConfigFolders } from "../config/config-folders.suite.ts";
+import { openConfigFolders } from "../config/config-folders.fixture.ts";
 import { trust } from "../config/trust.ts";
 import { configuredRules } from "./configured-options.ts";
 

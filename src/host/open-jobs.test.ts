@@ -5,8 +5,8 @@ import { systemClock } from "../core/clock.ts";
 import type { JobRequest } from "../jobs/job.ts";
 import { MemoryJobs } from "../jobs/memory-jobs.ts";
 import { openPostgres } from "../store/open-postgres.ts";
-import { startPostgres, type TestPostgres } from "../store/start-postgres.suite.ts";
-import { hasRedis, startRedis } from "../store/start-redis.suite.ts";
+import { startPostgres, type TestPostgres } from "../store/start-postgres.fixture.ts";
+import { hasRedis, startRedis } from "../store/start-redis.fixture.ts";
 import { type JobQueueHost, openJobQueue } from "./open-jobs.ts";
 
 let postgres: TestPostgres;

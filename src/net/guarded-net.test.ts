@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { createGuardedNet, type GuardedNet, type GuardedNetOptions } from "./guarded-net.ts";
-import { type Answer, answering, createWorld, startServer, startSocket } from "./local-server.suite.ts";
+import { type Answer, answering, createWorld, startServer, startSocket } from "./local-server.fixture.ts";
 import { readProxyEnvironment } from "./proxy-table.ts";
 
 function open(options: GuardedNetOptions): GuardedNet {

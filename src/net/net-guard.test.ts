@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answering } from "./local-server.suite.ts";
+import { answering } from "./local-server.fixture.ts";
 import { createNetGuard, type NetGuardOptions } from "./net-guard.ts";
 import { readProxyEnvironment } from "./proxy-table.ts";
 

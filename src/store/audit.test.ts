@@ -7,7 +7,7 @@ import { hafted } from "../executor/audit-log.suite.ts";
 import { AUDIT_COLUMNS, type AuditRow } from "./audit-row.ts";
 import { openStore, type Store, type StorePlace } from "./open-store.ts";
 import type { SqlValue } from "./sql-database.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 let server: TestPostgres;
 const folder = mkdtempSync(join(tmpdir(), "haft-audit-"));

@@ -3,8 +3,8 @@ import type { JobQueue } from "../jobs/job-queue.ts";
 import { describeJobQueue, type OpenedQueues } from "../jobs/job-queue.suite.ts";
 import { type BullEngine, openPostgresEngine, openRedisEngine } from "./bullmq-engine.ts";
 import { openBullMqJobs } from "./bullmq-jobs.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
-import { hasRedis, startRedis, type TestRedis } from "./start-redis.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
+import { hasRedis, startRedis, type TestRedis } from "./start-redis.fixture.ts";
 
 describe("BullMQ on PostgreSQL", () => {
   let server: TestPostgres;

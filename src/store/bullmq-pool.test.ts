@@ -1,7 +1,7 @@
 import * as bullmq from "bullmq";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openSharedPool } from "./bullmq-pool.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 let server: TestPostgres;
 beforeAll(async () => void (server = await startPostgres()), 60_000);

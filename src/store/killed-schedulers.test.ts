@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ScheduleRun } from "../core/schedule.ts";
 import { scheduleFor } from "../jobs/schedule-store.suite.ts";
 import { openStore, type Store, type StorePlace } from "./open-store.ts";
-import { prepareChildren, type TestChild, type TestChildren } from "./start-child.suite.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { prepareChildren, type TestChild, type TestChildren } from "./start-child.fixture.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const KILLS = process.env["HAFT_FULL"] === "1" ? 40 : 2;
 const AT_ONCE = 12;

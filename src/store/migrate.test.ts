@@ -7,7 +7,7 @@ import type { Migrations } from "./migration.ts";
 import { openPostgres } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
 import type { SqlDatabase } from "./sql-database.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 let server: TestPostgres;
 const folder = mkdtempSync(join(tmpdir(), "haft-migrate-"));

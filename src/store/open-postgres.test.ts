@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openPostgres } from "./open-postgres.ts";
 import { describeSqlDatabase } from "./sql-database.suite.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 let server: TestPostgres;
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore, type StorePlace } from "./open-store.ts";
-import { prepareChildren, type TestChildren } from "./start-child.suite.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { prepareChildren, type TestChildren } from "./start-child.fixture.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const KILLS = process.env["HAFT_FULL"] === "1" ? 200 : 20;
 const folder = mkdtempSync(join(tmpdir(), "haft-processes-"));

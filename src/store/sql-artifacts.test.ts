@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { describeArtifactStore } from "../tools/artifacts/artifact-store.suite.ts";
 import { openStore } from "./open-store.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 let server: TestPostgres;
 beforeAll(async () => void (server = await startPostgres()), 60_000);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { pinStoreSuite } from "../mcp/client/pin-store.suite.ts";
 import { serverQuestionStoreSuite } from "../mcp/client/server-question-store.suite.ts";
 import { openStore } from "./open-store.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 let server: TestPostgres;
 beforeAll(async () => void (server = await startPostgres()), 60_000);

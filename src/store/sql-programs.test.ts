@@ -11,7 +11,7 @@ import { openSqlite } from "./open-sqlite.ts";
 import { OWNER_MIGRATIONS, Owners } from "./owners.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 import { createSqlProgramStore, programsPart } from "./sql-programs.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "haft-programs-"));
 let server: TestPostgres;

@@ -9,7 +9,7 @@ import { openPostgres } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 import { sessionsPart, SqlSessions } from "./sql-sessions.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "haft-sessions-"));
 let server: TestPostgres;

@@ -8,7 +8,7 @@ import { openPostgres } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 import { createSqlTaintStore, taintPart } from "./sql-taint.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "haft-taint-"));
 let server: TestPostgres;

@@ -10,7 +10,7 @@ import { openPostgres } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 import { createSqlUndo } from "./sql-undo.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 import { UNDO_MIGRATIONS } from "./undo-row.ts";
 
 let folder: string;

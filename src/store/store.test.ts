@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import { describeAuditLog } from "../executor/audit-log.suite.ts";
 import { describeCallJournal } from "../executor/call-journal.suite.ts";
 import { openStore, type Store, type StorePlace } from "./open-store.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.suite.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 let server: TestPostgres;
 const folder = mkdtempSync(join(tmpdir(), "haft-store-"));

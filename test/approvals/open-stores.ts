@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { MemoryJournal } from "../../src/executor/call-journal.ts";
 import type { CallJournal } from "../../src/executor/call-journal.ts";
 import { type ApprovalStore, MemoryApprovalStore } from "../../src/policy/approval-store.ts";
-import { startPostgres } from "../../src/store/start-postgres.suite.ts";
+import { startPostgres } from "../../src/store/start-postgres.fixture.ts";
 import { openStore, type StorePlace } from "../../src/store/open-store.ts";
 
 export interface OpenedStore {

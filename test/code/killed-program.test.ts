@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { prepareChildren, type TestChildren } from "../../src/store/start-child.suite.ts";
+import { prepareChildren, type TestChildren } from "../../src/store/start-child.fixture.ts";
 
 const ROUNDS = process.env["HAFT_FULL"] ? 200 : 3;
 

@@ -8,7 +8,7 @@ import type { TestHaft } from "haft/testing";
 import { toAISDKTools } from "../../src/formats/adapters/ai-sdk.ts";
 import { toLangChainTools } from "../../src/formats/adapters/langchain.ts";
 import { toOpenAIAgentsTools } from "../../src/formats/adapters/openai-agents.ts";
-import { createAgentsModel, createModel7 } from "../../src/formats/adapters/scripted-models.suite.ts";
+import { createAgentsModel, createModel7 } from "../../src/formats/adapters/scripted-models.fixture.ts";
 import { createAnthropicReader, toAnthropicTools } from "../../src/formats/providers/anthropic.ts";
 import { textFormat } from "../../src/formats/text/format-table.ts";
 import { formatToolResult } from "../../src/formats/text/format-tool-result.ts";

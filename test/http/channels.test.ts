@@ -9,7 +9,7 @@ import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
 import { issueToken } from "../../src/http/tokens.ts";
 import type { Scope } from "../../src/http/wire.ts";
 import { createClient } from "../../src/client/index.ts";
-import { startServer } from "../../src/net/local-server.suite.ts";
+import { startServer } from "../../src/net/local-server.fixture.ts";
 
 async function openChannelDoor(permissions = {}) {
   const hook = await startServer((_request, response) => void response.writeHead(204).end());

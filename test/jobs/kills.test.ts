@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createHaft, type ToolEvent } from "haft";
 import { openStore } from "haft/host";
-import { prepareChildren, type TestChildren } from "../../src/store/start-child.suite.ts";
+import { prepareChildren, type TestChildren } from "../../src/store/start-child.fixture.ts";
 
 const ROUNDS = process.env["HAFT_FULL"] ? 200 : 20;
 const POINTS = ["job claimed", "before effect", "after effect", "job before ack", "job acknowledged"] as const;

@@ -1,7 +1,7 @@
 import { createHaft, type Haft } from "haft";
 import { onTestFinished } from "vitest";
 import { createGuardedNet } from "../../src/net/guarded-net.ts";
-import { type Answer, type LocalServer, startServer } from "../../src/net/local-server.suite.ts";
+import { type Answer, type LocalServer, startServer } from "../../src/net/local-server.fixture.ts";
 import { createHttpTools } from "../../src/tools/http/http-tools.ts";
 import { createWebTools } from "../../src/tools/web/web-tools.ts";
 

@@ -28,7 +28,7 @@ import {
 import { trust } from "haft/host";
 import { createFakeClock, createTestHaft } from "haft/testing";
 import { z } from "zod";
-import { startServer } from "../../src/net/local-server.suite.ts";
+import { startServer } from "../../src/net/local-server.fixture.ts";
 import { createActor, createReflector, createTaskContext, runTask } from "../../src/agents.ts";
 import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";

@@ -17,7 +17,7 @@ import {
 import { createScriptedLanguageModel, createTestHaft } from "haft/testing";
 import { z } from "zod";
 import { createAgent } from "../../src/agents.ts";
-import { PROVIDERS } from "../../src/formats/providers/provider-table.suite.ts";
+import { PROVIDERS } from "../../src/formats/providers/provider-table.fixture.ts";
 import { createRipgrep } from "../../src/tools/search/ripgrep.ts";
 import { createSearchTools } from "../../src/tools/search/search-tools.ts";
 import { openExample } from "../../src/tour/open-example.ts";

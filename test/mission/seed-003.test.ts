@@ -26,7 +26,7 @@ import { createFakeClock, createScriptedLanguageModel, createTestHaft } from "ha
 import { createAgent } from "../../src/agents.ts";
 import { issueToken } from "../../src/http/tokens.ts";
 import { toClientToolDefinitions, toToolDefinitions } from "../../src/formats/adapters/tool-definitions.ts";
-import { startServer } from "../../src/net/local-server.suite.ts";
+import { startServer } from "../../src/net/local-server.fixture.ts";
 import { findBrowser } from "../console/find-browser.ts";
 import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openHaft } from "haft/host";
-import { prepareChildren, type TestChildren } from "../../src/store/start-child.suite.ts";
+import { prepareChildren, type TestChildren } from "../../src/store/start-child.fixture.ts";
 
 const WORKER = `
 import { appendFileSync } from "node:fs";

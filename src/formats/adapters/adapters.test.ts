@@ -16,7 +16,7 @@ import { fromAISDKTools } from "./from-ai-sdk.ts";
 import { toLangChainTools } from "./langchain.ts";
 import { toMastraTools } from "./mastra.ts";
 import { toOpenAIAgentsTools } from "./openai-agents.ts";
-import { createAgentsModel, createModel6, createModel7, type ScriptedCall } from "./scripted-models.suite.ts";
+import { createAgentsModel, createModel6, createModel7, type ScriptedCall } from "./scripted-models.fixture.ts";
 
 const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
 

@@ -5,8 +5,8 @@ import type { ToolResult } from "../../core/result.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
-import { anyToolSchema } from "./any-schema.suite.ts";
-import { PROVIDERS, type Provider, type ShownAnswer } from "./provider-table.suite.ts";
+import { anyToolSchema } from "./any-schema.fixture.ts";
+import { PROVIDERS, type Provider, type ShownAnswer } from "./provider-table.fixture.ts";
 
 const each = PROVIDERS.map((provider) => [provider.name, provider] as const);
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
-import { callsOf, readEveryWay, readInChunks } from "./read-every-way.suite.ts";
+import { callsOf, readEveryWay, readInChunks } from "./read-every-way.fixture.ts";
 import { TEXT_FORMATS, type TextFormatName } from "./text-format.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { callsOf, readEveryWay, readInChunks } from "./read-every-way.suite.ts";
+import { callsOf, readEveryWay, readInChunks } from "./read-every-way.fixture.ts";
 
 const TOOLS = [{ name: "search", parameters: { type: "object", properties: { query: { type: "string" } } } }];
 const CALL = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { callsOf, readEveryWay, readInChunks } from "./read-every-way.suite.ts";
+import { callsOf, readEveryWay, readInChunks } from "./read-every-way.fixture.ts";
 import type { TextFormatName } from "./text-format.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";
 

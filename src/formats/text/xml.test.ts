@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { callsOf, readEveryWay } from "./read-every-way.suite.ts";
+import { callsOf, readEveryWay } from "./read-every-way.fixture.ts";
 import { XMLToolCallParser } from "./xml-tool-call-parser.ts";
 
 const TOOLS = [

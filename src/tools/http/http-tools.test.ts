@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createSpillFolder } from "../../files/spill-folder.ts";
 import { createGuardedNet } from "../../net/guarded-net.ts";
-import { type Answer, startServer } from "../../net/local-server.suite.ts";
+import { type Answer, startServer } from "../../net/local-server.fixture.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { createHaft } from "../../runtime.ts";
 import { createHttpTools } from "./http-tools.ts";

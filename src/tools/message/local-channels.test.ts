@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { startSocket } from "../../net/local-server.suite.ts";
+import { startSocket } from "../../net/local-server.fixture.ts";
 import type { ChannelSettings } from "./channel.ts";
 import { loadMailer } from "./channels/email.ts";
-import { openMessage } from "./open-message.suite.ts";
+import { openMessage } from "./open-message.fixture.ts";
 
 async function startMail(options: SMTPServerOptions = {}) {
   const mails: { to: string[]; from: string; user: unknown; source: string }[] = [];

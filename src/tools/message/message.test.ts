@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { startServer } from "../../net/local-server.suite.ts";
+import { startServer } from "../../net/local-server.fixture.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { systemClock } from "../../core/clock.ts";
 import { createGuardedNet } from "../../net/guarded-net.ts";
 import type { ChannelKind } from "./channel.ts";
 import { createMessageTool } from "./message.ts";
-import { openMessage } from "./open-message.suite.ts";
+import { openMessage } from "./open-message.fixture.ts";
 import { channelHosts, openChannels } from "./open-channels.ts";
 
 const TABLE = {

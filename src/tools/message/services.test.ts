@@ -1,9 +1,9 @@
 // Each service as its own documentation describes it, on a server of this machine; the services themselves were not asked.
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { type Answer, type Asked, startServer, startSocket } from "../../net/local-server.suite.ts";
+import { type Answer, type Asked, startServer, startSocket } from "../../net/local-server.fixture.ts";
 import type { ChannelSettings } from "./channel.ts";
-import { openMessage } from "./open-message.suite.ts";
+import { openMessage } from "./open-message.fixture.ts";
 
 const reply = (response: Parameters<Answer>[1], body: unknown, status = 200, headers = {}): void =>
   void response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));

@@ -2,7 +2,7 @@ import iconv from "iconv-lite";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createGuardedNet } from "../../net/guarded-net.ts";
-import { type Answer, startServer } from "../../net/local-server.suite.ts";
+import { type Answer, startServer } from "../../net/local-server.fixture.ts";
 import { createFakeClock } from "../../testing/fake-clock.ts";
 import { createHaft } from "../../runtime.ts";
 import { createPageConverter } from "./page-converter.ts";

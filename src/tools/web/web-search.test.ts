@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createGuardedNet } from "../../net/guarded-net.ts";
-import { type Answer, type Asked, startServer } from "../../net/local-server.suite.ts";
+import { type Answer, type Asked, startServer } from "../../net/local-server.fixture.ts";
 import { createHaft } from "../../runtime.ts";
 import { SEARCH_PROVIDERS, searchChain, searchHosts, type WebSearchSettings } from "./search/search-chain.ts";
 import type { SearchResult } from "./search/search-provider.ts";

@@ -9,7 +9,7 @@ import { createFakeClock, type FakeClock } from "../testing/fake-clock.ts";
 import type { Script } from "../testing/scripted-model.ts";
 import { createSessionTools } from "../tools/sessions/session-tools.ts";
 import type { Agent } from "./agent.ts";
-import { scriptAgent, type ScriptedAgent } from "./scripted-agent.suite.ts";
+import { scriptAgent, type ScriptedAgent } from "./scripted-agent.fixture.ts";
 import type { Session } from "./session.ts";
 import { createSessionDesk, type DeskOptions, type SessionDesk } from "./session-desk.ts";
 import { MemorySessionStore, type SessionStore } from "./session-store.ts";
