@@ -19,6 +19,7 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     environment: "node",
+    globalSetup: ["test/setup/run-services.ts"],
     setupFiles: ["test/house/fixed-seed.ts"],
     // Processes, not threads: tests start children, send signals and change the working folder.
     pool: "forks",

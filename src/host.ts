@@ -23,7 +23,7 @@ import type { ServerQuestions } from "./mcp/client/server-questions.ts";
 import { openResources } from "./host/open-resources.ts";
 import { createResourceTools } from "./tools/resources/resource-tools.ts";
 import { openNamedNet } from "./host/open-named-net.ts";
-import { openConfinement } from "./host/open-confinement.ts";
+import { openConfinement, UNCONFINED_WARNING } from "./host/open-confinement.ts";
 import { noteTrust } from "./host/note-trust.ts";
 import { openSchedules } from "./host/open-schedules.ts";
 import { type AgentFor, type HostSessions, openSessions } from "./host/open-sessions.ts";
@@ -145,7 +145,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       ...(confinement.sandbox ? { sandbox: confinement.sandbox } : {}),
       clock,
     });
-    if (workspace.unconfined !== undefined) warn(`Commands are not confined: ${workspace.unconfined}.`);
+    if (workspace.unconfined !== undefined) warn(`${UNCONFINED_WARNING}${workspace.unconfined}.`);
     const { audit } = store;
     const artifacts = openArtifacts(config, { store: store.artifacts, workspace, clock });
     const browser = openBrowser(config, { env: places.env ?? process.env, workspace, clock });

@@ -3,6 +3,7 @@ import { userInfo } from "node:os";
 import type { HaftClient } from "../client/create-client.ts";
 import { createClient } from "../client/create-client.ts";
 import { openHaft } from "../host.ts";
+import { UNCONFINED_WARNING } from "../host/open-confinement.ts";
 import { openInProcess } from "../http/open-in-process.ts";
 import { partsOfHost } from "../http/parts/parts-of-host.ts";
 import { issueToken, SCOPES } from "../http/tokens.ts";
@@ -35,7 +36,8 @@ export async function openEmbedded({
     approvalWaitMs: false,
     worksOnJobs,
     connectsServers,
-    onWarning: (warning) => output.warn(safe(warning)),
+    // Most commands run none of the workspace's commands, and the result of one that was not confined says so itself.
+    onWarning: (warning) => warning.startsWith(UNCONFINED_WARNING) || output.warn(safe(warning)),
     ...(embedded.middleware ? { middleware: embedded.middleware } : {}),
   });
   try {

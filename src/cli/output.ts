@@ -27,6 +27,7 @@ export interface Output {
   talk(text: string): void;
   /** For a person, quiet or not. */
   tell(text: string): void;
+  /** Not in quiet runs. */
   warn(text: string): void;
   /** As it is, with nothing escaped: for what is piped on. */
   raw(text: string): void;
@@ -70,7 +71,9 @@ export function createOutput(terminal: Terminal, { format, quiet, colour }: Outp
       if (!quiet) stderr.write(`${text}\n`);
     },
     tell: (text) => void stderr.write(`${text}\n`),
-    warn: (text) => void stderr.write(`${paintTalk("yellow", "warning:")} ${text}\n`),
+    warn(text) {
+      if (!quiet) stderr.write(`${paintTalk("yellow", "warning:")} ${text}\n`);
+    },
     raw: (text) => void stdout.write(text),
   };
 }

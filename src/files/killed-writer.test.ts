@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { childOutput, killChild } from "../../test/setup/child-end.ts";
 
 const KILLS = process.env["HAFT_FULL"] === "1" ? 150 : 20;
 const BYTES = 4 * 1024 * 1024;
@@ -68,10 +69,9 @@ afterAll(() => rmSync(base, { recursive: true, force: true }));
 /** Kills a writer after so many milliseconds of writing; true when the file is neither old nor new. */
 async function killWriter(mode: "atomic" | "plain", afterMs: number): Promise<boolean> {
   const child = spawn(process.execPath, [script, workspace, mode], { stdio: ["ignore", "pipe", "inherit"] });
-  await new Promise((resolve) => child.stdout.once("data", resolve));
+  await childOutput(child);
   await new Promise((resolve) => setTimeout(resolve, afterMs));
-  child.kill("SIGKILL");
-  await new Promise((resolve) => child.once("exit", resolve));
+  await killChild(child);
   const content = readFileSync(join(workspace, "target"));
   return (
     content.length !== BYTES || !(content.equals(Buffer.alloc(BYTES, "A")) || content.equals(Buffer.alloc(BYTES, "B")))

@@ -15,6 +15,9 @@ export interface HostConfinement {
   close(): Promise<void>;
 }
 
+/** How the warning begins that commands are not confined although they should be. */
+export const UNCONFINED_WARNING = "Commands are not confined: ";
+
 const NOTHING_TO_CLOSE = async (): Promise<void> => undefined;
 
 /** How commands are confined, as the configuration says: where this machine can unless it says otherwise. */

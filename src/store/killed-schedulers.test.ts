@@ -2,8 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { until } from "../../test/setup/until.ts";
 import type { ScheduleRun } from "../core/schedule.ts";
 import { scheduleFor } from "../jobs/schedule-store.suite.ts";
 import { openStore, type Store, type StorePlace } from "./open-store.ts";
@@ -67,7 +67,7 @@ test.each(places)(
     for (let round = 0; round < KILLS; round++) {
       const before = effects().length;
       ids.push(...(await addDue(store, round)));
-      while (effects().length < before + 2) await sleep(2);
+      await until(() => effects().length >= before + 2, { pauseMs: 2 });
       const victim = running.shift()!;
       victim.process.kill("SIGKILL");
       await victim.ended;
@@ -108,9 +108,10 @@ async function addDue(store: Store, round: number): Promise<string[]> {
 }
 
 async function untilEnded(store: Store, id: string): Promise<ScheduleRun[]> {
-  for (;;) {
-    const runs = await store.schedules.runs(id, { limit: 10 });
-    if (runs[0] && runs[0].state !== "running") return runs;
-    await sleep(20);
-  }
+  let runs: ScheduleRun[] = [];
+  await until(async () => {
+    runs = await store.schedules.runs(id, { limit: 10 });
+    return runs[0] !== undefined && runs[0].state !== "running";
+  });
+  return runs;
 }

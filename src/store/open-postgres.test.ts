@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openPostgres } from "./open-postgres.ts";
 import { describeSqlDatabase } from "./sql-database.suite.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
+import { type OwnPostgres, startOwnPostgres } from "./start-postgres.fixture.ts";
 
-let server: TestPostgres;
+let server: OwnPostgres;
 
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await startOwnPostgres();
 }, 120_000);
 
 afterAll(async () => {

@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { onTestFinished } from "vitest";
+import { childEnd } from "../../test/setup/child-end.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -53,13 +55,13 @@ export async function prepareChildren(entries: Readonly<Record<string, string>> 
 }
 
 function watch(child: ChildProcess): TestChild {
+  // Also if the test fails: a child that is left goes on working on its store.
+  onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
   let errors = "";
   child.stdout!.setEncoding("utf8").on("data", (text: string) => void (output += text));
   child.stderr!.setEncoding("utf8").on("data", (text: string) => void (errors += text));
-  const ended = new Promise<Awaited<TestChild["ended"]>>((resolve) => {
-    child.once("close", (code, signal) => resolve({ code, signal, errors }));
-  });
+  const ended = childEnd(child).then((end) => ({ ...end, errors }));
   const lines = (): string[] => output.split("\n").slice(0, -1);
   return {
     process: child,

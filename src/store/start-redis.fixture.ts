@@ -1,9 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { canRun } from "../../test/setup/requirements.ts";
+import { freePort } from "../../test/setup/free-port.ts";
+import { killChild } from "../../test/setup/child-end.ts";
 
 /** A real Redis server, with what it accepted on the disk before it says so. */
 export interface TestRedis {
@@ -12,13 +14,13 @@ export interface TestRedis {
   stop(): Promise<void>;
 }
 
-/** Whether one is installed: without it, what needs one is reported as not run. */
+/** Whether one is installed. If not, its tests are skipped, or fail if HAFT_REQUIRE lists redis. */
 export const hasRedis = ((): boolean => {
   try {
     execFileSync("redis-server", ["--version"], { stdio: "ignore" });
     return true;
   } catch {
-    return false;
+    return canRun("redis", "redis-server is not installed.");
   }
 })();
 
@@ -33,9 +35,7 @@ export async function startRedis(): Promise<TestRedis> {
   return {
     createDatabase: () => `redis://127.0.0.1:${port}/${count++}`,
     async stop() {
-      const ended = new Promise((resolve) => server.once("exit", resolve));
-      server.kill("SIGKILL");
-      await ended;
+      await killChild(server);
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -46,16 +46,5 @@ function ready(server: ChildProcess): Promise<void> {
     server.once("error", reject);
     server.once("exit", () => reject(new Error("redis-server ended.")));
     createInterface(server.stdout!).on("line", (line) => line.includes("Ready to accept") && resolve());
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
   });
 }

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { StorePlace } from "../../src/store/open-store.ts";
 import { bundleProgram } from "../house/bundle-program.ts";
+import { childEnd } from "../setup/child-end.ts";
 import { shelfInPostgres, shelfInSqlite } from "./open-stores.ts";
 
 const FULL = process.env["HAFT_FULL"] === "1";
@@ -72,11 +73,10 @@ class Checker {
   end(child: ChildProcess): Promise<Ended> {
     let said = "";
     for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk) => (said += String(chunk)));
-    return new Promise((resolve) => {
-      child.once("close", (_code, signal) =>
-        resolve({ said: said.split("\n").filter(Boolean), killed: signal === "SIGKILL" }),
-      );
-    });
+    return childEnd(child).then(({ signal }) => ({
+      said: said.split("\n").filter(Boolean),
+      killed: signal === "SIGKILL",
+    }));
   }
 }
 

@@ -1,5 +1,4 @@
 // The canvas tool and its frame in the console's server, drawn by a real Chromium.
-import process from "node:process";
 import { textOf, type ToolResult } from "haft";
 import { type HttpServer, partsOfHost, serveHttp } from "haft/server";
 import { type Browser, chromium, type Page } from "playwright-core";
@@ -9,7 +8,6 @@ import { type Browsing, openBrowsing } from "./open-browsing.ts";
 
 const found = await findBrowser();
 const isMissing = "missing" in found;
-if (isMissing) process.stderr.write(`\n${found.missing}\n\n`);
 
 const HOSTILE = `# Title <script>parent.owned = 1; document.title = "owned"</script>
 

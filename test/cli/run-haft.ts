@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type IPty, spawn as spawnOnTerminal } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
 import { bundleProgram } from "../house/bundle-program.ts";
+import { childEnd } from "../setup/child-end.ts";
 
 export interface Ran {
   code: number | null;
@@ -79,22 +80,22 @@ export class Running {
   stderr = "";
   readonly child: ChildProcess;
   readonly ended: Promise<Ran>;
+  #hasEnded = false;
   readonly #news = new Set<() => void>();
 
   constructor(child: ChildProcess) {
     this.child = child;
     child.stdout!.on("data", (chunk) => this.#hear("stdout", chunk));
     child.stderr!.on("data", (chunk) => this.#hear("stderr", chunk));
-    this.ended = new Promise((resolve) =>
-      child.on("close", (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr })),
-    );
+    this.ended = childEnd(child).then(({ code }) => this.#end({ code, stdout: this.stdout, stderr: this.stderr }));
   }
 
-  /** Until its output has it; the test's own time limit says when it never does. */
+  /** Until its output has it. Rejects if the program ends without it. */
   async says(pattern: RegExp, on: "stdout" | "stderr" = "stdout"): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this[on]);
       if (found) return found;
+      if (this.#hasEnded) throw new Error(`It ended without saying ${pattern}:\n${this.stdout}${this.stderr}`);
       await new Promise<void>((resolve) => {
         const hear = (): void => (this.#news.delete(hear), resolve());
         this.#news.add(hear);
@@ -106,11 +107,18 @@ export class Running {
     this[on] += String(chunk);
     for (const hear of [...this.#news]) hear();
   }
+
+  #end(ran: Ran): Ran {
+    this.#hasEnded = true;
+    for (const hear of [...this.#news]) hear();
+    return ran;
+  }
 }
 
 export class TerminalRun {
   text = "";
   readonly ended: Promise<number>;
+  #hasEnded = false;
   readonly #pty: IPty;
   readonly #news = new Set<() => void>();
 
@@ -120,7 +128,13 @@ export class TerminalRun {
       this.text += data;
       for (const hear of [...this.#news]) hear();
     });
-    this.ended = new Promise((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)));
+    this.ended = new Promise((resolve) =>
+      pty.onExit(({ exitCode }) => {
+        this.#hasEnded = true;
+        resolve(exitCode);
+        for (const hear of [...this.#news]) hear();
+      }),
+    );
     onTestFinished(() => {
       try {
         pty.kill("SIGKILL");
@@ -130,8 +144,10 @@ export class TerminalRun {
     });
   }
 
+  /** Rejects if the program ends without showing it. */
   async sees(pattern: RegExp): Promise<void> {
     while (!pattern.test(this.text)) {
+      if (this.#hasEnded) throw new Error(`It ended without showing ${pattern}:\n${this.text}`);
       await new Promise<void>((resolve) => {
         const hear = (): void => (this.#news.delete(hear), resolve());
         this.#news.add(hear);

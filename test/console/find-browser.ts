@@ -1,6 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
+import { canRun } from "../setup/requirements.ts";
 
 /** Where to find Chromium and how to start it, or what to do so that there is one. */
 export type FoundBrowser = { executablePath: string; args: string[] } | { missing: string };
@@ -11,7 +12,10 @@ const PLACES = [
   "/Applications/Chromium.app/Contents/MacOS/Chromium",
   String.raw`C:\Program Files\Google\Chrome\Application\chrome.exe`,
 ];
-/** As root it has no sandbox of its own; and it must not talk to anybody but us. */
+/**
+ * As root it has no sandbox of its own; and it must not talk to anybody but us. These are all: the default flags of the
+ * package switch off web security and site isolation, and run everything in one process.
+ */
 const ARGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -22,7 +26,10 @@ const ARGS = [
   "--disable-sync",
 ];
 
-/** The one that is named, the one that is installed, or the one inside a package of the registry. */
+/**
+ * The one that HAFT_BROWSER names, the one that is installed, or the one inside an npm package. If there is none, its tests
+ * are skipped, or fail if HAFT_REQUIRE lists the browser.
+ */
 export async function findBrowser(): Promise<FoundBrowser> {
   const named = process.env["HAFT_BROWSER"];
   const installed = named ?? findInstalled();
@@ -32,13 +39,13 @@ export async function findBrowser(): Promise<FoundBrowser> {
     // Makes the package unpack the libraries that a bare machine lacks; read at its import.
     process.env["AWS_EXECUTION_ENV"] ??= "AWS_Lambda_nodejs22.x";
     const { default: chromium } = await import("@sparticuz/chromium");
-    return { executablePath: await chromium.executablePath(), args: [...chromium.args, ...ARGS] };
+    return { executablePath: await chromium.executablePath(), args: ["--headless=shell", ...ARGS] };
   }
-  return {
-    missing:
-      `The browser tests were not run: there is no Chromium for ${process.platform} ${process.arch} here. ` +
-      "Install Chromium or Chrome, or set HAFT_BROWSER to its path.",
-  };
+  const missing =
+    `There is no Chromium for ${process.platform} ${process.arch} here. ` +
+    "Install Chromium or Chrome, or set HAFT_BROWSER to its path.";
+  canRun("browser", missing);
+  return { missing };
 }
 
 function findInstalled(): string | undefined {

@@ -4,9 +4,11 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from "vitest";
-import { startPostgres, type TestPostgres } from "../../src/store/start-postgres.fixture.ts";
+import { type OwnPostgres, startOwnPostgres } from "../../src/store/start-postgres.fixture.ts";
 import { hasRedis, startRedis, type TestRedis } from "../../src/store/start-redis.fixture.ts";
 import { bundleProgram } from "../house/bundle-program.ts";
+import { childEnd } from "../setup/child-end.ts";
+import { until } from "../setup/until.ts";
 import type { LedgerTool } from "./ledger-tool.ts";
 import { openSite, type Site } from "./open-site.ts";
 
@@ -18,12 +20,12 @@ const TIMEOUT_MS = FULL ? 900_000 : 120_000;
 
 let folder: string;
 let program: string;
-let postgres: TestPostgres;
+let postgres: OwnPostgres;
 let redis: TestRedis | undefined;
 beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-scale-")));
   program = await bundleProgram("test/jobs/work-process.ts", join(folder, "out"), { inlined: ["bullmq", "ioredis"] });
-  postgres = await startPostgres();
+  postgres = await startOwnPostgres();
   if (hasRedis) redis = await startRedis();
 }, 60_000);
 afterAll(async () => {
@@ -54,9 +56,9 @@ function describeWorkers({ isRedis }: { isRedis: boolean }): void {
     await site.haft.jobs.work({ takes: ({ name }) => dead.has(name) });
     const play = async ({ tool, point }: (typeof rounds)[number]): Promise<void> => {
       const victim = await site.startWorker({ tools: [tool], failAt: point });
-      const died = new Promise<string | null>((resolve) => victim.once("exit", (_code, signal) => resolve(signal)));
+      const died = childEnd(victim);
       const end = site.call(tool.name, tool.name);
-      expect(await died).toBe("SIGKILL");
+      expect(await died).toMatchObject({ signal: "SIGKILL" });
       dead.add(tool.name);
       // Of a call that was claimed nobody knows whether it had begun; of one that was only taken, everybody.
       const isKnown = tool.isReadOnly || !["before effect", "after effect"].includes(point);
@@ -143,9 +145,9 @@ function describeWorkers({ isRedis }: { isRedis: boolean }): void {
     const ids = Array.from({ length: 8 }, (_, i) => `c${i}`);
     const ends = ids.map((id) => site.call("look", id));
     await until(() => site.begun({ by: leaving }) > 0);
-    const left = new Promise<number | null>((resolve) => leaving.once("exit", resolve));
+    const left = childEnd(leaving);
     leaving.kill("SIGTERM");
-    expect(await left).toBe(0);
+    expect(await left).toMatchObject({ code: 0 });
     await site.startWorker();
     expect((await Promise.all(ends)).every(({ success }) => success)).toBe(true);
     for (const id of ids) expect(site.readLedger(id)).toEqual({ begins: 1, ends: 1, overlaps: false });
@@ -189,8 +191,4 @@ async function open(
   const site = await openSite({ folder, program, place, tools });
   onTestFinished(() => site.close());
   return site;
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -9,6 +9,7 @@ import { StdioClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/c
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { bundleProgram } from "../house/bundle-program.ts";
+import { childEnd } from "../setup/child-end.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "haft-mcp-stdio-"));
 let program: string;
@@ -64,7 +65,7 @@ test("the process ends when its client has gone", async () => {
   let words = "";
   child.stderr.on("data", (chunk) => (words += String(chunk)));
   child.stdin.end();
-  expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);
+  expect(await childEnd(child)).toMatchObject({ code: 0 });
   expect(words).toBe("ended\n");
 });
 

@@ -20,12 +20,12 @@ import { createHaft, type Haft, type ToolResult } from "haft";
 import { openHaft, trust } from "haft/host";
 import { openWorkspace } from "haft/workspace";
 import { findBubblewrap } from "../../src/sandbox/os/find-bubblewrap.ts";
+import { canRun } from "../setup/requirements.ts";
 
 const sandbox = findBubblewrap();
-// On CI it is installed: a sandbox that nobody has tried is a promise that nobody keeps.
-const canConfine = sandbox.program !== undefined || process.env["CI"] !== undefined;
+const missing = sandbox.why === undefined ? undefined : `Commands cannot be confined here: ${sandbox.why}.`;
 
-describe.runIf(canConfine)(`a confined command${sandbox.why ? ` (${sandbox.why})` : ""}`, () => {
+describe.runIf(canRun("sandbox", missing))("a confined command", () => {
   let base: string;
   let workspace: string;
   let haft: Haft;

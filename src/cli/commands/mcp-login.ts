@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { openHaft } from "../../host.ts";
+import { UNCONFINED_WARNING } from "../../host/open-confinement.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { hasDesktop, openBrowser } from "../open-browser.ts";
@@ -15,7 +16,7 @@ export const command = defineCommand({
     const callback = await listenForCallback(interrupted);
     const host = await openHaft(folder, {
       env: terminal.env,
-      onWarning: (warning) => output.warn(safe(warning)),
+      onWarning: (warning) => warning.startsWith(UNCONFINED_WARNING) || output.warn(safe(warning)),
       mcpSignIn: {
         redirectUrl: callback.url,
         async onAuthorize({ url }) {

