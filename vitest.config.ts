@@ -26,7 +26,8 @@ export default defineConfig({
     maxWorkers: 2,
     // Packages look as the runtime itself gives them; the rewriting of defaults also breaks Zod on Bun.
     deps: { interopDefault: false },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // For a busy machine; what hangs is found all the same.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
   },
 });

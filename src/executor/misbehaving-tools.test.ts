@@ -381,12 +381,13 @@ describe("a tool that yields for ever", () => {
 });
 
 describe("a tool that returns too much", () => {
-  const LONGEST = 2 ** 29 - 24;
+  /** With HAFT_FULL=1 the longest string there is, which takes seconds. */
+  const LENGTH = process.env["HAFT_FULL"] ? 2 ** 29 - 24 : 2 ** 25;
 
   test.each([
-    ["a string of 512 MiB", () => "x".repeat(LONGEST)],
-    ["a string of 512 MiB as content", () => ({ content: "x".repeat(LONGEST), details: 1 })],
-    ["an error message of 512 MiB", throws(new Error("x".repeat(LONGEST)))],
+    ["a very long string", () => "x".repeat(LENGTH)],
+    ["a very long string as content", () => ({ content: "x".repeat(LENGTH), details: 1 })],
+    ["a very long error message", throws(new Error("x".repeat(LENGTH)))],
     ["a buffer of 100 MB", () => Buffer.alloc(100_000_000)],
     [
       "an object of a million fields",

@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { childOutput, killChild } from "../../test/setup/child-end.ts";
 
-const KILLS = process.env["HAFT_FULL"] === "1" ? 150 : 20;
+const KILLS = process.env["HAFT_FULL"] === "1" ? 150 : 8;
 const BYTES = 4 * 1024 * 1024;
 const root = fileURLToPath(new URL("../../", import.meta.url));
 

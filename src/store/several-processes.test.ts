@@ -7,7 +7,7 @@ import { openStore, type StorePlace } from "./open-store.ts";
 import { prepareChildren, type TestChildren } from "./start-child.fixture.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
-const KILLS = process.env["HAFT_FULL"] === "1" ? 200 : 20;
+const KILLS = process.env["HAFT_FULL"] === "1" ? 200 : 8;
 const folder = mkdtempSync(join(tmpdir(), "haft-processes-"));
 let server: TestPostgres;
 let children: TestChildren;

@@ -143,7 +143,7 @@ async function killWithNo(checker: Checker): Promise<void> {
 }
 
 test.each([
-  ["SQLite", shelfInSqlite, FULL ? 140 : 14, FULL ? 59 : 5],
+  ["SQLite", shelfInSqlite, FULL ? 140 : POINTS.length, FULL ? 59 : 3],
   ["PostgreSQL", shelfInPostgres, FULL ? 35 : 7, FULL ? 12 : 1],
 ] as const)(
   "with approvals in %s, processes that are killed have asked, or run once",

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { until } from "../setup/until.ts";
 import { bundleHaft, type HaftProgram } from "./run-haft.ts";
 
 let haft: HaftProgram;
@@ -276,9 +277,11 @@ describe("the other commands", () => {
 
   test("follow the audit log of other processes until they are interrupted", async () => {
     const tail = haft.start(["audit", "tail", "--jsonl", "-n", "0"]);
-    await new Promise((done) => setTimeout(done, 1500));
-    await haft.run(["tools", "call", "current_time"]);
-    await tail.says(/"toolName":"current_time"/);
+    // It says nothing when it begins to follow: calls are made until it shows one.
+    await until(async () => {
+      await haft.run(["tools", "call", "current_time"]);
+      return tail.stdout.includes('"toolName":"current_time"');
+    });
     tail.child.kill("SIGINT");
     expect(await tail.ended).toMatchObject({ code: 130 });
   });

@@ -8,7 +8,7 @@ import { createHaft, type ToolEvent } from "haft";
 import { openStore } from "haft/host";
 import { prepareChildren, type TestChildren } from "../../src/store/start-child.fixture.ts";
 
-const ROUNDS = process.env["HAFT_FULL"] ? 200 : 20;
+const ROUNDS = process.env["HAFT_FULL"] ? 200 : 10;
 const POINTS = ["job claimed", "before effect", "after effect", "job before ack", "job acknowledged"] as const;
 
 let children: TestChildren;
