@@ -169,6 +169,8 @@ describe("the command line itself", () => {
 
   test("says nothing but data when it is told to be quiet", async () => {
     expect(await haft.run(["approvals", "list", "-q"])).toEqual({ code: 0, stdout: "", stderr: "" });
+    // A command that runs none of the workspace's commands says nothing about confining them.
+    expect((await haft.run(["approvals", "list"])).stderr).not.toContain("not confined");
     expect((await haft.run(["approvals", "list"])).stderr).toContain("Nothing waits");
   });
 
