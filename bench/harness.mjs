@@ -34,7 +34,7 @@ export async function timed(work) {
  * Runs every subject once a round, in an order that rotates, and returns what each round gave: `{ name: [a, b, …] }`.
  * What disturbs the machine for a while disturbs all of them alike.
  */
-export async function inTurns(subjects, rounds) {
+export async function interleave(subjects, rounds) {
   const names = Object.keys(subjects);
   const taken = Object.fromEntries(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {

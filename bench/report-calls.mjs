@@ -1,5 +1,5 @@
 import { PEERS } from "./callers/peers.mjs";
-import { inTurns, median, runChild } from "./harness.mjs";
+import { interleave, median, runChild } from "./harness.mjs";
 
 const PASSES = 3;
 const ROUNDS = 9;
@@ -23,7 +23,7 @@ export async function reportCalls({ report, notMeasured, withoutPeers }, { tool,
       },
     ]),
   );
-  const { haft, ...peers } = await inTurns(subjects, PASSES);
+  const { haft, ...peers } = await interleave(subjects, PASSES);
 
   const ratio = (passes) => median(passes.map((pass) => pass.ratio));
   report({ case: "Haft, the whole gate", value: ratio(haft), unit: "× direct", atMost });

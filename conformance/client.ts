@@ -13,8 +13,8 @@ interface Context {
 const REDIRECT = "http://localhost:3000/callback";
 /** Where the suite expects the document that describes a client. */
 const CLIENT_METADATA = "https://conformance-test.local/client-metadata.json";
-const MOST_SIGN_INS = 3;
-const MOST_RESETS = 3;
+const MAX_SIGN_INS = 3;
+const MAX_RESETS = 3;
 
 const url = process.argv.at(-1)!;
 const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as Context;
@@ -76,7 +76,7 @@ async function connect(): Promise<void> {
   for (let isSignedIn = false; !isSignedIn;) {
     isSignedIn = await client.signIn(server).catch((error: Error) => {
       // With forty scenarios in one process the suite drops a connection now and then; a host would try again as well.
-      if (!error.message.includes("ECONNRESET") || ++resets > MOST_RESETS) throw error;
+      if (!error.message.includes("ECONNRESET") || ++resets > MAX_RESETS) throw error;
       return client.signIn(server);
     });
     if (!isSignedIn) await finishSignIn();
@@ -85,7 +85,7 @@ async function connect(): Promise<void> {
 
 /** What the person does in a browser. */
 async function finishSignIn(): Promise<void> {
-  if (!page || ++signIns > MOST_SIGN_INS) throw new Error("The server wants a sign-in again and again.");
+  if (!page || ++signIns > MAX_SIGN_INS) throw new Error("The server wants a sign-in again and again.");
   const response = await fetch(page, { redirect: "manual" });
   const location = response.headers.get("location");
   if (location === null) throw new Error(`The sign-in page answered ${response.status}.`);

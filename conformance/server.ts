@@ -287,7 +287,7 @@ add("test_trigger_tool_change", () => {
 const promptListeners = new Set<() => void>();
 add("test_trigger_prompt_change", () => {
   prompts.push({ name: `test_added_${++changes}`, description: "Added", get: () => message("I was added.") });
-  for (const tell of promptListeners) tell();
+  for (const notify of promptListeners) notify();
   return "A prompt was added.";
 });
 
@@ -330,8 +330,8 @@ const prompts: McpPrompt[] = [
     name: "test_input_required_result_prompt",
     description: "A prompt that asks",
     async get(_args, client) {
-      const asked = { user_context: form("What context should the prompt use?", aText("context")) };
-      return message(`The context is ${JSON.stringify(await client.ask(asked))}`);
+      const requested = { user_context: form("What context should the prompt use?", aText("context")) };
+      return message(`The context is ${JSON.stringify(await client.ask(requested))}`);
     },
   },
 ];

@@ -90,12 +90,12 @@ async function runChecks(names) {
   return rows.every(({ code }) => code === 0) ? 0 : 1;
 }
 
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !Object.hasOwn(CHECKS, name));
+const requested = process.argv.slice(2);
+const unknown = requested.filter((name) => !Object.hasOwn(CHECKS, name));
 if (unknown.length > 0) {
   process.stderr.write(`No check is named ${unknown.join(", ")}. There are: ${Object.keys(CHECKS).join(", ")}.\n`);
   process.exitCode = 2;
 } else {
   ensureInstalled(ROOT);
-  process.exitCode = await runChecks(asked.length > 0 ? asked : Object.keys(CHECKS));
+  process.exitCode = await runChecks(requested.length > 0 ? requested : Object.keys(CHECKS));
 }

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-const OLDEST_NODE = { major: 20, minor: 19 };
-const LONGEST_WAIT_MS = 10 * 60_000;
+const MIN_NODE_VERSION = { major: 20, minor: 19 };
+const MAX_WAIT_MS = 10 * 60_000;
 
 /** Exits with a message when this Node is too old or the installation fails. */
 export function ensureInstalled(root) {
@@ -26,7 +26,7 @@ export function ensureInstalled(root) {
 
 function refuseOldNode() {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const oldest = OLDEST_NODE;
+  const oldest = MIN_NODE_VERSION;
   if (major > oldest.major || (major === oldest.major && minor >= oldest.minor)) return;
   const need = `Haft needs Node ${oldest.major}.${oldest.minor} or newer; this is ${process.version}.`;
   fail(`${need} Install a newer Node and try again.`);
@@ -115,8 +115,8 @@ function takeTurn(root) {
     `haft-install-${createHash("sha256").update(realpathSync(root)).digest("hex").slice(0, 16)}`,
   );
   const owner = join(lock, "pid");
-  const giveUpAt = Date.now() + LONGEST_WAIT_MS;
-  let told = false;
+  const giveUpAt = Date.now() + MAX_WAIT_MS;
+  let reported = false;
   for (;;) {
     try {
       mkdirSync(lock);
@@ -131,8 +131,8 @@ function takeTurn(root) {
     }
     if (Date.now() > giveUpAt)
       fail(`Another installation holds ${lock} for too long. Remove that folder and try again.`);
-    if (!told) process.stderr.write("Waiting for another installation of the same folder ...\n");
-    told = true;
+    if (!reported) process.stderr.write("Waiting for another installation of the same folder ...\n");
+    reported = true;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
   }
 }

@@ -8,9 +8,9 @@ export { loadModel } from "./agents/load-model.ts";
 export type { ModelChoice } from "./agents/load-model.ts";
 export { createAgentTools } from "./tools/agents/agent-tools.ts";
 export type { AgentToolsOptions } from "./tools/agents/agent-tools.ts";
-export type { Speaker } from "./tools/agents/cli-response.ts";
+export type { MessageSink } from "./tools/agents/cli-response.ts";
 
-export type { Agent, AgentAnswer, AgentEvent, AgentLimits, AgentStop, AgentUsage, RunOptions } from "./agent/agent.ts";
+export type { Agent, AgentResult, AgentEvent, AgentLimits, AgentStop, AgentUsage, RunOptions } from "./agent/agent.ts";
 export type { AgentModel, ModelRequest, ModelTurn } from "./agent/agent-model.ts";
 export type { ModelPrices } from "./agent/agent-parts.ts";
 export type { LanguageModel } from "./agent/language-model.ts";

@@ -3,7 +3,7 @@ import { loadPlugins } from "./config/load-plugins.ts";
 import { saveLocalRule } from "./config/local-rules.ts";
 import { ConfigError, showProblem } from "./config/config-problem.ts";
 import { trustStatus } from "./config/trust.ts";
-import { userPlaces } from "./config/user-folder.ts";
+import { userPaths } from "./config/user-folder.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { Registrable } from "./core/registry.ts";
 import type { Middleware } from "./core/stage.ts";
@@ -46,7 +46,7 @@ export type { LoadedConfig } from "./config/load-config.ts";
 export type { HaftConfig } from "./config/config-schema.ts";
 export { distrust, trust, trustStatus } from "./config/trust.ts";
 export { openStore } from "./store/open-store.ts";
-export type { Store, StorePlace } from "./store/open-store.ts";
+export type { Store, StoreLocation } from "./store/open-store.ts";
 
 export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   /** Besides the workspace tools and those of plugins. */
@@ -56,9 +56,9 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   /** How long a call that asks waits for an answer from any door; `false`: not at all. What the configuration says where absent. */
   approvalWaitMs?: number | false;
   /** Whether background calls of this process may run in it, from the first on; else they wait for a worker. True where absent. */
-  worksOnJobs?: boolean;
+  runsJobs?: boolean;
   /** Whether MCP servers are started and connected. True where absent. */
-  connectsServers?: boolean;
+  connectsMcp?: boolean;
   /** How a person signs in to remote MCP servers; without it only what was signed in to before is used. */
   mcpSignIn?: Omit<SignInOptions, "tokens">;
   /** Which agent answers in a session, in place of the configured one. */
@@ -107,8 +107,8 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
   const {
     approver,
     approvalWaitMs,
-    worksOnJobs = true,
-    connectsServers = true,
+    runsJobs = true,
+    connectsMcp = true,
     mcpSignIn,
     agentFor,
     channelKinds = [],
@@ -174,7 +174,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       log: audit,
       journal: store.journal,
       jobs: queue,
-      worker: worksOnJobs && { concurrency: config.value.jobs.concurrency },
+      worker: runsJobs && { concurrency: config.value.jobs.concurrency },
       approvals: {
         store: auditedApprovals(store.approvals, audit),
         ...(config.value.approvals.expireMs === undefined ? {} : { lifetimeMs: config.value.approvals.expireMs }),
@@ -182,12 +182,12 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       taint: { store: store.taint },
       code: { store: store.programs },
       post: postJson,
-      mustAsk: (tool) =>
+      requiresApproval: (tool) =>
         reviewStateOf(tool) === "changed"
           ? `The definition of "${tool.name}" changed since it was approved.`
           : undefined,
       onWarning: warn,
-      async keepRule(rule) {
+      async saveRule(rule) {
         await audit.append({ kind: "rule_added", data: { rule, list: "allow" } }, { synced: true });
         await saveLocalRule(config.folder, "allow", rule, places);
       },
@@ -202,7 +202,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
     const namedNet = openNamedNet(config, places.env ?? process.env);
     const mcp = createMcpHub({
       registry: haft.registry,
-      servers: connectsServers ? config.mcpServers : [],
+      servers: connectsMcp ? config.mcpServers : [],
       pins: store.pins,
       signIn: { ...(mcpSignIn ?? NO_SIGN_IN), tokens: store.signIns },
       answerElicitation: questions.ask,
@@ -215,7 +215,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
     if (config.mcpServers.length > 0) for (const tool of createResourceTools(openResources(mcp))) haft.register(tool);
     const env = places.env ?? process.env;
     const { fetchTo } = namedNet;
-    const agents = openAgents(config, { haft, workspace, env, fetchTo, userFolder: userPlaces(places).folder });
+    const agents = openAgents(config, { haft, workspace, env, fetchTo, userFolder: userPaths(places).folder });
     const configured = agents.isConfigured
       ? (session: Parameters<AgentFor>[0]) => agents.get(session.agent)
       : undefined;
@@ -228,7 +228,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       settings: config.value.sessions,
       warn,
     });
-    const wake: WakeSession = (key, text, { caller }, id) => sessions.desk.wake(caller, key, text, id);
+    const wake: WakeSession = (key, text, { caller }, id) => sessions.sessionService.wake(caller, key, text, id);
     const schedules = openSchedules({ haft, store, clock, wake, warn });
     await usePlugins(haft, config, warn);
     // In its own time: whoever opened the host need not wait for programs of somebody else.
@@ -285,10 +285,10 @@ async function usePlugins(haft: Haft, config: LoadedConfig, warn: (warning: stri
 
 /** What runs through a host is recorded before it has an effect: without the log there is no gate. */
 function auditNeeded({ origins }: LoadedConfig): ConfigError {
-  const said = origins.find(({ path, isOverridden }) => path === "audit.enabled" && !isOverridden);
+  const setting = origins.find(({ path, isOverridden }) => path === "audit.enabled" && !isOverridden);
   return new ConfigError([
     {
-      ...(said?.file === undefined ? {} : { file: said.file, line: said.line }),
+      ...(setting?.file === undefined ? {} : { file: setting.file, line: setting.line }),
       path: "audit.enabled",
       message: "The audit log cannot be switched off. Remove this line; `audit.redact` names what it should hide.",
     },

@@ -12,14 +12,14 @@ import type { TokenCounter } from "./core/token-counter.ts";
 import { provideDefaultGate } from "./core/tool-gate.ts";
 import type { AgentToolkit } from "./core/toolkit.ts";
 import { admit } from "./executor/admit.ts";
-import { begin } from "./executor/begin.ts";
+import { writeAhead } from "./executor/begin.ts";
 import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./executor/admission.ts";
 import { bound, MemorySpill, type Spill } from "./executor/bound.ts";
 import { type CallJournal, MemoryJournal } from "./executor/call-journal.ts";
 import { type CallLog, MemoryCallLog } from "./executor/call-log.ts";
 import { Deadlines } from "./executor/deadlines.ts";
 import { ToolExecutor } from "./executor/executor.ts";
-import { journalKey, knownAndClaim } from "./executor/known.ts";
+import { journalKey, idempotencyStages } from "./executor/known.ts";
 import { placeMiddleware } from "./executor/place-middleware.ts";
 import { preferResponse, type ResponseLength } from "./executor/prefer-response.ts";
 import { record } from "./executor/record.ts";
@@ -49,7 +49,7 @@ import { createPolicyView, type PolicyView } from "./policy/policy-view.ts";
 import type { PolicyLayer } from "./policy/policy-layers.ts";
 import { readRules } from "./policy/rules/read-rules.ts";
 import type { RuleSource } from "./policy/rules/rule.ts";
-import type { RuleBook } from "./policy/rules/rule-book.ts";
+import type { RuleSet } from "./policy/rules/rule-book.ts";
 import { suggestRules } from "./policy/rules/suggest-rules.ts";
 import { searchableTools } from "./policy/searchable-tools.ts";
 import { SessionGrants } from "./policy/session-grants.ts";
@@ -73,7 +73,7 @@ export interface HaftOptions {
   /** Layers that each narrow: a tool exists where all of them let it through. A function where they differ by caller. */
   policy?: ToolPolicy | readonly ToolPolicy[] | ((caller: Partial<Caller>) => readonly PolicyLayer[]);
   /** What happens to one call: `{ allow, ask, deny }`, sources with the files they stand in, or a book that is shared. */
-  rules?: Omit<RuleSource, "origin"> | readonly RuleSource[] | RuleBook;
+  rules?: Omit<RuleSource, "origin"> | readonly RuleSource[] | RuleSet;
   /** Programs and services that see calls and may refuse, question and rewrite them. */
   hooks?: readonly HookSource[];
   /** How hooks of type http are asked. */
@@ -81,9 +81,9 @@ export interface HaftOptions {
   /** Where it is remembered what sessions have seen, and labels besides those that tools have. */
   taint?: Omit<TaintOptions, "now">;
   /** Why calls of a tool must ask, whatever rules say: its definition changed since a person saw it. */
-  mustAsk?: (tool: AnyTool) => string | undefined;
+  requiresApproval?: (tool: AnyTool) => string | undefined;
   /** Keeps a rule that a person granted for always, beyond this runtime. */
-  keepRule?: (rule: string) => Promise<void> | void;
+  saveRule?: (rule: string) => Promise<void> | void;
   /** Asks a person and waits. Without one a call that must ask is answered `pending`. */
   approver?: Approver;
   /** How long a call that asks waits for an answer, whatever door it comes through; then it is no. */
@@ -98,9 +98,9 @@ export interface HaftOptions {
   tokens?: TokenCounter;
   concurrency?: Partial<ConcurrencyLimits>;
   timeouts?: Partial<Timeouts>;
-  maxOutputBytes?: number;
+  maxResultBytes?: number;
   /** Of one result, as a model reads it; besides the bytes. */
-  maxOutputTokens?: number;
+  maxResultTokens?: number;
   /** How much tools tell that have a parameter for it, where a call does not say. */
   response?: ResponseLength;
   middleware?: readonly Middleware[];
@@ -148,7 +148,7 @@ export interface Haft {
   executeMany(calls: readonly BatchCall[], options?: CallOptions): Promise<ToolResult[]>;
   /** Answers an open approval with yes, and runs the call that was waiting for it. */
   approve(approvalId: string, answer?: string | Omit<ApprovalAnswer, "approved">): Promise<ToolResult>;
-  decline(
+  deny(
     approvalId: string,
     reason?: string,
     answer?: string | Pick<ApprovalAnswer, "by" | "via" | "rights">,
@@ -188,7 +188,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
   const statistics = new Statistics();
   const deadlines = new Deadlines(clock);
   const limits = { ...DEFAULT_CONCURRENCY, ...options.concurrency };
-  const { known, claim } = knownAndClaim(journal, new ResultCache(clock));
+  const { known, claim } = idempotencyStages(journal, new ResultCache(clock));
   const admission = admit({ limits, clock, deadlines });
 
   const shownTo = (caller: Partial<Caller> | undefined): ((tool: AnyTool) => boolean) => {
@@ -215,11 +215,11 @@ export function createHaft(options: HaftOptions = {}): Haft {
     approvals,
     clock,
     events,
-    judge: createJudge({ grants, taint, hooks, cwd: folder, mustAsk: options.mustAsk }),
+    judge: createJudge({ grants, taint, hooks, cwd: folder, requiresApproval: options.requiresApproval }),
     suggestRule: (call) => suggestRules({ tool: toolOf(call), input: call.input, cwd: folder }),
     async remember(scope, rule, call) {
       if (scope === "session") return grants.add(rule, call.caller);
-      await options.keepRule?.(rule);
+      await options.saveRule?.(rule);
       rules.add(rule, "allow", "local", folder);
     },
     contextFor: (call) => executor.contextFor(call),
@@ -237,7 +237,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
           (await journal.find(journalKey(caller, idempotencyKey || id)))?.state === "done",
       })
     : undefined;
-  const { jobs, later } = openJobs(options, { clock, events, registry, gate: () => executor });
+  const { jobs, backgroundStage } = openJobs(options, { clock, events, registry, gate: () => executor });
   const stages: Stage[] = [
     ...(programs ? [programs.stage] : []),
     record({ log, clock, events, statistics }),
@@ -250,11 +250,11 @@ export function createHaft(options: HaftOptions = {}): Haft {
     known,
     ...(hooks?.before ? [hooks.before] : []),
     permission,
-    later,
+    backgroundStage,
     claim,
     admission,
-    begin(log),
-    bound(spill, { maxBytes: options.maxOutputBytes, maxTokens: options.maxOutputTokens, tokens }),
+    writeAhead(log),
+    bound(spill, { maxBytes: options.maxResultBytes, maxResultTokens: options.maxResultTokens, tokens }),
     ...(hooks?.after ? [hooks.after] : []),
   ];
   const executor: ToolExecutor = new ToolExecutor(registry, placeMiddleware(stages, options.middleware ?? []), {
@@ -310,8 +310,8 @@ export function createHaft(options: HaftOptions = {}): Haft {
   });
 
   /** Where a program waited for the answer, it goes on before whoever answered is told. */
-  const answer: typeof resume = async (id, said) => {
-    const result = await resume(id, said);
+  const answer: typeof resume = async (id, response) => {
+    const result = await resume(id, response);
     if (result.status !== "pending") await programs?.answered(id);
     return result;
   };
@@ -320,7 +320,14 @@ export function createHaft(options: HaftOptions = {}): Haft {
     registry,
     executor,
     approvals,
-    policy: createPolicyView({ registry, rules, grants, layersFor, cwd: folder, mustAsk: options.mustAsk }),
+    policy: createPolicyView({
+      registry,
+      rules,
+      grants,
+      layersFor,
+      cwd: folder,
+      requiresApproval: options.requiresApproval,
+    }),
     taint,
     log,
     journal,
@@ -340,10 +347,11 @@ export function createHaft(options: HaftOptions = {}): Haft {
     },
     execute: (name, input, callOptions) => executor.execute(name, input, callOptions),
     executeMany: (calls, callOptions) => executor.executeMany(calls, callOptions),
-    approve: (id, said) => answer(id, { ...(typeof said === "string" ? { by: said } : said), approved: true }),
-    decline: (id, reason, said) =>
+    approve: (id, response) =>
+      answer(id, { ...(typeof response === "string" ? { by: response } : response), approved: true }),
+    deny: (id, reason, response) =>
       answer(id, {
-        ...(typeof said === "string" ? { by: said } : said),
+        ...(typeof response === "string" ? { by: response } : response),
         approved: false,
         ...(reason === undefined ? {} : { reason }),
       }),
@@ -362,14 +370,17 @@ export function createHaft(options: HaftOptions = {}): Haft {
   };
 }
 
-interface JobParts {
+interface JobDependencies {
   clock: Clock;
   events: EventEmitter;
   registry: ToolRegistry;
   gate: () => ToolExecutor;
 }
 
-function openJobs({ jobs: queue, worker }: HaftOptions, { gate, ...parts }: JobParts): { jobs: Jobs; later: Stage } {
+function openJobs(
+  { jobs: queue, worker }: HaftOptions,
+  { gate, ...parts }: JobDependencies,
+): { jobs: Jobs; backgroundStage: Stage } {
   const jobs = createJobs({
     ...parts,
     queue: queue || new MemoryJobs(parts.clock),
@@ -377,10 +388,10 @@ function openJobs({ jobs: queue, worker }: HaftOptions, { gate, ...parts }: JobP
     gate: { executeSecondPass: (...call) => gate().executeSecondPass(...call) },
     ...(worker === undefined ? {} : { worker }),
   });
-  if (queue === false) return { jobs, later: { name: "background" } };
+  if (queue === false) return { jobs, backgroundStage: { name: "background" } };
   const keyOf = ({ caller, idempotencyKey }: Call): string | undefined =>
     idempotencyKey === undefined ? undefined : journalKey(caller, idempotencyKey);
-  return { jobs, later: background({ ...parts, keyOf, submit: jobs.submit }) };
+  return { jobs, backgroundStage: background({ ...parts, keyOf, submit: jobs.submit }) };
 }
 
 let defaultHaft: Haft | undefined;

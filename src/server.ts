@@ -2,8 +2,8 @@
 
 export { serveHttp } from "./http/http-server.ts";
 export type { HttpServer, HttpServerOptions } from "./http/http-server.ts";
-export { partsOfHost } from "./http/parts/parts-of-host.ts";
-export { createMcpDoor } from "./http/mcp-endpoint.ts";
+export { capabilitiesOfHost } from "./http/parts/parts-of-host.ts";
+export { createMcpHandler } from "./http/mcp-endpoint.ts";
 export { createMcpEndpoint } from "./mcp/server/mcp-endpoint.ts";
 export type { McpEndpoint, McpEndpointOptions } from "./mcp/server/mcp-endpoint.ts";
 export { serveMcp, serveMcpStdio } from "./mcp/server/serve-mcp.ts";

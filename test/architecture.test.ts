@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { checkImports, checkLightness } from "./house/check-architecture.ts";
-import type { House, Place, SourceFile } from "./house/check-architecture.ts";
+import type { Architecture, Place, SourceFile } from "./house/check-architecture.ts";
 import { checkFileForm } from "./house/check-file-form.ts";
 import type { FormRules } from "./house/check-file-form.ts";
 import { readEntries, ROOT } from "./house/read-entries.ts";
@@ -50,7 +50,7 @@ const PLACES: readonly Place[] = [
   { place: "schema", floor: 1, mayImport: [], builtins: "none" },
 ];
 
-const HOUSE: House = {
+const ARCHITECTURE: Architecture = {
   places: PLACES,
   guarded: [
     "node:fs",
@@ -122,9 +122,9 @@ describe("the sources of Haft", () => {
     expect(sources.map(({ path }) => path)).toContain("src/core/error.ts");
   });
 
-  test("import only what the table of floors allows", () => expectNone(checkImports(sources, HOUSE)));
+  test("import only what the table of floors allows", () => expectNone(checkImports(sources, ARCHITECTURE)));
 
-  test("load no heavy package when the package is imported", () => expectNone(checkLightness(sources, HOUSE)));
+  test("load no heavy package when the package is imported", () => expectNone(checkLightness(sources, ARCHITECTURE)));
 
   test("have names that say something, a bounded length, and no inner index.ts", () => {
     expectNone(checkFileForm(sources, FORM));
@@ -132,7 +132,7 @@ describe("the sources of Haft", () => {
 });
 
 describe("the architecture check", () => {
-  const check = (path: string, source: string) => checkImports([{ path, source }], HOUSE);
+  const check = (path: string, source: string) => checkImports([{ path, source }], ARCHITECTURE);
 
   test("finds every form of a forbidden import, with its line and the rule", () => {
     const source = [
@@ -200,7 +200,7 @@ describe("the architecture check", () => {
       { path: "src/core/a.ts", source: 'import "zod/v4"; export const a = () => import("valibot");' },
       { path: "src/core/b.ts", source: 'import "arktype";' },
     ];
-    expect(checkLightness(files, HOUSE)).toEqual([
+    expect(checkLightness(files, ARCHITECTURE)).toEqual([
       'src/core/a.ts:1 loads "zod/v4" with src/index.ts (src/index.ts > src/core/a.ts): import it when first used',
     ]);
   });

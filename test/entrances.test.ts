@@ -68,7 +68,7 @@ interface Entrance {
   readonly isAnswer?: true;
 }
 
-function unlessAborted(call: Entrance["call"]): Entrance["call"] {
+function abortable(call: Entrance["call"]): Entrance["call"] {
   return (world) =>
     world.options.signal?.aborted ? world.haft.execute(world.name, world.input, world.options) : call(world);
 }
@@ -125,7 +125,7 @@ const ENTRANCES: readonly Entrance[] = [
   },
   {
     name: "a program of run_code",
-    call: unlessAborted(async ({ haft, name, input, options }) => {
+    call: abortable(async ({ haft, name, input, options }) => {
       let inner: ToolResult | undefined;
       const stop = haft.on("*", (event) => {
         const isCall = "callId" in event && event.callId === `${options.id ?? ""}/1`;
@@ -186,15 +186,15 @@ const ENTRANCES: readonly Entrance[] = [
       const { haft, name, input, options, denied } = world;
       const deniedLater = denied.splice(0);
       world.asks = true;
-      const asked = await haft.execute(name, input, options);
+      const requested = await haft.execute(name, input, options);
       denied.push(...deniedLater);
-      return asked.status === "pending" ? haft.approve(asked.pending.id) : asked;
+      return requested.status === "pending" ? haft.approve(requested.pending.id) : requested;
     },
   },
   // A client that gave up before sends nothing, so that there the call is stopped as a host would do it.
-  { name: "POST /api/calls", call: unlessAborted(callOverHttp) },
-  { name: "POST /api/calls, streamed", call: unlessAborted(callOverStream) },
-  { name: "a call over the WebSocket", call: unlessAborted(callOverSocket) },
+  { name: "POST /api/calls", call: abortable(callOverHttp) },
+  { name: "POST /api/calls, streamed", call: abortable(callOverStream) },
+  { name: "a call over the WebSocket", call: abortable(callOverSocket) },
   // Behind the question of an asking tool: what a client is asked was permitted before.
   {
     name: "a client that brought the tool",
@@ -204,18 +204,18 @@ const ENTRANCES: readonly Entrance[] = [
     call: callAtClient,
   },
   // An agent that was stopped before asks its model for nothing.
-  { name: "an agent's turn", call: unlessAborted(callByAgent) },
-  { name: "an agent's turn, as text", call: unlessAborted(callByTextAgent) },
-  { name: "a turn of a session", call: unlessAborted(callBySession) },
-  { name: "haft tools call", call: unlessAborted(callByCommandLine) },
-  { name: "an MCP client, legacy, over one connection", call: unlessAborted(callOverMcpConnection) },
-  { name: "an MCP client, modern, over HTTP", call: unlessAborted(callOverMcpHttp) },
+  { name: "an agent's turn", call: abortable(callByAgent) },
+  { name: "an agent's turn, as text", call: abortable(callByTextAgent) },
+  { name: "a turn of a session", call: abortable(callBySession) },
+  { name: "haft tools call", call: abortable(callByCommandLine) },
+  { name: "an MCP client, legacy, over one connection", call: abortable(callOverMcpConnection) },
+  { name: "an MCP client, modern, over HTTP", call: abortable(callOverMcpHttp) },
   // A framework knows its tools by name and refuses others itself; one that was stopped before asks for nothing.
-  { name: "the AI SDK's generateText", hasNoNames: true, call: unlessAborted(callOverAISDK) },
-  { name: "a tool of LangChain", hasNoNames: true, call: unlessAborted(callOverLangChain) },
-  { name: "a run of OpenAI Agents", hasNoNames: true, call: unlessAborted(callOverOpenAIAgents) },
-  { name: "a call streamed by a provider", call: unlessAborted(callOverProvider) },
-  { name: "a schedule that is due", call: unlessAborted(callBySchedule) },
+  { name: "the AI SDK's generateText", hasNoNames: true, call: abortable(callOverAISDK) },
+  { name: "a tool of LangChain", hasNoNames: true, call: abortable(callOverLangChain) },
+  { name: "a run of OpenAI Agents", hasNoNames: true, call: abortable(callOverOpenAIAgents) },
+  { name: "a call streamed by a provider", call: abortable(callOverProvider) },
+  { name: "a schedule that is due", call: abortable(callBySchedule) },
   {
     // Behind the question: a call that asks is queued after the answer.
     name: "a worker",
@@ -225,8 +225,8 @@ const ENTRANCES: readonly Entrance[] = [
       return made.status === "pending" && made.pending.kind === "job" ? haft.jobs.wait(made.pending.id) : made;
     },
   },
-  { name: "a call in a model's text, as XML", writesAllAsText: true, call: unlessAborted(callOverText("xml")) },
-  { name: "a call in a model's text, as Hermes writes it", call: unlessAborted(callOverText("hermes")) },
+  { name: "a call in a model's text, as XML", writesAllAsText: true, call: abortable(callOverText("xml")) },
+  { name: "a call in a model's text, as Hermes writes it", call: abortable(callOverText("hermes")) },
   {
     name: "tool.execute of a tool that is registered nowhere, in the default runtime",
     hasNoNames: true,
@@ -443,7 +443,7 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
     expect(ran).toMatchObject({ status: "completed", toolName: "keep" });
     expect(world.runs).toEqual([{ text: "hello" }]);
     expect(await world.haft.approve(idOf(result))).toMatchObject({ status: "completed", toolName: "keep" });
-    await expect(world.haft.decline(idOf(result))).rejects.toThrow(/approved already/);
+    await expect(world.haft.deny(idOf(result))).rejects.toThrow(/approved already/);
     expect(world.runs).toHaveLength(1);
     await expectRecorded(world, ran);
   });
@@ -456,7 +456,7 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
 
   test("never runs after no, and the reason is told", async () => {
     const { world, result } = await ask();
-    const declined = await world.haft.decline(idOf(result), "not on a Friday");
+    const declined = await world.haft.deny(idOf(result), "not on a Friday");
     expectFailed(declined, "declined");
     expect(declined.status === "failed" && declined.error.message).toContain("not on a Friday");
     await expect(world.haft.approve(idOf(result))).rejects.toThrow(/declined already/);
@@ -543,8 +543,8 @@ describe.each(TO_BUILT_IN)("the built-in %s, through %s,", (_tool, _entrance, to
 
   test.skipIf(entrance.isAnswer)("waits for a person, and runs after yes", async () => {
     const world = enterWorkspace();
-    const asked = await entrance.call(world);
-    expect(asked).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    const requested = await entrance.call(world);
+    expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     expect(world.happened()).toBe(false);
     const [question] = await world.haft.approvals.list("open");
     expect(question).toMatchObject({ toolName: tool.name, preview: { content: [{ type: "text" }] } });
@@ -583,9 +583,9 @@ describe("an approval", () => {
     haft.register(version("1.0.0", "auto"));
     const second = version("2.0.0", "confirm");
     haft.register(second);
-    const asked = await second.execute({});
-    if (asked.status !== "pending") throw new Error(asked.display);
-    await haft.approve(asked.pending.id);
+    const requested = await second.execute({});
+    if (requested.status !== "pending") throw new Error(requested.display);
+    await haft.approve(requested.pending.id);
     expect(ran).toEqual(["2.0.0"]);
   });
 
@@ -602,11 +602,11 @@ describe("an approval", () => {
         run: () => void ran.push(who),
       });
       haft.register(tool("ada", "confirm"));
-      const asked = await haft.execute("send");
-      if (asked.status !== "pending") throw new Error(asked.display);
+      const requested = await haft.execute("send");
+      if (requested.status !== "pending") throw new Error(requested.display);
       haft.registry.unregister("send");
       haft.register(tool("mallory", wish));
-      const answered = await haft.approve(asked.pending.id);
+      const answered = await haft.approve(requested.pending.id);
       expect(answered.status).not.toBe("completed");
       expect(ran).toEqual([]);
     },

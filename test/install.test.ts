@@ -52,10 +52,10 @@ async function ensureInstalled(env: NodeJS.ProcessEnv = {}) {
     env: { ...process.env, ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  let output = "";
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const [code] = (await once(child, "close")) as [number | null];
-  return { code, said };
+  return { code, output };
 }
 
 function installedVersion(): string | undefined {
@@ -68,23 +68,23 @@ test("installs when nothing is installed, also in production mode, and then stay
   const first = await ensureInstalled({ NODE_ENV: "production" });
   expect(first).toEqual({
     code: 0,
-    said: expect.stringMatching(/^Installing .*nothing is installed yet.*\nInstalled in \d+ s\.\n$/),
+    output: expect.stringMatching(/^Installing .*nothing is installed yet.*\nInstalled in \d+ s\.\n$/),
   });
   expect(installedVersion()).toBe("1.0.0");
-  expect(await ensureInstalled()).toEqual({ code: 0, said: "" });
+  expect(await ensureInstalled()).toEqual({ code: 0, output: "" });
 });
 
 test("installs again when a package is gone", async () => {
   await ensureInstalled();
   rmSync(join(project, "node_modules", "vendor"), { recursive: true });
-  expect((await ensureInstalled()).said).toContain("(vendor is missing)");
+  expect((await ensureInstalled()).output).toContain("(vendor is missing)");
   expect(installedVersion()).toBe("1.0.0");
 });
 
 test("installs again when the lock file asks for another version", async () => {
   await ensureInstalled();
   wantVendor("1.1.0");
-  expect((await ensureInstalled()).said).toContain("(vendor has changed)");
+  expect((await ensureInstalled()).output).toContain("(vendor has changed)");
   expect(installedVersion()).toBe("1.1.0");
 });
 
@@ -103,13 +103,13 @@ test("takes over the turn of a run that died", async () => {
 test("lets two runs at once take turns", async () => {
   const runs = await Promise.all([ensureInstalled(), ensureInstalled()]);
   expect(runs.map(({ code }) => code)).toEqual([0, 0]);
-  expect(runs.filter(({ said }) => said.includes("Installed in"))).toHaveLength(1);
+  expect(runs.filter(({ output }) => output.includes("Installed in"))).toHaveLength(1);
   expect(installedVersion()).toBe("1.0.0");
 });
 
 test("says what to do when npm cannot install", async () => {
   writeJson("package.json", { name: "project", version: "1.0.0", devDependencies: { absent: "^1.0.0" } });
-  const { code, said } = await ensureInstalled();
+  const { code, output } = await ensureInstalled();
   expect(code).toBe(1);
-  expect(said).toContain("run `npm install`");
+  expect(output).toContain("run `npm install`");
 });

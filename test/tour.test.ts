@@ -6,12 +6,12 @@ import { openExample } from "../src/tour/open-example.ts";
 import { runTour } from "../src/tour/run-tour.ts";
 import type { Example } from "../src/tour/tour.ts";
 
-interface Turns {
+interface Semaphore {
   colour?: boolean;
   change?: (example: Example) => Partial<Example>;
 }
 
-async function tour(language: Language, { colour = false, change = () => ({}) }: Turns = {}) {
+async function tour(language: Language, { colour = false, change = () => ({}) }: Semaphore = {}) {
   const lines: string[] = [];
   const example = openExample();
   const folder = dirname(String(example.call.input["path"]));

@@ -1,5 +1,5 @@
 // Calls a second with everything recorded: audit log and journal in SQLite, beside bare inserts into the same database.
-import { inTurns, median, runChild } from "../harness.mjs";
+import { interleave, median, runChild } from "../harness.mjs";
 
 export const name = "audit";
 
@@ -7,7 +7,7 @@ const ROUNDS = 3;
 
 export async function run({ report }) {
   const subject = (what, inFlight) => () => runChild("time-audit.mjs", [what, inFlight]);
-  const taken = await inTurns(
+  const taken = await interleave(
     {
       readOneByOne: subject("readonly", 1),
       readMany: subject("readonly", 16),

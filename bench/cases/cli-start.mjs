@@ -2,14 +2,14 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DIST, inTurns, median, runNode } from "../harness.mjs";
+import { DIST, interleave, median, runNode } from "../harness.mjs";
 
 export const name = "cli-start";
 
 const ROUNDS = 15;
 const MAIN = join(DIST, "cli", "main.js");
 /** Tells the CPU time of the whole process, at its end. */
-const TELL = `data:text/javascript,${encodeURIComponent(
+const REPORT_CPU = `data:text/javascript,${encodeURIComponent(
   "process.on('exit', () => { const { user, system } = process.cpuUsage(); " +
     "process.stdout.write('\\nCPU ' + (user + system) / 1000); });",
 )}`;
@@ -22,7 +22,7 @@ export async function run({ report, notMeasured }) {
     const haft = (folder, ...words) => start([MAIN, ...words], folder);
     // The store is made at the first use; what is measured is every later one.
     for (const folder of [plain, configured]) await haft(folder, "tools", "list");
-    const times = await inTurns(
+    const times = await interleave(
       {
         bare: () => start(["--eval", ""], plain),
         list: () => haft(plain, "tools", "list"),
@@ -49,6 +49,6 @@ function openFolder() {
 }
 
 async function start(words, cwd) {
-  const printed = await runNode(["--import", TELL, ...words], { cwd });
+  const printed = await runNode(["--import", REPORT_CPU, ...words], { cwd });
   return Number(/CPU ([\d.]+)/.exec(printed)[1]);
 }

@@ -1,5 +1,5 @@
 // Code mode: how long a program takes to start, what a call costs in it, and how many tokens it saves.
-import { importHaft, inTurns, median } from "../harness.mjs";
+import { importHaft, interleave, median } from "../harness.mjs";
 
 export const name = "code";
 
@@ -22,8 +22,8 @@ export async function run({ report }) {
       direct: () => wall(() => calls(haft)),
       inCode: () => wall(() => haft.execute("run_code", { code: loop })),
     };
-    await inTurns(cases, 5);
-    const taken = await inTurns(cases, 40);
+    await interleave(cases, 5);
+    const taken = await interleave(cases, 40);
     report({ case: "run_code of nothing, after warm-up", value: median(taken.nothing), unit: "ms", atMost: 5 });
     const over = ((median(taken.inCode) - median(taken.nothing) - median(taken.direct)) / CALLS) * 1000;
     report({ case: "a call in a program, over the gate", value: over, unit: "µs", atMost: 100 });

@@ -1,5 +1,5 @@
 // What a model is told of 10,000 tools with Zod schemas of their own: the first time, and every time after.
-import { inTurns, median, medianRatio, runChild } from "../harness.mjs";
+import { interleave, median, medianRatio, runChild } from "../harness.mjs";
 
 export const name = "definitions";
 
@@ -9,7 +9,7 @@ const PEERS = { "ai-sdk": "AI SDK asSchema().jsonSchema", langchain: "LangChain 
 
 export async function run({ report, notMeasured, withoutPeers }) {
   const convert = (whose) => () => runChild("time-definitions.mjs", [whose, TOOLS]);
-  const { haft, zod } = await inTurns({ haft: convert("haft"), zod: convert("zod") }, ROUNDS);
+  const { haft, zod } = await interleave({ haft: convert("haft"), zod: convert("zod") }, ROUNDS);
   const first = (rounds) => rounds.map((round) => round.first);
   const later = (rounds) => median(rounds.map((round) => round.later));
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { importHaft, importWorkspace, inTurns, median, medianRatio, timed } from "../harness.mjs";
+import { importHaft, importWorkspace, interleave, median, medianRatio, timed } from "../harness.mjs";
 
 export const name = "edit";
 
@@ -28,8 +28,8 @@ export async function run({ report }) {
         if (!result.success) throw new Error(result.display);
       });
     const plain = () => timed(() => editPlainly(join(folder, "plain.txt")));
-    await inTurns({ tool, plain }, 2);
-    const taken = await inTurns({ tool, plain }, ROUNDS);
+    await interleave({ tool, plain }, 2);
+    const taken = await interleave({ tool, plain }, ROUNDS);
     report({
       case: "exact edit in 10 MB, × read + indexOf + synced write",
       value: medianRatio(taken.tool, taken.plain),
@@ -43,10 +43,10 @@ export async function run({ report }) {
       timed(() =>
         haft.execute("edit", { path: "miss.txt", old_string: "line 77 of the txet, nearly\n  there", new_string: "x" }),
       );
-    await inTurns({ miss }, 2);
+    await interleave({ miss }, 2);
     report({
       case: "a miss in 1 MB, explained",
-      value: median((await inTurns({ miss }, ROUNDS)).miss),
+      value: median((await interleave({ miss }, ROUNDS)).miss),
       unit: "ms",
       atMost: 200,
     });

@@ -1,7 +1,7 @@
 // A command that does nothing, beside a bare spawn of the same shell.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { importHaft, importWorkspace, inTurns, median, medianRatio } from "../harness.mjs";
+import { importHaft, importWorkspace, interleave, median, medianRatio } from "../harness.mjs";
 
 export const name = "exec";
 
@@ -17,8 +17,8 @@ export async function run({ report }) {
       wall(() =>
         once(spawn("/bin/bash", ["--noprofile", "--norc", "-c", ":"], { stdio: ["ignore", "pipe", "pipe"] }), "close"),
       );
-    await inTurns({ tool, bare }, 5);
-    const taken = await inTurns({ tool, bare }, ROUNDS);
+    await interleave({ tool, bare }, 5);
+    const taken = await interleave({ tool, bare }, ROUNDS);
     report({
       case: "exec of nothing, × spawn of the same shell, wall",
       value: medianRatio(taken.tool, taken.bare),

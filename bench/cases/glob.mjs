@@ -1,5 +1,5 @@
 // Finding files by pattern among 50,000, against a bare listing by ripgrep.
-import { inTurns, median, medianRatio } from "../harness.mjs";
+import { interleave, median, medianRatio } from "../harness.mjs";
 import { openSearch, plantTree, ripgrepAlone, wallMs } from "../search-tree.mjs";
 
 export const name = "glob";
@@ -15,7 +15,7 @@ export async function run({ report }) {
       const alone = () => wallMs(() => ripgrepAlone(tree.root, "--files"));
       const haft = () => wallMs(() => search("glob", { pattern }));
       await haft();
-      const times = await inTurns({ alone, haft }, ROUNDS);
+      const times = await interleave({ alone, haft }, ROUNDS);
       report({
         case: `Haft, ${title}, wall`,
         value: medianRatio(times.haft, times.alone),

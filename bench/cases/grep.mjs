@@ -1,5 +1,5 @@
 // Searching 50,000 files for something rare, common and absent: the tool, its fall-back, and ripgrep alone.
-import { inTurns, median, medianRatio } from "../harness.mjs";
+import { interleave, median, medianRatio } from "../harness.mjs";
 import { openSearch, plantTree, ripgrepAlone, wallMs } from "../search-tree.mjs";
 
 export const name = "grep";
@@ -16,7 +16,7 @@ export async function run({ report }) {
       const alone = () => wallMs(() => ripgrepAlone(tree.root, "--line-number", `--regexp=${pattern}`));
       const tool = (search) => () => wallMs(() => search("grep", { pattern }));
       await tool(native)();
-      const times = await inTurns({ alone, haft: tool(native) }, ROUNDS);
+      const times = await interleave({ alone, haft: tool(native) }, ROUNDS);
       report({
         case: `Haft, ${title}, wall`,
         value: medianRatio(times.haft, times.alone),
@@ -24,7 +24,7 @@ export async function run({ report }) {
         atMost: 1.15,
       });
       report({ case: `ripgrep alone, ${title}, wall`, value: median(times.alone), unit: "ms" });
-      const slow = await inTurns({ alone, haft: tool(wasm) }, FALLBACK_ROUNDS);
+      const slow = await interleave({ alone, haft: tool(wasm) }, FALLBACK_ROUNDS);
       report({
         case: `Haft, ${title}, fall-back, wall`,
         value: medianRatio(slow.haft, slow.alone),

@@ -4,7 +4,7 @@ import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { BENCH, inTurns, median, medianRatio, percentile } from "../harness.mjs";
+import { BENCH, interleave, median, medianRatio, percentile } from "../harness.mjs";
 
 export const name = "http";
 
@@ -32,7 +32,7 @@ async function reportCost({ report }) {
     return { cpu: cpuMs(before, await server.usage()) / CALLS, wall: wall / CALLS };
   };
   for (const server of Object.values(servers)) await call(server, "echo", CALLS, CONNECTIONS);
-  const taken = await inTurns({ haft: round(servers.haft), bare: round(servers.bare) }, ROUNDS);
+  const taken = await interleave({ haft: round(servers.haft), bare: round(servers.bare) }, ROUNDS);
   const of = (which, what) => taken[which].map((each) => each[what]);
   report({ case: "bare Hono route", value: median(of("bare", "cpu")) * 1000, unit: "µs CPU of the server" });
   report({ case: "Haft, a trivial tool", value: median(of("haft", "cpu")) * 1000, unit: "µs CPU of the server" });
@@ -61,7 +61,7 @@ async function reportStreams({ report }) {
   const calls = 20;
   const begun = performance.now();
   await call(server, "echo", calls, 1);
-  await Promise.all(readers.map((reader) => reader.heard(calls * EVENTS_A_CALL)));
+  await Promise.all(readers.map((reader) => reader.received(calls * EVENTS_A_CALL)));
   const took = performance.now() - begun;
   report({ case: "an event to all of them (wall)", value: took / (calls * EVENTS_A_CALL), unit: "ms" });
   const lost = readers.filter((reader) => reader.events() !== calls * EVENTS_A_CALL).length;
@@ -143,21 +143,21 @@ function openStream({ port, token }) {
     const socket = connect(port, "127.0.0.1");
     let events = 0;
     let rest = "";
-    let tell = () => {};
+    let onReceived = () => {};
     socket.on("error", reject);
     socket.on("data", (chunk) => {
       const lines = (rest + chunk.toString("latin1")).split("\n");
       rest = lines.pop();
       events += lines.filter((line) => line.startsWith("event: tool_call_")).length;
       if (lines.some((line) => line.startsWith("event: hello"))) resolve(reader);
-      tell();
+      onReceived();
     });
     const reader = {
       events: () => events,
-      heard: (wanted) =>
+      received: (wanted) =>
         new Promise((done) => {
-          tell = () => events >= wanted && done();
-          tell();
+          onReceived = () => events >= wanted && done();
+          onReceived();
         }),
       close: () => socket.destroy(),
     };

@@ -1,7 +1,7 @@
 // What importing costs: CPU time of a fresh Node that imports a module, over that of one that imports nothing.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DIST, inTurns, median, runNode } from "../harness.mjs";
+import { DIST, interleave, median, runNode } from "../harness.mjs";
 
 export const name = "import";
 
@@ -29,7 +29,7 @@ export async function run({ report, notMeasured, withoutPeers }) {
       });
     };
   }
-  const times = await inTurns(subjects, ROUNDS);
+  const times = await interleave(subjects, ROUNDS);
   const bare = median(times.bare);
 
   report({ case: 'import "haft"', value: median(times.haft) - bare, unit: "ms", atMost: 60 });

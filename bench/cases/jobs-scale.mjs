@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { inTurns, median, medianRatio, runChild } from "../harness.mjs";
+import { interleave, median, medianRatio, runChild } from "../harness.mjs";
 
 export const name = "jobs-scale";
 
@@ -49,7 +49,7 @@ async function measure(backend, url, report) {
       latency: await child(kind, `${space}b`, "latency", 200),
     };
   };
-  const { haft, bare } = await inTurns({ haft: subject("haft"), bare: subject("bare") }, ROUNDS);
+  const { haft, bare } = await interleave({ haft: subject("haft"), bare: subject("bare") }, ROUNDS);
   const of = (rounds, key) => rounds.map((round) => round[key]);
   const row = (title, value, more) => report({ case: `${backend}: ${title}`, value, ...more });
   row("drained by one process, 10 at a time, wall", median(of(haft, "one")), { unit: "jobs/s" });

@@ -1,5 +1,5 @@
 // Background calls on the embedded store, through the whole gate, beside a bare table queue in the same database.
-import { inTurns, median, medianRatio, runChild } from "../harness.mjs";
+import { interleave, median, medianRatio, runChild } from "../harness.mjs";
 
 export const name = "jobs";
 
@@ -7,7 +7,7 @@ const ROUNDS = 3;
 
 export async function run({ report }) {
   const subject = (what) => () => runChild("time-jobs.mjs", [what]);
-  const taken = await inTurns(
+  const taken = await interleave(
     {
       haft: subject("haft"),
       bare: subject("bare"),

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { DIST, inTurns, median, medianRatio, timed } from "../harness.mjs";
+import { DIST, interleave, median, medianRatio, timed } from "../harness.mjs";
 import { createAddServer } from "../children/mcp-add-server.mjs";
 
 export const name = "mcp-client";
@@ -38,8 +38,8 @@ async function measure(subjects, calls, clock) {
     return [subject, () => clock(batch)];
   });
   const turns = Object.fromEntries(batches);
-  await inTurns(turns, 5);
-  return inTurns(turns, ROUNDS);
+  await interleave(turns, 5);
+  return interleave(turns, ROUNDS);
 }
 
 async function bareInMemory() {

@@ -1,6 +1,6 @@
 // Tools served over MCP, against the same tools served with the SDK alone, which has no gate: one call in memory and over
 // pipes, and what a server with many tools does for one request over HTTP.
-import { inTurns, median, runChild } from "../harness.mjs";
+import { interleave, median, runChild } from "../harness.mjs";
 
 export const name = "mcp-server";
 
@@ -9,7 +9,7 @@ const MANY = 200;
 
 export async function run({ report, notMeasured, withoutPeers }) {
   if (withoutPeers) return notMeasured("Haft, against the SDK alone", withoutPeers);
-  const { memory, pipes, many } = await inTurns(
+  const { memory, pipes, many } = await interleave(
     {
       memory: () => runChild("time-calls.mjs", ["haft-mcp-in-memory", "at-once", 1, 9, "mcp-in-memory"]),
       pipes: () => runChild("time-mcp-stdio.mjs", [9]),

@@ -1,5 +1,5 @@
 // What confining a command costs beside the same command unconfined.
-import { importHaft, importWorkspace, inTurns, median } from "../harness.mjs";
+import { importHaft, importWorkspace, interleave, median } from "../harness.mjs";
 
 export const name = "sandbox";
 
@@ -19,8 +19,8 @@ export async function run({ report }) {
       bare: () => wall(() => bare.execute("exec", { command: "/bin/true" })),
       confined: () => wall(() => confined.execute("exec", { command: "/bin/true" })),
     };
-    await inTurns(cases, 5);
-    const taken = await inTurns(cases, ROUNDS);
+    await interleave(cases, 5);
+    const taken = await interleave(cases, ROUNDS);
     report({
       case: "a confined command, over a bare one",
       value: median(taken.confined) - median(taken.bare),

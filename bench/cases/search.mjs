@@ -1,5 +1,5 @@
 // Ranked search over 10,000 tools: how long the index takes, how long a query.
-import { inTurns, median, runChild } from "../harness.mjs";
+import { interleave, median, runChild } from "../harness.mjs";
 
 export const name = "search";
 
@@ -12,7 +12,7 @@ const ROUNDS = 5;
 export async function run({ report, notMeasured, withoutPeers }) {
   const time = (whose, queries) => () => runChild("time-search.mjs", [whose, TOOLS, queries]);
   const subjects = { haft: time("haft", QUERIES), zod: time("haft-zod", 1) };
-  const { haft, zod } = await inTurns(subjects, ROUNDS);
+  const { haft, zod } = await interleave(subjects, ROUNDS);
   const over = (rounds, read) => median(rounds.map(read));
 
   report({ case: "Haft, index of 10,000 tools", value: over(haft, (round) => round.indexMs), unit: "ms", atMost: 300 });

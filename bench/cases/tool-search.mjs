@@ -31,7 +31,7 @@ export async function run({ report }) {
     report({ case: `recall@${FOUND} among 10,000, ${title}`, value: recall, unit: "", atLeast });
   }
   const queries = sets.flatMap(({ questions }) => questions.map(({ text }) => text));
-  const best = queries.map((query) => least(() => haft.search(query, { limit: FOUND })));
+  const best = queries.map((query) => min(() => haft.search(query, { limit: FOUND })));
   report({ case: "a query, median", value: median(best), unit: "µs wall", atMost: 300 });
   const calls = [];
   for (const query of queries) {
@@ -73,7 +73,7 @@ function toTool(createTool, { name: toolName, description, category, parameters 
   });
 }
 
-function least(work) {
+function min(work) {
   let best = Infinity;
   for (let round = 0; round < ROUNDS; round++) {
     const started = process.hrtime.bigint();

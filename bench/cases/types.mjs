@@ -6,7 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { findTool } from "../../scripts/run-tool.mjs";
 import { ROOT } from "../../scripts/root.mjs";
-import { DIST, inTurns, median } from "../harness.mjs";
+import { DIST, interleave, median } from "../harness.mjs";
 
 export const name = "types";
 
@@ -30,7 +30,7 @@ export async function run({ report }) {
     if (errors.length !== 1 || !/'missing' does not exist/.test(errors[0])) {
       throw new Error(`the types of a tool's input are not inferred: ${errors[0] ?? "a wrong use compiles"}`);
     }
-    const times = await inTurns(
+    const times = await interleave(
       { tools: () => compile(tools), zodOnly: () => compile(zodOnly), empty: () => compile(empty) },
       ROUNDS,
     );

@@ -17,12 +17,12 @@ export async function run({ report }) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-bench-verdict-")));
   mkdirSync(join(folder, "src/deep"), { recursive: true });
   writeFileSync(join(folder, "src/deep/a.ts"), "x\n");
-  const { RuleBook } = await load("policy/rules/rule-book.js");
+  const { RuleSet } = await load("policy/rules/rule-book.js");
   const { readCommand } = await load("shell/read-command.js");
   const { openWorkspace } = await importWorkspace();
   const workspace = openWorkspace(folder);
   try {
-    const book = new RuleBook(twoHundredRules());
+    const ruleSet = new RuleSet(twoHundredRules());
     const tool = (wanted) => workspace.tools.find((one) => one.name === wanted);
     const judged = (wanted, raw) => {
       const subject = tool(wanted);
@@ -35,7 +35,7 @@ export async function run({ report }) {
       "exec, the same command again": judged("exec", { command: "npm run task7 -- --watch" }),
     };
     for (const [title, call] of Object.entries(subjects)) {
-      const times = micros(() => book.judge(call));
+      const times = micros(() => ruleSet.judge(call));
       report({ case: `verdict, 200 rules: ${title}, p50`, value: median(times), unit: "µs", atMost: 20 });
     }
     let n = 0;

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DIST, importHaft, inTurns, median, medianRatio, timed } from "../harness.mjs";
+import { DIST, importHaft, interleave, median, medianRatio, timed } from "../harness.mjs";
 
 export const name = "web-fetch";
 
@@ -38,8 +38,8 @@ async function reportGuard({ report, net, origin }) {
   const headers = { "user-agent": "Haft", accept: "*/*", "accept-encoding": "gzip, deflate, br" };
   const plain = () =>
     timed(() => repeat(async () => Buffer.from(await (await request(`${origin}/`, { headers })).body.arrayBuffer())));
-  await inTurns({ guarded, plain }, 2);
-  const taken = await inTurns({ guarded, plain }, ROUNDS);
+  await interleave({ guarded, plain }, 2);
+  const taken = await interleave({ guarded, plain }, ROUNDS);
   const ratio = medianRatio(taken.guarded, taken.plain);
   report({ case: "guarded fetch, × plain undici (the server's time in both)", value: ratio, unit: "×", atMost: 1.2 });
   report({ case: "guarded fetch", value: (1000 * median(taken.guarded)) / REQUESTS, unit: "µs" });
@@ -60,8 +60,8 @@ async function reportPage({ report, net, origin, page, load }) {
       });
     const library = () =>
       timed(() => Defuddle(parseHTML(page).document, `${origin}/page`, { markdown: true, useAsync: false }));
-    await inTurns({ tool, library }, 2);
-    const taken = await inTurns({ tool, library }, PAGE_ROUNDS);
+    await interleave({ tool, library }, 2);
+    const taken = await interleave({ tool, library }, PAGE_ROUNDS);
     const ratio = medianRatio(taken.tool, taken.library);
     report({ case: "web_fetch of 500 KB, × defuddle and linkedom alone", value: ratio, unit: "×", atMost: 2 });
     report({ case: "web_fetch of 500 KB", value: median(taken.tool), unit: "ms" });

@@ -1,7 +1,7 @@
 // Calls in a model's text: a response of one megabyte with 200 of them, beside an XML parser, and while it comes.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DIST, inTurns, median, medianRatio, timed } from "../harness.mjs";
+import { DIST, interleave, median, medianRatio, timed } from "../harness.mjs";
 
 export const name = "xml-parse";
 
@@ -35,8 +35,8 @@ export async function run({ report, notMeasured, withoutPeers }) {
       tokens: streamed(TOKEN),
       ...(withoutPeers ? {} : { peer: await peer(text) }),
     };
-    await inTurns(subjects, 5);
-    const taken = await inTurns(subjects, ROUNDS);
+    await interleave(subjects, 5);
+    const taken = await interleave(subjects, ROUNDS);
     const goals = kind === MEASURED ? { faster: { atLeast: 10 }, streamed: { atMost: 2 } } : {};
     report({ case: `${kind}: whole`, value: median(taken.whole), unit: "ms" });
     if (withoutPeers) notMeasured(`${kind}: fast-xml-parser`, withoutPeers);

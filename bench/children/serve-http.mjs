@@ -7,12 +7,12 @@ import { DIST, importHaft } from "../harness.mjs";
 const fromDist = (file) => import(pathToFileURL(join(DIST, file)).href);
 const { port, token, streams } = process.argv[2] === "haft" ? await serveHaft() : await serveBare();
 
-process.on("message", (asked) => {
-  if (asked === "usage") {
+process.on("message", (requested) => {
+  if (requested === "usage") {
     globalThis.gc?.();
     process.send({ cpu: process.cpuUsage(), heap: process.memoryUsage().heapUsed, streams: streams() });
   }
-  if (asked === "end") process.exit(0);
+  if (requested === "end") process.exit(0);
 });
 process.send({ port, token });
 
@@ -36,11 +36,11 @@ async function serveHaft() {
     ],
   });
   const server = await serveHttp(haft, { port: 0 });
-  const { token } = await issueToken(server.door.tokens, haft.executor.clock, {
+  const { token } = await issueToken(server.api.tokens, haft.executor.clock, {
     name: "bench",
     scopes: ["read", "call"],
   });
-  return { port: server.port, token, streams: () => server.door.streams.size };
+  return { port: server.port, token, streams: () => server.api.streams.size };
 }
 
 async function serveBare() {

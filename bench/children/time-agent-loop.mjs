@@ -14,7 +14,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: undefined },
 };
 
-let asked = 0;
+let requested = 0;
 const model = {
   specificationVersion: "v3",
   provider: "bench",
@@ -26,7 +26,7 @@ const model = {
       ? [{ type: "text", text: "done" }]
       : Array.from({ length: calls }, (_, i) => ({
           type: "tool-call",
-          toolCallId: `call_${(++asked).toString(36).padStart(12, "x")}`,
+          toolCallId: `call_${(++requested).toString(36).padStart(12, "x")}`,
           toolName: "add",
           input: `{"a":${i},"b":2}`,
         }));

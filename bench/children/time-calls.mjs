@@ -3,7 +3,7 @@
 // The direct call takes turns with the subject in the same process, whose other loads therefore weigh on both.
 import process from "node:process";
 import { TOOLS } from "../add-tool.mjs";
-import { inTurns, median, medianRatio, timed } from "../harness.mjs";
+import { interleave, median, medianRatio, timed } from "../harness.mjs";
 
 const BATCH_MS = 60;
 const [caller, toolName, inFlightText, roundsText, yardstick = "direct"] = process.argv.slice(2);
@@ -13,7 +13,7 @@ const subject = await import(`../callers/${caller}.mjs`);
 
 const directBatch = await prepareBatch(direct);
 const subjectBatch = await prepareBatch(subject);
-const times = await inTurns({ direct: directBatch, subject: subjectBatch }, Number(roundsText));
+const times = await interleave({ direct: directBatch, subject: subjectBatch }, Number(roundsText));
 const answer = {
   direct: median(times.direct),
   subject: median(times.subject),

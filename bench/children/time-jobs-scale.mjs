@@ -74,7 +74,7 @@ async function openHaft() {
     submit,
     // The first job of a tool makes its queue known.
     warm: submit,
-    work: (told) => ((onRun = told), haft.jobs.work({ concurrency: CONCURRENCY })),
+    work: (reported) => ((onRun = reported), haft.jobs.work({ concurrency: CONCURRENCY })),
     async left() {
       const { queued, running } = await haft.jobs.counts();
       return queued + running;
@@ -99,12 +99,12 @@ async function openBare() {
   return {
     submit,
     warm: submit,
-    async work(told) {
+    async work(reported) {
       if (what === "latency") {
         opened.push((events = new QueueEvents(namespace, { connection }, ...given)));
         await events.waitUntilReady();
       }
-      const run = async () => told() ?? "nothing";
+      const run = async () => reported() ?? "nothing";
       opened.push(new Worker(namespace, run, { connection, concurrency: CONCURRENCY }, ...given));
     },
     async left() {

@@ -5,7 +5,7 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { DIST, importHaft, inTurns, median, medianRatio, timed } from "../harness.mjs";
+import { DIST, importHaft, interleave, median, medianRatio, timed } from "../harness.mjs";
 
 const [count, rounds] = process.argv.slice(2).map(Number);
 const tools = Array.from({ length: count }, (_, i) => ({
@@ -70,8 +70,8 @@ for (const [method, params] of [
     return (cpu * 1000) / many;
   };
   const subjects = { bare: batch(bare.fetch), haft: batch(endpoint.fetch) };
-  await inTurns(subjects, 3);
-  const times = await inTurns(subjects, rounds);
+  await interleave(subjects, 3);
+  const times = await interleave(subjects, rounds);
   answers[method] = { bare: median(times.bare), haft: median(times.haft), ratio: medianRatio(times.haft, times.bare) };
 }
 process.stdout.write(JSON.stringify(answers), () => process.exit());

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { TOOLS } from "../add-tool.mjs";
-import { inTurns, median, medianRatio } from "../harness.mjs";
+import { interleave, median, medianRatio } from "../harness.mjs";
 
 const CALLS = 400;
 const program = fileURLToPath(new URL("serve-mcp-stdio.mjs", import.meta.url));
@@ -27,6 +27,6 @@ async function prepare(subject) {
 }
 
 const [bare, haft] = [await prepare("bare"), await prepare("haft")];
-const times = await inTurns({ bare, haft }, Number(process.argv[2]));
+const times = await interleave({ bare, haft }, Number(process.argv[2]));
 const answer = { bare: median(times.bare), haft: median(times.haft), ratio: medianRatio(times.haft, times.bare) };
 process.stdout.write(JSON.stringify(answer), () => process.exit());

@@ -45,12 +45,12 @@ for (const query of queries.slice(0, WARM)) search(query);
 
 // The best of several rounds for each query: what is left is how queries differ, not who else used the machine.
 const best = queries.map((query) => {
-  let least = Infinity;
+  let min = Infinity;
   for (let round = 0; round < ROUNDS; round++) {
     const started = process.hrtime.bigint();
     search(query);
-    least = Math.min(least, Number(process.hrtime.bigint() - started) / 1000);
+    min = Math.min(min, Number(process.hrtime.bigint() - started) / 1000);
   }
-  return least;
+  return min;
 });
 process.stdout.write(JSON.stringify({ indexMs, queryUs: { median: median(best), p95: percentile(best, 0.95) } }));

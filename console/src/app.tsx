@@ -65,14 +65,14 @@ function SignedIn() {
   useLive();
   const w = useWords(words);
   const { language } = useLanguage();
-  const [place] = useLocation();
+  const [pathname] = useLocation();
   const server = useApi<ServerInfo>("server");
   const parts = server.data?.parts as readonly string[] | undefined;
-  const asked = useOpenQuestions(parts?.includes("questions") ?? false).length;
-  const open = (useApi<PageOf<ApprovalInfo>>("approvals?state=open").data?.items.length ?? 0) + asked;
+  const requested = useOpenQuestions(parts?.includes("questions") ?? false).length;
+  const open = (useApi<PageOf<ApprovalInfo>>("approvals?state=open").data?.items.length ?? 0) + requested;
   const signInProblem = useFinishedSignIn();
   const pages = PAGES.filter(({ needs }) => needs === undefined || parts === undefined || parts.includes(needs));
-  const current = pages.find(({ path }) => place.split("/")[1] === path);
+  const current = pages.find(({ path }) => pathname.split("/")[1] === path);
 
   useEffect(() => {
     const title = current ? `${current.words[language].title} · Haft` : "Haft";

@@ -43,14 +43,14 @@ export function useLive(): void {
         stale.clear();
       }, 250);
     };
-    const hear = (type: EventMessage["type"], ...lists: string[]): void =>
+    const subscribe = (type: EventMessage["type"], ...lists: string[]): void =>
       stream.addEventListener(type, () => refresh(...lists));
-    for (const type of CALL_EVENTS) hear(type, "calls", "audit", "statistics", "changes");
-    hear("tool_call_completed", "artifacts", "canvas");
-    for (const type of [...CALL_EVENTS, "job_queued"] as const) hear(type, "jobs", "schedules", "sessions");
-    for (const type of QUESTIONS) hear(type, "approvals");
-    for (const type of LISTED) hear(type, "tools");
-    hear("reset", "calls", "approvals", "tools", "audit", "statistics", "changes", "jobs", "schedules");
+    for (const type of CALL_EVENTS) subscribe(type, "calls", "audit", "statistics", "changes");
+    subscribe("tool_call_completed", "artifacts", "canvas");
+    for (const type of [...CALL_EVENTS, "job_queued"] as const) subscribe(type, "jobs", "schedules", "sessions");
+    for (const type of QUESTIONS) subscribe(type, "approvals");
+    for (const type of LISTED) subscribe(type, "tools");
+    subscribe("reset", "calls", "approvals", "tools", "audit", "statistics", "changes", "jobs", "schedules");
     stream.addEventListener("open", () => {
       become("open");
       refresh("calls", "approvals");

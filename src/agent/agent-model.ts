@@ -7,7 +7,7 @@ export interface AgentModel {
   /** `provider/model`: policy may differ by it. */
   readonly id: string;
   /** Rejects where the model could not be asked; `hear` is told what comes while it comes, if it is there. */
-  respond(request: ModelRequest, hear?: (piece: HeardPiece) => void): Promise<ModelTurn>;
+  respond(request: ModelRequest, onDelta?: (piece: ModelDelta) => void): Promise<ModelTurn>;
 }
 
 export interface ModelRequest {
@@ -17,7 +17,7 @@ export interface ModelRequest {
   signal: AbortSignal;
 }
 
-export type HeardPiece = { type: "text" | "reasoning"; text: string };
+export type ModelDelta = { type: "text" | "reasoning"; text: string };
 
 export interface ModelTurn {
   /** Call ids are the model's own, and may be missing, used before, or the same twice: the loop gives each its own. */

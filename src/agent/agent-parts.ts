@@ -10,7 +10,7 @@ import type { AgentLimits } from "./agent.ts";
 import type { AgentModel } from "./agent-model.ts";
 
 /** All that a loop is made of. */
-export interface AgentParts {
+export interface AgentDependencies {
   readonly name: string;
   readonly model: AgentModel;
   readonly toolkit: AgentToolkit;
@@ -19,15 +19,15 @@ export interface AgentParts {
   readonly limits: AgentLimits;
   readonly prices?: ModelPrices;
   /** Which of the toolkit's tools the model is shown: of those that exist for this caller, in this mode, under these policies. */
-  shownTools(to: ShownTo): readonly AnyTool[];
+  shownTools(to: ToolAudience): readonly AnyTool[];
   systemPrompt(view: PromptView): Promise<string> | string;
   /** Hears of results that come after a call was answered `pending`; `awaited`: what the conversation waits for already. */
   watchLateResults?(of: { caller: Partial<Caller>; awaited: readonly PendingResult[] }): MaybePromise<LateResults>;
   /** Told of every result that this run hands to its model, of background calls by whoever keeps the jobs. */
-  heardResult?(result: ToolResult): void;
+  onResultDelivered?(result: ToolResult): void;
 }
 
-export interface ShownTo {
+export interface ToolAudience {
   caller: Partial<Caller>;
   mode: CallMode | undefined;
   policy: readonly CallPolicy[];

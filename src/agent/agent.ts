@@ -14,7 +14,7 @@ export interface Agent {
   /** `provider/model`: policy may differ by it. */
   readonly model?: string;
   /** Never rejects: what went wrong is in the answer, with everything that was said and done until then. */
-  run(input: string | readonly Message[], options?: RunOptions): Promise<AgentAnswer>;
+  run(input: string | readonly Message[], options?: RunOptions): Promise<AgentResult>;
   /** As `run`, told while it happens; the last event is `run_finished`. To stop listening stops the run. */
   stream(input: string | readonly Message[], options?: RunOptions): AsyncIterable<AgentEvent>;
 }
@@ -59,7 +59,7 @@ export interface AgentUsage {
   costUsd?: number;
 }
 
-export interface AgentAnswer {
+export interface AgentResult {
   /** What the model said last. */
   text: string;
   /** Those of this run, the input first. Together with what was before, a whole conversation: every call has its result. */
@@ -88,4 +88,4 @@ export type AgentEvent =
   | { type: "tool_result"; result: ToolResult }
   | { type: "message_added"; message: Message }
   | { type: "step_finished"; step: number; usage: AgentUsage }
-  | { type: "run_finished"; answer: AgentAnswer };
+  | { type: "run_finished"; answer: AgentResult };

@@ -8,7 +8,7 @@ import { callsOf, type Message } from "./message.ts";
  * A conversation that every provider takes: after a message with calls come their results, one for each, in order. What a
  * crash or a stop left open is answered with that fact; results without a call are left out.
  */
-export function answerOpenCalls(
+export function closeOpenCalls(
   messages: readonly Message[],
   { context, now }: { context?: ToolCallContext | undefined; now: number },
 ): Message[] {

@@ -1,37 +1,37 @@
 import type { Clock } from "../core/clock.ts";
 import { type ErrorCode, ERROR_CODES, failureOf, ToolError, type ToolFailure } from "../core/error.ts";
 import { isObject } from "../schema/json-schema.ts";
-import type { AgentModel, HeardPiece, ModelRequest, ModelTurn } from "./agent-model.ts";
+import type { AgentModel, ModelDelta, ModelRequest, ModelTurn } from "./agent-model.ts";
 
-export interface AskOptions {
+export interface CallModelOptions {
   clock: Clock;
-  hear?: ((piece: HeardPiece) => void) | undefined;
+  onDelta?: ((piece: ModelDelta) => void) | undefined;
 }
 
 /** Between two tries. As many tries as there are waits, and one. */
 const WAITS_MS = [1_000, 4_000, 15_000];
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 /** Asks, and asks again where waiting may help and nothing was said yet. Rejects with what the last try gave. */
-export async function askModel(
+export async function callModel(
   model: AgentModel,
   request: ModelRequest,
-  { clock, hear }: AskOptions,
+  { clock, onDelta }: CallModelOptions,
 ): Promise<ModelTurn> {
   for (let tries = 0; ; tries++) {
-    let hasSpoken = false;
-    const listen = hear
-      ? (piece: HeardPiece): void => {
-          hasSpoken = true;
-          hear(piece);
+    let hasOutput = false;
+    const listen = onDelta
+      ? (piece: ModelDelta): void => {
+          hasOutput = true;
+          onDelta(piece);
         }
       : undefined;
     try {
       return await model.respond(request, listen);
     } catch (error) {
       const waitMs = WAITS_MS[tries];
-      if (waitMs === undefined || hasSpoken || request.signal.aborted || !mayHelp(error)) throw error;
-      await pause(Math.max(waitMs, Math.min(askedToWait(error), LONGEST_WAIT_MS)), clock, request.signal);
+      if (waitMs === undefined || hasOutput || request.signal.aborted || !isRetryable(error)) throw error;
+      await pause(Math.max(waitMs, Math.min(retryAfterMs(error), MAX_WAIT_MS)), clock, request.signal);
       if (request.signal.aborted) throw error;
     }
   }
@@ -41,9 +41,9 @@ export async function askModel(
 export function explainModelFailure(error: unknown, modelId: string): ToolFailure {
   if (error instanceof ToolError) return failureOf(error.code, error.message, error.name);
   const status = statusOf(error);
-  const said = error instanceof Error ? error.message : typeof error === "string" ? error : "unknown reason";
-  const code: ErrorCode = mayHelp(error) ? "unavailable" : "failed";
-  const message = `The model ${modelId} gave no answer: ${said.replace(/\.$/, "")}. ${nextStep(status)}`;
+  const text = error instanceof Error ? error.message : typeof error === "string" ? error : "unknown reason";
+  const code: ErrorCode = isRetryable(error) ? "unavailable" : "failed";
+  const message = `The model ${modelId} gave no answer: ${text.replace(/\.$/, "")}. ${nextStep(status)}`;
   return failureOf(code, message, error instanceof Error ? error.name : "Error");
 }
 
@@ -66,7 +66,7 @@ function nextStep(status: number | undefined): string {
 }
 
 /** By what errors of the SDK say of themselves, and of connections. */
-function mayHelp(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   if (error instanceof ToolError) return ERROR_CODES[error.code].retryable;
   if (!isObject(error)) return false;
   if (typeof error["isRetryable"] === "boolean") return error["isRetryable"];
@@ -79,7 +79,7 @@ function statusOf(error: unknown): number | undefined {
   return isObject(error) && typeof error["statusCode"] === "number" ? error["statusCode"] : undefined;
 }
 
-function askedToWait(error: unknown): number {
+function retryAfterMs(error: unknown): number {
   const headers = isObject(error) ? error["responseHeaders"] : undefined;
   const seconds = isObject(headers) ? Number(headers["retry-after"]) : Number.NaN;
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;

@@ -1,9 +1,9 @@
 import type { Agent, AgentEvent } from "./agent.ts";
-import type { AgentParts } from "./agent-parts.ts";
+import type { AgentDependencies } from "./agent-parts.ts";
 import { runAgent } from "./run-agent.ts";
 
 /** The agent that these parts make. */
-export function assembleAgent(parts: AgentParts): Agent {
+export function assembleAgent(parts: AgentDependencies): Agent {
   const { name, toolkit } = parts;
   return {
     name,

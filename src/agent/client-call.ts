@@ -31,7 +31,7 @@ export interface ClientCall {
   expiresAt: number;
 }
 
-export interface ClientAnswer {
+export interface ClientToolResult {
   content?: string | Content[];
   details?: unknown;
   /** Why it did not work, for the model. */
@@ -55,9 +55,9 @@ export interface ClientConnection {
 /** What a client tells. */
 export interface ClientLink {
   /** Rejects for a call that is not this client's, or was answered. The result is what the gate made of the answer. */
-  answer(id: string, answer: ClientAnswer): Promise<ToolResult>;
+  answer(id: string, answer: ClientToolResult): Promise<ToolResult>;
   /** The connection is gone; the client may return. */
-  vanish(): void;
+  disconnected(): void;
   /** The client takes its tools away. */
   leave(): Promise<void>;
 }

@@ -1,24 +1,24 @@
 import { type ToolError, toolError } from "../core/error.ts";
 
-export function notAsked(id: string): ToolError {
+export function unknownClientCall(id: string): ToolError {
   return toolError("conflict", `"${id}" is not a call that waits for this client: it was answered, or is too late`, {
     next: "Answer each call once, with the id that came with it.",
   });
 }
 
-export function wentAway(client: string): ToolError {
+export function clientDisconnected(client: string): ToolError {
   return toolError("unavailable", `The client "${client}" went away before it had answered`, {
     next: "It is not known what it did. Check that, and call again when it is back.",
   });
 }
 
-export function tookTooLong(client: string, ms: number): ToolError {
+export function clientTimedOut(client: string, ms: number): ToolError {
   return toolError("timeout", `The client "${client}" did not answer within ${ms} ms`, {
     next: "It is not known what it did: check that before you call again.",
   });
 }
 
-export function serverEnds(): ToolError {
+export function serverShuttingDown(): ToolError {
   return toolError("shutdown", "The server ended before the client had answered", {
     next: "It is not known what the client did: check that first.",
   });
@@ -34,6 +34,6 @@ export function idInUse(callId: string): ToolError {
   });
 }
 
-export function tooMany(what: string): ToolError {
+export function tooManyOpen(what: string): ToolError {
   return toolError("busy", `There are too many ${what}`, { next: "Wait until some have ended." });
 }

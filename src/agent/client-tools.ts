@@ -7,14 +7,22 @@ import type { ToolRegistry } from "../core/registry.ts";
 import type { ToolOutput, ToolResult } from "../core/result.ts";
 import type { AnyTool, ToolContext } from "../core/tool.ts";
 import type {
-  ClientAnswer,
+  ClientToolResult,
   ClientCall,
   ClientConnection,
   ClientIdentity,
   ClientLink,
   ClientTool,
 } from "./client-call.ts";
-import { idInUse, nameTaken, notAsked, serverEnds, tookTooLong, tooMany, wentAway } from "./client-refusal.ts";
+import {
+  idInUse,
+  nameTaken,
+  unknownClientCall,
+  serverShuttingDown,
+  clientTimedOut,
+  tooManyOpen,
+  clientDisconnected,
+} from "./client-refusal.ts";
 
 export interface ClientToolsOptions {
   registry: Pick<ToolRegistry, "get" | "register" | "unregister">;
@@ -34,27 +42,27 @@ interface Client extends ClientIdentity {
   readonly tools: Map<string, AnyTool>;
   readonly open: Map<string, OpenCall>;
   connection: ClientConnection | undefined;
-  away: Timer | undefined;
+  disconnectTimer: Timer | undefined;
 }
 
 interface OpenCall {
-  readonly asked: ClientCall;
+  readonly clientCall: ClientCall;
   readonly key: string;
   readonly fingerprint: string;
-  readonly toContinue: CallToContinue;
+  readonly toContinuation: CallToContinue;
   readonly timer: Timer;
   /** Who was told of it; a client that comes back is told again. */
-  told: ClientConnection | undefined;
+  sentTo: ClientConnection | undefined;
   /** Whether its caller was answered `pending`: before that an answer would come too early. */
   isPending: boolean;
 }
 
 const ANSWER_MS = 5 * 60_000;
-const LONGEST_ANSWER_MS = 60 * 60_000;
+const MAX_ANSWER_MS = 60 * 60_000;
 const RETURN_MS = 60_000;
-const MOST_TOOLS = 128;
-const MOST_OPEN = 256;
-const MOST_CLIENTS = 1_000;
+const MAX_TOOLS = 128;
+const MAX_OPEN = 256;
+const MAX_CLIENTS = 1_000;
 
 /**
  * Tools that run at clients. A call of one passes the gate, is handed to the client and answered `pending`; what the client
@@ -78,44 +86,44 @@ export class ClientTools {
   connect(identity: ClientIdentity, tools: readonly ClientTool[], connection: ClientConnection): ClientLink {
     const key = JSON.stringify([identity.owner, identity.name]);
     const known = this.#clients.get(key);
-    if (!known && this.#clients.size >= MOST_CLIENTS) throw tooMany("clients with tools");
-    const client = known ?? { ...identity, tools: new Map(), open: new Map(), connection, away: undefined };
+    if (!known && this.#clients.size >= MAX_CLIENTS) throw tooManyOpen("clients with tools");
+    const client = known ?? { ...identity, tools: new Map(), open: new Map(), connection, disconnectTimer: undefined };
     this.#replaceTools(client, tools);
     this.#clients.set(key, client);
-    client.away?.cancel();
-    client.away = undefined;
+    client.disconnectTimer?.cancel();
+    client.disconnectTimer = undefined;
     // Of two connections under one name the newer one counts: the older is probably dead without anybody knowing.
     client.connection = connection;
-    for (const open of client.open.values()) tell(client, open);
+    for (const open of client.open.values()) sendCall(client, open);
     const isCurrent = (): boolean => client.connection === connection && this.#clients.get(key) === client;
     return {
       answer: async (id, answer) => {
         const open = isCurrent() ? client.open.get(id) : undefined;
-        if (!open?.told) throw notAsked(id);
+        if (!open?.sentTo) throw unknownClientCall(id);
         return this.#end(client, open, () => outputOf(answer));
       },
-      vanish: () => {
+      disconnected: () => {
         if (!isCurrent()) return;
         client.connection = undefined;
-        client.away = this.#after(
+        client.disconnectTimer = this.#after(
           this.#options.returnMs ?? RETURN_MS,
-          () => void this.#remove(key, wentAway(client.name)),
+          () => void this.#remove(key, clientDisconnected(client.name)),
         );
       },
       leave: async () => {
-        if (isCurrent()) await this.#remove(key, wentAway(client.name));
+        if (isCurrent()) await this.#remove(key, clientDisconnected(client.name));
       },
     };
   }
 
   /** Ends what is open: nothing waits for a server that is gone. */
   async close(): Promise<void> {
-    await Promise.all([...this.#clients.keys()].map((key) => this.#remove(key, serverEnds())));
+    await Promise.all([...this.#clients.keys()].map((key) => this.#remove(key, serverShuttingDown())));
     this.#stopListening();
   }
 
   #replaceTools(client: Client, tools: readonly ClientTool[]): void {
-    if (tools.length > MOST_TOOLS) throw tooMany(`tools: a client has at most ${MOST_TOOLS}`);
+    if (tools.length > MAX_TOOLS) throw tooManyOpen(`tools: a client has at most ${MAX_TOOLS}`);
     const made = tools.map((tool) => this.#makeTool(client, tool));
     const names = new Set<string>();
     for (const name of made.flatMap((tool) => [tool.name, ...tool.aliases])) {
@@ -124,7 +132,7 @@ export class ClientTools {
       names.add(name);
     }
     for (const open of client.open.values()) {
-      if (!names.has(open.asked.tool)) void this.#end(client, open, () => fail(wentAway(client.name)));
+      if (!names.has(open.clientCall.tool)) void this.#end(client, open, () => fail(clientDisconnected(client.name)));
     }
     for (const name of client.tools.keys()) this.#options.registry.unregister(name);
     client.tools.clear();
@@ -163,11 +171,11 @@ export class ClientTools {
     const fingerprint = canonicalJson([tool.name, input]);
     const same = [...client.open.values()].find((open) => open.key === key);
     if (same && same.fingerprint !== fingerprint) throw idInUse(context.callId);
-    if (same) return pendingOf(same.asked);
-    if (client.open.size >= MOST_OPEN) throw tooMany(`open calls of the client "${client.name}"`);
+    if (same) return pendingOf(same.clientCall);
+    if (client.open.size >= MAX_OPEN) throw tooManyOpen(`open calls of the client "${client.name}"`);
     const wanted = tool.timeoutMs ?? this.#options.answerMs ?? ANSWER_MS;
-    const ms = Math.min(Math.max(1, wanted), LONGEST_ANSWER_MS);
-    const asked: ClientCall = {
+    const ms = Math.min(Math.max(1, wanted), MAX_ANSWER_MS);
+    const clientCall: ClientCall = {
       id: this.#options.newId(),
       callId: context.callId,
       tool: tool.name,
@@ -176,15 +184,15 @@ export class ClientTools {
       expiresAt: this.#options.clock.now() + ms,
     };
     const timer = this.#after(ms, () => {
-      client.connection?.ended(asked.id, "it took too long");
-      void this.#end(client, open, () => fail(tookTooLong(client.name, ms)));
+      client.connection?.ended(clientCall.id, "it took too long");
+      void this.#end(client, open, () => fail(clientTimedOut(client.name, ms)));
     });
     const open: OpenCall = {
-      ...{ asked, key, fingerprint, timer, toContinue: context.toContinue() },
-      ...{ told: undefined, isPending: false },
+      ...{ clientCall, key, fingerprint, timer, toContinuation: context.toContinuation() },
+      ...{ sentTo: undefined, isPending: false },
     };
-    client.open.set(asked.id, open);
-    return pendingOf(asked);
+    client.open.set(clientCall.id, open);
+    return pendingOf(clientCall);
   }
 
   /** Only now: a client that is quicker than the end of the first pass would be given the first pass's answer. */
@@ -193,17 +201,17 @@ export class ClientTools {
       const open = client.open.get(id);
       if (!open) continue;
       open.isPending = true;
-      return tell(client, open);
+      return sendCall(client, open);
     }
   }
 
   async #end(client: Client, open: OpenCall, end: () => unknown): Promise<ToolResult> {
-    const { asked, key, toContinue, timer } = open;
-    client.open.delete(asked.id);
+    const { clientCall, key, toContinuation, timer } = open;
+    client.open.delete(clientCall.id);
     timer.cancel();
     this.#ends.set(key, end);
     try {
-      return await this.#options.continueCall(toContinue, asked.id);
+      return await this.#options.continueCall(toContinuation, clientCall.id);
     } finally {
       if (this.#ends.get(key) === end) this.#ends.delete(key);
     }
@@ -213,7 +221,7 @@ export class ClientTools {
     const client = this.#clients.get(key);
     if (!client) return;
     this.#clients.delete(key);
-    client.away?.cancel();
+    client.disconnectTimer?.cancel();
     // Begun while the tools are still there to be found.
     const ended = [...client.open.values()].map((open) => this.#end(client, open, () => fail(why)));
     for (const name of client.tools.keys()) this.#options.registry.unregister(name);
@@ -222,15 +230,15 @@ export class ClientTools {
 
   #after(ms: number, fire: () => void): Timer {
     const timer = this.#options.clock.after(ms, fire);
-    timer.hold(false);
+    timer.setRef(false);
     return timer;
   }
 }
 
-function tell({ connection }: Client, open: OpenCall): void {
-  if (!connection || !open.isPending || open.told === connection) return;
-  open.told = connection;
-  connection.call(open.asked);
+function sendCall({ connection }: Client, open: OpenCall): void {
+  if (!connection || !open.isPending || open.sentTo === connection) return;
+  open.sentTo = connection;
+  connection.call(open.clientCall);
 }
 
 /** The same id from another caller is another call. */
@@ -251,7 +259,7 @@ function pendingOf({ id, tool }: ClientCall): ToolOutput {
   return { content: `Tool execution delegated to client: "${tool}". ${how}`, pending: { kind: "client", id } };
 }
 
-function outputOf({ content, details, error }: ClientAnswer): unknown {
+function outputOf({ content, details, error }: ClientToolResult): unknown {
   if (error !== undefined) return fail(toolError("failed", error || "The client says that it failed, and not why"));
   if (content === undefined) return details ?? "";
   if (details === undefined && typeof content === "string") return content;

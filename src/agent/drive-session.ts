@@ -1,25 +1,25 @@
 import type { CallPolicy } from "../core/call.ts";
 import type { ToolCallContext } from "../core/call-context.ts";
 import { toolError, type ToolError } from "../core/error.ts";
-import { holdToNames } from "../core/hold-to-names.ts";
+import { allowOnlyTools } from "../core/hold-to-names.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import type { Agent, AgentAnswer, AgentEvent, AgentUsage } from "./agent.ts";
+import type { Agent, AgentResult, AgentEvent, AgentUsage } from "./agent.ts";
 import { toEntry } from "./incoming-message.ts";
 import { type Message, textOfMessage } from "./message.ts";
 import { replayHistory } from "./replay-history.ts";
 import type { EntryDraft, PendingCall, Session, SessionEntry, SessionState, TurnEnd } from "./session.ts";
 import type { SessionEvent } from "./session-feed.ts";
-import type { Lease, SessionStore, Written } from "./session-store.ts";
+import type { Lease, SessionStore, AppendOptions } from "./session-store.ts";
 
-export interface DriveParts {
+export interface SessionDriverDependencies {
   store: SessionStore;
   agentFor(session: Session): MaybePromise<Agent>;
   /** What commands of a session are given, which lives where the commands run. */
-  environments?: SessionEnvironmentKeeper;
-  tell(event: SessionEvent): void;
+  environments?: SessionEnvironmentStore;
+  emit(event: SessionEvent): void;
   /** Puts results of calls that wait before the session, where they are there by now. */
-  collectLate(session: Session): Promise<void>;
+  collectLateResults(session: Session): Promise<void>;
   /** What is known of a call that was made before, in whatever process. */
   resultOf(session: Session, call: { callId: string; name: string }): MaybePromise<ToolResult | undefined>;
   now(): number;
@@ -27,27 +27,27 @@ export interface DriveParts {
   signal: AbortSignal;
 }
 
-export interface SessionEnvironmentKeeper {
+export interface SessionEnvironmentStore {
   read(key: string): Readonly<Record<string, string>>;
   restore(key: string, environment: Readonly<Record<string, string>>): void;
 }
 
 /** The process ends: what is under way is not over. */
-export const KEEP_TURN = "the process ends";
+export const PROCESS_EXIT = "the process ends";
 
-const MOST_LAST_TEXT = 500;
+const MAX_LAST_TEXT_LENGTH = 500;
 
 /** Runs the turns of a session until nothing waits for it. A turn that was cut off goes on where it was. */
-export async function driveSession(lease: Lease, parts: DriveParts): Promise<void> {
+export async function driveSession(lease: Lease, parts: SessionDriverDependencies): Promise<void> {
   const { store, signal } = parts;
   const { key } = lease;
   for (;;) {
-    if (signal.aborted && signal.reason === KEEP_TURN) return;
+    if (signal.aborted && signal.reason === PROCESS_EXIT) return;
     const [last] = await store.history(key, { last: 1 });
     const wasCutOff = last !== undefined && last.end === undefined;
-    if (wasCutOff && !signal.aborted) await answerCutOff(lease, parts);
-    if (!signal.aborted) await parts.collectLate((await store.get(key))!);
-    const hasNews = await takeNews(lease, parts);
+    if (wasCutOff && !signal.aborted) await finishInterruptedCalls(lease, parts);
+    if (!signal.aborted) await parts.collectLateResults((await store.get(key))!);
+    const hasNews = await takeIncoming(lease, parts);
     if (hasNews || wasCutOff) await runTurn(lease, parts);
     else if (signal.aborted) await store.append(lease, [], { changes: { state: "stopped", pending: [] } });
     else if (await store.release(lease)) return;
@@ -55,15 +55,15 @@ export async function driveSession(lease: Lease, parts: DriveParts): Promise<voi
   }
 }
 
-async function takeNews(lease: Lease, { store, tell }: DriveParts): Promise<boolean> {
+async function takeIncoming(lease: Lease, { store, emit }: SessionDriverDependencies): Promise<boolean> {
   const taken = await store.take(lease, toEntry);
   if (!taken) throw leaseLost(lease.key);
-  for (const entry of taken) tell({ type: "entry", entry });
+  for (const entry of taken) emit({ type: "entry", entry });
   return taken.length > 0;
 }
 
 /** Made again under their own ids: what is done is known, and what had begun is said to be of unknown outcome. */
-async function answerCutOff(lease: Lease, parts: DriveParts): Promise<void> {
+async function finishInterruptedCalls(lease: Lease, parts: SessionDriverDependencies): Promise<void> {
   const { store, agentFor, signal, resultOf } = parts;
   const { unanswered } = replayHistory(await store.history(lease.key));
   if (unanswered.length === 0) return;
@@ -81,26 +81,26 @@ async function answerCutOff(lease: Lease, parts: DriveParts): Promise<void> {
         agent.toolkit.executeTool(name, input, { id: callId, caller, policy, signal, ...(mode ? { mode } : {}) }),
     ),
   );
-  await keep(lease, parts, [{ message: { role: "tool", results } }]);
+  await save(lease, parts, [{ message: { role: "tool", results } }]);
 }
 
-async function runTurn(lease: Lease, parts: DriveParts): Promise<void> {
+async function runTurn(lease: Lease, parts: SessionDriverDependencies): Promise<void> {
   const { store, signal } = parts;
   const session = (await store.get(lease.key))!;
   const end = await runAgent(session, lease, parts);
-  if (signal.aborted && signal.reason === KEEP_TURN) return;
+  if (signal.aborted && signal.reason === PROCESS_EXIT) return;
   // Who stops a session does not want it to go on with what was said meanwhile.
-  if (signal.aborted) await takeNews(lease, parts);
+  if (signal.aborted) await takeIncoming(lease, parts);
   const replayed = replayHistory(await store.history(lease.key));
   const state = stateAfter(end, replayed.pending);
   const pending = state === "stopped" ? [] : replayed.pending;
   const { usage, lastText, environment } = (await store.get(lease.key))!;
-  await keep(lease, parts, [{ end }], {
+  await save(lease, parts, [{ end }], {
     changes: {
       state,
       pending,
       usage: sumOf(usage, end.usage),
-      lastText: end.text === "" ? lastText : end.text.slice(0, MOST_LAST_TEXT),
+      lastText: end.text === "" ? lastText : end.text.slice(0, MAX_LAST_TEXT_LENGTH),
       environment: parts.environments?.read(lease.key) ?? environment,
       error: end.error,
     },
@@ -108,7 +108,7 @@ async function runTurn(lease: Lease, parts: DriveParts): Promise<void> {
   });
 }
 
-async function runAgent(session: Session, lease: Lease, parts: DriveParts): Promise<TurnEnd> {
+async function runAgent(session: Session, lease: Lease, parts: SessionDriverDependencies): Promise<TurnEnd> {
   const { caller, mode } = session;
   const policy = policyOf(session);
   const usage = { inputTokens: 0, outputTokens: 0 };
@@ -129,7 +129,7 @@ async function runAgent(session: Session, lease: Lease, parts: DriveParts): Prom
       policy,
       ...(mode ? { mode } : {}),
       signal: parts.signal,
-      onEvent: (event) => hear(event, { lease, parts, context, pending: ids }),
+      onEvent: (event) => handleEvent(event, { lease, parts, context, pending: ids }),
     });
     return endOf(answer);
   } catch (error) {
@@ -137,23 +137,23 @@ async function runAgent(session: Session, lease: Lease, parts: DriveParts): Prom
   }
 }
 
-interface Hearing {
+interface TurnContext {
   lease: Lease;
-  parts: DriveParts;
+  parts: SessionDriverDependencies;
   context: ToolCallContext;
   /** Calls that have no result, as far as the history says. */
   pending: Set<string>;
 }
 
-function hear(event: AgentEvent, hearing: Hearing): void | Promise<void> {
+function handleEvent(event: AgentEvent, turnContext: TurnContext): void | Promise<void> {
   switch (event.type) {
     case "message_added":
-      return keepMessage(event.message, hearing);
+      return saveMessage(event.message, turnContext);
     case "text":
     case "reasoning":
     case "tool_update":
     case "tool_result":
-      return hearing.parts.tell(event);
+      return turnContext.parts.emit(event);
     case "step_started":
     case "tool_call":
     case "step_finished":
@@ -162,47 +162,52 @@ function hear(event: AgentEvent, hearing: Hearing): void | Promise<void> {
   }
 }
 
-function keepMessage(message: Message, { lease, parts, context, pending }: Hearing): void | Promise<void> {
+function saveMessage(message: Message, { lease, parts, context, pending }: TurnContext): void | Promise<void> {
   const drafts: EntryDraft[] = [{ message }];
   if (message.role === "tool") {
     for (const { status, callId } of message.results) if (status === "pending") pending.add(callId);
     const environment = parts.environments?.read(lease.key);
-    return keep(lease, parts, drafts, environment ? { changes: { environment } } : {});
+    return save(lease, parts, drafts, environment ? { changes: { environment } } : {});
   }
   // What the agent heard by itself, and has told its model, is not told again.
   for (const callId of pending) {
     const result = context.result(callId);
     if (!result) continue;
     pending.delete(callId);
-    drafts.push({ incoming: { id: lateId(callId), kind: "result", result } });
+    drafts.push({ incoming: { id: lateResultId(callId), kind: "result", result } });
   }
-  return keep(lease, parts, drafts);
+  return save(lease, parts, drafts);
 }
 
-export function lateId(callId: string): string {
+export function lateResultId(callId: string): string {
   return `result ${callId}`;
 }
 
 /** At once where the store is: a call is made after the message that asks for it was kept. */
-function keep(lease: Lease, parts: DriveParts, drafts: readonly EntryDraft[], written?: Written): void | Promise<void> {
-  const tell = (entries: readonly SessionEntry[] | undefined): void => {
+function save(
+  lease: Lease,
+  parts: SessionDriverDependencies,
+  drafts: readonly EntryDraft[],
+  written?: AppendOptions,
+): void | Promise<void> {
+  const emit = (entries: readonly SessionEntry[] | undefined): void => {
     if (!entries) throw leaseLost(lease.key);
-    for (const entry of entries) parts.tell({ type: "entry", entry });
+    for (const entry of entries) parts.emit({ type: "entry", entry });
   };
   const added = parts.store.append(lease, drafts, written);
-  return added instanceof Promise ? added.then(tell) : tell(added);
+  return added instanceof Promise ? added.then(emit) : emit(added);
 }
 
 /** The tools that it is held to are one more layer, which its agent's own toolkit cannot widen. */
 function policyOf({ policy, toolNames }: Session): CallPolicy[] {
-  return toolNames ? [...policy, holdToNames(toolNames)] : [...policy];
+  return toolNames ? [...policy, allowOnlyTools(toolNames)] : [...policy];
 }
 
-function restoreEnvironment({ key, environment }: Session, { environments }: DriveParts): void {
+function restoreEnvironment({ key, environment }: Session, { environments }: SessionDriverDependencies): void {
   environments?.restore(key, environment);
 }
 
-function endOf({ stop, text, steps, usage, error }: AgentAnswer): TurnEnd {
+function endOf({ stop, text, steps, usage, error }: AgentResult): TurnEnd {
   return { stop, text, steps, usage, ...(error ? { error: error.message } : {}) };
 }
 
@@ -219,12 +224,12 @@ function stateAfter({ stop }: TurnEnd, pending: readonly PendingCall[]): Session
 function announcementOf(
   { key, label, parent, turns }: Session,
   { end, state, at }: { end: TurnEnd; state: SessionState; at: number },
-): Pick<Written, "announce"> {
+): Pick<AppendOptions, "announce"> {
   if (parent === undefined || state === "waiting" || state === "stopped") return {};
   const how = state === "idle" ? "It has finished." : `It failed: ${end.error ?? end.stop}`;
   const text = [how, end.text].filter(Boolean).join("\n");
   const from = { session: key, ...(label === undefined ? {} : { label }) };
-  return { announce: { to: parent, item: { id: announceId(key, turns), kind: "announce", text, from, at } } };
+  return { announce: { to: parent, item: { id: announcementId(key, turns), kind: "announce", text, from, at } } };
 }
 
 function leaseLost(key: string): ToolError {
@@ -233,7 +238,7 @@ function leaseLost(key: string): ToolError {
   });
 }
 
-export function announceId(key: string, turn: number): string {
+export function announcementId(key: string, turn: number): string {
   return `announce ${key} ${turn}`;
 }
 

@@ -1,7 +1,7 @@
 import { failureOf, type ToolFailure } from "../core/error.ts";
 import type { AgentLimits, AgentUsage } from "./agent.ts";
 
-export interface Spent extends AgentUsage {
+export interface RunUsage extends AgentUsage {
   steps: number;
 }
 
@@ -9,17 +9,17 @@ export interface Spent extends AgentUsage {
 const DEFAULT_STEPS = 100;
 
 /** Which limit a run has reached, if any; asked before each step. */
-export function findOverrun(
-  { steps, inputTokens, outputTokens, costUsd }: Spent,
-  { steps: mostSteps = DEFAULT_STEPS, tokens, costUsd: mostCost }: AgentLimits,
+export function findExceededLimit(
+  { steps, inputTokens, outputTokens, costUsd }: RunUsage,
+  { steps: maxSteps = DEFAULT_STEPS, tokens, costUsd: maxCost }: AgentLimits,
 ): ToolFailure | undefined {
-  if (steps >= mostSteps) return reached(`${mostSteps} steps`, "steps");
+  if (steps >= maxSteps) return reached(`${maxSteps} steps`, "steps");
   if (tokens !== undefined && inputTokens + outputTokens >= tokens) return reached(`${tokens} tokens`, "tokens");
-  if (mostCost === undefined) return undefined;
+  if (maxCost === undefined) return undefined;
   if (costUsd === undefined) {
     return failureOf("invalid_input", "The cost is limited, but the model's prices are not known: say `prices`.");
   }
-  return costUsd >= mostCost ? reached(`${mostCost} US dollars`, "costUsd") : undefined;
+  return costUsd >= maxCost ? reached(`${maxCost} US dollars`, "costUsd") : undefined;
 }
 
 function reached(what: string, key: keyof AgentLimits): ToolFailure {

@@ -7,11 +7,11 @@ import { readGenerated, readStream } from "./read-turn.ts";
 import { writePrompt } from "./write-prompt.ts";
 
 /** How tools are told to models with function calling, and how their calls are read. The formats know. */
-export interface FunctionSpeech {
-  define(tools: readonly AnyTool[]): ToldTools;
+export interface FunctionCallingFormat {
+  define(tools: readonly AnyTool[]): DefinedTools;
 }
 
-export interface ToldTools {
+export interface DefinedTools {
   readonly definitions: readonly { name: string; description: string; schema: JsonSchema; strict: boolean }[];
   /** The name that a provider was told for a tool. */
   shownName(name: string): string;
@@ -30,33 +30,33 @@ export interface ModelSettings {
 /** A language model that is told of tools by its provider's function calling. */
 export function createFunctionModel(
   model: LanguageModel,
-  speech: FunctionSpeech,
+  format: FunctionCallingFormat,
   settings: ModelSettings = {},
 ): AgentModel {
-  let known: { tools: readonly AnyTool[]; told: ToldTools; written: unknown } | undefined;
+  let known: { tools: readonly AnyTool[]; defined: DefinedTools; written: unknown } | undefined;
   return {
     id: modelIdOf(model),
-    async respond({ system, messages, tools, signal }, hear) {
+    async respond({ system, messages, tools, signal }, onDelta) {
       if (known?.tools !== tools) {
-        const told = speech.define(tools);
-        known = { tools, told, written: told.definitions.map(writeDefinition) };
+        const defined = format.define(tools);
+        known = { tools, defined, written: defined.definitions.map(writeDefinition) };
       }
-      const { told, written } = known;
+      const { defined, written } = known;
       const options = {
         ...settings,
-        prompt: writePrompt(system, messages, { version: model.specificationVersion, shownName: told.shownName }),
+        prompt: writePrompt(system, messages, { version: model.specificationVersion, shownName: defined.shownName }),
         ...(tools.length > 0 ? { tools: written, toolChoice: { type: "auto" } } : {}),
         abortSignal: signal,
       } as unknown as ModelCallOptions;
-      const turn = hear
-        ? await readStream((await model.doStream(options)).stream, hear)
+      const turn = onDelta
+        ? await readStream((await model.doStream(options)).stream, onDelta)
         : readGenerated(await model.doGenerate(options));
       const warnings: string[] = [];
       const parts = turn.parts.map((part): MessagePart => {
         const data = part.providerMetadata === undefined ? {} : { providerData: part.providerMetadata };
         if (part.type === "text") return { type: "text", text: part.text };
         if (part.type === "reasoning") return { type: "reasoning", text: part.text, ...data };
-        const read = told.read({ name: part.toolName, text: part.input });
+        const read = defined.read({ name: part.toolName, text: part.input });
         warnings.push(...read.warnings.map((warning) => `${read.name}: ${warning}`));
         return { type: "tool_call", callId: part.toolCallId, name: read.name, input: read.input, ...data };
       });
@@ -70,6 +70,6 @@ export function modelIdOf({ provider, modelId }: LanguageModel): string {
   return `${provider.split(".", 1)[0]}/${modelId}`;
 }
 
-function writeDefinition({ name, description, schema, strict }: ToldTools["definitions"][number]): unknown {
+function writeDefinition({ name, description, schema, strict }: DefinedTools["definitions"][number]): unknown {
   return { type: "function", name, description, inputSchema: schema, ...(strict ? { strict } : {}) };
 }

@@ -1,9 +1,9 @@
 import type { EntryDraft, Incoming } from "./session.ts";
-import { tellLateResults } from "./tell-late-results.ts";
+import { lateResultsMessage } from "./tell-late-results.ts";
 
 /** What came in, as the model reads it: who speaks is said in front, because all of it has the role of a user. */
 export function toEntry({ text, at: _at, ...incoming }: Incoming): EntryDraft {
-  if (incoming.result) return { message: tellLateResults([incoming.result]), incoming };
+  if (incoming.result) return { message: lateResultsMessage([incoming.result]), incoming };
   const head = headOf(incoming);
   return { message: { role: "user", content: head === "" ? text : `[${head}]\n${text}` }, incoming };
 }

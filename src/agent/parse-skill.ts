@@ -4,8 +4,8 @@ import type { Skill } from "./skill.ts";
 
 const FRONT = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-const LONGEST_NAME = 64;
-const LONGEST_DESCRIPTION = 1024;
+const MAX_NAME_LENGTH = 64;
+const MAX_DESCRIPTION_LENGTH = 1024;
 
 /** A SKILL.md: YAML between two lines of dashes, then the instructions. Throws where it is none, and says why. */
 export async function parseSkill(
@@ -20,11 +20,11 @@ export async function parseSkill(
   const head: unknown = document.toJS({ maxAliasCount: 10 });
   if (!isObject(head)) throw invalid("its head has no keys");
   const { name, description } = head;
-  if (typeof name !== "string" || name.length > LONGEST_NAME || !NAME.test(name)) {
+  if (typeof name !== "string" || name.length > MAX_NAME_LENGTH || !NAME.test(name)) {
     throw invalid("`name` must be small letters, digits and single dashes, at most 64 of them");
   }
   if (name !== folder) throw invalid(`\`name\` is "${name}", but its folder is "${folder}"`);
-  if (typeof description !== "string" || description.trim() === "" || description.length > LONGEST_DESCRIPTION) {
+  if (typeof description !== "string" || description.trim() === "" || description.length > MAX_DESCRIPTION_LENGTH) {
     throw invalid("`description` must say in 1 to 1024 characters what it does, and when to use it");
   }
   const allowedTools = readTools(head["allowed-tools"]);

@@ -15,8 +15,8 @@ function open(files: Readonly<Record<string, string>>) {
     writeFileSync(join(folder, path), text);
   }
   const anchored = createFiles(createPathPolicy({ workspace: folder }));
-  const places = ["a", "b"].map((path) => ({ files: anchored, path }));
-  return { root, folder, library: createSkillLibrary(places) };
+  const locations = ["a", "b"].map((path) => ({ files: anchored, path }));
+  return { root, folder, library: createSkillLibrary(locations) };
 }
 
 const skill = (name: string, more = "") => `---\nname: ${name}\ndescription: Does ${name}\n${more}---\n\nDo ${name}.\n`;

@@ -6,7 +6,7 @@ import { parseSkill } from "./parse-skill.ts";
 import type { Skill, SkillLibrary } from "./skill.ts";
 
 /** A place where skills lie, each in a folder of its own. Of two skills with one name the first place's counts. */
-export interface SkillPlace {
+export interface SkillLocation {
   files: Files;
   path: string;
 }
@@ -15,13 +15,13 @@ export interface SkillPlace {
 export const PROJECT_SKILL_FOLDERS = [".agents/skills", ".claude/skills"];
 
 const FILE = "SKILL.md";
-const MOST_BYTES = 256 * 1024;
-const MOST_LISTED = 100;
+const MAX_BYTES = 256 * 1024;
+const MAX_LISTED = 100;
 
-type Found = Skill & { place: SkillPlace; path: string; instructions: string };
+type Found = Skill & { location: SkillLocation; path: string; instructions: string };
 
 /** Read again each time: a skill that was just written is there. */
-export function createSkillLibrary(places: readonly SkillPlace[]): SkillLibrary {
+export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLibrary {
   return {
     async list() {
       const { found, problems } = await findAll();
@@ -40,7 +40,7 @@ export function createSkillLibrary(places: readonly SkillPlace[]): SkillLibrary 
           next: "Name a file of its folder, relative to it.",
         });
       }
-      const { bytes } = await skill.place.files.readWhole(posix.join(skill.path, path), { maxBytes: MOST_BYTES });
+      const { bytes } = await skill.location.files.readWhole(posix.join(skill.path, path), { maxBytes: MAX_BYTES });
       return bytes.toString("utf8");
     },
   };
@@ -59,14 +59,14 @@ export function createSkillLibrary(places: readonly SkillPlace[]): SkillLibrary 
   async function findAll(): Promise<{ found: Map<string, Found>; problems: string[] }> {
     const found: Found[] = [];
     const problems: string[] = [];
-    for (const place of places) {
-      for (const folder of await foldersIn(place)) {
-        const path = posix.join(place.path, folder);
+    for (const location of locations) {
+      for (const folder of await foldersIn(location)) {
+        const path = posix.join(location.path, folder);
         try {
-          const { bytes } = await place.files.readWhole(posix.join(path, FILE), { maxBytes: MOST_BYTES });
+          const { bytes } = await location.files.readWhole(posix.join(path, FILE), { maxBytes: MAX_BYTES });
           const skill = await parseSkill(bytes.toString("utf8"), folder);
           if (found.some(({ name }) => name === skill.name)) continue;
-          found.push({ ...skill, folder: path, place, path });
+          found.push({ ...skill, folder: path, location, path });
         } catch (error) {
           problems.push(`${path}: ${(error as Error).message}`);
         }
@@ -77,7 +77,7 @@ export function createSkillLibrary(places: readonly SkillPlace[]): SkillLibrary 
   }
 }
 
-async function foldersIn({ files, path }: SkillPlace): Promise<string[]> {
+async function foldersIn({ files, path }: SkillLocation): Promise<string[]> {
   try {
     const entries = await files.listDirectory(path);
     return entries.filter(({ type }) => type === "directory").map(({ name }) => name);
@@ -87,16 +87,16 @@ async function foldersIn({ files, path }: SkillPlace): Promise<string[]> {
   }
 }
 
-async function listFiles({ place, path }: Found, below: string): Promise<string[]> {
+async function listFiles({ location, path }: Found, below: string): Promise<string[]> {
   const names: string[] = [];
-  for (const { name, type } of await place.files.listDirectory(posix.join(path, below))) {
+  for (const { name, type } of await location.files.listDirectory(posix.join(path, below))) {
     const file = posix.join(below, name);
     if (type === "directory" && below.split("/").length < 3)
-      names.push(...(await listFiles({ place, path } as Found, file)));
+      names.push(...(await listFiles({ location, path } as Found, file)));
     else if (type === "file") names.push(file);
-    if (names.length >= MOST_LISTED) break;
+    if (names.length >= MAX_LISTED) break;
   }
-  return names.slice(0, MOST_LISTED);
+  return names.slice(0, MAX_LISTED);
 }
 
 function toSkill({ name, description, allowedTools, folder }: Found): Skill {

@@ -1,6 +1,6 @@
 import { toolError } from "../core/error.ts";
 import { isObject } from "../schema/json-schema.ts";
-import type { HeardPiece, ModelTurn } from "./agent-model.ts";
+import type { ModelDelta, ModelTurn } from "./agent-model.ts";
 import type { GeneratedTurn, ReadPart, ReadStreamPart, StreamPart } from "./language-model.ts";
 
 /** What a language model said in one turn, whether it came whole or streamed. */
@@ -10,7 +10,7 @@ export interface ReadTurn {
   finish: ModelTurn["finish"];
 }
 
-type SpokenPart = { type: "text" | "reasoning"; text: string; providerMetadata?: unknown };
+type TextualPart = { type: "text" | "reasoning"; text: string; providerMetadata?: unknown };
 
 const READ = new Set(["text", "reasoning", "tool-call"]);
 
@@ -23,10 +23,10 @@ export function readGenerated({ content, finishReason, usage }: GeneratedTurn): 
 /** Reads a stream to its end. Blocks of text are joined by their id, in the order in which they began. */
 export async function readStream(
   stream: ReadableStream<StreamPart>,
-  hear: (piece: HeardPiece) => void,
+  onDelta: (piece: ModelDelta) => void,
 ): Promise<ReadTurn> {
   const turn: ReadTurn = { parts: [], usage: readUsage(undefined), finish: "unknown" };
-  const open = new Map<string, SpokenPart>();
+  const open = new Map<string, TextualPart>();
   let hasEnded = false;
   for await (const each of stream) {
     const part = each as ReadStreamPart;
@@ -48,7 +48,7 @@ export async function readStream(
         if (part.providerMetadata !== undefined) block.providerMetadata = part.providerMetadata;
         if ("delta" in part && part.delta !== "") {
           block.text += part.delta;
-          hear({ type, text: part.delta });
+          onDelta({ type, text: part.delta });
         }
         if (part.type.endsWith("-end")) open.delete(key);
         break;
@@ -77,8 +77,8 @@ function isOurs(part: ReadPart): boolean {
 
 function readUsage(usage: unknown): ModelTurn["usage"] {
   const of = (key: string): number => {
-    const said = isObject(usage) ? usage[key] : undefined;
-    const total = isObject(said) ? said["total"] : said;
+    const count = isObject(usage) ? usage[key] : undefined;
+    const total = isObject(count) ? count["total"] : count;
     return typeof total === "number" && Number.isFinite(total) ? total : 0;
   };
   return { inputTokens: of("inputTokens"), outputTokens: of("outputTokens") };

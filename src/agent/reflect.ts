@@ -9,11 +9,11 @@ export interface ReflectorOptions {
   /** The tools that could be used instead of one that fails. */
   tools(): readonly AnyTool[];
   /** After so many new plans a task that still fails is given up. */
-  mostPlans?: number;
+  maxPlans?: number;
 }
 
 /** Reflects without a model: the table of errors says who must act, and whether waiting may help. */
-export function createReflector({ tools, mostPlans = 3 }: ReflectorOptions): Reflector {
+export function createReflector({ tools, maxPlans = 3 }: ReflectorOptions): Reflector {
   return { reflect: (task) => Promise.resolve(reflect(task)) };
 
   function reflect(task: TaskContext): Reflection {
@@ -37,7 +37,7 @@ export function createReflector({ tools, mostPlans = 3 }: ReflectorOptions): Ref
       if (broken.failure.code === "cancelled") {
         return { verdict: "complete", assessment: `Stopped by its caller: ${count}.`, ...common };
       }
-      if (round >= mostPlans) {
+      if (round >= maxPlans) {
         const assessment = `Given up after ${round} plans: ${count}; "${step.description}" still fails.`;
         return { verdict: "complete", assessment, ...common };
       }

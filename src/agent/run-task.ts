@@ -2,7 +2,7 @@ import type { CallOptions } from "../core/call.ts";
 import { type Actor, nextStep, type PlanStep, type TaskContext } from "./plan.ts";
 import type { Reflection, Reflector } from "./reflection.ts";
 
-export interface TaskParts {
+export interface TaskDependencies {
   actor: Actor;
   reflector: Reflector;
   /** Another plan for the task, in view of what has happened; none: the task ends as it is. */
@@ -10,7 +10,11 @@ export interface TaskParts {
 }
 
 /** Acts and reflects in turn until the task is complete, or waits for an answer. The last reflection is the outcome. */
-export async function runTask(task: TaskContext, parts: TaskParts, options: CallOptions = {}): Promise<Reflection> {
+export async function runTask(
+  task: TaskContext,
+  parts: TaskDependencies,
+  options: CallOptions = {},
+): Promise<Reflection> {
   for (;;) {
     const hasNext = nextStep(task) !== undefined;
     if (hasNext) await parts.actor.runStep(task, options);

@@ -36,13 +36,13 @@ export function scriptAgent(
     watchLateResults: (of) => watchLateResults(haft, of),
     model: {
       id: "script/1",
-      async respond({ messages, signal }, hear) {
+      async respond({ messages, signal }, onDelta) {
         shown.push(messages.map(showMessage));
         await Promise.race([before?.(shown.length), abortOf(signal)]);
         signal.throwIfAborted();
         const last = messages.at(-1);
         const { text, calls = [] } = model.respond({ tools: [], results: last?.role === "tool" ? last.results : [] });
-        if (text !== undefined) hear?.({ type: "text", text });
+        if (text !== undefined) onDelta?.({ type: "text", text });
         return {
           parts: [
             ...(text === undefined ? [] : [{ type: "text" as const, text }]),

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { CallAuthority, Caller } from "../core/call.ts";
 import { toolError, type ToolError } from "../core/error.ts";
-import { holdToNames } from "../core/hold-to-names.ts";
+import { allowOnlyTools } from "../core/hold-to-names.ts";
 import { didYouMean } from "../core/nearest-name.ts";
 import type { SendOutcome } from "./await-turn.ts";
 import { isBelow, type Session, type SessionEntry, type SessionState } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 
-export interface DeskOptions {
+export interface SessionServiceOptions {
   sessions: Sessions;
   /** `tree`: itself and those that it spawned. `all`: every session of this store. */
   visibility?: "tree" | "all";
@@ -30,7 +30,7 @@ export interface SpawnRequest {
 }
 
 /** What sessions may do with each other: each sees itself and those below it, and gives no more rights than it has. */
-export interface SessionDesk {
+export interface SessionService {
   list(caller: Caller, query: { state?: SessionState; limit?: number }): Promise<Session[]>;
   history(
     caller: Caller,
@@ -58,16 +58,16 @@ export interface SessionStatus {
 
 const MAX_DEPTH = 3;
 const MAX_CHILDREN = 8;
-const AT_WORK: readonly SessionState[] = ["running", "waiting"];
+const ACTIVE_STATES: readonly SessionState[] = ["running", "waiting"];
 
-export function createSessionDesk(options: DeskOptions): SessionDesk {
+export function createSessionService(options: SessionServiceOptions): SessionService {
   const { sessions, visibility = "tree", maxDepth = MAX_DEPTH, maxChildren = MAX_CHILDREN } = options;
-  const sees = (caller: Caller, session: Session): boolean => visibility === "all" || isOf(caller, session);
+  const canSee = (caller: Caller, session: Session): boolean => visibility === "all" || isOf(caller, session);
 
   return {
     async list(caller, { state, limit = 50 }) {
       const all = await sessions.list({ limit: 10_000, ...(state ? { state } : {}) });
-      return all.filter((session) => sees(caller, session)).slice(0, limit);
+      return all.filter((session) => canSee(caller, session)).slice(0, limit);
     },
     async history(caller, target, { last }) {
       const session = await find(caller, target);
@@ -88,7 +88,7 @@ export function createSessionDesk(options: DeskOptions): SessionDesk {
       if (outcome.status === "ok" || outcome.status === "error") {
         await share(key, caller);
         // It has its answer: a report of the same would tell it twice.
-        if (session.parent === caller.session) await sessions.forgetReport(key, id);
+        if (session.parent === caller.session) await sessions.dropReport(key, id);
       }
       return { ...outcome, key };
     },
@@ -101,7 +101,7 @@ export function createSessionDesk(options: DeskOptions): SessionDesk {
       }
       const key = keyOfSpawn(caller, id);
       const known = await sessions.get(key);
-      if (known && !sees(caller, known)) throw forbidden(key);
+      if (known && !canSee(caller, known)) throw forbidden(key);
       if (known) return known;
       if (caller.depth + 1 > maxDepth) throw tooDeep(maxDepth);
       const parent = caller.session;
@@ -148,11 +148,11 @@ export function createSessionDesk(options: DeskOptions): SessionDesk {
   async function find(caller: Caller, target: string): Promise<Session> {
     const byKey = await sessions.get(target);
     if (byKey) {
-      if (sees(caller, byKey)) return byKey;
+      if (canSee(caller, byKey)) return byKey;
       throw forbidden(target);
     }
     const labelled = await sessions.list({ label: target, limit: 100 });
-    const seen = labelled.filter((session) => sees(caller, session));
+    const seen = labelled.filter((session) => canSee(caller, session));
     if (seen.length === 1) return seen[0]!;
     if (seen.length > 1) {
       throw toolError("ambiguous", `${seen.length} sessions are called "${target}"`, {
@@ -161,7 +161,7 @@ export function createSessionDesk(options: DeskOptions): SessionDesk {
     }
     if (labelled.length > 0) throw forbidden(target);
     const names = (await sessions.list({ limit: 1000 }))
-      .filter((session) => sees(caller, session))
+      .filter((session) => canSee(caller, session))
       .map(({ key, label }) => label ?? key);
     throw toolError("path_not_found", `There is no session "${target}"`, {
       next: didYouMean(target, names) ?? "sessions_list lists those that there are.",
@@ -170,7 +170,7 @@ export function createSessionDesk(options: DeskOptions): SessionDesk {
 
   async function checkChildren(parent: string): Promise<void> {
     const children = await sessions.list({ parent, limit: 10_000 });
-    const atWork = children.filter(({ state, turns }) => AT_WORK.includes(state) || turns === 0);
+    const atWork = children.filter(({ state, turns }) => ACTIVE_STATES.includes(state) || turns === 0);
     if (atWork.length < maxChildren) return;
     throw toolError("busy", `${atWork.length} sessions that were spawned here are at work`, {
       next: "Wait for their reports, or stop one with sessions_stop.",
@@ -190,12 +190,12 @@ function isOf({ session: own, user }: Caller, session: Session): boolean {
 
 /** The tools that were asked for, under whatever names, of those that the parent has. */
 function narrowed(
-  asked: readonly string[] | undefined,
+  requested: readonly string[] | undefined,
   { authority: { policy = [] }, parent }: { authority: CallAuthority; parent: Session | undefined },
 ): Pick<Session, "toolNames" | "policy"> {
   const { toolNames: had } = parent ?? {};
-  const toolNames = asked ?? had;
-  return { ...(toolNames ? { toolNames } : {}), policy: asked && had ? [...policy, holdToNames(had)] : policy };
+  const toolNames = requested ?? had;
+  return { ...(toolNames ? { toolNames } : {}), policy: requested && had ? [...policy, allowOnlyTools(had)] : policy };
 }
 
 function senderOf({ session, user }: Caller, label: string | undefined) {

@@ -9,7 +9,7 @@ export type SessionEvent =
   | Extract<AgentEvent, { type: "text" | "reasoning" | "tool_update" | "tool_result" }>;
 
 export interface SessionFeed {
-  tell(key: string, event: SessionEvent): void;
+  emit(key: string, event: SessionEvent): void;
   /** From the entry after `after` on, until the signal. What other processes add is found in the store. */
   follow(
     key: string,
@@ -54,7 +54,7 @@ export function createSessionFeed(store: SessionStore, clock: Clock): SessionFee
 
   return {
     next,
-    tell(key, event) {
+    emit(key, event) {
       for (const listener of listeners.get(key) ?? []) listener(event);
     },
     async *follow(key, { after = 0, signal } = {}) {

@@ -11,7 +11,7 @@ import { createSessionTools } from "../tools/sessions/session-tools.ts";
 import type { Agent } from "./agent.ts";
 import { scriptAgent, type ScriptedAgent } from "./scripted-agent.fixture.ts";
 import type { Session } from "./session.ts";
-import { createSessionDesk, type DeskOptions, type SessionDesk } from "./session-desk.ts";
+import { createSessionService, type SessionServiceOptions, type SessionService } from "./session-desk.ts";
 import { MemorySessionStore, type SessionStore } from "./session-store.ts";
 import { createSessions, type Sessions, type SessionsOptions } from "./sessions.ts";
 
@@ -21,7 +21,7 @@ export interface SessionStage {
   store: SessionStore;
   journal: MemoryJournal;
   sessions: Sessions;
-  desk: SessionDesk;
+  sessionService: SessionService;
   /** What `write_down` wrote. */
   written: string[];
   problems: string[];
@@ -29,14 +29,14 @@ export interface SessionStage {
 
 export type AgentMaker = (session: Session, haft: Haft) => Agent | undefined;
 
-interface StageOptions extends Partial<Pick<SessionsOptions, "store" | "environments" | "mostWaiting">> {
+interface StageOptions extends Partial<Pick<SessionsOptions, "store" | "environments" | "maxWaiting">> {
   journal?: MemoryJournal;
-  desk?: Partial<DeskOptions>;
+  sessionService?: Partial<SessionServiceOptions>;
 }
 
 /** A runtime with the session tools and one that changes something, and sessions whose agents are scripted. */
 export function stageSessions(agents: AgentMaker, options: StageOptions = {}): SessionStage {
-  const { journal = new MemoryJournal(), desk: deskOptions, store: given, ...more } = options;
+  const { journal = new MemoryJournal(), sessionService: serviceOptions, store: given, ...more } = options;
   const written: string[] = [];
   const problems: string[] = [];
   const clock = createFakeClock();
@@ -57,11 +57,11 @@ export function stageSessions(agents: AgentMaker, options: StageOptions = {}): S
       return agent;
     },
   });
-  const desk = createSessionDesk({ sessions, shareTaint: haft.taint.share, ...deskOptions });
-  for (const tool of createSessionTools(desk, { clock })) haft.register(tool);
-  for (const type of ["tool_call_completed", "tool_call_failed"] as const) haft.on(type, sessions.hear);
+  const sessionService = createSessionService({ sessions, shareTaint: haft.taint.share, ...serviceOptions });
+  for (const tool of createSessionTools(sessionService, { clock })) haft.register(tool);
+  for (const type of ["tool_call_completed", "tool_call_failed"] as const) haft.on(type, sessions.onCallEnded);
   onTestFinished(() => sessions.close());
-  return { haft, clock, store, journal, sessions, desk, written, problems };
+  return { haft, clock, store, journal, sessions, sessionService, written, problems };
 }
 
 /** A line that begins with "ask" needs a person's yes. */

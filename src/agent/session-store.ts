@@ -24,7 +24,7 @@ export interface HistoryQuery {
   limit?: number;
 }
 
-export interface Written {
+export interface AppendOptions {
   changes?: SessionChanges;
   /** Put before another session together with the entries: both happen, or neither does. */
   announce?: { to: string; item: Incoming };
@@ -40,7 +40,7 @@ export interface SessionStore {
   /** Those that changed last come first. */
   list(query?: SessionQuery): MaybePromise<Session[]>;
   /** Never twice under one id, also after it was taken. */
-  push(key: string, item: Incoming, most: number): MaybePromise<"added" | "known" | "full" | "missing">;
+  push(key: string, item: Incoming, max: number): MaybePromise<"added" | "known" | "full" | "missing">;
   /** Takes back what was not taken yet. */
   drop(key: string, id: string): MaybePromise<void>;
   /** How much waits for its next turn. */
@@ -50,7 +50,11 @@ export interface SessionStore {
   /** Begins a turn with all that waits, as entries of the history; none where nothing waits. */
   take(lease: Lease, toEntry: (item: Incoming) => EntryDraft): MaybePromise<SessionEntry[] | undefined>;
   /** What a draft says that came in does not wait any more. */
-  append(lease: Lease, drafts: readonly EntryDraft[], written?: Written): MaybePromise<SessionEntry[] | undefined>;
+  append(
+    lease: Lease,
+    drafts: readonly EntryDraft[],
+    written?: AppendOptions,
+  ): MaybePromise<SessionEntry[] | undefined>;
   /** False, and not given back, where something came in meanwhile. `anyway`: gives it back whatever there is. */
   release(lease: Lease, anyway?: boolean): MaybePromise<boolean>;
   /** Asks whoever goes on with it to stop; false where the session is not there. */
@@ -63,7 +67,7 @@ export interface SessionStore {
   due(): MaybePromise<string[]>;
 }
 
-interface Kept {
+interface StoredSession {
   session: Session;
   entries: SessionEntry[];
   inbox: Incoming[];
@@ -73,7 +77,7 @@ interface Kept {
 
 export class MemorySessionStore implements SessionStore {
   readonly shared = false;
-  readonly #sessions = new Map<string, Kept>();
+  readonly #sessions = new Map<string, StoredSession>();
   readonly #now: () => number;
   #leases = 0;
 
@@ -95,8 +99,8 @@ export class MemorySessionStore implements SessionStore {
   }
 
   get(key: string): Session | undefined {
-    const kept = this.#sessions.get(key);
-    return kept && copy(kept.session);
+    const stored = this.#sessions.get(key);
+    return stored && copy(stored.session);
   }
 
   list({ limit = 100, ...wanted }: SessionQuery = {}): Session[] {
@@ -109,18 +113,18 @@ export class MemorySessionStore implements SessionStore {
       .map(copy);
   }
 
-  push(key: string, item: Incoming, most: number): "added" | "known" | "full" | "missing" {
-    const kept = this.#sessions.get(key);
-    if (!kept) return "missing";
-    if (isKnown(kept, item.id)) return "known";
-    if (kept.inbox.length >= most) return "full";
-    kept.inbox.push(copy(item));
+  push(key: string, item: Incoming, max: number): "added" | "known" | "full" | "missing" {
+    const stored = this.#sessions.get(key);
+    if (!stored) return "missing";
+    if (isKnown(stored, item.id)) return "known";
+    if (stored.inbox.length >= max) return "full";
+    stored.inbox.push(copy(item));
     return "added";
   }
 
   drop(key: string, id: string): void {
-    const kept = this.#sessions.get(key);
-    if (kept) kept.inbox = kept.inbox.filter((item) => item.id !== id);
+    const stored = this.#sessions.get(key);
+    if (stored) stored.inbox = stored.inbox.filter((item) => item.id !== id);
   }
 
   waiting(key: string): number {
@@ -128,47 +132,47 @@ export class MemorySessionStore implements SessionStore {
   }
 
   claim(key: string): Lease | undefined {
-    const kept = this.#sessions.get(key);
-    if (!kept || kept.lease !== undefined) return undefined;
-    kept.lease = `lease ${++this.#leases}`;
-    return { key, id: kept.lease };
+    const stored = this.#sessions.get(key);
+    if (!stored || stored.lease !== undefined) return undefined;
+    stored.lease = `lease ${++this.#leases}`;
+    return { key, id: stored.lease };
   }
 
   take(lease: Lease, toEntry: (item: Incoming) => EntryDraft): SessionEntry[] | undefined {
-    const kept = this.#held(lease);
-    if (!kept) return undefined;
-    if (kept.inbox.length === 0) return [];
-    if (!isOpen(kept)) kept.session.turns++;
-    kept.session.state = "running";
-    return this.#write(kept, kept.inbox.splice(0).map(toEntry), {});
+    const stored = this.#leased(lease);
+    if (!stored) return undefined;
+    if (stored.inbox.length === 0) return [];
+    if (!isOpen(stored)) stored.session.turns++;
+    stored.session.state = "running";
+    return this.#write(stored, stored.inbox.splice(0).map(toEntry), {});
   }
 
   append(
     lease: Lease,
     drafts: readonly EntryDraft[],
-    { changes = {}, announce }: Written = {},
+    { changes = {}, announce }: AppendOptions = {},
   ): SessionEntry[] | undefined {
-    const kept = this.#held(lease);
-    if (!kept) return undefined;
+    const stored = this.#leased(lease);
+    if (!stored) return undefined;
     const target = announce && this.#sessions.get(announce.to);
     if (target && !isKnown(target, announce.item.id)) target.inbox.push(copy(announce.item));
     for (const { incoming } of drafts) if (incoming) this.drop(lease.key, incoming.id);
-    return this.#write(kept, drafts, changes);
+    return this.#write(stored, drafts, changes);
   }
 
   release(lease: Lease, anyway = false): boolean {
-    const kept = this.#sessions.get(lease.key);
-    if (kept?.lease !== lease.id) return true;
-    if (kept.inbox.length > 0 && !anyway) return false;
-    kept.lease = undefined;
-    kept.isStopRequested = false;
+    const stored = this.#sessions.get(lease.key);
+    if (stored?.lease !== lease.id) return true;
+    if (stored.inbox.length > 0 && !anyway) return false;
+    stored.lease = undefined;
+    stored.isStopRequested = false;
     return true;
   }
 
   requestStop(key: string): boolean {
-    const kept = this.#sessions.get(key);
-    if (kept) kept.isStopRequested = true;
-    return kept !== undefined;
+    const stored = this.#sessions.get(key);
+    if (stored) stored.isStopRequested = true;
+    return stored !== undefined;
   }
 
   isStopRequested(key: string): boolean {
@@ -193,32 +197,32 @@ export class MemorySessionStore implements SessionStore {
       .map(({ session }) => session.key);
   }
 
-  #held({ key, id }: Lease): Kept | undefined {
-    const kept = this.#sessions.get(key);
-    return kept?.lease === id ? kept : undefined;
+  #leased({ key, id }: Lease): StoredSession | undefined {
+    const stored = this.#sessions.get(key);
+    return stored?.lease === id ? stored : undefined;
   }
 
-  #write(kept: Kept, drafts: readonly EntryDraft[], changes: SessionChanges): SessionEntry[] {
+  #write(stored: StoredSession, drafts: readonly EntryDraft[], changes: SessionChanges): SessionEntry[] {
     const at = this.#now();
     const added = drafts.map((draft, i) => ({
       ...copy(draft),
-      seq: kept.entries.length + i + 1,
-      turn: kept.session.turns,
+      seq: stored.entries.length + i + 1,
+      turn: stored.session.turns,
       at,
     }));
-    kept.entries.push(...added);
-    kept.session = { ...kept.session, ...copy(changes), updatedAt: at } as Session;
+    stored.entries.push(...added);
+    stored.session = { ...stored.session, ...copy(changes), updatedAt: at } as Session;
     return added.map(copy);
   }
 }
 
 /** A turn has begun and has no end. */
-function isOpen({ entries }: Pick<Kept, "entries">): boolean {
+function isOpen({ entries }: Pick<StoredSession, "entries">): boolean {
   const last = entries.at(-1);
   return last !== undefined && last.end === undefined;
 }
 
-function isKnown({ inbox, entries }: Kept, id: string): boolean {
+function isKnown({ inbox, entries }: StoredSession, id: string): boolean {
   return inbox.some((item) => item.id === id) || entries.some(({ incoming }) => incoming?.id === id);
 }
 

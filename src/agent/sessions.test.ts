@@ -127,7 +127,7 @@ describe("sessions", () => {
     const { sessions, haft, written } = stageSessions(model.agents);
     const { key } = await sessions.create({});
     await sessions.send(key, message("m1"), { waitMs: LONG });
-    await haft.decline((await haft.approvals.list("open"))[0]!.id, "not today");
+    await haft.deny((await haft.approvals.list("open"))[0]!.id, "not today");
     await sessions.settled();
     expect([written, (await sessions.get(key))!.state]).toEqual([[], "idle"]);
     expect(model.shown()[1]!.at(-1)).toMatch(/has failed.*not today/s);
@@ -203,7 +203,7 @@ describe("sessions", () => {
   });
 
   test("refuse more than they can hold", async () => {
-    const { sessions } = stageSessions(() => undefined, { mostWaiting: 1 });
+    const { sessions } = stageSessions(() => undefined, { maxWaiting: 1 });
     const { key } = await sessions.create({});
     await sessions.wake(key, "one");
     await expect(sessions.wake(key, "two")).rejects.toThrow("1 messages wait");
@@ -316,10 +316,10 @@ describe("sessions", () => {
     const { key } = await sessions.create({});
     await sessions.send(key, message("m1"), { waitMs: LONG });
     const stop = new AbortController();
-    const heard: string[] = [];
+    const received: string[] = [];
     const following = (async () => {
       for await (const event of sessions.feed.follow(key, { after: 1, signal: stop.signal })) {
-        heard.push(
+        received.push(
           event.type === "entry"
             ? `#${event.entry.seq} ${event.entry.message?.role ?? event.entry.end?.stop}`
             : event.type,
@@ -329,6 +329,6 @@ describe("sessions", () => {
     })();
     await sessions.send(key, message("m2"), { waitMs: LONG });
     await following;
-    expect(heard).toEqual(["#2 assistant", "#3 done", "#4 user", "text", "#5 assistant", "#6 done"]);
+    expect(received).toEqual(["#2 assistant", "#3 done", "#4 user", "text", "#5 assistant", "#6 done"]);
   });
 });

@@ -8,7 +8,13 @@ import type { MaybePromise } from "../core/stage.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Agent } from "./agent.ts";
 import { awaitTurn, outcomeOf, type SendOutcome } from "./await-turn.ts";
-import { announceId, driveSession, KEEP_TURN, lateId, type SessionEnvironmentKeeper } from "./drive-session.ts";
+import {
+  announcementId,
+  driveSession,
+  PROCESS_EXIT,
+  lateResultId,
+  type SessionEnvironmentStore,
+} from "./drive-session.ts";
 import { type Incoming, isBelow, type PendingCall, type Session, type SessionEntry } from "./session.ts";
 import { createSessionFeed, type SessionFeed } from "./session-feed.ts";
 import type { HistoryQuery, SessionQuery, SessionStore } from "./session-store.ts";
@@ -19,14 +25,14 @@ export interface SessionsOptions {
   clock: Clock;
   /** Throws, with what to do, where none can be had: no model is configured. */
   agentFor(session: Session): MaybePromise<Agent>;
-  environments?: SessionEnvironmentKeeper;
+  environments?: SessionEnvironmentStore;
   /** The result of a call that was made before, where it is known by now: of a pending one, or one that was cut off. */
   resultOf?(
     session: Session,
     call: Pick<PendingCall, "callId" | "name"> & Partial<PendingCall>,
   ): MaybePromise<ToolResult | undefined>;
   /** So much may wait for one session. */
-  mostWaiting?: number;
+  maxWaiting?: number;
   /** Told of what went wrong where nobody waits for it. */
   onProblem?(problem: string): void;
 }
@@ -62,13 +68,13 @@ export interface Sessions {
     options?: { waitMs?: number; signal?: AbortSignal },
   ): Promise<SendOutcome>;
   /** The parent was told by other means how the turn ended that took this. */
-  forgetReport(key: string, id: string): Promise<void>;
+  dropReport(key: string, id: string): Promise<void>;
   /** What a schedule or a program has to say; kept also where nobody can answer now. */
   wake(key: string, text: string, id?: string): Promise<void>;
   /** Ends its turn, and those of the sessions below it. How many were stopped. */
-  stop(key: string, options?: { tellParent?: boolean }): Promise<number>;
+  stop(key: string, options?: { notifyParent?: boolean }): Promise<number>;
   /** A call has ended: a session may have waited for it. */
-  hear(event: EventOf<"tool_call_completed" | "tool_call_failed">): void;
+  onCallEnded(event: EventOf<"tool_call_completed" | "tool_call_failed">): void;
   /** Goes on with what was cut off, and looks from time to time for what others left to do. */
   start(): Promise<void>;
   /** Until no turn runs in this process. */
@@ -77,13 +83,13 @@ export interface Sessions {
   close(): Promise<void>;
 }
 
-const MOST_WAITING = 200;
-const LOOK_MS = 1_000;
-const MOST_STOP_TRIES = 3;
+const MAX_WAITING = 200;
+const CHECK_INTERVAL_MS = 1_000;
+const MAX_STOP_ATTEMPTS = 3;
 
 /** Stored conversations: one turn of each at a time, whatever process runs it, and nothing said to them is lost. */
 export function createSessions(options: SessionsOptions): Sessions {
-  const { store, clock, agentFor, mostWaiting = MOST_WAITING, onProblem = () => {} } = options;
+  const { store, clock, agentFor, maxWaiting = MAX_WAITING, onProblem = () => {} } = options;
   const feed = createSessionFeed(store, clock);
   const running = new Map<string, { controller: AbortController; done: Promise<void>; again: boolean }>();
   /** Calls that sessions wait for, so that every other call's end costs a look into a map. */
@@ -116,7 +122,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (!(await store.add(session, first && { ...first, at }))) {
         throw toolError("conflict", `There is a session "${key}" already`, { next: "Choose another key." });
       }
-      if (first) kick(key);
+      if (first) schedule(key);
       return session;
     },
     get: (key) => store.get(key),
@@ -124,25 +130,25 @@ export function createSessions(options: SessionsOptions): Sessions {
     history: (key, query) => store.history(key, query),
     waiting: (key) => store.waiting(key),
     async send(key, item, { waitMs = 0, signal } = {}) {
-      const session = await mustGet(key);
+      const session = await requireSession(key);
       await agentFor(session);
       await push(key, item);
       if (waitMs <= 0) return { status: "accepted" };
       return outcomeOf(await awaitTurn({ key, id: item.id, waitMs, signal }, { store, feed, clock }));
     },
-    async forgetReport(key, id) {
-      const { parent } = await mustGet(key);
+    async dropReport(key, id) {
+      const { parent } = await requireSession(key);
       const taken = (await store.history(key)).find(({ incoming }) => incoming?.id === id);
-      if (parent !== undefined && taken) await store.drop(parent, announceId(key, taken.turn));
+      if (parent !== undefined && taken) await store.drop(parent, announcementId(key, taken.turn));
     },
     async wake(key, text, id = `wake ${randomUUID()}`) {
-      await mustGet(key);
+      await requireSession(key);
       await push(key, { id, kind: "wake", text });
     },
-    async stop(key, { tellParent = false } = {}) {
-      const session = await mustGet(key);
+    async stop(key, { notifyParent = false } = {}) {
+      const session = await requireSession(key);
       const { parent, label, turns } = session;
-      if (tellParent && parent !== undefined && (await isAtWork(session))) {
+      if (notifyParent && parent !== undefined && (await isAtWork(session))) {
         const from = { session: key, ...(label === undefined ? {} : { label }) };
         await push(parent, { id: `stopped ${key} ${turns}`, kind: "announce", text: "It was stopped.", from });
       }
@@ -151,12 +157,12 @@ export function createSessions(options: SessionsOptions): Sessions {
       for (const one of [session, ...tree.filter((other) => isBelow(other, key))]) if (await stopOne(one)) stopped++;
       return stopped;
     },
-    hear({ callId, caller, result }) {
+    onCallEnded({ callId, caller, result }) {
       if (caller.session === undefined || awaited.get(callId) !== caller.session) return;
       void deliver(caller.session, result).catch(problem(caller.session));
     },
     async start() {
-      for (const { key, pending } of await store.list({ state: "waiting", limit: 10_000 })) await_(key, pending);
+      for (const { key, pending } of await store.list({ state: "waiting", limit: 10_000 })) trackPending(key, pending);
       await look();
     },
     async settled() {
@@ -165,30 +171,30 @@ export function createSessions(options: SessionsOptions): Sessions {
     async close() {
       isClosed = true;
       looking?.cancel();
-      for (const { controller } of running.values()) controller.abort(KEEP_TURN);
+      for (const { controller } of running.values()) controller.abort(PROCESS_EXIT);
       await sessions.settled();
     },
   };
   return sessions;
 
-  async function mustGet(key: string): Promise<Session> {
+  async function requireSession(key: string): Promise<Session> {
     const session = await store.get(key);
     if (session) return session;
     throw toolError("path_not_found", `There is no session "${key}"`, { next: "Look at the list of sessions." });
   }
 
   async function push(key: string, item: Omit<Incoming, "at">): Promise<void> {
-    const outcome = await store.push(key, { ...item, at: clock.now() }, mostWaiting);
+    const outcome = await store.push(key, { ...item, at: clock.now() }, maxWaiting);
     if (outcome === "full") {
-      throw toolError("busy", `${mostWaiting} messages wait for session "${key}" already`, {
+      throw toolError("busy", `${maxWaiting} messages wait for session "${key}" already`, {
         next: "Wait until it has answered some.",
       });
     }
-    kick(key);
+    schedule(key);
   }
 
   /** Goes on with a session, unless it is gone on with: then once more after that. */
-  function kick(key: string): void {
+  function schedule(key: string): void {
     if (isClosed) return;
     const under = running.get(key);
     if (under) {
@@ -202,7 +208,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       .catch(problem(key))
       .then(() => {
         running.delete(key);
-        if (entry.again) kick(key);
+        if (entry.again) schedule(key);
       });
   }
 
@@ -219,10 +225,10 @@ export function createSessions(options: SessionsOptions): Sessions {
         signal: controller.signal,
         now: () => clock.now(),
         resultOf: (session, call) => options.resultOf?.(session, call),
-        collectLate,
-        tell: (event) => {
+        collectLateResults,
+        emit: (event) => {
           if (event.type === "entry") note(key, event.entry);
-          feed.tell(key, event);
+          feed.emit(key, event);
         },
       });
     } finally {
@@ -250,21 +256,21 @@ export function createSessions(options: SessionsOptions): Sessions {
   function note(key: string, { message, incoming, end, turn }: SessionEntry): void {
     if (message?.role === "tool") {
       const pending = message.results.filter((result) => result.status === "pending");
-      await_(key, pending);
+      trackPending(key, pending);
     }
     if (incoming?.result) awaited.delete(incoming.result.callId);
     if (end) {
       void Promise.resolve(store.get(key))
-        .then((session) => session?.parent !== undefined && turn > 0 && kick(session.parent))
+        .then((session) => session?.parent !== undefined && turn > 0 && schedule(session.parent))
         .catch(problem(key));
     }
   }
 
-  function await_(key: string, calls: readonly { callId: string }[]): void {
+  function trackPending(key: string, calls: readonly { callId: string }[]): void {
     for (const { callId } of calls) awaited.set(callId, key);
   }
 
-  async function collectLate(session: Session): Promise<void> {
+  async function collectLateResults(session: Session): Promise<void> {
     for (const call of session.pending) {
       const result = await options.resultOf?.(session, call);
       if (result && result.status !== "pending") await deliver(session.key, { ...result, callId: call.callId });
@@ -272,7 +278,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
 
   async function deliver(key: string, result: ToolResult): Promise<void> {
-    await push(key, { id: lateId(result.callId), kind: "result", text: textOf(result.content), result });
+    await push(key, { id: lateResultId(result.callId), kind: "result", text: textOf(result.content), result });
   }
 
   async function isAtWork({ key, state }: Session): Promise<boolean> {
@@ -285,8 +291,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     for (const { callId } of pending) awaited.delete(callId);
     await store.requestStop(key);
     // More than once: a turn may end by itself in the moment in which it is stopped, and then goes on to wait.
-    for (let tries = 0; tries < MOST_STOP_TRIES; tries++) {
-      if (!running.has(key)) kick(key);
+    for (let tries = 0; tries < MAX_STOP_ATTEMPTS; tries++) {
+      if (!running.has(key)) schedule(key);
       const under = running.get(key);
       under?.controller.abort("it was stopped");
       await under?.done;
@@ -298,14 +304,14 @@ export function createSessions(options: SessionsOptions): Sessions {
   async function look(): Promise<void> {
     if (isClosed) return;
     try {
-      for (const session of await store.list({ state: "waiting", limit: 1_000 })) await collectLate(session);
-      for (const key of await store.due()) kick(key);
+      for (const session of await store.list({ state: "waiting", limit: 1_000 })) await collectLateResults(session);
+      for (const key of await store.due()) schedule(key);
     } catch (error) {
       onProblem(`Sessions could not be looked at: ${(error as Error).message}`);
     }
     if (isClosed || !store.shared) return;
-    looking = clock.after(LOOK_MS, () => void look());
-    looking.hold(false);
+    looking = clock.after(CHECK_INTERVAL_MS, () => void look());
+    looking.setRef(false);
   }
 
   function problem(key: string): (error: unknown) => void {

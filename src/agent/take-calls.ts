@@ -6,7 +6,7 @@ import type { MessagePart, ToolCallPart } from "./message.ts";
  * Gives every call of a turn an id of its own. A model's id is kept where it is one: an id that was used before, or that
  * merely counts, would join this call to the result of another one.
  */
-export function takeCalls(parts: MessagePart[], context: ToolCallContext): ToolCallPart[] {
+export function extractCalls(parts: MessagePart[], context: ToolCallContext): ToolCallPart[] {
   const used = new Set(context.toolCalls.map(({ callId }) => callId));
   const calls: ToolCallPart[] = [];
   for (const [at, part] of parts.entries()) {

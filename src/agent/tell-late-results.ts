@@ -3,24 +3,24 @@ import type { Message, MessagePart } from "./message.ts";
 import { resultText } from "./write-prompt.ts";
 
 /** Results of calls that were answered `pending` before, as a message: their place in the conversation is taken. */
-export function tellLateResults(late: readonly ToolResult[]): Message {
-  return { role: "user", content: late.flatMap(tell) };
+export function lateResultsMessage(late: readonly ToolResult[]): Message {
+  return { role: "user", content: late.flatMap(partsOfResult) };
 }
 
 /** Calls that a conversation answered `pending`, and whose results it does not tell. */
-export function untoldCalls(messages: readonly Message[]): Map<string, PendingResult> {
-  const untold = new Map<string, PendingResult>();
+export function unreportedCalls(messages: readonly Message[]): Map<string, PendingResult> {
+  const unreported = new Map<string, PendingResult>();
   for (const message of messages) {
     if (message.role === "tool") {
-      for (const result of message.results) if (result.status === "pending") untold.set(result.callId, result);
+      for (const result of message.results) if (result.status === "pending") unreported.set(result.callId, result);
     } else if (message.role === "user" && typeof message.content !== "string") {
-      for (const part of message.content) if (part.type === "text") untold.delete(part.resultOf ?? "");
+      for (const part of message.content) if (part.type === "text") unreported.delete(part.resultOf ?? "");
     }
   }
-  return untold;
+  return unreported;
 }
 
-function tell(result: ToolResult): MessagePart[] {
+function partsOfResult(result: ToolResult): MessagePart[] {
   const { callId, toolName } = result;
   const how = result.status === "completed" ? "has ended" : "has failed";
   return [

@@ -1,7 +1,7 @@
 import { toolError, type ToolError, type ToolFailure } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
-import type { AgentModel, HeardPiece } from "./agent-model.ts";
+import type { AgentModel, ModelDelta } from "./agent-model.ts";
 import type { ModelSettings } from "./function-model.ts";
 import { modelIdOf } from "./function-model.ts";
 import type { LanguageModel, ModelCallOptions } from "./language-model.ts";
@@ -10,7 +10,7 @@ import { readGenerated, readStream } from "./read-turn.ts";
 import { partsOf, type PromptMessage, showImages, writeImage } from "./write-prompt.ts";
 
 /** How calls are written as text, for models without function calling. The formats know. */
-export interface TextSpeech {
+export interface TextCallingFormat {
   /** For the system prompt: the tools, and how they are called. */
   instruct(tools: readonly AnyTool[]): string;
   writeCall(call: { name: string; input: unknown }): string;
@@ -27,21 +27,25 @@ export interface TextReader {
 }
 
 export type TextPiece =
-  | HeardPiece
+  | ModelDelta
   | { type: "call"; id: string; name: string; input: unknown; rawText: string; failure?: ToolFailure };
 
 /** A model that is told of tools in its system prompt, and writes its calls as text. */
-export function createTextModel(model: LanguageModel, speech: TextSpeech, settings: ModelSettings = {}): AgentModel {
+export function createTextModel(
+  model: LanguageModel,
+  format: TextCallingFormat,
+  settings: ModelSettings = {},
+): AgentModel {
   return {
     id: modelIdOf(model),
-    async respond({ system, messages, tools, signal }, hear) {
-      const instruction = tools.length > 0 ? speech.instruct(tools) : "";
+    async respond({ system, messages, tools, signal }, onDelta) {
+      const instruction = tools.length > 0 ? format.instruct(tools) : "";
       const options = {
         ...settings,
         prompt: writeText([system, instruction].filter(Boolean).join("\n\n"), messages),
         abortSignal: signal,
       } as unknown as ModelCallOptions;
-      const reader = speech.createReader(tools);
+      const reader = format.createReader(tools);
       const parts: MessagePart[] = [];
       const unreadable = new Map<number, ToolError>();
       const take = (pieces: readonly TextPiece[]): void => {
@@ -52,17 +56,17 @@ export function createTextModel(model: LanguageModel, speech: TextSpeech, settin
             parts.push({ type: "tool_call", callId: id, name, input, rawText });
             continue;
           }
-          hear?.(piece);
+          onDelta?.(piece);
           const last = parts.at(-1);
           if (last?.type === piece.type) last.text += piece.text;
           else parts.push({ ...piece });
         }
       };
-      const read = (piece: HeardPiece): void => (piece.type === "text" ? take(reader.push(piece.text)) : take([piece]));
-      const turn = hear
+      const read = (piece: ModelDelta): void => (piece.type === "text" ? take(reader.push(piece.text)) : take([piece]));
+      const turn = onDelta
         ? await readStream((await model.doStream(options)).stream, read)
         : readGenerated(await model.doGenerate(options));
-      if (!hear) for (const part of turn.parts) if (part.type !== "tool-call") read(part);
+      if (!onDelta) for (const part of turn.parts) if (part.type !== "tool-call") read(part);
       take(reader.end());
       const warnings = reader.warnings();
       return {
@@ -78,9 +82,9 @@ export function createTextModel(model: LanguageModel, speech: TextSpeech, settin
         for (const message of conversation) {
           const version = model.specificationVersion;
           if (message.role === "tool") {
-            const said = message.results.map((result) => speech.writeResult(result, tools)).join("\n");
+            const joined = message.results.map((result) => format.writeResult(result, tools)).join("\n");
             const images = message.results.flatMap((result) => showImages(result, { version }));
-            prompt.push({ role: "user", content: [{ type: "text", text: said }, ...images] });
+            prompt.push({ role: "user", content: [{ type: "text", text: joined }, ...images] });
             continue;
           }
           const words = partsOf(message).map(wordsOf).join("");
@@ -101,7 +105,7 @@ export function createTextModel(model: LanguageModel, speech: TextSpeech, settin
   /** What the model thought is not shown to it again: its template has no place for it. */
   function wordsOf(part: MessagePart): string {
     if (part.type === "text") return part.text;
-    return part.type === "tool_call" ? (part.rawText ?? speech.writeCall(part)) : "";
+    return part.type === "tool_call" ? (part.rawText ?? format.writeCall(part)) : "";
   }
 }
 

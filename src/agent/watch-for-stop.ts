@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import type { SessionStore } from "./session-store.ts";
 
-const LOOK_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
 /** Looks from time to time whether another process wants the turn to stop. Gives what ends the looking. */
 export function watchForStop(
@@ -11,12 +11,15 @@ export function watchForStop(
 ): () => void {
   if (!store.shared) return () => {};
   let timer: Timer | undefined;
-  const later = (): void => {
-    timer = clock.after(LOOK_MS, () => {
-      void Promise.resolve(store.isStopRequested(key)).then((isRequested) => (isRequested ? stop() : later()), later);
+  const scheduleNext = (): void => {
+    timer = clock.after(CHECK_INTERVAL_MS, () => {
+      void Promise.resolve(store.isStopRequested(key)).then(
+        (isRequested) => (isRequested ? stop() : scheduleNext()),
+        scheduleNext,
+      );
     });
-    timer.hold(false);
+    timer.setRef(false);
   };
-  later();
+  scheduleNext();
   return () => timer?.cancel();
 }

@@ -41,7 +41,7 @@ const SAME_CALL: Kind = {
   next: "If you wait for something, wait longer between two looks, or say that it is not ready.",
 };
 /** One step again and again, two in turn, three in turn. */
-const LONGEST_PERIOD = 3;
+const MAX_PERIOD = 3;
 
 export function watchRepetition(): RepetitionWatch {
   const withResults: string[] = [];
@@ -77,12 +77,12 @@ export function watchRepetition(): RepetitionWatch {
 
 /** How often the last one, two or three steps have come one after the other. */
 function timesRepeated(steps: readonly string[]): number {
-  let most = 1;
-  for (let period = 1; period <= LONGEST_PERIOD; period++) {
+  let max = 1;
+  for (let period = 1; period <= MAX_PERIOD; period++) {
     let same = 0;
     for (let at = steps.length - 1; at >= period && steps[at] === steps[at - period]; at--) same++;
     // Only whole rounds count; one step that came again is the business of the first period.
-    most = Math.max(most, Math.floor(same / period) + 1);
+    max = Math.max(max, Math.floor(same / period) + 1);
   }
-  return most;
+  return max;
 }

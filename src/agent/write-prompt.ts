@@ -61,8 +61,8 @@ export function showImages(result: ToolResult, { version }: Pick<PromptOptions, 
 
 /** What a model reads of a result; never nothing, which several providers refuse. */
 export function resultText(result: ToolResult): string {
-  const said = result.content.map(blockText).filter(Boolean).join("\n");
-  return said || result.display || "(no output)";
+  const joined = result.content.map(blockText).filter(Boolean).join("\n");
+  return joined || result.display || "(no output)";
 }
 
 function blockText(block: Content): string {

@@ -20,7 +20,11 @@ function open(child: LanguageScript, options: Parameters<typeof createTestHaft>[
     names: () => ["child"],
     get: () => createAgent({ haft, name: "child", model: createScriptedLanguageModel(child) }),
   });
-  const tools = createAgentTools({ speaker: { say: () => false }, skills: { load: missing, read: missing }, agents });
+  const tools = createAgentTools({
+    messageSink: { say: () => false },
+    skills: { load: missing, read: missing },
+    agents,
+  });
   haft.registry.registerMany(tools);
   const ask = { name: "call_subagent", input: { agent_name: "child", instruction: "go" } };
   return {

@@ -256,7 +256,7 @@ describe("an end", () => {
 
   test("by stop_response", async () => {
     const control = createAgentTools({
-      speaker: { say: () => true },
+      messageSink: { say: () => true },
       skills: { load: () => Promise.reject(new Error("none")), read: () => Promise.reject(new Error("none")) },
       agents: { names: () => [], run: () => Promise.reject(new Error("none")) },
     });
@@ -305,8 +305,8 @@ describe("a model that goes in circles", () => {
     const answer = await agent.run("go");
     expect(answer).toMatchObject({ stop: "loop", error: { message: expect.stringMatching(/^Stopped/) } });
     expect(model.requests.length).toBeLessThan(script.length);
-    const told = model.requests.filter(({ prompt }) => text(prompt.at(-1)).includes("Note from the runtime"));
-    expect(told).toHaveLength(1);
+    const reported = model.requests.filter(({ prompt }) => text(prompt.at(-1)).includes("Note from the runtime"));
+    expect(reported).toHaveLength(1);
     expectWhole(answer.messages);
   });
 
@@ -364,9 +364,9 @@ describe("a call that is answered later", () => {
   });
 
   const later = { ...add, mode: "background" as const };
-  const decline = async (haft: TestHaft) => {
+  const deny = async (haft: TestHaft) => {
     const [waiting] = await haft.approvals.list();
-    await haft.decline(waiting!.id, "not today");
+    await haft.deny(waiting!.id, "not today");
   };
   const approve = async (haft: TestHaft) => {
     const [waiting] = await haft.approvals.list();
@@ -388,7 +388,7 @@ describe("a call that is answered later", () => {
       /ended.*3/s,
     ],
     ["a yes", { tools: [ask] }, { name: "ask", input: { a: 1, b: 2 } }, approve, /has ended.*3/s],
-    ["a no", { tools: [ask] }, { name: "ask", input: { a: 1, b: 2 } }, decline, /has failed.*not today/s],
+    ["a no", { tools: [ask] }, { name: "ask", input: { a: 1, b: 2 } }, deny, /has failed.*not today/s],
     [
       "a program that went on",
       { tools: [ask], code: {} },
@@ -396,8 +396,8 @@ describe("a call that is answered later", () => {
       approve,
       /3/,
     ],
-    ["one told no", { tools: [ask], code: {} }, { name: "run_code", input: { code: program } }, decline, /declined/],
-  ] as const)("while nobody runs, by %s, is found and told once", async (_what, options, call, end, told) => {
+    ["one told no", { tools: [ask], code: {} }, { name: "run_code", input: { code: program } }, deny, /declined/],
+  ] as const)("while nobody runs, by %s, is found and told once", async (_what, options, call, end, reported) => {
     const haft = createTestHaft(options as never);
     const { agent, model } = open([{ calls: [call] }, { text: "I wait." }, { text: "Now." }, { text: "Still." }], {
       haft,
@@ -408,7 +408,7 @@ describe("a call that is answered later", () => {
     await end(haft);
     const second = await agent.run([], { messages: first.messages, context: first.context });
     expect(second).toMatchObject({ stop: "done", steps: 1 });
-    expect(text(model.requests[steps]!.prompt.at(-1))).toMatch(told);
+    expect(text(model.requests[steps]!.prompt.at(-1))).toMatch(reported);
     expect(second.context.pending()).toEqual([]);
     // Also where the context was not kept, and only what was said is.
     const third = await agent.run("And?", { messages: [...first.messages, ...second.messages] });

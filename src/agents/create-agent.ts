@@ -1,6 +1,6 @@
 import type { Agent, AgentLimits } from "../agent/agent.ts";
 import type { AgentModel } from "../agent/agent-model.ts";
-import type { ModelPrices, PromptView, ShownTo } from "../agent/agent-parts.ts";
+import type { ModelPrices, PromptView, ToolAudience } from "../agent/agent-parts.ts";
 import { assembleAgent } from "../agent/assemble-agent.ts";
 import { createFunctionModel, type ModelSettings } from "../agent/function-model.ts";
 import { isLanguageModel, type LanguageModel } from "../agent/language-model.ts";
@@ -13,8 +13,8 @@ import type { TextFormatName } from "../formats/text/text-format.ts";
 import { isToolAllowed } from "../policy/tool-policy.ts";
 import type { Haft } from "../runtime.ts";
 import { LiveToolkit } from "./live-toolkit.ts";
-import { speakFunctions } from "./speak-functions.ts";
-import { speakText } from "./speak-text.ts";
+import { createFunctionCallingFormat } from "./speak-functions.ts";
+import { createTextCallingFormat } from "./speak-text.ts";
 import { watchLateResults } from "./watch-late-results.ts";
 
 export interface AgentOptions extends ModelSettings {
@@ -60,7 +60,7 @@ export function createAgent(options: AgentOptions): Agent {
     shownTools: (to) => shownTools(haft, toolkit, to),
     systemPrompt: (view) => promptOf(options, view),
     watchLateResults: (of) => watchLateResults(haft, of),
-    heardResult: (result) => haft.jobs.processToolCallResult(result),
+    onResultDelivered: (result) => haft.jobs.processToolCallResult(result),
   });
 }
 
@@ -77,12 +77,12 @@ function modelOf({ model, format, dialect, maxOutputTokens, temperature, provide
     ...(providerOptions === undefined ? {} : { providerOptions }),
   };
   return format === undefined
-    ? createFunctionModel(model, speakFunctions({ dialect }), settings)
-    : createTextModel(model, speakText({ format, dialect }), settings);
+    ? createFunctionModel(model, createFunctionCallingFormat({ dialect }), settings)
+    : createTextModel(model, createTextCallingFormat({ format, dialect }), settings);
 }
 
 /** A tool that is registered nowhere is in nobody's policy but the call's own. */
-function shownTools(haft: Haft, toolkit: AgentToolkit, to: ShownTo): readonly AnyTool[] {
+function shownTools(haft: Haft, toolkit: AgentToolkit, to: ToolAudience): readonly AnyTool[] {
   const { caller, mode, policy, loaded } = to;
   const visible = new Set(haft.tools({ caller }));
   const among = toolkit

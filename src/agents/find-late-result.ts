@@ -7,7 +7,7 @@ import { hasEnded } from "../jobs/job.ts";
 import type { Haft } from "../runtime.ts";
 
 /** A call that was made before, and what it waits for, where it was answered `pending`. */
-export interface MadeBefore {
+export interface EarlierCall {
   callId: string;
   toolName: string;
   pending?: PendingResult["pending"];
@@ -16,7 +16,7 @@ export interface MadeBefore {
 /** What became of a call, whoever ended it: the journal has what ran, jobs and approvals have what did not. */
 export async function findLateResult(
   haft: Haft,
-  { callId, toolName, pending }: MadeBefore,
+  { callId, toolName, pending }: EarlierCall,
   caller: Partial<Caller>,
 ): Promise<ToolResult | undefined> {
   const entry = await haft.journal.find(journalKey(caller, callId));
@@ -34,10 +34,10 @@ export async function findLateResult(
     void haft.recoverPrograms().catch(() => undefined);
     return undefined;
   }
-  const said = approval.note === undefined ? "" : `: ${approval.note}`;
+  const reason = approval.note === undefined ? "" : `: ${approval.note}`;
   const message =
     approval.state === "declined"
-      ? `A person said no to this call${said}. Do not repeat it.`
+      ? `A person said no to this call${reason}. Do not repeat it.`
       : "Nobody answered in time whether this call may run. It did not run.";
   return refused({ callId, toolName, message, at: haft.executor.clock.now() });
 }

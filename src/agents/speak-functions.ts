@@ -1,4 +1,4 @@
-import type { FunctionSpeech } from "../agent/function-model.ts";
+import type { FunctionCallingFormat } from "../agent/function-model.ts";
 import type { DialectName } from "../core/tool.ts";
 import { defineTools, type ShownNames } from "../formats/providers/define-tools.ts";
 import { toModelCalls } from "../formats/providers/model-call.ts";
@@ -8,7 +8,9 @@ import { COMMON_STRICT_RULES } from "../formats/schema-rules.ts";
 const RULES = { rules: COMMON_RULES, strictRules: COMMON_STRICT_RULES };
 
 /** Function calling that every provider takes: portable schemas and names, and arguments mended where they mean one thing. */
-export function speakFunctions({ dialect }: { dialect?: DialectName | undefined } = {}): FunctionSpeech {
+export function createFunctionCallingFormat({
+  dialect,
+}: { dialect?: DialectName | undefined } = {}): FunctionCallingFormat {
   return {
     define(tools) {
       const shown = defineTools(tools, dialect === undefined ? {} : { dialect }, RULES, (definition) => definition);

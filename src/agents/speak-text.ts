@@ -1,4 +1,4 @@
-import type { TextPiece, TextSpeech } from "../agent/text-model.ts";
+import type { TextPiece, TextCallingFormat } from "../agent/text-model.ts";
 import type { DialectName } from "../core/tool.ts";
 import { formatToolResult } from "../formats/text/format-tool-result.ts";
 import { textFormat } from "../formats/text/format-table.ts";
@@ -8,13 +8,13 @@ import type { ToolCallEvent } from "../formats/text/tool-call-event.ts";
 import { createToolCallParser } from "../formats/text/tool-call-parser.ts";
 import { isObject } from "../schema/json-schema.ts";
 
-export interface TextSpeechOptions {
+export interface TextCallingOptions {
   format: TextFormatName;
   dialect?: DialectName | undefined;
 }
 
 /** Calls as text, in one of the formats. */
-export function speakText({ format, dialect }: TextSpeechOptions): TextSpeech {
+export function createTextCallingFormat({ format, dialect }: TextCallingOptions): TextCallingFormat {
   return {
     instruct: (tools) => generateToolInstruction(tools, { format, ...(dialect === undefined ? {} : { dialect }) }),
     writeCall: ({ name, input }) => textFormat(format).write([{ name, input: isObject(input) ? input : {} }]),

@@ -17,15 +17,15 @@ interface Awaiting {
 export async function watchLateResults(haft: Haft, { caller, awaited }: Awaiting): Promise<LateResults> {
   const waiting = new Set(awaited.map(({ callId }) => callId));
   let ended: ToolResult[] = [];
-  const hear = (event: { callId: string; caller: Caller; result: ToolResult }): void => {
+  const onCallEnded = (event: { callId: string; caller: Caller; result: ToolResult }): void => {
     if (isSame(event.caller, caller) && waiting.delete(event.callId)) ended.push(event.result);
   };
   const stops = [
     haft.on("tool_call_pending", (event) => {
       if (isSame(event.caller, caller)) waiting.add(event.callId);
     }),
-    haft.on("tool_call_completed", hear),
-    haft.on("tool_call_failed", hear),
+    haft.on("tool_call_completed", onCallEnded),
+    haft.on("tool_call_failed", onCallEnded),
   ];
   // A job of an earlier process is told of to those alone who say that they wait for it.
   if (awaited.some(({ pending }) => pending.kind === "job")) {

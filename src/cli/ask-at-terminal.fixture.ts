@@ -8,6 +8,6 @@ const controller = new AbortController();
 process.stdout.write("starting\n");
 await new Promise((done) => setTimeout(done, 400));
 if (abortMs) setTimeout(() => controller.abort(), Number(abortMs));
-const asked = (JSON.parse(approvals) as never[]).map((approval) => ask(approval, controller.signal));
-const answers = (await Promise.all(asked)).map((answer) => answer ?? null);
+const requested = (JSON.parse(approvals) as never[]).map((approval) => ask(approval, controller.signal));
+const answers = (await Promise.all(requested)).map((answer) => answer ?? null);
 process.stdout.write(`ANSWERS ${JSON.stringify(answers)} raw ${process.stdin.isRaw}\n`);

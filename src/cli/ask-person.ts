@@ -7,7 +7,7 @@ import type { Terminal } from "./terminal.ts";
 import { createTerminalApprover } from "./terminal-approver.ts";
 
 /** Asks at the terminal, and gives what came of the call; nothing where the question stays open. */
-export async function askPerson(
+export async function promptForApproval(
   client: HaftClient,
   approvalId: string,
   { terminal, signal, onAnswered }: { terminal: Terminal; signal: AbortSignal; onAnswered?: () => void },

@@ -51,9 +51,9 @@ async function readAnswer(
 ): Promise<QuestionAnswerRequest | undefined> {
   const yes = question.mode === "url" ? "y = I visited the page" : "y = fill it in";
   const prompt = `${yes}, n = decline, empty = leave open: `;
-  const said = (await editLine(keys, stderr, { prompt, text: "", signal }))?.trim().toLowerCase();
-  if (said === "n" || said === "no") return { action: "decline" };
-  if (said !== "y" && said !== "yes") return undefined;
+  const reply = (await editLine(keys, stderr, { prompt, text: "", signal }))?.trim().toLowerCase();
+  if (reply === "n" || reply === "no") return { action: "decline" };
+  if (reply !== "y" && reply !== "yes") return undefined;
   if (question.mode === "url") return { action: "accept" };
   const content: NonNullable<QuestionAnswerRequest["content"]> = {};
   for (const field of fieldsOf(question)) {

@@ -1,13 +1,13 @@
 import type { HaftClient } from "../client/create-client.ts";
 import { type Output, safeLine } from "./output.ts";
-import { settledServers } from "./settled-servers.ts";
+import { waitForServers } from "./settled-servers.ts";
 
 /** The server that was named, or all that answer; of the others it is said that they do not. */
-export async function chosenServers(
+export async function selectServers(
   client: HaftClient,
   { server, output, signal }: { server: string | undefined; output: Output; signal: AbortSignal },
 ): Promise<string[]> {
-  const servers = await settledServers(client, signal, {
+  const servers = await waitForServers(client, signal, {
     choose: (all) => (server === undefined ? all : all.filter(({ name }) => name === server)),
   });
   if (server !== undefined) return [server];

@@ -14,7 +14,7 @@ export interface OptionSpec {
   value?: string;
   short?: string;
   /** Of a number: the least and the most. */
-  range?: readonly [least: number, most: number];
+  range?: readonly [min: number, max: number];
   /** The only values that it may have. */
   oneOf?: readonly string[];
   /** What a shell may offer after it. */
@@ -68,9 +68,9 @@ export interface Invocation<Specs extends OptionSpecs = OptionSpecs> {
 
 export interface ConnectOptions {
   /** Whether one in this process also runs the background calls that are made through it; else others do. True where absent. */
-  worksOnJobs?: boolean;
+  runsJobs?: boolean;
   /** Whether one in this process starts the MCP servers, which takes seconds on a busy machine. True where absent. */
-  connectsServers?: boolean;
+  connectsMcp?: boolean;
 }
 
 /** What is added to a runtime that is opened in this process. */

@@ -5,13 +5,13 @@ import { type CommandEntry, COMMANDS, namesOf } from "./command-table.ts";
 import type { OperandSpec, OptionSpecs } from "./command.ts";
 import { GLOBAL_OPTIONS } from "./parse-arguments.ts";
 
-interface Places {
+interface CompletionPaths {
   folder: string;
   connect(): Promise<HaftClient>;
 }
 
 /** What may stand where the last word is being typed. Empty where the shell should offer files. */
-export async function completeWords(words: readonly string[], places: Places): Promise<string[]> {
+export async function completeWords(words: readonly string[], paths: CompletionPaths): Promise<string[]> {
   const typed = words.at(-1) ?? "";
   const before = words.slice(0, -1).filter((word) => !word.startsWith("-"));
   const offer = (found: readonly string[]): string[] => found.filter((word) => word.startsWith(typed));
@@ -20,14 +20,14 @@ export async function completeWords(words: readonly string[], places: Places): P
   const entry = COMMANDS.find(({ path }) => path === first || path === `${first} ${second ?? ""}`);
   if (!entry)
     return offer(COMMANDS.filter(({ path }) => path.startsWith(`${first} `)).map(({ path }) => path.split(" ")[1]!));
-  return offer(await completeCommand(entry, before.slice(entry.path.split(" ").length), words, places));
+  return offer(await completeCommand(entry, before.slice(entry.path.split(" ").length), words, paths));
 }
 
 async function completeCommand(
   entry: CommandEntry,
   operandsBefore: readonly string[],
   words: readonly string[],
-  places: Places,
+  paths: CompletionPaths,
 ): Promise<string[]> {
   const command = await entry.load();
   const options: OptionSpecs = { ...command.options, ...GLOBAL_OPTIONS };
@@ -36,12 +36,12 @@ async function completeCommand(
   if (valued && valued.type !== "flag") return [...(valued.oneOf ?? [])];
   if (words.at(-1)?.startsWith("-")) return optionsOf(options);
   const { operands = [] } = command;
-  if (operands[0]?.completes === "tool" && operandsBefore.length > 0) return parametersOf(operandsBefore[0]!, places);
+  if (operands[0]?.completes === "tool" && operandsBefore.length > 0) return parametersOf(operandsBefore[0]!, paths);
   const operand = operands[operandsBefore.length] ?? operands.findLast(({ isRest }) => isRest);
-  return operand ? completeOperand(operand, places) : [];
+  return operand ? completeOperand(operand, paths) : [];
 }
 
-async function completeOperand({ completes }: OperandSpec, { folder, connect }: Places): Promise<string[]> {
+async function completeOperand({ completes }: OperandSpec, { folder, connect }: CompletionPaths): Promise<string[]> {
   if (completes === "tool") return (await toolsIn(folder)).map(({ name }) => name);
   // Pressing a key makes no store where there is none.
   if (completes !== "approval" || !existsSync(join(folder, ".haft", "haft.db"))) return [];
@@ -49,7 +49,7 @@ async function completeOperand({ completes }: OperandSpec, { folder, connect }: 
   return items.map(({ id }) => id);
 }
 
-async function parametersOf(tool: string, { folder }: Places): Promise<string[]> {
+async function parametersOf(tool: string, { folder }: CompletionPaths): Promise<string[]> {
   const found = (await toolsIn(folder)).find(({ name, aliases }) => name === tool || aliases.includes(tool));
   const { properties = {} } = (found?.parameters.jsonSchema ?? {}) as { properties?: object };
   return Object.keys(properties).map((name) => `${name}=`);

@@ -5,7 +5,7 @@ import type { Output } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
-export interface ConnectPlace {
+export interface ConnectTarget {
   folder: string;
   /** A running server; absent for one in this process. */
   url: string | undefined;
@@ -20,11 +20,11 @@ interface Connected {
 }
 
 /** The server that a command speaks to: opened when first asked for, so that what needs none opens none. */
-export function connectWhenAsked(place: ConnectPlace) {
+export function connectLazily(target: ConnectTarget) {
   let opened: Promise<Connected> | undefined;
   return {
     connect: async (options: ConnectOptions = {}): Promise<HaftClient> =>
-      (await (opened ??= open(place, options))).client,
+      (await (opened ??= open(target, options))).client,
     async close(): Promise<void> {
       const connected = await opened?.catch(() => undefined);
       await connected?.close();
@@ -33,13 +33,13 @@ export function connectWhenAsked(place: ConnectPlace) {
 }
 
 async function open(
-  { folder, url, terminal, output, embedded }: ConnectPlace,
-  { worksOnJobs = true, connectsServers = true }: ConnectOptions,
+  { folder, url, terminal, output, embedded }: ConnectTarget,
+  { runsJobs = true, connectsMcp = true }: ConnectOptions,
 ): Promise<Connected> {
   if (embedded.open) return embedded.open();
   if (url !== undefined) return { client: connectTo(url, terminal, output), close: () => Promise.resolve() };
   const { openEmbedded } = await import("./open-embedded.ts");
-  return openEmbedded({ folder, terminal, output, embedded, worksOnJobs, connectsServers });
+  return openEmbedded({ folder, terminal, output, embedded, runsJobs, connectsMcp });
 }
 
 function connectTo(url: string, { env }: Terminal, output: Output): HaftClient {

@@ -1,4 +1,4 @@
-import type { Agent, AgentAnswer, AgentEvent } from "../agent/agent.ts";
+import type { Agent, AgentResult, AgentEvent } from "../agent/agent.ts";
 import type { Message } from "../agent/message.ts";
 import { ToolCallContext } from "../core/call-context.ts";
 import { textOf } from "../core/content.ts";
@@ -22,7 +22,7 @@ export interface ConverseOptions {
 /** A conversation with an agent at this terminal: what it says and does is shown, and what must be asked is asked here. */
 export interface Conversation {
   readonly agent: Agent;
-  say(text: string, signal: AbortSignal): Promise<AgentAnswer>;
+  send(text: string, signal: AbortSignal): Promise<AgentResult>;
   close(): Promise<void>;
 }
 
@@ -48,13 +48,13 @@ export async function openConversation(
   try {
     const agent = await host.agents.get(name);
     const show = createShow();
-    const stopHearing = host.agents.onSaid((message) => show.line(safe(message)));
+    const unsubscribe = host.agents.onAgentMessage((message) => show.line(safe(message)));
     const messages: Message[] = [];
     const context = new ToolCallContext();
     const session = `terminal-${process.pid}-${host.haft.executor.clock.now()}`;
     return {
       agent,
-      async say(text, signal) {
+      async send(text, signal) {
         const answer = await agent.run(text, {
           messages: [...messages],
           context,
@@ -69,7 +69,7 @@ export async function openConversation(
         return answer;
       },
       async close() {
-        stopHearing();
+        unsubscribe();
         await host.close();
       },
     };
@@ -89,7 +89,7 @@ export async function openConversation(
       end,
       line(text: string): void {
         end();
-        output.tell(text);
+        output.notice(text);
       },
       event(event: AgentEvent): void {
         if (output.format === "jsonl") return output.item(event, () => []);
@@ -99,19 +99,19 @@ export async function openConversation(
           isInLine = !event.text.endsWith("\n");
         } else if (event.type === "tool_call") {
           end();
-          output.talk(output.paintTalk("cyan", `→ ${safeLine(event.name)} ${safeLine(inputText(event.input))}`));
+          output.info(output.paintStderr("cyan", `→ ${safeLine(event.name)} ${safeLine(inputText(event.input))}`));
         } else if (event.type === "tool_result") {
           const { result } = event;
-          const said = result.status === "completed" ? result.display : textOf(result.content);
+          const shown = result.status === "completed" ? result.display : textOf(result.content);
           const style = result.status === "failed" ? "red" : "dim";
-          output.talk(output.paintTalk(style, `  ${result.status}: ${safeLine(firstLine(said))}`));
+          output.info(output.paintStderr(style, `  ${result.status}: ${safeLine(firstLine(shown))}`));
         }
       },
     };
   }
 }
 
-export function exitCodeOfAnswer({ stop }: AgentAnswer): number {
+export function exitCodeOfAnswer({ stop }: AgentResult): number {
   switch (stop) {
     case "done":
     case "stopped":
@@ -128,7 +128,7 @@ export function exitCodeOfAnswer({ stop }: AgentAnswer): number {
 }
 
 /** What a person should know besides the words. */
-export function remarkOn({ stop, error, context, messages }: AgentAnswer): string | undefined {
+export function describeStop({ stop, error, context, messages }: AgentResult): string | undefined {
   if (error) return error.message;
   if (stop === "aborted") return "Stopped.";
   if (stop !== "pending") return undefined;
@@ -142,9 +142,9 @@ export function remarkOn({ stop, error, context, messages }: AgentAnswer): strin
   return `Not over: ${named.join("; ")}.`;
 }
 
-const LONGEST_INPUT = 160;
+const MAX_INPUT_LENGTH = 160;
 
 function inputText(input: unknown): string {
   const text = JSON.stringify(input) ?? "";
-  return text.length <= LONGEST_INPUT ? text : `${text.slice(0, LONGEST_INPUT)}…`;
+  return text.length <= MAX_INPUT_LENGTH ? text : `${text.slice(0, MAX_INPUT_LENGTH)}…`;
 }

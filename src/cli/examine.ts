@@ -14,15 +14,15 @@ export interface Finding {
   next?: string;
 }
 
-interface Place {
+interface DoctorOptions {
   folder: string;
   env: Readonly<Record<string, string | undefined>>;
 }
 
-const LEAST_NODE = [20, 19] as const;
+const MIN_NODE_VERSION = [20, 19] as const;
 
 /** Looks at each part for itself: what is broken must not hide the rest. Makes nothing that is not there. */
-export async function examine(place: Place): Promise<Finding[]> {
+export async function examine(place: DoctorOptions): Promise<Finding[]> {
   let config: LoadedConfig | undefined;
   const findings = [
     await look("Node", () => examineNode(process.versions.node)),
@@ -82,9 +82,13 @@ async function look(
 
 function examineNode(version: string): Omit<Finding, "what"> {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  if (major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]))
+  if (major > MIN_NODE_VERSION[0] || (major === MIN_NODE_VERSION[0] && minor >= MIN_NODE_VERSION[1]))
     return { state: "ok", found: version };
-  return { state: "broken", found: `${version} is too old.`, next: `Install Node ${LEAST_NODE.join(".")} or later.` };
+  return {
+    state: "broken",
+    found: `${version} is too old.`,
+    next: `Install Node ${MIN_NODE_VERSION.join(".")} or later.`,
+  };
 }
 
 async function examineFolder(folder: string): Promise<Omit<Finding, "what">> {
@@ -153,7 +157,7 @@ async function examineConsole(): Promise<Omit<Finding, "what">> {
   return { state: "warning", found: "not built.", next: "`npm run build` builds it; the rest works without." };
 }
 
-async function examineShell({ env }: Place): Promise<Omit<Finding, "what">> {
+async function examineShell({ env }: DoctorOptions): Promise<Omit<Finding, "what">> {
   const { findShell } = await import("../shell/find-shell.ts");
   const { path } = findShell(env as Record<string, string>);
   return { state: "ok", found: path };

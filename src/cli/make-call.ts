@@ -1,7 +1,7 @@
 import type { HaftClient } from "../client/create-client.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { CallFrame, CallRequest } from "../http/wire.ts";
-import { askPerson } from "./ask-person.ts";
+import { promptForApproval } from "./ask-person.ts";
 import { askQuestion } from "./ask-question.ts";
 import type { Invocation } from "./command.ts";
 import { createProgressLine } from "./progress-line.ts";
@@ -31,14 +31,14 @@ export async function makeCall(
   interrupted.addEventListener("abort", cancel, { once: true });
   const progress = createProgressLine(terminal, tool);
   const answered = new AbortController();
-  let asked: Promise<ToolResult | undefined> | undefined;
+  let requested: Promise<ToolResult | undefined> | undefined;
   let result: ToolResult | undefined;
   // An MCP server may ask while it works.
   if (isInteractive(terminal) && tool.startsWith("mcp__")) void askQuestions().catch(() => undefined);
   try {
     for await (const frame of client.calls.stream(tool, input, { ...words, signal: hang.signal })) {
       if (output.format === "jsonl") output.item(frame, () => []);
-      await hear(frame);
+      await onFrame(frame);
     }
     if (!result)
       throw new Error("The connection was lost before the call had ended. `haft audit query` tells what came of it.");
@@ -50,7 +50,7 @@ export async function makeCall(
     progress.end();
   }
 
-  async function hear(frame: CallFrame): Promise<void> {
+  async function onFrame(frame: CallFrame): Promise<void> {
     switch (frame.type) {
       case "started":
         callId = frame.callId;
@@ -59,7 +59,7 @@ export async function makeCall(
         return progress.show(frame.update);
       case "approval":
         // Where the server waits for the answer its result comes in this stream; so nobody waits for the person here.
-        if (isInteractive(terminal)) asked = ask(frame.approvalId);
+        if (isInteractive(terminal)) requested = ask(frame.approvalId);
         return;
       case "result":
         result = await settle(frame.result);
@@ -72,7 +72,7 @@ export async function makeCall(
       answered.abort();
       return ended;
     }
-    const given = await (asked ?? (isInteractive(terminal) ? ask(ended.pending.id) : undefined));
+    const given = await (requested ?? (isInteractive(terminal) ? ask(ended.pending.id) : undefined));
     return given === undefined ? ended : settle(given);
   }
 
@@ -89,6 +89,6 @@ export async function makeCall(
   function ask(approvalId: string): Promise<ToolResult | undefined> {
     progress.pause();
     const signal = AbortSignal.any([answered.signal, interrupted]);
-    return askPerson(client, approvalId, { terminal, signal, onAnswered: () => progress.resume() });
+    return promptForApproval(client, approvalId, { terminal, signal, onAnswered: () => progress.resume() });
   }
 }

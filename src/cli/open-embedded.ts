@@ -5,7 +5,7 @@ import { createClient } from "../client/create-client.ts";
 import { openHaft } from "../host.ts";
 import { UNCONFINED_WARNING } from "../host/open-confinement.ts";
 import { openInProcess } from "../http/open-in-process.ts";
-import { partsOfHost } from "../http/parts/parts-of-host.ts";
+import { capabilitiesOfHost } from "../http/parts/parts-of-host.ts";
 import { issueToken, SCOPES } from "../http/tokens.ts";
 import type { EmbedOptions } from "./command.ts";
 import { openTokens } from "./open-tokens.ts";
@@ -17,8 +17,8 @@ export interface EmbeddedOptions {
   terminal: Terminal;
   output: Output;
   embedded: EmbedOptions;
-  worksOnJobs: boolean;
-  connectsServers: boolean;
+  runsJobs: boolean;
+  connectsMcp: boolean;
 }
 
 /** The folder's own runtime and store in this process, behind the same door as a server's. */
@@ -27,15 +27,15 @@ export async function openEmbedded({
   terminal,
   output,
   embedded,
-  worksOnJobs,
-  connectsServers,
+  runsJobs,
+  connectsMcp,
 }: EmbeddedOptions): Promise<{ client: HaftClient; close(): Promise<void> }> {
   const host = await openHaft(folder, {
     env: terminal.env,
     // Nobody but the person at this terminal would answer, and they are asked; off a terminal the question stays.
     approvalWaitMs: false,
-    worksOnJobs,
-    connectsServers,
+    runsJobs,
+    connectsMcp,
     // Most commands run none of the workspace's commands, and the result of one that was not confined says so itself.
     onWarning: (warning) => warning.startsWith(UNCONFINED_WARNING) || output.warn(safe(warning)),
     ...(embedded.middleware ? { middleware: embedded.middleware } : {}),
@@ -45,17 +45,17 @@ export async function openEmbedded({
     const tokens = openTokens(host);
     const token = randomBytes(32).toString("base64url");
     await issueToken(tokens.own, host.haft.executor.clock, { name: userName(), scopes: SCOPES, token });
-    const door = openInProcess(host.haft, {
+    const api = openInProcess(host.haft, {
       tokens: tokens.all,
-      parts: partsOfHost(host),
+      parts: capabilitiesOfHost(host),
       info: { workspace: host.config.folder },
       // What is refused is told by the command; what failed in the server is told nowhere else.
       log: (line) => line.startsWith("failed ") && output.warn(line),
     });
     return {
-      client: createClient({ url: "http://embedded", token, fetch: door.fetch }),
+      client: createClient({ url: "http://embedded", token, fetch: api.fetch }),
       async close() {
-        door.close();
+        api.close();
         await host.close();
       },
     };

@@ -1,5 +1,5 @@
 import type { HaftHost } from "../host.ts";
-import { DoorError } from "../http/door-error.ts";
+import { HttpError } from "../http/door-error.ts";
 import { openTokenStore } from "../http/sql-token-store.ts";
 import { issueToken, MemoryTokenStore, SCOPES, type StoredToken, type TokenStore } from "../http/tokens.ts";
 
@@ -29,13 +29,13 @@ export async function openServerTokens(host: TokenHost, configured: string | und
   const { clock } = host.haft.executor;
   const { stored } = await issueToken(own, clock, { name: "configured", scopes: SCOPES, token: configured });
   const known = (await all.list()).find(({ hash }) => hash === stored.hash);
-  if (known) throw configuredTwice(known);
+  if (known) throw duplicateToken(known);
   return {
     ...all,
     list: async () => [stored, ...(await all.list())],
     remove(id) {
       if (id !== stored.id) return all.remove(id);
-      throw new DoorError(
+      throw new HttpError(
         "conflict",
         "That token stands in the configuration, and would be back at the next start",
         "Remove `server.token` (or HAFT_SERVER_TOKEN) there, and start the server again.",
@@ -45,7 +45,7 @@ export async function openServerTokens(host: TokenHost, configured: string | und
 }
 
 /** As a configured one it would have every scope, and could not be revoked. */
-function configuredTwice({ name, scopes }: StoredToken): Error {
+function duplicateToken({ name, scopes }: StoredToken): Error {
   return new Error(
     `\`server.token\` is the token "${name}" of this folder's store, which has the scopes ${scopes.join(", ") || "none"}. ` +
       "It counts without being configured: remove it from the configuration (or HAFT_SERVER_TOKEN), or name another one.",

@@ -29,7 +29,7 @@ describe("what is shown", () => {
       const terminal = { stdout: stream("stdout"), stderr: stream("stderr"), env: {} } as unknown as Terminal;
       const output = createOutput(terminal, { format, quiet, colour: true });
       output.list({ items: [1, 2] }, (items) => items.map((item) => `item ${item}`));
-      output.talk("talk");
+      output.info("talk");
       return written;
     };
     expect(print("text")).toEqual({ stdout: "item 1\nitem 2\n", stderr: "talk\n" });

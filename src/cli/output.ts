@@ -12,7 +12,7 @@ export interface Output {
   readonly format: OutputFormat;
   /** Of the data on stdout; of talk on stderr. */
   readonly paint: Paint;
-  readonly paintTalk: Paint;
+  readonly paintStderr: Paint;
   /** Of the terminal; what is piped is not cut. */
   readonly columns: number;
   /** One document: JSON in both JSON formats, else the text that `show` makes of it. */
@@ -24,9 +24,9 @@ export interface Output {
   /** Lines of our own making; text of others in them was escaped by `safe`. */
   lines(lines: Iterable<string>): void;
   /** For a person; not in quiet runs. */
-  talk(text: string): void;
+  info(text: string): void;
   /** For a person, quiet or not. */
-  tell(text: string): void;
+  notice(text: string): void;
   /** Not in quiet runs. */
   warn(text: string): void;
   /** As it is, with nothing escaped: for what is piped on. */
@@ -48,7 +48,7 @@ export function createOutput(terminal: Terminal, { format, quiet, colour }: Outp
       ? (style, text) => styleText(style, text, { validateStream: false } as never)
       : (_style, text) => text;
   const paint = painter(stdout);
-  const paintTalk = painter(stderr);
+  const paintStderr = painter(stderr);
   const lines = (shown: Iterable<string>): void => {
     const text = [...shown].join("\n");
     if (text !== "") stdout.write(text.endsWith("\n") ? text : `${text}\n`);
@@ -57,7 +57,7 @@ export function createOutput(terminal: Terminal, { format, quiet, colour }: Outp
   return {
     format,
     paint,
-    paintTalk,
+    paintStderr,
     columns: stdout.isTTY ? (stdout.columns ?? DEFAULT_COLUMNS) : Infinity,
     data: (value, show) => (format === "text" ? lines(show(value)) : json(value, format === "json" ? 2 : undefined)),
     list(page, show) {
@@ -67,12 +67,12 @@ export function createOutput(terminal: Terminal, { format, quiet, colour }: Outp
     },
     item: (value, show) => (format === "text" ? lines(show(value)) : json(value)),
     lines,
-    talk(text) {
+    info(text) {
       if (!quiet) stderr.write(`${text}\n`);
     },
-    tell: (text) => void stderr.write(`${text}\n`),
+    notice: (text) => void stderr.write(`${text}\n`),
     warn(text) {
-      if (!quiet) stderr.write(`${paintTalk("yellow", "warning:")} ${text}\n`);
+      if (!quiet) stderr.write(`${paintStderr("yellow", "warning:")} ${text}\n`);
     },
     raw: (text) => void stdout.write(text),
   };

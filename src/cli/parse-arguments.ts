@@ -88,9 +88,9 @@ function readValue(spec: OptionSpec, name: string, value: string | undefined, be
   }
 }
 
-function inRange(number: number, name: string, [least, most]: readonly number[] = []): number {
-  if (least === undefined || most === undefined || (number >= least && number <= most)) return number;
-  throw new UsageError(`${name} takes a whole number from ${least} to ${most}, and not ${number}.`);
+function inRange(number: number, name: string, [min, max]: readonly number[] = []): number {
+  if (min === undefined || max === undefined || (number >= min && number <= max)) return number;
+  throw new UsageError(`${name} takes a whole number from ${min} to ${max}, and not ${number}.`);
 }
 
 /** As many as the command takes, by their names. */

@@ -23,7 +23,7 @@ const SILENT: ProgressLine = {
 /** One line on stderr that says that something goes on, and what was heard last; on a terminal only. */
 export function createProgressLine({ stderr, env }: Pick<Terminal, "stderr" | "env">, title: string): ProgressLine {
   if (!stderr.isTTY || env["TERM"] === "dumb" || env["CI"]) return SILENT;
-  let said = "";
+  let last = "";
   let drawn = false;
   let frame = 0;
   let isPaused = false;
@@ -31,7 +31,7 @@ export function createProgressLine({ stderr, env }: Pick<Terminal, "stderr" | "e
     if (isPaused) return;
     const width = (stderr.columns ?? 80) - 1;
     frame = (frame + 1) % FRAMES.length;
-    const line = [...`${FRAMES[frame]} ${title}${said === "" ? "" : `  ${said}`}`].slice(0, width).join("");
+    const line = [...`${FRAMES[frame]} ${title}${last === "" ? "" : `  ${last}`}`].slice(0, width).join("");
     stderr.write(`\r\x1b[2K${line}`);
     drawn = true;
   };
@@ -46,7 +46,7 @@ export function createProgressLine({ stderr, env }: Pick<Terminal, "stderr" | "e
   }, 300).unref();
   return {
     show(update) {
-      said = describe(update) ?? said;
+      last = describe(update) ?? last;
     },
     pause() {
       isPaused = true;

@@ -4,7 +4,7 @@ import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** A tool's input is checked again by the gate; this is where reading stops. */
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 const WORD = /^([^=:]+)(:?=)([^]*)$/;
 
 interface Sources {
@@ -18,7 +18,7 @@ interface Sources {
  */
 export async function readCallInput(words: readonly string[], sources: Sources): Promise<Record<string, unknown>> {
   let whole: object = {};
-  const said = new Map<string, unknown[]>();
+  const assigned = new Map<string, unknown[]>();
   for (const word of words) {
     if (word === "-" || word.startsWith("@")) {
       whole = { ...whole, ...parseObject(await readSource(word.replace("@", ""), sources), word) };
@@ -32,9 +32,9 @@ export async function readCallInput(words: readonly string[], sources: Sources):
       );
     }
     const text = given.startsWith("@") ? await readSource(given.slice(1), sources) : given;
-    said.set(key, [...(said.get(key) ?? []), operator === ":=" ? parseJson(text, key) : text]);
+    assigned.set(key, [...(assigned.get(key) ?? []), operator === ":=" ? parseJson(text, key) : text]);
   }
-  const single = Array.from(said, ([key, values]) => [key, values.length === 1 ? values[0] : values] as const);
+  const single = Array.from(assigned, ([key, values]) => [key, values.length === 1 ? values[0] : values] as const);
   return { ...whole, ...Object.fromEntries(single) };
 }
 
@@ -61,15 +61,15 @@ async function readStdin(stdin: Terminal["stdin"]): Promise<string> {
   for await (const chunk of stdin) {
     const part = Buffer.from(chunk);
     bytes += part.length;
-    if (bytes > MOST_BYTES) break;
+    if (bytes > MAX_BYTES) break;
     chunks.push(part);
   }
   return decode(Buffer.concat(chunks), "stdin", bytes);
 }
 
 function decode(bytes: Buffer, name: string, length = bytes.length): string {
-  if (length > MOST_BYTES)
-    throw new UsageError(`${name} is longer than the ${MOST_BYTES / 1024 / 1024} MB that an input may have.`);
+  if (length > MAX_BYTES)
+    throw new UsageError(`${name} is longer than the ${MAX_BYTES / 1024 / 1024} MB that an input may have.`);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

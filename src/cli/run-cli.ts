@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { checkFolder } from "./check-folder.ts";
 import { type CommandEntry, COMMANDS, findCommand } from "./command-table.ts";
 import type { Command, EmbedOptions, Invocation } from "./command.ts";
-import { connectWhenAsked } from "./connect.ts";
+import { connectLazily } from "./connect.ts";
 import { EXIT } from "./exit-code.ts";
 import { explainFailure, type Explained } from "./explain-failure.ts";
 import { createOutput, type Output, type OutputFormat, safe } from "./output.ts";
@@ -57,7 +57,7 @@ async function runCommand(
   const url = server ?? (named === undefined ? terminal.env["HAFT_URL"] : undefined);
   const interrupt = new AbortController();
   const stop = terminal.onInterrupt(() => interrupt.abort());
-  const connection = connectWhenAsked({ folder, url, terminal, output, embedded });
+  const connection = connectLazily({ folder, url, terminal, output, embedded });
   const invocation: Invocation = {
     operands,
     rest,
@@ -90,14 +90,14 @@ function outputOptions({ json, jsonl, quiet, ...more }: Partial<Globals>) {
 /** On stderr, and for a program as one line of JSON. */
 function report(
   { exitCode, code, message, next }: Explained,
-  { format, paintTalk }: Output,
+  { format, paintStderr }: Output,
   { stderr }: Terminal,
 ): number {
   if (format !== "text") {
     stderr.write(`${showJson({ error: { code, message, ...(next === undefined ? {} : { next }) } })}\n`);
     return exitCode;
   }
-  stderr.write(`${paintTalk("red", "haft:")} ${safe(message)}\n${next === undefined ? "" : `${safe(next)}\n`}`);
+  stderr.write(`${paintStderr("red", "haft:")} ${safe(message)}\n${next === undefined ? "" : `${safe(next)}\n`}`);
   return exitCode;
 }
 
@@ -108,7 +108,7 @@ async function showGroup(entries: readonly CommandEntry[], others: readonly stri
     output.lines(showGroupHelp(entries, output.paint));
     return EXIT.done;
   }
-  for (const line of showGroupHelp(entries, output.paintTalk)) output.talk(line);
+  for (const line of showGroupHelp(entries, output.paintStderr)) output.info(line);
   return EXIT.usage;
 }
 

@@ -39,7 +39,7 @@ export async function makeSample(parent: string): Promise<string> {
 }
 
 /** Why a folder is a poor workspace; undefined where it is not. */
-export async function whyNoWorkspace(folder: string, home: string = homedir()): Promise<string | undefined> {
+export async function unsuitableWorkspaceReason(folder: string, home: string = homedir()): Promise<string | undefined> {
   if (folder === home) return "This is your home folder: tools could reach everything in it.";
   const names = await readdir(folder);
   return names.every((name) => name === ".haft") ? "This folder is empty." : undefined;

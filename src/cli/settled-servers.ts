@@ -5,29 +5,29 @@ import type { Invocation } from "./command.ts";
 import { safeLine } from "./output.ts";
 
 /** A server that takes longer is shown as it is. */
-const MOST_WAIT_MS = 15_000;
+const MAX_WAIT_MS = 15_000;
 /** Where its tools are only some of many. */
 const TOOLS_WAIT_MS = 5000;
-const LOOK_MS = 100;
+const CHECK_INTERVAL_MS = 100;
 
 interface WaitOptions {
-  mostMs?: number;
+  maxMs?: number;
   /** Those that are waited for, of all that there are. */
   choose?: (servers: readonly McpServerInfo[]) => readonly McpServerInfo[];
 }
 
 /** The MCP servers, once none of them is being connected any more. */
-export async function settledServers(
+export async function waitForServers(
   client: HaftClient,
   signal: AbortSignal,
-  { mostMs = MOST_WAIT_MS, choose = (servers) => servers }: WaitOptions = {},
+  { maxMs = MAX_WAIT_MS, choose = (servers) => servers }: WaitOptions = {},
 ): Promise<McpServerInfo[]> {
-  const until = performance.now() + mostMs;
+  const until = performance.now() + maxMs;
   for (;;) {
     const { items } = await client.mcp.list();
     const isSettled = choose(items).every(({ state }) => state !== "connecting");
     if (isSettled || signal.aborted || performance.now() > until) return items;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, CHECK_INTERVAL_MS));
   }
 }
 
@@ -43,8 +43,8 @@ export async function awaitTools(
   if (url !== undefined || (tool !== undefined && !tool.startsWith("mcp__"))) return;
   const choose = tool === undefined ? undefined : await chooseServerOf(tool);
   try {
-    const options = choose ? { choose } : { mostMs: TOOLS_WAIT_MS };
-    for (const { name, state } of await settledServers(client, interrupted, options)) {
+    const options = choose ? { choose } : { maxMs: TOOLS_WAIT_MS };
+    for (const { name, state } of await waitForServers(client, interrupted, options)) {
       if (tool === undefined && state === "connecting")
         output.warn(`The MCP server "${safeLine(name)}" is still being connected: its tools are missing here.`);
     }

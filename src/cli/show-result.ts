@@ -10,32 +10,32 @@ export function showResult(result: ToolResult, output: Output, { raw = false } =
   else if (result.status !== "pending") output.lines(contentLines(result));
   const { warnings = [], repairs = [], spill } = result.metadata;
   for (const warning of warnings) output.warn(safeLine(warning));
-  if (repairs.length > 0) output.talk(output.paintTalk("dim", `input mended: ${safeLine(repairs.join("; "))}`));
+  if (repairs.length > 0) output.info(output.paintStderr("dim", `input mended: ${safeLine(repairs.join("; "))}`));
   if (spill)
-    output.talk(output.paintTalk("dim", `the whole output, ${spill.bytes} bytes, lies in ${safeLine(spill.ref)}`));
+    output.info(output.paintStderr("dim", `the whole output, ${spill.bytes} bytes, lies in ${safeLine(spill.ref)}`));
   if (output.format !== "text") return exitCodeOf(result);
   if (result.status === "failed") {
-    output.tell(
-      `${output.paintTalk("red", `${safeLine(result.toolName)} failed`)} (${result.error.code}): ${safe(result.error.message)}`,
+    output.notice(
+      `${output.paintStderr("red", `${safeLine(result.toolName)} failed`)} (${result.error.code}): ${safe(result.error.message)}`,
     );
   }
-  if (result.status === "pending") tellPending(result, output);
+  if (result.status === "pending") showPending(result, output);
   return exitCodeOf(result);
 }
 
-function tellPending({ pending: { kind, id }, toolName }: ToolResult & { status: "pending" }, output: Output): void {
+function showPending({ pending: { kind, id }, toolName }: ToolResult & { status: "pending" }, output: Output): void {
   const shown = safeLine(id);
-  output.tell(
-    `${output.paintTalk("yellow", `${safeLine(toolName)} waits`)} for ${kind === "approval" ? "an approval" : `a ${kind}`}: ${shown}`,
+  output.notice(
+    `${output.paintStderr("yellow", `${safeLine(toolName)} waits`)} for ${kind === "approval" ? "an approval" : `a ${kind}`}: ${shown}`,
   );
   if (kind === "job") {
-    output.tell(`  haft jobs show ${shown}   what comes of it`);
-    output.tell("  haft worker   runs it, where no server of this folder does");
+    output.notice(`  haft jobs show ${shown}   what comes of it`);
+    output.notice("  haft worker   runs it, where no server of this folder does");
   }
   if (kind !== "approval") return;
-  output.tell(`  haft approvals show ${shown}      what exactly would run`);
-  output.tell(`  haft approvals approve ${shown}   yes, and run it`);
-  output.tell(`  haft approvals deny ${shown}      no`);
+  output.notice(`  haft approvals show ${shown}      what exactly would run`);
+  output.notice(`  haft approvals approve ${shown}   yes, and run it`);
+  output.notice(`  haft approvals deny ${shown}      no`);
 }
 
 function contentLines(result: ToolResult): string[] {

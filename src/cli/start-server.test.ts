@@ -36,7 +36,7 @@ async function start(env: Record<string, string>, host = "127.0.0.1") {
 }
 
 /** As `haft token create` does. */
-async function keepToken(): Promise<void> {
+async function saveToken(): Promise<void> {
   const host = await openHaft(folder, { env: { XDG_CONFIG_HOME: home } });
   const { clock } = host.haft.executor;
   await issueToken(openTokens(host).all, clock, { name: "reader", scopes: ["read"], token: TOKEN });
@@ -58,7 +58,7 @@ describe("the token of a server", () => {
   });
 
   test("is refused where it is one of the store, whose scopes it would leave behind", async () => {
-    await keepToken();
+    await saveToken();
     await expect(start({ HAFT_SERVER_TOKEN: TOKEN })).rejects.toThrow(/the token "reader".*scopes read\b/);
     const { ask } = await start({});
     expect((await ask("/api/server")).status).toBe(200);

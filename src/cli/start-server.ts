@@ -4,8 +4,8 @@ import { type HaftHost, openHaft } from "../host.ts";
 import { serveArtifacts } from "../host/serve-artifacts.ts";
 import { DEFAULT_PORT, type HttpServer, serveHttp } from "../http/http-server.ts";
 import { logLine } from "../http/log-line.ts";
-import { createMcpDoor, MCP_STATE_KEY } from "../http/mcp-endpoint.ts";
-import { partsOfHost } from "../http/parts/parts-of-host.ts";
+import { createMcpHandler, MCP_STATE_KEY } from "../http/mcp-endpoint.ts";
+import { capabilitiesOfHost } from "../http/parts/parts-of-host.ts";
 import type { JobWorker } from "../jobs/job-queue.ts";
 import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "../host/find-package.ts";
@@ -46,7 +46,7 @@ export async function startServer({
   tls,
   log,
   onWarning,
-  ...asked
+  ...requested
 }: StartOptions): Promise<StartedServer> {
   let server: HttpServer | undefined;
   const host = await openHaft(folder, {
@@ -63,12 +63,12 @@ export async function startServer({
     const tokens = await openServerTokens(host, token);
     const console = await findConsole();
     server = await serveHttp(host.haft, {
-      host: asked.host ?? configured.host ?? "127.0.0.1",
-      port: asked.port ?? configured.port ?? DEFAULT_PORT,
+      host: requested.host ?? configured.host ?? "127.0.0.1",
+      port: requested.port ?? configured.port ?? DEFAULT_PORT,
       tokens,
-      parts: partsOfHost(host),
+      parts: capabilitiesOfHost(host),
       endpoints: {
-        "/mcp": createMcpDoor(host.haft, {
+        "/mcp": createMcpHandler(host.haft, {
           version,
           resources: [serveArtifacts(host.artifacts)],
           defers: host.config.value.toolSearch.mcp === true,
@@ -85,7 +85,7 @@ export async function startServer({
       log,
       onWarning,
     });
-    const worker = await workOnJobs(host, onWarning);
+    const worker = await runJobs(host, onWarning);
     host.schedules.start();
     await host.sessions.start();
     const login = await server.loginUrl({ name: userName() });
@@ -109,7 +109,7 @@ export async function startServer({
 }
 
 /** Also on those that were left from before. A queue that is away now is asked again with the first background call. */
-async function workOnJobs({ haft }: HaftHost, warn: (warning: string) => void): Promise<JobWorker | undefined> {
+async function runJobs({ haft }: HaftHost, warn: (warning: string) => void): Promise<JobWorker | undefined> {
   try {
     return await haft.jobs.work();
   } catch (error) {

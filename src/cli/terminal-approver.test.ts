@@ -32,7 +32,7 @@ class Terminal {
     });
     this.#pty.onData((data) => {
       this.text += data;
-      for (const hear of this.#news) hear();
+      for (const listener of this.#news) listener();
     });
     onTestFinished(() => {
       try {
@@ -43,12 +43,12 @@ class Terminal {
     });
   }
 
-  async sees(pattern: RegExp | string, times = 1): Promise<void> {
+  async waitForScreen(pattern: RegExp | string, times = 1): Promise<void> {
     const count = (): number => this.text.split(pattern).length - 1;
     while (count() < times) {
       await new Promise<void>((resolve) => {
-        const hear = (): void => (this.#news.delete(hear), resolve());
-        this.#news.add(hear);
+        const listener = (): void => (this.#news.delete(listener), resolve());
+        this.#news.add(listener);
       });
     }
   }
@@ -59,7 +59,7 @@ class Terminal {
 
   /** As a person does who reads first. On a busy machine the moment may be too short: then once more. */
   async press(key: string, until: RegExp | string): Promise<void> {
-    const seen = this.sees(until).then(() => true);
+    const seen = this.waitForScreen(until).then(() => true);
     for (let i = 0; i < 15; i++) {
       await new Promise((done) => setTimeout(done, 900));
       if (this.text.split(until).length > 1) return;
@@ -70,7 +70,7 @@ class Terminal {
   }
 
   async answers(): Promise<unknown[]> {
-    await this.sees(/ANSWERS .*raw (?:true|false)/);
+    await this.waitForScreen(/ANSWERS .*raw (?:true|false)/);
     const [, json, raw] = /ANSWERS (.*) raw (true|false)/.exec(this.text)!;
     if (raw !== "false") throw new Error("The terminal is not given back as it was.");
     return JSON.parse(json!) as unknown[];
@@ -82,9 +82,9 @@ const question = (more: object = {}) => anApproval({ id: "apr_000abc", input: { 
 describe("at a real terminal, key by key,", () => {
   test("the question is drawn in full, and a key that was typed before does not count", async () => {
     const terminal = new Terminal([question()]);
-    await terminal.sees("starting");
+    await terminal.waitForScreen("starting");
     terminal.type("y");
-    await terminal.sees("q = leave open");
+    await terminal.waitForScreen("q = leave open");
     expect(terminal.text).toContain("rm \\u{202e}x");
     expect(terminal.text).not.toContain("\u202e");
     expect(terminal.text).not.toContain("always");
@@ -92,14 +92,14 @@ describe("at a real terminal, key by key,", () => {
     terminal.type("need");
     terminal.type("\x7f");
     terminal.type("\x1b[A");
-    await terminal.sees("nee");
+    await terminal.waitForScreen("nee");
     terminal.type("\r");
     expect(await terminal.answers()).toEqual([{ approved: false, by: "terminal", reason: "nee" }]);
   });
 
   test("neither pasted text, nor arrow keys, nor what the terminal itself says is an answer", async () => {
     const terminal = new Terminal([question()], { by: "ann" });
-    await terminal.sees("q = leave open");
+    await terminal.waitForScreen("q = leave open");
     await new Promise((done) => setTimeout(done, 1200));
     for (const noise of ["yes\r", "\x1b[1;1R", "\x1b[A", "sa"]) {
       terminal.type(noise);
@@ -111,11 +111,11 @@ describe("at a real terminal, key by key,", () => {
 
   test("always shows the rule, and takes another one", async () => {
     const terminal = new Terminal([question({ suggestedRules: ["Bash(rm x)"] })]);
-    await terminal.sees("a = always");
+    await terminal.waitForScreen("a = always");
     await terminal.press("a", "rule: Bash(rm x)");
     terminal.type("\x7f");
     terminal.type(" -i)");
-    await terminal.sees("Bash(rm x -i)");
+    await terminal.waitForScreen("Bash(rm x -i)");
     terminal.type("\r");
     expect(await terminal.answers()).toEqual([
       { approved: true, scope: "always", rule: ["Bash(rm x -i)"], by: "terminal" },
@@ -124,7 +124,7 @@ describe("at a real terminal, key by key,", () => {
 
   test("two questions are asked one after the other, and a key answers only the one it follows", async () => {
     const terminal = new Terminal([question(), question({ id: "apr_000def" })]);
-    await terminal.sees("(apr_000abc)");
+    await terminal.waitForScreen("(apr_000abc)");
     await terminal.press("y", "(apr_000def)");
     terminal.type("y");
     await terminal.press("q", "left open");
@@ -141,10 +141,10 @@ describe("at a real terminal, key by key,", () => {
 describe("at a real terminal, line by line,", () => {
   test("an answer needs the code of the question, which no line typed before can have", async () => {
     const terminal = new Terminal([question()], { lineMode: true });
-    await terminal.sees("starting");
+    await terminal.waitForScreen("starting");
     // Half a line, which the kernel keeps until its end is typed.
     terminal.type("y");
-    await terminal.sees("q = leave open");
+    await terminal.waitForScreen("q = leave open");
     await terminal.press("\r", /leave open.*leave open/s);
     await terminal.press("n abc not today\r", "ANSWERS");
     expect(await terminal.answers()).toEqual([{ approved: false, by: "terminal", reason: "not today" }]);

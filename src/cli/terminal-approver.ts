@@ -41,9 +41,9 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
 
   return (approval, signal) => {
     if (!input.isTTY || !output.isTTY) return Promise.resolve(undefined);
-    const asked = line.then(() => ask(approval, signal));
-    line = asked.catch(() => undefined);
-    return asked;
+    const requested = line.then(() => ask(approval, signal));
+    line = requested.catch(() => undefined);
+    return requested;
   };
 
   async function ask(approval: ShownApproval, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
@@ -70,19 +70,19 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
       if (typed === undefined) return { answer: undefined };
       const { key, rest } = drawn.keys.isRaw ? { key: typed.toLowerCase(), rest: "" } : readLine(typed, drawn.code);
       const isReusable = drawn.approval.suggestedRules.length > 0;
-      if (key === "y") return say("once", { approved: true, scope: "once", by });
+      if (key === "y") return outcomeOf("once", { approved: true, scope: "once", by });
       if (key === "s" && isReusable) return grant(drawn, "session", rest);
       if (key === "a" && isReusable) return grant(drawn, "always", rest);
       if (key === "n") return refuse(drawn, rest);
       // Ctrl-C and Ctrl-D as well: who leaves has not said no.
-      if (key === "q" || key === "\x03" || key === "\x04") return say("left open", undefined);
+      if (key === "q" || key === "\x03" || key === "\x04") return outcomeOf("left open", undefined);
       // Pasted text, arrow keys and what the terminal says of itself are no answer.
       if (!drawn.keys.isRaw) output.write(menu(drawn));
     }
   }
 
   async function grant(drawn: Drawn, scope: "session" | "always", given: string): Promise<Outcome> {
-    if (given !== "") return say(scope, { approved: true, scope, rule: given, by });
+    if (given !== "") return outcomeOf(scope, { approved: true, scope, rule: given, by });
     const { keys, signal, approval } = drawn;
     const rules: string[] = [];
     if (keys.isRaw)
@@ -92,7 +92,7 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
       if (edited === undefined || edited.trim() === "") return "ask again";
       rules.push(edited.trim());
     }
-    return say(`${scope}: ${rules.map(showInline).join(", ")}`, { approved: true, scope, rule: rules, by });
+    return outcomeOf(`${scope}: ${rules.map(showInline).join(", ")}`, { approved: true, scope, rule: rules, by });
   }
 
   async function refuse({ keys, signal }: Drawn, given: string): Promise<Outcome> {
@@ -100,10 +100,10 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
     const why =
       given !== "" || !keys.isRaw ? given : await editLine(keys, output, { prompt: "  why not? ", text: "", signal });
     if (why === undefined) return "ask again";
-    return say("no", { approved: false, by, ...(why.trim() === "" ? {} : { reason: why.trim() }) });
+    return outcomeOf("no", { approved: false, by, ...(why.trim() === "" ? {} : { reason: why.trim() }) });
   }
 
-  function say(word: string, answer: ApprovalAnswer | undefined): Outcome {
+  function outcomeOf(word: string, answer: ApprovalAnswer | undefined): Outcome {
     output.write(`  → ${word}\n`);
     return { answer };
   }

@@ -13,7 +13,7 @@ export interface KeyInput {
 }
 
 /** What was typed at once: a key, a pasted text, or the rest of an escape sequence. */
-export type Typed = string;
+export type KeySequence = string;
 
 /**
  * Reads a terminal while a question is open, one piece at a time: a key where it can be read raw, else a line. Gives the
@@ -26,8 +26,8 @@ export class TerminalKeys {
   readonly #wasRaw: boolean;
   readonly #decoder = new StringDecoder("utf8");
   #line = "";
-  #typed: Typed[] = [];
-  #hear: () => void = () => undefined;
+  #typed: KeySequence[] = [];
+  #notify: () => void = () => undefined;
 
   constructor(input: KeyInput, clock: Clock, raw: boolean) {
     this.#input = input;
@@ -41,19 +41,19 @@ export class TerminalKeys {
 
   /** Forgets what was typed, until nothing has been for so long. */
   async untilQuiet(ms: number, signal: AbortSignal): Promise<void> {
-    let heardAt = this.#clock.monotonic();
+    let lastInputAt = this.#clock.monotonic();
     while (!signal.aborted) {
-      const left = heardAt + ms - this.#clock.monotonic();
+      const left = lastInputAt + ms - this.#clock.monotonic();
       if (left <= 0) break;
       await this.#wait(signal, left);
-      if (this.#typed.length > 0 || this.#line !== "") heardAt = this.#clock.monotonic();
+      if (this.#typed.length > 0 || this.#line !== "") lastInputAt = this.#clock.monotonic();
       this.#typed = [];
       this.#line = "";
     }
   }
 
   /** Undefined when the signal says stop. */
-  async next(signal: AbortSignal): Promise<Typed | undefined> {
+  async next(signal: AbortSignal): Promise<KeySequence | undefined> {
     while (this.#typed.length === 0 && !signal.aborted) await this.#wait(signal);
     return signal.aborted ? undefined : this.#typed.shift();
   }
@@ -73,21 +73,21 @@ export class TerminalKeys {
       this.#line = lines.pop() ?? "";
       this.#typed.push(...lines.map((line) => line.replace(/\r$/, "")));
     }
-    this.#hear();
+    this.#notify();
   };
 
-  #wait(signal: AbortSignal, mostMs?: number): Promise<void> {
+  #wait(signal: AbortSignal, maxMs?: number): Promise<void> {
     return new Promise((resolve) => {
       let timer: Timer | undefined;
       const done = (): void => {
         timer?.cancel();
         signal.removeEventListener("abort", done);
-        this.#hear = () => undefined;
+        this.#notify = () => undefined;
         resolve();
       };
-      this.#hear = done;
+      this.#notify = done;
       signal.addEventListener("abort", done, { once: true });
-      if (mostMs !== undefined) timer = this.#clock.after(mostMs, done);
+      if (maxMs !== undefined) timer = this.#clock.after(maxMs, done);
     });
   }
 }

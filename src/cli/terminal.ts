@@ -32,14 +32,14 @@ export function usesColour(output: TerminalOutput, env: Terminal["env"]): boolea
 }
 
 /** Who asks three times is not kept waiting, whatever is under way. */
-const MOST_SIGNALS = 3;
+const MAX_SIGNALS = 3;
 
 export function processTerminal(): Terminal {
   const listeners = new Set<() => void>();
-  let heard = 0;
-  const hear = (): void => {
-    heard += 1;
-    if (heard >= MOST_SIGNALS) process.exit(130);
+  let signals = 0;
+  const onSignal = (): void => {
+    signals += 1;
+    if (signals >= MAX_SIGNALS) process.exit(130);
     for (const listener of [...listeners]) listener();
   };
   return {
@@ -49,7 +49,7 @@ export function processTerminal(): Terminal {
     env: process.env,
     cwd: process.cwd(),
     onInterrupt(listener) {
-      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, hear).on(signal, hear);
+      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, onSignal).on(signal, onSignal);
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

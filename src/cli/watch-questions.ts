@@ -3,7 +3,7 @@ import type { HaftClient } from "../client/create-client.ts";
 import type { QuestionInfo } from "../http/wire.ts";
 import { pause } from "./pause.ts";
 
-const LOOK_EVERY_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
 /** Hands over each question of an MCP server once, until the signal says stop. A server without such questions has none. */
 export async function watchQuestions(
@@ -18,7 +18,7 @@ export async function watchQuestions(
       seen.add(question.id);
       await onQuestion(question);
     }
-    await pause(LOOK_EVERY_MS, signal);
+    await pause(CHECK_INTERVAL_MS, signal);
   }
 }
 

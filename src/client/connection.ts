@@ -10,7 +10,7 @@ export interface ClientOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-export interface Asked {
+export interface RequestOptions {
   method?: "GET" | "POST" | "DELETE";
   query?: object;
   body?: unknown;
@@ -20,9 +20,9 @@ export interface Asked {
 
 export interface Connection {
   /** The JSON of the answer; throws HaftClientError. */
-  ask<T>(path: string, asked?: Asked): Promise<T>;
+  ask<T>(path: string, options?: RequestOptions): Promise<T>;
   /** The response itself, once it is known to be no refusal. */
-  open(path: string, asked?: Asked): Promise<Response>;
+  open(path: string, options?: RequestOptions): Promise<Response>;
 }
 
 /** The token goes to this server alone, whatever an answer says: redirects are not followed. */
@@ -30,7 +30,7 @@ export function connect({ url, token, fetch: send = globalThis.fetch.bind(global
   const base = new URL(url);
   const open = async (
     path: string,
-    { method = "GET", query = {}, body, headers, signal }: Asked = {},
+    { method = "GET", query = {}, body, headers, signal }: RequestOptions = {},
   ): Promise<Response> => {
     const target = new URL(path, base);
     for (const [name, value] of Object.entries(query)) {
@@ -58,7 +58,10 @@ export function connect({ url, token, fetch: send = globalThis.fetch.bind(global
     if (!response.ok) throw new HaftClientError(response.status, await readError(response));
     return response;
   };
-  return { open, ask: async <T>(path: string, asked?: Asked) => (await (await open(path, asked)).json()) as T };
+  return {
+    open,
+    ask: async <T>(path: string, options?: RequestOptions) => (await (await open(path, options)).json()) as T,
+  };
 }
 
 async function readError(response: Response): Promise<ErrorAnswer["error"]> {

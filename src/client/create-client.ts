@@ -1,11 +1,11 @@
 import type * as wire from "../http/wire.ts";
-import { type Asked, type ClientOptions, connect, type Connection } from "./connection.ts";
+import { type RequestOptions, type ClientOptions, connect, type Connection } from "./connection.ts";
 import { followEvents, type EventOptions } from "./follow-events.ts";
 import { type ServedTool, serveTools, type ServeToolsOptions } from "./serve-tools.ts";
 import { readEventStream } from "./read-event-stream.ts";
 
 type CallInput = Omit<wire.CallRequest, "tool" | "input" | "answer"> & { signal?: AbortSignal };
-type Query = Asked["query"];
+type Query = RequestOptions["query"];
 
 export type HaftClient = ReturnType<typeof createClient>;
 
@@ -202,17 +202,18 @@ export function createClient(options: ClientOptions) {
     },
     configuration: () => get<wire.ConfigurationInfo>("/api/configuration"),
     /** Brings tools that run here, over a WebSocket; connects again by itself. */
-    serveTools: (tools: readonly ServedTool[], asked: ServeToolsOptions = {}) => serveTools(options, tools, asked),
+    serveTools: (tools: readonly ServedTool[], requestOptions: ServeToolsOptions = {}) =>
+      serveTools(options, tools, requestOptions),
     /** Everything that happens; connects again by itself, and goes on where it was. Ends with the signal. */
-    events: (asked: EventOptions = {}) => followEvents(connection, asked),
+    events: (requestOptions: EventOptions = {}) => followEvents(connection, requestOptions),
   };
 }
 
 async function* frames<Frame = wire.CallFrame>(
   { open }: Connection,
   path: string,
-  asked: Asked,
+  requestOptions: RequestOptions,
 ): AsyncGenerator<Frame, void, undefined> {
-  const { body } = await open(path, asked);
+  const { body } = await open(path, requestOptions);
   for await (const { data } of readEventStream(body!)) yield JSON.parse(data) as Frame;
 }

@@ -16,7 +16,7 @@ export interface EventOptions {
 }
 
 const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 
 /** Messages in order, over lost connections: each time it asks for what came after the last one. */
 export async function* followEvents(
@@ -42,6 +42,6 @@ export async function* followEvents(
       onReconnect?.(error);
     }
     await new Promise((resolve) => setTimeout(resolve, wait));
-    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+    wait = Math.min(wait * 2, MAX_WAIT_MS);
   }
 }

@@ -1,4 +1,4 @@
-import type { ClientAnswer, ClientCall, ClientRequest, ClientTool, EventMessage } from "../http/wire.ts";
+import type { ClientToolResult, ClientCall, ClientRequest, ClientTool, EventMessage } from "../http/wire.ts";
 import { HaftClientError } from "./client-error.ts";
 import type { ClientOptions } from "./connection.ts";
 
@@ -32,9 +32,9 @@ export interface ServingTools {
 }
 
 const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 /** Answers that were given are remembered for the case that the server did not hear them. */
-const MOST_REMEMBERED = 1_000;
+const MAX_REMEMBERED = 1_000;
 
 /** Brings tools to a server and runs what it asks for: each call once, also where the connection is lost in between. */
 export function serveTools(
@@ -43,7 +43,7 @@ export function serveTools(
   { client, signal, onReconnect, WebSocket = defaultWebSocket() }: ServeToolsOptions = {},
 ): ServingTools {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const answers = new Map<string, Promise<ClientAnswer>>();
+  const answers = new Map<string, Promise<ClientToolResult>>();
   const running = new Map<string, AbortController>();
   const address = new URL("/api/socket?types=tool_registered", url);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
@@ -78,17 +78,19 @@ export function serveTools(
       const described = tools.map(({ run: _, ...tool }) => tool);
       send({ type: "register", request: "register", ...(client === undefined ? {} : { client }), tools: described });
     });
-    opened.addEventListener("message", ({ data }: { data: unknown }) => hear(JSON.parse(String(data)) as EventMessage));
+    opened.addEventListener("message", ({ data }: { data: unknown }) =>
+      onMessage(JSON.parse(String(data)) as EventMessage),
+    );
     opened.addEventListener("error", () => undefined);
     opened.addEventListener("close", ({ reason }: { reason?: string }) => {
       if (isStopped || socket !== opened) return;
       onReconnect?.(reason || "the connection was lost");
       setTimeout(() => isStopped || connect(), wait);
-      wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+      wait = Math.min(wait * 2, MAX_WAIT_MS);
     });
   }
 
-  function hear(message: EventMessage): void {
+  function onMessage(message: EventMessage): void {
     if (message.type === "client_call") void take(message.data);
     if (message.type === "client_call_ended") running.get(message.data.id)?.abort();
     if (message.type !== "answer" || message.data.request !== "register") return;
@@ -107,17 +109,17 @@ export function serveTools(
     if (!answer) {
       answers.set(call.id, (answer = run(call)));
       const [oldest] = answers.keys();
-      if (answers.size > MOST_REMEMBERED && oldest !== undefined) answers.delete(oldest);
+      if (answers.size > MAX_REMEMBERED && oldest !== undefined) answers.delete(oldest);
     }
-    const said = await answer;
+    const result = await answer;
     try {
-      send({ type: "result", request: call.id, id: call.id, ...said });
+      send({ type: "result", request: call.id, id: call.id, ...result });
     } catch {
       // Asked again when the connection is back, and then answered with the same.
     }
   }
 
-  async function run(call: ClientCall): Promise<ClientAnswer> {
+  async function run(call: ClientCall): Promise<ClientToolResult> {
     const controller = new AbortController();
     running.set(call.id, controller);
     try {
@@ -136,10 +138,10 @@ export function serveTools(
   }
 }
 
-function toAnswer(output: unknown): ClientAnswer {
+function toAnswer(output: unknown): ClientToolResult {
   if (typeof output === "string") return { content: output };
   if (typeof output !== "object" || output === null) return { details: output ?? null };
-  const { content, details } = output as ClientAnswer;
+  const { content, details } = output as ClientToolResult;
   if (typeof content !== "string" && !Array.isArray(content)) return { details: output };
   return { content, ...(details === undefined ? {} : { details }) };
 }

@@ -28,10 +28,10 @@ test("a server of another client's file keeps what it was limited to", async () 
   const file = join(folder, ".mcp.json");
   expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ mcpServers: { off: { disabled: true } } });
   const again = await readMcpServers({ file }, { env: {}, folder });
-  const told = ({ servers }: typeof read) =>
+  const reported = ({ servers }: typeof read) =>
     servers.map(
       ({ dialect: _dialect, file: _file, line: _line, isInferred: _isInferred, trust: _trust, ...server }) => server,
     );
-  expect(told(again)).toEqual(told(read));
+  expect(reported(again)).toEqual(reported(read));
   expect(again.servers.map(({ enabled }) => enabled)).toEqual([true, false]);
 });

@@ -22,7 +22,7 @@ export interface CheckedSource {
   source?: ConfigSource;
   /** As it is written, nothing expanded: what may be shown. */
   written: unknown;
-  placeOf: RawSource["placeOf"];
+  positionOf: RawSource["positionOf"];
   servers: McpServerConfig[];
   warnings: ConfigProblem[];
   untrusted: TrustItem[];
@@ -49,7 +49,7 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
   const untrusted = items.filter(({ digest }) => !trusted.has(digest));
   const checked: CheckedSource = {
     written: raw.value,
-    placeOf: raw.placeOf,
+    positionOf: raw.positionOf,
     servers: [],
     warnings: [],
     untrusted: untrusted.map(withoutPath),
@@ -61,7 +61,7 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
   const variables = { env, home, folder };
   const found = { file: raw.file, variables };
   if (raw.kind === "mcp") {
-    const entries = findMcpEntries(raw.value, raw.file).filter(({ path }) => !isAmong(path, untrusted));
+    const entries = findMcpEntries(raw.value, raw.file).filter(({ path }) => !isListedIn(path, untrusted));
     const dialect = dialectOf(raw.value, raw.file);
     const { servers, notes } = readMcpEntries(entries, { ...found, dialect, parsed: raw });
     return { ...checked, servers, warnings: notes, source: sourceOf(raw, {}, (path) => path) };
@@ -76,18 +76,18 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
     untrusted.map(({ at }) => at),
   );
   const config = kept.value as HaftConfig;
-  const placeOf = (path: ConfigPath) => raw.placeOf(kept.originalOf(path));
+  const positionOf = (path: ConfigPath) => raw.positionOf(kept.originalOf(path));
   const entries = findMcpEntries(config, raw.file);
   for (const dialect of ["haft", "vscode"] as const) {
     const own = entries.filter(({ path }) => (path[0] === "servers") === (dialect === "vscode"));
-    const { servers, notes } = readMcpEntries(own, { ...found, dialect, parsed: { placeOf } });
+    const { servers, notes } = readMcpEntries(own, { ...found, dialect, parsed: { positionOf } });
     checked.servers.push(...servers);
     warnings.push(...notes);
   }
   return { ...checked, warnings, source: sourceOf(raw, config, kept.originalOf) };
 }
 
-function isAmong(path: ConfigPath, items: readonly LocatedItem[]): boolean {
+function isListedIn(path: ConfigPath, items: readonly LocatedItem[]): boolean {
   return items.some(({ at }) => isBelow(path, at));
 }
 
@@ -100,7 +100,7 @@ async function validate(
   const warnings: ConfigProblem[] = [];
   const at = (path: ConfigPath, message: string): ConfigProblem => ({
     ...(raw.file === undefined ? {} : { file: raw.file }),
-    ...raw.placeOf(path),
+    ...raw.positionOf(path),
     path: showPath(path),
     message,
   });
@@ -108,7 +108,7 @@ async function validate(
     isLiteral: (path) =>
       raw.isFinal === true || LITERAL.some((literal) => path.length === literal.length && isBelow(path, literal)),
     onMissing(name, path) {
-      if (isAmong(path, untrusted)) return;
+      if (isListedIn(path, untrusted)) return;
       const message = `The variable ${name} is not set. Set it, or write \${${name}:-default}.`;
       if (LENIENT.some((lenient) => isBelow(path, lenient))) warnings.push(at(path, message));
       else problems.push(at(path, message));
@@ -129,7 +129,7 @@ function sourceOf(raw: RawSource, value: HaftConfig, originalOf: (path: ConfigPa
   const lists = ["allow", "ask", "deny"] as const;
   const rules = lists.flatMap((list) =>
     permissions[list].map((rule, index): SourceRule => {
-      return { list, rule, ...raw.placeOf(originalOf(["permissions", list, index])) };
+      return { list, rule, ...raw.positionOf(originalOf(["permissions", list, index])) };
     }),
   );
   const policy = policyOf(value);

@@ -2,7 +2,7 @@
 export type ConfigPath = readonly (string | number)[];
 
 /** Lines and columns count from 1. */
-export interface Place {
+export interface SourcePosition {
   line: number;
   column: number;
 }

@@ -185,8 +185,8 @@ const limits = z.strictObject({
     .optional(),
   maxWaiting: z.number().int().min(0).optional().describe("Calls that may wait for their turn"),
   maxWait: milliseconds.optional().describe("How long a call may wait for its turn"),
-  maxOutputBytes: count.optional(),
-  maxOutputTokens: count.optional().describe("Of one result, as a model reads it"),
+  maxResultBytes: count.optional(),
+  maxResultTokens: count.optional().describe("Of one result, as a model reads it"),
   response: z.enum(["concise", "detailed"]).optional().describe("How much tools tell that leave the choice"),
 });
 

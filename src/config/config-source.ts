@@ -1,5 +1,5 @@
 import type { PolicyConfig } from "../policy/policy-layers.ts";
-import type { ConfigPath, Place } from "./config-problem.ts";
+import type { ConfigPath, SourcePosition } from "./config-problem.ts";
 import type { HaftConfig, HookSettings } from "./config-schema.ts";
 
 /** Later ones win where only one can; rules and denials of all of them count. */
@@ -20,7 +20,7 @@ export interface RawSource {
   code?: string;
   /** Its values are final, as those of a module or a caller are: nothing in them is expanded. */
   isFinal?: boolean;
-  placeOf(path: ConfigPath): Place | undefined;
+  positionOf(path: ConfigPath): SourcePosition | undefined;
 }
 
 export interface SourceRule {

@@ -3,8 +3,8 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { isInside } from "../files/is-path-allowed.ts";
 
-const MOST_FILES = 2_000;
-const MOST_BYTES = 32 * 1024 * 1024;
+const MAX_FILES = 2_000;
+const MAX_BYTES = 32 * 1024 * 1024;
 const MODULE_ENDINGS = ["", ".ts", ".mts", ".js", ".mjs", ".cjs", ".cts", ".json", "/index.ts", "/index.js"];
 
 /** What a file held, by its path below the folder; a file that is not there is told apart from an empty one. */
@@ -45,7 +45,7 @@ export async function digestModule(entry: string, folder: string, text?: string)
   const waiting = [{ path: entry, source: text }];
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const name = relative(folder, next.path);
-    if (Object.hasOwn(digests, name) || Object.keys(digests).length >= MOST_FILES) continue;
+    if (Object.hasOwn(digests, name) || Object.keys(digests).length >= MAX_FILES) continue;
     const source = next.source ?? (await readFile(next.path, "utf8").catch(() => undefined));
     digests[name] = source === undefined ? "absent" : digestOf(source);
     for (const [, specifier] of (source ?? "").matchAll(/(?:from|import|require)\s*\(?\s*["'](\.[^"']*)["']/g)) {
@@ -71,7 +71,7 @@ export async function digestFolder(folder: string): Promise<FileDigests | undefi
       const info = await stat(path).catch(() => undefined);
       if (!info?.isFile()) continue;
       bytes += info.size;
-      if (bytes > MOST_BYTES || Object.keys(digests).length >= MOST_FILES) return false;
+      if (bytes > MAX_BYTES || Object.keys(digests).length >= MAX_FILES) return false;
       digests[relative(folder, path)] = digestOf(await readFile(path));
     }
     return true;
@@ -82,7 +82,7 @@ export async function digestFolder(folder: string): Promise<FileDigests | undefi
 async function digestIfFile(path: string): Promise<string | undefined> {
   const info = await stat(path).catch(() => undefined);
   if (!info?.isFile()) return undefined;
-  return info.size > MOST_BYTES ? `size ${info.size}, changed ${info.mtimeMs}` : digestOf(await readFile(path));
+  return info.size > MAX_BYTES ? `size ${info.size}, changed ${info.mtimeMs}` : digestOf(await readFile(path));
 }
 
 async function firstFile(base: string): Promise<string | undefined> {

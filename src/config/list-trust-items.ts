@@ -41,9 +41,9 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
   const { file = "", code, value } = source;
   const found: LocatedItem[] = [];
   const add = (kind: TrustItem["kind"], at: ConfigPath, what: string, content: unknown, files: FileDigests = {}) => {
-    const place = source.placeOf(at);
+    const position = source.positionOf(at);
     const digest = digestOf(canonicalJson({ kind, content, files }));
-    found.push({ kind, file, ...(place ? { line: place.line } : {}), path: showPath(at), what, digest, at });
+    found.push({ kind, file, ...(position ? { line: position.line } : {}), path: showPath(at), what, digest, at });
   };
   if (code !== undefined) add("code", [], `run the module ${file}`, "module", await digestModule(file, folder, code));
   if (!isObject(value)) return found;
@@ -82,7 +82,7 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
   return found;
 }
 
-const ASKS_A_MODEL: ReadonlySet<string> = new Set(["model", "baseUrl", "apiKey", "limits", "prices"]);
+const MODEL_SETTINGS: ReadonlySet<string> = new Set(["model", "baseUrl", "apiKey", "limits", "prices"]);
 
 type Add = (kind: TrustItem["kind"], at: ConfigPath, what: string, content: unknown, files?: FileDigests) => void;
 
@@ -150,8 +150,8 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
     setting(["message", "channels", name], content);
   }
   // Where a conversation goes, with which key, and what it may cost.
-  const settingsOfAgent = (place: ConfigPath, one: unknown): void => {
-    for (const [key, content] of entriesOf(one)) if (ASKS_A_MODEL.has(key)) setting([...place, key], content);
+  const settingsOfAgent = (position: ConfigPath, one: unknown): void => {
+    for (const [key, content] of entriesOf(one)) if (MODEL_SETTINGS.has(key)) setting([...position, key], content);
   };
   settingsOfAgent(["agent"], agent);
   for (const [name, one] of entriesOf(agents)) settingsOfAgent(["agents", name], one);

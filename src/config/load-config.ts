@@ -10,7 +10,7 @@ import { type ConfigOrigin, mergeConfig, type MergedConfig, originsOf } from "./
 import { listPlugins, type PluginReference } from "./plugin-reference.ts";
 import { readSources } from "./read-sources.ts";
 import { openTrustStore } from "./trust-store.ts";
-import { type UserOptions, userPlaces } from "./user-folder.ts";
+import { type UserOptions, userPaths } from "./user-folder.ts";
 
 export interface LoadConfigOptions extends UserOptions {
   /** The workspace; the working directory where absent. */
@@ -40,7 +40,7 @@ export async function loadConfig({
   overrides,
   ...options
 }: LoadConfigOptions = {}): Promise<LoadedConfig> {
-  const user = userPlaces(options);
+  const user = userPaths(options);
   const real = await realpath(folder);
   const { sources: files, problems, warnings } = await readSources(real, user);
   const trusted = await readTrusted(real, user.folder, warnings);
@@ -89,7 +89,7 @@ async function readTrusted(
 
 function unfiled(origin: RawSource["origin"], folder: string, value: unknown): RawSource | undefined {
   if (value === undefined) return undefined;
-  return { origin, kind: "haft", folder, value, isFinal: origin === "call", placeOf: () => undefined };
+  return { origin, kind: "haft", folder, value, isFinal: origin === "call", positionOf: () => undefined };
 }
 
 /** A profile may be used in every later source; one's own of the same name comes first, so that none is redefined. */

@@ -10,7 +10,7 @@ import { parseConfigText } from "./parse-config-text.ts";
 import { readConfigText } from "./read-config-text.ts";
 import { ensureStateFolder } from "./state-folder.ts";
 import { openTrustStore } from "./trust-store.ts";
-import { type UserOptions, userPlaces } from "./user-folder.ts";
+import { type UserOptions, userPaths } from "./user-folder.ts";
 
 export type RuleList = "allow" | "ask" | "deny";
 
@@ -28,7 +28,7 @@ export async function saveLocalRule(
   }
   // Before the file says it: a crash in between leaves a rule that nobody wrote, not one that nobody agreed to.
   if (list === "allow") {
-    await openTrustStore(userPlaces(options)).update(folder, (digests) => [...digests, allowDigest(rule)]);
+    await openTrustStore(userPaths(options)).update(folder, (digests) => [...digests, allowDigest(rule)]);
   }
   return changeLocalFile(folder, async (document) => {
     const rules = await rulesOf(document, list);
@@ -51,7 +51,7 @@ export async function removeLocalRule(
     return index >= 0 && rules.delete(index);
   });
   if (list === "allow" && wasThere) {
-    await openTrustStore(userPlaces(options)).update(folder, (digests) =>
+    await openTrustStore(userPaths(options)).update(folder, (digests) =>
       [...digests].filter((digest) => digest !== allowDigest(rule)),
     );
   }

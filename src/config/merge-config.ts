@@ -124,7 +124,7 @@ const SINGLE =
 /** Every value that a source gives, in the order in which they count. */
 export function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {
   const origins: ConfigOrigin[] = [];
-  for (const { source, written, placeOf, untrusted } of checked) {
+  for (const { source, written, positionOf, untrusted } of checked) {
     if (!source) continue;
     const earlierOnes = origins.slice();
     const leftOut = new Set(untrusted.map(({ path }) => path));
@@ -141,7 +141,7 @@ export function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {
           if (isSame) earlier.isOverridden = true;
         }
       }
-      origins.push({ path: shown, value, origin, ...(file ? { file } : {}), ...placeOf(path), isOverridden: false });
+      origins.push({ path: shown, value, origin, ...(file ? { file } : {}), ...positionOf(path), isOverridden: false });
     };
     visit(written, []);
   }

@@ -14,12 +14,12 @@ async function failure(text: string, file: string): Promise<string> {
 
 describe("positions", () => {
   test("of keys and items in YAML, behind an alias those of its use", async () => {
-    const { value, placeOf } = await parseConfigText("a: &x\n  b: 1\nlist:\n  - one\n  - c: *x\n", "x.yml");
+    const { value, positionOf } = await parseConfigText("a: &x\n  b: 1\nlist:\n  - one\n  - c: *x\n", "x.yml");
     expect(value).toEqual({ a: { b: 1 }, list: ["one", { c: { b: 1 } }] });
-    expect(placeOf(["a", "b"])).toEqual({ line: 2, column: 3 });
-    expect(placeOf(["list", 0])).toEqual({ line: 4, column: 5 });
-    expect(placeOf(["list", 1, "c", "b"])).toEqual({ line: 5, column: 5 });
-    expect(placeOf(["nothing"])).toBeUndefined();
+    expect(positionOf(["a", "b"])).toEqual({ line: 2, column: 3 });
+    expect(positionOf(["list", 0])).toEqual({ line: 4, column: 5 });
+    expect(positionOf(["list", 1, "c", "b"])).toEqual({ line: 5, column: 5 });
+    expect(positionOf(["nothing"])).toBeUndefined();
   });
 
   test("of keys and items in JSON5, with comments, quotes and escapes of every kind", async () => {
@@ -31,19 +31,19 @@ describe("positions", () => {
       "  \\u0061b: +0x1F, last: Infinity,",
       "}",
     ].join("\n");
-    const { value, placeOf } = await parseConfigText(text, "x.json5");
+    const { value, positionOf } = await parseConfigText(text, "x.json5");
     expect(value).toEqual({
       plain: { single: [1, "}", { deep: 0.5 }] },
       'quo"ted': 'a // "b" \' c',
       ab: 31,
       last: Number.POSITIVE_INFINITY,
     });
-    expect(placeOf(["plain", "single"])).toEqual({ line: 3, column: 28 });
-    expect(placeOf(["plain", "single", 2])).toEqual({ line: 3, column: 47 });
-    expect(placeOf(["plain", "single", 2, "deep"])).toEqual({ line: 3, column: 49 });
-    expect(placeOf(['quo"ted'])).toEqual({ line: 4, column: 3 });
-    expect(placeOf(["ab"])).toEqual({ line: 5, column: 3 });
-    expect(placeOf(["last"])).toEqual({ line: 5, column: 19 });
+    expect(positionOf(["plain", "single"])).toEqual({ line: 3, column: 28 });
+    expect(positionOf(["plain", "single", 2])).toEqual({ line: 3, column: 47 });
+    expect(positionOf(["plain", "single", 2, "deep"])).toEqual({ line: 3, column: 49 });
+    expect(positionOf(['quo"ted'])).toEqual({ line: 4, column: 3 });
+    expect(positionOf(["ab"])).toEqual({ line: 5, column: 3 });
+    expect(positionOf(["last"])).toEqual({ line: 5, column: 19 });
   });
 
   test("a mark at the beginning of the file is no part of it", async () => {

@@ -1,4 +1,11 @@
-import { ConfigError, type ConfigPath, type ConfigProblem, pathKey, type Place, showPath } from "./config-problem.ts";
+import {
+  ConfigError,
+  type ConfigPath,
+  type ConfigProblem,
+  pathKey,
+  type SourcePosition,
+  showPath,
+} from "./config-problem.ts";
 import type { ParsedText } from "./parse-config-text.ts";
 import { copyParsed } from "./text-limits.ts";
 
@@ -16,26 +23,26 @@ export async function parseJson5(text: string, file: string): Promise<ParsedText
     });
   }
   const { offsets, duplicates } = locateKeys(text, (key) => JSON5.parse<string>(key));
-  const placeAt = placesOf(text);
+  const positionAt = positionsOf(text);
   const problems = duplicates.map(({ path, offset }): ConfigProblem => {
     const message = "This key is there twice. Keep one of them.";
-    return { file, ...placeAt(offset), path: showPath(path), message };
+    return { file, ...positionAt(offset), path: showPath(path), message };
   });
   if (problems.length > 0) throw new ConfigError(problems);
   return {
     value: copyParsed(value, file),
-    placeOf(path) {
+    positionOf(path) {
       // Of a key that is missing, where it is missed.
       for (let length = path.length; length > 0; length -= 1) {
         const offset = offsets.get(pathKey(path.slice(0, length)));
-        if (offset !== undefined) return placeAt(offset);
+        if (offset !== undefined) return positionAt(offset);
       }
       return undefined;
     },
   };
 }
 
-function placesOf(text: string): (offset: number) => Place {
+function positionsOf(text: string): (offset: number) => SourcePosition {
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
   return (offset) => {

@@ -1,5 +1,5 @@
 import type { Document, Node } from "yaml";
-import { ConfigError, type ConfigPath, type Place } from "./config-problem.ts";
+import { ConfigError, type ConfigPath, type SourcePosition } from "./config-problem.ts";
 import type { ParsedText } from "./parse-config-text.ts";
 import { copyParsed } from "./text-limits.ts";
 
@@ -8,14 +8,14 @@ export async function parseYaml(text: string, file: string): Promise<ParsedText>
   const { isMap, isScalar, isSeq, LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
   const document: Document = parseDocument(text, { lineCounter: lines, stringKeys: true, prettyErrors: false });
-  const placeAt = (offset: number): Place => {
+  const positionAt = (offset: number): SourcePosition => {
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
   };
   // An unknown tag is only a warning there, and its value then something else than its author thinks.
   const problems = [...document.errors, ...document.warnings].map(({ message, pos }) => ({
     file,
-    ...placeAt(pos[0]),
+    ...positionAt(pos[0]),
     message: `Not valid YAML: ${message}.`,
   }));
   if (problems.length > 0) throw new ConfigError(problems);
@@ -30,7 +30,7 @@ export async function parseYaml(text: string, file: string): Promise<ParsedText>
   };
   return {
     value: copyParsed(readValue(document, file), file),
-    placeOf(path: ConfigPath) {
+    positionOf(path: ConfigPath) {
       let node: unknown = document.contents;
       let offset: number | undefined;
       for (const part of path) {
@@ -40,7 +40,7 @@ export async function parseYaml(text: string, file: string): Promise<ParsedText>
         offset = at;
         node = next;
       }
-      return offset === undefined ? undefined : placeAt(offset);
+      return offset === undefined ? undefined : positionAt(offset);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { ConfigError } from "./config-problem.ts";
-import { MOST_BYTES } from "./text-limits.ts";
+import { MAX_BYTES } from "./text-limits.ts";
 
 /** The text of a file, or null where there is none. Throws a `ConfigError` for what is not a small text file. */
 export async function readConfigText(file: string): Promise<string | null> {
@@ -18,10 +18,10 @@ export async function readConfigText(file: string): Promise<string | null> {
   try {
     const stat = await handle.stat();
     if (!stat.isFile()) throw fail("Is not a regular file. Put a file there, or remove it.");
-    if (stat.size > MOST_BYTES) throw fail(`Larger than ${MOST_BYTES} bytes. Make it smaller.`);
-    const buffer = Buffer.alloc(MOST_BYTES + 1);
+    if (stat.size > MAX_BYTES) throw fail(`Larger than ${MAX_BYTES} bytes. Make it smaller.`);
+    const buffer = Buffer.alloc(MAX_BYTES + 1);
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
-    if (bytesRead > MOST_BYTES) throw fail(`Larger than ${MOST_BYTES} bytes. Make it smaller.`);
+    if (bytesRead > MAX_BYTES) throw fail(`Larger than ${MAX_BYTES} bytes. Make it smaller.`);
     return new TextDecoder("utf-8", { fatal: true }).decode(buffer.subarray(0, bytesRead));
   } catch (error) {
     if (error instanceof ConfigError) throw error;

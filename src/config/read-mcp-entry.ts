@@ -120,8 +120,8 @@ export function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, va
   const trust = field("trust");
   const alwaysLoad = field("alwaysLoad");
 
-  const said = type === undefined ? undefined : TRANSPORTS[type.toLowerCase()];
-  if (type !== undefined && said === undefined) {
+  const declared = type === undefined ? undefined : TRANSPORTS[type.toLowerCase()];
+  if (type !== undefined && declared === undefined) {
     const near = didYouMean(type, Object.keys(TRANSPORTS)) ?? "Known are stdio, http, sse and ws.";
     notes.push(`The transport "${type}" is not known. ${near}`);
   }
@@ -130,16 +130,16 @@ export function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, va
     const [near] = KNOWN_ELSEWHERE.has(key) ? [] : nearestNames(key, used, 1);
     notes.push(`"${key}" is not carried over.${near ? ` Did you mean "${near}"?` : ""}`);
   }
-  const transport = said ?? inferTransport({ command, url, isHttpUrl: httpUrl !== undefined, dialect });
-  if (type !== undefined && said === undefined) return { notes };
+  const transport = declared ?? inferTransport({ command, url, isHttpUrl: httpUrl !== undefined, dialect });
+  if (type !== undefined && declared === undefined) return { notes };
   if (!transport) return { notes: [...notes, 'It has neither "command" nor "url": say one of them.'] };
-  if (said === undefined && transport !== "stdio") {
+  if (declared === undefined && transport !== "stdio") {
     notes.push(`The file does not say the transport; "${transport}" was inferred. Say it as "type".`);
   }
   const shared = {
     name,
     enabled,
-    isInferred: said === undefined,
+    isInferred: declared === undefined,
     ...(includeTools ? { includeTools } : {}),
     ...(excludeTools ? { excludeTools } : {}),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),

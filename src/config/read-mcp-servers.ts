@@ -52,7 +52,7 @@ export interface EntryOrigin {
   dialect: McpDialect;
   file: string | undefined;
   variables: ClientVariables;
-  parsed?: Pick<ParsedText, "placeOf">;
+  parsed?: Pick<ParsedText, "positionOf">;
 }
 
 export function readMcpEntries(
@@ -62,9 +62,9 @@ export function readMcpEntries(
   const servers: McpServerConfig[] = [];
   const notes: ConfigProblem[] = [];
   for (const { name, path, fields } of entries) {
-    const place = parsed?.placeOf(path);
-    const read = readMcpEntry({ name, fields, dialect, file, line: place?.line }, variables);
-    const where = { ...(file === undefined ? {} : { file }), ...place, path: showPath(path) };
+    const position = parsed?.positionOf(path);
+    const read = readMcpEntry({ name, fields, dialect, file, line: position?.line }, variables);
+    const where = { ...(file === undefined ? {} : { file }), ...position, path: showPath(path) };
     notes.push(...read.notes.map((note) => ({ ...where, message: `MCP server "${name}": ${note}` })));
     if (read.server && servers.some((other) => other.name === name)) {
       notes.push({ ...where, message: `MCP server "${name}" is there twice; the later one counts.` });

@@ -8,7 +8,7 @@ import { listLeftOut } from "./read-claude-settings.ts";
 import { readConfigText } from "./read-config-text.ts";
 import { isObject } from "./read-mcp-servers.ts";
 import { runConfigModule } from "./run-config-module.ts";
-import type { UserPlaces } from "./user-folder.ts";
+import type { UserPaths } from "./user-folder.ts";
 
 const ENDINGS = ["yml", "yaml", "json", "json5", "ts", "mts", "js", "mjs"];
 const MODULE = /\.m?[jt]s$/;
@@ -31,7 +31,7 @@ export interface ReadSources {
 }
 
 /** Every file that has a say, lowest first. Of the folder nothing is run. */
-export async function readSources(folder: string, user: UserPlaces): Promise<ReadSources> {
+export async function readSources(folder: string, user: UserPaths): Promise<ReadSources> {
   const warnings: ConfigProblem[] = [];
   const problems: ConfigProblem[] = [];
   const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
@@ -92,21 +92,21 @@ async function readSource(source: SourceFile, warnings: ConfigProblem[]): Promis
     // The user's own is run at once; one of a folder waits until it is trusted.
     const isOwn = source.origin === "user";
     const value = isOwn ? await runConfigModule(file, text) : undefined;
-    return { ...source, value, code: text, isFinal: true, placeOf: () => undefined };
+    return { ...source, value, code: text, isFinal: true, positionOf: () => undefined };
   }
   const parsed = await parseConfigText(text, file, formatOf(file));
   // An empty file, or one of comments only, says nothing.
   const value = parsed.value ?? {};
-  if (kind !== "claude") return { ...source, value, placeOf: parsed.placeOf };
+  if (kind !== "claude") return { ...source, value, positionOf: parsed.positionOf };
   const leftOut = listLeftOut(value);
   for (const { path, note } of leftOut) {
-    if (note) warnings.push({ file, ...parsed.placeOf(path), path: showPath(path), message: note });
+    if (note) warnings.push({ file, ...parsed.positionOf(path), path: showPath(path), message: note });
   }
   const kept = dropPaths(
     value,
     leftOut.map(({ path }) => path),
   );
-  return { ...source, value: kept.value, placeOf: (path) => parsed.placeOf(kept.originalOf(path)) };
+  return { ...source, value: kept.value, positionOf: (path) => parsed.positionOf(kept.originalOf(path)) };
 }
 
 /** Two files for one place would leave open which of them counts, and whose denials are lost. */
@@ -131,10 +131,10 @@ function importsOf(sources: readonly (RawSource | undefined)[]): { claude: boole
   let claude = true;
   let mcp: unknown;
   for (const source of sources) {
-    const said = isObject(source?.value) ? source.value["import"] : undefined;
-    if (!isObject(said)) continue;
-    if (typeof said["claude"] === "boolean") claude = said["claude"];
-    mcp = said["mcp"] ?? mcp;
+    const imported = isObject(source?.value) ? source.value["import"] : undefined;
+    if (!isObject(imported)) continue;
+    if (typeof imported["claude"] === "boolean") claude = imported["claude"];
+    mcp = imported["mcp"] ?? mcp;
   }
   return { claude, mcp };
 }
@@ -142,7 +142,7 @@ function importsOf(sources: readonly (RawSource | undefined)[]): { claude: boole
 interface McpFiles {
   origin: "user" | "project";
   base: string;
-  user: UserPlaces;
+  user: UserPaths;
   read(source: SourceFile): Promise<RawSource | undefined>;
   isOff?: boolean;
 }

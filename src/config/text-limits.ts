@@ -1,8 +1,8 @@
 import { ConfigError } from "./config-problem.ts";
 
-export const MOST_BYTES = 1024 * 1024;
-export const MOST_DEPTH = 64;
-const MOST_VALUES = 50_000;
+export const MAX_BYTES = 1024 * 1024;
+export const MAX_DEPTH = 64;
+const MAX_VALUES = 50_000;
 
 /**
  * Before any parser sees the text: deep nesting exhausts a parser's stack, and the process with it. Brackets in quotes and
@@ -32,9 +32,9 @@ export function requireShallow(text: string, file: string, format: "yaml" | "jso
     else if ((char === "]" || char === "}") && depth > 0) depth -= 1;
     // YAML nests by "- - - x" and by indentation as well.
     runOfIndicators = format === "yaml" && (char === "-" || char === "?") ? runOfIndicators + 1 : 0;
-    const isIndicatorRun = runOfIndicators > MOST_DEPTH && /\s/.test(text[at + 1] ?? "");
-    if (depth > MOST_DEPTH || isIndicatorRun || (format === "yaml" && indent > MOST_DEPTH * 16)) {
-      throw new ConfigError([{ file, line, message: `Nested more than ${MOST_DEPTH} levels deep. Make it flatter.` }]);
+    const isIndicatorRun = runOfIndicators > MAX_DEPTH && /\s/.test(text[at + 1] ?? "");
+    if (depth > MAX_DEPTH || isIndicatorRun || (format === "yaml" && indent > MAX_DEPTH * 16)) {
+      throw new ConfigError([{ file, line, message: `Nested more than ${MAX_DEPTH} levels deep. Make it flatter.` }]);
     }
   }
 }
@@ -50,8 +50,8 @@ export function copyParsed(value: unknown, file: string): unknown {
   };
   const copy = (each: unknown, depth: number): unknown => {
     values += 1;
-    if (values > MOST_VALUES) fail(`Holds more than ${MOST_VALUES} values, aliases counted where they are used.`);
-    if (depth > MOST_DEPTH) fail(`Nested more than ${MOST_DEPTH} levels deep, or an alias that holds itself.`);
+    if (values > MAX_VALUES) fail(`Holds more than ${MAX_VALUES} values, aliases counted where they are used.`);
+    if (depth > MAX_DEPTH) fail(`Nested more than ${MAX_DEPTH} levels deep, or an alias that holds itself.`);
     if (Array.isArray(each)) return each.map((item) => copy(item, depth + 1));
     if (typeof each !== "object" || each === null) return each;
     const prototype: unknown = Object.getPrototypeOf(each);

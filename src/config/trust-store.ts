@@ -5,7 +5,7 @@ import { createPathPolicy } from "../files/path-policy.ts";
 import { ConfigError } from "./config-problem.ts";
 import { withFileLock } from "./file-lock.ts";
 import { isObject } from "./read-mcp-servers.ts";
-import type { UserPlaces } from "./user-folder.ts";
+import type { UserPaths } from "./user-folder.ts";
 
 interface TrustedFolder {
   digests: string[];
@@ -18,7 +18,7 @@ export interface TrustStore {
   update(folder: string, change: (digests: ReadonlySet<string>) => Iterable<string>): Promise<void>;
 }
 
-export function openTrustStore({ folder: userFolder }: Pick<UserPlaces, "folder">): TrustStore {
+export function openTrustStore({ folder: userFolder }: Pick<UserPaths, "folder">): TrustStore {
   const file = join(userFolder, "trust.json");
   return {
     async read(folder) {

@@ -3,7 +3,7 @@ import { ConfigError } from "./config-problem.ts";
 import { listTrustItems, type TrustItem, withoutPath } from "./list-trust-items.ts";
 import { readSources } from "./read-sources.ts";
 import { openTrustStore } from "./trust-store.ts";
-import { type UserOptions, userPlaces } from "./user-folder.ts";
+import { type UserOptions, userPaths } from "./user-folder.ts";
 
 /** Stands among the digests of a folder that a person has trusted, also where nothing in it needed that. */
 const FOLDER = "folder";
@@ -20,7 +20,7 @@ export interface TrustStatus {
 
 /** What of a folder's configuration would execute or loosen something, and whether a person has agreed to it. */
 export async function trustStatus(folder: string, options: UserOptions = {}): Promise<TrustStatus> {
-  const user = userPlaces(options);
+  const user = userPaths(options);
   const real = await realpath(folder);
   const { sources, problems } = await readSources(real, user);
   if (problems.length > 0) throw new ConfigError(problems);
@@ -46,7 +46,7 @@ export async function trust(
   const present = items.map(({ digest }) => digest);
   const agreed = digests ? present.filter((digest) => digests.includes(digest)) : present;
   // What is no longer there is forgotten: it asks again when it comes back.
-  await openTrustStore(userPlaces(options)).update(folder, (known) => [
+  await openTrustStore(userPaths(options)).update(folder, (known) => [
     FOLDER,
     ...agreed,
     ...present.filter((digest) => known.has(digest)),
@@ -56,5 +56,5 @@ export async function trust(
 
 /** Forgets all that was trusted in a folder, its saved "always" rules included. */
 export async function distrust(folder: string, options: UserOptions = {}): Promise<void> {
-  await openTrustStore(userPlaces(options)).update(folder, () => []);
+  await openTrustStore(userPaths(options)).update(folder, () => []);
 }

@@ -8,14 +8,14 @@ export interface UserOptions {
   env?: Environment;
 }
 
-export interface UserPlaces {
+export interface UserPaths {
   home: string;
   env: Environment;
   /** Where the user's own configuration and what they trust are kept. */
   folder: string;
 }
 
-export function userPlaces({ home = homedir(), env = process.env }: UserOptions = {}): UserPlaces {
+export function userPaths({ home = homedir(), env = process.env }: UserOptions = {}): UserPaths {
   const base = env["XDG_CONFIG_HOME"];
   // The standard says that a relative one is to be ignored.
   return { home, env, folder: join(base && isAbsolute(base) ? base : join(home, ".config"), "haft") };

@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 
 /** Tells those who wait for an answer to look: at once when it was given in this process, else now and then. */
-export class AnswerNews {
+export class AnswerNotifier {
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #clock: Clock;
   readonly #pollMs: number | undefined;
@@ -12,28 +12,28 @@ export class AnswerNews {
     this.#pollMs = pollMs;
   }
 
-  tell(id: string): void {
-    for (const hear of this.#listeners.get(id) ?? []) hear();
+  notify(id: string): void {
+    for (const wake of this.#listeners.get(id) ?? []) wake();
   }
 
-  listen(id: string): { next(mostMs: number, signal?: AbortSignal): Promise<void>; stop(): void } {
-    let hear!: () => void;
-    const heard = new Promise<void>((resolve) => (hear = resolve));
+  listen(id: string): { next(maxMs: number, signal?: AbortSignal): Promise<void>; stop(): void } {
+    let wake!: () => void;
+    const woken = new Promise<void>((resolve) => (wake = resolve));
     const listeners = this.#listeners.get(id) ?? new Set();
-    this.#listeners.set(id, listeners.add(hear));
+    this.#listeners.set(id, listeners.add(wake));
     return {
-      next: async (mostMs, signal) => {
-        const timer = this.#clock.after(Math.min(mostMs, this.#pollMs ?? mostMs), hear);
+      next: async (maxMs, signal) => {
+        const timer = this.#clock.after(Math.min(maxMs, this.#pollMs ?? maxMs), wake);
         // Who waits holds the process by other means.
-        timer.hold(false);
-        signal?.addEventListener("abort", hear, { once: true });
-        if (signal?.aborted) hear();
-        await heard;
+        timer.setRef(false);
+        signal?.addEventListener("abort", wake, { once: true });
+        if (signal?.aborted) wake();
+        await woken;
         timer.cancel();
-        signal?.removeEventListener("abort", hear);
+        signal?.removeEventListener("abort", wake);
       },
       stop: () => {
-        listeners.delete(hear);
+        listeners.delete(wake);
         if (listeners.size === 0 && this.#listeners.get(id) === listeners) this.#listeners.delete(id);
       },
     };

@@ -124,6 +124,6 @@ function stateOf(awaited: PendingResult | undefined): string {
   return awaited ? `waiting for the ${awaited.pending.kind}` : "still running";
 }
 
-function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)}…`;
+function cut(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max)}…`;
 }

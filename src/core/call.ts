@@ -55,7 +55,7 @@ export interface CallOptions {
   policy?: CallPolicy | readonly CallPolicy[];
   onUpdate?: (update: Update) => void;
   /** Told when a person has to be asked, before the call waits or is answered `pending`; the question waits for it. */
-  onAsked?: (approvalId: string) => Promise<void> | void;
+  onApprovalRequested?: (approvalId: string) => Promise<void> | void;
   /** Answers at once and runs later, as tools of mode `background` do by themselves; `false`: waits for such a tool. */
   background?: boolean | BackgroundOptions;
   /** Seed names for `caller.task` and `caller.user`. */
@@ -92,7 +92,7 @@ export interface CallToContinue {
   name: string;
   /** As it was sent. */
   input: unknown;
-  options: Omit<CallOptions, "signal" | "onUpdate" | "onAsked" | "taskId" | "userId">;
+  options: Omit<CallOptions, "signal" | "onUpdate" | "onApprovalRequested" | "taskId" | "userId">;
   /** Names in the toolkit that it was made in. No part of its policy: what is asked about must stay the same question. */
   toolkit?: readonly string[];
   verdict: Verdict;

@@ -23,7 +23,7 @@ export class ToolCatalogue {
 
   /** Adds a tool, or a further version of one from the same origin. A taken name is refused; MCP tools give way. */
   add(tool: AnyTool): { displaced: readonly AnyTool[] } {
-    const rivals = this.#rivalsOf(tool);
+    const rivals = this.#conflictingNames(tool);
     const versions = rivals.has(tool.name) ? [] : (this.#entries.get(tool.name)?.versions ?? []);
     if (versions.some(({ version }) => version === tool.version)) {
       throw new TypeError(
@@ -34,43 +34,43 @@ export class ToolCatalogue {
     const entry = this.#entries.get(tool.name);
     if (entry) entry.versions.push(tool);
     else this.#entries.set(tool.name, { preferred: tool, versions: [tool] });
-    this.#learnNames(tool);
+    this.#indexNames(tool);
     return { displaced };
   }
 
   /** The tools that went: all versions of a plain name, one where a version is asked for. */
-  remove(asked: string): readonly AnyTool[] {
-    const tool = this.get(asked);
+  remove(requested: string): readonly AnyTool[] {
+    const tool = this.get(requested);
     const entry = tool && this.#entries.get(tool.name);
     if (!entry) return [];
-    const gone = asked.includes("@") ? [tool] : entry.versions;
+    const gone = requested.includes("@") ? [tool] : entry.versions;
     entry.versions = entry.versions.filter((version) => !gone.includes(version));
     if (entry.versions.length === 0) this.#entries.delete(tool.name);
     else if (gone.includes(entry.preferred)) entry.preferred = entry.versions[0]!;
     if (entry.split?.arms.some((arm) => gone.includes(arm.tool))) delete entry.split;
     this.#aliases.clear();
     this.#folded.clear();
-    for (const { versions } of this.#entries.values()) versions.forEach((version) => this.#learnNames(version));
+    for (const { versions } of this.#entries.values()) versions.forEach((version) => this.#indexNames(version));
     return gone;
   }
 
   /** By name, alias, `name@version`, or a spelling that differs in case or `-` and fits one tool only. */
-  get(asked: string): AnyTool | undefined {
-    const entry = this.#entries.get(asked);
+  get(requested: string): AnyTool | undefined {
+    const entry = this.#entries.get(requested);
     if (entry) return entry.preferred;
-    const { name, version } = parseVersionedName(asked);
+    const { name, version } = parseVersionedName(requested);
     const found = this.#entry(name);
     if (!found || version === undefined) return found?.preferred;
     return newestMatch(version, found.versions);
   }
 
   /** Like `get`, for a host's own code: a wrong name is an error that shows the nearest ones. */
-  require(asked: string): AnyTool {
-    const tool = this.get(asked);
+  require(requested: string): AnyTool {
+    const tool = this.get(requested);
     if (tool) return tool;
-    const near = this.nearest(asked);
+    const near = this.nearest(requested);
     throw new TypeError(
-      `No tool answers to "${asked}".${near.length > 0 ? ` Near: ${near.map((name) => `"${name}"`).join(", ")}.` : ""}`,
+      `No tool answers to "${requested}".${near.length > 0 ? ` Near: ${near.map((name) => `"${name}"`).join(", ")}.` : ""}`,
     );
   }
 
@@ -121,16 +121,16 @@ export class ToolCatalogue {
   }
 
   #entry(name: string): Entry | undefined {
-    const canonical = this.#entries.has(name) ? name : (this.#aliases.get(name) ?? this.#onlyOneLike(name));
+    const canonical = this.#entries.has(name) ? name : (this.#aliases.get(name) ?? this.#uniqueMatch(name));
     return canonical === undefined ? undefined : this.#entries.get(canonical);
   }
 
-  #onlyOneLike(name: string): string | undefined {
+  #uniqueMatch(name: string): string | undefined {
     const alike = this.#folded.get(fold(name));
     return alike?.size === 1 ? alike.values().next().value : undefined;
   }
 
-  #learnNames(tool: AnyTool): void {
+  #indexNames(tool: AnyTool): void {
     for (const alias of tool.aliases) this.#aliases.set(alias, tool.name);
     for (const name of [tool.name, ...tool.aliases]) {
       const key = fold(name);
@@ -142,13 +142,13 @@ export class ToolCatalogue {
    * The MCP tools that must give way. Anybody else who answers to one of the tool's names is a reason to refuse it; and
    * of another origin also who would be mistaken for it, by a model or by the name in a policy.
    */
-  #rivalsOf(tool: AnyTool): Set<string> {
+  #conflictingNames(tool: AnyTool): Set<string> {
     const rivals = new Set<string>();
     for (const name of [tool.name, ...tool.aliases]) {
       for (const owner of this.#folded.get(fold(name)) ?? []) {
         const present = this.#entries.get(owner)!.preferred;
         const isSameOrigin = originKey(present) === originKey(tool);
-        if (isSameOrigin && (owner === tool.name || !this.#answersTo(owner, name))) continue;
+        if (isSameOrigin && (owner === tool.name || !this.#isNameOf(owner, name))) continue;
         if (present.origin.type !== "mcp" || tool.origin.type === "mcp") throw refusal(tool, name, present);
         rivals.add(owner);
       }
@@ -156,7 +156,7 @@ export class ToolCatalogue {
     return rivals;
   }
 
-  #answersTo(owner: string, name: string): boolean {
+  #isNameOf(owner: string, name: string): boolean {
     return owner === name || this.#aliases.get(name) === owner;
   }
 }

@@ -6,7 +6,7 @@ import { createTool } from "./create-tool.ts";
 import { textOf } from "./content.ts";
 
 /** Tools that write down each of their runs. */
-function workshop() {
+function recordingTools() {
   const runs: string[] = [];
   const add = createTool({
     name: "add",
@@ -44,7 +44,7 @@ function workshop() {
 
 describe("a chain", () => {
   test("gives each step the details of the one before, and answers with the last", async () => {
-    const { haft, chain, runs } = workshop();
+    const { haft, chain, runs } = recordingTools();
     chain({ tool: "add" }, { tool: "double" }, { tool: "add" });
     expect(await haft.execute("chain", { n: 1 })).toMatchObject({
       status: "completed",
@@ -55,7 +55,7 @@ describe("a chain", () => {
   });
 
   test("maps the input of a step from the chain's input and from all results so far", async () => {
-    const { haft, chain } = workshop();
+    const { haft, chain } = recordingTools();
     chain(
       { tool: "add" },
       { tool: "double" },
@@ -71,7 +71,7 @@ describe("a chain", () => {
   });
 
   test("sends each step through the gate, as a call of its own within the chain's", async () => {
-    const { haft, chain } = workshop();
+    const { haft, chain } = recordingTools();
     chain({ tool: "add" }, { tool: "double" });
     await haft.execute("chain", { n: 1 }, { id: "c", caller: { user: "u" } });
     expect(await haft.log.recent()).toMatchObject([
@@ -82,7 +82,7 @@ describe("a chain", () => {
   });
 
   test("tells of its progress", async () => {
-    const { haft, chain } = workshop();
+    const { haft, chain } = recordingTools();
     chain({ tool: "add" }, { tool: "double" });
     const progress: unknown[] = [];
     await haft.execute("chain", { n: 1 }, { onUpdate: (update) => void progress.push(update.progress) });
@@ -93,7 +93,7 @@ describe("a chain", () => {
   });
 
   test("stops at the first failure, and says where and why", async () => {
-    const { haft, chain, runs } = workshop();
+    const { haft, chain, runs } = recordingTools();
     chain({ tool: "add" }, { tool: "broken" }, { tool: "double" });
     const result = await haft.execute("chain", { n: 1 });
     expect(result).toMatchObject({
@@ -108,7 +108,7 @@ describe("a chain", () => {
     ["a tool that there is not", { tool: "nowhere" }, "tool_not_found"],
     ["an input that does not fit", { tool: "add", input: () => ({ n: "x" }) }, "invalid_input"],
   ])("says where it stopped at %s", async (_what, step, code) => {
-    const { haft, chain } = workshop();
+    const { haft, chain } = recordingTools();
     chain({ tool: "add" }, step);
     const result = await haft.execute("chain", { n: 1 });
     expect(result).toMatchObject({ error: { code } });
@@ -116,7 +116,7 @@ describe("a chain", () => {
   });
 
   test("says where an input could not be made", async () => {
-    const { haft, chain } = workshop();
+    const { haft, chain } = recordingTools();
     chain(
       { tool: "add" },
       {
@@ -131,7 +131,7 @@ describe("a chain", () => {
   });
 
   test("waits where a step waits, and goes on under the same call id without repeating what is done", async () => {
-    const { haft, chain, runs } = workshop();
+    const { haft, chain, runs } = recordingTools();
     chain({ tool: "add" }, { tool: "careful" }, { tool: "double" });
     const first = await haft.execute("chain", { n: 1 }, { id: "c" });
     expect(first).toMatchObject({ status: "pending", pending: { kind: "approval" }, metadata: { stoppedAt: 2 } });
@@ -149,7 +149,7 @@ describe("a chain", () => {
   });
 
   test("ends with the reason where the step it waited for was declined", async () => {
-    const { haft, chain, runs } = workshop();
+    const { haft, chain, runs } = recordingTools();
     chain({ tool: "careful" }, { tool: "double" });
     const first = await haft.execute("chain", { n: 1 }, { id: "c" });
     await haft.approvals.answer(first.status === "pending" ? first.pending.id : "", {
@@ -163,7 +163,7 @@ describe("a chain", () => {
   });
 
   test("stops when it is cancelled", async () => {
-    const { haft, chain, runs } = workshop();
+    const { haft, chain, runs } = recordingTools();
     const controller = new AbortController();
     chain(
       { tool: "add" },
@@ -177,7 +177,7 @@ describe("a chain", () => {
   });
 
   test("obeys the call's policy and plan mode at every step", async () => {
-    const { haft, chain, runs } = workshop();
+    const { haft, chain, runs } = recordingTools();
     chain({ tool: "add" }, { tool: "double" });
     expect(await haft.execute("chain", { n: 1 }, { policy: { deny: ["double"] } })).toMatchObject({
       error: { code: "denied" },

@@ -44,7 +44,7 @@ async function runSteps(steps: readonly ChainStep[], input: unknown, context: To
   return { content: last.content, details: last.details, display: last.display, metadata: { steps: steps.length } };
 }
 
-function inputOf(step: ChainStep, place: string, chainInput: unknown, results: readonly ToolResult[]): unknown {
+function inputOf(step: ChainStep, location: string, chainInput: unknown, results: readonly ToolResult[]): unknown {
   const previous = results.at(-1);
   if (!step.input) return previous ? previous.details : chainInput;
   try {
@@ -52,7 +52,7 @@ function inputOf(step: ChainStep, place: string, chainInput: unknown, results: r
   } catch (cause) {
     throw toolError(
       "failed",
-      `The input of step ${place} (${step.tool}) could not be made: ${toFailure(cause).message}`,
+      `The input of step ${location} (${step.tool}) could not be made: ${toFailure(cause).message}`,
       {
         cause,
       },

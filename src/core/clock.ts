@@ -5,18 +5,18 @@ export interface Clock {
   /** Milliseconds that never jump; for durations and deadlines. */
   monotonic(): number;
   /** The wall clock at a recent reading of `monotonic`: two clocks for the price of one. */
-  wallAt(monotonic: number): number;
+  wallTimeAt(monotonic: number): number;
   after(ms: number, fire: () => void): Timer;
 }
 
 export interface Timer {
   cancel(): void;
   /** Whether this timer alone keeps the process alive. */
-  hold(keepsAlive: boolean): void;
+  setRef(isRef: boolean): void;
 }
 
 /** setTimeout holds at most 2^31-1 ms and fires at once beyond it. */
-const LONGEST_TIMER_MS = 2_147_483_647;
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** How long the distance between the two clocks is believed: the wall clock may be set meanwhile. */
 const RESYNC_MS = 500;
@@ -27,7 +27,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   // Bound: looking it up on the global object at each call takes a quarter longer.
   monotonic: performance.now.bind(performance),
-  wallAt(monotonic) {
+  wallTimeAt(monotonic) {
     if (monotonic - syncedAt > RESYNC_MS) {
       wallOffset = Date.now() - monotonic;
       syncedAt = monotonic;
@@ -35,10 +35,10 @@ export const systemClock: Clock = {
     return Math.round(monotonic + wallOffset);
   },
   after(ms, fire) {
-    const timer = setTimeout(fire, Math.min(Math.max(ms, 0), LONGEST_TIMER_MS));
+    const timer = setTimeout(fire, Math.min(Math.max(ms, 0), MAX_TIMER_MS));
     return {
       cancel: () => clearTimeout(timer),
-      hold: (keepsAlive) => void (keepsAlive ? timer.ref() : timer.unref()),
+      setRef: (isRef) => void (isRef ? timer.ref() : timer.unref()),
     };
   },
 };

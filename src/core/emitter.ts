@@ -28,17 +28,17 @@ export class EventEmitter {
   }
 
   /** Whether anybody would hear it: emitters ask first, so that nobody builds an event for nobody. */
-  hears(type: ToolEventType): boolean {
+  hasListeners(type: ToolEventType): boolean {
     if (this.#count === 0) return false;
     return this.#all.size > 0 || (this.#byType.get(type)?.size ?? 0) > 0;
   }
 
   emit(event: ToolEvent): void {
-    for (const listener of this.#byType.get(event.type) ?? []) this.#tell(listener as Listener<ToolEvent>, event);
-    for (const listener of this.#all) this.#tell(listener, event);
+    for (const listener of this.#byType.get(event.type) ?? []) this.#notify(listener as Listener<ToolEvent>, event);
+    for (const listener of this.#all) this.#notify(listener, event);
   }
 
-  #tell(listener: Listener<ToolEvent>, event: ToolEvent): void {
+  #notify(listener: Listener<ToolEvent>, event: ToolEvent): void {
     try {
       const returned: unknown = listener(event);
       if (returned instanceof Promise) returned.catch((error: unknown) => this.#report(error, event));

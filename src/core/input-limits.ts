@@ -7,8 +7,8 @@ export function tooLarge(what: string): ToolError {
   return toolError("input_too_large", `The input has ${what}`, { next: "Send less at once, or in several calls." });
 }
 
-export function notAccepted(what: string, place: string): ToolError {
-  return toolError("invalid_input", `Parameter validation failed: ${place ? `${place}: ` : ""}${what}`, {
-    data: { issues: [place ? `${place}: ${what}` : what] },
+export function notAccepted(what: string, location: string): ToolError {
+  return toolError("invalid_input", `Parameter validation failed: ${location ? `${location}: ` : ""}${what}`, {
+    data: { issues: [location ? `${location}: ${what}` : what] },
   });
 }

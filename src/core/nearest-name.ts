@@ -1,5 +1,5 @@
 /** The names closest to a wrong one, best first: a model that is shown them usually mends its own call. */
-export function nearestNames(wrong: string, names: Iterable<string>, most = 3): string[] {
+export function nearestNames(wrong: string, names: Iterable<string>, max = 3): string[] {
   const target = fold(wrong);
   if (!target) return [];
   const scored: { name: string; distance: number }[] = [];
@@ -13,7 +13,7 @@ export function nearestNames(wrong: string, names: Iterable<string>, most = 3): 
   }
   return scored
     .sort((a, b) => a.distance - b.distance || a.name.length - b.name.length || (a.name < b.name ? -1 : 1))
-    .slice(0, most)
+    .slice(0, max)
     .map(({ name }) => name);
 }
 

@@ -1,8 +1,8 @@
 /** Bounds of what one result may hold. Text for the model may be longer here: it is cut and spilled afterwards. */
-const MOST_DEPTH = 64;
-const MOST_NODES = 200_000;
-const MOST_DETAIL_TEXT = 4 * 1024 * 1024;
-export const MOST_CONTENT_TEXT = 64 * 1024 * 1024;
+const MAX_DEPTH = 64;
+const MAX_NODES = 200_000;
+const MAX_DETAIL_TEXT_LENGTH = 4 * 1024 * 1024;
+export const MAX_CONTENT_TEXT_LENGTH = 64 * 1024 * 1024;
 
 export interface PlainData {
   value: unknown;
@@ -16,16 +16,16 @@ export interface PlainData {
  * A copy of any value as plain JSON data. Never throws: a cycle, a BigInt, a getter that throws or a gigabyte of text
  * becomes something that says so, because the tool has already done its work and its answer must not be lost.
  */
-export function toPlainData(value: unknown, mostText = MOST_DETAIL_TEXT): PlainData {
-  const copier = new Copier(mostText);
-  const copy = isJsonPrimitive(value, mostText) ? value : copier.copy(value, "", 0);
+export function toPlainData(value: unknown, maxTextLength = MAX_DETAIL_TEXT_LENGTH): PlainData {
+  const copier = new Copier(maxTextLength);
+  const copy = isJsonPrimitive(value, maxTextLength) ? value : copier.copy(value, "", 0);
   return { value: copy, faults: copier.faults, warnings: copier.warnings };
 }
 
-export function isJsonPrimitive(value: unknown, mostText: number): value is string | number | boolean | null {
+export function isJsonPrimitive(value: unknown, maxTextLength: number): value is string | number | boolean | null {
   if (value === null || typeof value === "boolean") return true;
   if (typeof value === "number") return Number.isFinite(value);
-  return typeof value === "string" && value.length <= mostText;
+  return typeof value === "string" && value.length <= maxTextLength;
 }
 
 class Copier {
@@ -35,92 +35,92 @@ class Copier {
   #nodes = 0;
   #textLeft: number;
 
-  constructor(mostText: number) {
-    this.#textLeft = mostText;
+  constructor(maxTextLength: number) {
+    this.#textLeft = maxTextLength;
   }
 
-  copy(value: unknown, place: string, depth: number): unknown {
+  copy(value: unknown, location: string, depth: number): unknown {
     switch (typeof value) {
       case "string":
-        return this.#copyText(value, place);
+        return this.#copyText(value, location);
       case "boolean":
         return value;
       case "number":
-        return Number.isFinite(value) ? value : this.#warn(place, `${value} became null`);
+        return Number.isFinite(value) ? value : this.#warn(location, `${value} became null`);
       case "bigint":
-        return this.#fault(place, "a BigInt became text", value.toString().slice(0, 1000));
+        return this.#fault(location, "a BigInt became text", value.toString().slice(0, 1000));
       case "undefined":
         return undefined;
       case "object":
-        return value === null ? null : this.#copyObject(value, place, depth);
+        return value === null ? null : this.#copyObject(value, location, depth);
       default:
-        return this.#fault(place, `a ${typeof value} was left out`, undefined);
+        return this.#fault(location, `a ${typeof value} was left out`, undefined);
     }
   }
 
-  #copyText(value: string, place: string): string {
+  #copyText(value: string, location: string): string {
     const room = this.#textLeft;
     this.#textLeft -= Math.min(value.length, room);
     if (value.length <= room) return value;
-    return this.#fault(place, `${value.length} characters were cut to ${room}`, value.slice(0, room));
+    return this.#fault(location, `${value.length} characters were cut to ${room}`, value.slice(0, room));
   }
 
-  #copyObject(value: object, place: string, depth: number): unknown {
-    if (this.#ancestors.has(value)) return this.#fault(place, "a cycle was cut", "[Circular]");
-    if (depth >= MOST_DEPTH) return this.#fault(place, `nesting deeper than ${MOST_DEPTH} was cut`, "[Too deep]");
-    if (++this.#nodes > MOST_NODES) return this.#fault(place, `more than ${MOST_NODES} values were cut`, "[Cut]");
+  #copyObject(value: object, location: string, depth: number): unknown {
+    if (this.#ancestors.has(value)) return this.#fault(location, "a cycle was cut", "[Circular]");
+    if (depth >= MAX_DEPTH) return this.#fault(location, `nesting deeper than ${MAX_DEPTH} was cut`, "[Too deep]");
+    if (++this.#nodes > MAX_NODES) return this.#fault(location, `more than ${MAX_NODES} values were cut`, "[Cut]");
     this.#ancestors.add(value);
     try {
-      if (Array.isArray(value)) return this.#copyArray(value, place, depth);
+      if (Array.isArray(value)) return this.#copyArray(value, location, depth);
       if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
       if (value instanceof Error) return { name: String(value.name), message: String(value.message) };
-      if (value instanceof Map) return this.copy([...value], place, depth + 1);
-      if (value instanceof Set) return this.copy([...value], place, depth + 1);
+      if (value instanceof Map) return this.copy([...value], location, depth + 1);
+      if (value instanceof Set) return this.copy([...value], location, depth + 1);
       if (value instanceof URL || value instanceof RegExp) return String(value);
-      if (ArrayBuffer.isView(value)) return this.#fault(place, "bytes were left out", `[${value.byteLength} bytes]`);
+      if (ArrayBuffer.isView(value)) return this.#fault(location, "bytes were left out", `[${value.byteLength} bytes]`);
       const { toJSON } = value as { toJSON?: unknown };
-      if (typeof toJSON === "function") return this.copy(toJSON.call(value, ""), place, depth + 1);
+      if (typeof toJSON === "function") return this.copy(toJSON.call(value, ""), location, depth + 1);
       const tag = Object.prototype.toString.call(value).slice(8, -1);
       // A promise, a generator, a Response: as plain fields nothing of it is left, and that would look like an answer.
       if (tag !== "Object" && Object.keys(value).length === 0) {
-        return this.#fault(place, `a ${tag} was left out`, undefined);
+        return this.#fault(location, `a ${tag} was left out`, undefined);
       }
-      return this.#copyFields(value, place, depth);
+      return this.#copyFields(value, location, depth);
     } catch (error) {
       const why = error instanceof Error ? error.message : "it threw";
-      return this.#fault(place, `a value could not be read (${why.slice(0, 200)})`, null);
+      return this.#fault(location, `a value could not be read (${why.slice(0, 200)})`, null);
     } finally {
       this.#ancestors.delete(value);
     }
   }
 
-  #copyArray(value: readonly unknown[], place: string, depth: number): unknown[] {
+  #copyArray(value: readonly unknown[], location: string, depth: number): unknown[] {
     const copy: unknown[] = [];
     for (let i = 0; i < value.length; i++) {
-      if (this.#nodes > MOST_NODES) {
-        this.#fault(place, `${value.length - i} items were cut`, undefined);
+      if (this.#nodes > MAX_NODES) {
+        this.#fault(location, `${value.length - i} items were cut`, undefined);
         break;
       }
       this.#nodes++;
-      copy.push(this.copy(value[i], `${place}[${i}]`, depth + 1) ?? null);
+      copy.push(this.copy(value[i], `${location}[${i}]`, depth + 1) ?? null);
     }
     return copy;
   }
 
-  #copyFields(value: object, place: string, depth: number): Record<string, unknown> {
+  #copyFields(value: object, location: string, depth: number): Record<string, unknown> {
     const copy: Record<string, unknown> = {};
     const keys = Object.keys(value);
     for (const [i, key] of keys.entries()) {
-      if (++this.#nodes > MOST_NODES || (this.#textLeft -= key.length) < 0) {
+      if (++this.#nodes > MAX_NODES || (this.#textLeft -= key.length) < 0) {
         this.#textLeft = Math.max(0, this.#textLeft);
-        this.#fault(place, `${keys.length - i} fields were cut`, undefined);
+        this.#fault(location, `${keys.length - i} fields were cut`, undefined);
         break;
       }
       if (key === "__proto__") {
-        this.#fault(place, "a __proto__ key was left out", undefined);
+        this.#fault(location, "a __proto__ key was left out", undefined);
         continue;
       }
-      const inner = place ? `${place}.${key}` : key;
+      const inner = location ? `${location}.${key}` : key;
       let field: unknown;
       try {
         field = this.copy((value as Record<string, unknown>)[key], inner, depth + 1);
@@ -132,13 +132,13 @@ class Copier {
     return copy;
   }
 
-  #fault<T>(place: string, what: string, instead: T): T {
-    if (this.faults.length < 20) this.faults.push(`${place || "output"}: ${what}`);
+  #fault<T>(location: string, what: string, instead: T): T {
+    if (this.faults.length < 20) this.faults.push(`${location || "output"}: ${what}`);
     return instead;
   }
 
-  #warn(place: string, what: string): null {
-    if (this.warnings.length < 20) this.warnings.push(`${place || "output"}: ${what}`);
+  #warn(location: string, what: string): null {
+    if (this.warnings.length < 20) this.warnings.push(`${location || "output"}: ${what}`);
     return null;
   }
 }

@@ -380,23 +380,23 @@ describe("what a model is told", () => {
 describe("the registry's events", () => {
   test("say what came and went, under our names and the seed's", () => {
     const registry = new ToolRegistry();
-    const heard: unknown[] = [];
-    registry.on("tool_registered", ({ toolName, source }) => void heard.push(["tool_registered", toolName, source]));
+    const received: unknown[] = [];
+    registry.on("tool_registered", ({ toolName, source }) => void received.push(["tool_registered", toolName, source]));
     registry.on(
       "tool_unregistered",
-      ({ toolName, source }) => void heard.push(["tool_unregistered", toolName, source]),
+      ({ toolName, source }) => void received.push(["tool_unregistered", toolName, source]),
     );
-    registry.on("toolRegistered", ({ type, tool }) => void heard.push(["toolRegistered", type, tool.name]));
+    registry.on("toolRegistered", ({ type, tool }) => void received.push(["toolRegistered", type, tool.name]));
     const stop = registry.on(
       "toolUnregistered",
-      ({ type, tool }) => void heard.push(["toolUnregistered", type, tool.name]),
+      ({ type, tool }) => void received.push(["toolUnregistered", type, tool.name]),
     );
     registry.register(make("a"));
     registry.registerMcpTool(make("m", { origin: mcp() }));
     registry.unregister("a");
     stop();
     registry.unregister("m");
-    expect(heard).toEqual([
+    expect(received).toEqual([
       ["tool_registered", "a", "own"],
       ["toolRegistered", "builtin", "a"],
       ["tool_registered", "m", "mcp:s"],

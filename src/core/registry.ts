@@ -247,7 +247,7 @@ export class ToolRegistry implements ToolScope {
   }
 
   #announce(type: "tool_registered" | "tool_unregistered", tool: AnyTool): void {
-    if (this.events.hears(type)) {
+    if (this.events.hasListeners(type)) {
       this.events.emit({ type, at: Date.now(), toolName: tool.name, source: originKey(tool) });
     }
     const listeners = type === "tool_registered" ? this.#registeredListeners : this.#unregisteredListeners;

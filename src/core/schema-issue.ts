@@ -11,15 +11,15 @@ export function formatIssues(issues: readonly SchemaIssue[]): string[] {
 }
 
 /** Enough for any honest mistake: what a hostile input is answered must not be as long as the input. */
-const MOST_ISSUES = 100;
-const LONGEST_ISSUE = 500;
+const MAX_ISSUES = 100;
+const MAX_ISSUE_LENGTH = 500;
 
 function boundIssues(issues: readonly SchemaIssue[], format: (issue: SchemaIssue) => string): string[] {
-  const lines = issues.slice(0, MOST_ISSUES).map((issue) => {
+  const lines = issues.slice(0, MAX_ISSUES).map((issue) => {
     const line = format(issue);
-    return line.length > LONGEST_ISSUE ? `${line.slice(0, LONGEST_ISSUE).toWellFormed()}…` : line;
+    return line.length > MAX_ISSUE_LENGTH ? `${line.slice(0, MAX_ISSUE_LENGTH).toWellFormed()}…` : line;
   });
-  if (issues.length > MOST_ISSUES) lines.push(`and ${issues.length - MOST_ISSUES} more`);
+  if (issues.length > MAX_ISSUES) lines.push(`and ${issues.length - MAX_ISSUES} more`);
   return lines;
 }
 

@@ -31,7 +31,7 @@ export interface CommandReading {
   /** Why only a rule for exactly this text may allow it, however its parts look. */
   closed?: string;
   /** Why not even that: more comes to it than its text says. */
-  unsaid?: string;
+  undetermined?: string;
   /** Set when it was not read to its end: then the lists are only what was seen, and a person decides. */
   problem?: string;
 }

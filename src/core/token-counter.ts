@@ -6,7 +6,7 @@ export interface TokenCounter {
 }
 
 /** Of plain English and JSON; a little on the safe side. */
-const CHARACTERS_A_TOKEN = 3.8;
+const CHARACTERS_PER_TOKEN = 3.8;
 
 /** Without a tokenizer: right to about a quarter for English, code and JSON, rather too much for other scripts. */
 export const estimatedTokens: TokenCounter = {
@@ -14,6 +14,6 @@ export const estimatedTokens: TokenCounter = {
   count(text) {
     let plain = 0;
     for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) < 0x80) plain++;
-    return Math.ceil(plain / CHARACTERS_A_TOKEN + (text.length - plain));
+    return Math.ceil(plain / CHARACTERS_PER_TOKEN + (text.length - plain));
   },
 };

@@ -33,9 +33,9 @@ export interface ToolLimits<Input = unknown> {
   /** A function where the input itself says how long it takes (`sleep`, `exec`). */
   timeoutMs?: number | ((input: Input) => number);
   maxConcurrent?: number;
-  maxOutputBytes?: number;
+  maxResultBytes?: number;
   /** Besides the bytes; counted in what the runtime counts in. */
-  maxOutputTokens?: number;
+  maxResultTokens?: number;
 }
 
 /** What an approver is shown before saying yes: the diff, the exact command. */
@@ -149,19 +149,19 @@ export interface ToolContext {
   readonly authority: CallAuthority;
   update(partial: Update | string): void;
   /** A person is being asked: the time limit stands still until the function that this gives is called. */
-  askingPerson(): () => void;
+  pauseTimeLimit(): () => void;
   /** A nested call: through the gate, in this call's slot, with its caller and no more than its rights. */
   call(name: string, input?: unknown, options?: NestedCallOptions): Promise<ToolResult>;
   /** A gate for a subagent: its calls are nested in this one, on behalf of `caller`, with no more than this call's rights. */
   gateFor(caller: Omit<Partial<Caller>, "depth" | "parent">): ToolGate;
   /** This call as data, for a tool that answers `pending` and goes on in a second pass. */
-  toContinue(): CallToContinue;
+  toContinuation(): CallToContinue;
 }
 
 export interface NestedCallOptions {
   /** Which step of this call it is: made again, it is known again. The next number where absent. */
   step?: number;
-  onAsked?: CallOptions["onAsked"];
+  onApprovalRequested?: CallOptions["onApprovalRequested"];
 }
 
 /** A tool's code: out of reach of everything but the gate, so that nothing can run it unguarded. */

@@ -1,23 +1,23 @@
 import type { AnyTool } from "./tool.ts";
 
 /** `read@2` asks for version 2 of `read`; a plain name for the version that the registry holds as its default. */
-export function parseVersionedName(asked: string): { name: string; version: string | undefined } {
-  const at = asked.lastIndexOf("@");
-  if (at <= 0) return { name: asked, version: undefined };
-  return { name: asked.slice(0, at), version: asked.slice(at + 1) };
+export function parseVersionedName(requested: string): { name: string; version: string | undefined } {
+  const at = requested.lastIndexOf("@");
+  if (at <= 0) return { name: requested, version: undefined };
+  return { name: requested.slice(0, at), version: requested.slice(at + 1) };
 }
 
 /** Whether `2` or `2.1` names the version `2.1.4`. */
-function matchesVersion(asked: string, version: string): boolean {
-  return version === asked || version.startsWith(`${asked}.`);
+function matchesVersion(requested: string, version: string): boolean {
+  return version === requested || version.startsWith(`${requested}.`);
 }
 
 /** The newest of those that match, compared number by number. */
-export function newestMatch(asked: string, tools: readonly AnyTool[]): AnyTool | undefined {
-  const exact = tools.find(({ version }) => version === asked);
+export function newestMatch(requested: string, tools: readonly AnyTool[]): AnyTool | undefined {
+  const exact = tools.find(({ version }) => version === requested);
   if (exact) return exact;
   return tools
-    .filter((tool) => matchesVersion(asked, tool.version))
+    .filter((tool) => matchesVersion(requested, tool.version))
     .sort((a, b) => compareVersions(b.version, a.version))[0];
 }
 

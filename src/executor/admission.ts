@@ -41,7 +41,7 @@ export class Admission {
   }
 
   /** Whether any call at all could be admitted now. */
-  get hasRoom(): boolean {
+  get hasCapacity(): boolean {
     return this.#running < this.#limits.maxConcurrent;
   }
 

@@ -16,7 +16,7 @@ function stage(options: HaftOptions = {}) {
   const running = new Set<string>();
   const started: string[] = [];
   const finish = new Map<string, (value?: unknown) => void>();
-  let most = 0;
+  let max = 0;
   const add = (name: string, config: Config = {}): void => {
     haft.register(
       createTool({
@@ -29,7 +29,7 @@ function stage(options: HaftOptions = {}) {
             const label = input.name ?? name;
             running.add(label);
             started.push(label);
-            most = Math.max(most, running.size);
+            max = Math.max(max, running.size);
             finish.set(label, (value) => (running.delete(label), done(value)));
           }),
       }),
@@ -46,8 +46,8 @@ function stage(options: HaftOptions = {}) {
     running,
     started,
     end,
-    get most() {
-      return most;
+    get max() {
+      return max;
     },
   };
 }
@@ -146,13 +146,13 @@ describe("the limits", () => {
 
   test("settle 10,000 calls at once, in call order and never more than allowed together", async () => {
     let running = 0;
-    let most = 0;
+    let max = 0;
     const work = createTool({
       name: "work",
       description: "",
       parameters: [{ name: "i", type: "integer" }],
       async run({ i }) {
-        most = Math.max(most, ++running);
+        max = Math.max(max, ++running);
         await Promise.resolve();
         running--;
         return i;
@@ -162,7 +162,7 @@ describe("the limits", () => {
     const calls = Array.from({ length: 10_000 }, (_, i) => ({ name: "work", input: { i } }));
     const results = await haft.executeMany(calls);
     expect(results.map((result) => result.details)).toEqual(calls.map(({ input }) => input.i));
-    expect(most).toBe(7);
+    expect(max).toBe(7);
     expect(haft.load()).toEqual({ running: 0, waiting: 0 });
   });
 });
@@ -203,10 +203,10 @@ describe("locks", () => {
 
   test("are asked of the tool once a call, so that a changing answer harms nobody", async () => {
     const { haft, add, running, end, clock } = stage();
-    let asked = 0;
+    let requested = 0;
     add("flaky", {
       locks: () => {
-        if (++asked > 2) throw new Error("asked too often");
+        if (++requested > 2) throw new Error("asked too often");
         return ["x"];
       },
     });

@@ -4,7 +4,7 @@ import { toolError, type ToolError } from "../core/error.ts";
 import type { Stage } from "../core/stage.ts";
 import { Admission, type ConcurrencyLimits } from "./admission.ts";
 import { Alarm, type Deadlines } from "./deadlines.ts";
-import { type Waiting, WaitingRoom } from "./waiting-room.ts";
+import { type WaitingCall, AdmissionQueue } from "./waiting-room.ts";
 
 export interface AdmitOptions {
   limits: ConcurrencyLimits;
@@ -21,12 +21,12 @@ export interface AdmitStage extends Stage {
 /** Lets calls run when their limits and locks allow it; until then they wait their turn. */
 export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
   const admission = new Admission(limits);
-  const room = new WaitingRoom();
-  const letIn = (): void => {
-    if (room.size > 0)
-      room.letIn(
+  const admissionQueue = new AdmissionQueue();
+  const admitWaiting = (): void => {
+    if (admissionQueue.size > 0)
+      admissionQueue.admitWaiting(
         ({ call, locks }) => admission.tryAdmit(call, locks),
-        () => admission.hasRoom,
+        () => admission.hasCapacity,
       );
   };
 
@@ -36,24 +36,24 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
       // Asked once: it is the tool's code, and must not fail in the middle of another call's way out.
       const locks = toolOf(call).locks?.(call.input);
       // Who comes while others wait does not overtake them, but for nested calls, which others may be waiting for.
-      if ((room.size === 0 || call.parent) && admission.tryAdmit(call, locks)) return undefined;
+      if ((admissionQueue.size === 0 || call.parent) && admission.tryAdmit(call, locks)) return undefined;
       return wait(call, locks ?? []);
     },
     leave(call, result) {
-      if (admission.leave(call)) letIn();
+      if (admission.leave(call)) admitWaiting();
       return result;
     },
     ended(call) {
-      if (admission.locks.release(call)) letIn();
+      if (admission.locks.release(call)) admitWaiting();
     },
-    load: () => ({ running: admission.running, waiting: room.size }),
+    load: () => ({ running: admission.running, waiting: admissionQueue.size }),
   };
 
   function wait(call: Call, locks: readonly string[]): Promise<undefined> {
-    if (room.size >= limits.maxWaiting) throw busy(`${limits.maxWaiting} calls are waiting already`);
+    if (admissionQueue.size >= limits.maxWaiting) throw busy(`${limits.maxWaiting} calls are waiting already`);
     if (admission.locks.waits(call, locks)) throw deadlocked(locks);
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
+      const waiting: WaitingCall = {
         call,
         locks,
         admit() {
@@ -65,16 +65,16 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
       const giveUp = (why: ToolError): void => {
         deadlines.disarm(deadline);
         call.onAbort = undefined;
-        room.remove(waiting);
+        admissionQueue.remove(waiting);
         admission.locks.release(call);
         reject(why);
-        letIn();
+        admitWaiting();
       };
       const deadline = new Alarm(() => giveUp(waitedTooLong(call, locks)));
       deadlines.arm(deadline, limits.maxWaitMs, clock.monotonic());
       call.onAbort = giveUp;
-      room.add(waiting);
-      letIn();
+      admissionQueue.add(waiting);
+      admitWaiting();
     });
   }
 

@@ -6,7 +6,7 @@ import type { Stage } from "../core/stage.ts";
 import type { CallLog } from "./call-log.ts";
 
 /** The last stage before the tool: the record is written before the effect, and where it cannot be, there is none. */
-export function begin(log: CallLog): Stage {
+export function writeAhead(log: CallLog): Stage {
   return {
     name: "begin",
     enter(call) {

@@ -109,8 +109,8 @@ describe("an output over the budget", () => {
   });
 
   test("has the runtime's budget, or the tool's own", async () => {
-    expect(bytesOf(textOf((await run(LONG, { maxOutputBytes: 2000 })).content))).toBeLessThanOrEqual(2000);
-    const own = await run(LONG, { maxOutputBytes: 2000 }, { maxOutputBytes: 5000 });
+    expect(bytesOf(textOf((await run(LONG, { maxResultBytes: 2000 })).content))).toBeLessThanOrEqual(2000);
+    const own = await run(LONG, { maxResultBytes: 2000 }, { maxResultBytes: 5000 });
     expect(bytesOf(textOf(own.content))).toBeGreaterThan(2000);
     expect(bytesOf(textOf(own.content))).toBeLessThanOrEqual(5000);
   });
@@ -118,7 +118,7 @@ describe("an output over the budget", () => {
   test("in many blocks keeps the budget for all of them together, and the other blocks", async () => {
     const blocks = Array.from({ length: 300 }, (_, i) => ({ type: "text", text: `block ${i}\n`.repeat(100) }));
     const image = { type: "image", data: "AAAA", mimeType: "image/png" };
-    const result = await run({ content: [...blocks, image] }, { maxOutputBytes: 3000 });
+    const result = await run({ content: [...blocks, image] }, { maxResultBytes: 3000 });
     const bytes = result.content.reduce((sum, block) => sum + (block.type === "text" ? bytesOf(block.text) : 0), 0);
     expect(bytes).toBeLessThanOrEqual(3000);
     expect(result.content).toContainEqual(image);
@@ -127,7 +127,7 @@ describe("an output over the budget", () => {
 
   test("as the text of a resource is cut as well, and the resource stays one", async () => {
     const resource = { uri: "file:///long", mimeType: "text/plain", text: LONG };
-    const result = await run({ content: [{ type: "resource", resource }] }, { maxOutputBytes: 3000 });
+    const result = await run({ content: [{ type: "resource", resource }] }, { maxResultBytes: 3000 });
     const [block] = result.content;
     if (block?.type !== "resource") throw new Error("expected a resource");
     expect(block.resource).toMatchObject({ uri: "file:///long", mimeType: "text/plain" });
@@ -207,19 +207,19 @@ describe("a budget in tokens", () => {
     ["one long word", "x".repeat(60_000)],
     ["numbers", Array.from({ length: 20_000 }, (_, i) => i * 7919).join(" ")],
   ])("holds for %s, and most of it is used", async (_, output) => {
-    const taken = tokens.count(await show(output, { maxOutputTokens: 1000 }));
+    const taken = tokens.count(await show(output, { maxResultTokens: 1000 }));
     expect(taken).toBeLessThanOrEqual(1000);
     expect(taken).toBeGreaterThan(750);
   });
 
   test("leaves what fits as it is, and counts besides the bytes", async () => {
-    expect(await show("short", { maxOutputTokens: 1 })).toBe("short");
-    expect(await show(prose, { maxOutputTokens: 1_000_000, maxOutputBytes: 500_000 })).toBe(prose);
-    expect(bytesOf(await show(prose, { maxOutputTokens: 1_000_000, maxOutputBytes: 2000 }))).toBeLessThanOrEqual(2000);
+    expect(await show("short", { maxResultTokens: 1 })).toBe("short");
+    expect(await show(prose, { maxResultTokens: 1_000_000, maxResultBytes: 500_000 })).toBe(prose);
+    expect(bytesOf(await show(prose, { maxResultTokens: 1_000_000, maxResultBytes: 2000 }))).toBeLessThanOrEqual(2000);
   });
 
   test("of a tool itself counts in place of the runtime's", async () => {
-    const taken = tokens.count(await show(prose, { maxOutputTokens: 1000 }, { maxOutputTokens: 4000 }));
+    const taken = tokens.count(await show(prose, { maxResultTokens: 1000 }, { maxResultTokens: 4000 }));
     expect(taken).toBeGreaterThan(3000);
     expect(taken).toBeLessThanOrEqual(4000);
   });

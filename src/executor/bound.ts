@@ -19,26 +19,26 @@ export interface Spill {
 }
 
 /** About 12,000 tokens: a file of 2,000 short lines. */
-const DEFAULT_OUTPUT_BYTES = 50 * 1024;
+const DEFAULT_RESULT_BYTES = 50 * 1024;
 
-export interface OutputLimits {
+export interface ResultLimits {
   maxBytes?: number | undefined;
-  maxTokens?: number | undefined;
+  maxResultTokens?: number | undefined;
   /** What `maxTokens` is counted in. */
   tokens?: TokenCounter;
 }
 
 /** Cuts text that is too long for a model, once, here; says what was cut and where the rest lies. */
-export function bound(spill: Spill, limits: OutputLimits = {}): Stage {
-  const { maxBytes = DEFAULT_OUTPUT_BYTES, maxTokens, tokens = estimatedTokens } = limits;
+export function bound(spill: Spill, limits: ResultLimits = {}): Stage {
+  const { maxBytes = DEFAULT_RESULT_BYTES, maxResultTokens, tokens = estimatedTokens } = limits;
   return {
     name: "bound",
     leave(call, result) {
       const own = call.tool?.limits;
-      const bytes = own?.maxOutputBytes ?? maxBytes;
-      const mostTokens = own?.maxOutputTokens ?? maxTokens;
+      const bytes = own?.maxResultBytes ?? maxBytes;
+      const tokenLimit = own?.maxResultTokens ?? maxResultTokens;
       const budget =
-        mostTokens === undefined ? bytes : Math.min(bytes, bytesForTokens(longestText(result), mostTokens, tokens));
+        tokenLimit === undefined ? bytes : Math.min(bytes, bytesForTokens(longestText(result), tokenLimit, tokens));
       if (fits(result.content, budget) && messageFits(result, budget)) return result;
       return cut(call, result, budget);
     },
@@ -121,7 +121,7 @@ export class MemorySpill implements Spill {
 
   constructor(
     readonly capacity = 100,
-    readonly mostCharacters = 128 * 1024 * 1024,
+    readonly maxCharacters = 128 * 1024 * 1024,
   ) {}
 
   save({ callId, text }: { callId: string; text: string }): { ref: string; how: string } {
@@ -129,7 +129,7 @@ export class MemorySpill implements Spill {
     this.#characters += text.length - (this.#texts.get(ref)?.length ?? 0);
     this.#texts.set(ref, text);
     for (const [oldest, { length }] of this.#texts) {
-      if (this.#texts.size <= this.capacity && this.#characters <= this.mostCharacters) break;
+      if (this.#texts.size <= this.capacity && this.#characters <= this.maxCharacters) break;
       this.#texts.delete(oldest);
       this.#characters -= length;
     }

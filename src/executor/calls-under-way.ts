@@ -1,7 +1,7 @@
 import type { GateCall } from "./gate-call.ts";
 
 /** The calls that were taken and not answered yet. A linked list: a set would rehash itself under the load of every call. */
-export class CallsUnderWay {
+export class ActiveCalls {
   #last: GateCall | undefined;
 
   add(call: GateCall): void {

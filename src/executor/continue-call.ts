@@ -5,7 +5,7 @@ export function continuationOf(call: Call): CallToContinue {
   const {
     signal: _signal,
     onUpdate: _onUpdate,
-    onAsked: _onAsked,
+    onApprovalRequested: _onApprovalRequested,
     taskId: _task,
     userId: _user,
     ...kept

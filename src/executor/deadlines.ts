@@ -57,7 +57,7 @@ export class Deadlines {
       list.timer = this.#clock.after(ms, () => this.#fire(list));
       list.held = true;
     } else if (!list.held) {
-      list.timer.hold(true);
+      list.timer.setRef(true);
       list.held = true;
     }
   }
@@ -83,7 +83,7 @@ export class Deadlines {
       this.#settling = false;
       for (const list of this.#lists.values()) {
         if (list.first || !list.held) continue;
-        list.timer?.hold(false);
+        list.timer?.setRef(false);
         list.held = false;
       }
     });

@@ -11,7 +11,7 @@ import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
 import type { AnyTool, ToolContext } from "../core/tool.ts";
 import type { ToolGate } from "../core/tool-gate.ts";
-import { CallsUnderWay } from "./calls-under-way.ts";
+import { ActiveCalls } from "./calls-under-way.ts";
 import { Deadlines } from "./deadlines.ts";
 import { GateCall } from "./gate-call.ts";
 import { orderBatch } from "./order-batch.ts";
@@ -19,7 +19,7 @@ import { readName } from "./read-name.ts";
 import { RunContext } from "./run-context.ts";
 import { type RunHost, runTool } from "./run-tool.ts";
 import { Statistics } from "./statistics.ts";
-import { StoppedTime } from "./stopped-time.ts";
+import { PausedTimeLimits } from "./stopped-time.ts";
 import { DEFAULT_TIMEOUTS, type Timeouts } from "./timeouts.ts";
 
 export interface ExecutorOptions {
@@ -31,7 +31,7 @@ export interface ExecutorOptions {
   deadlines?: Deadlines;
 }
 
-const MOST_NESTED = 32;
+const MAX_NESTED = 32;
 
 /** The gate. Every way to run a tool ends here; it returns results and never throws. */
 export class ToolExecutor implements ToolGate, RunHost {
@@ -43,12 +43,12 @@ export class ToolExecutor implements ToolGate, RunHost {
   readonly #statistics: Statistics;
   readonly #registry: ToolRegistry;
   /** The functions of the stages that have one, with the stage's place: looking for them at each call would cost. */
-  readonly #enters: readonly { enter: NonNullable<Stage["enter"]>; passes: number }[];
-  readonly #leaves: readonly { at: number; leave: NonNullable<Stage["leave"]> }[];
+  readonly #enterHooks: readonly { enter: NonNullable<Stage["enter"]>; passes: number }[];
+  readonly #leaveHooks: readonly { at: number; leave: NonNullable<Stage["leave"]> }[];
   readonly #onEnded: readonly Stage[];
   readonly #around: readonly Stage[];
-  readonly #underWay = new CallsUnderWay();
-  readonly #stoppedTime: StoppedTime;
+  readonly #underWay = new ActiveCalls();
+  readonly #pausedTimeLimits: PausedTimeLimits;
   #closing: ToolError | undefined;
 
   constructor(registry: ToolRegistry, stages: readonly Stage[], options: ExecutorOptions) {
@@ -56,18 +56,18 @@ export class ToolExecutor implements ToolGate, RunHost {
     this.clock = options.clock ?? systemClock;
     this.events = options.events ?? registry.events;
     this.deadlines = options.deadlines ?? new Deadlines(this.clock);
-    this.#stoppedTime = new StoppedTime(this.deadlines, this.clock);
+    this.#pausedTimeLimits = new PausedTimeLimits(this.deadlines, this.clock);
     this.timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
     this.#around = stages.filter((stage) => stage.around);
     this.#statistics = options.statistics ?? new Statistics();
     this.#registry = registry;
-    this.#enters = stages.flatMap((stage, at) => {
+    this.#enterHooks = stages.flatMap((stage, at) => {
       // Stages without an `enter` are passed together with the one before them.
       const next = stages.findIndex(({ enter }, i) => i > at && enter);
       const passes = (next < 0 ? stages.length : next) - 1;
       return stage.enter ? [{ enter: stage.enter.bind(stage), passes }] : [];
     });
-    this.#leaves = stages.flatMap((stage, at) => (stage.leave ? [{ at, leave: stage.leave.bind(stage) }] : []));
+    this.#leaveHooks = stages.flatMap((stage, at) => (stage.leave ? [{ at, leave: stage.leave.bind(stage) }] : []));
     this.#onEnded = stages.filter((stage) => stage.ended);
     registry.attach(this, this.#statistics);
   }
@@ -113,16 +113,16 @@ export class ToolExecutor implements ToolGate, RunHost {
   }
 
   callNested(parent: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult> {
-    return this.#takeNested(parent, new GateCall(this, name, input, options));
+    return this.#startNested(parent, new GateCall(this, name, input, options));
   }
 
-  #takeNested(parent: Call, call: GateCall): Promise<ToolResult> {
+  #startNested(parent: Call, call: GateCall): Promise<ToolResult> {
     call.parent = parent;
     // A toolkit holds what its agent may use, also through the tools in it.
     call.scope ??= parent.scope;
     let depth = 1;
     for (let above = parent.parent; above; above = above.parent) depth++;
-    if (depth >= MOST_NESTED) call.aborted = tooDeep();
+    if (depth >= MAX_NESTED) call.aborted = tooDeep();
     // Nothing holds a slot for it any more.
     if (parent.answered) call.aborted = toolError("cancelled", "The call that this one was a part of has ended");
     return this.#take(call);
@@ -136,33 +136,33 @@ export class ToolExecutor implements ToolGate, RunHost {
   }
 
   /** A gate whose calls are nested in `parent`, and made on behalf of another; see `ToolContext.gateFor`. */
-  gateWithin(parent: Call, narrow: (options: CallOptions) => CallOptions): ToolGate {
+  nestedGate(parent: Call, narrow: (options: CallOptions) => CallOptions): ToolGate {
     return {
       executeTool: (tool, input, options = {}) => {
         const call = new GateCall(this, tool.name, input, narrow(options));
         call.tool = tool;
         call.isDirect = true;
-        return this.#takeNested(parent, call);
+        return this.#startNested(parent, call);
       },
       executeIn: (scope, name, input, options = {}) => {
         const call = new GateCall(this, name, input, narrow(options));
         call.scope = scope;
-        return this.#takeNested(parent, call);
+        return this.#startNested(parent, call);
       },
-      executeManyIn: (scope, calls, options = {}) => this.#takeMany(calls, narrow(options), { scope, parent }),
+      executeManyIn: (scope, calls, options = {}) => this.#startMany(calls, narrow(options), { scope, parent }),
     };
   }
 
   /** Results in the order of the calls; a tool runs after those of the batch that it depends on. */
   executeMany(calls: readonly BatchCall[], options: CallOptions = {}): Promise<ToolResult[]> {
-    return this.#takeMany(calls, options, {});
+    return this.#startMany(calls, options, {});
   }
 
   executeManyIn(scope: ToolScope, calls: readonly BatchCall[], options: CallOptions = {}): Promise<ToolResult[]> {
-    return this.#takeMany(calls, options, { scope });
+    return this.#startMany(calls, options, { scope });
   }
 
-  #takeMany(
+  #startMany(
     calls: readonly BatchCall[],
     options: CallOptions,
     { scope, parent }: { scope?: ToolScope; parent?: Call },
@@ -170,11 +170,11 @@ export class ToolExecutor implements ToolGate, RunHost {
     return orderBatch(calls, {
       toolOf: (name) => (scope ?? this.#registry).get(readName(name)),
       execute: async ({ id, name, input = {}, onUpdate, onResult, refusal: own }, refusal) => {
-        const said = { ...options, id, idempotencyKey: undefined, ...(onUpdate ? { onUpdate } : {}) };
-        const call = new GateCall(this, name, input, said);
+        const callOptions = { ...options, id, idempotencyKey: undefined, ...(onUpdate ? { onUpdate } : {}) };
+        const call = new GateCall(this, name, input, callOptions);
         call.scope = scope;
         call.aborted = own ?? refusal;
-        const result = await (parent ? this.#takeNested(parent, call) : this.#take(call));
+        const result = await (parent ? this.#startNested(parent, call) : this.#take(call));
         onResult?.(result);
         return result;
       },
@@ -182,7 +182,7 @@ export class ToolExecutor implements ToolGate, RunHost {
   }
 
   updated(call: Call, update: Update): void {
-    if (this.events.hears("tool_call_updated")) {
+    if (this.events.hasListeners("tool_call_updated")) {
       this.events.emit(callEvent(call, "tool_call_updated", this.clock.now(), { update }));
     }
     try {
@@ -193,8 +193,8 @@ export class ToolExecutor implements ToolGate, RunHost {
     }
   }
 
-  stopTime(call: Call): () => void {
-    return this.#stoppedTime.hold(call as GateCall, () => call.answered || call.aborted !== undefined);
+  pauseTimeLimit(call: Call): () => void {
+    return this.#pausedTimeLimits.hold(call as GateCall, () => call.answered || call.aborted !== undefined);
   }
 
   /** Takes no more calls, tells the running ones to stop and answers all of them. */
@@ -214,9 +214,9 @@ export class ToolExecutor implements ToolGate, RunHost {
   }
 
   #enter(call: GateCall, from: number): void {
-    const enters = this.#enters;
-    for (let i = from; i < enters.length; i++) {
-      const { enter, passes } = enters[i]!;
+    const enterHooks = this.#enterHooks;
+    for (let i = from; i < enterHooks.length; i++) {
+      const { enter, passes } = enterHooks[i]!;
       let early: ReturnType<typeof enter>;
       try {
         // The first stage records: also a call that is over before it begins.
@@ -228,32 +228,32 @@ export class ToolExecutor implements ToolGate, RunHost {
         call.passed = passes;
         continue;
       }
-      if (!(early instanceof Promise)) return this.#answerEarly(call, early);
+      if (!(early instanceof Promise)) return this.#finishEarly(call, early);
       call.waited = true;
       early.then(
         (answer) => {
-          if (answer) return this.#answerEarly(call, answer);
+          if (answer) return this.#finishEarly(call, answer);
           call.passed = passes;
           this.#enter(call, i + 1);
         },
-        (thrown: unknown) => this.#answerEarly(call, fromThrown(call, thrown)),
+        (thrown: unknown) => this.#finishEarly(call, fromThrown(call, thrown)),
       );
       return;
     }
     runTool(call, this);
   }
 
-  #answerEarly(call: GateCall, result: ToolResult): void {
-    this.#tellEnded(call);
+  #finishEarly(call: GateCall, result: ToolResult): void {
+    this.#emitEnded(call);
     this.answer(call, result);
   }
 
   ended(call: Call, succeeded: boolean): void {
-    this.#tellEnded(call);
+    this.#emitEnded(call);
     if (call.answered) this.#settledLate(call, succeeded);
   }
 
-  #tellEnded(call: Call): void {
+  #emitEnded(call: Call): void {
     for (const stage of this.#onEnded) {
       try {
         stage.ended!(call);
@@ -283,15 +283,15 @@ export class ToolExecutor implements ToolGate, RunHost {
     if (call.answered) return;
     call.answered = true;
     if (call.facts) result.metadata = { ...result.metadata, ...call.facts };
-    this.#leave(call, result, this.#leaves.length - 1);
+    this.#leave(call, result, this.#leaveHooks.length - 1);
   }
 
   /** Only the stages that were passed are left. */
   #leave(call: GateCall, answer: ToolResult, from: number): void {
-    const leaves = this.#leaves;
+    const leaveHooks = this.#leaveHooks;
     let result = answer;
     for (let i = from; i >= 0; i--) {
-      const { at, leave } = leaves[i]!;
+      const { at, leave } = leaveHooks[i]!;
       if (at > call.passed) continue;
       try {
         const left = leave(call, result);
@@ -314,14 +314,14 @@ export class ToolExecutor implements ToolGate, RunHost {
 
   #settledLate(call: Call, succeeded: boolean): void {
     this.#statistics.late(call);
-    if (!this.events.hears("tool_call_settled_late")) return;
+    if (!this.events.hasListeners("tool_call_settled_late")) return;
     const afterMs = this.clock.monotonic() - call.startedMonotonic;
     this.events.emit(callEvent(call, "tool_call_settled_late", this.clock.now(), { succeeded, afterMs }));
   }
 }
 
 function tooDeep(): ToolError {
-  return toolError("too_deep", `Tools call each other more than ${MOST_NESTED} deep`, {
+  return toolError("too_deep", `Tools call each other more than ${MAX_NESTED} deep`, {
     next: "Look for a tool that calls itself.",
   });
 }

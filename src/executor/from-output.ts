@@ -3,13 +3,13 @@ import { type Call, toolOf } from "../core/call.ts";
 import type { Content } from "../core/content.ts";
 import { firstLine } from "../core/first-line.ts";
 import type { CompletedResult, ResultMetadata, ToolResult } from "../core/result.ts";
-import { isJsonPrimitive, MOST_CONTENT_TEXT } from "../core/plain-data.ts";
+import { isJsonPrimitive, MAX_CONTENT_TEXT_LENGTH } from "../core/plain-data.ts";
 import { type ReadOutput, readOutput } from "./read-output.ts";
 
 /** What a tool returned, as the result it amounts to. */
 export function fromOutput(call: Call, value: unknown): ToolResult {
   // Text and numbers are most of what tools return, and need no reading.
-  if (isJsonPrimitive(value, MOST_CONTENT_TEXT)) {
+  if (isJsonPrimitive(value, MAX_CONTENT_TEXT_LENGTH)) {
     const text = typeof value === "string" ? value : String(value);
     return completed(call, [{ type: "text", text }], firstLine(text), value, {});
   }

@@ -57,13 +57,13 @@ export class GateCall extends Deadline implements Call {
     options: CallOptions | undefined,
   ) {
     super();
-    const said = options ?? NO_OPTIONS;
+    const given = options ?? NO_OPTIONS;
     this.requestedName = readName(name);
-    this.id = said.id ?? nextCallId();
-    this.caller = callerOf(said);
-    this.options = said;
+    this.id = given.id ?? nextCallId();
+    this.caller = callerOf(given);
+    this.options = given;
     this.startedMonotonic = host.clock.monotonic();
-    this.startedAt = host.clock.wallAt(this.startedMonotonic);
+    this.startedAt = host.clock.wallTimeAt(this.startedMonotonic);
   }
 
   get began(): boolean {

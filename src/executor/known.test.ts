@@ -45,8 +45,8 @@ describe("a call that was made before", () => {
     expect(await haft.execute("count", {}, options)).toMatchObject({ details: 2 });
     expect(runs()).toBe(2);
     const asking = counting(undefined, { permission: "confirm" });
-    const asked = await asking.haft.execute("count", {}, options);
-    await asking.haft.approve(asked.status === "pending" ? asked.pending.id : "");
+    const requested = await asking.haft.execute("count", {}, options);
+    await asking.haft.approve(requested.status === "pending" ? requested.pending.id : "");
     expect(await asking.haft.execute("count", {}, { id: "x" })).toMatchObject({
       details: 1,
       metadata: { known: "replay" },

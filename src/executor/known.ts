@@ -4,7 +4,7 @@ import { canonicalJson } from "../core/canonical-json.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
-import { untilAborted } from "../core/until-aborted.ts";
+import { abortable } from "../core/until-aborted.ts";
 import type { CallJournal, JournalEntry } from "./call-journal.ts";
 import type { ResultCache } from "./result-cache.ts";
 
@@ -12,7 +12,7 @@ import type { ResultCache } from "./result-cache.ts";
  * `known` answers a call that was made before, `claim` marks one as made. Between them stands permission: a known result
  * needs none, and nothing is claimed that may still be refused.
  */
-export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known: Stage; claim: Stage } {
+export function idempotencyStages(journal: CallJournal, cache: ResultCache): { known: Stage; claim: Stage } {
   /** Calls of this process that are being made, for those who make the same one meanwhile. */
   const running = new Map<string, Promise<ToolResult>>();
   const finish = new WeakMap<Call, Begun>();
@@ -29,7 +29,7 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
     },
     leave(call, result) {
       try {
-        cache.keep(call, result);
+        cache.store(call, result);
       } catch {
         // The tool cannot say what its answer depends on: it is not kept, and stays an answer.
       }
@@ -51,7 +51,7 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
       if (meanwhile) return join(call, meanwhile);
       running.set(key, new Promise((resolve) => finish.set(call, { key, resolve, hasEnded: false })));
       const begin = () => journal.begin(key, fingerprintOf(call), { again: toolOf(call).idempotent });
-      return thenAlways(begin, (error, entry) => {
+      return settleThen(begin, (error, entry) => {
         if (error === undefined && !entry) return undefined;
         const answered = error === undefined ? answerOf(call, entry) : fromThrown(call, error);
         settle(call, answered);
@@ -63,11 +63,11 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
       if (!begun) return result;
       const write = (): MaybePromise<void> => {
         if (isFinal(call, result)) return journal.end(begun.key, result);
-        if (begun.hasEnded || !isHandedOn(call, result)) return journal.forget(begun.key);
+        if (begun.hasEnded || !isHandedOver(call, result)) return journal.forget(begun.key);
         begun.forgetLater = true;
       };
       // What happened has happened, also where that cannot be written down. Until it is, others find the call running.
-      return thenAlways(write, () => {
+      return settleThen(write, () => {
         settle(call, result);
         return result;
       });
@@ -78,7 +78,7 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
       begun.hasEnded = true;
       if (!begun.forgetLater) return;
       // Where that cannot be written, it counts as running until this process ends.
-      void thenAlways(
+      void settleThen(
         () => journal.forget(begun.key),
         () => finish.delete(call),
       );
@@ -90,7 +90,7 @@ export function knownAndClaim(journal: CallJournal, cache: ResultCache): { known
     if (!entry) return undefined;
     const joined = running.get(key);
     if (entry.state === "running" && joined) return join(call, joined);
-    if (isStranded(entry) && toolOf(call).idempotent) return undefined;
+    if (isOrphaned(entry) && toolOf(call).idempotent) return undefined;
     return answerOf(call, entry);
   }
 
@@ -112,19 +112,19 @@ interface Begun {
 }
 
 /** A job whose worker closes is somebody else's from now on; until the tool's code here has ended, it is not to begin there. */
-function isHandedOn(call: Call, result: ToolResult): boolean {
+function isHandedOver(call: Call, result: ToolResult): boolean {
   return call.secondPass?.kind === "job" && result.status === "failed" && result.error.code === "shutdown";
 }
 
 /** Waits for the same call, made before. */
 function join(call: Call, running: Promise<ToolResult>): Promise<ToolResult> {
-  return untilAborted(
+  return abortable(
     call,
     running.then((result) => answerAgain(call, result, "replay")),
   );
 }
 
-function thenAlways<W, T>(write: () => MaybePromise<W>, then: (error: unknown, written?: W) => T): MaybePromise<T> {
+function settleThen<W, T>(write: () => MaybePromise<W>, then: (error: unknown, written?: W) => T): MaybePromise<T> {
   let written: MaybePromise<W>;
   try {
     written = write();
@@ -135,7 +135,7 @@ function thenAlways<W, T>(write: () => MaybePromise<W>, then: (error: unknown, w
 }
 
 /** Begun, and nobody is there who could end it. */
-function isStranded(entry: JournalEntry): boolean {
+function isOrphaned(entry: JournalEntry): boolean {
   return entry.state === "unknown" || (entry.state === "running" && !entry.elsewhere);
 }
 
@@ -143,7 +143,7 @@ function isStranded(entry: JournalEntry): boolean {
 function answerOf(call: Call, entry: JournalEntry | undefined): ToolResult {
   if (entry?.state === "done") return answerAgain(call, entry.result, "replay");
   if (entry?.state === "other") return fromThrown(call, conflicting(call));
-  if (entry && !isStranded(entry)) return fromThrown(call, runningElsewhere());
+  if (entry && !isOrphaned(entry)) return fromThrown(call, runningElsewhere());
   return fromThrown(call, unknownOutcome());
 }
 

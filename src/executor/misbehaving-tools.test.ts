@@ -245,7 +245,7 @@ describe("a tool that misbehaves", () => {
         expect(haft.load()).toEqual({ running: 0, waiting: 0 });
         expect(await haft.execute("good")).toMatchObject({ status: "completed" });
         await clock.advance(0);
-        expect(clock.heldTimers).toBe(0);
+        expect(clock.refTimers).toBe(0);
       }),
       { numRuns: 40 },
     );
@@ -285,7 +285,7 @@ describe("a tool that never settles", () => {
     expect(await hanging).toMatchObject({ status: "failed", error: { code: "timeout" } });
     expect(await waiting).toMatchObject({ status: "completed" });
     await clock.advance(1);
-    expect(clock.heldTimers).toBe(0);
+    expect(clock.refTimers).toBe(0);
   });
 
   test("and settles with an error after its time counts as late and harms nobody", async () => {
@@ -330,13 +330,13 @@ describe("a tool that never settles", () => {
         }),
       ],
     });
-    const heard: unknown[] = [];
-    haft.on("tool_call_updated", (event) => void heard.push(event));
-    const call = haft.execute("chatty", {}, { onUpdate: (update) => void heard.push(update) });
+    const received: unknown[] = [];
+    haft.on("tool_call_updated", (event) => void received.push(event));
+    const call = haft.execute("chatty", {}, { onUpdate: (update) => void received.push(update) });
     await clock.advance(30_000);
     await call;
     await clock.advance(20_000);
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 });
 

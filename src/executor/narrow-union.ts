@@ -3,7 +3,7 @@ import { isObject, type JsonSchema } from "../schema/json-schema.ts";
 import { resolveRef } from "../schema/resolve-ref.ts";
 
 /** Unions in unions; deeper ones are taken as they are. */
-const MOST_DEPTH = 8;
+const MAX_DEPTH = 8;
 
 /**
  * Of alternatives that name themselves by a constant (`type: "move"`), only those that this value can be: a property of
@@ -13,7 +13,7 @@ export function narrowUnion(root: JsonSchema, schema: JsonSchema, value: object,
   const whole = "properties" in schema ? schema : (resolveRef(root, schema) ?? schema);
   const keyword = Array.isArray(whole["anyOf"]) ? "anyOf" : "oneOf";
   const alternatives = whole[keyword];
-  if (!Array.isArray(alternatives) || depth >= MOST_DEPTH) return whole;
+  if (!Array.isArray(alternatives) || depth >= MAX_DEPTH) return whole;
   const all = alternatives.filter(isObject).map((branch) => narrowUnion(root, branch, value, depth + 1));
   const meant = all.filter((branch) => !contradicts(root, branch, value));
   return meant.length === 0 ? whole : { ...whole, [keyword]: meant };

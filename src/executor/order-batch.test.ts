@@ -3,7 +3,7 @@ import { createTool } from "../core/create-tool.ts";
 import { createHaft } from "../runtime.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 
-function workshop() {
+function recordingTools() {
   const clock = createFakeClock();
   const haft = createHaft({ clock, concurrency: { maxConcurrent: 20 } });
   const log: string[] = [];
@@ -33,7 +33,7 @@ function workshop() {
 
 describe("a batch", () => {
   test("runs independent calls at once and gives results in call order", async () => {
-    const { add, log, run } = workshop();
+    const { add, log, run } = recordingTools();
     add("slow", [], 100);
     add("fast", [], 1);
     const results = await run("slow", "fast", { name: "fast", input: { i: 2 } });
@@ -42,7 +42,7 @@ describe("a batch", () => {
   });
 
   test("runs a tool after those of the batch that it depends on, wherever they stand, also under an alias", async () => {
-    const { add, log, run } = workshop();
+    const { add, log, run } = recordingTools();
     add("build");
     add("test", ["build_alias"]);
     add("deploy", ["test"]);
@@ -56,13 +56,13 @@ describe("a batch", () => {
   });
 
   test("does not wait for what is not in it", async () => {
-    const { add, run } = workshop();
+    const { add, run } = recordingTools();
     add("test", ["build"]);
     expect((await run("test"))[0]).toMatchObject({ status: "completed" });
   });
 
   test("does not run what depends on a failure, says on which, and records it", async () => {
-    const { haft, add, log, run } = workshop();
+    const { haft, add, log, run } = recordingTools();
     add("build", [], 10, true);
     add("test", ["build"]);
     add("deploy", ["test"]);
@@ -82,7 +82,7 @@ describe("a batch", () => {
   });
 
   test("refuses a circle, and whoever waits for it, and runs the rest", async () => {
-    const { add, run } = workshop();
+    const { add, run } = recordingTools();
     add("a", ["b"]);
     add("b", ["a"]);
     add("after", ["a"]);
@@ -100,14 +100,14 @@ describe("a batch", () => {
   });
 
   test("answers unknown tools and an empty list", async () => {
-    const { add, run } = workshop();
+    const { add, run } = recordingTools();
     add("a");
     expect((await run("nowhere", "a")).map(({ status }) => status)).toEqual(["failed", "completed"]);
     expect(await run()).toEqual([]);
   });
 
   test("passes the options of the batch on to each call, with its own id", async () => {
-    const { haft, add } = workshop();
+    const { haft, add } = recordingTools();
     add("a");
     const results = await haft.executeMany([{ name: "a", id: "x" }, { name: "a" }], {
       signal: AbortSignal.abort(),

@@ -12,15 +12,15 @@ export interface BatchHost {
 /** Runs a batch: each call after the calls of the tools it depends on, everything else at once. Results in call order. */
 export function orderBatch(calls: readonly BatchCall[], host: BatchHost): Promise<ToolResult[]> {
   const names = calls.map((call) => host.toolOf(call.name)?.name ?? call.name);
-  const placesOf = new Map<string, number[]>();
+  const positionsOf = new Map<string, number[]>();
   for (const [index, name] of names.entries()) {
-    const places = placesOf.get(name);
-    if (places) places.push(index);
-    else placesOf.set(name, [index]);
+    const positions = positionsOf.get(name);
+    if (positions) positions.push(index);
+    else positionsOf.set(name, [index]);
   }
   const dependencies = calls.map((call) => {
     const wanted = new Set(host.toolOf(call.name)?.dependsOn.map((name) => host.toolOf(name)?.name ?? name));
-    return Array.from(wanted).flatMap((name) => placesOf.get(name) ?? []);
+    return Array.from(wanted).flatMap((name) => positionsOf.get(name) ?? []);
   });
   const inCycle = findCycles(dependencies);
   const running: Promise<ToolResult>[] = [];

@@ -15,12 +15,12 @@ const tools = [
 
 test("a wish fills in what calls do not say, of tools that leave the choice", async () => {
   const haft = createHaft({ tools, response: "detailed" });
-  const told = async (name: string, input = {}) => (await haft.execute(name, input)).display;
-  expect(await told("report")).toBe('{"response":"detailed"}');
-  expect(await told("report", { response: "concise" })).toBe('{"response":"concise"}');
-  expect(await told("foreign")).toBe('{"response_format":"detailed"}');
-  expect(await told("mood")).toBe('{"response":"kind"}');
-  expect(await told("plain")).toBe("{}");
+  const reported = async (name: string, input = {}) => (await haft.execute(name, input)).display;
+  expect(await reported("report")).toBe('{"response":"detailed"}');
+  expect(await reported("report", { response: "concise" })).toBe('{"response":"concise"}');
+  expect(await reported("foreign")).toBe('{"response_format":"detailed"}');
+  expect(await reported("mood")).toBe('{"response":"kind"}');
+  expect(await reported("plain")).toBe("{}");
 });
 
 test("without a wish a tool's own default counts", async () => {

@@ -2,7 +2,7 @@ import { type Content, isContentList, text, textOf } from "../core/content.ts";
 import { failureOf, isErrorCode, type ToolFailure } from "../core/error.ts";
 import { firstLine } from "../core/first-line.ts";
 import type { PendingResult } from "../core/result.ts";
-import { MOST_CONTENT_TEXT, toPlainData } from "../core/plain-data.ts";
+import { MAX_CONTENT_TEXT_LENGTH, toPlainData } from "../core/plain-data.ts";
 
 /** A tool's return value, whatever it was, in the three forms a result has. */
 export interface ReadOutput {
@@ -76,7 +76,7 @@ const OUTPUT_KEYS = ["content", "details", "display", "metadata", "error", "pend
 
 function readToolOutput(fields: Record<string, unknown>): ReadOutput {
   const raw = fields["content"];
-  const plainContent = toPlainData(typeof raw === "string" ? [text(raw)] : raw, MOST_CONTENT_TEXT);
+  const plainContent = toPlainData(typeof raw === "string" ? [text(raw)] : raw, MAX_CONTENT_TEXT_LENGTH);
   const content = plainContent.value as Content[];
   const details = toPlainData(fields["details"]);
   const metadata = toPlainData(fields["metadata"]);

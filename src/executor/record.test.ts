@@ -145,10 +145,10 @@ describe("the events of a call", () => {
   });
 
   test("survive listeners that throw, reject or never end, and an owner who throws when told", async () => {
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const { haft } = start({
       onListenerError(error) {
-        told.push(error);
+        reported.push(error);
         throw new Error("even here");
       },
     });
@@ -161,7 +161,7 @@ describe("the events of a call", () => {
     haft.on("*", (() => new Promise(() => {})) as () => void);
     expect(await haft.execute("fine")).toMatchObject({ status: "completed" });
     await new Promise((done) => setImmediate(done));
-    expect(told).toHaveLength(10);
+    expect(reported).toHaveLength(10);
   });
 });
 

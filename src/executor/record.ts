@@ -21,7 +21,7 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
     name: "record",
     enter(call) {
       // Of a second pass it was said in the first.
-      if (!call.secondPass && events.hears("tool_call_requested")) {
+      if (!call.secondPass && events.hasListeners("tool_call_requested")) {
         events.emit(callEvent(call, "tool_call_requested", clock.now(), { input: toPlainData(call.input).value }));
       }
     },
@@ -59,17 +59,17 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
     if (call.secondPass?.kind === "job") return result;
     switch (result.status) {
       case "completed":
-        if (events.hears("tool_call_completed")) {
+        if (events.hasListeners("tool_call_completed")) {
           events.emit(callEvent(call, "tool_call_completed", clock.now(), { result, durationMs }));
         }
         break;
       case "failed":
-        if (events.hears("tool_call_failed")) {
+        if (events.hasListeners("tool_call_failed")) {
           events.emit(callEvent(call, "tool_call_failed", clock.now(), { result, error: result.error, durationMs }));
         }
         break;
       case "pending":
-        if (events.hears("tool_call_pending")) {
+        if (events.hasListeners("tool_call_pending")) {
           events.emit(callEvent(call, "tool_call_pending", clock.now(), { result }));
         }
         break;

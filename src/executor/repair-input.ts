@@ -15,8 +15,8 @@ export function repairInput(
   schema: JsonSchema,
 ): string[] {
   const repairs: string[] = [];
-  const places = new Map(issues.map((issue) => [pathText(pathOf(issue)), pathOf(issue)]));
-  for (const [place, path] of places) {
+  const paths = new Map(issues.map((issue) => [pathText(pathOf(issue)), pathOf(issue)]));
+  for (const [pathKey, path] of paths) {
     const target = locate(input, path);
     if (!target) continue;
     const { holder, key } = target;
@@ -27,7 +27,7 @@ export function repairInput(
     if (!mended || (mended.absent && Array.isArray(holder))) continue;
     if (mended.absent) delete holder[key];
     else holder[key] = mended.value;
-    repairs.push(`${place}: ${mended.what}`);
+    repairs.push(`${pathKey}: ${mended.what}`);
   }
   return repairs;
 }

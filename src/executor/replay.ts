@@ -111,7 +111,7 @@ export function createReplay(file: string, options: ReplayOptions = {}): Replay 
     around: (call) => () => {
       const found = find(call);
       if (pace === "at_once" && found.updates.length === 0) return outputOf(found);
-      return playBack(found, pace === "recorded" ? clock : undefined);
+      return replayUpdates(found, pace === "recorded" ? clock : undefined);
     },
   };
 
@@ -129,7 +129,7 @@ export function createReplay(file: string, options: ReplayOptions = {}): Replay 
 }
 
 /** As a tool that streams: the gate passes its updates on as it does those of any other. */
-async function* playBack(call: RecordedCall, clock: Clock | undefined): AsyncGenerator<Update, ToolOutput> {
+async function* replayUpdates(call: RecordedCall, clock: Clock | undefined): AsyncGenerator<Update, ToolOutput> {
   let at = call.atMs;
   const until = (ms: number): Promise<void> | undefined => {
     const wait = ms - at;

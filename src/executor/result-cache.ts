@@ -37,7 +37,7 @@ export class ResultCache {
   }
 
   /** After a call: keeps its answer, or drops the answers that it may have made untrue. */
-  keep(call: Call, result: ToolResult): void {
+  store(call: Call, result: ToolResult): void {
     const tool = toolOf(call);
     if (!tool.isReadOnly) return this.drop(call);
     if (!tool.cache || result.status !== "completed" || result.metadata["known"] !== undefined) return;
@@ -64,8 +64,8 @@ export class ResultCache {
 
   #invalidate(touched: readonly string[] | undefined): void {
     for (const [key, { resources }] of this.#entries) {
-      const mayConcern = !resources || !touched || touched.some((resource) => resources.includes(resource));
-      if (mayConcern) this.#entries.delete(key);
+      const mayApplyTo = !resources || !touched || touched.some((resource) => resources.includes(resource));
+      if (mayApplyTo) this.#entries.delete(key);
     }
   }
 }

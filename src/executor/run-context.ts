@@ -1,7 +1,7 @@
 import type { Call, CallAuthority, CallOptions, Caller } from "../core/call.ts";
 import type { ToolError } from "../core/error.ts";
 import type { Update } from "../core/event.ts";
-import { holdToNames } from "../core/hold-to-names.ts";
+import { allowOnlyTools } from "../core/hold-to-names.ts";
 import type { ToolResult } from "../core/result.ts";
 import { toPlainData } from "../core/plain-data.ts";
 import type { NestedCallOptions, ToolContext } from "../core/tool.ts";
@@ -12,9 +12,9 @@ export interface ContextHost {
   readonly workspace: string;
   callNested(parent: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
   updated(call: Call, update: Update): void;
-  gateWithin(parent: Call, narrow: (options: CallOptions) => CallOptions): ToolGate;
+  nestedGate(parent: Call, narrow: (options: CallOptions) => CallOptions): ToolGate;
   /** Stops the time limit of a running call; gives what lets it go on. */
-  stopTime(call: Call): () => void;
+  pauseTimeLimit(call: Call): () => void;
 }
 
 /** A class for the sake of its getter: the signal is made when the tool asks for it, which few calls pay for. */
@@ -48,7 +48,7 @@ export class RunContext implements ToolContext {
   get authority(): CallAuthority {
     const { caller, scope, options } = this.#call;
     const { mode, allowedPaths, policy = [] } = options;
-    const layers = [policy, scope ? holdToNames(scope.names()) : []].flat();
+    const layers = [policy, scope ? allowOnlyTools(scope.names()) : []].flat();
     return structuredClone({
       caller,
       ...(mode ? { mode } : {}),
@@ -81,8 +81,8 @@ export class RunContext implements ToolContext {
     };
   }
 
-  get askingPerson(): ToolContext["askingPerson"] {
-    return () => this.#host.stopTime(this.#call);
+  get pauseTimeLimit(): ToolContext["pauseTimeLimit"] {
+    return () => this.#host.pauseTimeLimit(this.#call);
   }
 
   get call(): ToolContext["call"] {
@@ -93,7 +93,7 @@ export class RunContext implements ToolContext {
     return (caller) => {
       const { authority } = this;
       const { caller: parent, mode, policy = [], allowedPaths } = authority;
-      return this.#host.gateWithin(this.#call, (options) => ({
+      return this.#host.nestedGate(this.#call, (options) => ({
         ...options,
         caller: {
           ...(parent.session === undefined ? {} : { session: parent.session }),
@@ -110,11 +110,11 @@ export class RunContext implements ToolContext {
     };
   }
 
-  get toContinue(): ToolContext["toContinue"] {
+  get toContinuation(): ToolContext["toContinuation"] {
     return () => continuationOf(this.#call);
   }
 
-  #callNested(name: string, input: unknown, { step, onAsked }: NestedCallOptions): Promise<ToolResult> {
+  #callNested(name: string, input: unknown, { step, onApprovalRequested }: NestedCallOptions): Promise<ToolResult> {
     const { options, idempotencyKey } = this.#call;
     const ordinal = step ?? ++this.#nested;
     return this.#host.callNested(this.#call, name, input, {
@@ -126,7 +126,7 @@ export class RunContext implements ToolContext {
       ...(options.allowedPaths ? { allowedPaths: options.allowedPaths } : {}),
       ...(options.mode ? { mode: options.mode } : {}),
       ...(options.policy ? { policy: options.policy } : {}),
-      ...(onAsked ? { onAsked } : {}),
+      ...(onApprovalRequested ? { onApprovalRequested } : {}),
     });
   }
 }

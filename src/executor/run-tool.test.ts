@@ -26,7 +26,7 @@ describe("the time a call may take", () => {
     ["what the tool says", limits(500), {}, {}, 500],
     ["what the tool says of this input", limits(() => 700), {}, {}, 700],
     ["what the call says", limits(500), { timeoutMs: 2000 }, {}, 2000],
-    ["no more than the cap, whoever asks", limits(500), { timeoutMs: 10 ** 12 }, { timeouts: { mostMs: 5000 } }, 5000],
+    ["no more than the cap, whoever asks", limits(500), { timeoutMs: 10 ** 12 }, { timeouts: { maxMs: 5000 } }, 5000],
     ["the default where the wish is no time", limits(Number.NaN), {}, {}, 30_000],
     ["the default where the wish is negative", {}, { timeoutMs: -1 }, {}, 30_000],
     [
@@ -88,7 +88,7 @@ describe("the time a call may take", () => {
     await clock.advance(251);
     expect(await call).toMatchObject({ error: { code: "timeout" } });
     await clock.advance(1000);
-    expect(clock.heldTimers).toBe(0);
+    expect(clock.refTimers).toBe(0);
   });
 });
 
@@ -235,7 +235,7 @@ describe("shutdown", () => {
     await clock.advance(1000);
     expect(answers).toEqual(["shutdown", "shutdown", "shutdown", "shutdown", "shutdown"]);
     expect(haft.load()).toEqual({ running: 0, waiting: 0 });
-    expect(clock.heldTimers).toBe(0);
+    expect(clock.refTimers).toBe(0);
   });
 
   test("records the calls that it refuses", async () => {

@@ -19,8 +19,8 @@ import { type Timeouts, timeoutOf } from "./timeouts.ts";
 const GRACE_MS = 250;
 
 /** How many steps a generator may make, and how many promises may lead to another, in one go. */
-const STEPS_A_TURN = 64;
-const MOST_HOPS = 100;
+const STEPS_PER_TURN = 64;
+const MAX_HOPS = 100;
 
 /** What a run needs from the executor. */
 export interface RunHost extends ContextHost {
@@ -42,7 +42,7 @@ export interface RunHost extends ContextHost {
 export function runTool(call: GateCall, host: RunHost): void {
   if (call.aborted) return fail(call, host, call.aborted);
   const { clock, events } = host;
-  if (events.hears("tool_call_started")) {
+  if (events.hasListeners("tool_call_started")) {
     events.emit(callEvent(call, "tool_call_started", clock.now(), { input: call.input }));
   }
   const context = new RunContext(call, host);
@@ -94,7 +94,7 @@ function succeed(call: GateCall, host: RunHost, value: unknown): void {
   try {
     const { output } = toolOf(call);
     result = fromOutput(call, value);
-    if (call.aborted) result = keepingOutput(call, call.aborted, result);
+    if (call.aborted) result = withPartialOutput(call, call.aborted, result);
     else if (output && result.status === "completed") return checkOutput(call, host, output, result);
   } catch (thrown) {
     result = fromThrown(call, thrown);
@@ -125,7 +125,7 @@ async function drain(call: GateCall, host: RunHost, updates: AsyncIterator<unkno
   try {
     for (let steps = 1; ; steps++) {
       // One that never waits would keep the time limit from ever firing.
-      if (steps % STEPS_A_TURN === 0) await turn();
+      if (steps % STEPS_PER_TURN === 0) await turn();
       const step = await updates.next();
       if (step.done) return succeed(call, host, step.value);
       if (call.answered || call.aborted) {
@@ -145,7 +145,7 @@ function finish(call: GateCall, host: RunHost, result: ToolResult): void {
   host.answer(call, result);
 }
 
-function keepingOutput(call: Call, why: ToolError, result: ToolResult): ToolResult {
+function withPartialOutput(call: Call, why: ToolError, result: ToolResult): ToolResult {
   const kept = failed(call, toFailure(why));
   if (textOf(result.content)) kept.content = [...kept.content, ...result.content];
   if (result.details !== undefined) kept.details = result.details;
@@ -187,7 +187,7 @@ function adopt(call: GateCall, host: RunHost, thenable: PromiseLike<unknown>, ho
   };
   const take = (value: unknown): void => {
     if (!isThenable(value)) return succeed(call, host, value);
-    if (hops >= MOST_HOPS) return fail(call, host, new Error("The tool returned a promise that only leads to others."));
+    if (hops >= MAX_HOPS) return fail(call, host, new Error("The tool returned a promise that only leads to others."));
     void turn().then(() => adopt(call, host, value, hops + 1));
   };
   try {

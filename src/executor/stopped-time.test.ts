@@ -23,7 +23,7 @@ function open() {
 test("the time in which a person is asked does not count, and what was left before it does", async () => {
   const { clock, running, answer } = open();
   await clock.advance(600);
-  const goOn = running().askingPerson();
+  const goOn = running().pauseTimeLimit();
   await clock.advance(3_600_000);
   expect(answer()).toBeUndefined();
   goOn();
@@ -37,7 +37,7 @@ test("the time in which a person is asked does not count, and what was left befo
 test("time stands still until the last of several questions is answered", async () => {
   const { clock, running, answer } = open();
   await clock.advance(10);
-  const goOn = [running().askingPerson(), running().askingPerson()];
+  const goOn = [running().pauseTimeLimit(), running().pauseTimeLimit()];
   goOn[0]!();
   await clock.advance(5000);
   expect(answer()).toBeUndefined();

@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Deadline, Deadlines } from "./deadlines.ts";
 
 /** Time limits that stand still while a person is asked: how long people think is not the tool's fault. */
-export class StoppedTime {
+export class PausedTimeLimits {
   readonly #stopped = new WeakMap<Deadline, { holds: number; leftMs: number }>();
   readonly #deadlines: Deadlines;
   readonly #clock: Clock;

@@ -83,8 +83,8 @@ export class UnknownParameters {
 }
 
 /** Whoever sends more unknown parameters than this did not misspell them. */
-const MOST_FOUND = 20;
-const LONGEST_NAME = 100;
+const MAX_FOUND = 20;
+const MAX_NAME_LENGTH = 100;
 
 function add(
   found: string[] = [],
@@ -92,13 +92,13 @@ function add(
   known: ReadonlyMap<string, JsonSchema>,
   otherNames: readonly string[] = [],
 ): string[] {
-  if (found.length < MOST_FOUND) found.push(unknownParameter(path, [...known.keys()], otherNames));
-  else if (found.length === MOST_FOUND) found.push("There are more unknown parameters.");
+  if (found.length < MAX_FOUND) found.push(unknownParameter(path, [...known.keys()], otherNames));
+  else if (found.length === MAX_FOUND) found.push("There are more unknown parameters.");
   return found;
 }
 
 function unknownParameter(path: readonly PropertyKey[], all: readonly string[], others: readonly string[]): string {
-  const shown = path.map((part) => (typeof part === "string" ? part.slice(0, LONGEST_NAME) : part));
+  const shown = path.map((part) => (typeof part === "string" ? part.slice(0, MAX_NAME_LENGTH) : part));
   const hint =
     didYouMean(String(path.at(-1)), [...all, ...others]) ??
     (all.length > 0 ? `Known parameters: ${all.join(", ")}.` : "There are no parameters here.");

@@ -4,7 +4,7 @@ import { formatIssues } from "../core/schema-issue.ts";
 import { renameParameters } from "../core/rename-parameters.ts";
 import type { Stage } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
-import { untilAborted } from "../core/until-aborted.ts";
+import { abortable } from "../core/until-aborted.ts";
 import { propertiesOf, typesOf } from "../schema/find-property.ts";
 import type { SchemaIssue, Validation } from "../schema/schema.ts";
 import { acceptInput } from "./accept-input.ts";
@@ -24,7 +24,7 @@ export function validate(): Stage {
       const unknown = unknownOf(tool).find(input);
       const validation = tool.parameters.validate(input);
       if (validation instanceof Promise) {
-        return untilAborted(
+        return abortable(
           call,
           validation.then((settled) => judge(call, tool, { input, unknown, validation: settled, repairs: [] })),
         );
@@ -38,7 +38,7 @@ export function validate(): Stage {
 }
 
 /** A repair may uncover the next: a list that was encoded twice, then the numbers in it that are text. */
-const MOST_ROUNDS = 3;
+const MAX_ROUNDS = 3;
 
 interface Judged {
   input: Record<string, unknown>;
@@ -57,7 +57,7 @@ function judge(call: Call, tool: AnyTool, judged: Judged): undefined | Promise<u
     noteRepairs(call, repairs.flat());
     return undefined;
   }
-  const more = repairs.length < MOST_ROUNDS ? repairInput(input, validation.issues, tool.parameters.jsonSchema) : [];
+  const more = repairs.length < MAX_ROUNDS ? repairInput(input, validation.issues, tool.parameters.jsonSchema) : [];
   if (more.length === 0) throw invalid(tool, [], validation.issues);
   const again = (settled: Validation<unknown>): undefined | Promise<undefined> =>
     judge(call, tool, {
@@ -67,7 +67,7 @@ function judge(call: Call, tool: AnyTool, judged: Judged): undefined | Promise<u
       repairs: [...repairs, more],
     });
   const revalidation = tool.parameters.validate(input);
-  return revalidation instanceof Promise ? untilAborted(call, revalidation.then(again)) : again(revalidation);
+  return revalidation instanceof Promise ? abortable(call, revalidation.then(again)) : again(revalidation);
 }
 
 function noteRepairs(call: Call, repairs: readonly string[]): void {

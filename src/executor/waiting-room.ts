@@ -1,7 +1,7 @@
 import { type Call, toolOf } from "../core/call.ts";
 
 /** A call that waits for its turn. */
-export interface Waiting {
+export interface WaitingCall {
   readonly call: Call;
   readonly locks: readonly string[];
   admit(): void;
@@ -11,7 +11,7 @@ export interface Waiting {
 const LOOK_AHEAD = 32;
 
 /** Who waits, in which order they are asked in: sessions take turns, and within a session the first goes first. */
-export class WaitingRoom {
+export class AdmissionQueue {
   readonly #sessions = new Map<string, Line>();
   /** They wait for locks only, and their parents for them: behind calls that wait for such a parent they never came in. */
   readonly #nested = new Line();
@@ -21,7 +21,7 @@ export class WaitingRoom {
     return this.#size;
   }
 
-  add(waiting: Waiting): void {
+  add(waiting: WaitingCall): void {
     this.#size++;
     if (waiting.call.parent) {
       this.#nested.push(waiting);
@@ -33,7 +33,7 @@ export class WaitingRoom {
     queue.push(waiting);
   }
 
-  remove(waiting: Waiting): void {
+  remove(waiting: WaitingCall): void {
     const key = waiting.call.caller.session ?? "";
     const queue = waiting.call.parent ? this.#nested : this.#sessions.get(key);
     const at = queue?.indexOf(waiting) ?? -1;
@@ -44,7 +44,7 @@ export class WaitingRoom {
   }
 
   /** Lets in whoever `tryAdmit` accepts, nested calls first, then one of each session in turn, until nobody fits. */
-  letIn(tryAdmit: (waiting: Waiting) => boolean, hasRoom: () => boolean): void {
+  admitWaiting(tryAdmit: (waiting: WaitingCall) => boolean, hasCapacity: () => boolean): void {
     for (let next = nextOf(this.#nested, tryAdmit, Infinity); next; next = nextOf(this.#nested, tryAdmit, Infinity)) {
       this.#size--;
       next.admit();
@@ -52,7 +52,7 @@ export class WaitingRoom {
     for (let progress = true; progress && this.#sessions.size > 0;) {
       progress = false;
       for (const [key, queue] of this.#sessions) {
-        if (!hasRoom()) return;
+        if (!hasCapacity()) return;
         const next = nextOf(queue, tryAdmit, LOOK_AHEAD);
         if (!next) continue;
         progress = true;
@@ -67,7 +67,7 @@ export class WaitingRoom {
 }
 
 /** Nobody overtakes a call that waits for the session to be empty, or for a lock that it wants too. */
-function nextOf(queue: Line, tryAdmit: (waiting: Waiting) => boolean, lookAhead: number): Waiting | undefined {
+function nextOf(queue: Line, tryAdmit: (waiting: WaitingCall) => boolean, lookAhead: number): WaitingCall | undefined {
   const wantedBefore = new Set<string>();
   for (let i = 0; i < Math.min(queue.length, lookAhead); i++) {
     const waiting = queue.at(i);
@@ -84,23 +84,23 @@ function nextOf(queue: Line, tryAdmit: (waiting: Waiting) => boolean, lookAhead:
 
 /** A list that is left near its front, without moving those behind: an array would move a long queue for each. */
 class Line {
-  readonly #items: (Waiting | undefined)[] = [];
+  readonly #items: (WaitingCall | undefined)[] = [];
   #head = 0;
 
   get length(): number {
     return this.#items.length - this.#head;
   }
 
-  at(index: number): Waiting {
+  at(index: number): WaitingCall {
     return this.#items[this.#head + index]!;
   }
 
-  indexOf(waiting: Waiting): number {
+  indexOf(waiting: WaitingCall): number {
     const found = this.#items.indexOf(waiting, this.#head);
     return found < 0 ? -1 : found - this.#head;
   }
 
-  push(waiting: Waiting): void {
+  push(waiting: WaitingCall): void {
     this.#items.push(waiting);
   }
 

@@ -42,7 +42,7 @@ export const anchorByDescriptor: Anchoring = (path, { directory = false, noFollo
     const link = `/proc/self/fd/${fd}`;
     const real = readlinkSync(link);
     const stat = fstatSync(fd, { bigint: true });
-    if (!real.startsWith("/") || (real.endsWith(" (deleted)") && !isStillNamed(real, stat))) throw vanished(path);
+    if (!real.startsWith("/") || (real.endsWith(" (deleted)") && !isStillLinked(real, stat))) throw vanished(path);
     const own = `/proc/${process.pid}/fd/${fd}`;
     return {
       real,
@@ -119,7 +119,7 @@ function descriptorsHavePaths(): boolean {
 }
 
 /** The kernel marks an unlinked file by a suffix that a file may also carry as its name. */
-function isStillNamed(real: string, stat: BigIntStats): boolean {
+function isStillLinked(real: string, stat: BigIntStats): boolean {
   try {
     return isSameFile(lstatSync(real, { bigint: true }), stat);
   } catch {

@@ -23,13 +23,13 @@ const writeAt = promisify(write);
 const sync = promisify(fsync);
 const CHUNK_BYTES = 1024 * 1024;
 
-interface Place {
+interface CopyTarget {
   directory: Anchor;
   name: string;
 }
 
 /** Copies an entry, with all below it, to a free place: synced, with mode, owner and times; links as links. */
-export async function copyEntry(from: Place, to: Place, access: FileAccess): Promise<void> {
+export async function copyEntry(from: CopyTarget, to: CopyTarget, access: FileAccess): Promise<void> {
   const held = access.anchoring(from.directory.at(from.name), { noFollow: true });
   try {
     switch (kindOf(held.stat)) {
@@ -49,7 +49,7 @@ export async function copyEntry(from: Place, to: Place, access: FileAccess): Pro
   }
 }
 
-async function copyFile(held: Anchor, to: Place): Promise<void> {
+async function copyFile(held: Anchor, to: CopyTarget): Promise<void> {
   const source = openFileOf(held.reopen(constants.O_RDONLY), held.real);
   try {
     const copy = createTemporaryFile(to.directory, 0o600, to.name);
@@ -74,7 +74,7 @@ async function copyFile(held: Anchor, to: Place): Promise<void> {
   }
 }
 
-async function copyDirectory(held: Anchor, to: Place, access: FileAccess): Promise<void> {
+async function copyDirectory(held: Anchor, to: CopyTarget, access: FileAccess): Promise<void> {
   mkdirSync(to.directory.at(to.name), 0o700);
   const target = access.anchoring(to.directory.at(to.name), { directory: true, noFollow: true });
   try {

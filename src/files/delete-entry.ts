@@ -5,15 +5,15 @@ import { toolError } from "../core/error.ts";
 import { isSameFile, type Anchor } from "./anchoring.ts";
 import { checkTree } from "./check-tree.ts";
 import { contentOf } from "./old-content.ts";
-import { locateEntry, lstatIfThere, notDirectory, type Entry, type FileAccess } from "./locate-entry.ts";
+import { locateEntry, lstatIfExists, notDirectory, type Entry, type FileAccess } from "./locate-entry.ts";
 import { quotePath, type PathName } from "./path-name.ts";
-import { holdsRoot } from "./path-policy.ts";
+import { containsRoot } from "./path-policy.ts";
 import { recordChange } from "./undo-journal.ts";
 import { syncDirectory } from "./write-atomic.ts";
 
 /** Removes a file, or a link itself, never what it leads to. */
 export async function deleteFile(name: PathName, access: FileAccess): Promise<void> {
-  const entry = locateThere(name, access);
+  const entry = locateExisting(name, access);
   try {
     if (entry.stat.isDirectory()) {
       throw toolError("is_directory", `${quotePath(name.given)} is a directory`, { next: "Delete it as a directory." });
@@ -26,7 +26,7 @@ export async function deleteFile(name: PathName, access: FileAccess): Promise<vo
 }
 
 export async function deleteDirectory(name: PathName, access: FileAccess, { recursive = false } = {}): Promise<void> {
-  const entry = locateThere(name, access);
+  const entry = locateExisting(name, access);
   try {
     if (!entry.stat.isDirectory()) throw notDirectory(name);
     refuseRoot(name, entry.real, access);
@@ -44,7 +44,7 @@ export async function deleteDirectory(name: PathName, access: FileAccess, { recu
 }
 
 export function refuseRoot(name: PathName, real: string, access: FileAccess): void {
-  if (!holdsRoot(access.policy, real)) return;
+  if (!containsRoot(access.policy, real)) return;
   throw toolError(
     "path_denied",
     `Permission denied: Access denied to ${quotePath(name.given)}: it is, or contains, an allowed folder as a whole`,
@@ -107,7 +107,7 @@ async function removeOne(parent: Anchor, base: string, access: FileAccess): Prom
       ...(await contentOf(held, parent.at(base))),
       next: { kind: "absent" },
     });
-    const now = lstatIfThere(parent.at(base));
+    const now = lstatIfExists(parent.at(base));
     if (now === null || !isSameFile(now, held.stat)) {
       await recorded.abandon();
       throw toolError(
@@ -123,7 +123,7 @@ async function removeOne(parent: Anchor, base: string, access: FileAccess): Prom
 }
 
 /** The entry itself, which must exist. */
-export function locateThere(name: PathName, access: FileAccess): Entry & { stat: NonNullable<Entry["stat"]> } {
+export function locateExisting(name: PathName, access: FileAccess): Entry & { stat: NonNullable<Entry["stat"]> } {
   const entry = locateEntry(name, access, { operation: "write", followLast: false });
   if (entry.stat === null) {
     entry.close();

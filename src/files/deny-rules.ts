@@ -78,8 +78,8 @@ export function compileDenials(rules: readonly DenyRule[], permitted: readonly s
     excepts: (rule.except ?? []).map((glob) => ({ byName: !glob.includes("/"), match: compileGlob(glob).match })),
   }));
   const byOperation = {
-    read: withQuickNo(compiled.filter(({ on }) => on !== "write")),
-    write: withQuickNo(compiled.filter(({ on }) => on !== "read")),
+    read: withFastReject(compiled.filter(({ on }) => on !== "write")),
+    write: withFastReject(compiled.filter(({ on }) => on !== "read")),
   };
   return (path, operation) => {
     const { candidates, quickNo } = byOperation[operation];
@@ -96,7 +96,7 @@ export function compileDenials(rules: readonly DenyRule[], permitted: readonly s
 }
 
 /** Nearly every path matches no rule, and most rules are plain names: that is told at once. */
-function withQuickNo<Rule extends CompiledGlob>(candidates: readonly Rule[]) {
+function withFastReject<Rule extends CompiledGlob>(candidates: readonly Rule[]) {
   const plain = new Set(candidates.filter((rule) => rule.isPlainName).map((rule) => rule.folded));
   const any = (kind: CompiledGlob["kind"]) => {
     const sources = candidates

@@ -1,7 +1,7 @@
 import { toolError } from "../core/error.ts";
 
 /** More alternatives than this no pattern needs; without a bound `{a,b}{a,b}…` would fill the memory. */
-const MOST_ALTERNATIVES = 500;
+const MAX_ALTERNATIVES = 500;
 
 /** `a{b,c}` to `ab` and `ac`, `{1..3}` to `1`, `2`, `3`. What is not closed, or has nothing to choose from, stays text. */
 export function expandBraces(pattern: string): string[] {
@@ -18,10 +18,10 @@ function expand(pattern: string, from: number): string[] {
   const rests = expand(pattern.slice(end + 1), 0);
   const expanded = choices.flatMap((choice) => {
     const heads = expand(choice, 0);
-    if (heads.length * rests.length * choices.length > MOST_ALTERNATIVES) throw tooMany(pattern);
+    if (heads.length * rests.length * choices.length > MAX_ALTERNATIVES) throw tooMany(pattern);
     return heads.flatMap((head) => rests.map((rest) => before + head + rest));
   });
-  if (expanded.length > MOST_ALTERNATIVES) throw tooMany(pattern);
+  if (expanded.length > MAX_ALTERNATIVES) throw tooMany(pattern);
   return expanded;
 }
 
@@ -54,7 +54,7 @@ function rangeOf(text: string): string[] | null {
   const [, first, last] = numbers ?? letters ?? [];
   if (first === undefined || last === undefined) return null;
   const [from, to] = numbers ? [Number(first), Number(last)] : [first.charCodeAt(0), last.charCodeAt(0)];
-  if (Math.abs(to - from) >= MOST_ALTERNATIVES) throw tooMany(text);
+  if (Math.abs(to - from) >= MAX_ALTERNATIVES) throw tooMany(text);
   const step = from <= to ? 1 : -1;
   return Array.from({ length: Math.abs(to - from) + 1 }, (_, i) =>
     numbers ? String(from + i * step) : String.fromCharCode(from + i * step),
@@ -70,7 +70,7 @@ function isEscaped(pattern: string, at: number): boolean {
 function tooMany(pattern: string) {
   return toolError(
     "bad_pattern",
-    `The braces in ${JSON.stringify(pattern.slice(0, 200))} give more than ${MOST_ALTERNATIVES} patterns`,
+    `The braces in ${JSON.stringify(pattern.slice(0, 200))} give more than ${MAX_ALTERNATIVES} patterns`,
     {
       next: "Use fewer alternatives.",
     },

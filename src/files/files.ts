@@ -5,13 +5,13 @@ import type { PathOperation } from "./deny-rules.ts";
 import { deniedPath, explainFailure, isMissing } from "./explain-failure.ts";
 import { infoOf, type FileInfo } from "./file-info.ts";
 import { listDirectory, openDirectory, type DirectoryEntry, type OpenDirectory } from "./list-directory.ts";
-import { holdPath, locateEntry, requireAllowed, type FileAccess } from "./locate-entry.ts";
+import { anchorPath, locateEntry, requireAllowed, type FileAccess } from "./locate-entry.ts";
 import { makeDirectories } from "./make-directories.ts";
 import { moveEntry, type MoveOptions } from "./move-entry.ts";
 import { openForRead, readWhole, type OpenFile, type ReadWholeOptions } from "./open-file.ts";
 import { parsePathName, resolveLinks, type PathName } from "./path-name.ts";
 import { checkPath, narrow, showPath, type PathPolicy } from "./path-policy.ts";
-import { createStrayCleaner } from "./stray-cleaner.ts";
+import { createTempFileCleaner } from "./stray-cleaner.ts";
 import type { ChangeMaker, EntryState, UndoJournal } from "./undo-journal.ts";
 import { createMemoryUndo } from "./undo-memory.ts";
 import { entryAt, type FoundEntry, makeEntry } from "./undo-primitives.ts";
@@ -56,10 +56,10 @@ export function createFiles(
   policy: PathPolicy,
   { journal = createMemoryUndo(), clock = Date.now, anchoring = detectAnchoring() }: FilesOptions = {},
 ): Files {
-  return filesOver({ policy, journal, clock, anchoring }, createStrayCleaner());
+  return filesOver({ policy, journal, clock, anchoring }, createTempFileCleaner());
 }
 
-function filesOver(access: FileAccess, cleaner: ReturnType<typeof createStrayCleaner>): Files {
+function filesOver(access: FileAccess, cleaner: ReturnType<typeof createTempFileCleaner>): Files {
   const { policy } = access;
   const attempt = async <T>(
     given: string,
@@ -116,7 +116,7 @@ function realPath(name: PathName, access: FileAccess, operation: PathOperation):
 function infoAt(name: PathName, access: FileAccess): FileInfo {
   const linkTarget = linkTargetOf(name, access);
   try {
-    const anchor = holdPath(name, access, "read");
+    const anchor = anchorPath(name, access, "read");
     anchor.close();
     return { ...infoOf(anchor.real, anchor.stat), ...(linkTarget !== null && { linkTarget: linkTarget.target }) };
   } catch (error) {

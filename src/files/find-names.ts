@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isSameFile, type Anchor } from "./anchoring.ts";
-import { lstatIfThere, type FileAccess } from "./locate-entry.ts";
+import { lstatIfExists, type FileAccess } from "./locate-entry.ts";
 import { checkPath } from "./path-policy.ts";
 
 const MAX_ENTRIES = 50_000;
@@ -19,13 +19,13 @@ export async function allNamesAreWritable(file: Anchor, access: FileAccess): Pro
   for (let path = pending.pop(); path !== undefined && wanted > 0 && left > 0; path = pending.pop()) {
     if (visited.has(path)) continue;
     visited.add(path);
-    const directory = holdIfThere(path, access);
+    const directory = anchorIfExists(path, access);
     if (directory === null) continue;
     try {
       for (const entry of await readdir(directory.at("."), { withFileTypes: true })) {
         left -= 1;
         if (entry.isDirectory()) pending.push(join(path, entry.name));
-        const stat = entry.isFile() ? lstatIfThere(directory.at(entry.name)) : null;
+        const stat = entry.isFile() ? lstatIfExists(directory.at(entry.name)) : null;
         if (stat === null || !isSameFile(stat, file.stat)) continue;
         if (checkPath(access.policy, join(path, entry.name), "write") === null) wanted -= 1;
       }
@@ -36,7 +36,7 @@ export async function allNamesAreWritable(file: Anchor, access: FileAccess): Pro
   return wanted <= 0;
 }
 
-function holdIfThere(path: string, { anchoring }: FileAccess): Anchor | null {
+function anchorIfExists(path: string, { anchoring }: FileAccess): Anchor | null {
   try {
     const anchor = anchoring(path, { directory: true, noFollow: true });
     if (anchor.real === path) return anchor;

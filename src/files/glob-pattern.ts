@@ -17,7 +17,7 @@ export interface GlobPattern {
   readonly names: readonly string[] | null;
 }
 
-const MOST_CHARACTERS = 4_096;
+const MAX_CHARACTERS = 4_096;
 const STAR_STAR = Symbol("**");
 type Part = NameMatcher | typeof STAR_STAR;
 
@@ -26,8 +26,8 @@ export function matchGlob(pattern: string, path: string, options: GlobOptions = 
 }
 
 export function compileGlob(pattern: string, { caseSensitive = true, hidden = true }: GlobOptions = {}): GlobPattern {
-  if (pattern.length > MOST_CHARACTERS) {
-    throw toolError("bad_pattern", `The pattern has more than ${MOST_CHARACTERS} characters`, {
+  if (pattern.length > MAX_CHARACTERS) {
+    throw toolError("bad_pattern", `The pattern has more than ${MAX_CHARACTERS} characters`, {
       next: "Use a shorter one.",
     });
   }

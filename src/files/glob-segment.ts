@@ -31,7 +31,7 @@ function matcherOf(pieces: readonly Piece[]): NameMatcher {
     const whole = regexOf(first, "^", "$");
     return (name) => whole.test(name);
   }
-  const [startLength, endLength] = [placesFor(first, "^", ""), placesFor(last, "", "$")];
+  const [startLength, endLength] = [positionsFor(first, "^", ""), positionsFor(last, "", "$")];
   const middle = rest.filter((piece) => piece !== "").map(finderOf);
   return (name) => {
     const start = startLength(name);
@@ -48,7 +48,7 @@ function matcherOf(pieces: readonly Piece[]): NameMatcher {
 }
 
 /** How many characters the piece takes at one end of a name, or -1. */
-function placesFor(piece: Piece, before: "^" | "", after: "$" | ""): (name: string) => number {
+function positionsFor(piece: Piece, before: "^" | "", after: "$" | ""): (name: string) => number {
   if (typeof piece !== "string") {
     const regex = regexOf(piece, before, after);
     return (name) => regex.exec(name)?.[0].length ?? -1;

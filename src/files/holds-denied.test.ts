@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { holdsDenied } from "./holds-denied.ts";
+import { containsDenied } from "./holds-denied.ts";
 import { createPathPolicy } from "./path-policy.ts";
 
 let root: string;
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-const holds = (path: string) => holdsDenied(createPathPolicy({ workspace: root }), join(root, path));
+const holds = (path: string) => containsDenied(createPathPolicy({ workspace: root }), join(root, path));
 
 test("a tree of ordinary files holds nothing denied, nor does a file", () => {
   expect(holds("src")).toBe(false);

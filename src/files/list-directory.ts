@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Anchor } from "./anchoring.ts";
 import { infoOf, type FileInfo } from "./file-info.ts";
-import { holdPath, lstatIfThere, notDirectory, type FileAccess } from "./locate-entry.ts";
+import { anchorPath, lstatIfExists, notDirectory, type FileAccess } from "./locate-entry.ts";
 import type { PathName } from "./path-name.ts";
 import { isTemporaryName } from "./temporary-file.ts";
 import type { EntryKind } from "./undo-journal.ts";
@@ -22,7 +22,7 @@ export interface OpenDirectory {
 }
 
 export function openDirectory(name: PathName, access: FileAccess): OpenDirectory {
-  const { real, path, close } = holdDirectory(name, access);
+  const { real, path, close } = anchorDirectory(name, access);
   return { real, path, close };
 }
 
@@ -32,7 +32,7 @@ export async function listDirectory(
   access: FileAccess,
   { withInfo = false } = {},
 ): Promise<DirectoryEntry[]> {
-  const directory = holdDirectory(name, access);
+  const directory = anchorDirectory(name, access);
   try {
     const found = await readdir(directory.at("."), { withFileTypes: true });
     const entries = found
@@ -56,15 +56,15 @@ export async function listDirectory(
 
 function infoIn(directory: Anchor, name: string): { info?: FileInfo } {
   try {
-    const stat = lstatIfThere(directory.at(name));
+    const stat = lstatIfExists(directory.at(name));
     return stat === null ? {} : { info: infoOf(join(directory.real, name), stat) };
   } catch {
     return {};
   }
 }
 
-function holdDirectory(name: PathName, access: FileAccess): Anchor {
-  const directory = holdPath(name, access, "read");
+function anchorDirectory(name: PathName, access: FileAccess): Anchor {
+  const directory = anchorPath(name, access, "read");
   if (directory.stat.isDirectory()) return directory;
   directory.close();
   throw notDirectory(name);

@@ -27,7 +27,7 @@ export interface Entry {
 }
 
 /** Holds what the name leads to, after the policy admitted where that really lies. */
-export function holdPath(
+export function anchorPath(
   name: PathName,
   access: FileAccess,
   operation: PathOperation,
@@ -60,9 +60,9 @@ export function locateEntry(
       throw toolError("is_directory", `${quotePath(name.given)} is the root directory`, {
         next: "Give a path below it.",
       });
-    const parent = holdParent(access, dirname(absolute));
+    const parent = anchorParent(access, dirname(absolute));
     try {
-      const stat = lstatIfThere(parent.at(base));
+      const stat = lstatIfExists(parent.at(base));
       if (followLast && stat?.isSymbolicLink()) {
         absolute = resolve(parent.real, readlinkSync(parent.at(base)));
         parent.close();
@@ -92,7 +92,7 @@ export function requireAllowed(name: PathName, access: FileAccess, real: string,
   if (refusal !== null) throw deniedPath(name, refusal, access.policy);
 }
 
-export function lstatIfThere(path: string): BigIntStats | null {
+export function lstatIfExists(path: string): BigIntStats | null {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false }) ?? null;
 }
 
@@ -118,7 +118,7 @@ interface MissingParent extends Error {
   missingParent: string;
 }
 
-function holdParent(access: FileAccess, path: string): Anchor {
+function anchorParent(access: FileAccess, path: string): Anchor {
   try {
     return access.anchoring(path, { directory: true });
   } catch (error) {

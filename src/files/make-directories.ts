@@ -2,7 +2,7 @@ import { mkdirSync, readlinkSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Anchor } from "./anchoring.ts";
 import { isErrno, isMissing } from "./explain-failure.ts";
-import { lstatIfThere, requireAllowed, type FileAccess } from "./locate-entry.ts";
+import { lstatIfExists, requireAllowed, type FileAccess } from "./locate-entry.ts";
 import { MAX_LINKS, type PathName } from "./path-name.ts";
 import { recordChange } from "./undo-journal.ts";
 
@@ -11,7 +11,7 @@ export async function makeDirectories(name: PathName, access: FileAccess, absolu
   const created: string[] = [];
   let target = absolute;
   for (let links = 0; links <= MAX_LINKS; links += 1) {
-    const { anchor, missing } = holdDeepest(access, target);
+    const { anchor, missing } = anchorDeepest(access, target);
     const moved = await makeBelow(anchor, missing, { name, access, created });
     if (moved === null) return created;
     target = moved;
@@ -19,7 +19,7 @@ export async function makeDirectories(name: PathName, access: FileAccess, absolu
   throw Object.assign(new Error("too many links"), { code: "ELOOP" });
 }
 
-function holdDeepest(access: FileAccess, absolute: string): { anchor: Anchor; missing: string[] } {
+function anchorDeepest(access: FileAccess, absolute: string): { anchor: Anchor; missing: string[] } {
   const missing: string[] = [];
   for (let path = absolute; ; path = dirname(path)) {
     try {
@@ -43,7 +43,7 @@ async function makeBelow(
     requireAllowed(name, access, join(anchor.real, ...missing), "write");
     for (const [index, base] of missing.entries()) {
       const path = join(anchor.real, base);
-      const stat = lstatIfThere(anchor.at(base));
+      const stat = lstatIfExists(anchor.at(base));
       if (stat?.isSymbolicLink()) {
         return resolve(anchor.real, readlinkSync(anchor.at(base)), ...missing.slice(index + 1));
       }

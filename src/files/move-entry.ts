@@ -3,11 +3,11 @@ import { toolError } from "../core/error.ts";
 import { isSameFile } from "./anchoring.ts";
 import { checkTree } from "./check-tree.ts";
 import { copyEntry } from "./copy-entry.ts";
-import { locateThere, refuseRoot, removeTree } from "./delete-entry.ts";
+import { locateExisting, refuseRoot, removeTree } from "./delete-entry.ts";
 import { foldName } from "./fold-name.ts";
 import { explainFailure, isErrno } from "./explain-failure.ts";
 import { infoOf, type FileInfo } from "./file-info.ts";
-import { locateEntry, lstatIfThere, missingParentOf, notDirectory, requireAllowed } from "./locate-entry.ts";
+import { locateEntry, lstatIfExists, missingParentOf, notDirectory, requireAllowed } from "./locate-entry.ts";
 import type { Entry, FileAccess } from "./locate-entry.ts";
 import { makeDirectories } from "./make-directories.ts";
 import { contentOf, describeEntry } from "./old-content.ts";
@@ -32,7 +32,7 @@ export async function moveEntry(
   access: FileAccess,
   options: MoveOptions = {},
 ): Promise<{ from: string; info: FileInfo }> {
-  const source = locateThere(from, access);
+  const source = locateExisting(from, access);
   try {
     refuseRoot(from, source.real, access);
     const target = await locateTarget(to, access, options);
@@ -49,7 +49,7 @@ export async function moveEntry(
         ...replaced,
         next,
       });
-      const now = lstatIfThere(source.parent.at(source.base));
+      const now = lstatIfExists(source.parent.at(source.base));
       if (now === null || !isSameFile(now, source.stat)) {
         await recorded.abandon();
         throw toolError("stale", `${quotePath(from.given)} was replaced by someone else meanwhile`, {
@@ -59,12 +59,12 @@ export async function moveEntry(
       try {
         await relocate({ source, target, to }, access, replace.byRename);
       } catch (error) {
-        const there = lstatIfThere(source.parent.at(source.base));
+        const there = lstatIfExists(source.parent.at(source.base));
         if (there !== null && isSameFile(there, now)) await recorded.abandon();
         throw error;
       }
       await Promise.all([syncDirectory(source.parent), syncDirectory(target.parent)]);
-      return { from: source.real, info: infoOf(target.real, lstatIfThere(target.parent.at(target.base)) ?? now) };
+      return { from: source.real, info: infoOf(target.real, lstatIfExists(target.parent.at(target.base)) ?? now) };
     } finally {
       target.close();
     }
@@ -161,7 +161,7 @@ async function relocate(
 
 /** Unrecorded: part of the move, which is recorded as one. */
 async function removeAny(parent: Entry["parent"], base: string, access: FileAccess): Promise<void> {
-  const stat = lstatIfThere(parent.at(base));
+  const stat = lstatIfExists(parent.at(base));
   if (stat?.isDirectory()) await removeTree(parent, base, access, { record: false });
   else if (stat !== null) unlinkSync(parent.at(base));
 }

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, read, readSync } from "node:fs";
 import { promisify } from "node:util";
 import { toolError } from "../core/error.ts";
 import { infoOf, type FileInfo } from "./file-info.ts";
-import { holdPath, requireRegular, type FileAccess } from "./locate-entry.ts";
+import { anchorPath, requireRegular, type FileAccess } from "./locate-entry.ts";
 import { quotePath, type PathName } from "./path-name.ts";
 
 const readAt = promisify(read);
@@ -29,7 +29,7 @@ const SMALL_BYTES = 64 * 1024;
 const DEFAULT_MAX_BYTES = 50 * 1024 * 1024;
 
 export function openForRead(name: PathName, access: FileAccess): OpenFile {
-  const anchor = holdPath(name, access, "read");
+  const anchor = anchorPath(name, access, "read");
   try {
     requireRegular(name, anchor.stat);
     return openFileOf(anchor.reopen(constants.O_RDONLY), anchor.real);

@@ -6,7 +6,7 @@ import {
   checkPath,
   createPathPolicy,
   describeAllowed,
-  holdsRoot,
+  containsRoot,
   isPathAllowed,
   narrow,
   showPath,
@@ -107,10 +107,10 @@ describe("what a model is told", () => {
 
   it("knows which folders hold a root", () => {
     const policy = createPathPolicy({ workspace, allowedPaths: ["sub"] });
-    expect(holdsRoot(policy, workspace)).toBe(true);
-    expect(holdsRoot(policy, join(workspace, "sub"))).toBe(true);
-    expect(holdsRoot(policy, base)).toBe(true);
-    expect(holdsRoot(policy, join(workspace, "sub/deeper"))).toBe(false);
+    expect(containsRoot(policy, workspace)).toBe(true);
+    expect(containsRoot(policy, join(workspace, "sub"))).toBe(true);
+    expect(containsRoot(policy, base)).toBe(true);
+    expect(containsRoot(policy, join(workspace, "sub/deeper"))).toBe(false);
   });
 });
 

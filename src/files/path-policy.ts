@@ -74,7 +74,7 @@ export function checkPath(policy: PathPolicy, realPath: string, operation: PathO
 }
 
 /** Is the path an allowed root, or does it contain one? Such a folder is never deleted or moved. */
-export function holdsRoot(policy: PathPolicy, realPath: string): boolean {
+export function containsRoot(policy: PathPolicy, realPath: string): boolean {
   return isInside(policy.workspace, realPath) || policy.layers.flat().some((root) => isInside(root.path, realPath));
 }
 

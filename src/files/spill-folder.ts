@@ -3,7 +3,7 @@ import { type FileHandle, open, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 
 /** Whole outputs are kept for a week, and then given up when the folder is next opened. */
-const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** A file that is being written piece by piece. */
 export interface SpillFile {
@@ -70,7 +70,7 @@ async function prepare(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const info = await stat(path).catch(() => undefined);
-    if (info && now - info.mtimeMs > KEPT_MS) await unlink(path).catch(() => undefined);
+    if (info && now - info.mtimeMs > RETENTION_MS) await unlink(path).catch(() => undefined);
   }
 }
 

@@ -1,12 +1,12 @@
 import { dirname } from "node:path";
 import type { FileAccess } from "./locate-entry.ts";
-import { removeStrayTemps } from "./temporary-file.ts";
+import { removeStaleTempFiles } from "./temporary-file.ts";
 
 const EVERY_MS = 60 * 60 * 1000;
 const MAX_REMEMBERED = 1_000;
 
 /** Looks for strays in the folder of a write, at most once an hour for each folder. */
-export function createStrayCleaner() {
+export function createTempFileCleaner() {
   const visited = new Map<string, number>();
   return {
     visit(real: string, { anchoring, clock }: Pick<FileAccess, "anchoring" | "clock">): void {
@@ -20,7 +20,7 @@ export function createStrayCleaner() {
         const anchor = anchoring(directory, { directory: true });
         try {
           // A directory swapped in since is left alone.
-          if (anchor.real === directory) removeStrayTemps(anchor, now);
+          if (anchor.real === directory) removeStaleTempFiles(anchor, now);
         } finally {
           anchor.close();
         }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, constants, openSync, readdirSync, unlinkSync } from "node:fs";
 import { isSameFile, type Anchor } from "./anchoring.ts";
 import { isMissing } from "./explain-failure.ts";
-import { lstatIfThere } from "./locate-entry.ts";
+import { lstatIfExists } from "./locate-entry.ts";
 
 const NAME = /^\.haft-tmp-(\d+)-[0-9a-f]{16}$/;
 const HOUR_MS = 60 * 60 * 1000;
@@ -32,7 +32,7 @@ export function createTemporaryFile(directory: Anchor, mode: number, name = temp
     close,
     discard: () => {
       close();
-      removeIfThere(directory.at(name));
+      removeIfExists(directory.at(name));
     },
   };
 }
@@ -50,15 +50,15 @@ export function isTemporaryName(name: string): boolean {
  * Removes what killed writers left in a directory: older than an hour and its process gone, or older than a day
  * (process ids are used again). Answers the names removed.
  */
-export function removeStrayTemps(directory: Anchor, now: number): string[] {
+export function removeStaleTempFiles(directory: Anchor, now: number): string[] {
   return readdirSync(directory.at(".")).filter((name) => {
     const pid = NAME.exec(name)?.[1];
     if (pid === undefined) return false;
-    const stat = lstatIfThere(directory.at(name));
+    const stat = lstatIfExists(directory.at(name));
     if (!stat?.isFile()) return false;
     const age = now - Number(stat.mtimeMs);
     if (age < HOUR_MS || (age < DAY_MS && isAlive(Number(pid)))) return false;
-    return removeIfThere(directory.at(name));
+    return removeIfExists(directory.at(name));
   });
 }
 
@@ -67,17 +67,17 @@ export function removeStrayTemps(directory: Anchor, now: number): string[] {
  * would make the file look shared for ever. Answers whether such a twin was removed.
  */
 export function removeTwin(directory: Anchor, base: string): boolean {
-  const stat = lstatIfThere(directory.at(base));
+  const stat = lstatIfExists(directory.at(base));
   if (stat === null) return false;
   return readdirSync(directory.at(".")).some((name) => {
     const pid = NAME.exec(name)?.[1];
     if (pid === undefined || isAlive(Number(pid))) return false;
-    const other = lstatIfThere(directory.at(name));
-    return other !== null && isSameFile(other, stat) && removeIfThere(directory.at(name));
+    const other = lstatIfExists(directory.at(name));
+    return other !== null && isSameFile(other, stat) && removeIfExists(directory.at(name));
   });
 }
 
-function removeIfThere(path: string): boolean {
+function removeIfExists(path: string): boolean {
   try {
     unlinkSync(path);
     return true;

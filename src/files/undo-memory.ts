@@ -1,6 +1,6 @@
 import { type ChangeMaker, stateBefore } from "./undo-journal.ts";
 import {
-  type GivenUp,
+  type DiscardedChanges,
   isAtPath,
   isOfCall,
   type RecordedChange,
@@ -9,7 +9,7 @@ import {
   type UndoStore,
 } from "./undo-store.ts";
 
-interface Kept {
+interface StoredContent {
   bytes: Buffer;
   uses: number;
 }
@@ -23,33 +23,36 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
   readonly changes: readonly RecordedChange[];
 } {
   const changes: RecordedChange[] = [];
-  const contents = new Map<string, Kept>();
+  const contents = new Map<string, StoredContent>();
   const runs: UndoRun[] = [];
   let order = 0;
   let held = 0;
-  let givenUp: GivenUp | undefined;
+  let discardedChanges: DiscardedChanges | undefined;
 
-  const keep = (hash: string | undefined, bytes: Uint8Array | null | undefined): void => {
+  const store = (hash: string | undefined, bytes: Uint8Array | null | undefined): void => {
     if (hash === undefined || !bytes) return;
-    const kept = contents.get(hash);
-    if (kept) kept.uses += 1;
+    const stored = contents.get(hash);
+    if (stored) stored.uses += 1;
     else {
       contents.set(hash, { bytes: Buffer.from(bytes), uses: 1 });
       held += bytes.byteLength;
     }
   };
   const release = (hash: string | undefined): void => {
-    const kept = hash === undefined ? undefined : contents.get(hash);
-    if (hash === undefined || !kept || --kept.uses > 0) return;
+    const stored = hash === undefined ? undefined : contents.get(hash);
+    if (hash === undefined || !stored || --stored.uses > 0) return;
     contents.delete(hash);
-    held -= kept.bytes.byteLength;
+    held -= stored.bytes.byteLength;
   };
   const drop = (change: RecordedChange): void => {
     changes.splice(changes.indexOf(change), 1);
     held -= CHANGE_BYTES;
     release(hashIn(change.old));
     if (change.kind !== "move") release(hashIn(change.next));
-    givenUp = { changes: (givenUp?.changes ?? 0) + 1, newest: Math.max(givenUp?.newest ?? 0, change.at) };
+    discardedChanges = {
+      changes: (discardedChanges?.changes ?? 0) + 1,
+      newest: Math.max(discardedChanges?.newest ?? 0, change.at),
+    };
   };
 
   return {
@@ -62,8 +65,8 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
       const facts = { callId, session, user, agent, tool, kind, path, to };
       changes.push({ id: String(order), order, at: clock(), ...facts, old, next, abandoned: false });
       held += CHANGE_BYTES;
-      keep(hashIn(old), change.old);
-      keep(hashIn(next), bytes);
+      store(hashIn(old), change.old);
+      store(hashIn(next), bytes);
       // A call that is half forgotten could not be undone as a whole.
       while (held > maxBytes && changes.length > 1) {
         const oldest = changes[0]!;
@@ -109,7 +112,7 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
       return true;
     },
     undos: () => structuredClone(runs),
-    givenUp: () => givenUp,
+    discardedChanges: () => discardedChanges,
   };
 }
 

@@ -45,7 +45,7 @@ export async function planUndo(
     if (change.abandoned) continue;
     const planning = { view, force, steps };
     try {
-      const conflict = await (change.kind === "move" ? planMoveBack(change, planning) : planSet(change, planning));
+      const conflict = await (change.kind === "move" ? planMoveUndo(change, planning) : planSet(change, planning));
       if (conflict) conflicts.push(conflict);
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
@@ -68,7 +68,7 @@ async function planSet(change: RecordedChange, planning: Planning): Promise<Undo
   return set(path, found, old, planning, fault);
 }
 
-async function planMoveBack(change: RecordedChange, planning: Planning): Promise<UndoConflict | undefined> {
+async function planMoveUndo(change: RecordedChange, planning: Planning): Promise<UndoConflict | undefined> {
   const { path, to = path, old, next } = change;
   const { view, steps } = planning;
   const source = await view.stateAt(to);
@@ -91,7 +91,7 @@ async function planMoveBack(change: RecordedChange, planning: Planning): Promise
   if (!isRespelled && target.kind !== "absent") return fault("occupied", path, target);
   if ((await view.stateAt(dirname(path))).kind !== "directory") return fault("folder_gone", path, target);
   steps.push({ do: "move", from: to, to: path, state: source });
-  view.suppose({ do: "move", from: to, to: path });
+  view.assume({ do: "move", from: to, to: path });
   if (old.kind === "absent") return undefined;
   return set(to, { kind: "absent" }, old, planning, (reason) => fault(reason, to, source));
 }
@@ -109,6 +109,6 @@ async function set(
   const isFolderThere = to.kind === "absent" || (await view.stateAt(dirname(path))).kind === "directory";
   if (!isFolderThere && !force) return fault("folder_gone");
   steps.push({ do: "set", path, from, to });
-  view.suppose({ do: "set", path, state: to });
+  view.assume({ do: "set", path, state: to });
   return undefined;
 }

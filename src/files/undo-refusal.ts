@@ -4,8 +4,8 @@ import { diffConflict } from "./undo-diff.ts";
 import type { UndoConflict } from "./undo-plan.ts";
 import { isAtPath, type UndoStore } from "./undo-store.ts";
 
-const MOST_SHOWN = 20;
-const MOST_DIFF_CHARACTERS = 4_000;
+const MAX_SHOWN = 20;
+const MAX_DIFF_CHARACTERS = 4_000;
 
 const REASONS: Record<UndoConflict["reason"], string> = {
   changed: "was changed since",
@@ -21,10 +21,10 @@ export async function refuseUndo(
   conflicts: readonly UndoConflict[],
   seen: { files: Files; store: UndoStore },
 ): Promise<ToolError> {
-  const shown = await Promise.all(conflicts.slice(0, MOST_SHOWN).map((conflict) => show(conflict, seen)));
+  const shown = await Promise.all(conflicts.slice(0, MAX_SHOWN).map((conflict) => show(conflict, seen)));
   const lines = shown.map(({ path, why, laterCalls, diff }) => {
     const by = laterCalls.length === 0 ? "" : ` (by ${laterCalls.map((call) => `call "${call}"`).join(", ")})`;
-    return `"${path}" ${why}${by}${diff === "" ? "" : `:\n${diff.slice(0, MOST_DIFF_CHARACTERS)}`}`;
+    return `"${path}" ${why}${by}${diff === "" ? "" : `:\n${diff.slice(0, MAX_DIFF_CHARACTERS)}`}`;
   });
   const more = conflicts.length > shown.length ? `\nand ${conflicts.length - shown.length} more` : "";
   return toolError("stale", `Nothing was undone. ${lines.join("\n")}${more}`, {

@@ -41,13 +41,13 @@ interface RunnerOptions {
 
 type Carried = Pick<UndoRun, "id" | "session">;
 
-interface Asked extends CallOwner {
+interface UndoCaller extends CallOwner {
   by?: string;
   force?: { by: string };
 }
 
 /** Of a process on another machine it cannot be seen whether it lives. */
-const FOREIGN_PATIENCE_MS = 10 * 60 * 1000;
+const REMOTE_TIMEOUT_MS = 10 * 60 * 1000;
 
 let instance: string | undefined;
 /** Undos of this process that are under way, whoever in it carries them out. */
@@ -69,7 +69,7 @@ export function createUndoRunner({ files, store, clock, onUndo }: RunnerOptions)
     `changed by someone else meanwhile: ${[...new Set(conflicts.map(({ path }) => files.show(path)))].join(", ")}`;
 
   /** The steps of an undo that could not be finished, undone in turn. */
-  const takeBack = async (run: Carried): Promise<string | undefined> => {
+  const rollBack = async (run: Carried): Promise<string | undefined> => {
     try {
       const { steps, conflicts } = await planUndo(await store.list({ callId: run.id }), createTreeView(files));
       if (conflicts.length > 0) return pathsOf(conflicts);
@@ -80,35 +80,40 @@ export function createUndoRunner({ files, store, clock, onUndo }: RunnerOptions)
     }
   };
 
-  const runUnit = async (unit: readonly RecordedChange[], id: string, asked: Asked, named?: readonly string[]) => {
-    const { session, user, agent } = unit[0] ?? asked;
+  const runUnit = async (
+    unit: readonly RecordedChange[],
+    id: string,
+    caller: UndoCaller,
+    named?: readonly string[],
+  ) => {
+    const { session, user, agent } = unit[0] ?? caller;
     const callIds = named ?? callsOf(unit);
     const keys = named
       ? named.map((name) => keyOf({ session, user, agent }, name))
       : [...new Set(unit.map((change) => keyOf(change, rootCall(nameOf(change)))))];
-    const by = asked.force?.by ?? asked.by;
-    const run = { id, callIds, keys, session, at: clock(), by, forced: asked.force !== undefined, owner };
+    const by = caller.force?.by ?? caller.by;
+    const run = { id, callIds, keys, session, at: clock(), by, forced: caller.force !== undefined, owner };
     // Planned again right before: time has passed since the whole was judged.
     const { steps, conflicts } = await planUndo(unit, createTreeView(files), { force: run.forced });
     if (conflicts.length > 0) throw await refuseUndo(conflicts, { files, store });
     const paths = [...new Set(steps.flatMap((step) => (step.do === "move" ? [step.from, step.to] : [step.path])))];
-    const tell = async (facts: Pick<UndoEvent, "phase" | "state">): Promise<void> =>
+    const notify = async (facts: Pick<UndoEvent, "phase" | "state">): Promise<void> =>
       onUndo?.({ undoId: id, callIds, session, by, forced: run.forced, paths, at: clock(), ...facts });
     if (!(await store.beginUndo(run))) throw busy();
     const end = async (state: Exclude<UndoRun["state"], "running">): Promise<void> => {
       await store.endUndo(id, state);
       // It has happened, also where that cannot be written down.
-      await tell({ phase: "ended", state }).catch(() => {});
+      await notify({ phase: "ended", state }).catch(() => {});
     };
     underWay.add(id);
     try {
       try {
-        await tell({ phase: "begun" });
+        await notify({ phase: "begun" });
         await apply(steps, run);
       } catch (error) {
-        const left = await takeBack(run);
+        const left = await rollBack(run);
         await end(left === undefined ? "taken_back" : "stuck");
-        throw failedHalfWay(error, left);
+        throw failedPartway(error, left);
       }
       await end("done");
     } finally {
@@ -135,7 +140,7 @@ export function createUndoRunner({ files, store, clock, onUndo }: RunnerOptions)
       return { undoId: run.id, callIds: run.callIds, state, why };
     };
     // Its own changes are a history of which at most the last did not happen: from its beginning it is made again.
-    const left = await takeBack(run);
+    const left = await rollBack(run);
     if (left !== undefined) return ended("stuck", left);
     const { steps, conflicts } = await planUndo(changes, createTreeView(files), { force: run.forced });
     if (conflicts.length > 0) return ended("taken_back", pathsOf(conflicts));
@@ -143,31 +148,36 @@ export function createUndoRunner({ files, store, clock, onUndo }: RunnerOptions)
       await apply(steps, run);
       return await ended("done");
     } catch (error) {
-      const still = await takeBack(run);
+      const still = await rollBack(run);
       return await ended(still === undefined ? "taken_back" : "stuck", still ?? toFailure(error).message);
     }
   };
 
   const isLeft = ({ id, owner: other, at }: UndoRun): boolean => {
     if (other.instance === owner.instance) return !underWay.has(id);
-    if (other.host !== owner.host) return clock() - at > FOREIGN_PATIENCE_MS;
+    if (other.host !== owner.host) return clock() - at > REMOTE_TIMEOUT_MS;
     return other.pid === owner.pid || !isAlive(other.pid);
   };
 
   return {
     /** Units in order; none is begun unless all of them can be taken back as things stand. */
-    async run(units: readonly (readonly RecordedChange[])[], undoId: string, asked: Asked, named?: readonly string[]) {
+    async run(
+      units: readonly (readonly RecordedChange[])[],
+      undoId: string,
+      caller: UndoCaller,
+      named?: readonly string[],
+    ) {
       const view = createTreeView(files);
       const conflicts: UndoPlan["conflicts"] = [];
       for (const unit of units) {
-        conflicts.push(...(await planUndo(unit, view, { force: asked.force !== undefined })).conflicts);
+        conflicts.push(...(await planUndo(unit, view, { force: caller.force !== undefined })).conflicts);
       }
       if (conflicts.length > 0) throw await refuseUndo(conflicts, { files, store });
       const callIds: string[] = [];
       const paths = new Set<string>();
       for (const [index, unit] of units.entries()) {
         const id = units.length === 1 ? undoId : `${undoId}/${index + 1}`;
-        const done = await runUnit(unit, id, asked, named);
+        const done = await runUnit(unit, id, caller, named);
         callIds.push(...done.callIds);
         for (const path of done.paths) paths.add(path);
       }
@@ -192,7 +202,7 @@ function busy(): ToolError {
   return toolError("busy", "Another undo is under way in this workspace", { next: "Wait for its end, then repeat." });
 }
 
-function failedHalfWay(error: unknown, left: string | undefined): ToolError {
+function failedPartway(error: unknown, left: string | undefined): ToolError {
   const { code, message, data } = toFailure(error);
   if (left === undefined) {
     return toolError(code, message, { next: "Nothing of this call was undone.", data, cause: error });

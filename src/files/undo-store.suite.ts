@@ -148,7 +148,7 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
       const noise = (seed: number): string =>
         Array.from({ length: 1_000 }, (_, index) => ((index * seed * 7919 + seed) % 65_521).toString(36)).join("");
       const { store, time } = await start(30_000);
-      expect(await store.givenUp()).toBeUndefined();
+      expect(await store.discardedChanges()).toBeUndefined();
       for (let index = 0; index < 20; index += 1) {
         time.now = 1_000 + index;
         const next = noise(index + 1);
@@ -156,7 +156,7 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
         await store.before(write("/w/b", "shared", next, { callId: `c${index}/2` }));
       }
       const left = await store.list();
-      const lost = await store.givenUp();
+      const lost = await store.discardedChanges();
       expect(left.length).toBeLessThan(40);
       expect(left.length).toBeGreaterThan(0);
       expect(lost?.changes).toBe(40 - left.length);

@@ -56,7 +56,7 @@ export interface UndoRun {
 }
 
 /** What was given up to stay within the limits; changes before it cannot be undone any more. */
-export interface GivenUp {
+export interface DiscardedChanges {
   changes: number;
   /** When the newest of them was made. */
   newest: number;
@@ -76,7 +76,7 @@ export interface UndoStore extends UndoJournal {
   adoptUndo(id: string, from: UndoRun["owner"], to: UndoRun["owner"]): MaybePromise<boolean>;
   /** Oldest first. */
   undos(): MaybePromise<UndoRun[]>;
-  givenUp(): MaybePromise<GivenUp | undefined>;
+  discardedChanges(): MaybePromise<DiscardedChanges | undefined>;
 }
 
 export interface UndoLimits {

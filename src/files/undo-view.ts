@@ -4,18 +4,18 @@ import type { Files } from "./files.ts";
 import { isInside } from "./is-path-allowed.ts";
 import type { EntryState } from "./undo-journal.ts";
 
-type Supposed = { do: "set"; path: string; state: EntryState } | { do: "move"; from: string; to: string };
+type AssumedStep = { do: "set"; path: string; state: EntryState } | { do: "move"; from: string; to: string };
 
 /** The tree as it would be after steps that are only planned. */
 export interface TreeView {
   stateAt(path: string): Promise<EntryState>;
   /** Names of what would stand in a folder. */
   childrenOf(path: string): Promise<string[]>;
-  suppose(step: Supposed): void;
+  assume(step: AssumedStep): void;
 }
 
 export function createTreeView(files: Files): TreeView {
-  const steps: Supposed[] = [];
+  const steps: AssumedStep[] = [];
   const seen = new Map<string, EntryState>();
 
   const onDisk = async (path: string): Promise<EntryState> => {
@@ -49,7 +49,7 @@ export function createTreeView(files: Files): TreeView {
 
   return {
     stateAt,
-    suppose: (step) => void steps.push(step),
+    assume: (step) => void steps.push(step),
     async childrenOf(path) {
       const traced = trace(path);
       const names = new Set("disk" in traced ? await namesIn(files, traced.disk) : []);
@@ -65,7 +65,7 @@ export function createTreeView(files: Files): TreeView {
 }
 
 /** Where later steps carry a path. */
-function follow(path: string, later: readonly Supposed[]): string {
+function follow(path: string, later: readonly AssumedStep[]): string {
   let at = path;
   for (const step of later)
     if (step.do === "move" && isInside(at, step.from)) at = step.to + at.slice(step.from.length);

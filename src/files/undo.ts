@@ -176,13 +176,13 @@ function ownerOf({ session, user, agent }: RecordedChange): CallOwner {
 }
 
 async function unknownCall(callId: string, store: UndoStore): Promise<ToolError> {
-  const lost = await store.givenUp();
+  const lost = await store.discardedChanges();
   const given = lost
     ? `; ${lost.changes} changes up to ${new Date(lost.newest).toISOString()} were given up to stay within the journal's limits`
     : "";
   return toolError("no_match", `No change of a file is journalled for call "${callId}"${given}`, {
     next: "List the changes to see what can be undone.",
-    data: lost && { givenUp: lost },
+    data: lost && { discardedChanges: lost },
   });
 }
 

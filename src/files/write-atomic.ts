@@ -6,7 +6,7 @@ import { isSameFile, type Anchor } from "./anchoring.ts";
 import { isErrno } from "./explain-failure.ts";
 import { infoOf, stampOf, type FileInfo } from "./file-info.ts";
 import { allNamesAreWritable } from "./find-names.ts";
-import { locateEntry, lstatIfThere, missingParentOf, requireAllowed, requireRegular } from "./locate-entry.ts";
+import { locateEntry, lstatIfExists, missingParentOf, requireAllowed, requireRegular } from "./locate-entry.ts";
 import type { Entry, FileAccess } from "./locate-entry.ts";
 import { makeDirectories } from "./make-directories.ts";
 import { contentOf } from "./old-content.ts";
@@ -147,7 +147,7 @@ async function publish(
     temporary.close();
     const from = entry.parent.at(temporary.name);
     const to = entry.parent.at(entry.base);
-    if (!isUnchanged(lstatIfThere(to), replaced?.file.stat ?? null)) return false;
+    if (!isUnchanged(lstatIfExists(to), replaced?.file.stat ?? null)) return false;
     if (replaced) {
       try {
         renameSync(from, to);
@@ -172,7 +172,7 @@ export function linkOrRename(from: string, to: string): boolean {
     if (isErrno(error) && error.code === "EEXIST") return false;
     // No hard links here (FAT, some network and FUSE file systems): a look, then a rename.
     if (!isErrno(error) || !["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"].includes(error.code)) throw error;
-    if (lstatIfThere(to) !== null) return false;
+    if (lstatIfExists(to) !== null) return false;
     renameSync(from, to);
     return true;
   }
@@ -233,7 +233,7 @@ export function keepOwnerAndMode(fd: number, stat: BigIntStats): void {
 }
 
 function outcomeOf(entry: Entry, created: boolean, old: Buffer | null): WriteOutcome {
-  const stat = lstatIfThere(entry.parent.at(entry.base));
+  const stat = lstatIfExists(entry.parent.at(entry.base));
   if (stat === null) throw Object.assign(new Error("the file was removed after it was written"), { code: "ENOENT" });
   return { info: infoOf(entry.real, stat), created, old };
 }

@@ -44,8 +44,8 @@ function tryLoad(load: () => Tokenizer): TokenCounter {
 }
 
 /** A run without a break costs the square of its length: 50,000 letters would take seconds. */
-const LONGEST_RUN = 128;
-const LONG_RUN = new RegExp(`\\S{${LONGEST_RUN},}|\\s{${LONGEST_RUN},}`, "g");
+const MAX_RUN_LENGTH = 128;
+const LONG_RUN = new RegExp(`\\S{${MAX_RUN_LENGTH},}|\\s{${MAX_RUN_LENGTH},}`, "g");
 
 /** Long runs are counted in pieces, which is a token too many for each at most. */
 function countInPieces(text: string, count: (piece: string) => number): number {
@@ -53,7 +53,8 @@ function countInPieces(text: string, count: (piece: string) => number): number {
   let at = 0;
   for (const { 0: run, index } of text.matchAll(LONG_RUN)) {
     if (index > at) tokens += count(text.slice(at, index));
-    for (let from = 0; from < run.length; from += LONGEST_RUN) tokens += count(run.slice(from, from + LONGEST_RUN));
+    for (let from = 0; from < run.length; from += MAX_RUN_LENGTH)
+      tokens += count(run.slice(from, from + MAX_RUN_LENGTH));
     at = index + run.length;
   }
   return at < text.length ? tokens + count(text.slice(at)) : tokens;

@@ -28,7 +28,7 @@ export function auditedApprovals(store: ApprovalStore, audit: AuditLog): Approva
     },
     get: (id) => store.get(id),
     current: (callKey) => store.current(callKey),
-    list: (state, most) => store.list(state, most),
+    list: (state, max) => store.list(state, max),
     prune: (before) => store.prune(before),
   };
 }

@@ -2,8 +2,8 @@ import type { LoadedConfig } from "../config/load-config.ts";
 import { createPolicyLayers, type PolicyLayer } from "../policy/policy-layers.ts";
 import type { CallMode } from "../core/call.ts";
 import { MODES_WITHOUT_TRUST } from "../config/list-trust-items.ts";
-import { RuleBook } from "../policy/rules/rule-book.ts";
-import { isAsStrict } from "../policy/rules/stricter-mode.ts";
+import { RuleSet } from "../policy/rules/rule-book.ts";
+import { isAtLeastAsStrict } from "../policy/rules/stricter-mode.ts";
 import type { HaftOptions } from "../runtime.ts";
 
 /** What configuration files say, as the options of a runtime. */
@@ -20,7 +20,7 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
     timeouts: {
       ...given("defaultMs", tools.timeout),
       ...given("networkMs", limits.networkTimeout),
-      ...given("mostMs", limits.maxTimeout),
+      ...given("maxMs", limits.maxTimeout),
     },
     concurrency: {
       ...given("maxConcurrent", tools.maxConcurrent),
@@ -28,8 +28,8 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
       ...given("maxWaiting", limits.maxWaiting),
       ...given("maxWaitMs", limits.maxWait),
     },
-    ...given("maxOutputBytes", limits.maxOutputBytes),
-    ...given("maxOutputTokens", limits.maxOutputTokens),
+    ...given("maxResultBytes", limits.maxResultBytes),
+    ...given("maxResultTokens", limits.maxResultTokens),
     ...given("response", limits.response),
     ...(toolSearch.enabled === false
       ? {}
@@ -39,10 +39,10 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
 }
 
 /** Rules of every file, the most general first; each keeps the file that it stands in. */
-export function configuredRules({ value, sources }: LoadedConfig): RuleBook {
+export function configuredRules({ value, sources }: LoadedConfig): RuleSet {
   const mayBypass = value.permissions.disableBypassPermissionsMode !== "disable";
   const defaultMode = configuredMode(sources, mayBypass);
-  return new RuleBook([
+  return new RuleSet([
     ...sources.map(({ file, origin, folder, permissions }) => ({ origin: file ?? origin, folder, ...permissions })),
     { origin: "configuration", ...given("defaultMode", defaultMode), ...(mayBypass ? {} : { mayBypass }) },
   ]);
@@ -52,12 +52,12 @@ export function configuredRules({ value, sources }: LoadedConfig): RuleBook {
 function configuredMode(sources: LoadedConfig["sources"], mayBypass: boolean): CallMode | undefined {
   let mode: CallMode | undefined;
   for (const { origin, value } of sources) {
-    const said = value.permissions?.defaultMode;
-    if (said === undefined || (said === "bypassPermissions" && !mayBypass)) continue;
+    const configured = value.permissions?.defaultMode;
+    if (configured === undefined || (configured === "bypassPermissions" && !mayBypass)) continue;
     const isFolders = origin === "project" || origin === "local";
-    const loosens = mode !== undefined && !isAsStrict(said, mode);
-    if (isFolders && loosens && MODES_WITHOUT_TRUST.has(said)) continue;
-    mode = said;
+    const loosens = mode !== undefined && !isAtLeastAsStrict(configured, mode);
+    if (isFolders && loosens && MODES_WITHOUT_TRUST.has(configured)) continue;
+    mode = configured;
   }
   return mode;
 }

@@ -9,7 +9,7 @@ import { LiveToolkit } from "../agents/live-toolkit.ts";
 import { addressesOf, loadModel } from "../agents/load-model.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { toolError } from "../core/error.ts";
-import { holdToNames } from "../core/hold-to-names.ts";
+import { allowOnlyTools } from "../core/hold-to-names.ts";
 import { didYouMean } from "../core/nearest-name.ts";
 import { createFiles } from "../files/files.ts";
 import { createPathPolicy } from "../files/path-policy.ts";
@@ -17,7 +17,7 @@ import { TEXT_FORMATS, type TextFormatName } from "../formats/text/text-format.t
 import { isToolAllowed } from "../policy/tool-policy.ts";
 import type { Haft } from "../runtime.ts";
 import { createAgentTools } from "../tools/agents/agent-tools.ts";
-import type { Speaker } from "../tools/agents/cli-response.ts";
+import type { MessageSink } from "../tools/agents/cli-response.ts";
 import type { Workspace } from "../workspace.ts";
 import type { NamedNet } from "./open-named-net.ts";
 
@@ -40,7 +40,7 @@ export interface HostAgents {
   get(name?: string): Promise<Agent>;
   readonly skills: SkillLibrary;
   /** Hears what agents say with cli_response. */
-  onSaid(listener: (message: string) => void): () => void;
+  onAgentMessage(listener: (message: string) => void): () => void;
 }
 
 /** The name of the agent that has none. */
@@ -58,7 +58,7 @@ export function openAgents({ value }: LoadedConfig, host: AgentsHost): HostAgent
     },
   ]);
   const listeners = new Set<(message: string) => void>();
-  const speaker: Speaker = {
+  const messageSink: MessageSink = {
     say(message) {
       for (const listener of listeners) listener(message);
       return listeners.size > 0;
@@ -78,14 +78,14 @@ export function openAgents({ value }: LoadedConfig, host: AgentsHost): HostAgent
   };
   if (main.model !== undefined || names().length > 0) {
     const agents = connectSubagents({ names, get });
-    for (const tool of createAgentTools({ speaker, skills, agents })) haft.register(tool);
+    for (const tool of createAgentTools({ messageSink, skills, agents })) haft.register(tool);
   }
   return {
     isConfigured: main.model !== undefined,
     names,
     get,
     skills,
-    onSaid(listener) {
+    onAgentMessage(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
@@ -109,7 +109,7 @@ export function openAgents({ value }: LoadedConfig, host: AgentsHost): HostAgent
       toolkit: new LiveToolkit(name, {
         registry,
         gate,
-        ...(toolkit ? { holds: (tool) => isToolAllowed(tool, holdToNames(toolkit)) } : {}),
+        ...(toolkit ? { holds: (tool) => isToolAllowed(tool, allowOnlyTools(toolkit)) } : {}),
       }),
       ...defined({ instructions, maxOutputTokens, temperature, prices, limits, dialect, format: readFormat(format) }),
       skills,

@@ -5,7 +5,7 @@ import type { Spill } from "../executor/bound.ts";
 import { type ArtifactManager, createArtifactManager } from "../tools/artifacts/artifact-manager.ts";
 import type { ArtifactStore } from "../tools/artifacts/artifact-store.ts";
 import { createArtifactTools } from "../tools/artifacts/artifact-tools.ts";
-import { keepOutputsAsArtifacts } from "../tools/artifacts/keep-outputs.ts";
+import { saveOutputsAsArtifacts } from "../tools/artifacts/keep-outputs.ts";
 import type { Workspace } from "../workspace.ts";
 
 export interface ArtifactsHost {
@@ -30,6 +30,6 @@ export function openArtifacts(
   return {
     manager,
     tools: createArtifactTools(manager),
-    spill: artifacts.keepOutputs ? keepOutputsAsArtifacts(manager, workspace.spill) : workspace.spill,
+    spill: artifacts.keepOutputs ? saveOutputsAsArtifacts(manager, workspace.spill) : workspace.spill,
   };
 }

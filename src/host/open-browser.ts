@@ -9,7 +9,7 @@ import { shellEnvironment } from "../shell/shell-environment.ts";
 import { createBrowserTool } from "../tools/browser/browser.ts";
 import { type BrowserProgram, createBrowserProgram } from "../tools/browser/browser-program.ts";
 import { createProfiles, type ProfileLimits } from "../tools/browser/profiles.ts";
-import { createRefusedPlaces } from "../tools/browser/refused-places.ts";
+import { createRefusedAddresses } from "../tools/browser/refused-places.ts";
 import { createPageRenderer, type PageRenderer } from "../tools/browser/render-page.ts";
 import type { Workspace } from "../workspace.ts";
 
@@ -29,9 +29,9 @@ export interface OpenBrowser {
 /** Where a browser that was not installed by the system has its libraries and fonts. */
 const LIBRARIES = ["LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE"];
 const LIMITS: ProfileLimits = {
-  mostProfiles: 8,
-  mostTabs: 10,
-  mostDownloadBytes: 50 * 1024 * 1024,
+  maxProfiles: 8,
+  maxTabs: 10,
+  maxDownloadBytes: 50 * 1024 * 1024,
   idleMs: 15 * 60_000,
 };
 
@@ -60,13 +60,13 @@ export function openBrowserProgram(
   const { exceptions = [], hosts, proxyResolvesNames: resolvesNames } = network;
   const proxies = readProxyEnvironment(env, resolvesNames === undefined ? {} : { resolvesNames });
   const openSocket = createOpenSocket({ exceptions, proxies, ...(hosts ? { hosts } : {}) });
-  const refused = createRefusedPlaces();
+  const refused = createRefusedAddresses();
   return createBrowserProgram({
     find: () => findBrowser({ named: settings.executable, env }),
     async startProxy() {
       const proxy = await startForwardProxy({
         openSocket,
-        onRefused: (place, _why, error) => refused.note(place, error),
+        onRefused: (address, _why, error) => refused.note(address, error),
       });
       return { port: proxy.port!, close: proxy.close };
     },

@@ -7,7 +7,7 @@ import { authorshipOf } from "../tools/artifacts/artifact-parameters.ts";
 import { createCanvasTool } from "../tools/canvas/canvas.ts";
 import { createCanvasBoard } from "../tools/canvas/canvas-board.ts";
 import { renderDocument, type RenderedDocument } from "../tools/canvas/render-document.ts";
-import type { Surface, SurfaceBrowser, SurfaceKeeper } from "../tools/canvas/surface.ts";
+import type { Surface, SurfaceBrowser, SurfaceStore } from "../tools/canvas/surface.ts";
 import { loadCanvasLibrary } from "./load-canvas-library.ts";
 
 /** What agents show now. */
@@ -28,9 +28,9 @@ export function openCanvas({ artifacts, browser, clock }: CanvasHost): {
   canvas: HostCanvas;
 } {
   const board = createCanvasBoard();
-  const keeper = keepAsArtifacts(artifacts);
+  const surfaceStore = saveAsArtifacts(artifacts);
   return {
-    tools: [createCanvasTool({ board, keeper, load: loadCanvasLibrary, clock, ...(browser ? { browser } : {}) })],
+    tools: [createCanvasTool({ board, surfaceStore, load: loadCanvasLibrary, clock, ...(browser ? { browser } : {}) })],
     canvas: {
       list: board.list,
       async document(session) {
@@ -41,10 +41,10 @@ export function openCanvas({ artifacts, browser, clock }: CanvasHost): {
   };
 }
 
-function keepAsArtifacts(artifacts: ArtifactManager): SurfaceKeeper {
+function saveAsArtifacts(artifacts: ArtifactManager): SurfaceStore {
   return {
     sessionOf,
-    async keep({ id, title, contentType, content }, context) {
+    async save({ id, title, contentType, content }, context) {
       const key = { session: sessionOf(context.caller), id };
       const by = authorshipOf(context);
       const known = await artifacts.read(key).catch((error: unknown) => {

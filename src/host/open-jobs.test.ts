@@ -86,14 +86,14 @@ test("who listens before the database can be reached hears once it can", async (
   const away = await freePort();
   url.port = String(away);
   const { queue, warnings } = open({ url: url.href });
-  const heard: string[] = [];
-  const leave = queue.subscribe(({ type }) => void heard.push(type));
+  const received: string[] = [];
+  const leave = queue.subscribe(({ type }) => void received.push(type));
   await expect(queue.counts()).rejects.toMatchObject({ code: "unavailable" });
   expect(warnings).toEqual([expect.stringContaining("Nothing is heard of jobs yet")]);
   await forward(away, port);
   await queue.submit(REQUEST);
-  while (heard.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(heard).toEqual(["queued"]);
+  while (received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(received).toEqual(["queued"]);
   leave();
 });
 

@@ -39,14 +39,14 @@ export function openJobQueue(
 function whenNeeded(open: () => Promise<JobQueue>, warn: (warning: string) => void): JobQueue {
   let opened: Promise<JobQueue> | undefined;
   let isClosed = false;
-  const hearers = new Set<{ listener: (event: JobEvent) => void; leave?: () => void }>();
-  const introduce = (real: JobQueue): JobQueue => {
-    for (const hearer of hearers) hearer.leave ??= real.subscribe(hearer.listener);
+  const queuedListeners = new Set<{ listener: (event: JobEvent) => void; leave?: () => void }>();
+  const subscribeQueued = (real: JobQueue): JobQueue => {
+    for (const queuedListener of queuedListeners) queuedListener.leave ??= real.subscribe(queuedListener.listener);
     return real;
   };
   const queue = (): Promise<JobQueue> => {
     if (isClosed) return Promise.reject(toolError("shutdown", "The queue is closed"));
-    opened ??= open().then(introduce);
+    opened ??= open().then(subscribeQueued);
     // What could not be reached is tried again at the next question.
     opened.catch(() => (opened = undefined));
     return opened;
@@ -62,12 +62,12 @@ function whenNeeded(open: () => Promise<JobQueue>, warn: (warning: string) => vo
     clear: async (reason) => (await queue()).clear(reason),
     work: async (options) => (await queue()).work(options),
     subscribe(listener) {
-      const hearer: { listener: typeof listener; leave?: () => void } = { listener };
-      hearers.add(hearer);
-      queue().then(introduce, (error: Error) => warn(`Nothing is heard of jobs yet: ${error.message}`));
+      const queuedListener: { listener: typeof listener; leave?: () => void } = { listener };
+      queuedListeners.add(queuedListener);
+      queue().then(subscribeQueued, (error: Error) => warn(`Nothing is heard of jobs yet: ${error.message}`));
       return () => {
-        hearers.delete(hearer);
-        hearer.leave?.();
+        queuedListeners.delete(queuedListener);
+        queuedListener.leave?.();
       };
     },
     async close() {

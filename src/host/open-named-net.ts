@@ -25,7 +25,7 @@ export function openNamedNet(
   const nets: StreamingNet[] = [];
   return {
     fetchTo(addresses) {
-      const net = createStreamingNet({ exceptions: [...exceptions, ...addresses.flatMap(placeOf)], proxies });
+      const net = createStreamingNet({ exceptions: [...exceptions, ...addresses.flatMap(hostOf)], proxies });
       nets.push(net);
       return net.fetch;
     },
@@ -36,7 +36,7 @@ export function openNamedNet(
 }
 
 /** What is no address is told when it is connected to. */
-function placeOf(address: string | undefined): string[] {
+function hostOf(address: string | undefined): string[] {
   if (address === undefined || !URL.canParse(address)) return [];
   const url = new URL(address);
   return url.hostname === "" ? [] : [`${url.hostname}:${portOf(url)}`];

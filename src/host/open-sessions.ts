@@ -1,6 +1,6 @@
 import type { Agent } from "../agent/agent.ts";
 import type { PendingCall, Session } from "../agent/session.ts";
-import { createSessionDesk, type DeskOptions, type SessionDesk } from "../agent/session-desk.ts";
+import { createSessionService, type SessionServiceOptions, type SessionService } from "../agent/session-desk.ts";
 import { createSessions, type Sessions } from "../agent/sessions.ts";
 import { findLateResult } from "../agents/find-late-result.ts";
 import type { Clock } from "../core/clock.ts";
@@ -22,13 +22,13 @@ export interface SessionsHost {
   clock: Clock;
   /** Absent where no model is configured: sessions can be read all the same. */
   agentFor?: AgentFor | undefined;
-  settings?: Pick<DeskOptions, "visibility" | "maxDepth" | "maxChildren"> | undefined;
+  settings?: Pick<SessionServiceOptions, "visibility" | "maxDepth" | "maxChildren"> | undefined;
   warn(warning: string): void;
 }
 
 export interface HostSessions extends Sessions {
   /** What sessions may do with each other. */
-  readonly desk: SessionDesk;
+  readonly sessionService: SessionService;
   /** Whether a model is there to answer. */
   readonly canAnswer: boolean;
 }
@@ -48,15 +48,15 @@ export function openSessions(host: SessionsHost): HostSessions {
     },
     resultOf: (session, call) => resultOf(session, call, { haft, agentFor }),
   });
-  const desk = createSessionDesk({
+  const sessionService = createSessionService({
     ...settings,
     sessions,
     shareTaint: haft.taint.share,
     environmentOf: (key) => Object.fromEntries(environments.of(key).entries()),
   });
-  for (const tool of createSessionTools(desk, { clock })) haft.register(tool);
-  for (const type of ["tool_call_completed", "tool_call_failed"] as const) haft.on(type, sessions.hear);
-  return { ...sessions, desk, canAnswer: host.agentFor !== undefined };
+  for (const tool of createSessionTools(sessionService, { clock })) haft.register(tool);
+  for (const type of ["tool_call_completed", "tool_call_failed"] as const) haft.on(type, sessions.onCallEnded);
+  return { ...sessions, sessionService, canAnswer: host.agentFor !== undefined };
 }
 
 function noModel(): never {

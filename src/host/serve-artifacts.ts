@@ -5,7 +5,7 @@ import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
 const PREFIX = "haft://artifact/";
 const TEMPLATE = `${PREFIX}{id}`;
 const VERSION_TEMPLATE = `${PREFIX}{id}/{version}`;
-const MOST_LISTED = 500;
+const MAX_LISTED = 500;
 
 /** Artifacts as MCP resources: a client sees those of its own session. */
 export function serveArtifacts(manager: ArtifactManager): McpResourceSource {
@@ -21,7 +21,7 @@ export function serveArtifacts(manager: ArtifactManager): McpResourceSource {
     ],
     async list({ session }) {
       if (session === undefined) return [];
-      const artifacts = await manager.list({ session, limit: MOST_LISTED });
+      const artifacts = await manager.list({ session, limit: MAX_LISTED });
       return artifacts.map(({ id, title, contentType, version }) => ({
         uri: uriOf(id),
         name: id,
@@ -31,11 +31,14 @@ export function serveArtifacts(manager: ArtifactManager): McpResourceSource {
       }));
     },
     async read(uri, { session }) {
-      const asked = /^haft:\/\/artifact\/([^/]+)(?:\/([1-9]\d{0,8}))?$/.exec(uri);
-      if (!asked || session === undefined) return undefined;
+      const requested = /^haft:\/\/artifact\/([^/]+)(?:\/([1-9]\d{0,8}))?$/.exec(uri);
+      if (!requested || session === undefined) return undefined;
       try {
-        const key = { session, id: decodeURIComponent(asked[1]!) };
-        const { artifact, version } = await manager.read(key, asked[2] === undefined ? undefined : Number(asked[2]));
+        const key = { session, id: decodeURIComponent(requested[1]!) };
+        const { artifact, version } = await manager.read(
+          key,
+          requested[2] === undefined ? undefined : Number(requested[2]),
+        );
         return { mimeType: artifact.contentType, text: version.content };
       } catch (error) {
         if (error instanceof ToolError || error instanceof URIError) return undefined;
@@ -45,7 +48,7 @@ export function serveArtifacts(manager: ArtifactManager): McpResourceSource {
     async valuesOf(template, argument, { session }) {
       if (argument !== "id" || (template !== TEMPLATE && template !== VERSION_TEMPLATE)) return undefined;
       if (session === undefined) return [];
-      return (await manager.list({ session, limit: MOST_LISTED })).map(({ id }) => id);
+      return (await manager.list({ session, limit: MAX_LISTED })).map(({ id }) => id);
     },
     onChanged: (listener) => manager.onChanged(({ id, version }) => listener(version === 1 ? undefined : uriOf(id))),
   };

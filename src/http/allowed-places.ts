@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { networkInterfaces } from "node:os";
-import { DoorError } from "./door-error.ts";
+import { HttpError } from "./door-error.ts";
 
 /** Where requests may be addressed to, and which pages may send them: compared whole, never by a part. */
-export interface AllowedPlaces {
+export interface OriginPolicy {
   /** Lower case, with the port: `127.0.0.1:4117`. */
   readonly hosts: ReadonlySet<string>;
   /** Of the console itself: `http://127.0.0.1:4117`. */
@@ -12,7 +12,7 @@ export interface AllowedPlaces {
   readonly otherOrigins: ReadonlySet<string>;
 }
 
-export interface PlaceOptions {
+export interface OriginPolicyOptions {
   host: string;
   port: number;
   secure: boolean;
@@ -20,13 +20,13 @@ export interface PlaceOptions {
   allowedOrigins?: readonly string[];
 }
 
-export function allowPlaces({
+export function createOriginPolicy({
   host,
   port,
   secure,
   allowedHosts = [],
   allowedOrigins = [],
-}: PlaceOptions): AllowedPlaces {
+}: OriginPolicyOptions): OriginPolicy {
   const isDefaultPort = port === (secure ? 443 : 80);
   const names = isLoopback(host) ? ["127.0.0.1", "localhost", "[::1]", bracketed(host)] : namesOf(host);
   const own = names.flatMap((name) => [`${name}:${port}`, ...(isDefaultPort ? [name] : [])]);
@@ -58,24 +58,24 @@ function bracketed(host: string): string {
  * Refuses what a page of somebody else may have sent. A browser says where a request comes from: in `Origin`, and in
  * `Sec-Fetch-Site` also where it leaves the former out. Another port of this machine is another page.
  */
-export function checkPlaces(
+export function checkOrigin(
   headers: IncomingHttpHeaders,
-  places: AllowedPlaces,
+  originPolicy: OriginPolicy,
   { isPage }: { isPage: boolean },
 ): void {
   const { host, origin } = headers;
-  if (host === undefined || !places.hosts.has(host.toLowerCase())) {
-    throw new DoorError("forbidden", "This server does not answer under that host name", HOST_NEXT);
+  if (host === undefined || !originPolicy.hosts.has(host.toLowerCase())) {
+    throw new HttpError("forbidden", "This server does not answer under that host name", HOST_NEXT);
   }
   if (origin !== undefined) {
-    if (places.ownOrigins.has(origin) || places.otherOrigins.has(origin)) return;
-    throw new DoorError("forbidden", "Requests from that origin are not accepted", ORIGIN_NEXT);
+    if (originPolicy.ownOrigins.has(origin) || originPolicy.otherOrigins.has(origin)) return;
+    throw new HttpError("forbidden", "Requests from that origin are not accepted", ORIGIN_NEXT);
   }
   const site = headers["sec-fetch-site"];
   if (site === undefined || site === "same-origin" || site === "none") return;
   // A link on another page may lead to the console: it is opened, and nothing of it can be read by that page.
   if (isPage && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document") return;
-  throw new DoorError("forbidden", "Requests from other pages are not accepted", ORIGIN_NEXT);
+  throw new HttpError("forbidden", "Requests from other pages are not accepted", ORIGIN_NEXT);
 }
 
 const HOST_NEXT = "Use the address that the server printed, or let its host add the name to allowedHosts.";

@@ -3,7 +3,7 @@ import type { ToolResult } from "../core/result.ts";
 import type { CallInfo, CallStatus, Page } from "./wire.ts";
 
 /** What the door remembers of one call. */
-export interface BookedCall extends CallInfo {
+export interface RecentCall extends CallInfo {
   input?: unknown;
   updates: Update[];
   result?: ToolResult;
@@ -18,30 +18,30 @@ export interface CallQuery {
   session?: string;
   parent?: string;
   /** Only of this caller. */
-  caller?: BookedCall["caller"];
+  caller?: RecentCall["caller"];
   limit: number;
   cursor?: string;
 }
 
-const MOST_UPDATES = 50;
+const MAX_UPDATES = 50;
 
 /** The last calls with their input and result, each caller's by their ids, made from the events; the oldest go first, those under way never. */
-export class CallBook {
-  readonly #calls = new Map<string, BookedCall>();
-  readonly #mostCalls: number;
-  readonly #mostCharacters: number;
+export class RecentCalls {
+  readonly #calls = new Map<string, RecentCall>();
+  readonly #maxCalls: number;
+  readonly #maxCharacters: number;
   #characters = 0;
   #number = 0;
   #onRequested: ((callId: string) => void) | undefined;
 
-  constructor({ mostCalls = 2000, mostCharacters = 32 * 1024 * 1024 } = {}) {
-    this.#mostCalls = mostCalls;
-    this.#mostCharacters = mostCharacters;
+  constructor({ maxCalls = 2000, maxCharacters = 32 * 1024 * 1024 } = {}) {
+    this.#maxCalls = maxCalls;
+    this.#maxCharacters = maxCharacters;
   }
 
   /** Of several callers' calls with this id the one that `user` made, else the newest. */
-  find(callId: string, user?: string): BookedCall | undefined {
-    let found: BookedCall | undefined;
+  find(callId: string, user?: string): RecentCall | undefined {
+    let found: RecentCall | undefined;
     for (const call of this.#calls.values()) {
       if (call.callId !== callId) continue;
       const isBetter = Number(call.caller.user === user) - Number(found?.caller.user === user);
@@ -51,10 +51,10 @@ export class CallBook {
   }
 
   /** Newest first. */
-  list({ tool, status, session, parent, caller, limit, cursor }: CallQuery): Page<BookedCall> {
+  list({ tool, status, session, parent, caller, limit, cursor }: CallQuery): Page<RecentCall> {
     const before = cursor === undefined ? Infinity : Number(cursor);
     const statuses = status?.split(",");
-    const items: BookedCall[] = [];
+    const items: RecentCall[] = [];
     for (const call of [...this.#calls.values()].sort((a, b) => b.number - a.number)) {
       if (call.number >= before) continue;
       if (tool !== undefined && call.toolName !== tool) continue;
@@ -103,7 +103,7 @@ export class CallBook {
         break;
       case "tool_call_updated":
         call.updates.push(event.update);
-        if (call.updates.length > MOST_UPDATES) call.updates.shift();
+        if (call.updates.length > MAX_UPDATES) call.updates.shift();
         break;
       case "tool_call_pending":
       case "tool_call_completed":
@@ -122,8 +122,8 @@ export class CallBook {
     caller,
     at,
     parentId,
-  }: ToolEvent & { callId: string; caller: BookedCall["caller"]; parentId?: string }): BookedCall {
-    const call: BookedCall = {
+  }: ToolEvent & { callId: string; caller: RecentCall["caller"]; parentId?: string }): RecentCall {
+    const call: RecentCall = {
       callId,
       ...(parentId === undefined ? {} : { parentId }),
       toolName,
@@ -139,7 +139,7 @@ export class CallBook {
   }
 
   /** A call that was waiting is made again under its id: what was asked about it stays. */
-  #reopen(call: BookedCall, event: Extract<ToolEvent, { type: "tool_call_requested" }>): void {
+  #reopen(call: RecentCall, event: Extract<ToolEvent, { type: "tool_call_requested" }>): void {
     call.status = "waiting";
     call.caller = event.caller;
     call.input = event.input;
@@ -150,7 +150,7 @@ export class CallBook {
     call.durationMs = undefined;
   }
 
-  #close(call: BookedCall, result: ToolResult, at: number): void {
+  #close(call: RecentCall, result: ToolResult, at: number): void {
     const status: CallStatus = result.status;
     call.status = status;
     call.toolName = result.toolName;
@@ -163,9 +163,9 @@ export class CallBook {
   }
 
   #dropOldest(): void {
-    if (this.#calls.size <= this.#mostCalls && this.#characters <= this.#mostCharacters) return;
+    if (this.#calls.size <= this.#maxCalls && this.#characters <= this.#maxCharacters) return;
     for (const [key, call] of this.#calls) {
-      if (this.#calls.size <= this.#mostCalls && this.#characters <= this.#mostCharacters) return;
+      if (this.#calls.size <= this.#maxCalls && this.#characters <= this.#maxCharacters) return;
       if (call.status === "waiting" || call.status === "running") continue;
       this.#calls.delete(key);
       this.#characters -= call.characters;
@@ -174,7 +174,7 @@ export class CallBook {
 }
 
 /** Two callers may choose the same id. */
-function keyOf({ callId, caller: { session, agent, user } }: Pick<BookedCall, "callId" | "caller">): string {
+function keyOf({ callId, caller: { session, agent, user } }: Pick<RecentCall, "callId" | "caller">): string {
   return JSON.stringify([session, agent, user, callId]);
 }
 
@@ -186,6 +186,6 @@ export function rowOf({
   number: _number,
   characters: _characters,
   ...row
-}: BookedCall): CallInfo {
+}: RecentCall): CallInfo {
   return row;
 }

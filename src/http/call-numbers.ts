@@ -5,9 +5,9 @@ import type { StatisticsQuery } from "./host-parts.ts";
 import type { StatisticsInfo, ToolNumbers } from "./wire.ts";
 
 const MINUTE = 60_000;
-const MOST_MINUTES = 24 * 60;
+const MAX_MINUTES = 24 * 60;
 /** Of one minute: enough for a percentile that is right to within a few hundredths. */
-const MOST_SAMPLES = 256;
+const MAX_SAMPLES = 256;
 
 interface Minute {
   at: number;
@@ -18,7 +18,7 @@ interface Minute {
 }
 
 /** Calls by minute, of the last day, in bounded memory; and how often each tool was denied. */
-export class CallNumbers {
+export class CallMetrics {
   readonly #minutes: Minute[] = [];
   readonly #denials = new Map<string, number>();
 
@@ -26,9 +26,9 @@ export class CallNumbers {
     if (event.type !== "tool_call_completed" && event.type !== "tool_call_failed") return;
     const minute = this.#minuteOf(event.at);
     minute.count++;
-    if (minute.samples.length < MOST_SAMPLES) minute.samples.push(event.durationMs);
-    else if (Math.random() * minute.count < MOST_SAMPLES) {
-      minute.samples[Math.floor(Math.random() * MOST_SAMPLES)] = event.durationMs;
+    if (minute.samples.length < MAX_SAMPLES) minute.samples.push(event.durationMs);
+    else if (Math.random() * minute.count < MAX_SAMPLES) {
+      minute.samples[Math.floor(Math.random() * MAX_SAMPLES)] = event.durationMs;
     }
     if (event.type === "tool_call_completed") return;
     minute.failures++;
@@ -75,7 +75,7 @@ export class CallNumbers {
     if (last && last.at >= at) return last;
     const minute = emptyMinute(at);
     this.#minutes.push(minute);
-    if (this.#minutes.length > MOST_MINUTES) this.#minutes.shift();
+    if (this.#minutes.length > MAX_MINUTES) this.#minutes.shift();
     return minute;
   }
 }

@@ -1,7 +1,7 @@
 import { ERROR_CODES, type ErrorCode, ToolError } from "../core/error.ts";
-import type { DoorErrorCode, ErrorAnswer } from "./wire.ts";
+import type { HttpErrorCode, ErrorAnswer } from "./wire.ts";
 
-const STATUS: Record<DoorErrorCode, number> = {
+const STATUS: Record<HttpErrorCode, number> = {
   bad_request: 400,
   unauthorized: 401,
   forbidden: 403,
@@ -17,15 +17,15 @@ const STATUS: Record<DoorErrorCode, number> = {
 };
 
 /** A request that is refused: thrown in a handler, answered as `ErrorAnswer`. */
-export class DoorError extends Error {
+export class HttpError extends Error {
   constructor(
-    readonly code: DoorErrorCode,
+    readonly code: HttpErrorCode,
     message: string,
     readonly next?: string,
     readonly options: { data?: unknown; headers?: Readonly<Record<string, string>>; cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = "DoorError";
+    this.name = "HttpError";
   }
 }
 
@@ -39,7 +39,7 @@ export interface Refusal {
 
 /** Whatever a handler threw, as an answer. What is not meant for askers stays in the server's log. */
 export function toRefusal(thrown: unknown): Refusal {
-  if (thrown instanceof DoorError) {
+  if (thrown instanceof HttpError) {
     const { code, message, next, options } = thrown;
     const data = options.data === undefined ? {} : { data: options.data };
     const error = { code, message, ...(next === undefined ? {} : { next }), ...data };

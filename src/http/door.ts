@@ -2,26 +2,26 @@ import type { IncomingMessage } from "node:http";
 import type { ClientTools } from "../agent/client-tools.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Haft } from "../runtime.ts";
-import type { CallBook } from "./call-book.ts";
-import type { CallNumbers } from "./call-numbers.ts";
+import type { RecentCalls } from "./call-book.ts";
+import type { CallMetrics } from "./call-numbers.ts";
 import type { EventFeed } from "./event-feed.ts";
 import type { FailureLimit } from "./failure-limit.ts";
-import type { HostParts } from "./host-parts.ts";
-import type { Runs } from "./runs.ts";
+import type { HostCapabilities } from "./host-parts.ts";
+import type { CallRunner } from "./runs.ts";
 import type { Streams } from "./streams.ts";
 import type { TokenStore } from "./tokens.ts";
 import type { ServerInfo } from "./wire.ts";
 
 /** Everything a resource may use. */
-export interface Door {
+export interface ApiContext {
   readonly haft: Haft;
   readonly clock: Clock;
-  readonly parts: HostParts;
+  readonly parts: HostCapabilities;
   readonly tokens: TokenStore;
   readonly feed: EventFeed;
-  readonly book: CallBook;
-  readonly numbers: CallNumbers;
-  readonly runs: Runs;
+  readonly recentCalls: RecentCalls;
+  readonly numbers: CallMetrics;
+  readonly runs: CallRunner;
   /** Tools that run at clients of the WebSocket. */
   readonly clients: ClientTools;
   readonly streams: Streams;

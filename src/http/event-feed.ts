@@ -1,4 +1,4 @@
-import { FeedEntry, roughCharacters } from "./feed-entry.ts";
+import { FeedEntry, estimateLength } from "./feed-entry.ts";
 import type { ToolEvent } from "../core/event.ts";
 import type { EventMessage } from "./wire.ts";
 
@@ -10,11 +10,11 @@ export interface EventFilter {
 }
 
 export interface FeedOptions {
-  mostEvents?: number;
+  maxEvents?: number;
   /** Of all kept events together, about. */
-  mostCharacters?: number;
+  maxCharacters?: number;
   /** Of one event; of a larger one the content is left out, and can be asked for. */
-  largestEvent?: number;
+  maxEventSize?: number;
 }
 
 interface Reader {
@@ -32,14 +32,14 @@ export class EventFeed {
   readonly #readers = new Set<Reader>();
   readonly #observers: ((event: ToolEvent, characters: number) => void)[] = [];
   /** A ring: entry `n` stands at `n % mostEvents`. */
-  readonly #kept: (FeedEntry | undefined)[] = [];
+  readonly #entries: (FeedEntry | undefined)[] = [];
   #oldest = 1;
   #last = 0;
   #characters = 0;
 
   constructor(startedAt: number, options: FeedOptions = {}) {
     this.#start = startedAt;
-    this.#options = { mostEvents: 10_000, mostCharacters: 16 * 1024 * 1024, largestEvent: 256 * 1024, ...options };
+    this.#options = { maxEvents: 10_000, maxCharacters: 16 * 1024 * 1024, maxEventSize: 256 * 1024, ...options };
   }
 
   get lastId(): string {
@@ -56,11 +56,11 @@ export class EventFeed {
   }
 
   add(event: ToolEvent): void {
-    const characters = roughCharacters(event);
+    const characters = estimateLength(event);
     for (const observer of this.#observers) observer(event, characters);
     const number = ++this.#last;
-    const entry = new FeedEntry(this.#start, number, event.type, event, this.#options.largestEvent, characters);
-    this.#keep(entry);
+    const entry = new FeedEntry(this.#start, number, event.type, event, this.#options.maxEventSize, characters);
+    this.#append(entry);
     for (const reader of this.#readers) if (matches(event, reader.filter)) reader.deliver(entry);
   }
 
@@ -81,33 +81,33 @@ export class EventFeed {
   }
 
   /** A message that is no event, under the id that a reader may go on from. */
-  say(type: EventMessage["type"], data: unknown): FeedEntry {
+  createEntry(type: EventMessage["type"], data: unknown): FeedEntry {
     return new FeedEntry(this.#start, this.#last, type, data);
   }
 
   #redeliver(number: number, filter: EventFilter, deliver: (entry: FeedEntry) => void): void {
-    const entry = this.#kept[number % this.#options.mostEvents];
+    const entry = this.#entries[number % this.#options.maxEvents];
     if (entry && matches(entry.data as ToolEvent, filter)) deliver(entry);
   }
 
   #reset(): FeedEntry {
-    return this.say("reset", { reason: "The events since then are no longer kept. Read the lists again." });
+    return this.createEntry("reset", { reason: "The events since then are no longer kept. Read the lists again." });
   }
 
-  #keep(entry: FeedEntry): void {
-    const { mostEvents, mostCharacters } = this.#options;
-    const place = entry.number % mostEvents;
-    const replaced = this.#kept[place];
+  #append(entry: FeedEntry): void {
+    const { maxEvents, maxCharacters } = this.#options;
+    const slot = entry.number % maxEvents;
+    const replaced = this.#entries[slot];
     if (replaced) this.#drop(replaced.number);
-    this.#kept[place] = entry;
+    this.#entries[slot] = entry;
     this.#characters += entry.characters;
-    while (this.#characters > mostCharacters && this.#oldest < entry.number) this.#drop(this.#oldest);
+    while (this.#characters > maxCharacters && this.#oldest < entry.number) this.#drop(this.#oldest);
   }
 
   #drop(number: number): void {
-    const place = number % this.#options.mostEvents;
-    this.#characters -= this.#kept[place]?.characters ?? 0;
-    this.#kept[place] = undefined;
+    const slot = number % this.#options.maxEvents;
+    this.#characters -= this.#entries[slot]?.characters ?? 0;
+    this.#entries[slot] = undefined;
     this.#oldest = number + 1;
   }
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 
-const MOST_ADDRESSES = 10_000;
+const MAX_ADDRESSES = 10_000;
 
 /**
  * Counts wrong tokens by address. Whoever is over the limit is told to wait instead of being told "wrong"; who presents a
@@ -27,7 +27,7 @@ export class FailureLimit {
     // To the end of the map: the oldest addresses go first.
     this.#spent.delete(address);
     this.#spent.set(address, { failures, at });
-    if (this.#spent.size > MOST_ADDRESSES) this.#spent.delete(this.#spent.keys().next().value!);
+    if (this.#spent.size > MAX_ADDRESSES) this.#spent.delete(this.#spent.keys().next().value!);
     return failures > this.#burst ? Math.ceil((failures - this.#burst) * this.#refillMs) : undefined;
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FeedEntry, roughCharacters } from "./feed-entry.ts";
+import { FeedEntry, estimateLength } from "./feed-entry.ts";
 
 test("the length of an event is about right without writing it, and exact where it is large", () => {
   const event = {
@@ -7,10 +7,10 @@ test("the length of an event is about right without writing it, and exact where 
     result: { content: [{ type: "text", text: "x".repeat(1000) }], details: { a: [1, 2, 3] } },
   };
   const exact = JSON.stringify(event).length;
-  expect(roughCharacters(event)).toBeGreaterThan(exact * 0.8);
-  expect(roughCharacters(event)).toBeLessThan(exact * 1.3);
+  expect(estimateLength(event)).toBeGreaterThan(exact * 0.8);
+  expect(estimateLength(event)).toBeLessThan(exact * 1.3);
   const many = { rows: Array.from({ length: 5000 }, (_, id) => ({ id, name: "x" })) };
-  expect(roughCharacters(many)).toBe(JSON.stringify(many).length);
+  expect(estimateLength(many)).toBe(JSON.stringify(many).length);
 });
 
 test("an event is written once for all its readers", () => {

@@ -53,19 +53,19 @@ function cut(result: ToolResult): ToolResult {
 }
 
 /** Beyond so many values it is counted exactly: what is large is rare. */
-const MOST_VALUES = 200;
+const MAX_VALUES = 200;
 
 /** About the length of the JSON of plain data, without writing it: most events are never read. */
-export function roughCharacters(data: unknown): number {
+export function estimateLength(data: unknown): number {
   const counted = { characters: 0, values: 0 };
   count(data, counted);
-  return counted.values > MOST_VALUES ? JSON.stringify(data).length : counted.characters;
+  return counted.values > MAX_VALUES ? JSON.stringify(data).length : counted.characters;
 }
 
 function count(value: unknown, counted: { characters: number; values: number }): void {
   if (typeof value === "string") counted.characters += value.length + 4;
   else if (typeof value !== "object" || value === null) counted.characters += 8;
-  else if (++counted.values <= MOST_VALUES) {
+  else if (++counted.values <= MAX_VALUES) {
     for (const key in value) {
       counted.characters += key.length + 4;
       count((value as Record<string, unknown>)[key], counted);

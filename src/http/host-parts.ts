@@ -10,28 +10,28 @@ import type * as wire from "./wire.ts";
  * What the door shows beyond the runtime itself. Each part is given by the host that has it, in the words of the wire;
  * where one is absent, its routes are not there and `ServerInfo.parts` does not name it.
  */
-export interface HostParts {
-  policy?: PolicyPart;
+export interface HostCapabilities {
+  policy?: PolicyCapability;
   /** What one more rule would mean. Rules that come with an answer are kept by whoever keeps the answers. */
-  rules?: RulesPart;
-  audit?: AuditPart;
-  undo?: UndoPart;
-  artifacts?: ArtifactsPart;
-  canvas?: CanvasPart;
-  mcp?: McpPart;
-  channels?: ChannelsPart;
-  questions?: QuestionsPart;
-  jobs?: JobsPart;
-  schedules?: SchedulesPart;
-  sessions?: SessionsPart;
+  rules?: RulesCapability;
+  audit?: AuditCapability;
+  undo?: UndoCapability;
+  artifacts?: ArtifactsCapability;
+  canvas?: CanvasCapability;
+  mcp?: McpCapability;
+  channels?: ChannelsCapability;
+  questions?: QuestionsCapability;
+  jobs?: JobsCapability;
+  schedules?: SchedulesCapability;
+  sessions?: SessionsCapability;
   configuration?: { show(): MaybePromise<wire.ConfigurationInfo> };
   /** Told what people do at the door itself (tokens, logins), before it counts: where it rejects, that is not done. */
-  onFact?: OnFact;
+  onAuditFact?: OnAuditFact;
   /** Over a longer time than the door itself remembers. */
   statistics?: { show(query: StatisticsQuery): MaybePromise<wire.StatisticsInfo> };
 }
 
-export type OnFact = (fact: AuditFact) => Promise<void>;
+export type OnAuditFact = (fact: AuditFact) => Promise<void>;
 
 export interface StatisticsQuery {
   from: number;
@@ -39,7 +39,7 @@ export interface StatisticsQuery {
   buckets: number;
 }
 
-export interface PolicyPart {
+export interface PolicyCapability {
   show(): MaybePromise<wire.PolicyInfo>;
   explain(request: wire.ExplainRequest, user: string): MaybePromise<wire.Explanation>;
   lint(): MaybePromise<wire.LintFinding[]>;
@@ -48,11 +48,11 @@ export interface PolicyPart {
   verdictOf?(tool: AnyTool): wire.Verdict | undefined;
 }
 
-export interface RulesPart {
+export interface RulesCapability {
   effect(rule: string, decision: wire.Verdict["decision"]): MaybePromise<wire.RuleEffect>;
 }
 
-export interface AuditPart {
+export interface AuditCapability {
   search(query: wire.AuditQuery): MaybePromise<wire.AuditPage>;
   find(id: string): MaybePromise<wire.AuditEntry | undefined>;
   /** Oldest first, as they are read: an export may be longer than memory. */
@@ -61,7 +61,7 @@ export interface AuditPart {
   verify(head?: string): MaybePromise<wire.AuditCheck>;
 }
 
-export interface McpPart {
+export interface McpCapability {
   list(): MaybePromise<wire.McpServerInfo[]>;
   act(server: string, request: wire.McpActionRequest, by: string): MaybePromise<wire.McpServerInfo>;
   /** The browser came back from a sign-in that was begun here. */
@@ -71,14 +71,14 @@ export interface McpPart {
   prompt(server: string, request: wire.McpPromptRequest, by: string): MaybePromise<wire.McpPromptText>;
 }
 
-export interface QuestionsPart {
+export interface QuestionsCapability {
   /** Oldest first. */
   list(state?: wire.QuestionInfo["state"]): MaybePromise<wire.QuestionInfo[]>;
   find(id: string): MaybePromise<wire.QuestionInfo | undefined>;
   answer(id: string, answer: wire.QuestionAnswerRequest, by: string): MaybePromise<wire.QuestionInfo>;
 }
 
-export interface ArtifactsPart {
+export interface ArtifactsCapability {
   list(query: { session?: string; limit: number; offset: number }): MaybePromise<wire.Page<wire.ArtifactInfo>>;
   /** What follows is refused as not found where it is not there. */
   read(key: ArtifactAddress, version?: number): MaybePromise<wire.ArtifactDetail>;
@@ -86,7 +86,7 @@ export interface ArtifactsPart {
   diff(key: ArtifactAddress, between: { from?: number; to?: number }): MaybePromise<wire.ArtifactDiff>;
 }
 
-export interface CanvasPart {
+export interface CanvasCapability {
   list(): MaybePromise<wire.CanvasSurface[]>;
   /** Its own policy comes with it. */
   document(session: string): MaybePromise<{ html: string; policy: string } | undefined>;
@@ -98,18 +98,18 @@ interface ArtifactAddress {
   id: string;
 }
 
-export interface JobsPart {
+export interface JobsCapability {
   list(query: Omit<JobQuery, "limit"> & { limit: number }): MaybePromise<wire.JobPage>;
   find(id: string): MaybePromise<wire.JobDetail | undefined>;
   log(id: string, after: number): MaybePromise<wire.JobLogLine[]>;
   cancel(id: string, reason: string | undefined): MaybePromise<wire.JobDetail>;
   retry(id: string): MaybePromise<wire.JobDetail>;
   /** Tells that something happened to the job, until stopped. */
-  follow(id: string, heard: () => void): () => void;
+  follow(id: string, onChange: () => void): () => void;
 }
 
 /** Unknown ids are refused as `no_match`. */
-export interface SchedulesPart {
+export interface SchedulesCapability {
   list(): MaybePromise<wire.SchedulePage>;
   find(id: string): MaybePromise<wire.ScheduleInfo>;
   add(request: ScheduleRequest, authority: CallAuthority, by: string): MaybePromise<wire.ScheduleInfo>;
@@ -125,7 +125,7 @@ export interface SchedulesPart {
   runs(id: string, query: { limit: number; before?: number }): MaybePromise<wire.ScheduleRun[]>;
 }
 
-export interface SessionsPart {
+export interface SessionsCapability {
   list(query: { state?: wire.SessionState; parent?: string; limit: number }): MaybePromise<wire.AgentSessionPage>;
   find(key: string): MaybePromise<wire.AgentSessionDetail | undefined>;
   history(key: string, query: { after: number; limit: number }): MaybePromise<wire.SessionEntry[]>;
@@ -139,11 +139,11 @@ export interface SessionsPart {
   stop(key: string): MaybePromise<wire.SessionStopped>;
 }
 
-export interface ChannelsPart {
+export interface ChannelsCapability {
   list(): MaybePromise<wire.ChannelInfo[]>;
 }
 
-export interface UndoPart {
+export interface UndoCapability {
   list(query: {
     call?: string;
     session?: string;

@@ -6,14 +6,14 @@ import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import type { Haft } from "../runtime.ts";
-import { type AllowedPlaces, allowPlaces, checkPlaces, isLoopback } from "./allowed-places.ts";
-import { createAnswer, crossOrigin, type Refuse } from "./answer-request.ts";
-import { createDoor } from "./create-door.ts";
-import type { Door } from "./door.ts";
-import { DoorError } from "./door-error.ts";
+import { type OriginPolicy, createOriginPolicy, checkOrigin, isLoopback } from "./allowed-places.ts";
+import { createResponder, crossOrigin, type Refuse } from "./answer-request.ts";
+import { createApiContext } from "./create-door.ts";
+import type { ApiContext } from "./door.ts";
+import { HttpError } from "./door-error.ts";
 import type { FeedOptions } from "./event-feed.ts";
 import { explainListenFailure } from "./explain-listen-failure.ts";
-import type { HostParts } from "./host-parts.ts";
+import type { HostCapabilities } from "./host-parts.ts";
 import { createIdentify, type Identity, requireScope } from "./identify.ts";
 import { logLine } from "./log-line.ts";
 import { paramsOf } from "./match-path.ts";
@@ -40,12 +40,12 @@ export interface HttpServerOptions {
   allowedOrigins?: readonly string[];
   /** The folder of the built console; none is served where absent. */
   console?: string;
-  parts?: HostParts;
+  parts?: HostCapabilities;
   info?: Partial<Pick<ServerInfo, "version" | "workspace" | "store" | "sandbox">>;
   /** Other protocols beside the API, each at its path: MCP at `/mcp`. */
   endpoints?: Readonly<Record<string, Endpoint>>;
   /** Further resources, of capabilities that bring their own. */
-  resources?: readonly Resource<Door>[];
+  resources?: readonly Resource<ApiContext>[];
   limits?: ServerLimits;
   /** One escaped line for everything that was refused or failed. */
   log?: (line: string) => void;
@@ -75,7 +75,7 @@ export interface HttpServer {
   readonly url: string;
   readonly port: number;
   readonly warnings: readonly string[];
-  readonly door: Door;
+  readonly api: ApiContext;
   /** A new address that logs a browser in, once, within ten minutes. */
   loginUrl(options?: { name?: string; scopes?: readonly Scope[] }): Promise<string>;
   /** Ends streams and connections. The runtime goes on. */
@@ -93,24 +93,24 @@ export async function serveHttp(haft: Haft, options: HttpServerOptions = {}): Pr
   const warnings = await checkExposure(host, tls !== undefined, tokens);
   for (const warning of warnings) options.onWarning?.(warning);
 
-  let places: AllowedPlaces = { hosts: new Set(), ownOrigins: new Set(), otherOrigins: new Set() };
+  let originPolicy: OriginPolicy = { hosts: new Set(), ownOrigins: new Set(), otherOrigins: new Set() };
   let cookieName = "haft";
   const {
-    door,
+    api,
     resources,
     routes,
-    listen: hear,
-  } = createDoor(haft, {
+    listen: startListening,
+  } = createApiContext(haft, {
     ...options,
     tokens,
     warnings,
     secure: tls !== undefined,
     cookieName: () => cookieName,
-    places: () => places,
+    originPolicy: () => originPolicy,
   });
-  const identify = createIdentify({ tokens, clock, limit: door.limit, cookieName: () => cookieName });
-  const mostBodyBytes = limits.bodyBytes ?? 4 * 1024 * 1024;
-  const answering = createAnswer({ identify, places: () => places, mostBodyBytes, log });
+  const identify = createIdentify({ tokens, clock, limit: api.limit, cookieName: () => cookieName });
+  const maxBodyBytes = limits.bodyBytes ?? 4 * 1024 * 1024;
+  const answering = createResponder({ identify, originPolicy: () => originPolicy, maxBodyBytes, log });
   const app = mountRoutes(routes, answering.answer);
   const page = options.console === undefined ? undefined : createFileServer(options.console);
   app.notFound(async ({ env: { incoming, outgoing }, req }) => {
@@ -121,7 +121,8 @@ export async function serveHttp(haft: Haft, options: HttpServerOptions = {}): Pr
       return RESPONSE_ALREADY_SENT;
     }
     if (!isApi(req.path) && isGet && (await page?.(incoming, outgoing, req.path))) return RESPONSE_ALREADY_SENT;
-    if (incoming.method === "OPTIONS" && isApi(req.path)) answerPreflight(incoming, outgoing, places, answering.refuse);
+    if (incoming.method === "OPTIONS" && isApi(req.path))
+      handlePreflight(incoming, outgoing, originPolicy, answering.refuse);
     else answering.refuse(incoming, outgoing, notFound(req.path, routes, resources));
     return RESPONSE_ALREADY_SENT;
   });
@@ -147,7 +148,7 @@ export async function serveHttp(haft: Haft, options: HttpServerOptions = {}): Pr
     fetch: (request, env) => {
       const { incoming, outgoing } = env as HttpBindings;
       try {
-        checkPlaces(incoming.headers, places, { isPage: !isApi(incoming.url ?? "") });
+        checkOrigin(incoming.headers, originPolicy, { isPage: !isApi(incoming.url ?? "") });
       } catch (thrown) {
         answering.refuse(incoming, outgoing, thrown);
         return RESPONSE_ALREADY_SENT;
@@ -172,12 +173,12 @@ export async function serveHttp(haft: Haft, options: HttpServerOptions = {}): Pr
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
     else socket.destroy();
   });
-  attachSocket(server, { door, identify, places: () => places, mostBodyBytes, log });
+  attachSocket(server, { api, identify, originPolicy: () => originPolicy, maxBodyBytes, log });
 
   const bound = await listen(server, host, port);
-  places = allowPlaces({ ...options, host, port: bound, secure: tls !== undefined });
+  originPolicy = createOriginPolicy({ ...options, host, port: bound, secure: tls !== undefined });
   cookieName = `haft_${bound}`;
-  const stop = hear();
+  const stop = startListening();
   // Meanwhile, so that the first request with a body need not wait for it.
   setImmediate(() => void loadSchemas());
   const url = `${tls ? "https" : "http"}://${shownHost(host)}:${bound}`;
@@ -185,7 +186,7 @@ export async function serveHttp(haft: Haft, options: HttpServerOptions = {}): Pr
     url,
     port: bound,
     warnings,
-    door,
+    api,
     async loginUrl({ name = "owner", scopes = SCOPES } = {}) {
       const { token } = await issueToken(tokens, clock, { name, scopes, kind: "login", expiresInMs: LOGIN_MS });
       // Behind the #: it is not sent with the request for the page, and stands in no log.
@@ -193,8 +194,8 @@ export async function serveHttp(haft: Haft, options: HttpServerOptions = {}): Pr
     },
     async close() {
       for (const endpoint of Object.values(options.endpoints ?? {})) await endpoint.close();
-      await door.clients.close();
-      await closeServer(server, () => (stop(), door.streams.close()));
+      await api.clients.close();
+      await closeServer(server, () => (stop(), api.streams.close()));
     },
   };
 }
@@ -238,29 +239,29 @@ function isApi(path: string): boolean {
   return /^\/api(?:[/?]|$)/.test(path);
 }
 
-function notFound(path: string, routes: readonly Route[], resources: readonly Resource<Door>[]): DoorError {
+function notFound(path: string, routes: readonly Route[], resources: readonly Resource<ApiContext>[]): HttpError {
   const allowed = routes.filter((route) => paramsOf(route.path, path)).map(({ method }) => method);
   if (allowed.length > 0) {
     const headers = { allow: allowed.join(", ") };
-    return new DoorError("method_not_allowed", "That cannot be done here", `Use ${allowed.join(" or ")}.`, { headers });
+    return new HttpError("method_not_allowed", "That cannot be done here", `Use ${allowed.join(" or ")}.`, { headers });
   }
   const missing = resources.find((resource) => path === resource.path || path.startsWith(`${resource.path}/`));
   if (missing && !routes.some((route) => route.path.startsWith(missing.path))) {
-    return new DoorError("not_here", "This server does not have that", "GET /api/server tells what it has.");
+    return new HttpError("not_here", "This server does not have that", "GET /api/server tells what it has.");
   }
-  return new DoorError("not_found", "There is nothing here", "GET /api/openapi.json tells what there is.");
+  return new HttpError("not_found", "There is nothing here", "GET /api/openapi.json tells what there is.");
 }
 
 /** A page of an allowed origin asks before it sends a token. */
-function answerPreflight(
+function handlePreflight(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  places: AllowedPlaces,
+  originPolicy: OriginPolicy,
   refuse: Refuse,
 ): void {
-  const headers = crossOrigin(incoming, places);
+  const headers = crossOrigin(incoming, originPolicy);
   if (Object.keys(headers).length === 0) {
-    return refuse(incoming, outgoing, new DoorError("forbidden", "Requests from that origin are not accepted"));
+    return refuse(incoming, outgoing, new HttpError("forbidden", "Requests from that origin are not accepted"));
   }
   outgoing.writeHead(204, {
     ...API_HEADERS,

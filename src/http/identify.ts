@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Clock } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import { DoorError } from "./door-error.ts";
+import { HttpError } from "./door-error.ts";
 import type { FailureLimit } from "./failure-limit.ts";
 import { findToken, type StoredToken, type TokenStore } from "./tokens.ts";
 import type { Scope } from "./wire.ts";
@@ -41,7 +41,7 @@ export function createIdentify({ tokens, clock, limit, cookieName }: IdentifyOpt
   return ({ headers, address, token }) => {
     const bearer = token ?? bearerOf(headers.authorization);
     const presented = bearer ?? cookieOf(headers.cookie, cookieName());
-    if (presented === undefined) throw new DoorError("unauthorized", "This needs a token", NEXT, CHALLENGE);
+    if (presented === undefined) throw new HttpError("unauthorized", "This needs a token", NEXT, CHALLENGE);
     const judge = (found: StoredToken | undefined): Identity => {
       if (!found) throw wrongToken(limit.failed(address));
       const { id, name, scopes, expiresAt, hash } = found;
@@ -61,19 +61,19 @@ export async function isCurrent({ hash, expiresAt }: Identity, tokens: TokenStor
 
 export function requireScope(identity: Identity, scope: Scope, what = "This"): void {
   if (identity.scopes.includes(scope)) return;
-  throw new DoorError(
+  throw new HttpError(
     "forbidden",
     `${what} needs the scope "${scope}", and the token "${identity.name}" has ${identity.scopes.join(", ") || "none"}`,
     "Use a token that has it.",
   );
 }
 
-export function wrongToken(waitMs: number | undefined): DoorError {
+export function wrongToken(waitMs: number | undefined): HttpError {
   if (waitMs === undefined)
-    return new DoorError("unauthorized", "The token is wrong, used up or expired", NEXT, CHALLENGE);
+    return new HttpError("unauthorized", "The token is wrong, used up or expired", NEXT, CHALLENGE);
   const seconds = String(Math.ceil(waitMs / 1000));
   const headers = { "retry-after": seconds, connection: "close" };
-  return new DoorError("too_many_requests", "Too many wrong tokens", `Wait ${seconds} seconds.`, { headers });
+  return new HttpError("too_many_requests", "Too many wrong tokens", `Wait ${seconds} seconds.`, { headers });
 }
 
 const NEXT = "Send `Authorization: Bearer TOKEN`, or open the console at the address that the server printed.";

@@ -1,16 +1,16 @@
 import { showHiddenCharacters } from "../shell/hidden-characters.ts";
 
-const MOST_CHARACTERS = 200;
+const MAX_CHARACTERS = 200;
 
 /** One line of the server's log. Every value is text of somebody else: quoted, escaped and cut, so that none looks like two. */
 export function logLine(what: string, facts: Readonly<Record<string, unknown>>): string {
-  const said = Object.entries(facts)
+  const fields = Object.entries(facts)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${typeof value === "number" ? value : quote(String(value))}`);
-  return [what, ...said].join(" ");
+  return [what, ...fields].join(" ");
 }
 
 function quote(text: string): string {
-  const cut = text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}… (${text.length} characters)` : text;
+  const cut = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}… (${text.length} characters)` : text;
   return showHiddenCharacters(JSON.stringify(cut));
 }

@@ -20,7 +20,7 @@ export interface McpEndpointSettings {
 export const MCP_STATE_KEY = "mcp_request_state";
 
 /** MCP at a path of the server: the same tools, for clients with a token. Loaded with the first of them. */
-export function createMcpDoor(haft: Haft, settings: McpEndpointSettings): Endpoint {
+export function createMcpHandler(haft: Haft, settings: McpEndpointSettings): Endpoint {
   const { version, approvalAddress, resources = [], defers = false, stateKey, onError } = settings;
   let opening: Promise<McpEndpoint> | undefined;
   const open = async (): Promise<McpEndpoint> => {

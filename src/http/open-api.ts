@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { SCOPES } from "./tokens.ts";
-import type { QueryParameter, Route, RouteAnswer } from "./route.ts";
+import type { QueryParameter, Route, RouteResponse } from "./route.ts";
 import { SHAPES, type ShapeName } from "./wire-schemas.ts";
 
 const REF = "#/components/schemas/";
@@ -55,7 +55,7 @@ function parameterOf({ name, summary, type }: QueryParameter): Record<string, un
 }
 
 function responsesOf(
-  answers: readonly RouteAnswer[],
+  answers: readonly RouteResponse[],
 ): Record<string, { description: string; content: Record<string, unknown> }> {
   const responses: Record<string, { description: string; content: Record<string, unknown> }> = {};
   for (const { status = 200, summary = "The answer", shape, mediaType } of answers) {

@@ -23,11 +23,11 @@ async function open() {
   });
   const tokens = new MemoryTokenStore();
   const { token } = await issueToken(tokens, haft.executor.clock, { name: "ann", scopes: SCOPES });
-  const door = openInProcess(haft, { tokens, log: () => undefined });
-  onTestFinished(() => door.close());
+  const api = openInProcess(haft, { tokens, log: () => undefined });
+  onTestFinished(() => api.close());
   const clientWith = (presented: string) =>
-    createClient({ url: "http://embedded", token: presented, fetch: door.fetch });
-  return { haft, door, stopped, client: clientWith(token), clientWith };
+    createClient({ url: "http://embedded", token: presented, fetch: api.fetch });
+  return { haft, api, stopped, client: clientWith(token), clientWith };
 }
 
 test("the client finds the whole API, without a port, and says who calls", async () => {
@@ -56,10 +56,10 @@ test("updates come as they happen, and an asker that goes away cancels its call"
 });
 
 test("closing it ends what is open, and the call with it", async () => {
-  const { client, door, stopped } = await open();
+  const { client, api, stopped } = await open();
   const frames = client.calls.stream("wait");
   await frames.next();
-  door.close();
+  api.close();
   const later: string[] = [];
   for await (const { type } of frames) later.push(type);
   expect(later).not.toContain("result");

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { type Duplex, duplexPair, Readable } from "node:stream";
 import type { Haft } from "../runtime.ts";
-import type { AllowedPlaces } from "./allowed-places.ts";
-import { createAnswer } from "./answer-request.ts";
-import { createDoor, type DoorOptions } from "./create-door.ts";
-import { DoorError } from "./door-error.ts";
+import type { OriginPolicy } from "./allowed-places.ts";
+import { createResponder } from "./answer-request.ts";
+import { createApiContext, type ApiContextOptions } from "./create-door.ts";
+import { HttpError } from "./door-error.ts";
 import { createIdentify } from "./identify.ts";
 import { paramsOf } from "./match-path.ts";
 
-export interface InProcessDoor {
+export interface InProcessServer {
   /** For `createClient`. The host's name does not matter. */
   fetch: typeof globalThis.fetch;
   close(): void;
@@ -17,8 +17,8 @@ export interface InProcessDoor {
 // Not by import: that reads every export of the module, and one of them loads the runtime's whole implementation of fetch.
 const { createServer, request } = process.getBuiltinModule("node:http");
 
-const NO_PLACES: AllowedPlaces = { hosts: new Set(), ownOrigins: new Set(), otherOrigins: new Set() };
-const MOST_BODY_BYTES = 16 * 1024 * 1024;
+const NO_ORIGIN_POLICY: OriginPolicy = { hosts: new Set(), ownOrigins: new Set(), otherOrigins: new Set() };
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 /**
  * The same door for this process alone: no port is opened, so that nobody else can knock. Tokens are asked for all the same:
@@ -26,27 +26,32 @@ const MOST_BODY_BYTES = 16 * 1024 * 1024;
  */
 export function openInProcess(
   haft: Haft,
-  { log, ...options }: Pick<DoorOptions, "tokens" | "parts" | "info"> & { log(line: string): void },
-): InProcessDoor {
+  { log, ...options }: Pick<ApiContextOptions, "tokens" | "parts" | "info"> & { log(line: string): void },
+): InProcessServer {
   const { tokens } = options;
   const { clock } = haft.executor;
   const cookieName = (): string => "haft";
-  const { door, routes, listen } = createDoor(haft, {
+  const { api, routes, listen } = createApiContext(haft, {
     ...options,
     warnings: [],
     secure: true,
     cookieName,
-    places: () => NO_PLACES,
+    originPolicy: () => NO_ORIGIN_POLICY,
   });
-  const identify = createIdentify({ tokens, clock, limit: door.limit, cookieName });
-  const { answer, refuse } = createAnswer({ identify, places: () => NO_PLACES, mostBodyBytes: MOST_BODY_BYTES, log });
+  const identify = createIdentify({ tokens, clock, limit: api.limit, cookieName });
+  const { answer, refuse } = createResponder({
+    identify,
+    originPolicy: () => NO_ORIGIN_POLICY,
+    maxBodyBytes: MAX_BODY_BYTES,
+    log,
+  });
   const server = createServer((incoming, outgoing) => {
     const path = (incoming.url ?? "").split("?")[0]!;
     for (const route of routes) {
       const params = route.method === incoming.method ? paramsOf(route.path, path) : undefined;
       if (params) return void answer(route, params, incoming, outgoing);
     }
-    refuse(incoming, outgoing, new DoorError("not_here", "This Haft does not have that"));
+    refuse(incoming, outgoing, new HttpError("not_here", "This Haft does not have that"));
   });
   const stop = listen();
   const connections = new Set<Duplex>();
@@ -66,7 +71,7 @@ export function openInProcess(
       send(new URL(input), init ?? {}, connect)) as typeof globalThis.fetch,
     close() {
       stop();
-      door.streams.close();
+      api.streams.close();
       for (const connection of connections) connection.destroy();
     },
   };
@@ -78,7 +83,7 @@ function send(
   connect: () => Duplex,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
-    const asked = request(
+    const requested = request(
       {
         method,
         path: `${url.pathname}${url.search}`,
@@ -88,12 +93,12 @@ function send(
       (incoming) => resolve(responseOf(incoming)),
     );
     const abort = (): void =>
-      void asked.destroy(signal?.reason instanceof Error ? signal.reason : new Error("The request was aborted"));
-    asked.on("error", reject);
-    asked.on("close", () => signal?.removeEventListener("abort", abort));
+      void requested.destroy(signal?.reason instanceof Error ? signal.reason : new Error("The request was aborted"));
+    requested.on("error", reject);
+    requested.on("close", () => signal?.removeEventListener("abort", abort));
     if (signal?.aborted) abort();
     signal?.addEventListener("abort", abort, { once: true });
-    asked.end(body ?? undefined);
+    requested.end(body ?? undefined);
   });
 }
 

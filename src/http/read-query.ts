@@ -1,4 +1,4 @@
-import { DoorError } from "./door-error.ts";
+import { HttpError } from "./door-error.ts";
 import type { Query, QueryParameter } from "./route.ts";
 
 /** What stands behind the `?`. Unknown names are refused: a filter that was misspelt must not look like one that matched all. */
@@ -9,7 +9,7 @@ export function readQuery(url: string, known: readonly QueryParameter[]): Query 
     for (const name of given.keys()) {
       if (known.some((each) => each.name === name)) continue;
       const names = known.map((each) => each.name).join(", ") || "none";
-      throw new DoorError(
+      throw new HttpError(
         "bad_request",
         `There is no query parameter "${name.slice(0, 50)}" here`,
         `There are: ${names}.`,
@@ -17,17 +17,17 @@ export function readQuery(url: string, known: readonly QueryParameter[]): Query 
     }
   }
   if ([...given.values()].some((value) => value.includes("\0"))) {
-    throw new DoorError("bad_request", "A query parameter has a NUL character");
+    throw new HttpError("bad_request", "A query parameter has a NUL character");
   }
   const text = (name: string): string | undefined => given.get(name) ?? undefined;
   return {
     text,
-    number(name, { least = 0, most = Number.MAX_SAFE_INTEGER } = {}) {
+    number(name, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}) {
       const value = text(name);
       if (value === undefined) return undefined;
       const number = /^-?\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
-      if (number >= least && number <= most) return number;
-      throw new DoorError("bad_request", `"${name}" must be a whole number from ${least} to ${most}`);
+      if (number >= min && number <= max) return number;
+      throw new HttpError("bad_request", `"${name}" must be a whole number from ${min} to ${max}`);
     },
   };
 }

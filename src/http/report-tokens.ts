@@ -10,7 +10,7 @@ import type { StatisticsInfo, TokenReport } from "./wire.ts";
 /** So many are counted at once before others have their turn. */
 const SLICE = 50;
 /** What was returned is remembered in bytes only. */
-const BYTES_A_TOKEN = 1000 / estimatedTokens.count("x".repeat(1000));
+const BYTES_PER_TOKEN = 1000 / estimatedTokens.count("x".repeat(1000));
 
 interface Cost {
   definitionTokens: number;
@@ -40,7 +40,7 @@ export function createTokenReport(haft: Haft) {
     for (const [at, tool] of [...shown, ...deferred].entries()) {
       if (at % SLICE === SLICE - 1) await setImmediate();
       const { count = 0, bytes = 0 } = calls.get(tool.name) ?? {};
-      const resultTokens = Math.round(bytes / BYTES_A_TOKEN);
+      const resultTokens = Math.round(bytes / BYTES_PER_TOKEN);
       tools.push({ tool: tool.name, ...costOf(tool), isShown: at < shown.length, calls: count, resultTokens });
     }
     const total = (of: (tool: (typeof tools)[number]) => number): number =>

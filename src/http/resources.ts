@@ -1,4 +1,4 @@
-import type { Door } from "./door.ts";
+import type { ApiContext } from "./door.ts";
 import { approvals } from "./resources/approvals.ts";
 import { artifacts } from "./resources/artifacts.ts";
 import { audit } from "./resources/audit.ts";
@@ -23,7 +23,7 @@ import { changes, undo } from "./resources/undo.ts";
 import type { Resource } from "./route.ts";
 
 /** Everything the server has, one file each: a further capability adds its own here. */
-export const RESOURCES: readonly Resource<Door>[] = [
+export const RESOURCES: readonly Resource<ApiContext>[] = [
   health,
   server,
   session,

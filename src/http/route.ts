@@ -14,8 +14,8 @@ export interface Route {
   readonly scope: Scope | "identified" | "anybody";
   readonly query: readonly QueryParameter[];
   readonly body: ShapeName | undefined;
-  readonly answers: readonly RouteAnswer[];
-  readonly handle: (ask: Ask<never>) => MaybePromise<Answer>;
+  readonly answers: readonly RouteResponse[];
+  readonly handle: (context: RequestContext<never>) => MaybePromise<HandlerResult>;
 }
 
 export interface QueryParameter {
@@ -24,7 +24,7 @@ export interface QueryParameter {
   readonly type?: "integer";
 }
 
-export interface RouteAnswer {
+export interface RouteResponse {
   readonly status?: number;
   readonly summary?: string;
   /** Of the JSON; other answers have a media type alone. */
@@ -32,7 +32,7 @@ export interface RouteAnswer {
   readonly mediaType?: string;
 }
 
-export interface Ask<Body = undefined> {
+export interface RequestContext<Body = undefined> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
@@ -44,32 +44,32 @@ export interface Ask<Body = undefined> {
 export interface Query {
   text(name: string): string | undefined;
   /** Throws `bad_request` for what is no whole number in range. */
-  number(name: string, range?: { least?: number; most?: number }): number | undefined;
+  number(name: string, range?: { min?: number; max?: number }): number | undefined;
 }
 
-export type Answer =
+export type HandlerResult =
   | { readonly json: unknown; readonly status?: number; readonly headers?: Readonly<Record<string, string>> }
   | { readonly text: string; readonly mediaType: string; readonly headers?: Readonly<Record<string, string>> }
   /** The handler writes to `outgoing` itself. */
-  | typeof TAKEN;
+  | typeof HANDLED;
 
-export const TAKEN: unique symbol = Symbol("the handler writes the answer itself");
+export const HANDLED: unique symbol = Symbol("the handler writes the answer itself");
 
 interface RouteOptions<Body extends ShapeName | undefined> {
   summary: string;
   scope: Route["scope"];
   query?: readonly QueryParameter[];
   body?: Body;
-  answers: ShapeName | readonly RouteAnswer[];
-  handle(ask: Ask<Body extends ShapeName ? Shape<Body> : undefined>): MaybePromise<Answer>;
+  answers: ShapeName | readonly RouteResponse[];
+  handle(context: RequestContext<Body extends ShapeName ? Shape<Body> : undefined>): MaybePromise<HandlerResult>;
 }
 
 /** `route("GET /api/calls/{id}", { … })`: the type of `body` is that of its shape. */
 export function route<Body extends ShapeName | undefined = undefined>(
-  place: `${Route["method"]} /api/${string}`,
+  endpoint: `${Route["method"]} /api/${string}`,
   { summary, scope, query = [], body, answers, handle }: RouteOptions<Body>,
 ): Route {
-  const [method, path] = place.split(" ") as [Route["method"], string];
+  const [method, path] = endpoint.split(" ") as [Route["method"], string];
   return {
     method,
     path,
@@ -82,14 +82,14 @@ export function route<Body extends ShapeName | undefined = undefined>(
   };
 }
 
-export function json(value: unknown, status = 200, headers?: Readonly<Record<string, string>>): Answer {
+export function json(value: unknown, status = 200, headers?: Readonly<Record<string, string>>): HandlerResult {
   return { json: value, status, ...(headers ? { headers } : {}) };
 }
 
 /** What one file of resources/ gives. A resource without routes is not here, and its paths say so. */
-export interface Resource<Door> {
+export interface Resource<ApiContext> {
   readonly path: string;
-  routes(door: Door): readonly Route[];
+  routes(api: ApiContext): readonly Route[];
 }
 
 export const LIMIT: QueryParameter = { name: "limit", summary: "At most this many, up to 500", type: "integer" };

@@ -2,7 +2,7 @@ import type { CallMode, CallOptions } from "../core/call.ts";
 import type { Update } from "../core/event.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Haft } from "../runtime.ts";
-import type { CallBook } from "./call-book.ts";
+import type { RecentCalls } from "./call-book.ts";
 import { type Identity, requireScope } from "./identify.ts";
 import type { CallRequest } from "./wire.ts";
 
@@ -21,14 +21,14 @@ export function requireMode(mode: CallMode | undefined, identity: Identity): voi
 }
 
 /** Makes the calls that come over HTTP and WebSocket, and knows which can be cancelled by whom. */
-export class Runs {
+export class CallRunner {
   readonly #haft: Haft;
-  readonly #book: CallBook;
+  readonly #recentCalls: RecentCalls;
   readonly #running = new Map<string, { run: Run; owner: string }>();
 
-  constructor(haft: Haft, book: CallBook) {
+  constructor(haft: Haft, recentCalls: RecentCalls) {
     this.#haft = haft;
-    this.#book = book;
+    this.#recentCalls = recentCalls;
   }
 
   /** Who calls is said by the token; of the request only what narrows, and the session's name. */
@@ -48,7 +48,7 @@ export class Runs {
     if (allowedPaths !== undefined) options.allowedPaths = allowedPaths;
     if (background !== undefined) options.background = background;
     if (onUpdate) options.onUpdate = onUpdate;
-    const { started, callId = "" } = this.#book.idOf(() => this.#haft.execute(tool, input, options));
+    const { started, callId = "" } = this.#recentCalls.idOf(() => this.#haft.execute(tool, input, options));
     const run: Run = { callId, result: started, cancel: (why) => controller.abort(new Error(why)) };
     this.#running.set(callId, { run, owner: identity.id });
     const forget = (): void => {

@@ -4,10 +4,10 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { ToolError } from "../core/error.ts";
 import { parseJson } from "../core/parse-json.ts";
-import { type AllowedPlaces, checkPlaces } from "./allowed-places.ts";
+import { type OriginPolicy, checkOrigin } from "./allowed-places.ts";
 import { logRefusal } from "./answer-request.ts";
-import type { Door } from "./door.ts";
-import { DoorError, toRefusal } from "./door-error.ts";
+import type { ApiContext } from "./door.ts";
+import { HttpError, toRefusal } from "./door-error.ts";
 import { type Identify, type Identity, isCurrent, requireScope, wrongToken } from "./identify.ts";
 import { checkShape } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
@@ -15,18 +15,18 @@ import { EVENT_QUERY, filterOf } from "./resources/events.ts";
 import { type ServedClient, serveClient } from "./serve-client.ts";
 import { API_HEADERS } from "./security-headers.ts";
 import { startRun } from "./stream-call.ts";
-import type { SocketAnswer, SocketRequest } from "./wire.ts";
+import type { SocketReply, SocketRequest } from "./wire.ts";
 
 const SOCKET_PATH = "/api/socket";
 const PROTOCOL = "haft";
 const TOKEN_PROTOCOL = "haft.token.";
-const MOST_CALLS = 1000;
+const MAX_CALLS = 1000;
 
 export interface SocketOptions {
-  door: Door;
+  api: ApiContext;
   identify: Identify;
-  places: () => AllowedPlaces;
-  mostBodyBytes: number;
+  originPolicy: () => OriginPolicy;
+  maxBodyBytes: number;
   log: (line: string) => void;
 }
 
@@ -34,10 +34,10 @@ export interface SocketOptions {
  * The WebSocket: events out, calls in. Who it is is settled in the request that opens it, so that nobody unknown ever sends a
  * message. Every other kind of upgrade is refused here too: left alone, it would hold its socket for ever.
  */
-export function attachSocket(server: Server, { door, identify, places, mostBodyBytes, log }: SocketOptions): void {
+export function attachSocket(server: Server, { api, identify, originPolicy, maxBodyBytes, log }: SocketOptions): void {
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: mostBodyBytes,
+    maxPayload: maxBodyBytes,
     perMessageDeflate: false,
     // The protocol that holds the token is never said back.
     handleProtocols: (offered) => (offered.has(PROTOCOL) ? PROTOCOL : false),
@@ -53,9 +53,9 @@ export function attachSocket(server: Server, { door, identify, places, mostBodyB
 
   async function admit(incoming: IncomingMessage) {
     const { headers, url = "" } = incoming;
-    checkPlaces(headers, places(), { isPage: false });
+    checkOrigin(headers, originPolicy(), { isPage: false });
     if (headers.upgrade?.toLowerCase() !== "websocket" || url.split("?")[0] !== SOCKET_PATH) {
-      throw new DoorError(
+      throw new HttpError(
         "bad_request",
         "There is no such upgrade here",
         `A WebSocket is at ${SOCKET_PATH}; send other requests without Upgrade.`,
@@ -64,11 +64,11 @@ export function attachSocket(server: Server, { door, identify, places, mostBodyB
     const token = tokenOf(headers["sec-websocket-protocol"]);
     const address = incoming.socket.remoteAddress ?? "";
     const identity = await identify({ headers, address, ...(token === undefined ? {} : { token }) });
-    if (identity.kind === "session" && !places().ownOrigins.has(headers.origin ?? "")) {
-      throw new DoorError("forbidden", "With a session, only the console may connect", "Use a bearer token.");
+    if (identity.kind === "session" && !originPolicy().ownOrigins.has(headers.origin ?? "")) {
+      throw new HttpError("forbidden", "With a session, only the console may connect", "Use a bearer token.");
     }
     requireScope(identity, "read", "To hear of events");
-    door.streams.admit();
+    api.streams.admit();
     const query = readQuery(url, EVENT_QUERY);
     return { identity, filter: filterOf(query), after: query.text("after") };
   }
@@ -95,12 +95,12 @@ export function attachSocket(server: Server, { door, identify, places, mostBodyB
     filter: ReturnType<typeof filterOf>,
     after: string | undefined,
   ): void {
-    const { feed, streams, tokens, clock, startedAt } = door;
+    const { feed, streams, tokens, clock, startedAt } = api;
     const send = (message: string): void => {
       if (socket.readyState !== socket.OPEN) return;
       socket.send(message);
       // What a client does not read is held in memory: it is told why it is let go, and let go.
-      if (socket.bufferedAmount > streams.mostUnread) {
+      if (socket.bufferedAmount > streams.maxUnread) {
         socket.close(1013, "too slow");
         socket.terminate();
       }
@@ -110,82 +110,85 @@ export function attachSocket(server: Server, { door, identify, places, mostBodyB
     let isAlive = true;
     socket.on("pong", () => (isAlive = true));
     const remove = streams.add({
-      beat: () => {
+      heartbeat: () => {
         if (!isAlive) return socket.terminate();
         isAlive = false;
         socket.ping();
-        send(feed.say("heartbeat", { at: clock.now() }).message);
+        send(feed.createEntry("heartbeat", { at: clock.now() }).message);
         void isCurrent(identity, tokens, clock).then((current) => current || socket.close(1008, "the token ended"));
       },
       close: () => socket.close(1001, "the server ends"),
     });
     const cancels = new Set<() => void>();
-    const client = serveClient(door, {
+    const client = serveClient(api, {
       identity,
       answer: (answered) => answer(answered),
-      say: (type, data) => send(feed.say(type, data).message),
+      createEntry: (type, data) => send(feed.createEntry(type, data).message),
     });
-    const answer = (answered: SocketAnswer): void => send(feed.say("answer", answered).message);
+    const answer = (answered: SocketReply): void => send(feed.createEntry("answer", answered).message);
     socket.on("error", () => socket.terminate());
     socket.on("close", () => {
       stop();
       remove();
       for (const cancel of cancels) cancel();
-      client.vanish();
+      client.disconnected();
     });
     socket.on("message", (data, isBinary) => {
       const end = (): void => socket.close(1008, "the token ended");
-      void hear(isBinary ? undefined : String(data as Buffer), { identity, cancels, answer, client, end });
+      void onMessage(isBinary ? undefined : String(data as Buffer), { identity, cancels, answer, client, end });
     });
   }
 
-  async function hear(
+  async function onMessage(
     text: string | undefined,
-    { identity, cancels, answer, client, end }: Asker & { end(): void },
+    { identity, cancels, answer, client, end }: SocketSession & { end(): void },
   ): Promise<void> {
     let request = "";
     try {
       const message = text === undefined ? undefined : parseJson(text);
       request = requestOf(message);
-      const heard = await checkShape("SocketRequest", message);
+      const parsed = await checkShape("SocketRequest", message);
       // Between two beats too: whoever was shut out begins nothing more.
-      if (!(await isCurrent(identity, door.tokens, door.clock))) {
+      if (!(await isCurrent(identity, api.tokens, api.clock))) {
         answer({ request, error: toRefusal(wrongToken(undefined)).answer.error });
         return end();
       }
-      await obey(heard, { identity, cancels, answer, client });
+      await handleRequest(parsed, { identity, cancels, answer, client });
     } catch (thrown) {
       const { error } = toRefusal(
-        thrown instanceof ToolError ? new DoorError("bad_request", thrown.message) : thrown,
+        thrown instanceof ToolError ? new HttpError("bad_request", thrown.message) : thrown,
       ).answer;
       answer({ request, error });
     }
   }
 
-  async function obey(heard: SocketRequest, { identity, cancels, answer, client }: Asker): Promise<void> {
-    const { request } = heard;
-    if (heard.type !== "call" && heard.type !== "cancel") return client.obey(heard);
-    if (heard.type === "cancel") return answer({ request, cancelled: door.runs.cancel(heard.callId, identity) });
-    if (cancels.size >= MOST_CALLS)
-      throw new DoorError("too_many_requests", "Too many calls at once", "Wait for some to end.");
+  async function handleRequest(
+    parsed: SocketRequest,
+    { identity, cancels, answer, client }: SocketSession,
+  ): Promise<void> {
+    const { request } = parsed;
+    if (parsed.type !== "call" && parsed.type !== "cancel") return client.handleRequest(parsed);
+    if (parsed.type === "cancel") return answer({ request, cancelled: api.runs.cancel(parsed.callId, identity) });
+    if (cancels.size >= MAX_CALLS)
+      throw new HttpError("too_many_requests", "Too many calls at once", "Wait for some to end.");
     const early: Parameters<typeof answer>[0][] = [];
     let isStarted = false;
-    const run = startRun(heard.call, door, identity, (frame) =>
+    const run = startRun(parsed.call, api, identity, (frame) =>
       isStarted ? answer({ request, frame }) : early.push({ request, frame }),
     );
     answer({ request, frame: { type: "started", callId: run.callId } });
     isStarted = true;
     early.forEach(answer);
     const cancel = (): void => run.cancel("its asker went away");
-    if (!heard.call.keepRunning && heard.call.answer !== "background") cancels.add(cancel);
+    if (!parsed.call.keepRunning && parsed.call.answer !== "background") cancels.add(cancel);
     void run.result.then(() => cancels.delete(cancel));
   }
 }
 
-interface Asker {
+interface SocketSession {
   identity: Identity;
   cancels: Set<() => void>;
-  answer(answered: SocketAnswer): void;
+  answer(answered: SocketReply): void;
   client: ServedClient;
 }
 

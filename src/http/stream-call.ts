@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EventOf, ToolEvent } from "../core/event.ts";
-import type { BookedCall } from "./call-book.ts";
-import type { Door } from "./door.ts";
+import type { RecentCall } from "./call-book.ts";
+import type { ApiContext } from "./door.ts";
 import { type Identity, isCurrent } from "./identify.ts";
 import type { Run } from "./runs.ts";
 import { EventStream } from "./streams.ts";
@@ -14,13 +14,13 @@ interface Connection {
 }
 
 /** Makes a call and tells what happens to it as it happens; the last frame is the result. */
-export function streamCall(request: CallRequest, door: Door, connection: Connection): void {
-  door.streams.admit();
+export function streamCall(request: CallRequest, api: ApiContext, connection: Connection): void {
+  api.streams.admit();
   const early: CallFrame[] = [];
   let send = (frame: CallFrame): void => void early.push(frame);
   // Before the headers: a call that may not be made is refused as any request is.
-  const run = startRun(request, door, connection.identity, (frame) => send(frame));
-  const stream = openStream(door, connection);
+  const run = startRun(request, api, connection.identity, (frame) => send(frame));
+  const stream = openStream(api, connection);
   send = stream.send;
   send({ type: "started", callId: run.callId });
   early.forEach(send);
@@ -31,7 +31,7 @@ export function streamCall(request: CallRequest, door: Door, connection: Connect
 /** A run whose frames, the result as the last one, go to `send`. */
 export function startRun(
   request: CallRequest,
-  { runs, feed }: Door,
+  { runs, feed }: ApiContext,
   identity: Identity,
   send: (frame: CallFrame) => void,
 ): Run {
@@ -51,9 +51,9 @@ export function startRun(
 }
 
 /** Joins a call that was made before, by whomever. */
-export function watchCall(call: BookedCall, door: Door, connection: Connection): void {
-  door.streams.admit();
-  const stream = openStream(door, connection);
+export function watchCall(call: RecentCall, api: ApiContext, connection: Connection): void {
+  api.streams.admit();
+  const stream = openStream(api, connection);
   const { callId } = call;
   stream.send({ type: "started", callId });
   for (const update of call.updates) stream.send({ type: "update", update });
@@ -62,7 +62,7 @@ export function watchCall(call: BookedCall, door: Door, connection: Connection):
     stream.end();
   };
   if (call.result) return finish();
-  const stop = door.feed.read({ call: callId }, undefined, ({ data }) => {
+  const stop = api.feed.read({ call: callId }, undefined, ({ data }) => {
     const event = data as ToolEvent;
     if (!("callId" in event) || event.callId !== callId) return;
     if (event.type === "tool_call_updated") stream.send({ type: "update", update: event.update });
@@ -76,13 +76,13 @@ export function watchCall(call: BookedCall, door: Door, connection: Connection):
   stream.onGone(stop);
 }
 
-function openStream(door: Door, { identity, incoming, outgoing }: Connection) {
-  const { mostUnread } = door.streams;
-  const stream = new EventStream(outgoing, { mostUnread, headers: door.streamHeaders(incoming) });
-  const remove = door.streams.add({
-    beat: () => {
+function openStream(api: ApiContext, { identity, incoming, outgoing }: Connection) {
+  const { maxUnread } = api.streams;
+  const stream = new EventStream(outgoing, { maxUnread, headers: api.streamHeaders(incoming) });
+  const remove = api.streams.add({
+    heartbeat: () => {
       stream.send(": \n\n");
-      void isCurrent(identity, door.tokens, door.clock).then((current) => current || stream.end());
+      void isCurrent(identity, api.tokens, api.clock).then((current) => current || stream.end());
     },
     close: () => stream.end(),
   });

@@ -1,27 +1,32 @@
-import type { Door } from "./door.ts";
-import type { JobsPart } from "./host-parts.ts";
+import type { ApiContext } from "./door.ts";
+import type { JobsCapability } from "./host-parts.ts";
 import { isCurrent } from "./identify.ts";
-import type { Ask } from "./route.ts";
+import type { RequestContext } from "./route.ts";
 import { EventStream } from "./streams.ts";
 import type { JobDetail, JobFrame } from "./wire.ts";
 
 /** The log of a job, then what comes to it as it comes; the last frame is the ended job. */
-export function streamJob(job: JobDetail, part: JobsPart, door: Door, { identity, incoming, outgoing }: Ask): void {
-  door.streams.admit();
-  const { mostUnread } = door.streams;
-  const stream = new EventStream(outgoing, { mostUnread, headers: door.streamHeaders(incoming) });
+export function streamJob(
+  job: JobDetail,
+  part: JobsCapability,
+  api: ApiContext,
+  { identity, incoming, outgoing }: RequestContext,
+): void {
+  api.streams.admit();
+  const { maxUnread } = api.streams;
+  const stream = new EventStream(outgoing, { maxUnread, headers: api.streamHeaders(incoming) });
   const send = (frame: JobFrame): void => stream.send(`event: ${frame.type}\ndata: ${JSON.stringify(frame)}\n\n`);
   let last = 0;
   let shown = "";
   let isBehind = false;
   let isReading = false;
-  const unfollow = part.follow(job.id, hear);
-  const remove = door.streams.add({
-    beat: () => {
+  const unfollow = part.follow(job.id, onChange);
+  const remove = api.streams.add({
+    heartbeat: () => {
       stream.send(": \n\n");
       // Also where an event of another process was lost.
-      hear();
-      void isCurrent(identity, door.tokens, door.clock).then((current) => current || stream.end());
+      onChange();
+      void isCurrent(identity, api.tokens, api.clock).then((current) => current || stream.end());
     },
     close: () => stream.end(),
   });
@@ -29,9 +34,9 @@ export function streamJob(job: JobDetail, part: JobsPart, door: Door, { identity
     unfollow();
     remove();
   });
-  hear();
+  onChange();
 
-  function hear(): void {
+  function onChange(): void {
     isBehind = true;
     if (!isReading) void read();
   }
@@ -42,7 +47,7 @@ export function streamJob(job: JobDetail, part: JobsPart, door: Door, { identity
     try {
       while (isBehind) {
         isBehind = false;
-        if (await tell()) stream.end();
+        if (await sendChanges()) stream.end();
       }
     } catch {
       // The store does not answer: the asker comes again, and begins anew.
@@ -53,7 +58,7 @@ export function streamJob(job: JobDetail, part: JobsPart, door: Door, { identity
   }
 
   /** Whether that was the end. */
-  async function tell(): Promise<boolean> {
+  async function sendChanges(): Promise<boolean> {
     const found = await part.find(job.id);
     for (const line of await part.log(job.id, last)) {
       last = line.number;

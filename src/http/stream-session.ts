@@ -1,24 +1,24 @@
-import type { Door } from "./door.ts";
-import type { SessionsPart } from "./host-parts.ts";
+import type { ApiContext } from "./door.ts";
+import type { SessionsCapability } from "./host-parts.ts";
 import { isCurrent } from "./identify.ts";
-import type { Ask } from "./route.ts";
+import type { RequestContext } from "./route.ts";
 import { EventStream } from "./streams.ts";
 import type { SessionFrame } from "./wire.ts";
 
 /** What a session says, entries first that the reader has not seen, until the reader goes. */
 export function streamSession(
-  { key, after, part }: { key: string; after: number; part: SessionsPart },
-  door: Door,
-  { identity, incoming, outgoing }: Ask,
+  { key, after, part }: { key: string; after: number; part: SessionsCapability },
+  api: ApiContext,
+  { identity, incoming, outgoing }: RequestContext,
 ): void {
-  door.streams.admit();
-  const { mostUnread } = door.streams;
-  const stream = new EventStream(outgoing, { mostUnread, headers: door.streamHeaders(incoming) });
+  api.streams.admit();
+  const { maxUnread } = api.streams;
+  const stream = new EventStream(outgoing, { maxUnread, headers: api.streamHeaders(incoming) });
   const gone = new AbortController();
-  const remove = door.streams.add({
-    beat: () => {
+  const remove = api.streams.add({
+    heartbeat: () => {
       stream.send(": \n\n");
-      void isCurrent(identity, door.tokens, door.clock).then((current) => current || stream.end());
+      void isCurrent(identity, api.tokens, api.clock).then((current) => current || stream.end());
     },
     close: () => stream.end(),
   });

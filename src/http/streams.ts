@@ -1,36 +1,36 @@
 import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "../core/clock.ts";
-import { DoorError } from "./door-error.ts";
+import { HttpError } from "./door-error.ts";
 
 export interface StreamLimits {
   /** Event streams and WebSockets together. */
-  mostStreams?: number;
+  maxStreams?: number;
   /** What a reader may be behind before it is closed. */
-  mostUnread?: number;
+  maxUnread?: number;
   heartbeatMs?: number;
 }
 
 /** One who is told as things happen. */
 export interface Stream {
   /** A sign of life; also the moment to look whether the reader may still read. */
-  beat(): void;
+  heartbeat(): void;
   close(): void;
 }
 
 /** Everyone who is connected: counted, kept alive by one timer, and closed with the server. */
 export class Streams {
-  readonly mostUnread: number;
+  readonly maxUnread: number;
   readonly #open = new Set<Stream>();
   readonly #clock: Clock;
-  readonly #most: number;
+  readonly #max: number;
   readonly #heartbeatMs: number;
   #timer: Timer | undefined;
 
-  constructor(clock: Clock, { mostStreams = 2000, mostUnread = 1024 * 1024, heartbeatMs = 15_000 }: StreamLimits = {}) {
+  constructor(clock: Clock, { maxStreams = 2000, maxUnread = 1024 * 1024, heartbeatMs = 15_000 }: StreamLimits = {}) {
     this.#clock = clock;
-    this.#most = mostStreams;
+    this.#max = maxStreams;
     this.#heartbeatMs = heartbeatMs;
-    this.mostUnread = mostUnread;
+    this.maxUnread = maxUnread;
   }
 
   get size(): number {
@@ -39,10 +39,10 @@ export class Streams {
 
   /** Before anything is sent, so that the refusal can still be an ordinary answer. */
   admit(): void {
-    if (this.#open.size < this.#most) return;
-    throw new DoorError(
+    if (this.#open.size < this.#max) return;
+    throw new HttpError(
       "too_many_requests",
-      `There are ${this.#most} open streams already`,
+      `There are ${this.#max} open streams already`,
       "Close some, then try again.",
       {
         headers: { "retry-after": "10" },
@@ -64,10 +64,10 @@ export class Streams {
 
   #arm(): Timer {
     const timer = this.#clock.after(this.#heartbeatMs, () => {
-      for (const stream of this.#open) stream.beat();
+      for (const stream of this.#open) stream.heartbeat();
       this.#timer = this.#open.size > 0 ? this.#arm() : undefined;
     });
-    timer.hold(false);
+    timer.setRef(false);
     return timer;
   }
 }
@@ -82,14 +82,14 @@ const HEADERS = {
 /** Server-sent events. A reader that does not read is closed: what it has not taken is held in memory. */
 export class EventStream {
   readonly #outgoing: ServerResponse;
-  readonly #mostUnread: number;
+  readonly #maxUnread: number;
 
   constructor(
     outgoing: ServerResponse,
-    { mostUnread, headers }: { mostUnread: number; headers: Readonly<Record<string, string>> },
+    { maxUnread, headers }: { maxUnread: number; headers: Readonly<Record<string, string>> },
   ) {
     this.#outgoing = outgoing;
-    this.#mostUnread = mostUnread;
+    this.#maxUnread = maxUnread;
     outgoing.writeHead(200, { ...headers, ...HEADERS });
     outgoing.flushHeaders();
   }
@@ -97,7 +97,7 @@ export class EventStream {
   send(chunk: string | Uint8Array): void {
     if (this.#outgoing.destroyed || this.#outgoing.writableEnded) return;
     this.#outgoing.write(chunk);
-    if (this.#outgoing.writableLength > this.#mostUnread) this.#outgoing.destroy();
+    if (this.#outgoing.writableLength > this.#maxUnread) this.#outgoing.destroy();
   }
 
   onClosed(listener: () => void): void {

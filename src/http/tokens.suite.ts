@@ -32,8 +32,8 @@ export function describeTokenStore(name: string, make: () => Promise<TokenStore>
     test("tells exactly one of several who remove a token that it was there", async () => {
       const store = await make();
       const { stored } = await issueToken(store, createFakeClock(), { name: "a", scopes: ["read"] });
-      const told = await Promise.all([store.remove(stored.id), store.remove(stored.id), store.remove(stored.id)]);
-      expect(told.filter(Boolean)).toHaveLength(1);
+      const reported = await Promise.all([store.remove(stored.id), store.remove(stored.id), store.remove(stored.id)]);
+      expect(reported.filter(Boolean)).toHaveLength(1);
       expect(await store.list()).toEqual([]);
     });
 

@@ -59,7 +59,7 @@ export interface NewTokenOptions {
 }
 
 /** A token of somebody's own making must not be one that can be guessed. */
-const FEWEST_CHARACTERS = 22;
+const MIN_CHARACTERS = 22;
 
 /** Makes a token, keeps its hash, and gives it away this once. */
 export async function issueToken(
@@ -67,10 +67,8 @@ export async function issueToken(
   clock: Clock,
   { name, scopes, kind = "token", expiresInMs, token = randomBytes(32).toString("base64url") }: NewTokenOptions,
 ): Promise<{ token: string; stored: StoredToken }> {
-  if (token.length < FEWEST_CHARACTERS) {
-    throw new TypeError(
-      `A token needs at least ${FEWEST_CHARACTERS} random characters. Leave it out to have one made.`,
-    );
+  if (token.length < MIN_CHARACTERS) {
+    throw new TypeError(`A token needs at least ${MIN_CHARACTERS} random characters. Leave it out to have one made.`);
   }
   const unknown = scopes.find((scope) => !SCOPES.includes(scope));
   if (unknown !== undefined) throw new TypeError(`There is no scope "${unknown}". Scopes are: ${SCOPES.join(", ")}.`);

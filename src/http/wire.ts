@@ -5,7 +5,7 @@
  * of 400 or more; a call that fails is an answer (200) whose `ToolResult` says so; a part that this server does not have is
  * missing from `ServerInfo.parts`, and its routes answer 404 `not_here`.
  */
-import type { ClientAnswer, ClientCall, ClientTool } from "../agent/client-call.ts";
+import type { ClientToolResult, ClientCall, ClientTool } from "../agent/client-call.ts";
 import type { CallMode, Caller, Verdict } from "../core/call.ts";
 import type { ErrorCode } from "../core/error.ts";
 import type { ToolEvent, ToolEventType, Update } from "../core/event.ts";
@@ -24,7 +24,7 @@ export type * from "./wire-records.ts";
 export type {
   CallMode,
   Caller,
-  ClientAnswer,
+  ClientToolResult,
   ClientCall,
   ClientTool,
   ErrorCode,
@@ -43,7 +43,7 @@ export interface Page<Item> {
 }
 
 /** Codes of the door itself, beside those of calls. */
-export type DoorErrorCode =
+export type HttpErrorCode =
   | "bad_request"
   | "unauthorized"
   | "forbidden"
@@ -59,7 +59,7 @@ export type DoorErrorCode =
 
 export interface ErrorAnswer {
   /** `message` says what happened, `next` what to do. */
-  error: { code: DoorErrorCode | ErrorCode; message: string; next?: string; data?: unknown };
+  error: { code: HttpErrorCode | ErrorCode; message: string; next?: string; data?: unknown };
 }
 
 // Server: GET /api/health (no token), GET /api/server
@@ -69,7 +69,7 @@ export interface Health {
 }
 
 /** What a server can do beyond tools, calls, approvals and events, which each has. */
-export type PartName =
+export type CapabilityName =
   | "policy"
   | "audit"
   | "undo"
@@ -92,7 +92,7 @@ export interface ServerInfo {
   workspace?: string;
   store?: { kind: "memory" | "sqlite" | "postgres"; place?: string };
   sandbox?: { kind: string; enforced: boolean; reason?: string };
-  parts: PartName[];
+  parts: CapabilityName[];
   /** What a person should know: no TLS, no sandbox, a broken rule. */
   warnings: string[];
   load: { running: number; waiting: number };
@@ -161,7 +161,7 @@ export interface ToolInfo {
   origin: ToolOrigin;
   parameters: JsonSchema;
   output?: JsonSchema;
-  limits: { timeoutMs?: number; maxConcurrent?: number; maxOutputBytes?: number };
+  limits: { timeoutMs?: number; maxConcurrent?: number; maxResultBytes?: number };
   /** What policy says of the tool before its input is known. */
   verdict?: Verdict;
   statistics?: ToolNumbers;
@@ -313,7 +313,7 @@ export type EventMessage =
   | { id: string; type: "client_call"; data: ClientCall }
   | { id: string; type: "client_call_ended"; data: { id: string; reason: string } }
   /** Answers to `SocketRequest`s. */
-  | { id: string; type: "answer"; data: SocketAnswer };
+  | { id: string; type: "answer"; data: SocketReply };
 
 /**
  * What a client may say over the WebSocket. Who it is was settled before: by the cookie, by `Authorization: Bearer`, or, from
@@ -331,10 +331,10 @@ export type SocketRequest =
 export type ClientRequest =
   | { type: "register"; request: string; client?: string; tools: ClientTool[] }
   | { type: "unregister"; request: string }
-  | ({ type: "result"; request: string; id: string } & ClientAnswer);
+  | ({ type: "result"; request: string; id: string } & ClientToolResult);
 
 /** `request` is the one that the client chose. */
-export type SocketAnswer =
+export type SocketReply =
   | { request: string; frame: CallFrame }
   | { request: string; cancelled: boolean }
   | { request: string; registered: string[] }

@@ -5,7 +5,7 @@ import { canonicalJson } from "../core/canonical-json.ts";
 import type { Clock } from "../core/clock.ts";
 import type { EventEmitter } from "../core/emitter.ts";
 import { toolError } from "../core/error.ts";
-import { holdToNames } from "../core/hold-to-names.ts";
+import { allowOnlyTools } from "../core/hold-to-names.ts";
 import { toPlainData } from "../core/plain-data.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { ToolResult } from "../core/result.ts";
@@ -21,8 +21,8 @@ export interface BackgroundStageOptions {
   submit(request: JobRequest, call: Call): Promise<Job>;
 }
 
-const LONGEST_DELAY_MS = 366 * 24 * 60 * 60 * 1000;
-const MOST_ATTEMPTS = 100;
+const MAX_DELAY_MS = 366 * 24 * 60 * 60 * 1000;
+const MAX_ATTEMPTS = 100;
 const DEFAULT_ATTEMPTS = 3;
 
 /** Calls that are to run later leave the gate here: validated, permitted and recorded, but not begun. */
@@ -52,8 +52,8 @@ export function background({ clock, events, registry, keyOf, submit }: Backgroun
         call: jobCall,
         ...(key === undefined ? {} : { key }),
         priority: whole(wish.priority ?? 0, -1_000_000, 1_000_000),
-        delayMs: whole(wish.delayMs ?? 0, 0, LONGEST_DELAY_MS),
-        attempts: idempotent ? whole(wish.attempts ?? DEFAULT_ATTEMPTS, 1, MOST_ATTEMPTS) : 1,
+        delayMs: whole(wish.delayMs ?? 0, 0, MAX_DELAY_MS),
+        attempts: idempotent ? whole(wish.attempts ?? DEFAULT_ATTEMPTS, 1, MAX_ATTEMPTS) : 1,
       },
       call,
     );
@@ -62,7 +62,7 @@ export function background({ clock, events, registry, keyOf, submit }: Backgroun
         next: "Give every call an id of its own.",
       });
     }
-    if (events.hears("job_queued")) events.emit(callEvent(call, "job_queued", clock.now(), { jobId: job.id }));
+    if (events.hasListeners("job_queued")) events.emit(callEvent(call, "job_queued", clock.now(), { jobId: job.id }));
     return pending(call, { kind: "job", id: job.id }, toModel(job));
   }
 }
@@ -85,7 +85,7 @@ function toJobCall(call: Call): JobCall {
   }
   const policy: CallPolicy[] = [options.policy ?? []].flat() as CallPolicy[];
   // What the tool calls in turn must stay in the toolkit of whoever called it.
-  if (scope) policy.push(holdToNames(scope.names()));
+  if (scope) policy.push(allowOnlyTools(scope.names()));
   return {
     callId: call.id,
     toolName: tool.name,
@@ -117,6 +117,6 @@ function toModel({ id, state, call }: Job): string {
   );
 }
 
-function whole(value: number, least: number, most: number): number {
-  return Number.isNaN(value) ? least : Math.min(Math.max(Math.round(value), least), most);
+function whole(value: number, min: number, max: number): number {
+  return Number.isNaN(value) ? min : Math.min(Math.max(Math.round(value), min), max);
 }

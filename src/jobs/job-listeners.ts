@@ -15,7 +15,7 @@ export class JobListeners {
     return () => void this.#listeners.delete(own);
   }
 
-  tell(event: JobEvent): void {
+  notify(event: JobEvent): void {
     for (const listener of this.#listeners) {
       try {
         const returned: unknown = listener(event);

@@ -34,14 +34,14 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
     test("a worker runs it, and when its end is told its result can be read, by others too", async () => {
       const another = await opened.another();
       const seen: (Job | undefined)[] = [];
-      const told = new Promise<void>((resolve) => {
+      const reported = new Promise<void>((resolve) => {
         another.subscribe((event) => {
           if (event.type === "ended") void another.get(event.job.id).then((job) => (seen.push(job), resolve()));
         });
       });
       const job = await queue.submit(request());
       await work(queue, { name: "worker one" });
-      await told;
+      await reported;
       const expected = { id: job.id, state: "completed", attempt: 1, worker: "worker one", result: { details: 1 } };
       expect(seen).toMatchObject([expected]);
       expect(seen[0]?.endedAt).toBeGreaterThan(0);
@@ -116,12 +116,12 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
 
     test("as many run at once as may, and never more", async () => {
       let running = 0;
-      let most = 0;
+      let max = 0;
       const gate = promise();
       await work(queue, {
         concurrency: 3,
         run: async (job) => {
-          most = Math.max(most, ++running);
+          max = Math.max(max, ++running);
           if (running === 3) gate.resolve();
           await gate.done;
           running--;
@@ -130,7 +130,7 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
       });
       const jobs = await Promise.all(Array.from({ length: 12 }, () => queue.submit(request())));
       await Promise.all(jobs.map((job) => ended(queue, job)));
-      expect(most).toBe(3);
+      expect(max).toBe(3);
     });
 
     test("two requests with one key are one job until it has ended", async () => {
@@ -234,11 +234,11 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
 
     test("updates are kept in order, bounded, with the last progress, and told to all", async () => {
       const another = await opened.another();
-      const heard: number[] = [];
+      const received: number[] = [];
       const all = promise();
       another.subscribe((event) => {
         if (event.type !== "updated" || !event.update.progress) return;
-        heard.push(event.update.progress.done);
+        received.push(event.update.progress.done);
         if (event.update.progress.done === 3) all.resolve();
       });
       await work(queue, {
@@ -251,7 +251,7 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
       });
       const job = await queue.submit(request());
       const end = await ended(queue, job);
-      expect(heard).toEqual([1, 2, 3]);
+      expect(received).toEqual([1, 2, 3]);
       expect(end.progress).toEqual({ done: 3, total: 3 });
       const lines = await another.log(job.id);
       expect(lines.length).toBeLessThan(2500);
@@ -367,20 +367,20 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
       await work(another, { run, concurrency: 2 });
       const submitted = Array.from({ length: 40 }, (_, i) => (i % 2 ? queue : another).submit(request()));
       const jobs = await Promise.all(submitted);
-      await until(() => jobs.every((job) => facts.every((told) => endsOf(told, job) > 0)));
+      await until(() => jobs.every((job) => facts.every((reported) => endsOf(reported, job) > 0)));
       expect(ran.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
-      for (const job of jobs) expect(facts.map((told) => endsOf(told, job))).toEqual([1, 1]);
+      for (const job of jobs) expect(facts.map((reported) => endsOf(reported, job))).toEqual([1, 1]);
     });
 
     test("a listener that throws, and one that has left, change nothing", async () => {
       queue.subscribe(() => {
         throw new Error("not my day");
       });
-      const heard: JobEvent[] = [];
-      queue.subscribe((event) => void heard.push(event))();
+      const received: JobEvent[] = [];
+      queue.subscribe((event) => void received.push(event))();
       await work(queue);
       expect(await ended(queue, await queue.submit(request()))).toMatchObject({ state: "completed" });
-      expect(heard).toEqual([]);
+      expect(received).toEqual([]);
     });
 
     test("closing ends the workers and keeps the jobs", async () => {
@@ -444,9 +444,9 @@ async function ended(queue: JobQueue, { id }: Job, round = 1): Promise<Job> {
 }
 
 function listen(queue: JobQueue): JobEvent[] {
-  const heard: JobEvent[] = [];
-  queue.subscribe((event) => void heard.push(event));
-  return heard;
+  const received: JobEvent[] = [];
+  queue.subscribe((event) => void received.push(event));
+  return received;
 }
 
 function endsOf(events: readonly JobEvent[], { id }: Job): number {

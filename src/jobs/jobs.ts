@@ -8,10 +8,10 @@ import type { AnyTool } from "../core/tool.ts";
 import { cancelledJob, unknownJob } from "./job-failure.ts";
 import { hasEnded, type Job, type JobRequest } from "./job.ts";
 import type { JobEvent, JobQueue, JobWorker } from "./job-queue.ts";
-import { JoinedContexts, type ResultListener } from "./joined-contexts.ts";
-import { MissedEnds } from "./missed-ends.ts";
+import { OpenContexts, type ResultListener } from "./joined-contexts.ts";
+import { MissedJobResults } from "./missed-ends.ts";
 import { endJob, runJob, type SecondPassGate } from "./run-job.ts";
-import { JobTeller } from "./tell-job.ts";
+import { JobEventEmitter } from "./tell-job.ts";
 
 export interface JobsOptions {
   queue: JobQueue;
@@ -68,8 +68,8 @@ let workers = 0;
 
 export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRequest, call: Call): Promise<Job> } {
   const { queue, gate, registry, clock } = options;
-  const contexts = new JoinedContexts(options.onContextError);
-  const teller = new JobTeller(options.events, clock);
+  const contexts = new OpenContexts(options.onContextError);
+  const jobEvents = new JobEventEmitter(options.events, clock);
   /** Jobs for calls that were made here, by their ids: calls with one key share a job. */
   const submitted = new Map<string, Map<string, CallOptions["onUpdate"]>>();
   /** Jobs of this process that run elsewhere. */
@@ -78,14 +78,14 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
   /** Submissions whose jobs have no ids here yet. */
   const submitting = new Set<Promise<unknown>>();
   const waiters = new Set<Waiter>();
-  const missedEnds = new MissedEnds({
+  const missedEnds = new MissedJobResults({
     clock,
     *awaited() {
       for (const { job } of waiters) yield job.id;
       yield* submitted.keys();
     },
     find: (id) => queue.get(id),
-    tell: ended,
+    notify: ended,
   });
   /** Of the worker here. No other has it: by it we know our own jobs. */
   let workerName: string | undefined;
@@ -107,14 +107,14 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
     cancel,
     clear,
     async retry(id) {
-      hear();
+      onJobEvent();
       const job = await queue.retry(id);
       noteSubmitted(job, job.call.callId);
       return job;
     },
     wait,
     follow(context) {
-      hear();
+      onJobEvent();
       const unfollow = contexts.add(context);
       for (const { pending } of context.awaited?.() ?? []) {
         if (pending.kind === "job") void queue.get(pending.id).then((job) => joinEnded(context, job));
@@ -122,7 +122,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
       return unfollow;
     },
     processToolCallResult(result) {
-      if (result) contexts.tell(result);
+      if (result) contexts.notify(result);
     },
     work,
     async close(graceMs) {
@@ -135,12 +135,12 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
   };
 
   /** From the first need on: a runtime without background calls listens to nothing. */
-  function hear(): void {
+  function onJobEvent(): void {
     unsubscribe ??= queue.subscribe(onEvent);
   }
 
   function submit(request: JobRequest, call: Call): Promise<Job> {
-    hear();
+    onJobEvent();
     if (options.worker !== false) void work().catch(() => undefined);
     const submission = queue
       .submit(request)
@@ -157,7 +157,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
   }
 
   async function cancel(id: string, reason?: string): Promise<Job> {
-    hear();
+    onJobEvent();
     const before = await queue.get(id);
     if (!before) throw unknownJob(id);
     const job = await queue.cancel(id, reason);
@@ -166,7 +166,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
   }
 
   async function clear(reason?: string): Promise<number> {
-    hear();
+    onJobEvent();
     const waiting = await queue.list({ states: ["queued", "delayed"], limit: Number.MAX_SAFE_INTEGER });
     const count = await queue.clear(reason);
     for (const before of waiting) {
@@ -185,7 +185,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
   }
 
   async function wait(id: string, { signal }: { signal?: AbortSignal } = {}): Promise<ToolResult> {
-    hear();
+    onJobEvent();
     const job = await queue.get(id);
     if (!job) throw unknownJob(id);
     signal?.throwIfAborted();
@@ -212,7 +212,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
   }
 
   function work(own: WorkerOptions = {}): Promise<JobWorker> {
-    hear();
+    onJobEvent();
     const given = { ...(options.worker === false ? undefined : options.worker), ...own };
     const { name = hostname(), concurrency = DEFAULT_CONCURRENCY, takes = () => true } = given;
     workerName ??= `${name}/${process.pid}/${++workers}`;
@@ -246,11 +246,11 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
       // Of what runs here the gate speaks itself.
       if (event.job.worker === workerName || !submitted.has(event.job.id)) return;
       elsewhere.set(event.job.id, event.job);
-      teller.started(event.job);
+      jobEvents.started(event.job);
     } else if (event.type === "updated") {
       const job = elsewhere.get(event.jobId);
-      if (job) teller.updated(job, event.update);
-      for (const onUpdate of submitted.get(event.jobId)?.values() ?? []) tellUpdate(onUpdate, event.update);
+      if (job) jobEvents.updated(job, event.update);
+      for (const onUpdate of submitted.get(event.jobId)?.values() ?? []) reportUpdate(onUpdate, event.update);
     }
   }
 
@@ -265,7 +265,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
     for (const callId of calls) {
       const own = callId === result.callId ? result : { ...result, callId };
       contexts.join(job.id, own);
-      teller.ended(job, own);
+      jobEvents.ended(job, own);
     }
     for (const waiter of waiters) if (waiter.job.id === job.id) waiter.settle(result);
   }
@@ -275,7 +275,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
   }
 }
 
-function tellUpdate(onUpdate: CallOptions["onUpdate"], update: Parameters<NonNullable<typeof onUpdate>>[0]): void {
+function reportUpdate(onUpdate: CallOptions["onUpdate"], update: Parameters<NonNullable<typeof onUpdate>>[0]): void {
   try {
     const returned: unknown = onUpdate?.(update);
     if (returned instanceof Promise) returned.catch(() => undefined);

@@ -12,7 +12,7 @@ export interface ResultListener {
 }
 
 /** The contexts of the conversations that are under way here. */
-export class JoinedContexts {
+export class OpenContexts {
   readonly #contexts = new Set<ResultListener>();
   readonly #onError: (error: unknown) => void;
 
@@ -36,17 +36,17 @@ export class JoinedContexts {
         if (waitsFor(context, jobId, result.callId)) context.setToolCallResult?.(result);
       });
     }
-    this.tell(result, contexts);
+    this.notify(result, contexts);
   }
 
-  tell(result: ToolResult, contexts: Iterable<ResultListener> = this.#contexts): void {
+  notify(result: ToolResult, contexts: Iterable<ResultListener> = this.#contexts): void {
     for (const context of contexts) this.#try(() => context.onToolCall?.(result));
   }
 
-  #try(tell: () => unknown): void {
+  #try(notify: () => unknown): void {
     try {
-      const told = tell();
-      if (told instanceof Promise) told.catch(this.#onError);
+      const notified = notify();
+      if (notified instanceof Promise) notified.catch(this.#onError);
     } catch (error) {
       this.#onError(error);
     }

@@ -8,13 +8,13 @@ import type { JobOutcome, JobWorker, WorkOptions } from "./job-queue.ts";
 export interface JobSource {
   readonly clock: Clock;
   /** Marks them as running, and as its own. How many is asked at the last moment: meanwhile others may have ended. */
-  take(tools: readonly string[], most: () => number, worker: string | undefined): Promise<Job[]>;
+  take(tools: readonly string[], max: () => number, worker: string | undefined): Promise<Job[]>;
   updated(job: Job, update: Update): void;
   /** Resolves when it is written down. */
   settled(job: Job, outcome: JobOutcome): Promise<void>;
 }
 
-const WRITE_AGAIN_MS = 500;
+const WRITE_RETRY_MS = 500;
 
 /** Runs jobs beside everything else that this process does: as many at once as it may, and takes more when it is woken. */
 export class LocalWorker implements JobWorker {
@@ -23,7 +23,7 @@ export class LocalWorker implements JobWorker {
   readonly #running = new Map<string, AbortController>();
   readonly #onIdle: (() => void)[] = [];
   #isTaking = false;
-  #isWokenMeanwhile = false;
+  #wasWoken = false;
   #isClosing = false;
   #gaveUp = false;
 
@@ -38,7 +38,7 @@ export class LocalWorker implements JobWorker {
 
   /** There may be something to take. */
   wake(): void {
-    this.#isWokenMeanwhile = true;
+    this.#wasWoken = true;
     if (!this.#isTaking) void this.#take();
   }
 
@@ -66,25 +66,25 @@ export class LocalWorker implements JobWorker {
   async #take(): Promise<void> {
     this.#isTaking = true;
     try {
-      while (this.#isWokenMeanwhile && !this.#isClosing) {
+      while (this.#wasWoken && !this.#isClosing) {
         if (this.#free() <= 0) break;
-        this.#isWokenMeanwhile = false;
-        let asked = 0;
-        const most = (): number => {
+        this.#wasWoken = false;
+        let requested = 0;
+        const max = (): number => {
           // Who woke it before this is heard.
-          this.#isWokenMeanwhile = false;
-          return (asked = this.#free());
+          this.#wasWoken = false;
+          return (requested = this.#free());
         };
-        const jobs = await this.#source.take(this.#options.tools(), most, this.#options.name);
+        const jobs = await this.#source.take(this.#options.tools(), max, this.#options.name);
         for (const job of jobs) void this.#run(job);
         // A full take may have left some.
-        if (jobs.length === asked) this.#isWokenMeanwhile = true;
+        if (jobs.length === requested) this.#wasWoken = true;
       }
     } catch {
       // The store cannot be asked now; who watches it wakes this worker again.
     } finally {
       this.#isTaking = false;
-      this.#tellIdle();
+      this.#notifyIdle();
     }
   }
 
@@ -104,7 +104,7 @@ export class LocalWorker implements JobWorker {
     await this.#write(job, outcome);
     this.#running.delete(job.id);
     this.wake();
-    this.#tellIdle();
+    this.#notifyIdle();
   }
 
   /** Until it is written: nobody else knows how it ended. At closing it is left to whoever finds the job without an owner. */
@@ -114,7 +114,7 @@ export class LocalWorker implements JobWorker {
         return await this.#source.settled(job, outcome);
       } catch {
         if (this.#gaveUp) return;
-        await new Promise<void>((resolve) => this.#source.clock.after(WRITE_AGAIN_MS, resolve));
+        await new Promise<void>((resolve) => this.#source.clock.after(WRITE_RETRY_MS, resolve));
       }
     }
   }
@@ -127,7 +127,7 @@ export class LocalWorker implements JobWorker {
     return this.#running.size === 0 && !this.#isTaking;
   }
 
-  #tellIdle(): void {
-    if (this.#isIdle()) for (const tell of this.#onIdle.splice(0)) tell();
+  #notifyIdle(): void {
+    if (this.#isIdle()) for (const notify of this.#onIdle.splice(0)) notify();
   }
 }

@@ -16,8 +16,8 @@ import {
 import type { JobEvent, JobOutcome, JobQuery, JobQueue, JobWorker, WorkOptions } from "./job-queue.ts";
 import { type JobSource, LocalWorker } from "./local-worker.ts";
 
-const MOST_LINES = 1000;
-const MOST_ENDED = 1000;
+const MAX_LINES = 1000;
+const MAX_ENDED = 1000;
 
 /** Jobs of this process alone, which end with it: for a runtime without a store. */
 export class MemoryJobs implements JobQueue, JobSource {
@@ -125,18 +125,18 @@ export class MemoryJobs implements JobQueue, JobSource {
     }
   }
 
-  take(tools: readonly string[], most: () => number, worker?: string): Promise<Job[]> {
+  take(tools: readonly string[], max: () => number, worker?: string): Promise<Job[]> {
     const waiting = [...this.#jobs.values()].filter(
       ({ state, call }) => state === "queued" && tools.includes(call.toolName),
     );
     // Stable: inside one priority as they came.
-    const taken = waiting.sort((a, b) => b.priority - a.priority).slice(0, most());
+    const taken = waiting.sort((a, b) => b.priority - a.priority).slice(0, max());
     for (const job of taken) {
       job.state = "running";
       job.attempt++;
       job.startedAt = this.clock.now();
       if (worker !== undefined) job.worker = worker;
-      this.#listeners.tell({ type: "started", job: structuredClone(job) });
+      this.#listeners.notify({ type: "started", job: structuredClone(job) });
     }
     return Promise.resolve(structuredClone(taken));
   }
@@ -145,7 +145,7 @@ export class MemoryJobs implements JobQueue, JobSource {
     const job = this.#known(id);
     if (update.progress) job.progress = update.progress;
     this.#note(id, { update: structuredClone(update) });
-    this.#listeners.tell({ type: "updated", jobId: id, callId: call.callId, update });
+    this.#listeners.notify({ type: "updated", jobId: id, callId: call.callId, update });
   }
 
   settled({ id }: Job, { result, again }: JobOutcome): Promise<void> {
@@ -161,7 +161,7 @@ export class MemoryJobs implements JobQueue, JobSource {
   }
 
   #queue(job: Job, delayMs: number): void {
-    this.#listeners.tell({ type: "queued", job: structuredClone(job) });
+    this.#listeners.notify({ type: "queued", job: structuredClone(job) });
     if (delayMs <= 0) return this.#wake();
     const promote = (): void => {
       this.#timers.delete(job.id);
@@ -178,8 +178,8 @@ export class MemoryJobs implements JobQueue, JobSource {
     this.#timers.get(job.id)?.cancel();
     this.#timers.delete(job.id);
     this.#ended.push(job.id);
-    this.#listeners.tell({ type: "ended", job: structuredClone(job) });
-    if (this.#ended.length <= MOST_ENDED) return;
+    this.#listeners.notify({ type: "ended", job: structuredClone(job) });
+    if (this.#ended.length <= MAX_ENDED) return;
     const oldest = this.#ended.shift()!;
     this.#jobs.delete(oldest);
     this.#logs.delete(oldest);
@@ -189,7 +189,7 @@ export class MemoryJobs implements JobQueue, JobSource {
     const lines = this.#logs.get(id) ?? [];
     this.#logs.set(id, lines);
     lines.push({ number: this.#nextLine++, at: this.clock.now(), ...line });
-    if (lines.length > MOST_LINES) lines.shift();
+    if (lines.length > MAX_LINES) lines.shift();
   }
 
   /** In a later turn: whoever submits is answered before its job begins. */

@@ -18,15 +18,15 @@ test("an end that nobody told is found: who waits is answered, and it is told on
   const haft = createHaft({ clock, jobs: deaf });
   onTestFinished(() => haft.shutdown());
   haft.register({ name: "look", description: "Looks", async: true, parameters: [], run: () => "seen" });
-  const told: string[] = [];
-  haft.on("tool_call_completed", ({ callId }) => void told.push(callId));
-  const asked = await Promise.all(Array.from({ length: 120 }, (_, i) => haft.execute("look", {}, { id: `c${i}` })));
-  const waiting = haft.jobs.wait(asked[119]!.status === "pending" ? asked[119]!.pending.id : "");
+  const reported: string[] = [];
+  haft.on("tool_call_completed", ({ callId }) => void reported.push(callId));
+  const requested = await Promise.all(Array.from({ length: 120 }, (_, i) => haft.execute("look", {}, { id: `c${i}` })));
+  const waiting = haft.jobs.wait(requested[119]!.status === "pending" ? requested[119]!.pending.id : "");
   while ((await kept.counts()).completed < 120) await new Promise((resolve) => setImmediate(resolve));
-  expect(told).toEqual([]);
-  for (let round = 0; round < 10 && told.length < 120; round++) await pass();
+  expect(reported).toEqual([]);
+  for (let round = 0; round < 10 && reported.length < 120; round++) await pass();
   expect(await waiting).toMatchObject({ status: "completed", callId: "c119" });
-  expect([...told].sort()).toEqual(asked.map(({ callId }) => callId).sort());
+  expect([...reported].sort()).toEqual(requested.map(({ callId }) => callId).sort());
 });
 
 /** Time passes where the test says so. */
@@ -35,7 +35,7 @@ function handClock(): { clock: Clock; pass(): Promise<void> } {
   const clock: Clock = {
     ...systemClock,
     after(ms, fire) {
-      const timer = { cancel: () => void timers.delete(timer), hold: () => undefined };
+      const timer = { cancel: () => void timers.delete(timer), setRef: () => undefined };
       timers.set(timer, { ms, fire });
       return timer;
     },

@@ -16,13 +16,13 @@ export interface SecondPassGate {
 }
 
 /** So many workers may die with a job before it is taken for the reason. */
-const MOST_LOST = 5;
+const MAX_LOST = 5;
 const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 
 /** Makes the call of a job, in its second pass through the gate, and says whether that was its end. */
 export async function runJob(job: Job, { signal, update }: JobContext, gate: SecondPassGate): Promise<JobOutcome> {
-  if (job.lost > MOST_LOST) return { result: await endJob(job, deadly(job), gate) };
+  if (job.lost > MAX_LOST) return { result: await endJob(job, lostTooOften(job), gate) };
   let again: JobOutcome["again"];
   const { toolName, toolVersion, input, verdict } = job.call;
   const result = await gate.executeSecondPass(
@@ -58,10 +58,10 @@ function nextTry(job: Job, result: ToolResult, began: boolean): JobOutcome["agai
   // Its turn has not come: the machine is full, or the same call still runs elsewhere.
   if (!began && result.error.code !== "not_recorded") return { inMs: FIRST_PAUSE_MS, counts: false };
   if (job.attempt >= job.attempts) return undefined;
-  return { inMs: Math.min(FIRST_PAUSE_MS * 2 ** (job.attempt - 1), LONGEST_PAUSE_MS), counts: true };
+  return { inMs: Math.min(FIRST_PAUSE_MS * 2 ** (job.attempt - 1), MAX_PAUSE_MS), counts: true };
 }
 
-function deadly({ id, lost }: Job): ToolError {
+function lostTooOften({ id, lost }: Job): ToolError {
   return toolError("unknown_outcome", `${lost} workers ended while they ran job "${id}", which is not tried again`, {
     next: "Check its effect first; what it was given may be more than a worker can bear.",
   });

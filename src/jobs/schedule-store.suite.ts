@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Schedule, ScheduleRun } from "../core/schedule.ts";
 import type { ScheduleStore } from "./schedule-store.ts";
 
-const MOST = 5;
+const MAX = 5;
 const ALL = { limit: 100 };
 
 export function scheduleFor(id: string, more: Partial<Schedule> = {}): Schedule {
@@ -32,8 +32,8 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
   describe(`schedules in ${name}`, () => {
     test("are kept as they are, in the order they were made, up to a number", async () => {
       const store = await open();
-      for (let i = 0; i < MOST; i++) expect(await store.add(scheduleFor(`s${9 - i}`), MOST)).toBe(true);
-      expect(await store.add(scheduleFor("more"), MOST)).toBe(false);
+      for (let i = 0; i < MAX; i++) expect(await store.add(scheduleFor(`s${9 - i}`), MAX)).toBe(true);
+      expect(await store.add(scheduleFor("more"), MAX)).toBe(false);
       expect((await store.list()).map(({ id }) => id)).toEqual(["s9", "s8", "s7", "s6", "s5"]);
       expect(await store.get("s9")).toEqual(scheduleFor("s9"));
       expect(await store.get("more")).toBeUndefined();
@@ -41,7 +41,7 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
 
     test("are changed by whoever knows the last revision, and by nobody else", async () => {
       const store = await open();
-      await store.add(scheduleFor("s"), MOST);
+      await store.add(scheduleFor("s"), MAX);
       expect(await store.replace(scheduleFor("s", { name: "second", revision: 2 }))).toBe(true);
       expect(await store.replace(scheduleFor("s", { name: "late", revision: 2 }))).toBe(false);
       expect(await store.replace(scheduleFor("none", { revision: 2 }))).toBe(false);
@@ -50,14 +50,14 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
 
     test("are due when their time has come, earliest first, unless paused or over", async () => {
       const store = await open();
-      await store.add(scheduleFor("late", { nextAt: 300 }), MOST);
-      await store.add(scheduleFor("early", { nextAt: 100 }), MOST);
-      await store.add(scheduleFor("paused", { nextAt: 50, isPaused: true }), MOST);
+      await store.add(scheduleFor("late", { nextAt: 300 }), MAX);
+      await store.add(scheduleFor("early", { nextAt: 100 }), MAX);
+      await store.add(scheduleFor("paused", { nextAt: 50, isPaused: true }), MAX);
       const { nextAt: _none, ...over } = scheduleFor("over");
-      await store.add(over, MOST);
+      await store.add(over, MAX);
       expect(await store.nextAt()).toBe(100);
-      expect((await store.due(99, MOST)).map(({ id }) => id)).toEqual([]);
-      expect((await store.due(300, MOST)).map(({ id }) => id)).toEqual(["early", "late"]);
+      expect((await store.due(99, MAX)).map(({ id }) => id)).toEqual([]);
+      expect((await store.due(300, MAX)).map(({ id }) => id)).toEqual(["early", "late"]);
       expect((await store.due(300, 1)).map(({ id }) => id)).toEqual(["early"]);
       await store.remove("early");
       await store.remove("late");
@@ -66,10 +66,10 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
 
     test("begin a run once, however many try", async () => {
       const store = await open();
-      await store.add(scheduleFor("s"), MOST);
+      await store.add(scheduleFor("s"), MAX);
       const begun = await Promise.all(
         Array.from({ length: 8 }, async (_, i) =>
-          store.begin(scheduleFor("s", { revision: 2, runCount: 1 }), runFor("s", 1, { outcome: `${i}` }), MOST),
+          store.begin(scheduleFor("s", { revision: 2, runCount: 1 }), runFor("s", 1, { outcome: `${i}` }), MAX),
         ),
       );
       expect(begun.filter(Boolean)).toHaveLength(1);
@@ -79,11 +79,11 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
 
     test("keep their last runs, and those that have not ended", async () => {
       const store = await open();
-      await store.add(scheduleFor("s"), MOST);
+      await store.add(scheduleFor("s"), MAX);
       for (let number = 1; number <= 9; number++) {
         const isOpen = number === 2;
         const run = runFor("s", number, { state: isOpen ? "waiting" : "missed" });
-        await store.begin(scheduleFor("s", { revision: number + 1, runCount: number }), run, MOST);
+        await store.begin(scheduleFor("s", { revision: number + 1, runCount: number }), run, MAX);
       }
       expect((await store.runs("s", ALL)).map(({ number }) => number)).toEqual([9, 8, 7, 6, 5, 2]);
       expect((await store.runs("s", { limit: 2, before: 8 })).map(({ number }) => number)).toEqual([7, 6]);
@@ -92,8 +92,8 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
 
     test("end a run once, and it waits before it ends where it must", async () => {
       const store = await open();
-      await store.add(scheduleFor("s"), MOST);
-      await store.begin(scheduleFor("s", { revision: 2, runCount: 1 }), runFor("s", 1), MOST);
+      await store.add(scheduleFor("s"), MAX);
+      await store.begin(scheduleFor("s", { revision: 2, runCount: 1 }), runFor("s", 1), MAX);
       const waiting = runFor("s", 1, { state: "waiting", pending: { kind: "job", id: "j" } });
       expect(await store.end(waiting)).toBe(true);
       expect(await store.open("s")).toEqual([waiting]);
@@ -105,20 +105,20 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
 
     test("are removed with their runs", async () => {
       const store = await open();
-      await store.add(scheduleFor("s"), MOST);
-      await store.begin(scheduleFor("s", { revision: 2, runCount: 1 }), runFor("s", 1), MOST);
+      await store.add(scheduleFor("s"), MAX);
+      await store.begin(scheduleFor("s", { revision: 2, runCount: 1 }), runFor("s", 1), MAX);
       expect([await store.remove("s"), await store.remove("s")]).toEqual([true, false]);
       expect(await store.runs("s", ALL)).toEqual([]);
     });
 
     test("leave the runs of a process that lives to it, and say who runs them", async () => {
       const store = await open();
-      await store.add(scheduleFor("s"), MOST);
-      await store.begin(scheduleFor("s", { revision: 2, runCount: 1 }), runFor("s", 1), MOST);
+      await store.add(scheduleFor("s"), MAX);
+      await store.begin(scheduleFor("s", { revision: 2, runCount: 1 }), runFor("s", 1), MAX);
       expect(await store.takeLost()).toEqual([]);
       expect(await store.lastBeat()).toBeUndefined();
-      await store.beat(1_800_000_000_000);
-      await store.beat(1_800_000_000_001);
+      await store.heartbeat(1_800_000_000_000);
+      await store.heartbeat(1_800_000_000_001);
       expect(await store.lastBeat()).toBe(1_800_000_000_001);
     });
   });

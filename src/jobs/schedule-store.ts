@@ -7,7 +7,7 @@ import type { MaybePromise } from "../core/stage.ts";
  */
 export interface ScheduleStore {
   /** False where there are `most` already. */
-  add(schedule: Schedule, most: number): MaybePromise<boolean>;
+  add(schedule: Schedule, max: number): MaybePromise<boolean>;
   get(id: string): MaybePromise<Schedule | undefined>;
   /** In the order they were made. */
   list(): MaybePromise<Schedule[]>;
@@ -15,11 +15,11 @@ export interface ScheduleStore {
   /** With its runs. */
   remove(id: string): MaybePromise<boolean>;
   /** What is to run at this time or was before, paused ones excepted; the earliest first, at most so many. */
-  due(now: number, most: number): MaybePromise<Schedule[]>;
+  due(now: number, max: number): MaybePromise<Schedule[]>;
   /** The earliest time of all that are not paused. */
   nextAt(): MaybePromise<number | undefined>;
   /** Replaces the schedule and keeps the run, both or none; of the runs of one schedule the last `most` stay. */
-  begin(schedule: Schedule, run: ScheduleRun, most: number): MaybePromise<boolean>;
+  begin(schedule: Schedule, run: ScheduleRun, max: number): MaybePromise<boolean>;
   /** Of a run that is running or waiting, what came of it; of any other nothing changes. */
   end(run: ScheduleRun): MaybePromise<boolean>;
   /** Newest first. */
@@ -29,7 +29,7 @@ export interface ScheduleStore {
   /** Running ones of processes that are gone: from now on they are those of this process. */
   takeLost(): MaybePromise<ScheduleRun[]>;
   /** Notes that somebody runs what is due. */
-  beat(now: number): MaybePromise<void>;
+  heartbeat(now: number): MaybePromise<void>;
   lastBeat(): MaybePromise<number | undefined>;
 }
 
@@ -42,10 +42,10 @@ export interface RunQuery {
 export class MemoryScheduleStore implements ScheduleStore {
   readonly #schedules = new Map<string, Schedule>();
   readonly #runs = new Map<string, ScheduleRun[]>();
-  #beat: number | undefined;
+  #heartbeat: number | undefined;
 
-  add(schedule: Schedule, most: number): boolean {
-    if (this.#schedules.size >= most) return false;
+  add(schedule: Schedule, max: number): boolean {
+    if (this.#schedules.size >= max) return false;
     this.#schedules.set(schedule.id, structuredClone(schedule));
     return true;
   }
@@ -69,9 +69,9 @@ export class MemoryScheduleStore implements ScheduleStore {
     return this.#schedules.delete(id);
   }
 
-  due(now: number, most: number): Schedule[] {
+  due(now: number, max: number): Schedule[] {
     const due = this.#timed().filter(({ nextAt }) => nextAt <= now);
-    return structuredClone(due.sort((a, b) => a.nextAt - b.nextAt).slice(0, most));
+    return structuredClone(due.sort((a, b) => a.nextAt - b.nextAt).slice(0, max));
   }
 
   nextAt(): number | undefined {
@@ -79,9 +79,9 @@ export class MemoryScheduleStore implements ScheduleStore {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  begin(schedule: Schedule, run: ScheduleRun, most: number): boolean {
+  begin(schedule: Schedule, run: ScheduleRun, max: number): boolean {
     if (!this.replace(schedule)) return false;
-    const kept = (this.#runs.get(schedule.id) ?? []).filter((one) => isOpen(one) || one.number > run.number - most);
+    const kept = (this.#runs.get(schedule.id) ?? []).filter((one) => isOpen(one) || one.number > run.number - max);
     this.#runs.set(schedule.id, [...kept, structuredClone(run)]);
     return true;
   }
@@ -107,12 +107,12 @@ export class MemoryScheduleStore implements ScheduleStore {
     return [];
   }
 
-  beat(now: number): void {
-    this.#beat = now;
+  heartbeat(now: number): void {
+    this.#heartbeat = now;
   }
 
   lastBeat(): number | undefined {
-    return this.#beat;
+    return this.#heartbeat;
   }
 
   #timed(): (Schedule & { nextAt: number })[] {

@@ -3,10 +3,10 @@ import { toolError } from "../core/error.ts";
 import type { ScheduleTiming } from "../core/schedule.ts";
 
 /** Often enough for what an agent does, and not so often that runs are all that happens. */
-const SHORTEST_EVERY_MS = 1000;
-const LONGEST_EVERY_MS = 10 * 365 * 86_400_000;
+const MIN_INTERVAL_MS = 1000;
+const MAX_INTERVAL_MS = 10 * 365 * 86_400_000;
 /** Beyond this nobody counts. */
-const MOST_COUNTED = 1000;
+const MAX_COUNTED = 1000;
 
 /** Throws where it can never be, and says what would. */
 export function checkTiming(timing: ScheduleTiming, now: number): void {
@@ -15,7 +15,7 @@ export function checkTiming(timing: ScheduleTiming, now: number): void {
       if (timing.at > now) return;
       throw refusal(`${new Date(timing.at).toISOString()} is in the past`, `It is ${new Date(now).toISOString()} now.`);
     case "every":
-      if (timing.everyMs >= SHORTEST_EVERY_MS && timing.everyMs <= LONGEST_EVERY_MS) return;
+      if (timing.everyMs >= MIN_INTERVAL_MS && timing.everyMs <= MAX_INTERVAL_MS) return;
       throw refusal(
         `A schedule cannot run every ${timing.everyMs} ms`,
         "Once a second at most, once in ten years at least.",
@@ -60,7 +60,7 @@ export function timesPassed(
     const next = cron.nextRun(new Date(last))?.getTime();
     if (next === undefined || next > now) return { last, count, next };
     last = next;
-    if (++count < MOST_COUNTED) continue;
+    if (++count < MAX_COUNTED) continue;
     // It looks before a whole second.
     const second = (Math.floor(now / 1000) + 1) * 1000;
     const latest = cron.previousRuns(1, new Date(second))[0]?.getTime() ?? last;

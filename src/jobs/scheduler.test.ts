@@ -21,7 +21,7 @@ function createSettableClock(): Clock & Pick<FakeClock, "advance"> & { set(by: n
   return {
     now: () => fake.now() + offset,
     monotonic: () => fake.monotonic(),
-    wallAt: (monotonic) => fake.wallAt(monotonic) + offset,
+    wallTimeAt: (monotonic) => fake.wallTimeAt(monotonic) + offset,
     after: (ms, fire) => fake.after(ms, fire),
     advance: (ms) => fake.advance(ms),
     set: (by) => void (offset += by),

@@ -23,17 +23,17 @@ export interface SchedulerOptions {
 }
 
 /** Other processes add schedules, and somebody may set the clock: it is looked at least so often. */
-const LOOK_EVERY_MS = 1000;
+const CHECK_INTERVAL_MS = 1000;
 /** And says so often that it does. */
-const BEAT_EVERY_MS = 5000;
+const HEARTBEAT_INTERVAL_MS = 5000;
 /** What is due and could not be begun is tried again. */
 const RETRY_MS = 250;
 /** A run is late beyond this: nobody was running at its time, or the clock jumped over it. */
 const LATE_AFTER_MS = 60_000;
 /** Runs of processes that are gone are looked for so often. */
 const RECOVER_EVERY_MS = 30_000;
-const MOST_RUNS_KEPT = 100;
-const MOST_AT_ONCE = 100;
+const MAX_KEPT_RUNS = 100;
+const MAX_BATCH_SIZE = 100;
 const JUMP_MS = 2000;
 
 /** Runs what is due. Several may work on one store: each run is claimed, and one of them makes it. */
@@ -42,9 +42,9 @@ export class Scheduler {
   readonly #running = new Set<Promise<void>>();
   #timer: Timer | undefined;
   #looking: Promise<void> | undefined;
-  #lookAgain = false;
+  #checkAgain = false;
   #isStarted = false;
-  #beatAt = Number.NEGATIVE_INFINITY;
+  #heartbeatAt = Number.NEGATIVE_INFINITY;
   #recoveredAt = Number.NEGATIVE_INFINITY;
   /** Both clocks, when they were last looked at. */
   #seen: { wall: number; monotonic: number } | undefined;
@@ -59,14 +59,14 @@ export class Scheduler {
 
   start(): void {
     this.#isStarted = true;
-    this.nudge();
+    this.recheck();
   }
 
   /** Something changed: looks again now. */
-  nudge(): void {
+  recheck(): void {
     if (!this.#isStarted) return;
     this.#timer?.cancel();
-    this.#lookAgain = true;
+    this.#checkAgain = true;
     this.#looking ??= this.#look();
   }
 
@@ -83,7 +83,7 @@ export class Scheduler {
     const now = this.#options.clock.now();
     const run = this.#runOf(schedule, { trigger: "request", dueAt: now, state: "running", missed: 0 });
     if (by !== undefined) run.by = by;
-    if (!(await this.#options.store.begin(advanced(schedule), run, MOST_RUNS_KEPT))) {
+    if (!(await this.#options.store.begin(advanced(schedule), run, MAX_KEPT_RUNS))) {
       throw toolError("stale", `The schedule "${schedule.id}" was changed meanwhile`, { next: "Try again." });
     }
     this.#track(this.#perform(schedule, run));
@@ -102,38 +102,38 @@ export class Scheduler {
   async #look(): Promise<void> {
     let nextAt: number | undefined;
     try {
-      while (this.#lookAgain && this.#isStarted) {
-        this.#lookAgain = false;
-        await this.#lookOnce();
+      while (this.#checkAgain && this.#isStarted) {
+        this.#checkAgain = false;
+        await this.#checkOnce();
       }
       nextAt = await this.#options.store.nextAt();
     } catch (error) {
       this.#options.onProblem?.(error);
     }
     this.#looking = undefined;
-    if (this.#lookAgain) this.nudge();
-    else if (this.#isStarted) this.#lookLater(nextAt);
+    if (this.#checkAgain) this.recheck();
+    else if (this.#isStarted) this.#scheduleCheck(nextAt);
   }
 
-  #lookLater(nextAt = Infinity): void {
+  #scheduleCheck(nextAt = Infinity): void {
     const { clock } = this.#options;
     const left = nextAt - clock.now();
-    this.#timer = clock.after(left > 0 ? Math.min(LOOK_EVERY_MS, left) : RETRY_MS, () => this.nudge());
-    this.#timer.hold(false);
+    this.#timer = clock.after(left > 0 ? Math.min(CHECK_INTERVAL_MS, left) : RETRY_MS, () => this.recheck());
+    this.#timer.setRef(false);
   }
 
-  async #lookOnce(): Promise<void> {
+  async #checkOnce(): Promise<void> {
     const { store, clock } = this.#options;
-    if (clock.monotonic() - this.#beatAt >= BEAT_EVERY_MS) {
-      this.#beatAt = clock.monotonic();
-      await store.beat(clock.now());
+    if (clock.monotonic() - this.#heartbeatAt >= HEARTBEAT_INTERVAL_MS) {
+      this.#heartbeatAt = clock.monotonic();
+      await store.heartbeat(clock.now());
     }
-    if (this.#hasGoneBack()) await this.#bringForward();
+    if (this.#hasClockMovedBack()) await this.#rescheduleEarlier();
     if (clock.monotonic() - this.#recoveredAt >= RECOVER_EVERY_MS) {
       this.#recoveredAt = clock.monotonic();
-      for (const run of await store.takeLost()) this.#track(this.#goOn(run));
+      for (const run of await store.takeLost()) this.#track(this.#resume(run));
     }
-    for (const schedule of await store.due(clock.now(), MOST_AT_ONCE)) {
+    for (const schedule of await store.due(clock.now(), MAX_BATCH_SIZE)) {
       if (!this.#isStarted) return;
       // One that cannot be begun keeps no other from being.
       await this.#fire(schedule).catch((error: unknown) => this.#options.onProblem?.(error));
@@ -141,7 +141,7 @@ export class Scheduler {
   }
 
   /** At the first look nobody knows, and it is assumed. */
-  #hasGoneBack(): boolean {
+  #hasClockMovedBack(): boolean {
     const { clock } = this.#options;
     const before = this.#seen;
     this.#seen = { wall: clock.now(), monotonic: clock.monotonic() };
@@ -150,7 +150,7 @@ export class Scheduler {
   }
 
   /** An interval is about time that passes: after a clock was set back it is not to wait for the old time to come again. */
-  async #bringForward(): Promise<void> {
+  async #rescheduleEarlier(): Promise<void> {
     const { store, clock } = this.#options;
     for (const schedule of await store.list()) {
       const { timing, nextAt } = schedule;
@@ -173,7 +173,7 @@ export class Scheduler {
       missed: isMissed ? count : count - 1,
     });
     if (before) run.outcome = `Run ${before.number} had not ended (${before.state}).`;
-    if (!(await store.begin(advanced(schedule, { nextAt: next }), run, MOST_RUNS_KEPT))) return;
+    if (!(await store.begin(advanced(schedule, { nextAt: next }), run, MAX_KEPT_RUNS))) return;
     if (run.state === "running") this.#track(this.#perform(schedule, run));
   }
 
@@ -186,7 +186,7 @@ export class Scheduler {
   }
 
   /** Of a process that is gone. The call has the id that it had: the journal knows whether it was made. */
-  async #goOn(run: ScheduleRun): Promise<void> {
+  async #resume(run: ScheduleRun): Promise<void> {
     const schedule = await this.#options.store.get(run.scheduleId);
     if (schedule) await this.#perform(schedule, run);
   }

@@ -18,10 +18,10 @@ export interface SchedulesOptions {
   wake?: WakeSession | undefined;
 }
 
-const MOST_SCHEDULES = 1000;
-const MOST_NAME = 200;
-const MOST_BYTES = 64 * 1024;
-const MOST_TRIES = 5;
+const MAX_SCHEDULES = 1000;
+const MAX_NAME_LENGTH = 200;
+const MAX_BYTES = 64 * 1024;
+const MAX_ATTEMPTS = 5;
 const DEFAULT_RUNS = 50;
 /** A few beats. */
 const RUNNING_WITHIN_MS = 30_000;
@@ -48,24 +48,24 @@ export class Schedules {
     const { store, clock } = this.#options;
     const all = await this.list(as);
     const times = all.flatMap(({ nextAt, isPaused }) => (nextAt === undefined || isPaused ? [] : [nextAt]));
-    const beat = await store.lastBeat();
+    const heartbeat = await store.lastBeat();
     return {
       schedules: all.length,
       paused: all.filter(({ isPaused }) => isPaused).length,
       ...(times.length > 0 ? { nextAt: Math.min(...times) } : {}),
-      isRunning: beat !== undefined && Math.abs(clock.now() - beat) < RUNNING_WITHIN_MS,
+      isRunning: heartbeat !== undefined && Math.abs(clock.now() - heartbeat) < RUNNING_WITHIN_MS,
     };
   }
 
   async list(as?: CallAuthority): Promise<Schedule[]> {
     const all = await this.#options.store.list();
-    return as ? all.filter((schedule) => isTheirs(schedule, as.caller)) : all;
+    return as ? all.filter((schedule) => isOwnSchedule(schedule, as.caller)) : all;
   }
 
   async get(id: string, as?: CallAuthority): Promise<Schedule> {
     // A store may fail at characters that no id has.
     const schedule = /^[\w-]{1,64}$/.test(id) ? await this.#options.store.get(id) : undefined;
-    if (schedule && (!as || isTheirs(schedule, as.caller))) return schedule;
+    if (schedule && (!as || isOwnSchedule(schedule, as.caller))) return schedule;
     throw toolError("no_match", `There is no schedule "${id.slice(0, 64)}"`, { next: "List them to see their ids." });
   }
 
@@ -77,7 +77,8 @@ export class Schedules {
     const nextAt = nextTime(timing, now);
     const schedule: Schedule = {
       id: `sch_${randomBytes(6).toString("hex")}`,
-      name: request.name ?? (target.type === "call" ? target.toolName : `wake ${target.session}`).slice(0, MOST_NAME),
+      name:
+        request.name ?? (target.type === "call" ? target.toolName : `wake ${target.session}`).slice(0, MAX_NAME_LENGTH),
       timing,
       target,
       missed,
@@ -89,10 +90,10 @@ export class Schedules {
       runCount: 0,
       revision: 1,
     };
-    if (!(await store.add(schedule, MOST_SCHEDULES))) {
-      throw toolError("busy", `There are ${MOST_SCHEDULES} schedules already`, { next: "Remove those that are over." });
+    if (!(await store.add(schedule, MAX_SCHEDULES))) {
+      throw toolError("busy", `There are ${MAX_SCHEDULES} schedules already`, { next: "Remove those that are over." });
     }
-    scheduler.nudge();
+    scheduler.recheck();
     return schedule;
   }
 
@@ -156,12 +157,14 @@ export class Schedules {
     authority: CallAuthority,
     { isTimed = false } = {},
   ): Promise<void> {
-    if (name !== undefined && (name.length === 0 || name.length > MOST_NAME)) {
-      throw toolError("invalid_input", `A schedule's name has 1 to ${MOST_NAME} characters`, { next: "Shorten it." });
+    if (name !== undefined && (name.length === 0 || name.length > MAX_NAME_LENGTH)) {
+      throw toolError("invalid_input", `A schedule's name has 1 to ${MAX_NAME_LENGTH} characters`, {
+        next: "Shorten it.",
+      });
     }
     if (!isTimed) checkTiming(timing, this.#options.clock.now());
-    if (Buffer.byteLength(JSON.stringify(target)) > MOST_BYTES) {
-      throw toolError("input_too_large", `What a schedule runs has at most ${MOST_BYTES} bytes`, {
+    if (Buffer.byteLength(JSON.stringify(target)) > MAX_BYTES) {
+      throw toolError("input_too_large", `What a schedule runs has at most ${MAX_BYTES} bytes`, {
         next: "Keep the long part in a file, and name the file.",
       });
     }
@@ -175,13 +178,13 @@ export class Schedules {
     change: (schedule: Schedule) => MaybePromise<Schedule>,
   ): Promise<Schedule> {
     const { store, scheduler, clock } = this.#options;
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
       const before = await this.get(id, as);
       const changed = await change(before);
       if (changed === before) return before;
       const next = { ...changed, updatedAt: clock.now(), revision: before.revision + 1 };
       if (!(await store.replace(next))) continue;
-      scheduler.nudge();
+      scheduler.recheck();
       return next;
     }
     throw toolError("busy", `The schedule "${id}" is being changed by others`, { next: "Try again." });
@@ -194,7 +197,7 @@ export class Schedules {
   }
 }
 
-function isTheirs({ authority }: Schedule, caller: Caller): boolean {
+function isOwnSchedule({ authority }: Schedule, caller: Caller): boolean {
   return authority.caller.user === caller.user;
 }
 

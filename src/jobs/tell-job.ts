@@ -5,7 +5,7 @@ import type { ToolResult } from "../core/result.ts";
 import type { Job } from "./job.ts";
 
 /** Says of a call that was made here what its job does elsewhere, in the words of the gate. */
-export class JobTeller {
+export class JobEventEmitter {
   readonly #events: EventEmitter;
   readonly #clock: Clock;
 
@@ -15,12 +15,12 @@ export class JobTeller {
   }
 
   started(job: Job): void {
-    if (!this.#events.hears("tool_call_started")) return;
+    if (!this.#events.hasListeners("tool_call_started")) return;
     this.#events.emit({ type: "tool_call_started", ...this.#base(job), input: job.call.input });
   }
 
   updated(job: Job, update: Update): void {
-    if (!this.#events.hears("tool_call_updated")) return;
+    if (!this.#events.hasListeners("tool_call_updated")) return;
     this.#events.emit({ type: "tool_call_updated", ...this.#base(job), update });
   }
 

@@ -25,6 +25,6 @@ export interface DetailedTask extends Task {
   inputRequests?: InputRequests;
 }
 
-export function knowsTasks({ extensions }: ClientCapabilities): boolean {
+export function supportsTasks({ extensions }: ClientCapabilities): boolean {
   return extensions?.[TASKS] !== undefined;
 }

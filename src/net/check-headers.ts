@@ -3,8 +3,8 @@ import { toolError } from "../core/error.ts";
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Visible characters, blanks and tabs; what goes over the wire as one byte. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-const MOST_HEADERS = 64;
-const MOST_BYTES = 16 * 1024;
+const MAX_HEADERS = 64;
+const MAX_BYTES = 16 * 1024;
 
 /** What frames a message, speaks for this client or its proxies, or turns a method into another. */
 const REFUSED =
@@ -34,10 +34,10 @@ export function checkHeaders(given: Readonly<Record<string, string>>): Record<st
     checked[key] = value.trim();
     bytes += name.length + value.length;
   }
-  if (entries.length > MOST_HEADERS || bytes > MOST_BYTES) {
+  if (entries.length > MAX_HEADERS || bytes > MAX_BYTES) {
     throw toolError(
       "denied",
-      `There are more headers than ${MOST_HEADERS}, or they are longer than ${MOST_BYTES} bytes.`,
+      `There are more headers than ${MAX_HEADERS}, or they are longer than ${MAX_BYTES} bytes.`,
     );
   }
   return checked;
@@ -56,7 +56,7 @@ export function withoutBodyHeaders(headers: Readonly<Record<string, string>>): R
 }
 
 /** Whether headers hold something that only the origin they were given for may see. */
-export function holdsCredentials(headers: Readonly<Record<string, string>>): boolean {
+export function hasCredentials(headers: Readonly<Record<string, string>>): boolean {
   return Object.keys(headers).some((name) => !HARMLESS.has(name) && !DESCRIBES_BODY.has(name));
 }
 

@@ -20,14 +20,14 @@ export interface ConnectionPools {
   close(): Promise<void>;
 }
 
-const MOST_POOLS = 64;
-const CONNECTIONS_A_POOL = 16;
+const MAX_POOLS = 64;
+const CONNECTIONS_PER_POOL = 16;
 
 export function createConnectionPools({
   guard,
   dial = dialDirectly,
   ca,
-  connections = CONNECTIONS_A_POOL,
+  connections = CONNECTIONS_PER_POOL,
 }: ConnectionOptions): ConnectionPools {
   const pools = new Map<string, Pool>();
   let load: Promise<typeof import("undici")> | undefined;
@@ -67,7 +67,7 @@ export function createConnectionPools({
         });
       pools.set(key, pool);
       for (const [oldest, each] of pools) {
-        if (pools.size <= MOST_POOLS) break;
+        if (pools.size <= MAX_POOLS) break;
         pools.delete(oldest);
         // Those under way end first.
         void each.close();

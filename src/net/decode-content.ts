@@ -14,7 +14,7 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
 const wrapped: Decode = promisify(inflate);
 const bare: Decode = promisify(inflateRaw);
 
-const MOST_ENCODINGS = 3;
+const MAX_ENCODINGS = 3;
 
 /** What is asked for: no more than can be read here. */
 export const ACCEPT_ENCODING = "gzip, deflate, br";
@@ -47,7 +47,7 @@ export function encodingsOf(contentEncoding: string | undefined): string[] {
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "" && name !== "identity");
-  if (names.length > MOST_ENCODINGS) throw unusable(`is encoded ${names.length} times over`);
+  if (names.length > MAX_ENCODINGS) throw unusable(`is encoded ${names.length} times over`);
   return names;
 }
 

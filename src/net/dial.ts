@@ -33,7 +33,7 @@ export function dialThroughProxy({ url, addresses, proxy }: Target & { proxy: UR
   const host = address === undefined ? url.hostname : address.includes(":") ? `[${address}]` : address;
   const authority = `${host}:${portOf(url)}`;
   return new Promise((resolve, reject) => {
-    const asked = (proxy.protocol === "https:" ? httpsRequest : httpRequest)({
+    const requested = (proxy.protocol === "https:" ? httpsRequest : httpRequest)({
       host: proxy.hostname.replace(/^\[(.*)\]$/, "$1"),
       port: portOf(proxy),
       method: "CONNECT",
@@ -42,18 +42,18 @@ export function dialThroughProxy({ url, addresses, proxy }: Target & { proxy: UR
       agent: false,
       timeout: CONNECT_MS,
     });
-    asked.once("connect", ({ statusCode }, socket) => {
+    requested.once("connect", ({ statusCode }, socket) => {
       if (statusCode === 200) return resolve(socket);
       socket.destroy();
       reject(proxyFailure(`answered with the status ${statusCode}`));
     });
-    asked.once("response", ({ statusCode }) => {
-      asked.destroy();
+    requested.once("response", ({ statusCode }) => {
+      requested.destroy();
       reject(proxyFailure(`answered with the status ${statusCode}`));
     });
-    asked.once("timeout", () => asked.destroy(new Error("did not answer in time")));
-    asked.once("error", (cause) => reject(proxyFailure(cause.message, cause)));
-    asked.end();
+    requested.once("timeout", () => requested.destroy(new Error("did not answer in time")));
+    requested.once("error", (cause) => reject(proxyFailure(cause.message, cause)));
+    requested.end();
   });
 }
 

@@ -1,5 +1,5 @@
 import { toolError } from "../core/error.ts";
-import { headersForOtherOrigin, holdsCredentials, withoutBodyHeaders } from "./check-headers.ts";
+import { headersForOtherOrigin, hasCredentials, withoutBodyHeaders } from "./check-headers.ts";
 import { readUrl } from "./read-url.ts";
 
 /** `same-host`: only where the host stays the one that was permitted, since rules speak of hosts. */
@@ -42,7 +42,7 @@ export function reasonToStop({ status, to }: Redirect, hop: Hop, follow: Follow)
 export function nextHop({ status, to }: Redirect, hop: Hop): Hop {
   const url = new URL(to);
   const crosses = url.origin !== hop.url.origin;
-  if (crosses && hop.url.protocol === "https:" && url.protocol === "http:" && holdsCredentials(hop.headers)) {
+  if (crosses && hop.url.protocol === "https:" && url.protocol === "http:" && hasCredentials(hop.headers)) {
     throw toolError("denied", `${hop.url.origin} redirects to plain http, and the request has credentials.`, {
       next: "Ask for the https address of what you need, or leave the credentials out.",
       data: { to },

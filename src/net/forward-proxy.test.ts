@@ -10,10 +10,12 @@ afterEach(async () => {
 });
 
 async function serve(): Promise<number> {
-  const server = createServer((asked, answer) => {
-    answer.setHeader("x-seen", JSON.stringify(asked.headers));
+  const server = createServer((requested, answer) => {
+    answer.setHeader("x-seen", JSON.stringify(requested.headers));
     let body = "";
-    asked.on("data", (chunk) => (body += chunk)).on("end", () => answer.end(`${asked.method} ${asked.url} ${body}`));
+    requested
+      .on("data", (chunk) => (body += chunk))
+      .on("end", () => answer.end(`${requested.method} ${requested.url} ${body}`));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   closers.push(() => server.close());
@@ -32,20 +34,20 @@ async function start(exceptions: string[]): Promise<{ proxy: ForwardProxy; refus
 
 function ask(port: number, url: string, options: { method?: string; body?: string } = {}) {
   return new Promise<{ status: number; text: string; headers: Record<string, unknown> }>((resolve, reject) => {
-    const asked = request({
+    const requested = request({
       port,
       host: "127.0.0.1",
       path: url,
       method: options.method,
       headers: { "proxy-authorization": "x" },
     });
-    asked.on("error", reject).on("response", (answer) => {
+    requested.on("error", reject).on("response", (answer) => {
       let text = "";
       answer
         .on("data", (chunk) => (text += chunk))
         .on("end", () => resolve({ status: answer.statusCode!, text, headers: answer.headers }));
     });
-    asked.end(options.body);
+    requested.end(options.body);
   });
 }
 

@@ -15,7 +15,7 @@ export interface ForwardProxyOptions {
   /** A path for a Unix socket; a port of the loopback address where absent. */
   socketPath?: string;
   /** Told what was refused, and why. */
-  onRefused?: (place: string, why: string, error: unknown) => void;
+  onRefused?: (address: string, why: string, error: unknown) => void;
 }
 
 /** Headers between a client and its proxy, which are nobody else's. */
@@ -52,10 +52,10 @@ export async function startForwardProxy({
   }
 
   async function tunnel(authority: string, client: Duplex, head: Buffer): Promise<void> {
-    const place = readAuthority(authority);
-    if (!place) return void client.end("HTTP/1.1 400 Bad Request\r\n\r\n");
+    const address = readAuthority(authority);
+    if (!address) return void client.end("HTTP/1.1 400 Bad Request\r\n\r\n");
     try {
-      const far = keep(await openSocket(place));
+      const far = keep(await openSocket(address));
       client.write("HTTP/1.1 200 Connection established\r\n\r\n");
       if (head.length > 0) far.write(head);
       far.pipe(client).pipe(far);
@@ -82,27 +82,27 @@ export async function startForwardProxy({
       const headers = Object.fromEntries(
         Object.entries(request.headers).filter(([name]) => !HOP_HEADERS.includes(name)),
       );
-      const asked = sendRequest({
+      const requested = sendRequest({
         createConnection: () => far,
         method: request.method,
         path: `${url.pathname}${url.search}`,
         headers: { ...headers, host: url.host, connection: "close" },
       });
-      asked.once("response", (answer) => {
+      requested.once("response", (answer) => {
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);
       });
-      asked.once("error", () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
-      response.once("close", () => asked.destroy());
-      request.pipe(asked);
+      requested.once("error", () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+      response.once("close", () => requested.destroy());
+      request.pipe(requested);
     } catch (error) {
       response.writeHead(403, { "content-type": "text/plain; charset=utf-8" }).end(refusal(url.origin, error));
     }
   }
 
-  function refusal(place: string, error: unknown): string {
+  function refusal(address: string, error: unknown): string {
     const why = error instanceof Error ? error.message : String(error);
-    onRefused?.(place, why, error);
+    onRefused?.(address, why, error);
     return why;
   }
 }

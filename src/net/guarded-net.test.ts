@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { createGuardedNet, type GuardedNet, type GuardedNetOptions } from "./guarded-net.ts";
-import { type Answer, answering, createWorld, startServer, startSocket } from "./local-server.fixture.ts";
+import { type RequestHandler, answering, createWorld, startServer, startSocket } from "./local-server.fixture.ts";
 import { readProxyEnvironment } from "./proxy-table.ts";
 
 function open(options: GuardedNetOptions): GuardedNet {
@@ -14,7 +14,7 @@ function open(options: GuardedNetOptions): GuardedNet {
 }
 
 /** A server that is permitted as an exception. */
-async function local(answer: Answer, options: GuardedNetOptions = {}) {
+async function local(answer: RequestHandler, options: GuardedNetOptions = {}) {
   const server = await startServer(answer);
   return { ...server, net: open({ exceptions: [`127.0.0.1:${server.port}`], ...options }) };
 }
@@ -28,7 +28,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 
 describe("a guarded fetch", () => {
   test("gives status, headers and body, and sends method, headers and body", async () => {
-    const { net, origin, asked } = await local((_request, response) => {
+    const { net, origin, requests } = await local((_request, response) => {
       response.writeHead(201, { "x-a": ["1", "2"], "content-type": "text/plain" }).end("made");
     });
     const { status, headers, body, url } = await net.fetch(`${origin}/p?q=1#part`, {
@@ -37,14 +37,14 @@ describe("a guarded fetch", () => {
       body: "hällo",
     });
     expect([status, headers["x-a"], body.toString(), url]).toEqual([201, "1, 2", "made", `${origin}/p?q=1#part`]);
-    expect(asked).toMatchObject([{ method: "PUT", path: "/p?q=1", body: "hällo", headers: { "x-mine": "yes" } }]);
+    expect(requests).toMatchObject([{ method: "PUT", path: "/p?q=1", body: "hällo", headers: { "x-mine": "yes" } }]);
   });
 
   test("reaches nothing on this machine that is not an exception", async () => {
-    const { port, origin, asked } = await startServer((_request, response) => void response.end("secret"));
+    const { port, origin, requests } = await startServer((_request, response) => void response.end("secret"));
     const net = open({ exceptions: [`127.0.0.1:${port + 1}`] });
     expect(await codeOf(net.fetch(origin))).toBe("denied");
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   test("connects to the address that was checked, and checks again for the next request", async () => {
@@ -56,7 +56,7 @@ describe("a guarded fetch", () => {
     expect((await net.fetch("http://rebind.example/")).status).toBe(200);
     expect(await codeOf(net.fetch("http://rebind.example/"))).toBe("denied");
     expect(world.dialled).toEqual(["93.184.216.34 80", "1.1.1.1 80"]);
-    expect(server.asked).toMatchObject([{ host: "rebind.example" }, { host: "rebind.example" }]);
+    expect(server.requests).toMatchObject([{ host: "rebind.example" }, { host: "rebind.example" }]);
   });
 
   test("tries the other checked addresses where one does not answer", async () => {
@@ -78,12 +78,12 @@ describe("a guarded fetch", () => {
   });
 
   test("keeps no cookies", async () => {
-    const { net, origin, asked } = await local((_request, response) => {
+    const { net, origin, requests } = await local((_request, response) => {
       response.writeHead(200, { "set-cookie": "a=b" }).end();
     });
     await net.fetch(origin);
     await net.fetch(origin);
-    expect(asked.map(({ headers }) => headers.cookie)).toEqual([undefined, undefined]);
+    expect(requests.map(({ headers }) => headers.cookie)).toEqual([undefined, undefined]);
   });
 
   test.each([
@@ -117,9 +117,9 @@ describe("headers", () => {
     { A: "1", a: "2" },
     { A: "x".repeat(20_000) },
   ])("%j are refused", async (headers) => {
-    const { net, origin, asked } = await local((_request, response) => void response.end());
+    const { net, origin, requests } = await local((_request, response) => void response.end());
     expect(await codeOf(net.fetch(origin, { headers: headers as unknown as Record<string, string> }))).toBe("denied");
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });
 
@@ -161,19 +161,23 @@ describe("redirects", () => {
   );
 
   test("end after a few", async () => {
-    const { net, asked } = await openWorld({ "/": [302, "/"] });
+    const { net, requests } = await openWorld({ "/": [302, "/"] });
     await expect(net.fetch("http://example.com/", { maxRedirects: 3 })).rejects.toThrow(/more than 3 times/);
-    expect(asked).toHaveLength(4);
+    expect(requests).toHaveLength(4);
   });
 
   test("take no credentials and no cookies to another origin, and keep them on their own", async () => {
-    const { net, asked } = await openWorld({ "example.com/": [302, "/2"], "/2": [302, "http://other.example/3"] });
+    const { net, requests } = await openWorld({ "example.com/": [302, "/2"], "/2": [302, "http://other.example/3"] });
     const headers = { Authorization: "Bearer CANARY", Cookie: "CANARY", "X-Api-Key": "CANARY", Accept: "text/html" };
     const { redirects } = await net.fetch("http://example.com/", { headers });
     expect(redirects.map(({ to }) => to)).toEqual(["http://example.com/2", "http://other.example/3"]);
-    expect(asked.map(({ headers: sent }) => sent.authorization)).toEqual(["Bearer CANARY", "Bearer CANARY", undefined]);
-    expect(JSON.stringify(asked[2]?.headers)).not.toContain("CANARY");
-    expect(asked[2]?.headers.accept).toBe("text/html");
+    expect(requests.map(({ headers: sent }) => sent.authorization)).toEqual([
+      "Bearer CANARY",
+      "Bearer CANARY",
+      undefined,
+    ]);
+    expect(JSON.stringify(requests[2]?.headers)).not.toContain("CANARY");
+    expect(requests[2]?.headers.accept).toBe("text/html");
   });
 
   test("from https to http are refused where the request has credentials", async () => {
@@ -186,12 +190,12 @@ describe("redirects", () => {
     const world = createWorld({ http: plain.port, https: secure.port });
     const net = open({ dial: world.dial, ca: certificate.cert, resolver: answering(["93.184.216.34"]) });
     expect(await codeOf(net.fetch("https://example.com/", { headers: { Authorization: "x" } }))).toBe("denied");
-    expect(plain.asked).toEqual([]);
+    expect(plain.requests).toEqual([]);
     expect((await net.fetch("https://example.com/")).body.toString()).toBe("plain");
   });
 
   test("turn a POST into a GET where the standard says so, and send a body to no other origin", async () => {
-    const { net, asked } = await openWorld({
+    const { net, requests } = await openWorld({
       "/303": [303, "/end"],
       "/307": [307, "/end"],
       "/far": [307, "http://other.example/end"],
@@ -200,7 +204,7 @@ describe("redirects", () => {
     await net.fetch("http://example.com/303", post);
     await net.fetch("http://example.com/307", post);
     const { status, notFollowed } = await net.fetch("http://example.com/far", post);
-    expect(asked.map(({ method, body, host }) => `${method} ${body} ${host}`)).toEqual([
+    expect(requests.map(({ method, body, host }) => `${method} ${body} ${host}`)).toEqual([
       "POST x example.com",
       "GET  example.com",
       "POST x example.com",
@@ -211,13 +215,13 @@ describe("redirects", () => {
   });
 
   test("to another host are reported instead, where only the permitted host may be asked", async () => {
-    const { net, asked } = await openWorld({ "/": [302, "http://other.example/x"] });
+    const { net, requests } = await openWorld({ "/": [302, "http://other.example/x"] });
     const answer = await net.fetch("http://example.com/", { follow: "same-host" });
     expect(answer).toMatchObject({
       status: 302,
       notFollowed: { to: "http://other.example/x", why: "it leads to another host" },
     });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 });
 
@@ -333,7 +337,7 @@ describe("through a proxy", () => {
 
   test("the checked address is asked for, and TLS is still with the host", async () => {
     const { certificate } = createWorld({});
-    const { port, asked } = await startServer((_request, response) => void response.end("ok"), certificate);
+    const { port, requests } = await startServer((_request, response) => void response.end("ok"), certificate);
     const proxy = await startProxy(port);
     const net = open({
       proxies: readProxyEnvironment({ HTTPS_PROXY: proxy.url }),
@@ -342,7 +346,7 @@ describe("through a proxy", () => {
     });
     expect((await net.fetch("https://example.com/")).body.toString()).toBe("ok");
     expect(proxy.tunnels).toEqual([`93.184.216.34:443 Basic ${Buffer.from("me:pass word").toString("base64")}`]);
-    expect(asked).toMatchObject([{ host: "example.com" }]);
+    expect(requests).toMatchObject([{ host: "example.com" }]);
   });
 
   test("that is trusted to resolve, the name is asked for", async () => {

@@ -6,7 +6,7 @@ import { makeCertificate } from "../../test/certificate/make-certificate.mjs";
 import type { Dial } from "./dial.ts";
 
 /** What a server was asked, as it came over the wire. */
-export interface Asked {
+export interface ReceivedRequest {
   method: string;
   host: string;
   path: string;
@@ -17,27 +17,30 @@ export interface Asked {
 export interface LocalServer {
   port: number;
   origin: string;
-  asked: Asked[];
+  requests: ReceivedRequest[];
 }
 
-export type Answer = (request: Asked, response: ServerResponse) => void;
+export type RequestHandler = (request: ReceivedRequest, response: ServerResponse) => void;
 
 /** A real server on this machine, gone when the test is over. */
-export async function startServer(answer: Answer, certificate?: { key: string; cert: string }): Promise<LocalServer> {
-  const asked: Asked[] = [];
+export async function startServer(
+  answer: RequestHandler,
+  certificate?: { key: string; cert: string },
+): Promise<LocalServer> {
+  const requests: ReceivedRequest[] = [];
   const listener = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method = "", url: path = "", headers } = request;
     const one = { method, path, headers, host: headers.host ?? "", body: Buffer.concat(chunks).toString() };
-    asked.push(one);
+    requests.push(one);
     answer(one, response);
   };
   const onRequest: RequestListener = (...words) => void listener(...words);
   const server = certificate ? createSecureServer(certificate, onRequest) : createServer(onRequest);
   const port = await listen(server);
   onTestFinished(() => server.closeAllConnections());
-  return { port, origin: `${certificate ? "https" : "http"}://127.0.0.1:${port}`, asked };
+  return { port, origin: `${certificate ? "https" : "http"}://127.0.0.1:${port}`, requests };
 }
 
 /** Speaks whatever the listener writes: for answers that no HTTP server would give. */

@@ -3,7 +3,7 @@ import { dialDirectly, dialThroughProxy } from "./dial.ts";
 import { createNetGuard, type NetGuardOptions } from "./net-guard.ts";
 
 /** A plain connection to a host that may be reached, for protocols other than HTTP. */
-export type OpenSocket = (place: { host: string; port: number }, signal?: AbortSignal) => Promise<Socket>;
+export type OpenSocket = (address: { host: string; port: number }, signal?: AbortSignal) => Promise<Socket>;
 
 /** The address is checked as for every request, and exactly that one connected to; a proxy is asked where one is given. */
 export function createOpenSocket(options: NetGuardOptions = {}): OpenSocket {

@@ -5,7 +5,7 @@ export interface JsonPost {
   signal: AbortSignal;
 }
 
-const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** How hooks of type http are asked: an address that the user's own configuration names, and no other after it. */
 export async function postJson(
@@ -28,7 +28,7 @@ async function readBounded(response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > MOST_ANSWER_BYTES) throw new Error("The answer is longer than 16 MiB");
+    if (bytes > MAX_ANSWER_BYTES) throw new Error("The answer is longer than 16 MiB");
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

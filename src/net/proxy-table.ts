@@ -60,8 +60,8 @@ function toDirect(text: string): (hostname: string, port: number) => boolean {
   if (text === "*") return () => true;
   const [, name = "", port] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(text) ?? [];
   const host = canonicalHost(name);
-  return (hostname, asked) =>
+  return (hostname, requested) =>
     host !== undefined &&
-    (port === undefined || Number(port) === asked) &&
+    (port === undefined || Number(port) === requested) &&
     (hostname === host || hostname.endsWith(`.${host}`));
 }

@@ -19,7 +19,7 @@ export async function resolveHost(
 ): Promise<readonly string[]> {
   const literal = hostname.replace(/^\[(.*)\]$/, "$1");
   if (isIP(literal)) return [literal];
-  const answered = await unlessAborted(resolver(hostname), signal).catch((cause: unknown) => {
+  const answered = await abortable(resolver(hostname), signal).catch((cause: unknown) => {
     if (signal?.aborted) throw signal.reason;
     throw unresolved(hostname, cause);
   });
@@ -35,7 +35,7 @@ function unresolved(hostname: string, cause?: unknown) {
 }
 
 /** The system's lookup cannot be called off: it is left alone. */
-function unlessAborted<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
+function abortable<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error);

@@ -22,7 +22,7 @@ export interface StreamingNet {
   close(): Promise<void>;
 }
 
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 const CONNECTIONS = 256;
 
 /** Every hop, also of a redirect, goes only where the guard lets it; credentials stay with the origin they were given for. */
@@ -64,8 +64,8 @@ export function createStreamingNet(options: StreamingNetOptions = {}): Streaming
         const redirect = redirectOf(response.status, response.headers.get("location") ?? undefined, hop);
         if (!redirect || init.redirect === "manual" || reasonToStop(redirect, hop, "any")) return response;
         await response.body?.cancel();
-        if (followed >= MOST_REDIRECTS) {
-          throw toolError("failed", `${hop.url.origin} redirected more than ${MOST_REDIRECTS} times.`);
+        if (followed >= MAX_REDIRECTS) {
+          throw toolError("failed", `${hop.url.origin} redirected more than ${MAX_REDIRECTS} times.`);
         }
         hop = nextHop(redirect, hop);
       }

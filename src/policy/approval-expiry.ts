@@ -3,7 +3,7 @@ import type { Approval } from "./approval.ts";
 
 /** Clocks of several machines differ by less; who is further back was set back. */
 const SKEW_MS = 5 * 60_000;
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /**
  * When a question is over. The wall clock is asked once, when this process first sees a question: from then on only time
@@ -11,12 +11,12 @@ const MOST_REMEMBERED = 10_000;
  */
 export class ApprovalExpiry {
   readonly #clock: Clock;
-  readonly #longestMs: number;
+  readonly #maxDelayMs: number;
   readonly #deadlines = new Map<string, number>();
 
-  constructor(clock: Clock, longestMs: number) {
+  constructor(clock: Clock, maxDelayMs: number) {
     this.#clock = clock;
-    this.#longestMs = longestMs;
+    this.#maxDelayMs = maxDelayMs;
   }
 
   /** Milliseconds; zero or less: it is over. */
@@ -35,12 +35,12 @@ export class ApprovalExpiry {
     const wall = this.#clock.now();
     // Asked or answered in the future: the clock was set back since, and how long ago that was cannot be told.
     if (wall < Math.max(askedAt, answeredAt) - SKEW_MS) return 0;
-    return Math.min(expiresAt - wall, this.#longestMs);
+    return Math.min(expiresAt - wall, this.#maxDelayMs);
   }
 
   #remember(id: string, deadline: number): void {
     for (const oldest of this.#deadlines.keys()) {
-      if (this.#deadlines.size < MOST_REMEMBERED) break;
+      if (this.#deadlines.size < MAX_REMEMBERED) break;
       this.#deadlines.delete(oldest);
     }
     this.#deadlines.set(id, deadline);

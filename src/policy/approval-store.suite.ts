@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Approval } from "./approval.ts";
 import type { ApprovalStore } from "./approval-store.ts";
 
-const LIMITS = { mostOpen: 1000, mostOpenOfSession: 1000 };
+const LIMITS = { maxOpen: 1000, maxOpenOfSession: 1000 };
 let made = 0;
 
 export function anApproval(more: Partial<Approval> = {}): Approval {
@@ -112,7 +112,7 @@ export function describeApprovalStore(name: string, open: () => Promise<Approval
       const open2 = (await store.list("open")).length;
       await kept(store, { caller: { session, depth: 0 } });
       await kept(store, { caller: { session, depth: 0 } });
-      const limits = { mostOpen: open2 + 3, mostOpenOfSession: 2 };
+      const limits = { maxOpen: open2 + 3, maxOpenOfSession: 2 };
       const of = (name: string) => anApproval({ caller: { session: name, depth: 0 } });
       expect(await store.add(of(session), limits)).toEqual({ outcome: "full", open: 2 });
       expect(await store.add(of("another"), limits)).toMatchObject({ outcome: "added" });

@@ -7,7 +7,7 @@ describeApprovalStore("memory", () => shared);
 
 test("memory drops answered questions beyond its capacity, open ones never", () => {
   const store = new MemoryApprovalStore(2);
-  const limits = { mostOpen: 10, mostOpenOfSession: 10 };
+  const limits = { maxOpen: 10, maxOpenOfSession: 10 };
   const ids = Array.from({ length: 4 }, (_, i) => {
     const approval = anApproval({ callId: `${i}` });
     store.add(approval, limits);

@@ -2,8 +2,8 @@ import type { MaybePromise } from "../core/stage.ts";
 import { type Approval, type ApprovalState, CURRENT_STATES } from "./approval.ts";
 
 export interface OpenLimits {
-  mostOpen: number;
-  mostOpenOfSession: number;
+  maxOpen: number;
+  maxOpenOfSession: number;
 }
 
 export type AddedApproval =
@@ -24,7 +24,7 @@ export interface ApprovalStore {
   /** The question of this call that is open, approved or declined. */
   current(callKey: string): MaybePromise<Approval | undefined>;
   /** The newest so many, oldest first. */
-  list(state?: ApprovalState, most?: number): MaybePromise<Approval[]>;
+  list(state?: ApprovalState, max?: number): MaybePromise<Approval[]>;
   /** Only where the state is still `from`; undefined where it is not. */
   change(id: string, from: ApprovalState, changes: ApprovalChanges): MaybePromise<Approval | undefined>;
   /** Drops what was asked before that time and decides nothing any more; an old no as well. */
@@ -42,13 +42,13 @@ export class MemoryApprovalStore implements ApprovalStore {
     this.#capacity = capacity;
   }
 
-  add(approval: Approval, { mostOpen, mostOpenOfSession }: OpenLimits): AddedApproval {
+  add(approval: Approval, { maxOpen, maxOpenOfSession }: OpenLimits): AddedApproval {
     const known = this.current(approval.callKey);
     if (known) return { outcome: "known", approval: known };
     const open = this.#countOpen(() => true);
     const ofSession = this.#countOpen(({ caller }) => caller.session === approval.caller.session);
-    if (open >= mostOpen) return { outcome: "full", open };
-    if (ofSession >= mostOpenOfSession) return { outcome: "full", open: ofSession };
+    if (open >= maxOpen) return { outcome: "full", open };
+    if (ofSession >= maxOpenOfSession) return { outcome: "full", open: ofSession };
     const kept = structuredClone(approval);
     this.#approvals.set(approval.id, kept);
     this.#current.set(approval.callKey, approval.id);
@@ -66,9 +66,9 @@ export class MemoryApprovalStore implements ApprovalStore {
     return id === undefined ? undefined : this.get(id);
   }
 
-  list(state?: ApprovalState, most = Number.MAX_SAFE_INTEGER): Approval[] {
+  list(state?: ApprovalState, max = Number.MAX_SAFE_INTEGER): Approval[] {
     const all = [...this.#approvals.values()].filter((approval) => state === undefined || approval.state === state);
-    return all.slice(-most).map((approval) => structuredClone(approval));
+    return all.slice(-max).map((approval) => structuredClone(approval));
   }
 
   change(id: string, from: ApprovalState, changes: ApprovalChanges): Approval | undefined {

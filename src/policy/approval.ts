@@ -28,7 +28,7 @@ export interface MadeCall {
   name: string;
   /** What was sent, where a hook made the approval's input of it. */
   input?: unknown;
-  options: Omit<CallOptions, "signal" | "onUpdate" | "onAsked" | "taskId" | "userId">;
+  options: Omit<CallOptions, "signal" | "onUpdate" | "onApprovalRequested" | "taskId" | "userId">;
   /** The names that its toolkit had, where it was made in one. */
   scope?: readonly string[];
   /** Whether the tool itself was called, and not a name. */

@@ -9,7 +9,7 @@ const tool = createTool({ name: "t", description: "", parameters: [], run: () =>
 
 async function ask(approvals: Approvals): Promise<string> {
   const call = { id: "c", tool, requestedName: "t", caller: { depth: 0 }, options: {}, accepted: {}, input: {} };
-  const asked = await approvals.ask(call as unknown as Call, {
+  const requested = await approvals.ask(call as unknown as Call, {
     world: {
       verdict: { decision: "ask", by: "tool", reason: "" },
       workspace: "/",
@@ -21,8 +21,8 @@ async function ask(approvals: Approvals): Promise<string> {
     suggestedRules: [],
     waits: false,
   });
-  if ("full" in asked) throw new Error("full");
-  return asked.id;
+  if ("full" in requested) throw new Error("full");
+  return requested.id;
 }
 
 test("a yes is not used while a no that came with it is on its way into a slow store", async () => {

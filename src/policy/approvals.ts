@@ -5,10 +5,10 @@ import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { ApprovalExpiry } from "./approval-expiry.ts";
 import { type ApprovalStore, MemoryApprovalStore, type OpenLimits } from "./approval-store.ts";
-import { AnswerNews } from "../core/answer-news.ts";
+import { AnswerNotifier } from "../core/answer-news.ts";
 import type { Approval, ApprovalAnswer, ApprovalState } from "./approval.ts";
 import { bindingOf, callKeyOf, changesBetween } from "./bind-approval.ts";
-import { MOST_SHOWN_BYTES } from "./bound-question.ts";
+import { MAX_SHOWN_BYTES } from "./bound-question.ts";
 import { newApproval, type Question, withoutSecrets } from "./new-approval.ts";
 import { conflictOf, isSameAnswer, readAnswer, refusedAnswer } from "./read-answer.ts";
 
@@ -20,9 +20,9 @@ export interface ApprovalsOptions extends Partial<OpenLimits> {
   /** How often answers of other processes are looked for. */
   pollMs?: number;
   /** Arguments that are longer cannot be shown in full, and are refused. */
-  mostShownBytes?: number;
+  maxShownBytes?: number;
   /** Asked about every answer, whatever door it comes through: a text says why it does not count. */
-  mayAnswer?(approval: Approval, answer: ApprovalAnswer): MaybePromise<string | undefined>;
+  checkAnswer?(approval: Approval, answer: ApprovalAnswer): MaybePromise<string | undefined>;
 }
 
 /** What of a call cannot be stored, for as long as this process lives. */
@@ -33,36 +33,36 @@ export interface LiveCall {
 }
 
 const DAY_MS = 24 * 60 * 60_000;
-const KEPT_MS = 30 * DAY_MS;
-const MOST_LIVE = 10_000;
+const RETENTION_MS = 30 * DAY_MS;
+const MAX_LIVE = 10_000;
 
 /** Questions and their answers. An answer counts once, for the very call that was shown. */
 export class Approvals {
-  readonly mostShownBytes: number;
+  readonly maxShownBytes: number;
   readonly #store: ApprovalStore;
   readonly #clock: Clock;
   readonly #expiry: ApprovalExpiry;
-  readonly #news: AnswerNews;
+  readonly #answerNotifier: AnswerNotifier;
   readonly #limits: OpenLimits;
   readonly #lifetimeMs: number;
-  readonly #mayAnswer: ApprovalsOptions["mayAnswer"];
+  readonly #checkAnswer: ApprovalsOptions["checkAnswer"];
   readonly #live = new Map<string, LiveCall>();
   readonly #resumed = new WeakMap<CallOptions, string>();
   /** Refusals on their way into the store: a yes is not used before they are in it. */
-  readonly #declining = new Map<string, Promise<unknown>>();
+  readonly #denying = new Map<string, Promise<unknown>>();
   readonly #approving = new Map<string, Promise<unknown>>();
   #prunedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ApprovalsOptions) {
     const { clock, store = new MemoryApprovalStore(), lifetimeMs = DAY_MS, pollMs = 250 } = options;
-    this.mostShownBytes = options.mostShownBytes ?? MOST_SHOWN_BYTES;
+    this.maxShownBytes = options.maxShownBytes ?? MAX_SHOWN_BYTES;
     this.#store = store;
     this.#clock = clock;
     this.#lifetimeMs = lifetimeMs;
     this.#expiry = new ApprovalExpiry(clock, lifetimeMs);
-    this.#news = new AnswerNews(clock, store.shared ? pollMs : undefined);
-    this.#limits = { mostOpen: options.mostOpen ?? 1000, mostOpenOfSession: options.mostOpenOfSession ?? 200 };
-    this.#mayAnswer = options.mayAnswer;
+    this.#answerNotifier = new AnswerNotifier(clock, store.shared ? pollMs : undefined);
+    this.#limits = { maxOpen: options.maxOpen ?? 1000, maxOpenOfSession: options.maxOpenOfSession ?? 200 };
+    this.#checkAnswer = options.checkAnswer;
   }
 
   /** Whether other processes may answer, and use what was answered here. */
@@ -72,7 +72,7 @@ export class Approvals {
 
   /** Oldest first; of what is over, the last thousand. */
   async list(state?: ApprovalState): Promise<Approval[]> {
-    const all = await this.#store.list(state, this.#limits.mostOpen + 1000);
+    const all = await this.#store.list(state, this.#limits.maxOpen + 1000);
     const seen = await Promise.all(all.map((approval) => this.#seen(approval)));
     return state === undefined ? seen : seen.filter((approval) => approval.state === state);
   }
@@ -87,7 +87,7 @@ export class Approvals {
    * moment the no counts: both came while the question was open, and the yes was not used before.
    */
   answer(id: string, answer: ApprovalAnswer): Promise<Approval> {
-    return answer.approved ? this.#approve(id, answer) : this.#decline(id, answer);
+    return answer.approved ? this.#approve(id, answer) : this.#deny(id, answer);
   }
 
   /** Until somebody, in whatever process, has answered, or nobody did in time. */
@@ -95,14 +95,14 @@ export class Approvals {
     for (;;) {
       signal?.throwIfAborted();
       // Listened to before the store is asked, so that nothing falls between.
-      const news = this.#news.listen(id);
+      const answerNotifier = this.#answerNotifier.listen(id);
       try {
         const approval = await this.get(id);
         if (!approval) throw unknown(id);
         if (approval.state !== "open") return approval;
-        await news.next(this.#expiry.remaining(approval), signal);
+        await answerNotifier.next(this.#expiry.remaining(approval), signal);
       } finally {
-        news.stop();
+        answerNotifier.stop();
       }
     }
   }
@@ -117,7 +117,7 @@ export class Approvals {
       const changes = seen.state === "declined" ? [] : changesBetween(seen.binding, binding);
       if (changes.length > 0) await this.#void(seen, `changed since it was asked: ${changes.join(", ")}`);
       else if (seen.state === "open" || seen.state === "approved" || seen.state === "declined") {
-        if (seen.state === "open") this.#keepLive(seen.id, call);
+        if (seen.state === "open") this.#trackLive(seen.id, call);
         return seen;
       }
     }
@@ -133,13 +133,13 @@ export class Approvals {
     // Asked at the same moment elsewhere, about the world as it was there: looked at again.
     if (added.outcome === "known") return this.ask(call, question);
     this.#expiry.remaining(added.approval);
-    this.#keepLive(added.approval.id, call);
+    this.#trackLive(added.approval.id, call);
     return added.approval;
   }
 
   /** Uses up a yes; undefined where it is none any more. */
   async take(id: string): Promise<Approval | undefined> {
-    await this.#declining.get(id);
+    await this.#denying.get(id);
     const approval = await this.get(id);
     if (approval?.state !== "approved") return undefined;
     const used = await this.#store.change(id, "approved", {
@@ -147,25 +147,25 @@ export class Approvals {
       state: "used",
       usedAt: this.#clock.now(),
     });
-    if (used) this.#tell(used);
+    if (used) this.#notify(used);
     return used;
   }
 
   /** Whether somebody else uses a yes in that time. */
-  async isUsedWithin(id: string, ms: number): Promise<boolean> {
+  async waitUntilUsed(id: string, ms: number): Promise<boolean> {
     const until = this.#clock.monotonic() + ms;
     // A program that does nothing but answer would end while it waits here; longer than the wait, whose timers hold nothing.
     const held = this.#clock.after(ms + 1000, () => undefined);
     try {
       for (;;) {
-        const news = this.#news.listen(id);
+        const answerNotifier = this.#answerNotifier.listen(id);
         try {
           const state = (await this.#store.get(id))?.state;
           const left = until - this.#clock.monotonic();
           if (state !== "approved" || left <= 0) return state === "used";
-          await news.next(left);
+          await answerNotifier.next(left);
         } finally {
-          news.stop();
+          answerNotifier.stop();
         }
       }
     } finally {
@@ -199,23 +199,23 @@ export class Approvals {
   }
 
   #approve(id: string, answer: ApprovalAnswer): Promise<Approval> {
-    const keep = (): Promise<Approval> => this.#keepAnswer(id, answer, false);
-    const kept = this.#declining.get(id)?.then(keep) ?? keep();
+    const keep = (): Promise<Approval> => this.#saveAnswer(id, answer, false);
+    const kept = this.#denying.get(id)?.then(keep) ?? keep();
     this.#approving.set(id, kept);
     const done = (): unknown => this.#approving.get(id) === kept && this.#approving.delete(id);
     kept.then(done, done);
     return kept;
   }
 
-  #decline(id: string, answer: ApprovalAnswer): Promise<Approval> {
-    const kept = this.#keepAnswer(id, answer, this.#approving.has(id));
-    const declining = Promise.allSettled([this.#declining.get(id), kept]);
-    this.#declining.set(id, declining);
-    void declining.then(() => this.#declining.get(id) === declining && this.#declining.delete(id));
+  #deny(id: string, answer: ApprovalAnswer): Promise<Approval> {
+    const kept = this.#saveAnswer(id, answer, this.#approving.has(id));
+    const denying = Promise.allSettled([this.#denying.get(id), kept]);
+    this.#denying.set(id, denying);
+    void denying.then(() => this.#denying.get(id) === denying && this.#denying.delete(id));
     return kept;
   }
 
-  async #keepAnswer(id: string, answer: ApprovalAnswer, isTie: boolean): Promise<Approval> {
+  async #saveAnswer(id: string, answer: ApprovalAnswer, isTie: boolean): Promise<Approval> {
     let seen = await this.get(id);
     if (!seen) throw unknown(id);
     await this.#checkRight(seen, answer);
@@ -230,7 +230,7 @@ export class Approvals {
         // Both saw the question open.
         (answer.approved ? undefined : await this.#store.change(id, "approved", changes));
       if (changed) {
-        this.#tell(changed);
+        this.#notify(changed);
         return changed;
       }
       seen = (await this.get(id)) ?? seen;
@@ -243,7 +243,7 @@ export class Approvals {
     if (answer.rights && !answer.rights.includes("approve")) {
       throw refusedAnswer(approval, `it needs the right "approve"${answer.via ? `, also through ${answer.via}` : ""}`);
     }
-    const why = await this.#mayAnswer?.(approval, answer);
+    const why = await this.#checkAnswer?.(approval, answer);
     if (why !== undefined) throw refusedAnswer(approval, why);
   }
 
@@ -261,13 +261,13 @@ export class Approvals {
 
   async #end(approval: Approval, changes: { state: ApprovalState; note: string }): Promise<Approval> {
     const ended = await this.#store.change(approval.id, approval.state, { ...withoutSecrets(approval), ...changes });
-    if (ended) this.#tell(ended);
+    if (ended) this.#notify(ended);
     return ended ?? (await this.#store.get(approval.id)) ?? approval;
   }
 
-  #tell(approval: Approval): void {
+  #notify(approval: Approval): void {
     if (approval.state !== "approved") this.#forget(approval);
-    this.#news.tell(approval.id);
+    this.#answerNotifier.notify(approval.id);
   }
 
   #forget({ id, state }: Approval): void {
@@ -276,9 +276,9 @@ export class Approvals {
     if (state !== "declined") this.#live.delete(id);
   }
 
-  #keepLive(id: string, call: Call): void {
+  #trackLive(id: string, call: Call): void {
     for (const oldest of this.#live.keys()) {
-      if (this.#live.size < MOST_LIVE) break;
+      if (this.#live.size < MAX_LIVE) break;
       this.#live.delete(oldest);
     }
     this.#live.set(id, { tool: toolOf(call), scope: call.scope, input: call.sent ?? call.accepted });
@@ -287,7 +287,7 @@ export class Approvals {
   async #prune(): Promise<void> {
     if (this.#clock.monotonic() - this.#prunedAt < DAY_MS) return;
     this.#prunedAt = this.#clock.monotonic();
-    await this.#store.prune(this.#clock.now() - KEPT_MS);
+    await this.#store.prune(this.#clock.now() - RETENTION_MS);
   }
 }
 

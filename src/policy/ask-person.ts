@@ -7,7 +7,7 @@ import type { Approvals } from "./approvals.ts";
 /** Asks a person and waits; nothing means that nobody answered, and the call stays pending. */
 export type Approver = (approval: Approval, signal: AbortSignal) => Promise<ApprovalAnswer | undefined>;
 
-interface AskOptions {
+interface ApprovalRequestOptions {
   approvals: Approvals;
   clock: Clock;
   approver?: Approver;
@@ -18,7 +18,11 @@ interface AskOptions {
  * Waits for the first answer, from the approver or through any other door. Undefined where the approver leaves the
  * question open and nobody else is waited for.
  */
-export async function askPerson(call: Call, approval: Approval, options: AskOptions): Promise<Approval | undefined> {
+export async function requestApproval(
+  call: Call,
+  approval: Approval,
+  options: ApprovalRequestOptions,
+): Promise<Approval | undefined> {
   const { approvals, approver, clock, waitMs } = options;
   const controller = new AbortController();
   let timer: Timer | undefined;
@@ -27,7 +31,7 @@ export async function askPerson(call: Call, approval: Approval, options: AskOpti
     if (call.aborted) reject(call.aborted);
   });
   const ways: Promise<Approval | undefined>[] = [given, approvals.wait(approval.id, controller.signal)];
-  if (approver) ways.push(askApprover(approver));
+  if (approver) ways.push(callApprover(approver));
   if (waitMs !== undefined)
     ways.push(new Promise((resolve) => (timer = clock.after(waitMs, () => resolve(tooLate())))));
   // The losers of the race end when they are told to, and nobody listens to them any more.
@@ -36,14 +40,14 @@ export async function askPerson(call: Call, approval: Approval, options: AskOpti
     return await Promise.race(ways);
   } catch (thrown) {
     await abandon(approvals, approval.id, thrown);
-    throw thrown instanceof ToolError ? thrown : askerFailed(thrown);
+    throw thrown instanceof ToolError ? thrown : approverFailed(thrown);
   } finally {
     timer?.cancel();
     call.onAbort = undefined;
     controller.abort(call.aborted ?? new Error("The question was answered, or is not waited for any more."));
   }
 
-  async function askApprover(ask: Approver): Promise<Approval | undefined> {
+  async function callApprover(ask: Approver): Promise<Approval | undefined> {
     const answer = await ask(approval, controller.signal);
     if (controller.signal.aborted) return undefined;
     if (answer) return keep(answer);
@@ -83,7 +87,7 @@ function describe(ms: number): string {
 }
 
 /** Not the tool's fault: it has not run. */
-function askerFailed(cause: unknown): ToolError {
+function approverFailed(cause: unknown): ToolError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return toolError("unavailable", `The tool has not run: asking for permission failed (${why})`, {
     next: "Tell the person that the approver of this runtime is broken.",

@@ -2,17 +2,17 @@ import { Buffer } from "node:buffer";
 import { type Call, toolOf } from "../core/call.ts";
 import type { Content } from "../core/content.ts";
 import { ToolPermissionError } from "../core/error.ts";
-import { MOST_CONTENT_TEXT, toPlainData } from "../core/plain-data.ts";
+import { MAX_CONTENT_TEXT_LENGTH, toPlainData } from "../core/plain-data.ts";
 import type { Preview } from "../core/tool.ts";
 import { hashOf } from "./bind-approval.ts";
 
 /** What a person can be asked to read. */
-export const MOST_SHOWN_BYTES = 64 * 1024;
+export const MAX_SHOWN_BYTES = 64 * 1024;
 const TAIL_CHARACTERS = 200;
 
 /** The arguments as plain data. What cannot be shown in full cannot be approved: refused, never cut. */
-export function showableInput(call: Call, mostBytes: number): unknown {
-  const { value, faults } = toPlainData(call.accepted, MOST_CONTENT_TEXT);
+export function showableInput(call: Call, maxBytes: number): unknown {
+  const { value, faults } = toPlainData(call.accepted, MAX_CONTENT_TEXT_LENGTH);
   if (faults.length > 0) {
     throw new ToolPermissionError(
       toolOf(call).name,
@@ -22,18 +22,18 @@ export function showableInput(call: Call, mostBytes: number): unknown {
   }
   const text = JSON.stringify(value, undefined, 2) ?? "";
   const bytes = Buffer.byteLength(text);
-  if (bytes <= mostBytes) return value;
+  if (bytes <= maxBytes) return value;
   throw new ToolPermissionError(
     toolOf(call).name,
-    `the arguments are too long to be shown to a person in full (${bytes} bytes, at most ${mostBytes}; ` +
+    `the arguments are too long to be shown to a person in full (${bytes} bytes, at most ${maxBytes}; ` +
       `${hashOf(call.accepted)}; they end with ${JSON.stringify(text.slice(-TAIL_CHARACTERS))})`,
     "Do it in several smaller calls, or ask for a rule that allows this call without asking.",
   );
 }
 
 /** The preview as it is shown. It may be cut, because the arguments are not: length, hash and end are said. */
-export function boundPreview(preview: Preview, mostBytes: number): Preview {
-  let left = mostBytes;
+export function boundPreview(preview: Preview, maxBytes: number): Preview {
+  let left = maxBytes;
   const content = preview.content.map((block): Content => {
     const text = block.type === "text" ? block.text : undefined;
     const bytes = Buffer.byteLength(text ?? JSON.stringify(block));

@@ -1,18 +1,18 @@
 import { type Call, toolOf } from "../core/call.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AnyTool, TaintLabel } from "../core/tool.ts";
-import { concerns } from "./tool-policy.ts";
+import { appliesTo } from "./tool-policy.ts";
 
 /** Labels that a user gives, by name, group or `*` pattern, besides those that tools have. */
-export type GivenLabels = Readonly<Record<string, readonly TaintLabel[]>>;
+export type UserLabels = Readonly<Record<string, readonly TaintLabel[]>>;
 
 /** What a call may bring in and carry out: of what the tool says, what the user says, and what silence means. */
-export function labelsOfCall(call: Call, given: GivenLabels = {}, result?: ToolResult): ReadonlySet<TaintLabel> {
+export function labelsOfCall(call: Call, given: UserLabels = {}, result?: ToolResult): ReadonlySet<TaintLabel> {
   const tool = toolOf(call);
   const labels = new Set(declared(tool, call.input, result));
   if (tool.labels.length === 0) for (const label of assumed(tool)) labels.add(label);
   for (const [entry, more] of Object.entries(given)) {
-    if (concerns(entry, tool)) for (const label of more) labels.add(label);
+    if (appliesTo(entry, tool)) for (const label of more) labels.add(label);
   }
   return labels;
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createTool } from "../core/create-tool.ts";
 import { createHaft } from "../runtime.ts";
-import { RuleBook } from "./rules/rule-book.ts";
+import { RuleSet } from "./rules/rule-book.ts";
 
 const tool = createTool({
   name: "look",
@@ -13,8 +13,8 @@ const tool = createTool({
 });
 
 test("a question that no rule asks is a no where dontAsk is configured, whatever mode the call names", async () => {
-  const rules = new RuleBook([{ origin: "user", defaultMode: "dontAsk" }]);
-  const haft = createHaft({ tools: [tool], rules, mustAsk: () => "Nobody has seen it yet." });
+  const rules = new RuleSet([{ origin: "user", defaultMode: "dontAsk" }]);
+  const haft = createHaft({ tools: [tool], rules, requiresApproval: () => "Nobody has seen it yet." });
   for (const mode of [undefined, "default", "bypassPermissions"] as const) {
     const result = await haft.execute("look", {}, mode ? { mode } : {});
     expect(result.status).not.toBe("completed");

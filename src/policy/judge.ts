@@ -9,11 +9,11 @@ import type { Taint } from "./taint.ts";
 export interface JudgeOptions {
   grants: SessionGrants;
   taint: Pick<Taint, "verdictOf">;
-  hooks?: Pick<Hooks, "verdictOf" | "beforeAsking"> | undefined;
+  hooks?: Pick<Hooks, "verdictOf" | "beforeApproval"> | undefined;
   /** What relative paths in rules mean. */
   cwd: string;
   /** Why a call of this tool must ask although a rule lets it through: a definition that nobody has seen yet. */
-  mustAsk?: ((tool: AnyTool) => string | undefined) | undefined;
+  requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
 }
 
 /** Rules, hooks and taint each have their say; the strictest of them counts. */
@@ -22,34 +22,38 @@ export function createJudge({
   taint,
   hooks,
   cwd,
-  mustAsk,
+  requiresApproval,
 }: JudgeOptions): (call: Call) => MaybePromise<Verdict> {
   /** A call is judged again after a person has answered; the hooks that stand before the question heard it already. */
-  const heard = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
+  const hookVerdicts = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
 
   return (call) => {
     const byRules = grants.judge({ tool: toolOf(call), input: call.input, mode: call.options.mode, cwd }, call.caller);
     if (byRules.decision === "deny") return byRules;
-    const mode = grants.bookOf(call.caller).modeOf(call.options.mode);
-    const strict = stricter(stricter(byRules, hooks?.verdictOf(call)), insisted(call));
+    const mode = grants.ruleSetOf(call.caller).modeOf(call.options.mode);
+    const strict = stricter(stricter(byRules, hooks?.verdictOf(call)), requiredVerdict(call));
     const tainted = taint.verdictOf(call);
     const combine = (verdict: Verdict | undefined): MaybePromise<Verdict> => {
       const strictest = settle(stricter(strict, verdict), mode);
       if (call.secondPass && strictest.decision !== "deny") return call.secondPass.verdict;
-      return strictest.decision === "ask" && hooks ? tellHooks(call, strictest, hooks) : strictest;
+      return strictest.decision === "ask" && hooks ? runPermissionHooks(call, strictest, hooks) : strictest;
     };
     return tainted instanceof Promise ? tainted.then(combine) : combine(tainted);
   };
 
-  function insisted(call: Call): Verdict | undefined {
-    const reason = mustAsk?.(toolOf(call));
+  function requiredVerdict(call: Call): Verdict | undefined {
+    const reason = requiresApproval?.(toolOf(call));
     return reason === undefined ? undefined : { decision: "ask", by: "policy", reason };
   }
 
-  function tellHooks(call: Call, asks: Verdict, { beforeAsking }: NonNullable<typeof hooks>): MaybePromise<Verdict> {
-    if (!heard.has(call)) heard.set(call, beforeAsking(call));
-    const said = heard.get(call);
-    return said instanceof Promise ? said.then((verdict) => stricter(asks, verdict)) : stricter(asks, said);
+  function runPermissionHooks(
+    call: Call,
+    asks: Verdict,
+    { beforeApproval }: NonNullable<typeof hooks>,
+  ): MaybePromise<Verdict> {
+    if (!hookVerdicts.has(call)) hookVerdicts.set(call, beforeApproval(call));
+    const cached = hookVerdicts.get(call);
+    return cached instanceof Promise ? cached.then((verdict) => stricter(asks, verdict)) : stricter(asks, cached);
   }
 }
 

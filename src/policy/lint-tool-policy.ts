@@ -4,7 +4,7 @@ import { groupNamed, isOriginGroup, originGroups, TOOL_GROUPS } from "./groups.t
 import { normalizeToolName } from "./normalize-name.ts";
 import type { PolicyConfig } from "./policy-layers.ts";
 import { profileNamed } from "./profiles.ts";
-import { concerns, type ToolPolicy } from "./tool-policy.ts";
+import { appliesTo, type ToolPolicy } from "./tool-policy.ts";
 
 const LISTS = ["allow", "alsoAllow", "deny"] as const;
 const OF_EACH = ["profile", ...LISTS, "profiles"];
@@ -81,7 +81,7 @@ function lintGroup(entry: string, where: string, tools: Known): string[] {
 /** A built-in tool that this runtime does not have is no mistake. */
 function lintName(entry: string, where: string, tools: readonly AnyTool[]): string[] {
   const builtin = Object.values(TOOL_GROUPS).flat();
-  if (builtin.includes(normalizeToolName(entry)) || tools.some((tool) => concerns(entry, tool))) return [];
+  if (builtin.includes(normalizeToolName(entry)) || tools.some((tool) => appliesTo(entry, tool))) return [];
   if (entry.includes("*")) return [`"${entry}" in ${where} matches no tool that is there.`];
   const hint = didYouMean(entry, [...tools.flatMap(({ name, aliases }) => [name, ...aliases]), ...builtin]);
   return [`"${entry}" in ${where} is no tool that is there, so it concerns none.${hint ? ` ${hint}` : ""}`];
@@ -99,7 +99,7 @@ function lintAllow(allow: readonly string[], owner: string, tools: Known): strin
 function isOfPlugins(entry: string, tools: Known): boolean {
   if (isOriginGroup(entry) || entry.trim().startsWith("mcp__")) return true;
   if (!tools || groupNamed(entry)) return false;
-  const meant = tools.filter((tool) => concerns(entry, tool));
+  const meant = tools.filter((tool) => appliesTo(entry, tool));
   return meant.length > 0 && meant.every(({ origin }) => origin.type === "plugin" || origin.type === "mcp");
 }
 

@@ -49,8 +49,8 @@ export function newApproval(call: Call, question: Question, { callKey, binding, 
 }
 
 function madeCallOf({ id, requestedName, sent, options, caller, scope, isDirect }: Call): MadeCall {
-  const { signal: _signal, onUpdate: _onUpdate, onAsked: _onAsked, ...said } = options;
-  const { taskId: _task, userId: _user, idempotencyKey, ...data } = said;
+  const { signal: _signal, onUpdate: _onUpdate, onApprovalRequested: _onApprovalRequested, ...storable } = options;
+  const { taskId: _task, userId: _user, idempotencyKey, ...data } = storable;
   return {
     name: requestedName,
     ...(sent === undefined ? {} : { input: sent }),

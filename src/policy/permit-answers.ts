@@ -25,7 +25,7 @@ export function denied(call: Call, { reason, rule, origin }: Verdict): ToolError
   );
 }
 
-export function declined(approval: Approval): ToolError {
+export function deniedByPerson(approval: Approval): ToolError {
   const why = approval.note ? `: ${approval.note}` : "";
   return toolError("declined", `Permission denied: the person declined this call${why}`, {
     next: "Do not repeat it; ask what to do instead.",
@@ -46,7 +46,7 @@ export function full(call: Call, open: number): ToolError {
   );
 }
 
-export function usedAlready(id: string): ToolError {
+export function alreadyUsed(id: string): ToolError {
   return toolError("conflict", `Approval "${id}" was used already: the call was made`, {
     next: "Make the call again with the same id to read its result.",
   });

@@ -47,7 +47,7 @@ describe("a call that must ask", () => {
     const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c" }));
     expect(await haft.approve(id, "ann")).toMatchObject({ status: "completed", callId: "c", details: "removed" });
     expect(await haft.approve(id)).toMatchObject({ status: "completed", callId: "c", details: "removed" });
-    await expect(haft.decline(id)).rejects.toThrow(/approved already/);
+    await expect(haft.deny(id)).rejects.toThrow(/approved already/);
     expect(await haft.execute("rm", { path: "a" }, { id: "c" })).toMatchObject({
       status: "completed",
       metadata: { known: "replay" },
@@ -116,7 +116,7 @@ describe("a call that must ask", () => {
   test("is told why it was declined, and does not run", async () => {
     const { haft, runs } = start();
     const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c" }));
-    const result = await haft.decline(id, "that file is needed", "ann");
+    const result = await haft.deny(id, "that file is needed", "ann");
     expect(result).toMatchObject({ status: "failed", error: { code: "declined", actor: "policy" } });
     expect(textOf(result.content)).toMatch(/Permission denied.*that file is needed.*Do not repeat/s);
     expect(runs).toEqual([]);
@@ -207,14 +207,14 @@ describe("an approver", () => {
     ["no", { approved: false, reason: "rather not" }, "failed", 0],
     ["nothing", undefined, "pending", 0],
   ] as const)("who says %s", async (_what, answer, status, ran) => {
-    const asked: unknown[] = [];
-    const { haft, runs } = start({ approver: async (approval) => (asked.push(approval.input), answer) });
+    const requested: unknown[] = [];
+    const { haft, runs } = start({ approver: async (approval) => (requested.push(approval.input), answer) });
     const events: unknown[] = [];
     haft.on("permission_resolved", ({ approved, by, reason }) => void events.push({ approved, by, reason }));
     const result = await haft.execute("rm", { path: "a" });
     expect(result.status).toBe(status);
     expect(runs).toHaveLength(ran);
-    expect(asked).toEqual([{ path: "a" }]);
+    expect(requested).toEqual([{ path: "a" }]);
     expect(events).toHaveLength(answer ? 1 : 0);
     expect(textOf(result.content).includes("rather not")).toBe(status === "failed");
   });
@@ -245,16 +245,16 @@ describe("an approver", () => {
 
   test("is told when the caller gives up, and a late yes runs nothing", async () => {
     const controller = new AbortController();
-    let told: AbortSignal | undefined;
+    let reported: AbortSignal | undefined;
     let answer!: (yes: { approved: boolean }) => void;
     const { haft, runs } = start({
-      approver: (_approval, signal) => ((told = signal), new Promise((done) => (answer = done))),
+      approver: (_approval, signal) => ((reported = signal), new Promise((done) => (answer = done))),
     });
     const call = haft.execute("rm", { path: "a" }, { signal: controller.signal, id: "c" });
-    await expect.poll(() => told).toBeDefined();
+    await expect.poll(() => reported).toBeDefined();
     controller.abort();
     expect(await call).toMatchObject({ error: { code: "cancelled" } });
-    expect(told?.aborted).toBe(true);
+    expect(reported?.aborted).toBe(true);
     answer({ approved: true });
     await new Promise((done) => setImmediate(done));
     expect(runs).toEqual([]);

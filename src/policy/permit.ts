@@ -7,12 +7,12 @@ import { toolError, ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
 import type { Preview, ToolContext } from "../core/tool.ts";
-import { untilAborted } from "../core/until-aborted.ts";
+import { abortable } from "../core/until-aborted.ts";
 import type { Approval } from "./approval.ts";
 import type { Approvals } from "./approvals.ts";
-import { abandon, type Approver, askPerson } from "./ask-person.ts";
+import { abandon, type Approver, requestApproval } from "./ask-person.ts";
 import { boundPreview, showableInput } from "./bound-question.ts";
-import { declined, denied, full, pendingFor, unanswered, usedAlready } from "./permit-answers.ts";
+import { deniedByPerson, denied, full, pendingFor, unanswered, alreadyUsed } from "./permit-answers.ts";
 
 export interface PermitOptions {
   approvals: Approvals;
@@ -40,9 +40,9 @@ export interface Permit extends Stage {
 }
 
 /** A question without a preview is better than none. */
-const MOST_PREVIEW_MS = 30_000;
+const MAX_PREVIEW_MS = 30_000;
 /** How often one call may be asked about because what it acts on keeps changing. */
-const MOST_ROUNDS = 5;
+const MAX_ROUNDS = 5;
 
 /** What happens to this particular call: it goes on, it is refused, or a person is asked. */
 export function permit(options: PermitOptions): Permit {
@@ -68,7 +68,7 @@ export function permit(options: PermitOptions): Permit {
     call.verdict = verdict;
     if (verdict.decision === "allow") {
       const resumed = approvals.resumedBy(call);
-      return resumed === undefined ? undefined : useUp(call, resumed);
+      return resumed === undefined ? undefined : consumeApproval(call, resumed);
     }
     if (verdict.decision !== "ask") throw denied(call, verdict);
     return decide(call, verdict).then(
@@ -84,33 +84,33 @@ export function permit(options: PermitOptions): Permit {
   }
 
   /** Allowed by now without the answer: which counts all the same, and is used up. */
-  async function useUp(call: Call, resumed: string): Promise<undefined> {
+  async function consumeApproval(call: Call, resumed: string): Promise<undefined> {
     if (await approvals.take(resumed)) return undefined;
     const approval = await approvals.get(resumed);
-    throw approval && approval.state !== "used" ? refused(call, approval) : usedAlready(resumed);
+    throw approval && approval.state !== "used" ? refused(call, approval) : alreadyUsed(resumed);
   }
 
   /** Round after round: what was answered counts only where what was asked about is still so. */
   async function decide(call: Call, verdict: Verdict): Promise<ToolResult | undefined> {
-    let asked = verdict;
+    let requested = verdict;
     let previous = approvals.resumedBy(call);
-    for (let round = 0; round < MOST_ROUNDS; round++) {
-      if (round > 0) asked = await judgeAgain(call, asked);
-      const approval = await ask(call, asked, previous);
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      if (round > 0) requested = await judgeAgain(call, requested);
+      const approval = await ask(call, requested, previous);
       previous = approval.id;
-      call.verdict = { ...asked, approvalId: approval.id };
+      call.verdict = { ...requested, approvalId: approval.id };
       if (approval.state === "declined") throw refused(call, approval);
       if (approval.state === "approved") {
         const used = await approvals.take(approval.id);
-        if (used) return goOn(call, used);
+        if (used) return resume(call, used);
         continue;
       }
-      await call.options.onAsked?.(approval.id);
+      await call.options.onApprovalRequested?.(approval.id);
       announce(call, approval);
       if (!waits) return pendingFor(call, approval);
-      const same = waitingWith(call, approval.id);
+      const same = joinWaiting(call, approval.id);
       if (same) return same;
-      const answered = await askPerson(call, approval, {
+      const answered = await requestApproval(call, approval, {
         approvals,
         clock,
         ...(approver ? { approver } : {}),
@@ -119,22 +119,22 @@ export function permit(options: PermitOptions): Permit {
       if (!answered) return pendingFor(call, approval);
       if (answered.state === "expired") throw refused(call, answered);
     }
-    throw toolError("stale", `"${toolOf(call).name}" was asked about ${MOST_ROUNDS} times, and changed each time`, {
+    throw toolError("stale", `"${toolOf(call).name}" was asked about ${MAX_ROUNDS} times, and changed each time`, {
       next: "Wait until nothing else changes what it acts on, then call it again.",
     });
   }
 
   /** Policy may have changed while a person was thinking: its no counts, its yes is not needed any more. */
-  async function judgeAgain(call: Call, asked: Verdict): Promise<Verdict> {
+  async function judgeAgain(call: Call, requested: Verdict): Promise<Verdict> {
     const verdict = await judge(call);
     if (verdict.decision === "ask") return verdict;
-    if (verdict.decision === "allow") return asked;
+    if (verdict.decision === "allow") return requested;
     call.verdict = verdict;
     throw denied(call, verdict);
   }
 
   async function ask(call: Call, verdict: Verdict, previous: string | undefined): Promise<Approval> {
-    const input = showableInput(call, approvals.mostShownBytes);
+    const input = showableInput(call, approvals.maxShownBytes);
     const preview = await previewed(call, previous);
     const world = {
       verdict,
@@ -144,11 +144,11 @@ export function permit(options: PermitOptions): Permit {
     };
     const suggested = (await (options.suggestRule ?? suggestByTool)(call)) ?? [];
     if (call.aborted) throw call.aborted;
-    if (previous !== undefined && (await approvals.get(previous))?.state === "used") throw usedAlready(previous);
+    if (previous !== undefined && (await approvals.get(previous))?.state === "used") throw alreadyUsed(previous);
     const approval = await approvals.ask(call, {
       world,
       input,
-      shown: preview && boundPreview(preview, approvals.mostShownBytes),
+      shown: preview && boundPreview(preview, approvals.maxShownBytes),
       suggestedRules: [suggested].flat().filter((rule) => rule !== ""),
       waits,
     });
@@ -166,10 +166,10 @@ export function permit(options: PermitOptions): Permit {
     if (!preview) return undefined;
     let timer: Timer | undefined;
     const tooLate = new Promise<undefined>(
-      (resolve) => (timer = clock.after(MOST_PREVIEW_MS, () => resolve(undefined))),
+      (resolve) => (timer = clock.after(MAX_PREVIEW_MS, () => resolve(undefined))),
     );
     try {
-      return await untilAborted(call, Promise.race([preview(call.input, contextFor(call)), tooLate]));
+      return await abortable(call, Promise.race([preview(call.input, contextFor(call)), tooLate]));
     } catch (thrown) {
       if (!(thrown instanceof ToolError)) return undefined;
       if (previous !== undefined && !call.aborted) await approvals.void(previous, "it is not possible any more");
@@ -179,7 +179,7 @@ export function permit(options: PermitOptions): Permit {
     }
   }
 
-  async function goOn(call: Call, used: Approval): Promise<undefined> {
+  async function resume(call: Call, used: Approval): Promise<undefined> {
     const by = used.answeredBy === undefined ? "approved" : `approved by ${used.answeredBy}`;
     call.verdict = { decision: "allow", by: "approval", reason: by, approvalId: used.id };
     resolved(call, used);
@@ -197,16 +197,16 @@ export function permit(options: PermitOptions): Permit {
     const reason = approval.note ?? "the person declined";
     call.verdict = { decision: "deny", by: "approval", reason, approvalId: approval.id };
     resolved(call, approval);
-    return approval.state === "declined" ? declined(approval) : unanswered(approval);
+    return approval.state === "declined" ? deniedByPerson(approval) : unanswered(approval);
   }
 
   function announce(call: Call, { id: approvalId, reason }: Approval): void {
-    if (!events.hears("permission_requested")) return;
+    if (!events.hasListeners("permission_requested")) return;
     events.emit(callEvent(call, "permission_requested", clock.now(), { approvalId, reason }));
   }
 
   function resolved(call: Call, { id: approvalId, state, answeredBy, note: reason }: Approval): void {
-    if (!events.hears("permission_resolved")) return;
+    if (!events.hasListeners("permission_resolved")) return;
     events.emit(
       callEvent(call, "permission_resolved", clock.now(), {
         approvalId,
@@ -218,9 +218,9 @@ export function permit(options: PermitOptions): Permit {
   }
 
   /** Two calls that are the same one wait as one: the second is given what the first is. */
-  function waitingWith(call: Call, approvalId: string): Promise<ToolResult> | undefined {
+  function joinWaiting(call: Call, approvalId: string): Promise<ToolResult> | undefined {
     const first = waiting.get(approvalId);
-    if (first) return untilAborted(call, first.result.then(structuredClone<ToolResult>));
+    if (first) return abortable(call, first.result.then(structuredClone<ToolResult>));
     const before = waitsFor.get(call);
     let resolve!: (result: ToolResult) => void;
     const result = new Promise<ToolResult>((done) => (resolve = done));

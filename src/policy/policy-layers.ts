@@ -31,7 +31,7 @@ export interface LayersRequest {
 }
 
 /** A subagent's parents count as well, so that a chain of names without end is cut. */
-const MOST_PARENTS = 32;
+const MAX_PARENTS = 32;
 
 /** The layers for one caller, in the order in which they are explained. The lists are held, not copied. */
 export function createPolicyLayers(config: PolicyConfig): (request?: LayersRequest) => readonly PolicyLayer[] {
@@ -102,7 +102,7 @@ export function withinScope(name: string, scope: ToolScope): PolicyLayer {
 /** The caller and those who started it, nearest first. */
 export function familyOf(caller: Partial<Caller>): readonly Partial<Caller>[] {
   const family: Partial<Caller>[] = [];
-  for (let one: Partial<Caller> | undefined = caller; one && family.length < MOST_PARENTS; one = one.parent) {
+  for (let one: Partial<Caller> | undefined = caller; one && family.length < MAX_PARENTS; one = one.parent) {
     family.push(one);
   }
   return family;

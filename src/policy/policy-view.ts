@@ -7,7 +7,7 @@ import { stricter } from "./judge.ts";
 import { type Explanation, explainVerdict } from "./rules/explain-verdict.ts";
 import { settle } from "./rules/judge-call.ts";
 import { lintRules } from "./rules/lint-rules.ts";
-import type { RuleBook } from "./rules/rule-book.ts";
+import type { RuleSet } from "./rules/rule-book.ts";
 import type { RuleFinding } from "./rules/rule-finding.ts";
 import { type ExampleOutcome, type RuleExample, testRules } from "./rules/try-rules.ts";
 import type { SessionGrants } from "./session-grants.ts";
@@ -21,7 +21,7 @@ export interface SupposedCall {
 
 /** What may run and why, for people and programs. Nothing here runs a tool. */
 export interface PolicyView {
-  readonly rules: RuleBook;
+  readonly rules: RuleSet;
   readonly grants: SessionGrants;
   /** Which tools exist for a caller. */
   layersFor(caller?: Partial<Caller>): readonly AnyLayer[];
@@ -35,15 +35,22 @@ export interface PolicyView {
 
 export interface PolicyViewOptions {
   registry: ToolRegistry;
-  rules: RuleBook;
+  rules: RuleSet;
   grants: SessionGrants;
   layersFor(caller: Partial<Caller>): readonly AnyLayer[];
   cwd: string;
   /** Why a tool asks whatever the rules say, as the judge is given it. */
-  mustAsk?: ((tool: AnyTool) => string | undefined) | undefined;
+  requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
 }
 
-export function createPolicyView({ registry, rules, grants, layersFor, cwd, mustAsk }: PolicyViewOptions): PolicyView {
+export function createPolicyView({
+  registry,
+  rules,
+  grants,
+  layersFor,
+  cwd,
+  requiresApproval,
+}: PolicyViewOptions): PolicyView {
   const find = (name: string) => registry.get(name);
   return {
     rules,
@@ -57,7 +64,11 @@ export function createPolicyView({ registry, rules, grants, layersFor, cwd, must
       }
       const { layers } = explainVisibility(tool, layersFor(caller));
       const call = { tool, input: tool.build(input).params, mode, cwd };
-      return insisting(explainVerdict(grants.bookOf(caller), call, { layers }), mustAsk?.(tool), mode);
+      return withRequiredApproval(
+        explainVerdict(grants.ruleSetOf(caller), call, { layers }),
+        requiresApproval?.(tool),
+        mode,
+      );
     },
     lint: () => lintRules(rules.sources(), registry.list()),
     test: (examples) => testRules(rules, examples, { cwd, findTool: find }),
@@ -65,12 +76,16 @@ export function createPolicyView({ registry, rules, grants, layersFor, cwd, must
 }
 
 /** As the judge does it: of the rules and what must be asked, the stricter counts. */
-function insisting(explained: Explanation, reason: string | undefined, mode: CallMode = "default"): Explanation {
+function withRequiredApproval(
+  explained: Explanation,
+  reason: string | undefined,
+  mode: CallMode = "default",
+): Explanation {
   if (reason === undefined) return explained;
-  const says = settle({ decision: "ask", by: "policy", reason }, mode);
-  const verdict = explained.verdict.decision === "deny" ? explained.verdict : stricter(explained.verdict, says);
-  const outcome = verdict === says ? "decides" : "would decide";
-  const steps = [...explained.steps, { name: "must ask", outcome, says } as const];
-  const text = `${explained.text}\nmust ask: ${outcome}: ${says.decision}. ${reason}`;
+  const stepVerdict = settle({ decision: "ask", by: "policy", reason }, mode);
+  const verdict = explained.verdict.decision === "deny" ? explained.verdict : stricter(explained.verdict, stepVerdict);
+  const outcome = verdict === stepVerdict ? "decides" : "would decide";
+  const steps = [...explained.steps, { name: "must ask", outcome, stepVerdict } as const];
+  const text = `${explained.text}\nmust ask: ${outcome}: ${stepVerdict.decision}. ${reason}`;
   return { ...explained, verdict, steps, text };
 }

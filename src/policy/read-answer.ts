@@ -3,7 +3,7 @@ import { toolError, type ToolError, ToolPermissionError } from "../core/error.ts
 import type { Approval, ApprovalAnswer } from "./approval.ts";
 
 /** Characters: it is told to a model. */
-const MOST_REASON = 4000;
+const MAX_REASON_LENGTH = 4000;
 
 /** What an answer says, as it is kept with the question. Throws where it asks for what was not offered. */
 export function readAnswer(
@@ -14,7 +14,7 @@ export function readAnswer(
   return {
     ...(by === undefined ? {} : { answeredBy: by }),
     ...(via === undefined ? {} : { answeredVia: via }),
-    ...(reason === undefined ? {} : { note: reason.slice(0, MOST_REASON) }),
+    ...(reason === undefined ? {} : { note: reason.slice(0, MAX_REASON_LENGTH) }),
     ...(approved ? readGrant(approval, scope, answer.rule) : {}),
   };
 }

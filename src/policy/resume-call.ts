@@ -29,10 +29,10 @@ export interface ResumeOptions {
 }
 
 /** Results of this process, for who gives an answer again. */
-const MOST_RESULTS = 200;
+const MAX_RESULTS = 200;
 
 /** How long a caller who waits in another process has to notice the answer, before the call is made here. */
-const ASKER_FIRST_MS = 1500;
+const APPROVER_FIRST_MS = 1500;
 
 /** Answers a question, and makes the call that waited for it again, through the whole gate. */
 export function createResume({ approvals, permit, registry, gate, recorded }: ResumeOptions) {
@@ -58,7 +58,7 @@ export function createResume({ approvals, permit, registry, gate, recorded }: Re
   function keep(id: string, result: ToolResult): ToolResult {
     if (result.status === "pending") return result;
     for (const oldest of results.keys()) {
-      if (results.size < MOST_RESULTS) break;
+      if (results.size < MAX_RESULTS) break;
       results.delete(oldest);
     }
     results.set(id, result);
@@ -112,7 +112,7 @@ export function createResume({ approvals, permit, registry, gate, recorded }: Re
 
   async function isTakenElsewhere(id: string): Promise<boolean> {
     if (!approvals.shared) return false;
-    return approvals.isUsedWithin(id, ASKER_FIRST_MS);
+    return approvals.waitUntilUsed(id, APPROVER_FIRST_MS);
   }
 }
 

@@ -4,7 +4,7 @@ import type { AnyTool } from "../core/tool.ts";
 import type { SessionGrants } from "./session-grants.ts";
 import { isToolAllowed, type ToolPolicy } from "./tool-policy.ts";
 
-export interface SearchableParts {
+export interface SearchableToolsOptions {
   registry: ToolRegistry;
   grants: SessionGrants;
   /** Which tools exist for a caller. */
@@ -12,16 +12,16 @@ export interface SearchableParts {
 }
 
 /** What a call with this authority could call: nothing else is found, so that nothing else takes a place in a ranking. */
-export function searchableTools({ registry, grants, shownTo }: SearchableParts) {
+export function searchableTools({ registry, grants, shownTo }: SearchableToolsOptions) {
   return ({ caller, mode, policy = [] }: CallAuthority) => {
     const isShown = shownTo(caller);
     const layers = policy.map(admits);
-    const book = grants.bookOf(caller);
+    const ruleSet = grants.ruleSetOf(caller);
     const filter = (tool: AnyTool): boolean =>
       isShown(tool) &&
       (mode !== "plan" || tool.isReadOnly) &&
       layers.every((admitted) => admitted(tool)) &&
-      !book.deniesAll(tool);
+      !ruleSet.deniesAll(tool);
     return {
       search: (query: string, limit: number): readonly AnyTool[] => registry.search(query, { limit, filter }),
       get(name: string): AnyTool | undefined {

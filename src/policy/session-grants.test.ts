@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createTool } from "../core/create-tool.ts";
 import { createHaft } from "../runtime.ts";
-import { RuleBook } from "./rules/rule-book.ts";
+import { RuleSet } from "./rules/rule-book.ts";
 import { SessionGrants } from "./session-grants.ts";
 
 const push = createTool({
@@ -42,15 +42,15 @@ test("what is granted for always holds for everybody, and is told to who keeps r
 });
 
 test("a grant never beats a deny, also one that comes later", () => {
-  const book = new RuleBook();
-  const grants = new SessionGrants(book);
+  const ruleSet = new RuleSet();
+  const grants = new SessionGrants(ruleSet);
   grants.add("push", { session: "s" });
   const judged = { tool: push, input: {}, cwd: "/" };
   expect(grants.judge(judged, { session: "s" })).toMatchObject({ decision: "allow", by: "grant" });
-  book.add("push", "deny", "user");
+  ruleSet.add("push", "deny", "user");
   expect(grants.judge(judged, { session: "s" })).toMatchObject({ decision: "deny", by: "rule", origin: "user" });
 });
 
 test("a grant that is no rule is refused", () => {
-  expect(() => new SessionGrants(new RuleBook()).add("Bash(", { session: "s" })).toThrow(TypeError);
+  expect(() => new SessionGrants(new RuleSet()).add("Bash(", { session: "s" })).toThrow(TypeError);
 });

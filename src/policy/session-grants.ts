@@ -1,11 +1,11 @@
 import type { Caller, Verdict } from "../core/call.ts";
 import type { CompiledRule } from "./rules/compiled-rule.ts";
-import { type JudgedCall, RuleBook } from "./rules/rule-book.ts";
+import { type JudgedCall, RuleSet } from "./rules/rule-book.ts";
 
 interface Grants {
   rules: string[];
   /** The book with these rules in it, and of which state of the book it was made. */
-  book?: { of: readonly CompiledRule[]; with: RuleBook };
+  ruleSet?: { of: readonly CompiledRule[]; with: RuleSet };
 }
 
 /** Who has made a call, as far as a grant is for them: a session's name alone is what anybody may say. */
@@ -17,39 +17,40 @@ type Grantee = Pick<Caller, "session" | "user" | "agent">;
  */
 export class SessionGrants {
   readonly #sessions = new Map<string, Grants>();
-  readonly #book: RuleBook;
+  readonly #ruleSet: RuleSet;
 
-  constructor(book: RuleBook) {
-    this.#book = book;
+  constructor(ruleSet: RuleSet) {
+    this.#ruleSet = ruleSet;
   }
 
   /** Throws a TypeError where it is no rule. */
   add(rule: string, to: Grantee): void {
-    new RuleBook().add(rule, "allow", "session");
+    new RuleSet().add(rule, "allow", "session");
     const key = keyOf(to);
     const grants = this.#sessions.get(key) ?? { rules: [] };
     if (!grants.rules.includes(rule)) grants.rules.push(rule);
-    delete grants.book;
+    delete grants.ruleSet;
     this.#sessions.set(key, grants);
   }
 
   judge(call: JudgedCall, by: Grantee): Verdict {
-    const book = this.bookOf(by);
-    const verdict = book.judge(call);
-    const isGranted = book !== this.#book && verdict.by === "rule" && verdict.origin?.includes("session") === true;
+    const ruleSet = this.ruleSetOf(by);
+    const verdict = ruleSet.judge(call);
+    const isGranted =
+      ruleSet !== this.#ruleSet && verdict.by === "rule" && verdict.origin?.includes("session") === true;
     return isGranted ? { ...verdict, by: "grant" } : verdict;
   }
 
   /** The rules that hold for a caller: everybody's, and what was granted to this one. */
-  bookOf(caller: Partial<Grantee>): RuleBook {
+  ruleSetOf(caller: Partial<Grantee>): RuleSet {
     const grants = this.#sessions.get(keyOf(caller));
-    if (!grants) return this.#book;
-    const of = this.#book.compiled();
-    if (grants.book?.of !== of) {
-      const sources = [...this.#book.sources(), { origin: "session", allow: grants.rules }];
-      grants.book = { of, with: new RuleBook(sources) };
+    if (!grants) return this.#ruleSet;
+    const of = this.#ruleSet.compiled();
+    if (grants.ruleSet?.of !== of) {
+      const sources = [...this.#ruleSet.sources(), { origin: "session", allow: grants.rules }];
+      grants.ruleSet = { of, with: new RuleSet(sources) };
     }
-    return grants.book.with;
+    return grants.ruleSet.with;
   }
 }
 

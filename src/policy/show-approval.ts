@@ -3,7 +3,7 @@ import type { Approval } from "./approval.ts";
 import { showInline, showText, toInertMarkup } from "./show-text.ts";
 
 /** Longer texts, and those of several lines, stand on lines of their own. */
-const MOST_INLINE = 80;
+const MAX_INLINE_LENGTH = 80;
 
 /** What of a question is shown: also where it came over a wire, which says less. */
 export type ShownApproval = Pick<
@@ -69,7 +69,7 @@ function describeInput(input: unknown): string[] {
 
 function describeValue(name: string, value: unknown): string[] {
   const text = typeof value === "string" ? value : (JSON.stringify(value, undefined, 2) ?? String(value));
-  if (text.length <= MOST_INLINE && !text.includes("\n")) {
+  if (text.length <= MAX_INLINE_LENGTH && !text.includes("\n")) {
     return [field(name, typeof value === "string" ? `"${showInline(text)}"` : showInline(text))];
   }
   const lines = text.split("\n").length;

@@ -2,8 +2,8 @@ import { showHiddenCharacters } from "../shell/hidden-characters.ts";
 
 /** Before a line of somebody else's text, so that none of it can look like ours. */
 const GUTTER = "  | ";
-const MOST_BLANKS = 16;
-const MOST_EMPTY_LINES = 2;
+const MAX_BLANKS = 16;
+const MAX_EMPTY_LINES = 2;
 
 /**
  * Text for somebody who decides by it, line by line: every character visible, nothing pushed out of sight by blanks or
@@ -13,7 +13,7 @@ export function showText(text: string): string[] {
   const lines: string[] = [];
   let empty = 0;
   const flush = (): void => {
-    if (empty > MOST_EMPTY_LINES) lines.push(`${GUTTER}⟨${empty} empty lines⟩`);
+    if (empty > MAX_EMPTY_LINES) lines.push(`${GUTTER}⟨${empty} empty lines⟩`);
     else for (let i = 0; i < empty; i++) lines.push(GUTTER.trimEnd());
     empty = 0;
   };
@@ -38,7 +38,7 @@ function showLine(line: string): string {
   return (
     showHiddenCharacters(line)
       .replace(/ {2,}|\t+/g, (blanks) =>
-        blanks.length > MOST_BLANKS ? `⟨${blanks.length} ${blanks[0] === "\t" ? "tabs" : "spaces"}⟩` : blanks,
+        blanks.length > MAX_BLANKS ? `⟨${blanks.length} ${blanks[0] === "\t" ? "tabs" : "spaces"}⟩` : blanks,
       )
       // A terminal's own tab stops decide how wide it is.
       .replaceAll("\t", "→   ")

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { TaintMark, TaintStore } from "./taint-store.ts";
 
-const MOST = 5;
+const MAX = 5;
 
 const mark = (callId: string, label: TaintMark["label"] = "untrusted_input", at = 1): TaintMark => ({
   label,
@@ -22,10 +22,10 @@ export function describeTaintStore(name: string, open: () => Promise<TaintStore>
       await store.add(
         "a",
         [mark("c1", "sensitive_data", 1_800_000_000_000), mark("c1", "untrusted_input", 1_800_000_000_000)],
-        MOST,
+        MAX,
       );
-      await store.add("a", [mark("c0", "untrusted_input", 1_800_000_000_001)], MOST);
-      await store.add("b", [mark("c2")], MOST);
+      await store.add("a", [mark("c0", "untrusted_input", 1_800_000_000_001)], MAX);
+      await store.add("b", [mark("c2")], MAX);
       expect((await store.marks("a")).map(({ callId, label }) => `${callId} ${label}`).sort()).toEqual([
         "c0 untrusted_input",
         "c1 sensitive_data",
@@ -37,22 +37,22 @@ export function describeTaintStore(name: string, open: () => Promise<TaintStore>
 
     test("of one call is kept once, and of one label the first calls only", async () => {
       const store = await open();
-      await store.add("a", [mark("c0"), mark("c0")], MOST);
-      await store.add("a", [mark("c0", "untrusted_input", 9)], MOST);
+      await store.add("a", [mark("c0"), mark("c0")], MAX);
+      await store.add("a", [mark("c0", "untrusted_input", 9)], MAX);
       expect(await store.marks("a")).toEqual([mark("c0")]);
-      for (let i = 1; i < 3 * MOST; i++) await store.add("a", [mark(`c${i}`, "untrusted_input", i + 1)], MOST);
-      await store.add("a", [mark("late", "sensitive_data", 100)], MOST);
+      for (let i = 1; i < 3 * MAX; i++) await store.add("a", [mark(`c${i}`, "untrusted_input", i + 1)], MAX);
+      await store.add("a", [mark("late", "sensitive_data", 100)], MAX);
       const kept = await store.marks("a");
       expect(kept.filter(({ label }) => label === "untrusted_input").map(({ callId }) => callId)).toEqual(
-        Array.from({ length: MOST }, (_, i) => `c${i}`),
+        Array.from({ length: MAX }, (_, i) => `c${i}`),
       );
       expect(kept.at(-1)).toMatchObject({ callId: "late" });
     });
 
     test("is gone when its session is", async () => {
       const store = await open();
-      await store.add("a", [mark("c1")], MOST);
-      await store.add("b", [mark("c1")], MOST);
+      await store.add("a", [mark("c1")], MAX);
+      await store.add("b", [mark("c1")], MAX);
       await store.forget("a");
       expect([await store.marks("a"), (await store.marks("b")).length]).toEqual([[], 1]);
     });
@@ -60,7 +60,7 @@ export function describeTaintStore(name: string, open: () => Promise<TaintStore>
     test("holds names of any kind", async () => {
       const store = await open();
       const session = "'; DROP TABLE x; -- 会话 \u{1F600}";
-      await store.add(session, [mark("c'1")], MOST);
+      await store.add(session, [mark("c'1")], MAX);
       expect(await store.marks(session)).toEqual([mark("c'1")]);
     });
   });

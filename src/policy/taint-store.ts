@@ -1,11 +1,11 @@
 import type { MaybePromise } from "../core/stage.ts";
 
 /** What a result may bring into a session. The third label, an effect on the outside, is what a call does. */
-export type BroughtLabel = "untrusted_input" | "sensitive_data";
+export type ResultLabel = "untrusted_input" | "sensitive_data";
 
 /** Which call brought it. */
 export interface TaintMark {
-  label: BroughtLabel;
+  label: ResultLabel;
   callId: string;
   toolName: string;
   at: number;
@@ -16,7 +16,7 @@ export interface TaintStore {
   /** Oldest first. */
   marks(session: string): MaybePromise<readonly TaintMark[]>;
   /** Of each label the first `most` stay; one label of one call is kept once. */
-  add(session: string, marks: readonly TaintMark[], most: number): MaybePromise<void>;
+  add(session: string, marks: readonly TaintMark[], max: number): MaybePromise<void>;
   /** The session is gone. */
   forget(session: string): MaybePromise<void>;
 }
@@ -28,11 +28,11 @@ export class MemoryTaintStore implements TaintStore {
     return [...(this.#sessions.get(session) ?? [])];
   }
 
-  add(session: string, marks: readonly TaintMark[], most: number): void {
+  add(session: string, marks: readonly TaintMark[], max: number): void {
     const kept = this.#sessions.get(session) ?? [];
     for (const mark of marks) {
       const ofLabel = kept.filter(({ label }) => label === mark.label);
-      if (ofLabel.length < most && !ofLabel.some(({ callId }) => callId === mark.callId)) kept.push({ ...mark });
+      if (ofLabel.length < max && !ofLabel.some(({ callId }) => callId === mark.callId)) kept.push({ ...mark });
     }
     this.#sessions.set(session, kept);
   }

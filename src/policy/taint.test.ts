@@ -11,7 +11,7 @@ import type { Stage } from "../core/stage.ts";
 import type { AnyTool, TaintLabel } from "../core/tool.ts";
 import { MemoryJournal } from "../executor/call-journal.ts";
 import { ToolExecutor } from "../executor/executor.ts";
-import { knownAndClaim } from "../executor/known.ts";
+import { idempotencyStages } from "../executor/known.ts";
 import { resolve } from "../executor/resolve.ts";
 import { ResultCache } from "../executor/result-cache.ts";
 import { validate } from "../executor/validate.ts";
@@ -38,32 +38,32 @@ function stage(options: Partial<TaintOptions> = {}, tools: Iterable<AnyTool> = O
   const registry = new ToolRegistry();
   registry.registerMany(tools);
   const taint = createTaint({ now: () => 1, ...options });
-  const asked: string[] = [];
+  const requested: string[] = [];
   const held: Stage = {
     name: "permit",
     async enter(call: Call) {
       const verdict = await taint.verdictOf(call);
       if (!verdict) return;
-      asked.push(verdict.reason);
+      requested.push(verdict.reason);
       throw toolError("declined", verdict.reason);
     },
   };
-  const { known, claim } = knownAndClaim(new MemoryJournal(), new ResultCache(systemClock));
+  const { known, claim } = idempotencyStages(new MemoryJournal(), new ResultCache(systemClock));
   const stages = [resolve(registry), validate(), taint.stage, known, held, claim];
   const executor = new ToolExecutor(registry, stages, { workspace: "." });
   const execute = (name: string, caller: Partial<Caller> = { session: "s" }, more: CallOptions = {}) =>
     executor.execute(name, {}, { caller, ...more });
-  return { taint, asked, execute, executor };
+  return { taint, requested, execute, executor };
 }
 
 describe("a session", () => {
   test("that has seen untrusted input and sensitive data asks before an outside effect, and says why", async () => {
-    const { execute, asked } = stage();
+    const { execute, requested } = stage();
     expect(await execute("web_fetch", { session: "s" }, { id: "c1" })).toMatchObject({ success: true });
     expect(await execute("message")).toMatchObject({ success: true });
     await execute("balance", { session: "s" }, { id: "c2" });
     expect(await execute("message")).toMatchObject({ error: { code: "declined" }, metadata: { taint: {} } });
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       '"message" acts on the outside, and this session has read what strangers may have written (web_fetch, call c1) ' +
         "and sensitive data (balance, call c2): the one may have told it to send the other",
     ]);
@@ -72,38 +72,38 @@ describe("a session", () => {
   });
 
   test("that has seen only one of them does not ask", async () => {
-    const { execute, asked } = stage();
+    const { execute, requested } = stage();
     for (const name of ["balance", "message", "http_post"]) await execute(name, { session: "private" });
     for (const name of ["web_fetch", "web_fetch", "message"]) await execute(name, { session: "public" });
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   test("is not tainted by another one", async () => {
-    const { execute, asked } = stage();
+    const { execute, requested } = stage();
     await execute("inbox", { session: "other" });
     await execute("message", { session: "s" });
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   test("is tainted by what a failed call tells, and not by a refused one", async () => {
-    const { execute, asked } = stage();
+    const { execute, requested } = stage();
     await execute("balance");
     await execute("broken_fetch", { session: "s" }, { policy: {} });
     await execute("message");
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
     expect(await execute("message")).toMatchObject({ success: false });
     const refused = stage();
     await refused.execute("balance");
     await refused.executor.execute("broken_fetch", [], { caller: { session: "s" } });
     await refused.execute("message");
-    expect(refused.asked).toEqual([]);
+    expect(refused.requested).toEqual([]);
   });
 
   test("is tainted by a result that was known already", async () => {
     let runs = 0;
     const more = { kind: "readonly", cache: { ttlMs: 60_000 }, run: () => ++runs };
     const store = new MemoryTaintStore();
-    const { execute, asked } = stage({ store }, [
+    const { execute, requested } = stage({ store }, [
       tool("cached", ["untrusted_input", "sensitive_data"], more),
       ...OTHERS,
     ]);
@@ -111,7 +111,7 @@ describe("a session", () => {
     store.forget("s");
     await execute("cached");
     await execute("message");
-    expect([runs, asked.length]).toEqual([1, 1]);
+    expect([runs, requested.length]).toEqual([1, 1]);
 
     await execute("balance", { session: "t" });
     await execute("broken_fetch", { session: "t" }, { id: "c" });
@@ -121,7 +121,7 @@ describe("a session", () => {
       metadata: { known: "replay" },
     });
     await execute("message", { session: "t" });
-    expect(asked).toHaveLength(2);
+    expect(requested).toHaveLength(2);
   });
 });
 
@@ -130,34 +130,34 @@ describe("families of sessions", () => {
   const child = { session: "child", depth: 1, parent };
 
   test("a child has seen what its parent has", async () => {
-    const { execute, asked } = stage();
+    const { execute, requested } = stage();
     await execute("inbox", parent);
     await execute("message", child);
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 
   test("a parent has seen what its children have, and their children", async () => {
-    const { execute, asked } = stage();
+    const { execute, requested } = stage();
     await execute("web_fetch", child);
     await execute("balance", { session: "grandchild", depth: 2, parent: child });
     await execute("message", parent);
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 
   test("a session that is told of another's findings can be given its taint", async () => {
-    const { taint, execute, asked } = stage();
+    const { taint, execute, requested } = stage();
     await execute("inbox", { session: "a" });
     await taint.share("a", "b");
     await execute("message", { session: "b" });
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 });
 
 describe("calls without a session", () => {
   test("are unrelated: nothing is remembered from one to the next", async () => {
-    const { execute, asked } = stage();
+    const { execute, requested } = stage();
     for (const name of ["inbox", "message"]) await execute(name, {});
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   test("are one session with those that they make themselves", async () => {
@@ -167,41 +167,41 @@ describe("calls without a session", () => {
       parameters: [],
       run: async (_input, { call }) => [await call("inbox"), await call("message")].map(({ status }) => status),
     });
-    const { execute, asked } = stage({}, [chain, ...OTHERS]);
+    const { execute, requested } = stage({}, [chain, ...OTHERS]);
     expect((await execute("chain", {})).details).toEqual(["completed", "failed"]);
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 });
 
 describe("labels", () => {
   test("can be given by name, group and pattern, and only add", async () => {
-    const { execute, asked } = stage({ labels: { "no*": ["sensitive_data"], "group:web": ["sensitive_data"] } });
+    const { execute, requested } = stage({ labels: { "no*": ["sensitive_data"], "group:web": ["sensitive_data"] } });
     await execute("web_fetch");
     await execute("message");
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 
   test("of a server's tool that says nothing are those of a stranger", async () => {
     const origin = { type: "mcp", server: "x" } as const;
-    const { execute, asked } = stage({}, [
+    const { execute, requested } = stage({}, [
       tool("get", [], { origin, kind: "readonly" }),
       tool("put", [], { origin }),
       ...OTHERS,
     ]);
     await execute("balance");
     await execute("put");
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
     await execute("get");
     await execute("put");
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 
   test("of a call count as seen where it reads and sends at once", async () => {
-    const { execute, asked } = stage({}, [tool("upload_keys", ["sensitive_data", "outside_effect"]), ...OTHERS]);
+    const { execute, requested } = stage({}, [tool("upload_keys", ["sensitive_data", "outside_effect"]), ...OTHERS]);
     await execute("upload_keys");
     await execute("web_fetch", { session: "t" });
     await execute("upload_keys", { session: "t" });
-    expect(asked).toEqual([expect.stringContaining("in this very call")]);
+    expect(requested).toEqual([expect.stringContaining("in this very call")]);
   });
 
   test("are the worst where a tool cannot tell its own", async () => {
@@ -210,10 +210,10 @@ describe("labels", () => {
         throw new Error("no");
       },
     });
-    const { execute, asked } = stage({}, [odd, ...OTHERS]);
+    const { execute, requested } = stage({}, [odd, ...OTHERS]);
     await execute("inbox");
     await execute("odd");
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 });
 
@@ -226,7 +226,7 @@ describe("a store that fails", () => {
     };
     return {
       marks: (session) => (what === "marks" ? fail() : store.marks(session)),
-      add: (session, marks, most) => (what === "add" ? fail() : store.add(session, marks, most)),
+      add: (session, marks, max) => (what === "add" ? fail() : store.add(session, marks, max)),
       forget: () => undefined,
     };
   };
@@ -234,18 +234,18 @@ describe("a store that fails", () => {
   test.each([true, false])(
     "at writing is made up for by this process, and the result says so (later: %s)",
     async (later) => {
-      const { execute, asked } = stage({ store: failing("add", later) });
+      const { execute, requested } = stage({ store: failing("add", later) });
       expect(await execute("inbox")).toMatchObject({ success: true, metadata: { taintUnsaved: "disk full" } });
       await execute("message");
-      expect(asked).toHaveLength(1);
+      expect(requested).toHaveLength(1);
     },
   );
 
   test.each([true, false])("at reading asks (later: %s)", async (later) => {
-    const { execute, asked } = stage({ store: failing("marks", later) });
+    const { execute, requested } = stage({ store: failing("marks", later) });
     await execute("message");
     await execute("notes");
-    expect(asked).toEqual([expect.stringContaining("cannot be found out (disk full)")]);
+    expect(requested).toEqual([expect.stringContaining("cannot be found out (disk full)")]);
   });
 });
 
@@ -358,14 +358,14 @@ describe("recorded sequences, played against the real workspace tools", () => {
   async function play(sequences: readonly Sequence[]): Promise<string[]> {
     const held: string[] = [];
     for (const { what, steps } of sequences) {
-      const { executor, asked } = open();
+      const { executor, requested } = open();
       for (const [at, [name, input]] of steps.entries()) {
         const result = await executor.execute(name, input, { caller: { session: what } });
         const isLast = at === steps.length - 1;
-        if (result.status !== "completed" && !isLast && asked.length === 0)
+        if (result.status !== "completed" && !isLast && requested.length === 0)
           throw new Error(`${what}: ${result.display}`);
       }
-      if (asked.length > 0) held.push(what);
+      if (requested.length > 0) held.push(what);
     }
     return held;
   }

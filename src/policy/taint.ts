@@ -1,17 +1,17 @@
 import { type Call, note, toolOf, type Verdict } from "../core/call.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
-import { type GivenLabels, labelsOfCall } from "./call-labels.ts";
+import { type UserLabels, labelsOfCall } from "./call-labels.ts";
 import { familyOf } from "./policy-layers.ts";
-import { type BroughtLabel, MemoryTaintStore, type TaintMark, type TaintStore } from "./taint-store.ts";
+import { type ResultLabel, MemoryTaintStore, type TaintMark, type TaintStore } from "./taint-store.ts";
 
 /** So many calls are remembered for each label of a session: enough to say why, and a session may be endless. */
-const MOST_MARKS = 5;
+const MAX_MARKS = 5;
 
 export interface TaintOptions {
   store?: TaintStore;
   /** Labels besides those that tools have themselves. */
-  labels?: GivenLabels;
+  labels?: UserLabels;
   now(): number;
 }
 
@@ -65,11 +65,11 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
       }
     },
     async share(from, to) {
-      await store.add(to, await store.marks(from), MOST_MARKS);
+      await store.add(to, await store.marks(from), MAX_MARKS);
     },
   };
 
-  function remember(call: Call, result: ToolResult, brought: readonly BroughtLabel[]): MaybePromise<ToolResult> {
+  function remember(call: Call, result: ToolResult, brought: readonly ResultLabel[]): MaybePromise<ToolResult> {
     const at = now();
     const marks = brought.map((label): TaintMark => ({ label, callId: call.id, toolName: toolOf(call).name, at }));
     const sessions = sessionsOf(call);
@@ -79,13 +79,13 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
       return result;
     }
     const failed = (why: unknown): ToolResult => {
-      for (const session of sessions) unsaved.add(session, marks, MOST_MARKS);
+      for (const session of sessions) unsaved.add(session, marks, MAX_MARKS);
       const message = why instanceof Error ? why.message : String(why);
       return { ...result, metadata: { ...result.metadata, taintUnsaved: message } };
     };
     try {
       const added = sessions
-        .map((session) => store.add(session, marks, MOST_MARKS))
+        .map((session) => store.add(session, marks, MAX_MARKS))
         .filter((one) => one instanceof Promise);
       return added.length === 0 ? result : Promise.all(added).then(() => result, failed);
     } catch (why) {

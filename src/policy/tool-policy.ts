@@ -36,7 +36,7 @@ export function findRefusal(tool: AnyTool, policy: ToolPolicy): Refusal | undefi
 }
 
 /** Whether an entry of a deny list would concern the tool. */
-export function concerns(entry: string, tool: AnyTool): boolean {
+export function appliesTo(entry: string, tool: AnyTool): boolean {
   return matches(entry, subjectOf(tool));
 }
 
@@ -97,14 +97,14 @@ interface Entry {
 
 /** Lists are read at every call, and may change between two; what an entry means does not. */
 const entries = new Map<string, Entry>();
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 
 function readEntry(text: string): Entry {
   let entry = entries.get(text);
   if (!entry) {
     const group = groupNamed(text);
     entry = { members: group && new Set(group), name: normalizeToolName(text), folded: foldToolName(text) };
-    if (entries.size >= MOST_ENTRIES) entries.clear();
+    if (entries.size >= MAX_ENTRIES) entries.clear();
     entries.set(text, entry);
   }
   return entry;

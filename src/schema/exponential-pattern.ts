@@ -5,10 +5,10 @@ const MANY = 10;
 /** Of a fixed number of repetitions so many tell what there is to tell. */
 const COPIES = 3;
 /** Of one loop: the search for two ways follows pairs of steps. */
-const MOST_PLACES = 200;
-const MOST_STEPS = 1_000;
+const MAX_POSITIONS = 200;
+const MAX_STEPS = 1_000;
 /** Larger ones are not judged. */
-const MOST_PLACES_AT_ALL = 5_000;
+const MAX_TOTAL_POSITIONS = 5_000;
 
 export type PatternJudgement = "sound" | "exponential" | "not judged";
 
@@ -22,7 +22,7 @@ export function isExponentialPattern(source: string): boolean {
  * polynomial time is not found.
  */
 export function judgePattern(source: string): PatternJudgement {
-  const places: string[] = [];
+  const positions: string[] = [];
   const follows: Map<number, "once" | "twice">[] = [];
   let isTooLarge = false;
   const all = [parsePattern(source)];
@@ -37,7 +37,7 @@ export function judgePattern(source: string): PatternJudgement {
   function loopsOf(): ReadonlySet<number>[] {
     const group = componentsOf(follows.map((next) => [...next.keys()]));
     const sets = new Map<number, Set<number>>();
-    for (const at of places.keys()) {
+    for (const at of positions.keys()) {
       const set = sets.get(group[at]!) ?? new Set<number>();
       sets.set(group[at]!, set.add(at));
     }
@@ -51,13 +51,13 @@ export function judgePattern(source: string): PatternJudgement {
   function judgeLoop(loop: ReadonlySet<number>): PatternJudgement {
     const next = [...loop].map((from) => [...follows[from]!.keys()].filter((to) => loop.has(to)));
     const steps = next.reduce((sum, { length }) => sum + length, 0);
-    if (loop.size > MOST_PLACES || steps > MOST_STEPS) return "not judged";
+    if (loop.size > MAX_POSITIONS || steps > MAX_STEPS) return "not judged";
     return hasTwoWays([...loop], next) ? "exponential" : "sound";
   }
 
   /** Glushkov's automaton: a place for each character of the expression, and which may follow which. */
   function build(node: PatternNode): Ends {
-    if (places.length > MOST_PLACES_AT_ALL) isTooLarge = true;
+    if (positions.length > MAX_TOTAL_POSITIONS) isTooLarge = true;
     if (isTooLarge) return NOTHING;
     switch (node.type) {
       case "empty":
@@ -66,9 +66,9 @@ export function judgePattern(source: string): PatternJudgement {
         all.push(node.body);
         return NOTHING;
       case "any":
-        return place("[\\s\\S]");
+        return addPosition("[\\s\\S]");
       case "one":
-        return place(node.source);
+        return addPosition(node.source);
       case "choice": {
         const parts = node.parts.map(build);
         return {
@@ -84,8 +84,8 @@ export function judgePattern(source: string): PatternJudgement {
     }
   }
 
-  function place(one: string): Ends {
-    const at = places.push(one) - 1;
+  function addPosition(one: string): Ends {
+    const at = positions.push(one) - 1;
     follows.push(new Map());
     return { first: [at], last: [at], isNullable: false };
   }
@@ -99,16 +99,16 @@ export function judgePattern(source: string): PatternJudgement {
     };
   }
 
-  function repeat({ body, least, most }: PatternNode & { type: "repeat" }): Ends {
-    const isEndless = most > least && most >= MANY;
-    const fixed = Array.from({ length: Math.min(least, COPIES) }, () => build(body));
+  function repeat({ body, min, max }: PatternNode & { type: "repeat" }): Ends {
+    const isEndless = max > min && max >= MANY;
+    const fixed = Array.from({ length: Math.min(min, COPIES) }, () => build(body));
     if (isEndless) {
       const looped = fixed.pop() ?? build(body);
       connect(looped.last, looped.first);
-      fixed.push(least === 0 ? { ...looped, isNullable: true } : looped);
+      fixed.push(min === 0 ? { ...looped, isNullable: true } : looped);
       return fixed.reduce(join, NOTHING);
     }
-    const optional = Array.from({ length: Math.max(0, most - least) }, () => ({ ...build(body), isNullable: true }));
+    const optional = Array.from({ length: Math.max(0, max - min) }, () => ({ ...build(body), isNullable: true }));
     return [...fixed, ...optional].reduce(join, NOTHING);
   }
 
@@ -119,7 +119,7 @@ export function judgePattern(source: string): PatternJudgement {
   /** Two walks over the same text that part and meet again, where they began. */
   function hasTwoWays(loop: readonly number[], next: readonly (readonly number[])[]): boolean {
     const numbers = new Map(loop.map((at, number) => [at, number]));
-    const kinds = kindsOf(loop.map((at) => places[at]!));
+    const kinds = kindsOf(loop.map((at) => positions[at]!));
     const count = loop.length;
     const steps = next.map((to) => to.map((at) => numbers.get(at)!));
     const pairs = Array.from({ length: count * count }, (_, pair): number[] => {
@@ -145,15 +145,15 @@ const NOTHING: Ends = { first: [], last: [], isNullable: true };
 const SAMPLES = ["a", "Z", "5", "_", "-", ".", " ", "\n", "é", "中", "\u{1F600}"];
 
 /** Which of the characters that the expression can tell apart each place takes, a bit for each. */
-function kindsOf(places: readonly string[]): bigint[] {
+function kindsOf(positions: readonly string[]): bigint[] {
   const named = new Set(SAMPLES);
-  for (const character of places.join("")) {
+  for (const character of positions.join("")) {
     const code = character.codePointAt(0)!;
     for (const near of [code - 1, code, code + 1])
       if (near > 0 && near < 0x10ffff) named.add(String.fromCodePoint(near));
   }
   const characters = [...named];
-  return places.map((source) => {
+  return positions.map((source) => {
     const one = new RegExp(`^(?:${source})$`, "u");
     return characters.reduce((bits, character, at) => (one.test(character) ? bits | (1n << BigInt(at)) : bits), 0n);
   });

@@ -24,8 +24,11 @@ export function joinForms(base: JsonSchema, forms: readonly JsonSchema[]): JsonS
   const always = lists[0]?.filter((name) => lists.every((list) => list.includes(name))) ?? [];
   const required = [...new Set([...requiredIn(base), ...always])];
   const isClosed = base["additionalProperties"] === false || (forms.length > 0 && forms.every(isClosedForm));
-  const said = lists.map((list) => [...new Set([...requiredIn(base), ...list])].join(", "));
-  const hint = new Set(said).size > 1 ? `Give one of these: ${said.map((names) => `{ ${names} }`).join(" or ")}.` : "";
+  const requirements = lists.map((list) => [...new Set([...requiredIn(base), ...list])].join(", "));
+  const hint =
+    new Set(requirements).size > 1
+      ? `Give one of these: ${requirements.map((names) => `{ ${names} }`).join(" or ")}.`
+      : "";
   const description = [base["description"], hint].filter(Boolean).join(" ");
   return {
     ...base,

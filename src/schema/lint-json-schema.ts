@@ -117,13 +117,13 @@ function lintSchema(lint: Lint, schema: JsonSchema, path: readonly string[], dep
   lintPatterns(schema, path, report);
   lintRef(lint, schema, path);
   lintTransform(schema, path, report);
-  let goOn = true;
+  let shouldContinue = true;
   eachSubschema(schema, (sub, at) => {
-    if (!goOn || typeof sub === "boolean") return;
-    if (isObject(sub)) goOn = lintSchema(lint, sub, [...path, ...at], depth + 1);
+    if (!shouldContinue || typeof sub === "boolean") return;
+    if (isObject(sub)) shouldContinue = lintSchema(lint, sub, [...path, ...at], depth + 1);
     else report([...path, ...at], "must be a schema (an object, true or false)");
   });
-  return goOn;
+  return shouldContinue;
 }
 
 function lintType({ type }: JsonSchema, path: readonly string[], report: Report): void {

@@ -10,7 +10,7 @@ export type PatternNode =
   | { type: "choice"; parts: PatternNode[] }
   /** A look-around: matched by itself, beside the rest. */
   | { type: "aside"; body: PatternNode }
-  | { type: "repeat"; body: PatternNode; least: number; most: number };
+  | { type: "repeat"; body: PatternNode; min: number; max: number };
 
 const GROUP = /\((?:\?(?:(?<aside><?[=!])|<[^>]*>|[\w-]*:))?/y;
 const QUANTIFIER = /(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/y;
@@ -40,10 +40,10 @@ export function parsePattern(source: string): PatternNode {
   function quantified(body: PatternNode): PatternNode {
     const found = take(QUANTIFIER);
     if (!found) return body;
-    const [, sign, least = "0", comma, most = ""] = found;
-    if (sign) return { type: "repeat", body, least: sign === "+" ? 1 : 0, most: sign === "?" ? 1 : Infinity };
-    const upTo = comma === undefined ? Number(least) : most === "" ? Infinity : Number(most);
-    return { type: "repeat", body, least: Number(least), most: upTo };
+    const [, sign, min = "0", comma, max = ""] = found;
+    if (sign) return { type: "repeat", body, min: sign === "+" ? 1 : 0, max: sign === "?" ? 1 : Infinity };
+    const upTo = comma === undefined ? Number(min) : max === "" ? Infinity : Number(max);
+    return { type: "repeat", body, min: Number(min), max: upTo };
   }
 
   function atom(): PatternNode {

@@ -19,8 +19,8 @@ export interface PortableSchema {
   blockers: readonly string[];
 }
 
-const MOST_NODES = 5_000;
-const MOST_DEPTH = 40;
+const MAX_NODES = 5_000;
+const MAX_DEPTH = 40;
 
 const known = new WeakMap<JsonSchema, Map<SchemaRules, PortableSchema>>();
 
@@ -58,9 +58,9 @@ function convert(root: JsonSchema, rules: SchemaRules): PortableSchema {
 }
 
 function report(to: Conversion, path: Path, what: string): void {
-  const place = `#${formatPointer(path)}`;
-  if (!to.simplified.some((each) => each.path === place && each.what === what))
-    to.simplified.push({ path: place, what });
+  const pointer = `#${formatPointer(path)}`;
+  if (!to.simplified.some((each) => each.path === pointer && each.what === what))
+    to.simplified.push({ path: pointer, what });
 }
 
 /** References and `allOf` joined into one schema, whose unions are still there. */
@@ -87,7 +87,7 @@ function flatten(to: Conversion, schema: JsonSchema, path: Path, open: Open): { 
 /** One subschema, made portable. */
 function convertPart(to: Conversion, value: unknown, path: Path, open: Open): JsonSchema {
   const schema = asSchema(value) ?? {};
-  if (++to.nodes > MOST_NODES || path.length > 2 * MOST_DEPTH) {
+  if (++to.nodes > MAX_NODES || path.length > 2 * MAX_DEPTH) {
     report(to, [], "is too large to be shown whole: the deepest parts are shown as any value");
     to.blockers.add("the schema is too large");
     return {};

@@ -1,5 +1,5 @@
 import { isAbsolute, normalize, relative, resolve, sep } from "node:path";
-import { useForm } from "./command-form.ts";
+import { matchForm } from "./command-form.ts";
 import type { FormVerdict } from "./command-form.ts";
 import { parseCommand } from "./parse-command.ts";
 import type { CommandRedirection, ParsedCommand } from "./parse-command.ts";
@@ -123,7 +123,7 @@ function readByForm(name: string, words: readonly string[]): FormVerdict | undef
   }
   if (name === "git") return readGit(words);
   const form = READ_ONLY_FORMS.get(name) ?? SCRIPTED_FORMS.get(name);
-  return form ? useForm(form, words) : EXPRESSION_READERS.get(name)?.(words);
+  return form ? matchForm(form, words) : EXPRESSION_READERS.get(name)?.(words);
 }
 
 /** By name only: links are for the path policy, which opens what it checks. */

@@ -12,7 +12,7 @@ const RUN_ANYTHING = words(`
 const INTERPRETER =
   /^(?:python|pypy|node|deno|bun|perl|ruby|php|lua|luajit|tclsh|osascript|pwsh|powershell|rscript)[\d.]*$/;
 const INLINE_CODE = /^(?:-[a-zA-Z]*[ceE]|-[pr]$|--(?:eval|print|run)\b|-command$|eval$)/i;
-const ONLY_TELLS = /^(?:-[vVh]|--version|--help)$/;
+const INFO_OPTION = /^(?:-[vVh]|--version|--help)$/;
 const AWK = /^[gmn]?awk$/;
 const PACKAGE_RUNNER = /^(?:npx|bunx|pnpx)$/;
 const PACKAGE_MANAGER = /^(?:npm|pnpm|yarn|bun)$/;
@@ -48,7 +48,7 @@ function runsAnything(name: string, rest: readonly string[], isOpen: (word: stri
     return rest.some((word) => /^-[a-zA-Z]*s/.test(word)) || isStream(operand);
   }
   if (INTERPRETER.test(name)) {
-    if (operand === undefined) return !rest.some((word) => ONLY_TELLS.test(word));
+    if (operand === undefined) return !rest.some((word) => INFO_OPTION.test(word));
     return isStream(operand) || rest.slice(0, rest.indexOf(operand) + 1).some((word) => INLINE_CODE.test(word));
   }
   if (AWK.test(name)) return rest.some((word) => /system|\||getline|@load/.test(word));

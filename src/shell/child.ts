@@ -30,5 +30,5 @@ export interface Child {
   pause(): void;
   resume(): void;
   /** Closes our ends and lets the host exit; the child is not touched. */
-  letGo(): void;
+  detach(): void;
 }

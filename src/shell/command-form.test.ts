@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { useForm } from "./command-form.ts";
+import { matchForm } from "./command-form.ts";
 import type { CommandForm } from "./command-form.ts";
 
 const form: CommandForm = {
@@ -7,7 +7,7 @@ const form: CommandForm = {
   operands: { kind: "path", first: "pattern", firstUnless: ["-e"], max: 3 },
   writes: "-o --output",
 };
-const use = (...words: string[]) => useForm(form, words);
+const use = (...words: string[]) => matchForm(form, words);
 const paths = (...words: string[]) => {
   const verdict = use(...words);
   return "use" in verdict ? verdict.use.paths : verdict.refused;

@@ -42,7 +42,7 @@ export interface FormUse {
 export type FormVerdict = { use: FormUse } | { refused: string; writes: boolean };
 
 /** Reads the words after the program as GNU and BSD programs do, and refuses what the form does not list. */
-export function useForm(form: CommandForm, words: readonly string[]): FormVerdict {
+export function matchForm(form: CommandForm, words: readonly string[]): FormVerdict {
   const known = optionsOf(form);
   const use: FormUse = { options: [], operands: [], paths: [], recursive: form.recursive === true };
   const refuse = (refused: string, option = ""): FormVerdict => ({ refused, writes: known.writes.has(option) });

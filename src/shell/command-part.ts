@@ -1,5 +1,5 @@
 import type { CommandName, CommandPart } from "../core/signature.ts";
-import { LOOKED_THROUGH, NEVER_BY_PREFIX } from "./looked-through.ts";
+import { TRANSPARENT_WRAPPERS, NO_PREFIX_RULES } from "./looked-through.ts";
 import type { CommandWord, SimpleCommand } from "./parse-command.ts";
 import { normalizeProgramName } from "./program-name.ts";
 import { readWrapper } from "./read-wrapper.ts";
@@ -58,7 +58,7 @@ function formsOf(words: readonly CommandWord[]): (CommandName & { words: number 
 function innerWords(words: readonly CommandWord[]): readonly CommandWord[] | undefined {
   // A path may lead to any program of that name.
   const name = words[0]?.value ?? "";
-  if (!LOOKED_THROUGH.has(name) || words.length < 2) return undefined;
+  if (!TRANSPARENT_WRAPPERS.has(name) || words.length < 2) return undefined;
   const inner = name === "xargs" || name === "noglob" ? wordsAfterBare(words) : wordsAfterOptions(name, words);
   if (!inner || inner.length === 0) return undefined;
   const wrapper = words.slice(0, words.length - inner.length);
@@ -80,7 +80,7 @@ function wordsAfterOptions(name: string, words: readonly CommandWord[]): readonl
 
 function isOpaque([first, ...rest]: readonly CommandWord[]): boolean {
   const name = normalizeProgramName(first?.value ?? "");
-  if (NEVER_BY_PREFIX.has(name)) return true;
+  if (NO_PREFIX_RULES.has(name)) return true;
   // A word that is not literal may become such an action.
   return name === "find" && rest.some(({ value, literal }) => !literal || FIND_ACTION.test(value));
 }

@@ -26,11 +26,11 @@ export function findBrowser({ named, env, platform = process.platform }: FindBro
     if (isAbsolute(wanted) && isExecutableFile(wanted)) return { path: wanted };
     return { missing: `${wanted} is no program (its whole path is needed). ${HOW}` };
   }
-  const path = placesOf(env, platform).find(isExecutableFile) ?? findByName(env, platform);
+  const path = candidatesOf(env, platform).find(isExecutableFile) ?? findByName(env, platform);
   return path === undefined ? { missing: `There is no Chromium on this machine. ${HOW}` } : { path };
 }
 
-function placesOf(env: FindBrowserOptions["env"], platform: NodeJS.Platform): string[] {
+function candidatesOf(env: FindBrowserOptions["env"], platform: NodeJS.Platform): string[] {
   if (platform === "darwin") return MAC_PROGRAMS;
   if (platform !== "win32") return [];
   const folders = [env["PROGRAMFILES"], env["PROGRAMFILES(X86)"], env["LOCALAPPDATA"]].filter((folder) => folder);

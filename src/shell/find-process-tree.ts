@@ -52,7 +52,7 @@ export function findProcessTree(root: TreeRoot): TreeMember[] {
 
 /** Undefined when there is no such process. Throws when it cannot be known, as without a free descriptor. */
 export function readProcess(pid: number): TreeMember | undefined {
-  const stat = readIfThere(`/proc/${pid}/stat`);
+  const stat = readIfExists(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
   // The name in parentheses may contain anything, so the fields are counted from its end.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -78,10 +78,10 @@ function isOlder(process: TreeMember, root: TreeRoot): boolean {
 }
 
 function hasMark(pid: number, mark: string): boolean {
-  return readIfThere(`/proc/${pid}/environ`)?.split("\0").includes(mark) ?? false;
+  return readIfExists(`/proc/${pid}/environ`)?.split("\0").includes(mark) ?? false;
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "latin1");
   } catch (error) {

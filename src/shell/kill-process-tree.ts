@@ -8,7 +8,7 @@ export interface KillOptions {
   /** Time between asking (SIGTERM) and ending (SIGKILL). */
   graceMs: number;
   /** Also SIGHUP: an interactive shell ignores SIGTERM. */
-  hangUp: boolean;
+  sendHangup: boolean;
 }
 
 const POLL_MS = 10;
@@ -26,16 +26,16 @@ export async function killProcessTree(root: TreeRoot, options: KillOptions): Pro
   }
 }
 
-async function killMembers(root: TreeRoot, { graceMs, hangUp }: KillOptions): Promise<number[]> {
+async function killMembers(root: TreeRoot, { graceMs, sendHangup }: KillOptions): Promise<number[]> {
   // Recorded before the first signal: once a parent is dead its children are somebody else's.
   const known = new Map<number, TreeMember>();
   const living = (): TreeMember[] => {
     for (const member of findProcessTree(root)) known.set(member.pid, member);
     return [...known.values()].filter(isAlive);
   };
-  const asked = living();
-  for (const signal of firstSignals(hangUp)) signalMembers(asked, root.pid, signal);
-  for (let waited = 0; waited < graceMs && asked.some(isAlive); waited += POLL_MS) await sleep(POLL_MS);
+  const requested = living();
+  for (const signal of firstSignals(sendHangup)) signalMembers(requested, root.pid, signal);
+  for (let waited = 0; waited < graceMs && requested.some(isAlive); waited += POLL_MS) await sleep(POLL_MS);
   // Looked up anew each round: something may have forked while it was being ended.
   for (let round = 0; round < KILL_ROUNDS; round++) {
     const left = living();
@@ -46,8 +46,8 @@ async function killMembers(root: TreeRoot, { graceMs, hangUp }: KillOptions): Pr
   return living().map((member) => member.pid);
 }
 
-function firstSignals(hangUp: boolean): NodeJS.Signals[] {
-  return hangUp ? ["SIGHUP", "SIGTERM"] : ["SIGTERM"];
+function firstSignals(sendHangup: boolean): NodeJS.Signals[] {
+  return sendHangup ? ["SIGHUP", "SIGTERM"] : ["SIGTERM"];
 }
 
 /** Sends a signal to the group, as a terminal does for Ctrl-C. */
@@ -78,7 +78,7 @@ function isAlive(member: TreeMember): boolean {
   return now !== undefined && !now.zombie && now.startTime === member.startTime;
 }
 
-async function killGroup(pid: number, { graceMs, hangUp }: KillOptions): Promise<number[]> {
+async function killGroup(pid: number, { graceMs, sendHangup }: KillOptions): Promise<number[]> {
   const exists = (): boolean => {
     try {
       process.kill(-pid, 0);
@@ -87,7 +87,7 @@ async function killGroup(pid: number, { graceMs, hangUp }: KillOptions): Promise
       return (error as NodeJS.ErrnoException).code === "EPERM";
     }
   };
-  for (const signal of firstSignals(hangUp)) signalGroup(pid, signal);
+  for (const signal of firstSignals(sendHangup)) signalGroup(pid, signal);
   for (let waited = 0; waited < graceMs && exists(); waited += POLL_MS) await sleep(POLL_MS);
   for (let round = 0; round < KILL_ROUNDS && exists(); round++) {
     signalGroup(pid, "SIGKILL");

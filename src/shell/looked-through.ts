@@ -1,5 +1,5 @@
 /** Programs that run the command behind them as it is: a rule for that command is a rule for both. */
-export const LOOKED_THROUGH: ReadonlySet<string> = new Set([
+export const TRANSPARENT_WRAPPERS: ReadonlySet<string> = new Set([
   "timeout",
   "time",
   "nice",
@@ -12,7 +12,7 @@ export const LOOKED_THROUGH: ReadonlySet<string> = new Set([
 ]);
 
 /** Programs that run what stands behind them in another way: their beginning says nothing about it. */
-export const NEVER_BY_PREFIX: ReadonlySet<string> = new Set([
+export const NO_PREFIX_RULES: ReadonlySet<string> = new Set([
   "watch",
   "setsid",
   "ionice",

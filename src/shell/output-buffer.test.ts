@@ -125,14 +125,14 @@ test("a reader that was too slow is told how much it missed, where it is missing
 
 test("a listener hears of every chunk until it leaves, and one that throws harms nobody", () => {
   const output = createOutputBuffer();
-  let heard = 0;
+  let received = 0;
   output.subscribe(() => {
     throw new Error("reader broke");
   });
-  const leave = output.subscribe(() => heard++);
+  const leave = output.subscribe(() => received++);
   feed(output, "a", "b");
   leave();
   feed(output, "c");
-  expect(heard).toBe(2);
+  expect(received).toBe(2);
   expect(output.totalBytes).toBe(3);
 });

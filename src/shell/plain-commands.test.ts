@@ -78,7 +78,7 @@ describe("what plainCommands says is what bash does", () => {
    * Every program is unknown there, and bash hands what it would have run to this function, which notes it. In one
    * write: bash flushes at a line feed, and the commands of a pipe note theirs at the same time.
    */
-  function whatBashRuns(text: string): string[][] {
+  function commandsRunByBash(text: string): string[][] {
     const log = join(folder, "log");
     writeFileSync(log, "");
     spawnSync(bash, ["--noprofile", "--norc", "-c", text], {
@@ -135,7 +135,7 @@ describe("what plainCommands says is what bash does", () => {
           const expected = expectedRuns(text);
           if (!expected) return;
           plain++;
-          expect(sorted(whatBashRuns(text))).toEqual(sorted(expected));
+          expect(sorted(commandsRunByBash(text))).toEqual(sorted(expected));
         },
       ),
       { numRuns: 150 },
@@ -157,7 +157,7 @@ describe("what plainCommands says is what bash does", () => {
         // Only letters of the alphabet above name programs, and none of those exists.
         if (!expected || expected.some(([program = ""]) => /^[-:=,!#]*$/.test(program))) return;
         plain++;
-        expect(sorted(whatBashRuns(text))).toEqual(sorted(expected));
+        expect(sorted(commandsRunByBash(text))).toEqual(sorted(expected));
       }),
       { numRuns: 2000 },
     );

@@ -15,7 +15,7 @@ const PLAIN_SETTINGS: ReadonlyMap<string, RegExp> = new Map([
   ["push", /^(?:default|autosetupremote)$/],
   ["color", /^\w+$/],
 ]);
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
 /**
  * Whether git, started in the folder, finds an ordinary repository below `top` whose configuration names no program. Where
@@ -35,7 +35,7 @@ function hasPlainFolder(folder: string): boolean {
   if (["commondir", "config.worktree", "modules"].some((name) => existsSync(join(folder, name)))) return false;
   try {
     const text = readFileSync(join(folder, "config"), "utf8");
-    return text.length <= MOST_BYTES && isPlainConfig(text);
+    return text.length <= MAX_BYTES && isPlainConfig(text);
   } catch {
     return false;
   }

@@ -114,7 +114,7 @@ export function createProcessTable(options: ProcessTableOptions = {}): ProcessTa
     }
   }
 
-  function makeRoom(owner: string): void {
+  function evictOldest(owner: string): void {
     forgetOld();
     while (entries.size + starting.size >= maxProcesses) {
       const finished = [...entries.values()].filter((entry) => entry.endedAt !== undefined);
@@ -188,7 +188,7 @@ export function createProcessTable(options: ProcessTableOptions = {}): ProcessTa
           next: "Start it without a terminal.",
         });
       }
-      makeRoom(owner);
+      evictOldest(owner);
       const adding = add(owner, options);
       starting.add(adding);
       return adding.finally(() => starting.delete(adding));
@@ -204,7 +204,7 @@ export function createProcessTable(options: ProcessTableOptions = {}): ProcessTa
     async poll(owner, id, { waitMs = 0, until = "output", since, signal } = {}) {
       const entry = find(owner, id);
       const from = since ?? entry.cursor;
-      await waitForNews(entry.process, { from, waitMs, until, signal });
+      await waitForOutput(entry.process, { from, waitMs, until, signal });
       const news = entry.process.output.since(from);
       entry.cursor = news.cursor;
       return { ...infoOf(entry), ...news };
@@ -251,7 +251,7 @@ export function createProcessTable(options: ProcessTableOptions = {}): ProcessTa
       closed = true;
       await Promise.allSettled(starting);
       const all = [...entries.values()];
-      for (const { process } of all.filter((entry) => entry.detached)) process.letGo();
+      for (const { process } of all.filter((entry) => entry.detached)) process.detach();
       const ending = all.filter(({ detached, process: { exit } }) => !detached && (!exit || exit.leftBehind));
       await Promise.all(ending.map(({ process }) => process.kill()));
       // To look at every process of the machine takes its time.
@@ -284,19 +284,19 @@ function infoOf({ id, label, cwd, process, startedAt, endedAt, detached }: Entry
   return { ...base, ...(exit && { exit }), ...(endedAt !== undefined && { endedAt }) };
 }
 
-async function waitForNews(
+async function waitForOutput(
   process: RunningProcess,
   options: { from: number; waitMs: number; until: "output" | "exit"; signal?: AbortSignal },
 ): Promise<void> {
   const { from, waitMs, until, signal } = options;
   const { output } = process;
-  const isNews = (): boolean => output.closed || (until === "output" && output.totalBytes > from);
-  if (waitMs > 0 && !isNews() && !signal?.aborted) {
+  const hasNewOutput = (): boolean => output.closed || (until === "output" && output.totalBytes > from);
+  if (waitMs > 0 && !hasNewOutput() && !signal?.aborted) {
     let stop = (): void => undefined;
     await new Promise<void>((resolve) => {
       const done = (): void => resolve();
       const timer = setTimeout(done, Math.min(waitMs, MAX_TIMER_MS));
-      const unsubscribe = output.subscribe(() => isNews() && resolve());
+      const unsubscribe = output.subscribe(() => hasNewOutput() && resolve());
       signal?.addEventListener("abort", done, { once: true });
       stop = () => {
         clearTimeout(timer);

@@ -49,10 +49,10 @@ test.each([
 ])("%j is closed: %s", (text, why) => expect(readCommand(text).closed).toMatch(why));
 
 test("what comes from beside the text is said", () => {
-  expect(readCommandWith("make", { env: { CC: "x" } }).unsaid).toBe("it sets CC");
-  expect(readCommandWith("make", { env: { CI: "1" } }).unsaid).toBeUndefined();
+  expect(readCommandWith("make", { env: { CC: "x" } }).undetermined).toBe("it sets CC");
+  expect(readCommandWith("make", { env: { CI: "1" } }).undetermined).toBeUndefined();
   expect(readCommandWith("sh", { stdin: "rm x" })).toMatchObject({ seen: ["sh", "rm x"] });
-  expect(readCommandWith("cat", { stdin: "rm x" }).unsaid).toBeUndefined();
+  expect(readCommandWith("cat", { stdin: "rm x" }).undetermined).toBeUndefined();
 });
 
 test("what cannot be read is cut at everything that may separate commands", () => {

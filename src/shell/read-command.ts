@@ -10,8 +10,8 @@ import { type SeenCommand, unwrapCommand } from "./unwrap-command.ts";
 import { SHELLS } from "./wrapper-forms.ts";
 
 /** Longer commands are asked about: nobody reads them, and what a rule says of their beginning says little. */
-const MOST_CHARACTERS = 10_000;
-const MOST_KEPT = 256;
+const MAX_CHARACTERS = 10_000;
+const MAX_KEPT = 256;
 
 /** Where these stand, the simple commands are not all that happens, or not what they look like. */
 const CLOSED: readonly Construct[] = [
@@ -31,8 +31,8 @@ export function readCommand(text: string): CommandReading {
   const before = kept.get(text);
   if (before) return before;
   const reading = read(text);
-  if (text.length > MOST_CHARACTERS) return reading;
-  if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value as string);
+  if (text.length > MAX_CHARACTERS) return reading;
+  if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value as string);
   kept.set(text, reading);
   return reading;
 }
@@ -49,12 +49,12 @@ export function readCommandWith(text: string, { directory, env, stdin }: Command
   if (directory !== undefined) reading = { ...reading, directory };
   for (const name of Object.keys(env ?? {})) {
     const { closed } = commandPart({ source: "", words: [], assignments: [`${name}=`], redirections: [] });
-    if (closed) reading = { ...reading, unsaid: closed };
+    if (closed) reading = { ...reading, undetermined: closed };
     if (carriesCommand(name)) reading = { ...reading, hides: { ...NOTHING, ...reading.hides, commands: [""] } };
   }
   if (stdin !== undefined && reading.parts.some(({ program }) => SHELLS.has(program))) {
     const seen = [...reading.seen, ...readCommand(stdin).seen];
-    reading = { ...reading, seen, unsaid: "a shell runs what it is given on standard input" };
+    reading = { ...reading, seen, undetermined: "a shell runs what it is given on standard input" };
   }
   return reading;
 }
@@ -93,7 +93,7 @@ function read(text: string): CommandReading {
 
 function problemOf({ text, problem }: ParsedCommand): string | undefined {
   if (problem) return problem.reason;
-  return text.length > MOST_CHARACTERS ? `The command is longer than ${MOST_CHARACTERS} characters.` : undefined;
+  return text.length > MAX_CHARACTERS ? `The command is longer than ${MAX_CHARACTERS} characters.` : undefined;
 }
 
 /** As written: with its assignments, without them, and the whole text. */

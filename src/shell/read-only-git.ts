@@ -1,4 +1,4 @@
-import { useForm } from "./command-form.ts";
+import { matchForm } from "./command-form.ts";
 import type { CommandForm, FormVerdict, OperandRule } from "./command-form.ts";
 
 const revisions: OperandRule = { kind: "revision" };
@@ -164,7 +164,7 @@ export function readGit(words: readonly string[]): FormVerdict {
       writes: WRITING.has(subcommand),
     };
   }
-  const verdict = useForm(form, rest);
+  const verdict = matchForm(form, rest);
   // What remains of a subcommand that can write, after its listing forms, is taken for writing.
   if ("refused" in verdict && WRITING.has(subcommand)) return { ...verdict, writes: true };
   return verdict;

@@ -54,7 +54,7 @@ export interface RunningProcess {
   /** From here on the `signal` of the start no longer ends it; its time limit still does. */
   sendToBackground(): void;
   /** Stops reading and lets the host exit. The process lives on; writing to its closed output may end it. */
-  letGo(): void;
+  detach(): void;
 }
 
 const MARK_NAME = "HAFT_PROCESS";
@@ -96,7 +96,7 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
     ? spawnOnTerminal(launch, options.pty, events)
     : spawnOnPipes(launch, events));
   const root = treeOf(child.pid, mark);
-  const killTree = (): Promise<number[]> => killProcessTree(root, { graceMs, hangUp: child.terminal });
+  const killTree = (): Promise<number[]> => killProcessTree(root, { graceMs, sendHangup: child.terminal });
 
   async function kill(reason: KillReason = "killed"): Promise<Exit> {
     if (exit) {
@@ -123,7 +123,7 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
   /** Whether all output was read: until it is closed, or `drainMs` have passed and nothing is held back. */
   async function drain(): Promise<boolean> {
     for (;;) {
-      if (await happensWithin(drainMs, closed.promise)) return true;
+      if (await settlesWithin(drainMs, closed.promise)) return true;
       // A busy event loop fires the timer before it looks at the pipes: give it one look.
       await new Promise((resolve) => setImmediate(resolve));
       if (heldBack === 0) return false;
@@ -131,15 +131,15 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
   }
 
   async function finish(): Promise<Exit> {
-    const givenUp = killed.promise.then(() => happensWithin(REPORT_MS, ended.promise)).then(() => undefined);
-    const end = await Promise.race([ended.promise, givenUp]);
+    const discardedChanges = killed.promise.then(() => settlesWithin(REPORT_MS, ended.promise)).then(() => undefined);
+    const end = await Promise.race([ended.promise, discardedChanges]);
     stopWatching();
     if (options.leftBehind === "kill") void kill();
     // What a tree that is being ended still says belongs to the output.
     if (killing) await killed.promise;
     const allRead = end !== undefined && (await drain());
     const survivors = killing ? await killed.promise : [];
-    child.letGo();
+    child.detach();
     await output.close();
     const durationMs = performance.now() - startedAt;
     exit = { ...describeEnd(end, killReason), durationMs, leftBehind: !allRead && !killing, survivors };
@@ -166,9 +166,9 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
     },
     kill,
     sendToBackground: () => signal?.removeEventListener("abort", abort),
-    letGo() {
+    detach() {
       stopWatching();
-      child.letGo();
+      child.detach();
     },
   };
 }
@@ -202,7 +202,7 @@ function cancelled(signal: AbortSignal): Error {
   });
 }
 
-async function happensWithin(ms: number, event: Promise<unknown>): Promise<boolean> {
+async function settlesWithin(ms: number, event: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, ms, false)));
   const happened = await Promise.race([event.then(() => true), late]);

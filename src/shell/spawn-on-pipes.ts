@@ -36,7 +36,7 @@ export async function spawnOnPipes(launch: Launch, events: ChildEvents): Promise
       stdout?.resume();
       stderr?.resume();
     },
-    letGo() {
+    detach() {
       stdin?.destroy();
       stdout?.destroy();
       stderr?.destroy();

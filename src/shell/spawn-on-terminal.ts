@@ -34,7 +34,7 @@ export async function spawnOnTerminal(launch: Launch, size: TerminalSize, events
   let ended = false;
   let lastDataAt = performance.now();
   const descriptor = "fd" in terminal && typeof terminal.fd === "number" ? addTerminal(terminal.fd) : undefined;
-  const hold = holdOpen(terminal, () => performance.now() - lastDataAt);
+  const setRef = holdOpen(terminal, () => performance.now() - lastDataAt);
   // Without an encoding the chunks are buffers, whatever the type says.
   const reading = terminal.onData((chunk: string | Buffer) => {
     lastDataAt = performance.now();
@@ -42,7 +42,7 @@ export async function spawnOnTerminal(launch: Launch, size: TerminalSize, events
   });
   const watching = terminal.onExit(({ exitCode, signal }) => {
     ended = true;
-    hold.release();
+    setRef.release();
     descriptor?.remove();
     const name = signal ? signalName(signal) : null;
     events.exit(name ? null : exitCode, name);
@@ -67,7 +67,7 @@ export async function spawnOnTerminal(launch: Launch, size: TerminalSize, events
     },
     pause: () => terminal.pause(),
     resume: () => terminal.resume(),
-    letGo() {
+    detach() {
       reading.dispose();
       if (ended) watching.dispose();
     },

@@ -6,9 +6,9 @@ import type { SqlDatabase } from "./sql-database.ts";
 /** How long an entry that nobody waits for may wait for others to be committed with it. */
 const GROUP_MS = 5;
 /** While the store cannot be written: entries that are kept until it can, and how often that is tried. */
-const MOST_KEPT = 10_000;
+const MAX_KEPT = 10_000;
 const RETRY_MS = 500;
-const MOST_AT_ONCE = 1000;
+const MAX_BATCH_SIZE = 1000;
 
 interface Waiting extends AuditWrite {
   /** Something has happened already, so that it must be written later if it cannot be written now. */
@@ -96,7 +96,7 @@ export class AuditWriter {
 
   #push(fact: AuditFact, { opens, closes, isKept = false, synced = false }: WriteOptions, settle?: Waiting["settle"]) {
     const at = this.#now();
-    if (isKept && this.#waiting.length >= MOST_KEPT && this.#failure) {
+    if (isKept && this.#waiting.length >= MAX_KEPT && this.#failure) {
       this.#dropped ??= { count: 0, since: at, until: at, reason: this.#failure.message };
       this.#dropped.count++;
       this.#dropped.until = at;
@@ -117,7 +117,7 @@ export class AuditWriter {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     while (this.#waiting.length > 0 || this.#dropped) {
-      const group = this.#waiting.slice(0, MOST_AT_ONCE);
+      const group = this.#waiting.slice(0, MAX_BATCH_SIZE);
       const isLast = group.length === this.#waiting.length;
       this.#waiting = this.#waiting.slice(group.length);
       const gap = isLast ? this.#dropped : undefined;

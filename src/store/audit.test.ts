@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { AuditProblem } from "../executor/audit-log.ts";
 import { hafted } from "../executor/audit-log.suite.ts";
 import { AUDIT_COLUMNS, type AuditRow } from "./audit-row.ts";
-import { openStore, type Store, type StorePlace } from "./open-store.ts";
+import { openStore, type Store, type StoreLocation } from "./open-store.ts";
 import type { SqlValue } from "./sql-database.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
@@ -26,14 +26,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function open(place: StorePlace = { folder: mkdtempSync(join(folder, "s-")) }): Promise<Store> {
+async function open(place: StoreLocation = { folder: mkdtempSync(join(folder, "s-")) }): Promise<Store> {
   const store = await openStore(place);
   opened.push(store);
   return store;
 }
 
 /** A store with the entries of a few calls. */
-async function filled(place?: StorePlace): Promise<Store> {
+async function filled(place?: StoreLocation): Promise<Store> {
   const store = await open(place);
   const haft = hafted(store.audit);
   await haft.execute("put", { path: "a" }, { id: "1", caller: { session: "s", agent: "a", user: "u" }, taskId: "t" });
@@ -62,9 +62,9 @@ test("hides what further names call a secret, as a key and in text", async () =>
 describe.each([
   ["SQLite", () => Promise.resolve(undefined)],
   ["PostgreSQL", async () => ({ url: await server.createDatabase() })],
-] as const)("what was done to the log in %s", (_name, newPlace) => {
+] as const)("what was done to the log in %s", (_name, newLocation) => {
   test("is found, whichever value of whichever entry was changed", async () => {
-    const store = await filled(await newPlace());
+    const store = await filled(await newLocation());
     const rows = await store.database.all<AuditRow>("SELECT * FROM audit ORDER BY seq");
     expect(rows).toHaveLength(COUNT);
     for (const row of rows) {
@@ -160,7 +160,7 @@ describe.each([
       ],
     ];
     for (const [what, change, expected] of cases) {
-      const store = await filled(await newPlace());
+      const store = await filled(await newLocation());
       await change(store);
       const { ok, problems } = await store.audit.verify();
       expect({ what, ok, problems }).toMatchObject({ what, ok: false, problems: expected });
@@ -169,7 +169,7 @@ describe.each([
   });
 
   test("stays in the log when the head was removed and the log goes on", async () => {
-    const store = await filled(await newPlace());
+    const store = await filled(await newLocation());
     await store.database.run("DELETE FROM audit_head");
     await store.audit.append({ kind: "note" });
     expect(await store.audit.verify()).toMatchObject({ ok: true });
@@ -180,7 +180,7 @@ describe.each([
   });
 
   test("shows against a head that was noted elsewhere, also where all was rewritten", async () => {
-    const store = await filled(await newPlace());
+    const store = await filled(await newLocation());
     const noted = await store.audit.head();
     await store.database.run("DELETE FROM audit");
     await store.database.run("UPDATE audit_head SET count = 0, hash = ''");
@@ -232,7 +232,7 @@ describe("a log that cannot be written", () => {
     const store = await open();
     const haft = hafted(store.audit);
     await haft.execute("put", { path: "before" }, { id: "before" });
-    const makeRoom = await fill(store);
+    const evictOldest = await fill(store);
     expect(await haft.execute("put", { path: long }, { id: "w" })).toMatchObject({
       status: "failed",
       error: { code: "not_recorded", retryable: true, message: expect.stringMatching(/not run.*disk is full/) },
@@ -245,11 +245,11 @@ describe("a log that cannot be written", () => {
       /full/,
     );
     await expect(store.audit.flush()).rejects.toThrow(/full/);
-    await makeRoom();
+    await evictOldest();
     expect(await haft.execute("put", { path: "after" }, { id: "a" })).toMatchObject({ status: "completed" });
-    const told: string[] = [];
-    for await (const { kind, callId } of store.audit.entries()) if (kind !== "note") told.push(`${kind} ${callId}`);
-    expect(told).toEqual([
+    const reported: string[] = [];
+    for await (const { kind, callId } of store.audit.entries()) if (kind !== "note") reported.push(`${kind} ${callId}`);
+    expect(reported).toEqual([
       "call_begun before",
       "call_ended before",
       "call_refused w",
@@ -264,10 +264,10 @@ describe("a log that cannot be written", () => {
   test("says how many entries it could not even keep", async () => {
     const store = await open();
     const haft = hafted(store.audit);
-    const makeRoom = await fill(store);
+    const evictOldest = await fill(store);
     const { count: before } = await store.audit.head();
     for (let i = 0; i < 5100; i++) await haft.execute("look", { at: long });
-    await makeRoom();
+    await evictOldest();
     await store.audit.flush();
     const { entries } = await store.audit.query({ kind: "gap" });
     const { count } = await store.audit.head();

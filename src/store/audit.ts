@@ -21,16 +21,16 @@ import { AuditWriter } from "./audit-writer.ts";
 import { describeAnswer, describeBegun, type Redact } from "./describe-call.ts";
 import { findLost } from "./lost-calls.ts";
 import { countFacets, queryAudit } from "./query-audit.ts";
-import type { StoreContext, StorePart } from "./store-part.ts";
+import type { StoreContext, StoreModule } from "./store-part.ts";
 import { toCallRecord } from "./to-call-record.ts";
 import { verifyAudit } from "./verify-audit.ts";
 
-export const auditPart: StorePart<SqlAuditLog> = {
+export const auditModule: StoreModule<SqlAuditLog> = {
   migrations: AUDIT_MIGRATIONS,
   async open(context) {
     const audit = new SqlAuditLog(context);
     const lost = await audit.lost();
-    if (lost.length > 0) context.warn(saidLost(lost));
+    if (lost.length > 0) context.warn(describeLost(lost));
     return audit;
   },
   close: (audit) => audit.close(),
@@ -160,7 +160,7 @@ export class SqlAuditLog implements AuditLog {
   }
 }
 
-function saidLost(lost: readonly AuditEntry[]): string {
+function describeLost(lost: readonly AuditEntry[]): string {
   const names = lost.slice(0, 5).map(({ toolName, callId }) => `${toolName ?? "a tool"} (${callId ?? "no id"})`);
   const more = lost.length > names.length ? ` and ${lost.length - names.length} more` : "";
   return (

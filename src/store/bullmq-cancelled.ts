@@ -1,26 +1,30 @@
 import type { Job } from "../jobs/job.ts";
 import type { BullJob } from "./bullmq-engine.ts";
-import type { Lanes } from "./bullmq-lanes.ts";
-import { type BullState, readJob, readKept, toolOfId } from "./bullmq-record.ts";
+import type { ToolQueues } from "./bullmq-lanes.ts";
+import { type BullState, readJob, readJobData, toolOfId } from "./bullmq-record.ts";
 
-const MOST_CANCELLED = 5_000;
-const CANCELLED_KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+const MAX_CANCELLED = 5_000;
+const CANCELLED_RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
  * BullMQ ends only what a worker has taken, and knows no cancelled ones: they are moved to a queue that nobody works on. First
  * it is there, then it is gone here, so that it can be found at any moment. False where a worker has it.
  */
-export async function moveToCancelled(lanes: Lanes, id: string, state: BullState): Promise<boolean> {
-  const queue = lanes.queueOf(toolOfId(id)!);
+export async function moveToCancelled(toolQueues: ToolQueues, id: string, state: BullState): Promise<boolean> {
+  const queue = toolQueues.queueOf(toolOfId(id)!);
   const bull = await queue.getJob(id);
   if (!bull) return true;
-  const { order } = readKept(bull);
+  const { order } = readJobData(bull);
   const job = readJob(bull, state);
   const { logs } = await queue.getJobLogs(id);
-  const moved = await lanes.cancelled.add(job.call.toolName, JSON.stringify({ moved: job, order } satisfies Moved), {
-    jobId: id,
-    timestamp: job.endedAt,
-  });
+  const moved = await toolQueues.cancelled.add(
+    job.call.toolName,
+    JSON.stringify({ moved: job, order } satisfies Moved),
+    {
+      jobId: id,
+      timestamp: job.endedAt,
+    },
+  );
   for (const row of logs) await moved.log(row);
   try {
     await bull.remove();
@@ -31,7 +35,7 @@ export async function moveToCancelled(lanes: Lanes, id: string, state: BullState
       return false;
     }
   }
-  await drop(lanes);
+  await drop(toolQueues);
   return true;
 }
 
@@ -45,9 +49,9 @@ export function readMoved(bull: BullJob): Moved {
 }
 
 /** Now and then, as BullMQ does with those that it ended itself. */
-async function drop(lanes: Lanes): Promise<void> {
+async function drop(toolQueues: ToolQueues): Promise<void> {
   if (Math.random() > 0.01) return;
-  await lanes.cancelled.clean(CANCELLED_KEPT_MS, 0, "wait");
-  const extra = (await lanes.cancelled.getWaitingCount()) - MOST_CANCELLED;
-  if (extra > 0) await lanes.cancelled.clean(0, extra, "wait");
+  await toolQueues.cancelled.clean(CANCELLED_RETENTION_MS, 0, "wait");
+  const extra = (await toolQueues.cancelled.getWaitingCount()) - MAX_CANCELLED;
+  if (extra > 0) await toolQueues.cancelled.clean(0, extra, "wait");
 }

@@ -95,7 +95,7 @@ function engineOf(
     events: (name, from) => make(bullmq.QueueEvents, [name, { ...connect(), lastEventId: from }]),
     producer: (name) => make(bullmq.QueueEventsProducer, [name, connect()]),
     worker: (name, processor, options) =>
-      make(steadyWorker(bullmq), [name, processor, { ...connect(), ...options, runRetryDelay: 250 }]),
+      make(createRetryingWorker(bullmq), [name, processor, { ...connect(), ...options, runRetryDelay: 250 }]),
     close,
   };
 }
@@ -104,15 +104,15 @@ function engineOf(
  * A worker whose acknowledgement outlives a server that restarts: BullMQ takes the failure to write a result for a failure
  * of the job. What cannot be written while the lease lasts is left to it: somebody takes the job again.
  */
-function steadyWorker(bullmq: typeof import("bullmq")): unknown {
+function createRetryingWorker(bullmq: typeof import("bullmq")): unknown {
   return class SteadyWorker extends bullmq.Worker<string, string> {
     protected override handleCompleted(result: string, job: BullJob, token: string, fetchNext?: () => boolean) {
-      return steadily(() => super.handleCompleted(result, job, token, fetchNext), this.opts.lockDuration);
+      return withRetries(() => super.handleCompleted(result, job, token, fetchNext), this.opts.lockDuration);
     }
 
     protected override async handleFailed(error: Error, job: BullJob, token: string, fetchNext?: () => boolean) {
       if (!/^(?:Unrecoverable|Delayed|Waiting)Error$/.test(error.name)) throw error;
-      return steadily(() => super.handleFailed(error, job, token, fetchNext), this.opts.lockDuration);
+      return withRetries(() => super.handleFailed(error, job, token, fetchNext), this.opts.lockDuration);
     }
   };
 }
@@ -120,7 +120,7 @@ function steadyWorker(bullmq: typeof import("bullmq")): unknown {
 const AGAIN_AFTER_MS = 100;
 
 /** Until the server is back, but not for ever. */
-export async function steadily<T>(write: () => Promise<T>, forMs = 30_000): Promise<T> {
+export async function withRetries<T>(write: () => Promise<T>, forMs = 30_000): Promise<T> {
   for (let waited = 0; ; waited += AGAIN_AFTER_MS) {
     try {
       return await write();

@@ -2,14 +2,14 @@ import type { QueueEvents } from "bullmq";
 import { JobListeners } from "../jobs/job-listeners.ts";
 import type { Job } from "../jobs/job.ts";
 import type { JobEvent } from "../jobs/job-queue.ts";
-import { type Lanes, listenFromNow } from "./bullmq-lanes.ts";
+import { type ToolQueues, listenFromNow } from "./bullmq-lanes.ts";
 import type { Progress } from "./bullmq-record.ts";
 
 const REMEMBERED = 10_000;
 
 /** What BullMQ tells of the jobs of all tools, as facts, in the order in which they became true; heard where somebody listens. */
-export class Facts {
-  readonly #lanes: Lanes;
+export class BullMqEvents {
+  readonly #toolQueues: ToolQueues;
   readonly #find: (id: string) => Promise<Job | undefined>;
   readonly #listeners = new JobListeners();
   readonly #sources = new Map<string, Promise<QueueEvents>>();
@@ -19,13 +19,13 @@ export class Facts {
   readonly #ended = new Set<string>();
   /** Jobs that are new: that they wait is told once. */
   readonly #added = new Set<string>();
-  #told: Promise<unknown> = Promise.resolve();
+  #notified: Promise<unknown> = Promise.resolve();
   #stop: (() => void) | undefined;
 
-  constructor(lanes: Lanes, find: (id: string) => Promise<Job | undefined>) {
-    this.#lanes = lanes;
+  constructor(toolQueues: ToolQueues, find: (id: string) => Promise<Job | undefined>) {
+    this.#toolQueues = toolQueues;
     this.#find = find;
-    this.#old = new Set(lanes.tools);
+    this.#old = new Set(toolQueues.tools);
   }
 
   subscribe(listener: (event: JobEvent) => void): () => void {
@@ -34,7 +34,7 @@ export class Facts {
   }
 
   /** When it resolves, what happens to jobs of this tool is heard, if somebody listens. */
-  async attend(toolName: string): Promise<void> {
+  async subscribeTo(toolName: string): Promise<void> {
     if (this.#stop) await this.#open(toolName);
   }
 
@@ -44,11 +44,11 @@ export class Facts {
   }
 
   #start(): () => void {
-    const stop = this.#lanes.onNotice((notice) => {
+    const stop = this.#toolQueues.onNotice((notice) => {
       if (notice.notice === "tool") void this.#open(notice.toolName);
-      if (notice.notice === "cancelled") this.#tell(notice.jobId, "ended");
+      if (notice.notice === "cancelled") this.#notify(notice.jobId, "ended");
     });
-    for (const toolName of this.#lanes.tools) void this.#open(toolName);
+    for (const toolName of this.#toolQueues.tools) void this.#open(toolName);
     return stop;
   }
 
@@ -59,59 +59,59 @@ export class Facts {
   }
 
   async #listen(toolName: string): Promise<QueueEvents> {
-    const { engine } = this.#lanes;
-    const name = this.#lanes.nameOf(toolName);
+    const { engine } = this.#toolQueues;
+    const name = this.#toolQueues.nameOf(toolName);
     const events = this.#old.has(toolName) ? await listenFromNow(engine, name) : engine.events(name, "0");
     events.on("added", ({ jobId }) => {
       this.#added.add(jobId);
-      this.#tell(jobId, "queued");
+      this.#notify(jobId, "queued");
     });
     events.on("waiting", ({ jobId, prev }) => {
       if (prev === undefined) this.#added.delete(jobId);
-      else if (prev !== "delayed") this.#tell(jobId, "queued");
+      else if (prev !== "delayed") this.#notify(jobId, "queued");
     });
     events.on("delayed", ({ jobId }) => {
-      if (!this.#added.delete(jobId)) this.#tell(jobId, "queued");
+      if (!this.#added.delete(jobId)) this.#notify(jobId, "queued");
     });
-    events.on("active", ({ jobId }) => this.#tell(jobId, "started"));
-    events.on("completed", ({ jobId }) => this.#tell(jobId, "ended"));
-    events.on("failed", ({ jobId }) => this.#tell(jobId, "ended"));
+    events.on("active", ({ jobId }) => this.#notify(jobId, "started"));
+    events.on("completed", ({ jobId }) => this.#notify(jobId, "ended"));
+    events.on("failed", ({ jobId }) => this.#notify(jobId, "ended"));
     events.on("progress", ({ jobId, data }) => {
       const { callId, updates } = JSON.parse(data as string) as Progress;
       this.#inOrder(async () => {
-        for (const update of updates) this.#listeners.tell({ type: "updated", jobId, callId, update });
+        for (const update of updates) this.#listeners.notify({ type: "updated", jobId, callId, update });
       });
     });
     return events;
   }
 
-  #tell(id: string, type: "queued" | "started" | "ended"): void {
+  #notify(id: string, type: "queued" | "started" | "ended"): void {
     if (this.#listeners.size === 0) return;
     const finding = this.#find(id).catch(() => undefined);
     this.#inOrder(async () => {
       const job = await finding;
       // Dropped since, as very old ones are.
       if (!job) return;
-      if (type === "ended") this.#tellEnd(job);
-      else this.#listeners.tell({ type, job: asItWas(job, type) });
+      if (type === "ended") this.#emitEnd(job);
+      else this.#listeners.notify({ type, job: snapshotAt(job, type) });
     });
   }
 
-  #tellEnd(job: Job): void {
+  #emitEnd(job: Job): void {
     const end = `${job.id}#${job.round}`;
     if (this.#ended.has(end)) return;
     this.#ended.add(end);
     if (this.#ended.size > REMEMBERED) this.#ended.delete(this.#ended.values().next().value!);
-    this.#listeners.tell({ type: "ended", job });
+    this.#listeners.notify({ type: "ended", job });
   }
 
-  #inOrder(tell: () => Promise<void>): void {
-    this.#told = this.#told.then(tell, tell);
+  #inOrder(notify: () => Promise<void>): void {
+    this.#notified = this.#notified.then(notify, notify);
   }
 }
 
 /** Meanwhile it may have gone on. */
-function asItWas(job: Job, type: "queued" | "started"): Job {
+function snapshotAt(job: Job, type: "queued" | "started"): Job {
   const { result: _result, endedAt: _endedAt, ...open } = job;
   if (type === "started") return { ...open, state: "running" };
   return { ...open, state: job.state === "delayed" ? "delayed" : "queued" };

@@ -4,12 +4,12 @@ import { type Job, type JobLogLine, type JobRequest, type JobState, nextRound } 
 import type { JobEvent, JobQuery, JobQueue, JobWorker, WorkOptions } from "../jobs/job-queue.ts";
 import { moveToCancelled, readMoved } from "./bullmq-cancelled.ts";
 import type { BullEngine, BullJob } from "./bullmq-engine.ts";
-import { Facts } from "./bullmq-facts.ts";
-import { Lanes } from "./bullmq-lanes.ts";
+import { BullMqEvents } from "./bullmq-facts.ts";
+import { ToolQueues } from "./bullmq-lanes.ts";
 import { listJobs } from "./bullmq-list.ts";
 import * as record from "./bullmq-record.ts";
 import { failPoint } from "./fail-point.ts";
-import { startWorking } from "./bullmq-worker.ts";
+import { startWorkers } from "./bullmq-worker.ts";
 
 export interface BullMqJobsOptions {
   clock?: Clock;
@@ -20,36 +20,36 @@ export interface BullMqJobsOptions {
 }
 
 const DEFAULT_LEASE_MS = 30_000;
-const MOST_LINES = 1_000;
+const MAX_LINES = 1_000;
 const CLEARED_AT_ONCE = 20;
 
 /** Jobs on BullMQ, in the database of the store or on Redis: the same jobs for all processes, on whatever machine. */
 export async function openBullMqJobs(engine: BullEngine, options: BullMqJobsOptions = {}): Promise<JobQueue> {
   const { clock = systemClock, leaseMs = DEFAULT_LEASE_MS, namespace = "haft" } = options;
-  return new BullMqJobs(await Lanes.open(engine, namespace, clock), clock, leaseMs);
+  return new BullMqJobs(await ToolQueues.open(engine, namespace, clock), clock, leaseMs);
 }
 
 class BullMqJobs implements JobQueue {
-  readonly #lanes: Lanes;
-  readonly #facts: Facts;
+  readonly #toolQueues: ToolQueues;
+  readonly #facts: BullMqEvents;
   readonly #clock: Clock;
   readonly #leaseMs: number;
   readonly #workers = new Set<JobWorker>();
   #closing: Promise<void> | undefined;
 
-  constructor(lanes: Lanes, clock: Clock, leaseMs: number) {
-    this.#lanes = lanes;
+  constructor(toolQueues: ToolQueues, clock: Clock, leaseMs: number) {
+    this.#toolQueues = toolQueues;
     this.#clock = clock;
     this.#leaseMs = leaseMs;
-    this.#facts = new Facts(lanes, (id) => this.get(id));
+    this.#facts = new BullMqEvents(toolQueues, (id) => this.get(id));
   }
 
   async submit(request: JobRequest): Promise<Job> {
     const { toolName } = request.call;
-    await this.#lanes.announce(toolName);
-    await this.#facts.attend(toolName);
-    const kept = record.keptOf(request, this.#clock.now());
-    return this.#add(record.newJobId(toolName), kept);
+    await this.#toolQueues.announce(toolName);
+    await this.#facts.subscribeTo(toolName);
+    const jobData = record.jobDataOf(request, this.#clock.now());
+    return this.#add(record.newJobId(toolName), jobData);
   }
 
   async get(id: string): Promise<Job | undefined> {
@@ -58,31 +58,31 @@ class BullMqJobs implements JobQueue {
   }
 
   list(query: JobQuery = {}): Promise<Job[]> {
-    return listJobs(this.#lanes, query, (id) => this.get(id));
+    return listJobs(this.#toolQueues, query, (id) => this.get(id));
   }
 
   async counts(): Promise<Record<JobState, number>> {
     const counts = { delayed: 0, queued: 0, running: 0, completed: 0, failed: 0 };
-    const each = [...this.#lanes.tools].map(async (toolName) => {
-      const of = await this.#lanes.queueOf(toolName).getJobCounts();
+    const each = [...this.#toolQueues.tools].map(async (toolName) => {
+      const of = await this.#toolQueues.queueOf(toolName).getJobCounts();
       counts.delayed += of["delayed"] ?? 0;
       counts.queued += (of["waiting"] ?? 0) + (of["prioritized"] ?? 0);
       counts.running += of["active"] ?? 0;
       counts.completed += of["completed"] ?? 0;
       counts.failed += of["failed"] ?? 0;
     });
-    const [cancelled] = await Promise.all([this.#lanes.cancelled.getWaitingCount(), ...each]);
+    const [cancelled] = await Promise.all([this.#toolQueues.cancelled.getWaitingCount(), ...each]);
     return { ...counts, cancelled };
   }
 
   async log(id: string, { after = 0 }: { after?: number } = {}): Promise<JobLogLine[]> {
     const toolName = record.toolOfId(id);
     if (toolName === undefined) return [];
-    let { logs } = await this.#lanes.queueOf(toolName).getJobLogs(id);
-    if (logs.length === 0) ({ logs } = await this.#lanes.cancelled.getJobLogs(id));
+    let { logs } = await this.#toolQueues.queueOf(toolName).getJobLogs(id);
+    if (logs.length === 0) ({ logs } = await this.#toolQueues.cancelled.getJobLogs(id));
     return record
       .readLog(logs)
-      .slice(-MOST_LINES)
+      .slice(-MAX_LINES)
       .filter(({ number }) => number > after);
   }
 
@@ -95,12 +95,12 @@ class BullMqJobs implements JobQueue {
     if (record.isOver(state)) return job;
     const cancelled = failedJob(job, cancelledJob(id, reason), this.#clock.now());
     // Whoever takes it from now on finds that it is not to be run.
-    await bull.updateData(JSON.stringify({ ...record.readKept(bull), cancelled } satisfies record.Kept));
-    if (state !== "active" && (await moveToCancelled(this.#lanes, id, state))) {
-      await this.#lanes.tell({ notice: "cancelled", jobId: id });
+    await bull.updateData(JSON.stringify({ ...record.readJobData(bull), cancelled } satisfies record.JobData));
+    if (state !== "active" && (await moveToCancelled(this.#toolQueues, id, state))) {
+      await this.#toolQueues.publish({ notice: "cancelled", jobId: id });
       return (await this.get(id)) ?? job;
     }
-    await this.#lanes.tell({ notice: "cancel", jobId: id, round: job.round, reason });
+    await this.#toolQueues.publish({ notice: "cancel", jobId: id, round: job.round, reason });
     return (await this.get(id)) ?? job;
   }
 
@@ -110,16 +110,16 @@ class BullMqJobs implements JobQueue {
     const now = this.#clock.now();
     if (found.moved) {
       const { call, key, priority, createdAt, runAt, attempts, round } = nextRound(found.moved, now);
-      const kept = { call, key, priority, createdAt, runAt: createdAt, attempts, round };
-      await this.#add(id, { ...kept, runAt, order: found.order, uncounted: 0, lostBefore: 0 }, { now: true });
+      const jobData = { call, key, priority, createdAt, runAt: createdAt, attempts, round };
+      await this.#add(id, { ...jobData, runAt, order: found.order, uncounted: 0, lostBefore: 0 }, { now: true });
       await found.bull.remove();
     } else {
       const { bull, state } = found;
       const job = record.readJob(bull, state);
       if (state !== "completed" && state !== "failed") throw notEnded(job);
       const { call, runAt, round } = nextRound(job, now);
-      const { cancelled: _cancelled, ...kept } = record.readKept(bull);
-      const next: record.Kept = { ...kept, call, runAt, round, uncounted: 0, lostBefore: bull.stalledCounter };
+      const { cancelled: _cancelled, ...jobData } = record.readJobData(bull);
+      const next: record.JobData = { ...jobData, call, runAt, round, uncounted: 0, lostBefore: bull.stalledCounter };
       await bull.updateData(JSON.stringify(next));
       await bull.retry(state, { resetAttemptsMade: true, resetAttemptsStarted: true });
     }
@@ -128,8 +128,8 @@ class BullMqJobs implements JobQueue {
 
   async clear(reason?: string): Promise<number> {
     const waiting: string[] = [];
-    for (const toolName of this.#lanes.tools) {
-      waiting.push(...(await this.#lanes.queueOf(toolName).getRanges(["waiting", "prioritized", "delayed"])));
+    for (const toolName of this.#toolQueues.tools) {
+      waiting.push(...(await this.#toolQueues.queueOf(toolName).getRanges(["waiting", "prioritized", "delayed"])));
     }
     let cleared = 0;
     for (let i = 0; i < waiting.length; i += CLEARED_AT_ONCE) {
@@ -140,8 +140,9 @@ class BullMqJobs implements JobQueue {
   }
 
   async work(options: WorkOptions): Promise<JobWorker> {
-    for (const toolName of options.tools()) if (this.#lanes.tools.has(toolName)) await this.#facts.attend(toolName);
-    const worker = startWorking(this.#lanes, options, { clock: this.#clock, leaseMs: this.#leaseMs });
+    for (const toolName of options.tools())
+      if (this.#toolQueues.tools.has(toolName)) await this.#facts.subscribeTo(toolName);
+    const worker = startWorkers(this.#toolQueues, options, { clock: this.#clock, leaseMs: this.#leaseMs });
     this.#workers.add(worker);
     return worker;
   }
@@ -157,27 +158,27 @@ class BullMqJobs implements JobQueue {
   async #close(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.close(0)));
     await this.#facts.close();
-    await this.#lanes.close();
-    await this.#lanes.engine.close();
+    await this.#toolQueues.close();
+    await this.#toolQueues.engine.close();
   }
 
   /** The job that was added, or the one that has its key already. */
-  async #add(id: string, kept: record.Kept, { now = false } = {}): Promise<Job> {
-    const { toolName } = kept.call;
-    const { delay, ...options } = record.bullOptions(id, kept);
-    const bull = await this.#lanes
+  async #add(id: string, jobData: record.JobData, { now = false } = {}): Promise<Job> {
+    const { toolName } = jobData.call;
+    const { delay, ...options } = record.bullOptions(id, jobData);
+    const bull = await this.#toolQueues
       .queueOf(toolName)
-      .add(toolName, JSON.stringify(kept), now || delay === undefined ? options : { ...options, delay });
+      .add(toolName, JSON.stringify(jobData), now || delay === undefined ? options : { ...options, delay });
     failPoint("job submitted");
     if (bull.id === id) return record.readJob(bull, delay === undefined || now ? "waiting" : "delayed");
     // Ended and dropped in between: the key is free.
-    return (await this.get(bull.id!)) ?? this.#add(id, kept, { now });
+    return (await this.get(bull.id!)) ?? this.#add(id, jobData, { now });
   }
 
   async #find(id: string): Promise<Found | undefined> {
     const toolName = record.toolOfId(id);
     if (toolName === undefined) return undefined;
-    const queue = this.#lanes.queueOf(toolName);
+    const queue = this.#toolQueues.queueOf(toolName);
     for (;;) {
       const [state, bull] = await Promise.all([queue.getJobState(id), queue.getJob(id)]);
       if (!bull || state === "unknown") break;
@@ -185,7 +186,7 @@ class BullMqJobs implements JobQueue {
       if (record.isOver(state as record.BullState) !== (bull.finishedOn != null)) continue;
       return { bull, state: state as record.BullState };
     }
-    const bull = await this.#lanes.cancelled.getJob(id);
+    const bull = await this.#toolQueues.cancelled.getJob(id);
     return bull && { bull, ...readMoved(bull) };
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { QueueEvents, QueueEventsProducer } from "bullmq";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { BullEngine, BullQueue } from "./bullmq-engine.ts";
-import { laneOf } from "./bullmq-record.ts";
+import { queueNameOf } from "./bullmq-record.ts";
 
 /** What processes tell each other beside what BullMQ tells of its jobs. */
 export type Notice =
@@ -10,13 +10,13 @@ export type Notice =
   | { notice: "cancel"; jobId: string; round: number; reason: string }
   | { notice: "cancelled"; jobId: string };
 
-const LOOK_AGAIN_MS = 5_000;
+const RECHECK_MS = 5_000;
 
 /**
  * A queue for each tool that ever had a job, so that a worker takes only what it has a tool for; and what belongs to all of
  * them: the list of these tools, the jobs that were cancelled, and a channel for notices.
  */
-export class Lanes {
+export class ToolQueues {
   readonly engine: BullEngine;
   readonly cancelled: BullQueue;
   readonly #tools: BullQueue;
@@ -39,13 +39,15 @@ export class Lanes {
     this.#producer = engine.producer(`${namespace}.notices`);
   }
 
-  static async open(engine: BullEngine, namespace: string, clock: Clock): Promise<Lanes> {
-    const lanes = new Lanes(engine, namespace, clock);
-    lanes.#events = await listenFromNow(engine, `${namespace}.notices`);
-    (lanes.#events as NoticeSource).on("notice", ({ text }) => lanes.#hear(JSON.parse(text) as Notice));
-    await lanes.#look();
-    lanes.#lookLater();
-    return lanes;
+  static async open(engine: BullEngine, namespace: string, clock: Clock): Promise<ToolQueues> {
+    const toolQueues = new ToolQueues(engine, namespace, clock);
+    toolQueues.#events = await listenFromNow(engine, `${namespace}.notices`);
+    (toolQueues.#events as NoticeSource).on("notice", ({ text }) =>
+      toolQueues.#handleNotice(JSON.parse(text) as Notice),
+    );
+    await toolQueues.#look();
+    toolQueues.#scheduleLook();
+    return toolQueues;
   }
 
   /** Those that are known to have or have had jobs. */
@@ -60,18 +62,18 @@ export class Lanes {
   }
 
   nameOf(toolName: string): string {
-    return `${this.#namespace}.jobs.${laneOf(toolName)}`;
+    return `${this.#namespace}.jobs.${queueNameOf(toolName)}`;
   }
 
   /** Before the first job of a tool: workers and listeners of all processes attend to its queue from then on. */
   async announce(toolName: string): Promise<void> {
     if (this.#announced.has(toolName)) return;
-    await this.#tools.add(toolName, "", { jobId: `tool.${laneOf(toolName)}` });
-    await this.tell({ notice: "tool", toolName });
-    this.#hear({ notice: "tool", toolName });
+    await this.#tools.add(toolName, "", { jobId: `tool.${queueNameOf(toolName)}` });
+    await this.publish({ notice: "tool", toolName });
+    this.#handleNotice({ notice: "tool", toolName });
   }
 
-  async tell(notice: Notice): Promise<void> {
+  async publish(notice: Notice): Promise<void> {
     await this.#producer.publishEvent({ eventName: "notice", text: JSON.stringify(notice) });
   }
 
@@ -88,7 +90,7 @@ export class Lanes {
     await Promise.allSettled(closing.map(async (each) => each?.close()));
   }
 
-  #hear(notice: Notice): void {
+  #handleNotice(notice: Notice): void {
     if (notice.notice === "tool") {
       if (this.#announced.has(notice.toolName)) return;
       this.#announced.add(notice.toolName);
@@ -97,21 +99,22 @@ export class Lanes {
   }
 
   async #look(): Promise<void> {
-    for (const { name } of await this.#tools.getJobs(["waiting"])) this.#hear({ notice: "tool", toolName: name });
+    for (const { name } of await this.#tools.getJobs(["waiting"]))
+      this.#handleNotice({ notice: "tool", toolName: name });
   }
 
   /** Whoever announces a tool may die before he tells. */
-  #lookLater(): void {
-    this.#timer = this.#clock.after(LOOK_AGAIN_MS, () => {
-      const again = (): void => void (this.#closed || this.#lookLater());
+  #scheduleLook(): void {
+    this.#timer = this.#clock.after(RECHECK_MS, () => {
+      const again = (): void => void (this.#closed || this.#scheduleLook());
       this.#look().then(again, again);
     });
-    this.#timer.hold(false);
+    this.#timer.setRef(false);
   }
 }
 
 interface NoticeSource {
-  on(event: "notice", listener: (told: { text: string }) => void): unknown;
+  on(event: "notice", listener: (notice: { text: string }) => void): unknown;
   on(event: "hello", listener: () => void): unknown;
 }
 
@@ -119,9 +122,9 @@ interface NoticeSource {
 export async function listenFromNow(engine: BullEngine, name: string): Promise<QueueEvents> {
   const events = engine.events(name, "$");
   const producer = engine.producer(name);
-  let heard = false;
-  (events as NoticeSource).on("hello", () => void (heard = true));
-  for (let waitMs = 5; !heard; waitMs = Math.min(waitMs * 2, 200)) {
+  let isListening = false;
+  (events as NoticeSource).on("hello", () => void (isListening = true));
+  for (let waitMs = 5; !isListening; waitMs = Math.min(waitMs * 2, 200)) {
     await producer.publishEvent({ eventName: "hello" });
     await setTimeout(waitMs);
   }

@@ -1,14 +1,14 @@
 import { hasEnded, type Job, type JobState } from "../jobs/job.ts";
 import type { JobQuery } from "../jobs/job-queue.ts";
 import { readMoved } from "./bullmq-cancelled.ts";
-import type { Lanes } from "./bullmq-lanes.ts";
-import { type BullState, readJob, readKept } from "./bullmq-record.ts";
+import type { ToolQueues } from "./bullmq-lanes.ts";
+import { type BullState, readJob, readJobData } from "./bullmq-record.ts";
 
 /** Of each tool and state, at least so many are looked at: BullMQ has them in another order than that of their creation. */
-const LEAST_READ = 1_000;
-const MOST_READ = 100_000;
+const MIN_READ = 1_000;
+const MAX_READ = 100_000;
 
-const KEPT_AS: Readonly<Record<JobState, readonly BullState[]>> = {
+const BULL_STATES: Readonly<Record<JobState, readonly BullState[]>> = {
   delayed: ["delayed"],
   queued: ["waiting", "prioritized"],
   running: ["active"],
@@ -24,19 +24,20 @@ interface Listed {
 
 /** Newest first. */
 export async function listJobs(
-  lanes: Lanes,
+  toolQueues: ToolQueues,
   { states, toolName, session, limit = 100, before }: JobQuery,
   find: (id: string) => Promise<Job | undefined>,
 ): Promise<Job[]> {
   const wanted = new Set<BullState>(
-    (states ?? (Object.keys(KEPT_AS) as JobState[])).flatMap((state) => KEPT_AS[state]),
+    (states ?? (Object.keys(BULL_STATES) as JobState[])).flatMap((state) => BULL_STATES[state]),
   );
-  const most = Math.min(Math.max(limit, LEAST_READ), MOST_READ);
+  const max = Math.min(Math.max(limit, MIN_READ), MAX_READ);
   const reading: Promise<Listed[]>[] = [];
-  for (const tool of toolName === undefined ? lanes.tools : [toolName]) {
-    if (lanes.tools.has(tool)) for (const state of wanted) reading.push(readLane(lanes, tool, { state, most }));
+  for (const tool of toolName === undefined ? toolQueues.tools : [toolName]) {
+    if (toolQueues.tools.has(tool))
+      for (const state of wanted) reading.push(readQueue(toolQueues, tool, { state, max }));
   }
-  if (!states || states.includes("cancelled")) reading.push(readCancelled(lanes, most));
+  if (!states || states.includes("cancelled")) reading.push(readCancelled(toolQueues, max));
   const listed = new Map<string, Listed>();
   for (const each of (await Promise.all(reading)).flat()) listed.set(each.job.id, each);
   const end = before === undefined ? undefined : (listed.get(before)?.order ?? (await find(before))?.createdAt);
@@ -52,22 +53,22 @@ export async function listJobs(
     .map(({ job }) => job);
 }
 
-async function readLane(
-  lanes: Lanes,
+async function readQueue(
+  toolQueues: ToolQueues,
   toolName: string,
-  { state, most }: { state: BullState; most: number },
+  { state, max }: { state: BullState; max: number },
 ): Promise<Listed[]> {
-  const kept = await lanes.queueOf(toolName).getJobs([state], 0, most - 1, false);
+  const jobData = await toolQueues.queueOf(toolName).getJobs([state], 0, max - 1, false);
   // One that was dropped or that went on between the two questions that this takes is missing, or is what it was.
-  return kept.flatMap((bull) => {
+  return jobData.flatMap((bull) => {
     if (!bull || (bull.finishedOn != null) !== (state === "completed" || state === "failed")) return [];
-    return [{ job: readJob(bull, state), order: readKept(bull).order }];
+    return [{ job: readJob(bull, state), order: readJobData(bull).order }];
   });
 }
 
-async function readCancelled(lanes: Lanes, most: number): Promise<Listed[]> {
-  const kept = await lanes.cancelled.getJobs(["waiting"], 0, most - 1, false);
-  return kept.flatMap((bull) => {
+async function readCancelled(toolQueues: ToolQueues, max: number): Promise<Listed[]> {
+  const jobData = await toolQueues.cancelled.getJobs(["waiting"], 0, max - 1, false);
+  return jobData.flatMap((bull) => {
     if (!bull) return [];
     const { moved, order } = readMoved(bull);
     return hasEnded(moved) ? [{ job: moved, order }] : [];

@@ -9,7 +9,7 @@ afterAll(() => server.stop());
 
 interface Connection {
   query(text: string): Promise<unknown>;
-  on(event: "notification", listener: (told: { channel: string; payload?: string }) => void): unknown;
+  on(event: "notification", listener: (args: { channel: string; payload?: string }) => void): unknown;
   removeAllListeners(): unknown;
 }
 
@@ -23,14 +23,14 @@ test("what is told while a part does not listen is told once it does, and only o
   witness.on("notification", ({ payload }) => void seen.push(payload));
   await view.query("SELECT pg_notify('bullmq_events', 'a'), pg_notify('bullmq_events', 'b')");
   while (seen.length < 2) await turn();
-  const heard: unknown[] = [];
-  busy.on("notification", ({ payload }) => void heard.push(payload));
-  while (heard.length < 2) await turn();
+  const received: unknown[] = [];
+  busy.on("notification", ({ payload }) => void received.push(payload));
+  while (received.length < 2) await turn();
   busy.removeAllListeners();
-  busy.on("notification", ({ payload }) => void heard.push(payload));
+  busy.on("notification", ({ payload }) => void received.push(payload));
   await view.query("SELECT pg_notify('bullmq_events', 'c')");
-  while (!heard.includes("c")) await turn();
-  expect(heard).toEqual(["a", "b", "c"]);
+  while (!received.includes("c")) await turn();
+  expect(received).toEqual(["a", "b", "c"]);
 });
 
 function turn(): Promise<void> {

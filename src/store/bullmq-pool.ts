@@ -3,7 +3,7 @@ import type { Client, Notification, Pool } from "pg";
 import type { PgPool } from "bullmq";
 import { toolError } from "../core/error.ts";
 import { explainPostgres } from "./postgres-failure.ts";
-import { Turns } from "./turns.ts";
+import { Semaphore } from "./turns.ts";
 
 /** What all queues, workers and listeners of one process share: a pool, and one connection that hears for all of them. */
 export interface SharedPool {
@@ -13,7 +13,7 @@ export interface SharedPool {
 }
 
 const SCHEMA = "bullmq";
-const MOST_CONNECTIONS = 10;
+const MAX_CONNECTIONS = 10;
 /** A part names its connection after itself; ours are everybody's. */
 const NAMES_CONNECTION = /set_config\('application_name'/;
 const LISTENS = /^(?:\s*--.*\n)*\s*(LISTEN\s+\w+)/i;
@@ -31,7 +31,7 @@ export async function openSharedPool(url: string, bullmq: typeof import("bullmq"
     application_name: "haft jobs",
     options: `-c search_path=${SCHEMA}`,
   };
-  const pool = new pg.Pool({ ...config, max: MOST_CONNECTIONS });
+  const pool = new pg.Pool({ ...config, max: MAX_CONNECTIONS });
   pool.on("error", () => undefined);
   try {
     await migrate(pool, bullmq);
@@ -39,13 +39,13 @@ export async function openSharedPool(url: string, bullmq: typeof import("bullmq"
     await pool.end();
     throw explainPostgres(error, url);
   }
-  const ear = new Ear(() => new pg.Client(config));
-  const turns = new Turns(MOST_CONNECTIONS);
-  const query: Query = (text, values) => turns.take(() => pool.query(text, values));
+  const notificationListener = new NotificationListener(() => new pg.Client(config));
+  const semaphore = new Semaphore(MAX_CONNECTIONS);
+  const query: Query = (text, values) => semaphore.take(() => pool.query(text, values));
   return {
-    view: () => viewOf(query, ear),
+    view: () => viewOf(query, notificationListener),
     async close() {
-      await ear.close();
+      await notificationListener.close();
       await pool.end();
     },
   };
@@ -66,11 +66,11 @@ async function migrate(pool: Pool, bullmq: typeof import("bullmq")): Promise<voi
 
 type Query = (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }>;
 
-function viewOf(query: Query, ear: Ear): PgPool {
+function viewOf(query: Query, notificationListener: NotificationListener): PgPool {
   const view = {
     options: { keepAlive: true },
     query,
-    connect: async () => ear.lend(query),
+    connect: async () => notificationListener.checkOut(query),
     end: async () => undefined,
     on: () => view,
     removeAllListeners: () => view,
@@ -79,8 +79,8 @@ function viewOf(query: Query, ear: Ear): PgPool {
 }
 
 /** The one connection that listens, opened when first needed and again when it broke. */
-class Ear {
-  readonly #lent = new Set<Borrowed>();
+class NotificationListener {
+  readonly #checkedOut = new Set<VirtualConnection>();
   readonly #create: () => Client;
   #client: Promise<Client> | undefined;
   #listening: Promise<void> = Promise.resolve();
@@ -90,9 +90,9 @@ class Ear {
     this.#create = create;
   }
 
-  lend(query: Query): Borrowed {
-    const borrowed = new Borrowed(query, this, (each) => this.#lent.delete(each));
-    this.#lent.add(borrowed);
+  checkOut(query: Query): VirtualConnection {
+    const borrowed = new VirtualConnection(query, this, (each) => this.#checkedOut.delete(each));
+    this.#checkedOut.add(borrowed);
     return borrowed;
   }
 
@@ -119,12 +119,12 @@ class Ear {
       this.#client = undefined;
       void client.end().catch(() => undefined);
       // They ask for another, listen again, and look for what they missed.
-      if (!this.#closed) for (const each of [...this.#lent]) each.emit("error", error);
+      if (!this.#closed) for (const each of [...this.#checkedOut]) each.emit("error", error);
     };
     client.on("error", broke);
     client.on("end", () => broke(new Error("Connection terminated")));
     client.on("notification", (notification: Notification) => {
-      for (const each of this.#lent) each.hear(notification);
+      for (const each of this.#checkedOut) each.deliver(notification);
     });
     const opening = client.connect().then(
       () => client,
@@ -138,30 +138,34 @@ class Ear {
 }
 
 /** What a part of BullMQ takes for a connection of its own. */
-class Borrowed extends EventEmitter {
+class VirtualConnection extends EventEmitter {
   readonly #query: Query;
-  readonly #ear: Ear;
-  readonly #giveBack: (borrowed: Borrowed) => void;
+  readonly #notificationListener: NotificationListener;
+  readonly #release: (borrowed: VirtualConnection) => void;
   readonly #missed = new Map<string, Notification>();
 
-  constructor(query: Query, ear: Ear, giveBack: (borrowed: Borrowed) => void) {
+  constructor(
+    query: Query,
+    notificationListener: NotificationListener,
+    release: (borrowed: VirtualConnection) => void,
+  ) {
     super();
     // A connection that breaks before its part listens to it harms nobody.
     this.on("error", () => undefined);
     this.#query = query;
-    this.#ear = ear;
-    this.#giveBack = giveBack;
+    this.#notificationListener = notificationListener;
+    this.#release = release;
   }
 
   async query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }> {
     const listen = LISTENS.exec(text)?.[1];
-    if (listen) await this.#ear.listen(listen);
+    if (listen) await this.#notificationListener.listen(listen);
     if (listen || NAMES_CONNECTION.test(text)) return { rows: [] };
     return await this.#query(text, values);
   }
 
   /** What comes while nobody listens is told to whoever listens next. */
-  hear(notification: Notification): void {
+  deliver(notification: Notification): void {
     if (this.emit("notification", notification)) return;
     this.#missed.set(`${notification.channel} ${notification.payload}`, notification);
   }
@@ -170,17 +174,17 @@ class Borrowed extends EventEmitter {
    * A part of BullMQ looks for events first and listens then: one that is told in between would lie there until the next one
    * comes, or until its patience of some seconds ends.
    */
-  override on(event: string, listener: (...told: never[]) => void): this {
+  override on(event: string, listener: (...args: never[]) => void): this {
     super.on(event, listener as () => void);
     if (event === "notification" && this.#missed.size > 0) {
       const missed = [...this.#missed.values()];
       this.#missed.clear();
-      queueMicrotask(() => missed.forEach((each) => this.hear(each)));
+      queueMicrotask(() => missed.forEach((each) => this.deliver(each)));
     }
     return this;
   }
 
   release(): void {
-    this.#giveBack(this);
+    this.#release(this);
   }
 }

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { laneOf, newJobId, toolOfId } from "./bullmq-record.ts";
+import { queueNameOf, newJobId, toolOfId } from "./bullmq-record.ts";
 
 test("the id of a job tells its tool, whatever that is called, and is fit for a queue's name and an address", () => {
   for (const name of ["read", "mcp__files__read", "my-tool", "files:read.v2/x", "读文件", "a~b", "🙂"]) {
     const id = newJobId(name);
     expect(toolOfId(id)).toBe(name);
     expect(encodeURIComponent(id)).toBe(id);
-    expect(laneOf(name)).not.toContain(":");
+    expect(queueNameOf(name)).not.toContain(":");
   }
 });
 

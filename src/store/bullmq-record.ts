@@ -8,7 +8,7 @@ import { endStateOf, type Job, type JobLogLine, type JobRequest } from "../jobs/
 import type { BullJob } from "./bullmq-engine.ts";
 
 /** What BullMQ does not know of a job itself: kept as its data. */
-export interface Kept extends Pick<Job, "call" | "key" | "priority" | "createdAt" | "runAt" | "attempts" | "round"> {
+export interface JobData extends Pick<Job, "call" | "key" | "priority" | "createdAt" | "runAt" | "attempts" | "round"> {
   /** Grows with each submission, also within a millisecond: the order of lists. */
   order: number;
   /** Tries that did not count, and those that were lost in earlier rounds. */
@@ -27,48 +27,48 @@ export interface Progress {
 
 export type BullState = "waiting" | "prioritized" | "delayed" | "active" | "completed" | "failed";
 
-const MOST_ENDED = 5_000;
-const ENDED_KEPT_S = 7 * 24 * 60 * 60;
-const MOST_LOG_ROWS = 200;
+const MAX_ENDED = 5_000;
+const ENDED_RETENTION_S = 7 * 24 * 60 * 60;
+const MAX_LOG_ROWS = 200;
 
 let lastOrder = 0;
 
-export function keptOf({ call, key, priority, delayMs, attempts }: JobRequest, now: number): Kept {
+export function jobDataOf({ call, key, priority, delayMs, attempts }: JobRequest, now: number): JobData {
   lastOrder = Math.max(lastOrder + 1, now * 1000);
   const createdAt = now;
-  const told = { call, ...(key === undefined ? {} : { key }), priority, createdAt, runAt: now + delayMs, attempts };
-  return { ...told, round: 1, order: lastOrder, uncounted: 0, lostBefore: 0 };
+  const base = { call, ...(key === undefined ? {} : { key }), priority, createdAt, runAt: now + delayMs, attempts };
+  return { ...base, round: 1, order: lastOrder, uncounted: 0, lostBefore: 0 };
 }
 
 /** BullMQ's 1 is its highest; its 0, which stands above all, is for those who have no priorities. */
 const MIDDLE_PRIORITY = 1_000_000;
 
-export function bullOptions(id: string, kept: Kept): JobsOptions {
-  const priority = MIDDLE_PRIORITY - Math.round(kept.priority);
+export function bullOptions(id: string, jobData: JobData): JobsOptions {
+  const priority = MIDDLE_PRIORITY - Math.round(jobData.priority);
   return {
     jobId: id,
-    timestamp: kept.createdAt,
+    timestamp: jobData.createdAt,
     priority: Math.min(Math.max(priority, 1), 2 * MIDDLE_PRIORITY),
-    ...(kept.runAt > kept.createdAt ? { delay: kept.runAt - kept.createdAt } : {}),
-    ...(kept.key === undefined ? {} : { deduplication: { id: hash("sha256", kept.key) } }),
+    ...(jobData.runAt > jobData.createdAt ? { delay: jobData.runAt - jobData.createdAt } : {}),
+    ...(jobData.key === undefined ? {} : { deduplication: { id: hash("sha256", jobData.key) } }),
     // How often it is tried, the one who runs it decides.
     attempts: 1,
-    removeOnComplete: { age: ENDED_KEPT_S, count: MOST_ENDED },
-    removeOnFail: { age: ENDED_KEPT_S, count: MOST_ENDED },
-    keepLogs: MOST_LOG_ROWS,
+    removeOnComplete: { age: ENDED_RETENTION_S, count: MAX_ENDED },
+    removeOnFail: { age: ENDED_RETENTION_S, count: MAX_ENDED },
+    keepLogs: MAX_LOG_ROWS,
     stackTraceLimit: 0,
   };
 }
 
-export function readKept(bull: BullJob): Kept {
-  return JSON.parse(bull.data) as Kept;
+export function readJobData(bull: BullJob): JobData {
+  return JSON.parse(bull.data) as JobData;
 }
 
 export function readJob(bull: BullJob, state: BullState): Job {
-  const kept = readKept(bull);
-  const { call, key, priority, createdAt, runAt, attempts, round } = kept;
-  const lost = bull.stalledCounter - kept.lostBefore;
-  const attempt = bull.attemptsStarted - lost - kept.uncounted;
+  const jobData = readJobData(bull);
+  const { call, key, priority, createdAt, runAt, attempts, round } = jobData;
+  const lost = bull.stalledCounter - jobData.lostBefore;
+  const attempt = bull.attemptsStarted - lost - jobData.uncounted;
   const progress = readProgress(bull)?.progress;
   const hasBegun = bull.attemptsStarted > 0;
   const job: Job = {
@@ -93,7 +93,7 @@ export function readJob(bull: BullJob, state: BullState): Job {
     // Between the moment that somebody asks for it again and the one that it is queued, the result is that of the last round.
     if (round === 1 || result.callId === call.callId) return ended(job, result, bull.finishedOn);
   }
-  if (kept.cancelled) return ended(job, kept.cancelled, kept.cancelled.completedAt);
+  if (jobData.cancelled) return ended(job, jobData.cancelled, jobData.cancelled.completedAt);
   return { ...job, state: state === "delayed" ? "delayed" : "queued" };
 }
 
@@ -127,7 +127,7 @@ export function isOver(state: BullState): boolean {
 
 /** Tells the tool, so that a job is found by its id alone; fit for file names and addresses. */
 export function newJobId(toolName: string): string {
-  return `${laneOf(toolName)}.${randomBytes(12).toString("hex")}`;
+  return `${queueNameOf(toolName)}.${randomBytes(12).toString("hex")}`;
 }
 
 export function toolOfId(id: string): string | undefined {
@@ -136,6 +136,6 @@ export function toolOfId(id: string): string | undefined {
 }
 
 /** A tool's name as a part of others: BullMQ's names hold no colon. */
-export function laneOf(toolName: string): string {
+export function queueNameOf(toolName: string): string {
   return toolName.replace(/[^A-Za-z0-9_-]/gu, (character) => `~${character.codePointAt(0)!.toString(16)}~`);
 }

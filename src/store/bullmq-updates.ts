@@ -4,11 +4,11 @@ import type { Job, JobLogLine } from "../jobs/job.ts";
 import type { BullJob } from "./bullmq-engine.ts";
 import type { Progress } from "./bullmq-record.ts";
 
-const MOST_WAITING = 1_000;
-const LINES_A_ROW = 20;
+const MAX_WAITING = 1_000;
+const LINES_PER_ROW = 20;
 
 /** Writes what a running job says: one write at a time, and what comes meanwhile is the next. */
-export function keepUpdates(
+export function saveUpdates(
   bull: BullJob,
   job: Job,
   clock: Clock,
@@ -23,12 +23,12 @@ export function keepUpdates(
       const lines = waiting;
       waiting = [];
       const updates = lines.flatMap(({ update }) => update ?? []);
-      const said: Progress = { callId: job.call.callId, ...(progress ? { progress } : {}), updates };
+      const snapshot: Progress = { callId: job.call.callId, ...(progress ? { progress } : {}), updates };
       try {
-        for (let i = 0; i < lines.length; i += LINES_A_ROW) {
-          await bull.log(JSON.stringify(lines.slice(i, i + LINES_A_ROW)));
+        for (let i = 0; i < lines.length; i += LINES_PER_ROW) {
+          await bull.log(JSON.stringify(lines.slice(i, i + LINES_PER_ROW)));
         }
-        await bull.updateProgress(JSON.stringify(said));
+        await bull.updateProgress(JSON.stringify(snapshot));
       } catch {
         // What was said on the way is lost; the job is not.
       }
@@ -43,7 +43,7 @@ export function keepUpdates(
       number = Math.max(number + 1, at * 1000);
       progress = update.progress ?? progress;
       waiting.push({ number, at, update });
-      if (waiting.length > MOST_WAITING) waiting.shift();
+      if (waiting.length > MAX_WAITING) waiting.shift();
       writing ??= write();
     },
     async close() {

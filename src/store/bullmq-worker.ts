@@ -7,10 +7,10 @@ import type { Job } from "../jobs/job.ts";
 import { cancelledJob, closingWorker } from "../jobs/job-failure.ts";
 import type { JobOutcome, JobWorker, WorkOptions } from "../jobs/job-queue.ts";
 import { moveToCancelled } from "./bullmq-cancelled.ts";
-import { type BullJob, steadily } from "./bullmq-engine.ts";
-import type { Lanes, Notice } from "./bullmq-lanes.ts";
-import { keepUpdates } from "./bullmq-updates.ts";
-import { type Kept, readJob, readKept } from "./bullmq-record.ts";
+import { type BullJob, withRetries } from "./bullmq-engine.ts";
+import type { ToolQueues, Notice } from "./bullmq-lanes.ts";
+import { saveUpdates } from "./bullmq-updates.ts";
+import { type JobData, readJob, readJobData } from "./bullmq-record.ts";
 import { failPoint } from "./fail-point.ts";
 
 interface WorkerContext {
@@ -18,18 +18,18 @@ interface WorkerContext {
   leaseMs: number;
 }
 
-const LOOK_AGAIN_MS = 1_000;
+const RECHECK_MS = 1_000;
 const REMEMBERED_CANCELS = 1_000;
 /** What a lost worker costs a job is decided by whoever runs it next, not here. */
 const NEVER_TOO_OFTEN = 1_000_000;
 
-export function startWorking(lanes: Lanes, options: WorkOptions, context: WorkerContext): JobWorker {
-  return new Crew(lanes, options, context);
+export function startWorkers(toolQueues: ToolQueues, options: WorkOptions, context: WorkerContext): JobWorker {
+  return new WorkerPool(toolQueues, options, context);
 }
 
 /** One BullMQ worker for each tool that this one has and that ever had a job; together they run as many as one may. */
-class Crew implements JobWorker {
-  readonly #lanes: Lanes;
+class WorkerPool implements JobWorker {
+  readonly #toolQueues: ToolQueues;
   readonly #options: WorkOptions;
   readonly #context: WorkerContext;
   readonly #workers = new Map<string, Worker<string, string>>();
@@ -40,22 +40,22 @@ class Crew implements JobWorker {
   readonly #queue: (() => void)[] = [];
   /** Cancellations may arrive before the job that they mean. */
   readonly #cancels = new Map<string, string>();
-  readonly #stopHearing: () => void;
-  #places: number;
+  readonly #unsubscribe: () => void;
+  #slots: number;
   #timer: Timer | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(lanes: Lanes, options: WorkOptions, context: WorkerContext) {
-    this.#lanes = lanes;
+  constructor(toolQueues: ToolQueues, options: WorkOptions, context: WorkerContext) {
+    this.#toolQueues = toolQueues;
     this.#options = options;
     this.#context = context;
-    this.#places = options.concurrency;
-    this.#stopHearing = lanes.onNotice((notice) => {
-      if (notice.notice === "tool") this.#attend();
+    this.#slots = options.concurrency;
+    this.#unsubscribe = toolQueues.onNotice((notice) => {
+      if (notice.notice === "tool") this.#syncWorkers();
       if (notice.notice === "cancel") this.#cancel(notice);
     });
-    this.#attend();
-    this.#attendLater();
+    this.#syncWorkers();
+    this.#scheduleSync();
   }
 
   get running(): number {
@@ -77,19 +77,19 @@ class Crew implements JobWorker {
     const timer = this.#context.clock.after(graceMs, abort);
     await closed;
     timer.cancel();
-    this.#stopHearing();
+    this.#unsubscribe();
   }
 
   /** Tools come and go. */
-  #attendLater(): void {
-    this.#timer = this.#context.clock.after(LOOK_AGAIN_MS, () => {
-      this.#attend();
-      this.#attendLater();
+  #scheduleSync(): void {
+    this.#timer = this.#context.clock.after(RECHECK_MS, () => {
+      this.#syncWorkers();
+      this.#scheduleSync();
     });
-    this.#timer.hold(false);
+    this.#timer.setRef(false);
   }
 
-  #attend(): void {
+  #syncWorkers(): void {
     if (this.#closing) return;
     const tools = new Set(this.#options.tools());
     for (const [toolName, worker] of this.#workers) {
@@ -98,7 +98,7 @@ class Crew implements JobWorker {
       void worker.close();
     }
     for (const toolName of tools) {
-      if (!this.#workers.has(toolName) && this.#lanes.tools.has(toolName)) {
+      if (!this.#workers.has(toolName) && this.#toolQueues.tools.has(toolName)) {
         this.#workers.set(toolName, this.#start(toolName));
       }
     }
@@ -107,8 +107,8 @@ class Crew implements JobWorker {
   #start(toolName: string): Worker<string, string> {
     const { concurrency, name = `${hostname()}:${process.pid}` } = this.#options;
     const { leaseMs } = this.#context;
-    const worker = this.#lanes.engine.worker(
-      this.#lanes.nameOf(toolName),
+    const worker = this.#toolQueues.engine.worker(
+      this.#toolQueues.nameOf(toolName),
       (bull, token) => this.#take(toolName, () => this.#process(bull, token)),
       {
         ...{ name, concurrency, lockDuration: leaseMs, stalledInterval: leaseMs, maxStalledCount: NEVER_TOO_OFTEN },
@@ -120,7 +120,7 @@ class Crew implements JobWorker {
     worker.on("failed", (bull) => {
       failPoint("job acknowledged");
       if (bull && readJob(bull, "failed").state === "cancelled") {
-        void moveToCancelled(this.#lanes, bull.id!, "failed").catch(() => undefined);
+        void moveToCancelled(this.#toolQueues, bull.id!, "failed").catch(() => undefined);
       }
     });
     return worker;
@@ -150,17 +150,17 @@ class Crew implements JobWorker {
 
   async #process(bull: BullJob, token: string): Promise<string> {
     failPoint("job claimed");
-    const kept = readKept(bull);
-    if (kept.cancelled) return this.#finish(kept.cancelled);
+    const jobData = readJobData(bull);
+    if (jobData.cancelled) return this.#finish(jobData.cancelled);
     const controller = new AbortController();
-    if (!(await this.#place())) return this.#handBack(bull, token, kept, { inMs: 0, counts: false });
+    if (!(await this.#acquireSlot())) return this.#requeue(bull, token, jobData, { inMs: 0, counts: false });
     this.#running.set(bull.id!, controller);
     try {
-      const cancelled = this.#cancels.get(`${bull.id}#${kept.round}`);
+      const cancelled = this.#cancels.get(`${bull.id}#${jobData.round}`);
       if (cancelled !== undefined) controller.abort(cancelledJob(bull.id!, cancelled));
       const { result, again } = await this.#run(bull, controller.signal);
       failPoint("job before ack");
-      if (again && !isCancelled(controller.signal)) return await this.#handBack(bull, token, kept, again);
+      if (again && !isCancelled(controller.signal)) return await this.#requeue(bull, token, jobData, again);
       return this.#finish(result);
     } finally {
       this.#running.delete(bull.id!);
@@ -170,7 +170,7 @@ class Crew implements JobWorker {
 
   async #run(bull: BullJob, signal: AbortSignal): Promise<JobOutcome> {
     const job: Job = readJob(bull, "active");
-    const updates = keepUpdates(bull, job, this.#context.clock);
+    const updates = saveUpdates(bull, job, this.#context.clock);
     try {
       return await this.#options.run(job, { signal, update: (update: Update) => updates.add(update) });
     } finally {
@@ -181,19 +181,24 @@ class Crew implements JobWorker {
   #finish(result: JobOutcome["result"]): string {
     const text = JSON.stringify(result);
     if (result.success) return text;
-    throw Object.assign(new this.#lanes.engine.bullmq.UnrecoverableError(text), { stack: "" });
+    throw Object.assign(new this.#toolQueues.engine.bullmq.UnrecoverableError(text), { stack: "" });
   }
 
-  async #handBack(bull: BullJob, token: string, kept: Kept, again: NonNullable<JobOutcome["again"]>): Promise<never> {
-    const { DelayedError, WaitingError } = this.#lanes.engine.bullmq;
+  async #requeue(
+    bull: BullJob,
+    token: string,
+    jobData: JobData,
+    again: NonNullable<JobOutcome["again"]>,
+  ): Promise<never> {
+    const { DelayedError, WaitingError } = this.#toolQueues.engine.bullmq;
     const runAt = this.#context.clock.now() + again.inMs;
-    const next: Kept = { ...kept, runAt, uncounted: kept.uncounted + (again.counts ? 0 : 1) };
-    await steadily(() => bull.updateData(JSON.stringify(next)));
+    const next: JobData = { ...jobData, runAt, uncounted: jobData.uncounted + (again.counts ? 0 : 1) };
+    await withRetries(() => bull.updateData(JSON.stringify(next)));
     if (again.inMs > 0) {
-      await steadily(() => bull.moveToDelayed(Date.now() + again.inMs, token));
+      await withRetries(() => bull.moveToDelayed(Date.now() + again.inMs, token));
       throw new DelayedError();
     }
-    await steadily(() => bull.moveToWait(token));
+    await withRetries(() => bull.moveToWait(token));
     throw new WaitingError();
   }
 
@@ -204,10 +209,10 @@ class Crew implements JobWorker {
   }
 
   /** False where the worker closes. */
-  async #place(): Promise<boolean> {
+  async #acquireSlot(): Promise<boolean> {
     if (this.#closing) return false;
-    if (this.#places > 0) {
-      this.#places--;
+    if (this.#slots > 0) {
+      this.#slots--;
       return true;
     }
     await new Promise<void>((resolve) => this.#queue.push(resolve));
@@ -218,7 +223,7 @@ class Crew implements JobWorker {
   #leave(): void {
     const next = this.#queue.shift();
     if (next) next();
-    else this.#places++;
+    else this.#slots++;
   }
 }
 

@@ -32,13 +32,13 @@ export function describeAnswer(
       ...(result.durationMs === undefined ? {} : { durationMs: Math.round(result.durationMs * 1000) / 1000 }),
       ...(result.status === "pending" ? { pending: result.pending } : {}),
       ...(result.status === "failed"
-        ? { error: { code: result.error.code, message: redact(result.error.message, { mostText: 1000 }) } }
+        ? { error: { code: result.error.code, message: redact(result.error.message, { maxTextLength: 1000 }) } }
         : {}),
-      summary: redact(result.display, { mostText: 500 }),
+      summary: redact(result.display, { maxTextLength: 500 }),
       contentBytes: result.content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0),
       ...(result.metadata.spill ? { spill: result.metadata.spill } : {}),
       ...(Object.keys(result.metadata).length > 0
-        ? { metadata: redact(result.metadata, { mostText: 300, mostTotal: 2000 }) }
+        ? { metadata: redact(result.metadata, { maxTextLength: 300, maxTotalLength: 2000 }) }
         : {}),
     },
   };
@@ -62,7 +62,7 @@ function describe(call: Call, kind: AuditKind): AuditFact {
 }
 
 function toolData({ tool, requestedName }: Call, redact: Redact): Record<string, unknown> {
-  if (!tool) return { requestedName: redact(requestedName, { mostText: 200 }) };
+  if (!tool) return { requestedName: redact(requestedName, { maxTextLength: 200 }) };
   return {
     toolVersion: tool.version,
     toolKind: tool.kind,
@@ -77,5 +77,5 @@ function inputData(call: Call, redact: Redact): Record<string, unknown> {
 function verdictData({ verdict }: Call, redact: Redact): Record<string, unknown> {
   if (!verdict) return {};
   const { decision: _decision, ...why } = verdict;
-  return { verdict: redact(why, { mostText: 500 }) };
+  return { verdict: redact(why, { maxTextLength: 500 }) };
 }

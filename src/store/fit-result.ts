@@ -1,16 +1,16 @@
 import type { ToolResult } from "../core/result.ts";
 
 /** A result as JSON of at most so many bytes: first its details go, then its content; what is missing is said. */
-export function fitResult(result: ToolResult, mostBytes: number): string {
+export function fitResult(result: ToolResult, maxBytes: number): string {
   const whole = JSON.stringify(result);
-  if (Buffer.byteLength(whole) <= mostBytes) return whole;
+  if (Buffer.byteLength(whole) <= maxBytes) return whole;
   const warnings = [
     ...(result.metadata.warnings ?? []),
     "The whole result was too large to be kept for a repeated call.",
   ];
   const { details: _details, ...rest } = result;
   const short = JSON.stringify({ ...rest, metadata: { ...result.metadata, warnings } });
-  if (Buffer.byteLength(short) <= mostBytes) return short;
+  if (Buffer.byteLength(short) <= maxBytes) return short;
   const { spill, known } = result.metadata;
   const text = `${result.display.slice(0, 1000)}\n[${Buffer.byteLength(whole)} bytes were too large to be kept for a repeated call]`;
   return JSON.stringify({

@@ -6,8 +6,8 @@ import { after } from "./after.ts";
 import type { SqlTransaction } from "./sql-database.ts";
 import { each, type WriteGroup } from "./write-group.ts";
 
-const MOST_LINES = 1000;
-const MOST_LINE_BYTES = 64 * 1024;
+const MAX_LINES = 1000;
+const MAX_LINE_BYTES = 64 * 1024;
 const WRITTEN_AFTER_MS = 20;
 const LINES_BETWEEN_TRIMMINGS = 250;
 
@@ -33,10 +33,10 @@ export class JobLines {
     this.#waiting.set(id, waiting);
     waiting.lines.push({ at: this.#clock.now(), update });
     if (update.progress) waiting.progress = update.progress;
-    if (waiting.lines.length > MOST_LINES) waiting.lines.shift();
+    if (waiting.lines.length > MAX_LINES) waiting.lines.shift();
     if (this.#timer) return;
     this.#timer = this.#clock.after(WRITTEN_AFTER_MS, () => void this.flush().catch(() => undefined));
-    this.#timer.hold(false);
+    this.#timer.setRef(false);
   }
 
   flush(): Promise<void> {
@@ -64,9 +64,9 @@ export class JobLines {
     ]);
     return after(numbered, ([head]) => {
       let number = (head?.line ?? 0) - lines.length;
-      const written = each(lines, ({ at, ...said }) =>
+      const written = each(lines, ({ at, ...entry }) =>
         tx.run("INSERT INTO jobs_log (number, job, at, written_by, line) VALUES (?, ?, ?, ?, ?)", [
-          ...[++number, id, at, this.#writer, fit(said)],
+          ...[++number, id, at, this.#writer, fit(entry)],
         ]),
       );
       return after(written, () => this.#trim(tx, id, lines.length));
@@ -84,7 +84,7 @@ export class JobLines {
     const trimmed = tx.run(
       "DELETE FROM jobs_log WHERE job = ? AND number <= " +
         "(SELECT number FROM jobs_log WHERE job = ? ORDER BY number DESC LIMIT 1 OFFSET ?)",
-      [id, id, MOST_LINES],
+      [id, id, MAX_LINES],
     );
     return after(trimmed, () => undefined);
   }
@@ -92,6 +92,6 @@ export class JobLines {
 
 function fit(line: Omit<Line, "at">): string {
   const text = JSON.stringify(line);
-  if (text.length <= MOST_LINE_BYTES) return text;
+  if (text.length <= MAX_LINE_BYTES) return text;
   return JSON.stringify({ note: `An update of ${text.length} characters was too long to be kept.` });
 }

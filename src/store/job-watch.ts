@@ -11,15 +11,15 @@ export interface JobWatcher {
   group: WriteGroup;
   writes: JobWrites;
   writer: string;
-  tell(event: JobEvent): void;
+  notify(event: JobEvent): void;
   /** There may be something to take. */
   wake(): void;
   cancel(id: string, reason: string | undefined): void;
   isWorking(): boolean;
 }
 
-const SHORTEST_MS = 10;
-const LONGEST_MS = 100;
+const MIN_POLL_MS = 10;
+const MAX_POLL_MS = 100;
 const LONG_ROUND_MS = 1000;
 
 /**
@@ -31,7 +31,7 @@ export class JobWatch {
   readonly #watcher: JobWatcher;
   #seen: { change: number; line: number } | undefined;
   #timer: Timer | undefined;
-  #pauseMs = SHORTEST_MS;
+  #pauseMs = MIN_POLL_MS;
   #longRoundAt = Number.NEGATIVE_INFINITY;
   #round: Promise<void> | undefined;
   #isClosed = false;
@@ -48,12 +48,12 @@ export class JobWatch {
   }
 
   /** Something happened here: what follows from it elsewhere is heard soon. */
-  hurry(): void {
-    if (this.#pauseMs === SHORTEST_MS) return;
-    this.#pauseMs = SHORTEST_MS;
+  pollSoon(): void {
+    if (this.#pauseMs === MIN_POLL_MS) return;
+    this.#pauseMs = MIN_POLL_MS;
     if (!this.#timer) return;
     this.#timer.cancel();
-    this.#later();
+    this.#scheduleNext();
   }
 
   async close(): Promise<void> {
@@ -62,32 +62,32 @@ export class JobWatch {
     await this.#round;
   }
 
-  #later(): void {
+  #scheduleNext(): void {
     if (this.#isClosed) return;
     this.#timer = this.#context.clock.after(this.#pauseMs, () => this.#look());
-    this.#timer.hold(false);
+    this.#timer.setRef(false);
   }
 
   #look(): void {
     this.#timer = undefined;
     const next = (): void => {
       this.#round = undefined;
-      this.#later();
+      this.#scheduleNext();
     };
     // What cannot be read now is read the next time.
-    this.#round = this.#lookOnce().then(next, next);
+    this.#round = this.#pollOnce().then(next, next);
   }
 
-  async #lookOnce(): Promise<void> {
+  async #pollOnce(): Promise<void> {
     const { database, clock } = this.#context;
     const [head] = await database.all<{ change: number; line: number }>(
       "SELECT change, line FROM jobs_head WHERE id = 1",
     );
     if (!head) return;
     const seen = (this.#seen ??= head);
-    this.#pauseMs = head.change === seen.change ? Math.min(this.#pauseMs * 2, LONGEST_MS) : SHORTEST_MS;
-    if (head.line > seen.line) await this.#tellLines(seen.line, head.line);
-    if (head.change > seen.change) await this.#tellChanges(seen.change, head.change);
+    this.#pauseMs = head.change === seen.change ? Math.min(this.#pauseMs * 2, MAX_POLL_MS) : MIN_POLL_MS;
+    if (head.line > seen.line) await this.#emitLines(seen.line, head.line);
+    if (head.change > seen.change) await this.#notifyChanges(seen.change, head.change);
     this.#seen = head;
     if (!this.#watcher.isWorking()) return;
     await this.#promote();
@@ -100,21 +100,21 @@ export class JobWatch {
     this.#watcher.wake();
   }
 
-  async #tellChanges(from: number, to: number): Promise<void> {
-    const { writer, tell, wake } = this.#watcher;
+  async #notifyChanges(from: number, to: number): Promise<void> {
+    const { writer, notify, wake } = this.#watcher;
     const rows = await this.#context.database.all<JobRow>(
       `SELECT ${JOB_COLUMNS} FROM jobs WHERE change > ? AND change <= ? AND changed_by <> ? ORDER BY change, seq`,
       [from, to, writer],
     );
     for (const job of rows.map(toJob)) {
-      if (hasEnded(job)) tell({ type: "ended", job });
-      else tell({ type: job.state === "running" ? "started" : "queued", job });
+      if (hasEnded(job)) notify({ type: "ended", job });
+      else notify({ type: job.state === "running" ? "started" : "queued", job });
     }
     if (rows.some(({ state }) => state === "queued")) wake();
   }
 
-  async #tellLines(from: number, to: number): Promise<void> {
-    const { writer, tell } = this.#watcher;
+  async #emitLines(from: number, to: number): Promise<void> {
+    const { writer, notify } = this.#watcher;
     const rows = await this.#context.database.all<{ job: string; line: string; fixed: string }>(
       "SELECT job, line, fixed FROM jobs_log JOIN jobs ON jobs.id = jobs_log.job " +
         "WHERE number > ? AND number <= ? AND written_by <> ? ORDER BY number",
@@ -123,7 +123,7 @@ export class JobWatch {
     for (const { job, line, fixed } of rows) {
       const { update } = JSON.parse(line) as Partial<JobLogLine>;
       const { call } = JSON.parse(fixed) as { call: { callId: string } };
-      if (update) tell({ type: "updated", jobId: job, callId: call.callId, update: update satisfies Update });
+      if (update) notify({ type: "updated", jobId: job, callId: call.callId, update: update satisfies Update });
     }
   }
 
@@ -146,7 +146,7 @@ export class JobWatch {
 
   async #recover(): Promise<void> {
     const { database, owners } = this.#context;
-    const { group, writes, tell } = this.#watcher;
+    const { group, writes, notify } = this.#watcher;
     const holders = await database.all<{ owner: string }>("SELECT DISTINCT owner FROM jobs WHERE state = 'running'");
     for (const { owner } of holders) {
       if (await owners.isAlive(owner)) continue;
@@ -155,10 +155,10 @@ export class JobWatch {
           owner,
         ]);
         const given: ReturnType<typeof toJob>[] = [];
-        for (const row of rows) given.push(await writes.giveBack(tx, row));
+        for (const row of rows) given.push(await writes.requeueLost(tx, row));
         return given;
       });
-      for (const job of jobs) tell({ type: "queued", job });
+      for (const job of jobs) notify({ type: "queued", job });
     }
   }
 }

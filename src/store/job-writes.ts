@@ -17,7 +17,7 @@ export interface JobWriter {
   /** The process, for as long as it lives. */
   owner: string;
   lines: JobLines;
-  mostResultBytes: number;
+  maxResultBytes: number;
 }
 
 const CHANGED = "change = (SELECT change FROM jobs_head WHERE id = 1), changed_by = ?";
@@ -31,7 +31,7 @@ export function readJobRow(runner: SqlRunner, id: string): MaybePromise<JobRow |
   return after(runner.all<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ?`, [id]), ([row]) => row);
 }
 
-export function placesFor(values: readonly unknown[]): string {
+export function placeholdersFor(values: readonly unknown[]): string {
   return values.map(() => "?").join(", ");
 }
 
@@ -62,17 +62,17 @@ export class JobWrites {
     });
   }
 
-  take(tx: SqlTransaction, tools: readonly string[], most: number, worker: string | undefined): MaybePromise<Job[]> {
+  take(tx: SqlTransaction, tools: readonly string[], max: number, worker: string | undefined): MaybePromise<Job[]> {
     if (tools.length === 0) return [];
     const rows = tx.all<JobRow>(
       `UPDATE jobs SET state = 'running', owner = ?, worker = ?, attempt = attempt + 1, started_at = ?, ${CHANGED}
-       WHERE seq IN (SELECT seq FROM jobs WHERE state = 'queued' AND tool IN (${placesFor(tools)})
+       WHERE seq IN (SELECT seq FROM jobs WHERE state = 'queued' AND tool IN (${placeholdersFor(tools)})
                      ORDER BY priority DESC, seq LIMIT ?)
        RETURNING ${JOB_COLUMNS}`,
       [
         ...[this.#by.owner, worker === undefined ? null : nameOf(worker), this.#by.clock.now(), this.#by.writer],
         ...tools.map(nameOf),
-        most,
+        max,
       ],
     );
     return after(rows, (taken) => taken.sort((a, b) => b.priority - a.priority || a.seq - b.seq).map(toJob));
@@ -89,7 +89,7 @@ export class JobWrites {
         if (row.cancel !== null) return this.cancelWaiting(tx, known, readReason(row));
         const attempt = again.counts ? known.attempt : known.attempt - 1;
         const note = `To be made again: ${result.display}`;
-        return this.#queueAgain(tx, { ...known, attempt }, { inMs: again.inMs, note });
+        return this.#requeue(tx, { ...known, attempt }, { inMs: again.inMs, note });
       });
     });
   }
@@ -99,10 +99,10 @@ export class JobWrites {
   }
 
   /** Its worker is gone, and says nothing any more. */
-  giveBack(tx: SqlTransaction, row: JobRow): MaybePromise<Job> {
+  requeueLost(tx: SqlTransaction, row: JobRow): MaybePromise<Job> {
     const job = toJob(row);
     const note = `The worker ${job.worker ?? "that ran it"} ended without a word.`;
-    return this.#queueAgain(tx, { ...job, attempt: job.attempt - 1, lost: job.lost + 1 }, { inMs: 0, note });
+    return this.#requeue(tx, { ...job, attempt: job.attempt - 1, lost: job.lost + 1 }, { inMs: 0, note });
   }
 
   again(tx: SqlTransaction, job: Job): MaybePromise<Job> {
@@ -128,14 +128,14 @@ export class JobWrites {
     job: Job,
     { result, mine = "" }: { result: ToolResult; mine?: string },
   ): MaybePromise<Job | undefined> {
-    const { writer, owner, clock, lines, mostResultBytes } = this.#by;
+    const { writer, owner, clock, lines, maxResultBytes } = this.#by;
     const ended: Job = { ...job, state: endStateOf(result), endedAt: clock.now(), result };
     lines.forget(job.id);
     const rows = tx.all<{ progress: string | null }>(
       `UPDATE jobs SET state = ?, ended_at = ?, result = ?, owner = NULL, cancel = NULL, ${CHANGED}
        WHERE id = ?${mine} RETURNING progress`,
       [
-        ...[ended.state, ended.endedAt!, fitResult(result, mostResultBytes), writer, job.id],
+        ...[ended.state, ended.endedAt!, fitResult(result, maxResultBytes), writer, job.id],
         ...(mine === "" ? [] : [owner]),
       ],
     );
@@ -145,7 +145,7 @@ export class JobWrites {
     });
   }
 
-  #queueAgain(tx: SqlTransaction, job: Job, { inMs, note }: { inMs: number; note: string }): MaybePromise<Job> {
+  #requeue(tx: SqlTransaction, job: Job, { inMs, note }: { inMs: number; note: string }): MaybePromise<Job> {
     const queued: Job = { ...job, state: inMs > 0 ? "delayed" : "queued", runAt: this.#by.clock.now() + inMs };
     const written = tx.run(
       `UPDATE jobs SET state = ?, run_at = ?, attempt = ?, lost = ?, owner = NULL, ${CHANGED} WHERE id = ?`,

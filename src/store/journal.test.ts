@@ -54,7 +54,7 @@ describe("a journal that outlives the process", () => {
   });
 
   test("keeps large results without what makes them large, and says so", async () => {
-    const journal = await open({ mostResultBytes: 1000 });
+    const journal = await open({ maxResultBytes: 1000 });
     await journal.begin("details", "f");
     await journal.end("details", result("x".repeat(5000)));
     const short = await journal.find("details", "f");
@@ -75,7 +75,7 @@ describe("a journal that outlives the process", () => {
   });
 
   test("forgets old results and those beyond its capacity, never what began and did not end", async () => {
-    const journal = await open({ keepMs: DAY, mostEntries: 3 });
+    const journal = await open({ retentionMs: DAY, maxEntries: 3 });
     await journal.begin("stuck", "f");
     for (const key of ["old", "a", "b", "c", "d"]) {
       await journal.begin(key, "f");
@@ -111,7 +111,7 @@ describe("owners", () => {
     await store.database.run("DELETE FROM owners WHERE id = ?", [other.id]);
     expect(await mine.isAlive(other.id)).toBe(false);
     const stale = { ...elsewhere };
-    const gone = await Owners.enter(store.database, { ...clock, after: () => ({ cancel() {}, hold() {} }) }, stale);
+    const gone = await Owners.enter(store.database, { ...clock, after: () => ({ cancel() {}, setRef() {} }) }, stale);
     await clock.advance(59_000);
     expect(await mine.isAlive(gone.id)).toBe(true);
     await clock.advance(2000);

@@ -5,7 +5,7 @@ import type { CallJournal, JournalEntry } from "../executor/call-journal.ts";
 import { after } from "./after.ts";
 import { fitResult } from "./fit-result.ts";
 import type { Migrations } from "./migration.ts";
-import type { StoreContext, StorePart } from "./store-part.ts";
+import type { StoreContext, StoreModule } from "./store-part.ts";
 
 const MIGRATIONS: Migrations = {
   name: "journal",
@@ -18,23 +18,23 @@ const MIGRATIONS: Migrations = {
   ],
 };
 
-export const journalPart: StorePart<SqlJournal> = {
+export const journalModule: StoreModule<SqlJournal> = {
   migrations: MIGRATIONS,
   open: (context) => new SqlJournal(context),
 };
 
 export interface JournalLimits {
   /** Of the result that is kept, as JSON. */
-  mostResultBytes: number;
+  maxResultBytes: number;
   /** How long a result can be asked for again. What was begun and never ended is kept for ever. */
-  keepMs: number;
-  mostEntries: number;
+  retentionMs: number;
+  maxEntries: number;
 }
 
 const DEFAULT_LIMITS: JournalLimits = {
-  mostResultBytes: 1024 * 1024,
-  keepMs: 7 * 24 * 60 * 60 * 1000,
-  mostEntries: 20_000,
+  maxResultBytes: 1024 * 1024,
+  retentionMs: 7 * 24 * 60 * 60 * 1000,
+  maxEntries: 20_000,
 };
 const ENDS_BETWEEN_PRUNINGS = 500;
 
@@ -72,8 +72,8 @@ export class SqlJournal implements CallJournal {
         // Forgotten in between: the place is free.
         if (!row) return this.begin(key, fingerprint, { again });
         return after(this.#read(key, fingerprint, row), (entry) => {
-          const isStranded = entry.state === "unknown" || (entry.state === "running" && !entry.elsewhere);
-          return again && isStranded ? this.#takeOver(key, fingerprint, row) : entry;
+          const isOrphaned = entry.state === "unknown" || (entry.state === "running" && !entry.elsewhere);
+          return again && isOrphaned ? this.#takeOver(key, fingerprint, row) : entry;
         });
       });
     });
@@ -81,8 +81,8 @@ export class SqlJournal implements CallJournal {
 
   end(key: string, result: ToolResult): MaybePromise<void> {
     const { database, clock } = this.#context;
-    const values = [fitResult(result, this.#limits.mostResultBytes), clock.now(), hashOf(key)];
-    const written = this.#noLongerRunning(key, () =>
+    const values = [fitResult(result, this.#limits.maxResultBytes), clock.now(), hashOf(key)];
+    const written = this.#markStopped(key, () =>
       database.run("UPDATE journal SET result = ?, ended_at = ? WHERE key_hash = ?", values),
     );
     return after(written, () => {
@@ -95,20 +95,20 @@ export class SqlJournal implements CallJournal {
   forget(key: string): MaybePromise<void> {
     const { database } = this.#context;
     const forget = () => database.run("DELETE FROM journal WHERE key_hash = ?", [hashOf(key)]);
-    return after(this.#noLongerRunning(key, forget), () => undefined);
+    return after(this.#markStopped(key, forget), () => undefined);
   }
 
   /** Drops results that are old or too many; what has no result stays, because it must not be run again unasked. */
   prune(): MaybePromise<void> {
     const { database, clock } = this.#context;
-    const { keepMs, mostEntries } = this.#limits;
-    const old = database.run("DELETE FROM journal WHERE ended_at < ?", [clock.now() - keepMs]);
+    const { retentionMs, maxEntries } = this.#limits;
+    const old = database.run("DELETE FROM journal WHERE ended_at < ?", [clock.now() - retentionMs]);
     return after(old, () =>
       after(
         database.run(
           "DELETE FROM journal WHERE ended_at < (SELECT ended_at FROM journal WHERE ended_at IS NOT NULL " +
             "ORDER BY ended_at DESC LIMIT 1 OFFSET ?)",
-          [mostEntries - 1],
+          [maxEntries - 1],
         ),
         () => undefined,
       ),
@@ -126,7 +126,7 @@ export class SqlJournal implements CallJournal {
   }
 
   /** Also where that cannot be written: then nobody is left who could say how it ended. */
-  #noLongerRunning<T>(key: string, write: () => MaybePromise<T>): MaybePromise<T> {
+  #markStopped<T>(key: string, write: () => MaybePromise<T>): MaybePromise<T> {
     let written: MaybePromise<T> | undefined;
     try {
       return (written = write());

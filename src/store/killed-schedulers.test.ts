@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../../test/setup/until.ts";
 import type { ScheduleRun } from "../core/schedule.ts";
 import { scheduleFor } from "../jobs/schedule-store.suite.ts";
-import { openStore, type Store, type StorePlace } from "./open-store.ts";
+import { openStore, type Store, type StoreLocation } from "./open-store.ts";
 import { prepareChildren, type TestChild, type TestChildren } from "./start-child.fixture.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const places: [string, () => Promise<StorePlace>][] = [
+const places: [string, () => Promise<StoreLocation>][] = [
   ["SQLite", () => Promise.resolve({ folder: mkdtempSync(join(folder, "s-")) })],
   ["PostgreSQL", async () => ({ url: await server.createDatabase() })],
 ];
@@ -51,14 +51,14 @@ const RUNNER = `
 
 test.each(places)(
   "each run happens once or is said to be of unknown outcome, and none is lost, in %s",
-  async (_name, newPlace) => {
-    const place = await newPlace();
+  async (_name, newLocation) => {
+    const place = await newLocation();
     const ledger = join(mkdtempSync(join(folder, "l-")), "ledger");
     writeFileSync(ledger, "");
     const effects = (): string[] => readFileSync(ledger, "utf8").split("\n").filter(Boolean);
     const start = async (): Promise<TestChild> => {
       const child = children.start(RUNNER, [JSON.stringify(place), ledger]);
-      await child.says("ready");
+      await child.waitForOutput("ready");
       return child;
     };
     const store = await openStore(place);

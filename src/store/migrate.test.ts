@@ -43,9 +43,9 @@ const places: [string, () => Promise<() => Promise<SqlDatabase>>][] = [
   ],
 ];
 
-describe.each(places)("migrations on %s", (_name, newPlace) => {
+describe.each(places)("migrations on %s", (_name, newLocation) => {
   test("are done once, and later ones on top", async () => {
-    const database = await (await newPlace())();
+    const database = await (await newLocation())();
     await migrate(database, known(first), 5);
     await migrate(database, known(first), 6);
     expect(await database.all("SELECT x FROM a")).toEqual([{ x: 1 }]);
@@ -59,7 +59,7 @@ describe.each(places)("migrations on %s", (_name, newPlace) => {
   });
 
   test("are done by one of several who start at once", async () => {
-    const open = await newPlace();
+    const open = await newLocation();
     const databases = await Promise.all([1, 2, 3, 4].map(open));
     await Promise.all(databases.map((database) => migrate(database, known(first, second), 1)));
     for (const database of databases) expect(await database.all("SELECT x FROM a")).toEqual([{ x: 1 }]);
@@ -67,7 +67,7 @@ describe.each(places)("migrations on %s", (_name, newPlace) => {
   });
 
   test("are never left half done", async () => {
-    const database = await (await newPlace())();
+    const database = await (await newLocation())();
     await migrate(database, known(first), 1);
     const broken = known(first, [...second, "CREATE TABLE a (x BIGINT)"]);
     await expect(migrate(database, broken, 2)).rejects.toThrow(/exists/);
@@ -77,7 +77,7 @@ describe.each(places)("migrations on %s", (_name, newPlace) => {
   });
 
   test("refuse a newer store, and one that an edited migration made", async () => {
-    const database = await (await newPlace())();
+    const database = await (await newLocation())();
     await migrate(database, known(first, second), 1);
     await expect(migrate(database, known(first), 2)).rejects.toMatchObject({
       code: "conflict",

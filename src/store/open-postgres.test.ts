@@ -35,7 +35,7 @@ describe("PostgreSQL", () => {
   });
 
   test("who comes with many others waits for a turn, however long that takes", async () => {
-    const database = await openPostgres(await server.createDatabase(), { connections: 1, mostConnectMs: 50 });
+    const database = await openPostgres(await server.createDatabase(), { connections: 1, maxConnectMs: 50 });
     const slow = Array.from({ length: 5 }, async (_, n) => {
       const [row] = await database.all<{ n: number }>(`SELECT ${n} AS n, pg_sleep(0.05)::text`);
       return row?.n;
@@ -46,7 +46,7 @@ describe("PostgreSQL", () => {
 
   test("who vanishes in the middle of a transaction does not keep the others waiting", async () => {
     const url = await server.createDatabase();
-    const vanishing = await openPostgres(url, { mostIdleMs: 100 });
+    const vanishing = await openPostgres(url, { maxIdleMs: 100 });
     const other = await openPostgres(url);
     let isAway = true;
     let hasLock = false;

@@ -4,34 +4,34 @@ import type { MaybePromise } from "../core/stage.ts";
 import { numberPlaceholders } from "./number-placeholders.ts";
 import { explainPostgres, isConnectionLost } from "./postgres-failure.ts";
 import { checkParameters } from "./sql-parameters.ts";
-import { Turns } from "./turns.ts";
+import { Semaphore } from "./turns.ts";
 import type { SqlDatabase, SqlRunner, SqlTransaction, SqlValue, TransactionOptions } from "./sql-database.ts";
 
 export interface PostgresOptions {
   /** Connections at most. */
   connections?: number;
   /** How long connecting may take. */
-  mostConnectMs?: number;
+  maxConnectMs?: number;
   /** How long a transaction may stand still before the server ends it, and others get what it has locked. */
-  mostIdleMs?: number;
+  maxIdleMs?: number;
   /** How the driver is loaded; a test takes it away. */
   load?: () => Promise<typeof import("pg")>;
 }
 
 /** Ours are done in milliseconds: who takes so long has vanished, and the server would not notice for hours. */
-const MOST_IDLE_MS = 15_000;
-const MOST_CONNECTIONS = 10;
+const MAX_IDLE_MS = 15_000;
+const MAX_CONNECTIONS = 10;
 
 /** Connects once, so that a wrong address or password is said here and now. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<SqlDatabase> {
   const { default: pg } = await loadDriver(options.load ?? (() => import("pg")));
-  const { connections = MOST_CONNECTIONS, mostConnectMs = 10_000, mostIdleMs = MOST_IDLE_MS } = options;
+  const { connections = MAX_CONNECTIONS, maxConnectMs = 10_000, maxIdleMs = MAX_IDLE_MS } = options;
   let pool: Pool;
   try {
     pool = new pg.Pool({
       connectionString: url,
       max: connections,
-      connectionTimeoutMillis: mostConnectMs,
+      connectionTimeoutMillis: maxConnectMs,
       keepAlive: true,
       application_name: "haft",
       types: numbersAsNumbers(pg),
@@ -41,7 +41,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
   // A connection that breaks while nobody uses it leaves the pool; the next query opens another.
   pool.on("error", () => undefined);
-  const database = new PostgresDatabase(pool, url, { connections, mostIdleMs });
+  const database = new PostgresDatabase(pool, url, { connections, maxIdleMs });
   try {
     await database.all("SELECT 1 AS one");
     return database;
@@ -82,7 +82,7 @@ class PostgresDatabase implements SqlDatabase {
   readonly #pool: Pool;
   readonly #runner: SqlRunner;
   readonly #begin: string;
-  readonly #turns: Turns;
+  readonly #semaphore: Semaphore;
   /** The pool would forget those who are still waiting for a connection. */
   readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -90,12 +90,12 @@ class PostgresDatabase implements SqlDatabase {
   constructor(
     pool: Pool,
     readonly url: string,
-    { connections, mostIdleMs }: { connections: number; mostIdleMs: number },
+    { connections, maxIdleMs }: { connections: number; maxIdleMs: number },
   ) {
     this.#pool = pool;
-    this.#turns = new Turns(connections);
+    this.#semaphore = new Semaphore(connections);
     // Together, for one way to the server.
-    this.#begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${mostIdleMs}`;
+    this.#begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${maxIdleMs}`;
     this.#runner = runnerOn(pool, url);
   }
 
@@ -117,11 +117,11 @@ class PostgresDatabase implements SqlDatabase {
 
   #track<T>(ask: () => Promise<T>): Promise<T> {
     if (this.#closing) return Promise.reject(new Error("The store is closed."));
-    const asked = this.#turns.take(ask);
-    const forget = (): void => void this.#underWay.delete(asked);
-    this.#underWay.add(asked);
-    asked.then(forget, forget);
-    return asked;
+    const requested = this.#semaphore.take(ask);
+    const forget = (): void => void this.#underWay.delete(requested);
+    this.#underWay.add(requested);
+    requested.then(forget, forget);
+    return requested;
   }
 
   async #transact<T>(work: (tx: SqlTransaction) => MaybePromise<T>, { synced }: TransactionOptions): Promise<T> {

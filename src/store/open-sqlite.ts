@@ -13,7 +13,7 @@ export interface SqliteOptions {
   isChecked?: boolean;
 }
 
-const LARGEST_CHECKED_BYTES = 64 * 1024 * 1024;
+const MAX_CHECKED_BYTES = 64 * 1024 * 1024;
 
 /** Opens or makes the file; damage and locks are thrown as SQLite names them. */
 export async function openSqlite(file: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
@@ -28,7 +28,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     connection.exec("PRAGMA foreign_keys = ON");
     // A reading of the schema finds a file that is no database before anybody relies on it.
     connection.prepare("SELECT count(*) AS n FROM sqlite_master").all([]);
-    if (isChecked && statSync(file).size <= LARGEST_CHECKED_BYTES) {
+    if (isChecked && statSync(file).size <= MAX_CHECKED_BYTES) {
       const damage = findDamage(connection);
       if (damage) throw Object.assign(new Error(damage), { code: "SQLITE_CORRUPT" });
     }
@@ -44,7 +44,7 @@ interface Prepared {
   returnsRows: boolean;
 }
 
-const MOST_STATEMENTS = 300;
+const MAX_STATEMENTS = 300;
 
 /**
  * For each file, the end of the last transaction whose work is asynchronous: whoever comes meanwhile stands in line behind
@@ -74,20 +74,20 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   all<Row extends object>(sql: string, params?: readonly SqlValue[]): MaybePromise<Row[]> {
-    return this.#inLine(() => this.#all<Row>(sql, params));
+    return this.#enqueue(() => this.#all<Row>(sql, params));
   }
 
   run(sql: string, params?: readonly SqlValue[]): MaybePromise<{ changes: number }> {
-    return this.#inLine(() => this.#run(sql, params));
+    return this.#enqueue(() => this.#run(sql, params));
   }
 
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): MaybePromise<T> {
-    return this.#inLine(() => this.#transact(work, options));
+    return this.#enqueue(() => this.#transact(work, options));
   }
 
   close(): MaybePromise<void> {
     if (this.#isClosed) return undefined;
-    return this.#inLine(() => {
+    return this.#enqueue(() => {
       if (this.#isClosed) return;
       this.#isClosed = true;
       try {
@@ -102,19 +102,19 @@ export class SqliteDatabase implements SqlDatabase {
     });
   }
 
-  #inLine<T>(work: () => MaybePromise<T>): MaybePromise<T> {
+  #enqueue<T>(work: () => MaybePromise<T>): MaybePromise<T> {
     const line = lines.get(this.file);
     if (!line) return work();
     const turn = line.then(work);
     const end: Promise<void> = turn.then(
-      () => this.#leaveLine(end),
-      () => this.#leaveLine(end),
+      () => this.#dequeue(end),
+      () => this.#dequeue(end),
     );
     lines.set(this.file, end);
     return turn;
   }
 
-  #leaveLine(end: Promise<void>): void {
+  #dequeue(end: Promise<void>): void {
     if (lines.get(this.file) === end) lines.delete(this.file);
   }
 
@@ -150,8 +150,8 @@ export class SqliteDatabase implements SqlDatabase {
       },
     );
     const end: Promise<void> = committed.then(
-      () => this.#leaveLine(end),
-      () => this.#leaveLine(end),
+      () => this.#dequeue(end),
+      () => this.#dequeue(end),
     );
     // When standing in line itself, the one who called has put its own end there.
     if (!lines.has(this.file)) lines.set(this.file, end);
@@ -208,7 +208,7 @@ export class SqliteDatabase implements SqlDatabase {
     try {
       const statement = this.#connection.prepare(sql);
       const prepared = { statement, returnsRows: statement.reader };
-      if (this.#statements.size >= MOST_STATEMENTS) this.#statements.clear();
+      if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
       this.#statements.set(sql, prepared);
       return prepared;
     } catch (error) {

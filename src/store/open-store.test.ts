@@ -119,12 +119,12 @@ describe("a damaged file", () => {
     const bytes = damage(readFileSync(fileIn(folder)));
     writeFileSync(fileIn(folder), bytes);
     writeFileSync(`${fileIn(folder)}-wal`, "left over");
-    const heard: string[] = [];
+    const received: string[] = [];
     const clock = createFakeClock(Date.UTC(2026, 10, 15, 1, 2, 3));
-    const store = await openStore({ folder }, { clock, onWarning: (warning) => void heard.push(warning) });
+    const store = await openStore({ folder }, { clock, onWarning: (warning) => void received.push(warning) });
     const aside = `${fileIn(folder)}.corrupt-20261115T010203Z`;
     expect(store.warnings).toEqual([expect.stringContaining(aside)]);
-    expect(heard).toEqual(store.warnings);
+    expect(received).toEqual(store.warnings);
     expect(readFileSync(aside)).toEqual(bytes);
     expect(existsSync(`${aside}-wal`)).toBe(true);
     expect((await store.audit.query()).entries).toEqual([]);
@@ -200,8 +200,8 @@ async function openDamaged(folder: string): Promise<string> {
     if (store.warnings.some((warning) => warning.includes("damaged"))) return "set aside";
     if (!(await store.audit.verify()).ok) return "found";
     const { entries } = await store.audit.query();
-    const told = entries.map(({ data }) => data["i"]).join();
-    return told === "3,2,1,0" ? "intact" : `lost: only ${told}`;
+    const reported = entries.map(({ data }) => data["i"]).join();
+    return reported === "3,2,1,0" ? "intact" : `lost: only ${reported}`;
   } finally {
     await store.close();
   }

@@ -1,46 +1,48 @@
 import { type Clock, systemClock } from "../core/clock.ts";
-import { approvalsPart } from "./sql-approvals.ts";
-import { artifactsPart } from "./sql-artifacts.ts";
-import { auditPart } from "./audit.ts";
-import { jobsPart } from "./sql-jobs.ts";
-import { journalPart } from "./journal.ts";
+import { approvalsModule } from "./sql-approvals.ts";
+import { artifactsModule } from "./sql-artifacts.ts";
+import { auditModule } from "./audit.ts";
+import { jobsModule } from "./sql-jobs.ts";
+import { journalModule } from "./journal.ts";
 import { migrate } from "./migrate.ts";
 import { openPostgres } from "./open-postgres.ts";
 import { OWNER_MIGRATIONS, Owners } from "./owners.ts";
 import { openSoundSqlite } from "./quarantine.ts";
 import type { SqlDatabase } from "./sql-database.ts";
-import { keysPart } from "./sql-keys.ts";
-import { pinsPart, signInsPart } from "./sql-mcp.ts";
-import { programsPart } from "./sql-programs.ts";
-import { serverQuestionsPart } from "./sql-server-questions.ts";
-import { schedulesPart } from "./sql-schedules.ts";
-import { seenFilesPart } from "./sql-seen-files.ts";
-import { sessionsPart } from "./sql-sessions.ts";
-import { taintPart } from "./sql-taint.ts";
-import { undoPart } from "./sql-undo.ts";
+import { keysModule } from "./sql-keys.ts";
+import { pinsModule, signInsModule } from "./sql-mcp.ts";
+import { programsModule } from "./sql-programs.ts";
+import { serverQuestionsModule } from "./sql-server-questions.ts";
+import { schedulesModule } from "./sql-schedules.ts";
+import { seenFilesModule } from "./sql-seen-files.ts";
+import { sessionsModule } from "./sql-sessions.ts";
+import { taintModule } from "./sql-taint.ts";
+import { undoModule } from "./sql-undo.ts";
 import { prepareStoreFolder } from "./store-folder.ts";
-import type { StoreContext, StorePart } from "./store-part.ts";
+import type { StoreContext, StoreModule } from "./store-part.ts";
 
 /** Another table is one import and one line here. Closed in reverse. */
-const PARTS = {
-  approvals: approvalsPart,
-  artifacts: artifactsPart,
-  audit: auditPart,
-  jobs: jobsPart,
-  journal: journalPart,
-  keys: keysPart,
-  pins: pinsPart,
-  programs: programsPart,
-  schedules: schedulesPart,
-  seenFiles: seenFilesPart,
-  sessions: sessionsPart,
-  serverQuestions: serverQuestionsPart,
-  signIns: signInsPart,
-  taint: taintPart,
-  undo: undoPart,
+const STORE_MODULES = {
+  approvals: approvalsModule,
+  artifacts: artifactsModule,
+  audit: auditModule,
+  jobs: jobsModule,
+  journal: journalModule,
+  keys: keysModule,
+  pins: pinsModule,
+  programs: programsModule,
+  schedules: schedulesModule,
+  seenFiles: seenFilesModule,
+  sessions: sessionsModule,
+  serverQuestions: serverQuestionsModule,
+  signIns: signInsModule,
+  taint: taintModule,
+  undo: undoModule,
 };
 
-type Parts = { readonly [Name in keyof typeof PARTS]: Awaited<ReturnType<(typeof PARTS)[Name]["open"]>> };
+type Parts = {
+  readonly [Name in keyof typeof STORE_MODULES]: Awaited<ReturnType<(typeof STORE_MODULES)[Name]["open"]>>;
+};
 
 /** Everything that outlives the process. */
 export interface Store extends Parts {
@@ -52,7 +54,7 @@ export interface Store extends Parts {
 }
 
 /** `folder`: the workspace, in which `.haft/haft.db` is; `url`: a PostgreSQL database. */
-export type StorePlace = { folder: string } | { url: string };
+export type StoreLocation = { folder: string } | { url: string };
 
 export interface StoreOptions {
   clock?: Clock;
@@ -62,7 +64,7 @@ export interface StoreOptions {
 }
 
 export async function openStore(
-  place: StorePlace,
+  location: StoreLocation,
   { clock = systemClock, onWarning, secretNames = [] }: StoreOptions = {},
 ): Promise<Store> {
   const warnings: string[] = [];
@@ -70,15 +72,16 @@ export async function openStore(
     warnings.push(warning);
     onWarning?.(warning);
   };
-  const database = "url" in place ? await openPostgres(place.url) : await openFile(place.folder, { clock, warn });
+  const database =
+    "url" in location ? await openPostgres(location.url) : await openFile(location.folder, { clock, warn });
   try {
     await migrate(
       database,
-      [OWNER_MIGRATIONS, ...Object.values(PARTS).map(({ migrations }) => migrations)],
+      [OWNER_MIGRATIONS, ...Object.values(STORE_MODULES).map(({ migrations }) => migrations)],
       clock.now(),
     );
     const owners = await Owners.enter(database, clock);
-    const { parts, closers } = await openParts({ database, clock, owners, warn, secretNames });
+    const { parts, closers } = await openModules({ database, clock, owners, warn, secretNames });
     return {
       ...parts,
       database,
@@ -95,10 +98,10 @@ function openFile(folder: string, { clock, warn }: Pick<StoreContext, "clock" | 
   return openSoundSqlite(prepareStoreFolder(folder), { now: () => clock.now(), warn });
 }
 
-async function openParts(context: StoreContext): Promise<{ parts: Parts; closers: (() => unknown)[] }> {
+async function openModules(context: StoreContext): Promise<{ parts: Parts; closers: (() => unknown)[] }> {
   const parts: Record<string, unknown> = {};
   const closers: (() => unknown)[] = [];
-  for (const [name, part] of Object.entries<StorePart<unknown>>(PARTS)) {
+  for (const [name, part] of Object.entries<StoreModule<unknown>>(STORE_MODULES)) {
     const value = await part.open(context);
     parts[name] = value;
     closers.unshift(() => part.close?.(value));

@@ -46,14 +46,14 @@ export class Owners {
     const owners = new Owners(database, clock, identity);
     await owners.#write();
     for (const id of await owners.#dead()) await database.run("DELETE FROM owners WHERE id = ?", [id]);
-    owners.#beatLater();
+    owners.#scheduleHeartbeat();
     return owners;
   }
 
   isAlive(id: string): MaybePromise<boolean> {
     if (id === this.id) return true;
     const rows = this.#database.all<OwnerRow>("SELECT id, host, pid, started, seen_at FROM owners WHERE id = ?", [id]);
-    return after(rows, ([row]) => row !== undefined && this.#lives(row));
+    return after(rows, ([row]) => row !== undefined && this.#isOwnerAlive(row));
   }
 
   /** Nothing of this owner is running any more. */
@@ -64,22 +64,22 @@ export class Owners {
 
   async #dead(): Promise<string[]> {
     const rows = await this.#database.all<OwnerRow>("SELECT id, host, pid, started, seen_at FROM owners");
-    return rows.filter((row) => row.id !== this.id && !this.#lives(row)).map(({ id }) => id);
+    return rows.filter((row) => row.id !== this.id && !this.#isOwnerAlive(row)).map(({ id }) => id);
   }
 
-  #lives(row: OwnerRow): boolean {
+  #isOwnerAlive(row: OwnerRow): boolean {
     return isRunning(row) ?? this.#clock.now() - row.seen_at < DEAD_AFTER_MS;
   }
 
-  #beatLater(): void {
+  #scheduleHeartbeat(): void {
     this.#timer = this.#clock.after(HEARTBEAT_MS, () => {
       // A beat that cannot be written is made up for by the next.
       void this.#write().then(
-        () => this.#beatLater(),
-        () => this.#beatLater(),
+        () => this.#scheduleHeartbeat(),
+        () => this.#scheduleHeartbeat(),
       );
     });
-    this.#timer.hold(false);
+    this.#timer.setRef(false);
   }
 
   async #write(): Promise<void> {

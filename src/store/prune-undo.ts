@@ -17,14 +17,14 @@ interface State {
 }
 
 /** Room is made for more than the one change, so that not every change has to make room. */
-const KEPT_SHARE = 0.9;
+const PRUNE_TARGET = 0.9;
 
 /** Gives up whole calls, the oldest first, never the last one: half a call could not be undone. */
 export async function pruneUndo(database: SqlDatabase, pruning: Pruning): Promise<void> {
   const { workspace, now, limits, checkAge } = pruning;
   const [seen] = await database.all<{ bytes: number }>("SELECT bytes FROM undo_state WHERE workspace = ?", [workspace]);
   if (!seen || (seen.bytes <= limits.maxBytes && !checkAge)) return;
-  const target = seen.bytes > limits.maxBytes ? limits.maxBytes * KEPT_SHARE : limits.maxBytes;
+  const target = seen.bytes > limits.maxBytes ? limits.maxBytes * PRUNE_TARGET : limits.maxBytes;
   await database.transaction(async (tx) => {
     await tx.run("UPDATE undo_state SET newest = newest WHERE workspace = ?", [workspace]);
     for (;;) {

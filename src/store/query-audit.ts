@@ -2,7 +2,7 @@ import type { AuditFacets, AuditPage, AuditQuery, FacetCount } from "../executor
 import { AUDIT_SELECT, type AuditRow, column, toEntry } from "./audit-row.ts";
 import type { SqlDatabase, SqlValue } from "./sql-database.ts";
 
-const MOST_OF_A_PAGE = 1000;
+const MAX_PAGE_SIZE = 1000;
 
 export async function queryAudit(
   database: SqlDatabase,
@@ -16,7 +16,7 @@ export async function queryAudit(
     conditions.push("seq < ?");
     values.push(before);
   }
-  const count = Math.min(Math.max(Math.trunc(limit) || 1, 1), MOST_OF_A_PAGE);
+  const count = Math.min(Math.max(Math.trunc(limit) || 1, 1), MAX_PAGE_SIZE);
   const rows = await database.all<AuditRow>(
     `${AUDIT_SELECT}${whereOf(conditions)} ORDER BY seq DESC LIMIT ${count + 1}`,
     values,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openStore, type StorePlace } from "./open-store.ts";
+import { openStore, type StoreLocation } from "./open-store.ts";
 import { prepareChildren, type TestChildren } from "./start-child.fixture.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const places: [string, () => Promise<StorePlace>][] = [
+const places: [string, () => Promise<StoreLocation>][] = [
   ["SQLite", () => Promise.resolve({ folder: mkdtempSync(join(folder, "s-")) })],
   ["PostgreSQL", async () => ({ url: await server.createDatabase() })],
 ];
@@ -44,9 +44,9 @@ const WRITER = `
     say("done " + result.callId);
   }`;
 
-describe.each(places)("several processes on one store in %s", (_name, newPlace) => {
+describe.each(places)("several processes on one store in %s", (_name, newLocation) => {
   test("start at once on an empty store, and append to one unbroken chain", async () => {
-    const place = await newPlace();
+    const place = await newLocation();
     const source = `
       const store = await openStore(JSON.parse(process.argv[2]));
       const name = process.argv[3];
@@ -69,7 +69,7 @@ describe.each(places)("several processes on one store in %s", (_name, newPlace) 
   });
 
   test("begin a call with one key once", async () => {
-    const place = await newPlace();
+    const place = await newLocation();
     const source = `
       const store = await openStore(JSON.parse(process.argv[2]));
       say("ready");
@@ -79,9 +79,9 @@ describe.each(places)("several processes on one store in %s", (_name, newPlace) 
       await new Promise((go) => process.stdin.once("data", go));
       await store.close();`;
     const running = [1, 2, 3].map(() => children.start(source, [JSON.stringify(place)]));
-    await Promise.all(running.map((child) => child.says("ready")));
+    await Promise.all(running.map((child) => child.waitForOutput("ready")));
     for (const child of running) child.process.stdin!.write("go\n");
-    await Promise.all(running.map((child) => child.says("finished")));
+    await Promise.all(running.map((child) => child.waitForOutput("finished")));
     const began = running.flatMap((child) => child.lines().filter((line) => line.startsWith("began")));
     expect(new Set(began).size).toBe(50);
     expect(began).toHaveLength(50);
@@ -102,14 +102,14 @@ describe.each(places)("several processes on one store in %s", (_name, newPlace) 
   test(
     "lose nothing that was answered when one of them is killed, and say which calls are lost",
     async () => {
-      const place = await newPlace();
+      const place = await newLocation();
       const ledger = join(folder, `ledger-${"url" in place ? "p" : "s"}`);
       const kills = "url" in place ? Math.ceil(KILLS / 4) : KILLS;
       const answered = new Set<string>();
       const watcher = await openStore(place);
       for (let round = 1; round <= kills; round++) {
         const child = children.start(WRITER, [JSON.stringify(place), ledger, String(round)]);
-        await child.says(`done ${round}-${1 + Math.floor(Math.random() * 8)}`);
+        await child.waitForOutput(`done ${round}-${1 + Math.floor(Math.random() * 8)}`);
         await sleep(Math.random() * 15);
         child.process.kill("SIGKILL");
         expect((await child.ended).errors).toBe("");
@@ -136,7 +136,7 @@ describe.each(places)("several processes on one store in %s", (_name, newPlace) 
   );
 
   test("leave the calls of a live process alone, and say of a dead one's that they are lost, once", async () => {
-    const place = await newPlace();
+    const place = await newLocation();
     const source = `
       const store = await openStore(JSON.parse(process.argv[2]));
       const haft = createHaft({ log: store.audit, journal: store.journal, tools: [
@@ -146,7 +146,7 @@ describe.each(places)("several processes on one store in %s", (_name, newPlace) 
       void haft.execute("hang", {}, { id: process.argv[3], caller: { session: "s" } });`;
     const live = children.start(source, [JSON.stringify(place), "live"]);
     const dead = children.start(source, [JSON.stringify(place), "dead"]);
-    await Promise.all([live.says("running"), dead.says("running")]);
+    await Promise.all([live.waitForOutput("running"), dead.waitForOutput("running")]);
     dead.process.kill("SIGKILL");
     await dead.ended;
     const [one, two] = await Promise.all([openStore(place), openStore(place)]);

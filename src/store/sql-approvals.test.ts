@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { type Shelf, shelfInPostgres, shelfInSqlite } from "../../test/approvals/open-stores.ts";
+import { type StoreFactory, postgresStoreFactory, sqliteStoreFactory } from "../../test/approvals/open-stores.ts";
 import { anApproval, describeApprovalStore } from "../policy/approval-store.suite.ts";
 
 describe.each([
-  ["SQLite", shelfInSqlite],
-  ["PostgreSQL", shelfInPostgres],
+  ["SQLite", sqliteStoreFactory],
+  ["PostgreSQL", postgresStoreFactory],
 ] as const)("%s", (name, make) => {
-  let shelf: Promise<Shelf> | undefined;
+  let shelf: Promise<StoreFactory> | undefined;
   const open = async () => (await (await (shelf ??= make())).open()).approvals;
   afterAll(async () => (await shelf)?.remove());
 
@@ -14,7 +14,7 @@ describe.each([
 
   test("approvals are there after a restart", async () => {
     const approval = anApproval();
-    await (await open()).add(approval, { mostOpen: 1000, mostOpenOfSession: 1000 });
+    await (await open()).add(approval, { maxOpen: 1000, maxOpenOfSession: 1000 });
     expect(await (await open()).get(approval.id)).toEqual(approval);
   });
 });

@@ -5,7 +5,7 @@ import { after } from "./after.ts";
 import { failPoint } from "./fail-point.ts";
 import type { Migrations } from "./migration.ts";
 import type { SqlDatabase, SqlRunner } from "./sql-database.ts";
-import type { StorePart } from "./store-part.ts";
+import type { StoreModule } from "./store-part.ts";
 
 const APPROVALS_MIGRATIONS: Migrations = {
   name: "approvals",
@@ -26,7 +26,7 @@ const APPROVALS_MIGRATIONS: Migrations = {
   ],
 };
 
-export const approvalsPart: StorePart<ApprovalStore> = {
+export const approvalsModule: StoreModule<ApprovalStore> = {
   migrations: APPROVALS_MIGRATIONS,
   open: ({ database }) => new SqlApprovals(database),
 };
@@ -50,8 +50,8 @@ class SqlApprovals implements ApprovalStore {
         after(readCurrent(tx, approval.callKey), (known) => {
           if (known) return { outcome: "known", approval: known };
           return after(countOpen(tx, approval), ({ open, session }) => {
-            if (open >= limits.mostOpen) return { outcome: "full", open };
-            if (session >= limits.mostOpenOfSession) return { outcome: "full", open: session };
+            if (open >= limits.maxOpen) return { outcome: "full", open };
+            if (session >= limits.maxOpenOfSession) return { outcome: "full", open: session };
             return after(insert(tx, approval), () => ({ outcome: "added", approval }));
           });
         }),
@@ -71,12 +71,12 @@ class SqlApprovals implements ApprovalStore {
     return readCurrent(this.#db, callKey);
   }
 
-  list(state?: ApprovalState, most: number = Number.MAX_SAFE_INTEGER): MaybePromise<Approval[]> {
+  list(state?: ApprovalState, max: number = Number.MAX_SAFE_INTEGER): MaybePromise<Approval[]> {
     const newest = "ORDER BY asked_at DESC, id DESC LIMIT ?";
     const rows =
       state === undefined
-        ? this.#db.all<Row>(`SELECT record FROM approvals ${newest}`, [most])
-        : this.#db.all<Row>(`SELECT record FROM approvals WHERE state = ? ${newest}`, [state, most]);
+        ? this.#db.all<Row>(`SELECT record FROM approvals ${newest}`, [max])
+        : this.#db.all<Row>(`SELECT record FROM approvals WHERE state = ? ${newest}`, [state, max]);
     return after(rows, (all) => all.map(({ record }) => JSON.parse(record) as Approval).reverse());
   }
 

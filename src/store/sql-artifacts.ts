@@ -1,12 +1,12 @@
 import type { Artifact, ArtifactKey, ArtifactVersion, ArtifactVersionInfo } from "../tools/artifacts/artifact.ts";
 import type { ArtifactQuery, ArtifactStore } from "../tools/artifacts/artifact-store.ts";
 import type { SqlDatabase, SqlRunner, SqlValue } from "./sql-database.ts";
-import type { StorePart } from "./store-part.ts";
+import type { StoreModule } from "./store-part.ts";
 
 /** Kept outputs go after a week, as the files of a workspace do. */
-const OUTPUTS_KEPT_MS = 7 * 24 * 60 * 60_000;
+const OUTPUT_RETENTION_MS = 7 * 24 * 60 * 60_000;
 
-export const artifactsPart: StorePart<ArtifactStore> = {
+export const artifactsModule: StoreModule<ArtifactStore> = {
   migrations: {
     name: "artifacts",
     versions: [
@@ -36,7 +36,7 @@ export const artifactsPart: StorePart<ArtifactStore> = {
   },
   async open({ database, clock }) {
     const store = new SqlArtifacts(database);
-    await store.pruneOutputs(clock.now() - OUTPUTS_KEPT_MS);
+    await store.pruneOutputs(clock.now() - OUTPUT_RETENTION_MS);
     return store;
   },
 };

@@ -12,7 +12,7 @@ import { createFakeClock } from "../testing/fake-clock.ts";
 import { JOB_MIGRATIONS } from "./job-row.ts";
 import { migrate } from "./migrate.ts";
 import { openSqlite } from "./open-sqlite.ts";
-import { openStore, type Store, type StorePlace } from "./open-store.ts";
+import { openStore, type Store, type StoreLocation } from "./open-store.ts";
 import { OWNER_MIGRATIONS, Owners } from "./owners.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 import { SqlJobs } from "./sql-jobs.ts";
@@ -22,7 +22,7 @@ describeJobQueue("SQLite", async () => {
   return openQueues({ folder }, () => rmSync(folder, { recursive: true }));
 });
 
-async function openQueues(place: StorePlace, clean: () => void): Promise<OpenedQueues> {
+async function openQueues(place: StoreLocation, clean: () => void): Promise<OpenedQueues> {
   const stores: Store[] = [await openStore(place)];
   return {
     queue: stores[0]!.jobs,
@@ -129,7 +129,7 @@ describe("jobs in a store", () => {
     const clock: Clock = {
       ...systemClock,
       now: () => systemClock.now() + jump,
-      wallAt: (monotonic) => systemClock.wallAt(monotonic) + jump,
+      wallTimeAt: (monotonic) => systemClock.wallTimeAt(monotonic) + jump,
     };
     const { jobs } = await open({ clock });
     const other = await open({ clock });
@@ -158,7 +158,7 @@ describe("jobs in a store", () => {
 
   test("ended jobs are dropped when they are old or too many, with their logs; others never", async () => {
     const clock = createFakeClock();
-    const { jobs, database } = await open({ clock, limits: { keepMs: 1000, mostEnded: 2 } });
+    const { jobs, database } = await open({ clock, limits: { retentionMs: 1000, maxEnded: 2 } });
     const waiting = await jobs.submit({ ...aRequest(), delayMs: 1e9 });
     const ended: Job[] = [];
     for (let i = 0; i < 4; i++) {

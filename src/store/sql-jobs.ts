@@ -19,28 +19,28 @@ import { failPoint } from "./fail-point.ts";
 import { JobLines } from "./job-lines.ts";
 import { JOB_COLUMNS, JOB_MIGRATIONS, type JobRow, nameOf, toJob } from "./job-row.ts";
 import { JobWatch } from "./job-watch.ts";
-import { beginJobWrites, JobWrites, placesFor, readJobRow } from "./job-writes.ts";
+import { beginJobWrites, JobWrites, placeholdersFor, readJobRow } from "./job-writes.ts";
 import type { SqlValue } from "./sql-database.ts";
-import type { StoreContext, StorePart } from "./store-part.ts";
+import type { StoreContext, StoreModule } from "./store-part.ts";
 import { each, WriteGroup } from "./write-group.ts";
 
-export const jobsPart: StorePart<SqlJobs> = {
+export const jobsModule: StoreModule<SqlJobs> = {
   migrations: JOB_MIGRATIONS,
   open: (context) => new SqlJobs(context),
   close: (jobs) => jobs.close(),
 };
 
 export interface JobLimits {
-  mostResultBytes: number;
+  maxResultBytes: number;
   /** How long ended jobs can be asked for, and how many. */
-  keepMs: number;
-  mostEnded: number;
+  retentionMs: number;
+  maxEnded: number;
 }
 
 const DEFAULT_LIMITS: JobLimits = {
-  mostResultBytes: 1024 * 1024,
-  keepMs: 7 * 24 * 60 * 60 * 1000,
-  mostEnded: 10_000,
+  maxResultBytes: 1024 * 1024,
+  retentionMs: 7 * 24 * 60 * 60 * 1000,
+  maxEnded: 10_000,
 };
 const ENDS_BETWEEN_PRUNINGS = 500;
 
@@ -69,13 +69,13 @@ export class SqlJobs implements JobQueue, JobSource {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     const writer = randomUUID();
     const group = new WriteGroup(database, beginJobWrites);
-    const { mostResultBytes } = this.#limits;
+    const { maxResultBytes } = this.#limits;
     this.#group = group;
     this.#lines = new JobLines({ clock, group, writer });
-    this.#writes = new JobWrites({ clock, writer, owner: owners.id, lines: this.#lines, mostResultBytes });
+    this.#writes = new JobWrites({ clock, writer, owner: owners.id, lines: this.#lines, maxResultBytes });
     this.#watch = new JobWatch(context, {
       ...{ group, writes: this.#writes, writer },
-      tell: (event) => this.#listeners.tell(event),
+      notify: (event) => this.#listeners.notify(event),
       wake: () => this.#wake(),
       cancel: (id, reason) => this.#cancelHere(id, reason),
       isWorking: () => this.#workers.size > 0,
@@ -109,7 +109,7 @@ export class SqlJobs implements JobQueue, JobSource {
     const wanted: string[] = [];
     const values: SqlValue[] = [];
     const want = (sql: string, ...given: SqlValue[]): void => void (wanted.push(sql), values.push(...given));
-    if (states) want(`state IN (${placesFor(states)})`, ...states);
+    if (states) want(`state IN (${placeholdersFor(states)})`, ...states);
     if (toolName !== undefined) want("tool = ?", nameOf(toolName));
     if (session !== undefined) want("session = ?", nameOf(session));
     if (before !== undefined) want("seq < (SELECT seq FROM jobs WHERE id = ?)", before);
@@ -204,16 +204,16 @@ export class SqlJobs implements JobQueue, JobSource {
     return (this.#closing ??= this.#close());
   }
 
-  async take(tools: readonly string[], most: () => number, worker?: string): Promise<Job[]> {
-    const jobs = await this.#group.add((tx) => this.#writes.take(tx, tools, most(), worker));
+  async take(tools: readonly string[], max: () => number, worker?: string): Promise<Job[]> {
+    const jobs = await this.#group.add((tx) => this.#writes.take(tx, tools, max(), worker));
     if (jobs.length > 0) failPoint("job claimed");
-    for (const job of jobs) this.#listeners.tell({ type: "started", job });
+    for (const job of jobs) this.#listeners.notify({ type: "started", job });
     return jobs;
   }
 
   updated(job: Job, update: Update): void {
     this.#lines.add(job, update);
-    this.#listeners.tell({ type: "updated", jobId: job.id, callId: job.call.callId, update });
+    this.#listeners.notify({ type: "updated", jobId: job.id, callId: job.call.callId, update });
   }
 
   async settled(job: Job, outcome: JobOutcome): Promise<void> {
@@ -227,11 +227,11 @@ export class SqlJobs implements JobQueue, JobSource {
 
   /** Drops what has ended long ago, or too often. */
   async prune(): Promise<void> {
-    const { keepMs, mostEnded } = this.#limits;
+    const { retentionMs, maxEnded } = this.#limits;
     const from = "(SELECT ended_at FROM jobs WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 1 OFFSET ?)";
     await this.#group.add((tx) =>
-      after(tx.run("DELETE FROM jobs WHERE ended_at < ?", [this.clock.now() - keepMs]), () =>
-        tx.run(`DELETE FROM jobs WHERE ended_at < ${from}`, [mostEnded - 1]),
+      after(tx.run("DELETE FROM jobs WHERE ended_at < ?", [this.clock.now() - retentionMs]), () =>
+        tx.run(`DELETE FROM jobs WHERE ended_at < ${from}`, [maxEnded - 1]),
       ),
     );
   }
@@ -245,8 +245,8 @@ export class SqlJobs implements JobQueue, JobSource {
   }
 
   #queued(job: Job): void {
-    this.#listeners.tell({ type: "queued", job });
-    this.#watch.hurry();
+    this.#listeners.notify({ type: "queued", job });
+    this.#watch.pollSoon();
     if (job.state === "queued") return this.#wake();
     // Measured here, so that it comes in its time also where the clock is set meanwhile.
     const promote = (): void => {
@@ -255,14 +255,14 @@ export class SqlJobs implements JobQueue, JobSource {
       promoted.then(() => this.#wake()).catch(() => undefined);
     };
     const timer = this.clock.after(job.runAt - this.clock.now(), promote);
-    timer.hold(false);
+    timer.setRef(false);
     this.#timers.set(job.id, timer);
   }
 
   #ended(job: Job): void {
     this.#timers.get(job.id)?.cancel();
     this.#timers.delete(job.id);
-    this.#listeners.tell({ type: "ended", job });
+    this.#listeners.notify({ type: "ended", job });
     if (--this.#endsUntilPruning > 0) return;
     this.#endsUntilPruning = ENDS_BETWEEN_PRUNINGS;
     void this.prune().catch(() => undefined);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { StorePart } from "./store-part.ts";
+import type { StoreModule } from "./store-part.ts";
 
 /** A secret key by its purpose: made at the first asking, the same for everybody who shares the store. */
 export type KeyStore = (purpose: string) => Promise<Uint8Array>;
@@ -7,7 +7,7 @@ export type KeyStore = (purpose: string) => Promise<Uint8Array>;
 const KEY_BYTES = 32;
 
 /** Secret, and readable by this user alone as the whole store is. */
-export const keysPart: StorePart<KeyStore> = {
+export const keysModule: StoreModule<KeyStore> = {
   migrations: {
     name: "secret_keys",
     versions: [["CREATE TABLE secret_keys (purpose TEXT NOT NULL PRIMARY KEY, secret TEXT NOT NULL)"]],

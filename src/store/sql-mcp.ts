@@ -2,7 +2,7 @@ import type { Pin, PinStore } from "../mcp/client/pin-store.ts";
 import type { StoredSignIn, TokenStore } from "../mcp/client/token-store.ts";
 import { after } from "./after.ts";
 import type { SqlDatabase } from "./sql-database.ts";
-import type { StorePart } from "./store-part.ts";
+import type { StoreModule } from "./store-part.ts";
 
 interface PinRow {
   server: string;
@@ -13,7 +13,7 @@ interface PinRow {
 }
 
 /** Which definitions of MCP servers a person has seen. */
-export const pinsPart: StorePart<PinStore> = {
+export const pinsModule: StoreModule<PinStore> = {
   migrations: {
     name: "mcp_pins",
     versions: [
@@ -76,7 +76,7 @@ function createPinStore(database: SqlDatabase): PinStore {
 }
 
 /** Tokens of remote MCP servers: secret, and readable by this user alone as the whole store is. */
-export const signInsPart: StorePart<TokenStore> = {
+export const signInsModule: StoreModule<TokenStore> = {
   migrations: {
     name: "mcp_sign_ins",
     versions: [["CREATE TABLE mcp_sign_ins (server TEXT NOT NULL PRIMARY KEY, sign_in TEXT NOT NULL)"]],

@@ -6,12 +6,12 @@ import type { SqlValue } from "./sql-database.ts";
  */
 export function checkParameters(sql: string, params: readonly SqlValue[]): void {
   for (const [at, value] of (params as readonly unknown[]).entries()) {
-    const wrong = whyNot(value);
+    const wrong = invalidReason(value);
     if (wrong) throw new TypeError(`Parameter ${at + 1} of "${sql}" is ${wrong}.`);
   }
 }
 
-function whyNot(value: unknown): string | undefined {
+function invalidReason(value: unknown): string | undefined {
   if (typeof value === "string")
     return value.includes("\0") ? "text with a NUL character; store it as JSON" : undefined;
   if (typeof value === "number") {

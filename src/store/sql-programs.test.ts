@@ -10,7 +10,7 @@ import { openPostgres } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
 import { OWNER_MIGRATIONS, Owners } from "./owners.ts";
 import type { SqlDatabase } from "./sql-database.ts";
-import { createSqlProgramStore, programsPart } from "./sql-programs.ts";
+import { createSqlProgramStore, programsModule } from "./sql-programs.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "haft-programs-"));
@@ -22,7 +22,7 @@ beforeAll(async () => {
   databases.postgres = await openPostgres(await server.createDatabase());
   databases.sqlite = await openSqlite(join(folder, "haft.db"));
   for (const database of Object.values(databases)) {
-    await migrate(database, [OWNER_MIGRATIONS, programsPart.migrations], 1);
+    await migrate(database, [OWNER_MIGRATIONS, programsModule.migrations], 1);
   }
 }, 60_000);
 

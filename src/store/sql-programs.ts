@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { ProgramStore, StoredProgram } from "../sandbox/code/program-store.ts";
 import type { Migrations } from "./migration.ts";
-import type { StoreContext, StorePart } from "./store-part.ts";
+import type { StoreContext, StoreModule } from "./store-part.ts";
 
 const MIGRATIONS: Migrations = {
   name: "programs",
@@ -20,7 +20,7 @@ const MIGRATIONS: Migrations = {
   ],
 };
 
-export const programsPart: StorePart<ProgramStore> = {
+export const programsModule: StoreModule<ProgramStore> = {
   migrations: MIGRATIONS,
   open: (context) => createSqlProgramStore(context),
 };

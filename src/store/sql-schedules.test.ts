@@ -7,7 +7,7 @@ import { migrate } from "./migrate.ts";
 import { openPostgres } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
 import type { SqlDatabase } from "./sql-database.ts";
-import { createSqlScheduleStore, schedulesPart } from "./sql-schedules.ts";
+import { createSqlScheduleStore, schedulesModule } from "./sql-schedules.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "haft-schedules-"));
@@ -18,7 +18,7 @@ beforeAll(async () => {
   server = await startPostgres();
   databases.postgres = await openPostgres(await server.createDatabase());
   databases.sqlite = await openSqlite(join(folder, "haft.db"));
-  for (const database of Object.values(databases)) await migrate(database, [schedulesPart.migrations], 1);
+  for (const database of Object.values(databases)) await migrate(database, [schedulesModule.migrations], 1);
 }, 60_000);
 
 afterAll(async () => {

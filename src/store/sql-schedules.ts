@@ -5,7 +5,7 @@ import { after } from "./after.ts";
 import type { Migrations } from "./migration.ts";
 import type { Owners } from "./owners.ts";
 import type { SqlDatabase, SqlRunner } from "./sql-database.ts";
-import type { StorePart } from "./store-part.ts";
+import type { StoreModule } from "./store-part.ts";
 
 const MIGRATIONS: Migrations = {
   name: "schedules",
@@ -34,7 +34,7 @@ const MIGRATIONS: Migrations = {
   ],
 };
 
-export const schedulesPart: StorePart<ScheduleStore> = {
+export const schedulesModule: StoreModule<ScheduleStore> = {
   migrations: MIGRATIONS,
   open: ({ database, owners }) => createSqlScheduleStore(database, owners),
 };
@@ -47,13 +47,13 @@ export function createSqlScheduleStore(
   owners: { readonly id: string } & Pick<Owners, "isAlive">,
 ): ScheduleStore {
   return {
-    add: (schedule, most) =>
+    add: (schedule, max) =>
       database.transaction(async (tx) => {
         await tx.lock("schedules");
         const [kept] = await tx.all<{ count: number; last: number | null }>(
           "SELECT COUNT(*) AS count, MAX(made) AS last FROM schedules",
         );
-        if ((kept?.count ?? 0) >= most) return false;
+        if ((kept?.count ?? 0) >= max) return false;
         await tx.run("INSERT INTO schedules (id, made, next_at, revision, schedule) VALUES (?, ?, ?, ?, ?)", [
           schedule.id,
           (kept?.last ?? 0) + 1,
@@ -71,18 +71,18 @@ export function createSqlScheduleStore(
         await tx.run("DELETE FROM schedules_runs WHERE schedule_id = ?", [id]);
         return (await tx.run("DELETE FROM schedules WHERE id = ?", [id])).changes > 0;
       }),
-    due: (now, most) => schedulesOf(database, "WHERE next_at <= ? ORDER BY next_at, made LIMIT ?", now, most),
+    due: (now, max) => schedulesOf(database, "WHERE next_at <= ? ORDER BY next_at, made LIMIT ?", now, max),
     nextAt: () =>
       after(
         database.all<{ next: number | null }>("SELECT MIN(next_at) AS next FROM schedules"),
         ([row]) => row?.next ?? undefined,
       ),
-    begin: (schedule, run, most) =>
+    begin: (schedule, run, max) =>
       database.transaction(async (tx) => {
         if (!(await replaceIn(tx, schedule))) return false;
         await tx.run(`DELETE FROM schedules_runs WHERE schedule_id = ? AND number <= ? AND NOT (${OPEN})`, [
           run.scheduleId,
-          run.number - most,
+          run.number - max,
         ]);
         await tx.run("INSERT INTO schedules_runs (schedule_id, number, state, owner, run) VALUES (?, ?, ?, ?, ?)", [
           run.scheduleId,
@@ -107,7 +107,7 @@ export function createSqlScheduleStore(
       runsOf(database, "WHERE schedule_id = ? AND number < ? ORDER BY number DESC LIMIT ?", [id, before, limit]),
     open: (id) => runsOf(database, `WHERE schedule_id = ? AND ${OPEN} ORDER BY number`, [id]),
     takeLost,
-    beat: (now) =>
+    heartbeat: (now) =>
       after(
         database.run(
           "INSERT INTO schedules_beat (one, seen_at) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET seen_at = excluded.seen_at",

@@ -1,6 +1,6 @@
 import type { SeenFile, SeenFiles } from "../tools/files/read-ledger.ts";
 import type { SqlDatabase } from "./sql-database.ts";
-import type { StorePart } from "./store-part.ts";
+import type { StoreModule } from "./store-part.ts";
 
 interface Row {
   session: string;
@@ -10,13 +10,13 @@ interface Row {
 }
 
 /** So many are known again after a restart; who read more must read again, which harms nobody. */
-const MOST_KNOWN = 5_000;
-const KEPT_MS = 7 * 24 * 60 * 60_000;
+const MAX_KNOWN = 5_000;
+const RETENTION_MS = 7 * 24 * 60 * 60_000;
 /** Reading is frequent and this is no evidence: written together, and what a kill takes is read again. */
 const GROUPED_MS = 50;
 
 /** Which session has read which file, so that an edit that waited for a person over a restart is still no guess. */
-export const seenFilesPart: StorePart<SeenFiles & { flush(): Promise<void> }> = {
+export const seenFilesModule: StoreModule<SeenFiles & { flush(): Promise<void> }> = {
   migrations: {
     name: "seen_files",
     versions: [
@@ -33,10 +33,10 @@ export const seenFilesPart: StorePart<SeenFiles & { flush(): Promise<void> }> = 
     ],
   },
   async open({ database, clock, warn }) {
-    await database.run("DELETE FROM seen_files WHERE seen_at < ?", [clock.now() - KEPT_MS]);
+    await database.run("DELETE FROM seen_files WHERE seen_at < ?", [clock.now() - RETENTION_MS]);
     const rows = await database.all<Row>(
       "SELECT session, path, stamp, fingerprint FROM seen_files ORDER BY seen_at DESC LIMIT ?",
-      [MOST_KNOWN],
+      [MAX_KNOWN],
     );
     const waiting = new Map<string, SeenFile>();
     let timer: ReturnType<typeof setTimeout> | undefined;

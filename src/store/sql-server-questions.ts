@@ -4,10 +4,10 @@ import type { ServerQuestionChanges, ServerQuestionStore } from "../mcp/client/s
 import { after } from "./after.ts";
 import type { Owners } from "./owners.ts";
 import type { SqlDatabase } from "./sql-database.ts";
-import type { StorePart } from "./store-part.ts";
+import type { StoreModule } from "./store-part.ts";
 
 /** What MCP servers ask people, so that every process and every door can answer. */
-export const serverQuestionsPart: StorePart<ServerQuestionStore> = {
+export const serverQuestionsModule: StoreModule<ServerQuestionStore> = {
   migrations: {
     name: "mcp_questions",
     versions: [
@@ -41,14 +41,14 @@ class SqlServerQuestions implements ServerQuestionStore {
     this.#owners = owners;
   }
 
-  add(question: ServerQuestion, mostOpen: number): MaybePromise<boolean> {
+  add(question: ServerQuestion, maxOpen: number): MaybePromise<boolean> {
     const { id, state, askedAt } = question;
     return this.#db.transaction<boolean>((tx) =>
       after(tx.lock("mcp_questions"), () =>
         after(
           tx.all<{ open: number }>("SELECT count(*) AS open FROM mcp_questions WHERE state = 'open'"),
           ([counted]) => {
-            if ((counted?.open ?? 0) >= mostOpen) return false;
+            if ((counted?.open ?? 0) >= maxOpen) return false;
             const written = tx.run(
               "INSERT INTO mcp_questions (id, state, asked_at, owner, record) VALUES (?, ?, ?, ?, ?)",
               [id, state, askedAt, this.#owners.id, JSON.stringify(question)],
@@ -65,11 +65,11 @@ class SqlServerQuestions implements ServerQuestionStore {
     return row && this.#living(row);
   }
 
-  async list(state: ServerQuestionState | undefined, most: number): Promise<ServerQuestion[]> {
+  async list(state: ServerQuestionState | undefined, max: number): Promise<ServerQuestion[]> {
     const newest = "ORDER BY asked_at DESC, id DESC LIMIT ?";
     const rows = await (state === undefined
-      ? this.#db.all<Row>(`SELECT record, owner FROM mcp_questions ${newest}`, [most])
-      : this.#db.all<Row>(`SELECT record, owner FROM mcp_questions WHERE state = ? ${newest}`, [state, most]));
+      ? this.#db.all<Row>(`SELECT record, owner FROM mcp_questions ${newest}`, [max])
+      : this.#db.all<Row>(`SELECT record, owner FROM mcp_questions WHERE state = ? ${newest}`, [state, max]));
     const all: ServerQuestion[] = [];
     for (const row of rows.reverse()) all.push(await this.#living(row));
     return all.filter((question) => state === undefined || question.state === state);

@@ -8,7 +8,7 @@ import { migrate } from "./migrate.ts";
 import { openPostgres } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
 import type { SqlDatabase } from "./sql-database.ts";
-import { sessionsPart, SqlSessions } from "./sql-sessions.ts";
+import { sessionsModule, SqlSessions } from "./sql-sessions.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "haft-sessions-"));
@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await startPostgres();
   databases.postgres = await openPostgres(await server.createDatabase());
   databases.sqlite = await openSqlite(join(folder, "haft.db"));
-  for (const database of Object.values(databases)) await migrate(database, [sessionsPart.migrations], 1);
+  for (const database of Object.values(databases)) await migrate(database, [sessionsModule.migrations], 1);
 }, 60_000);
 
 afterAll(async () => {

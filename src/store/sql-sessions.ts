@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { EntryDraft, Incoming, Session, SessionEntry, TurnEnd } from "../agent/session.ts";
-import type { HistoryQuery, Lease, SessionQuery, SessionStore, Written } from "../agent/session-store.ts";
+import type { HistoryQuery, Lease, SessionQuery, SessionStore, AppendOptions } from "../agent/session-store.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import { after } from "./after.ts";
 import { failPoint } from "./fail-point.ts";
 import type { Migrations } from "./migration.ts";
 import type { SqlDatabase, SqlRunner, SqlTransaction, SqlValue } from "./sql-database.ts";
-import type { StoreContext, StorePart } from "./store-part.ts";
+import type { StoreContext, StoreModule } from "./store-part.ts";
 
 const SESSION_MIGRATIONS: Migrations = {
   name: "sessions",
@@ -49,7 +49,7 @@ const SESSION_MIGRATIONS: Migrations = {
   ],
 };
 
-export const sessionsPart: StorePart<SessionStore> = {
+export const sessionsModule: StoreModule<SessionStore> = {
   migrations: SESSION_MIGRATIONS,
   open: (context) => new SqlSessions(context),
 };
@@ -114,7 +114,7 @@ export class SqlSessions implements SessionStore {
     return after(rows, (all) => all.map((row) => read<Session>(row)));
   }
 
-  push(key: string, item: Incoming, most: number): MaybePromise<"added" | "known" | "full" | "missing"> {
+  push(key: string, item: Incoming, max: number): MaybePromise<"added" | "known" | "full" | "missing"> {
     return this.#db.transaction((tx) =>
       this.#locked(tx, key, () =>
         after(tx.all("SELECT 1 AS one FROM sessions WHERE key = ?", [name(key)]), ([session]) => {
@@ -122,7 +122,7 @@ export class SqlSessions implements SessionStore {
           return after(isKnown(tx, key, item.id), (known) => {
             if (known) return "known";
             return after(countInbox(tx, key), (count) => {
-              if (count >= most) return "full";
+              if (count >= max) return "full";
               return after(insertItem(tx, key, item), () => "added" as const);
             });
           });
@@ -181,7 +181,7 @@ export class SqlSessions implements SessionStore {
   append(
     lease: Lease,
     drafts: readonly EntryDraft[],
-    { changes = {}, announce }: Written = {},
+    { changes = {}, announce }: AppendOptions = {},
   ): MaybePromise<SessionEntry[] | undefined> {
     const isEnd = drafts.some(({ end }) => end);
     if (isEnd) failPoint("before turn end");
@@ -218,8 +218,8 @@ export class SqlSessions implements SessionStore {
   }
 
   requestStop(key: string): MaybePromise<boolean> {
-    const asked = this.#db.run("UPDATE sessions SET stop = 1 WHERE key = ?", [name(key)]);
-    return after(asked, ({ changes }) => changes === 1);
+    const requested = this.#db.run("UPDATE sessions SET stop = 1 WHERE key = ?", [name(key)]);
+    return after(requested, ({ changes }) => changes === 1);
   }
 
   isStopRequested(key: string): MaybePromise<boolean> {

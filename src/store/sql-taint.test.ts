@@ -7,7 +7,7 @@ import { migrate } from "./migrate.ts";
 import { openPostgres } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
 import type { SqlDatabase } from "./sql-database.ts";
-import { createSqlTaintStore, taintPart } from "./sql-taint.ts";
+import { createSqlTaintStore, taintModule } from "./sql-taint.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "haft-taint-"));
@@ -18,7 +18,7 @@ beforeAll(async () => {
   server = await startPostgres();
   databases.postgres = await openPostgres(await server.createDatabase());
   databases.sqlite = await openSqlite(join(folder, "haft.db"));
-  for (const database of Object.values(databases)) await migrate(database, [taintPart.migrations], 1);
+  for (const database of Object.values(databases)) await migrate(database, [taintModule.migrations], 1);
 }, 60_000);
 
 afterAll(async () => {
@@ -37,7 +37,7 @@ for (const name of ["sqlite", "postgres"] as const) {
 test("taint in a file is answered at once, and seen by whoever opens the file next", async () => {
   const file = join(folder, "shared.db");
   const first = await openSqlite(file);
-  await migrate(first, [taintPart.migrations], 1);
+  await migrate(first, [taintModule.migrations], 1);
   const mark = { label: "sensitive_data", callId: "c\0", toolName: "read", at: 1 } as const;
   expect(createSqlTaintStore(first).add("s", [mark], 5)).toBeUndefined();
   const second = await openSqlite(file);

@@ -3,7 +3,7 @@ import type { TaintMark, TaintStore } from "../policy/taint-store.ts";
 import { after } from "./after.ts";
 import type { Migrations } from "./migration.ts";
 import type { SqlDatabase } from "./sql-database.ts";
-import type { StorePart } from "./store-part.ts";
+import type { StoreModule } from "./store-part.ts";
 
 const TAINT_MIGRATIONS: Migrations = {
   name: "taint",
@@ -21,7 +21,7 @@ const TAINT_MIGRATIONS: Migrations = {
   ],
 };
 
-export const taintPart: StorePart<TaintStore> = {
+export const taintModule: StoreModule<TaintStore> = {
   migrations: TAINT_MIGRATIONS,
   open: ({ database }) => createSqlTaintStore(database),
 };
@@ -56,20 +56,20 @@ export function createSqlTaintStore(database: SqlDatabase): TaintStore {
       after(database.run("DELETE FROM taint_marks WHERE session = ?", [keyOf(session)]), () => undefined),
   };
 
-  function addEach(session: string, marks: readonly TaintMark[], most: number): MaybePromise<void> {
+  function addEach(session: string, marks: readonly TaintMark[], max: number): MaybePromise<void> {
     const [mark, ...others] = marks;
-    return mark ? after(addOne(session, mark, most), () => addEach(session, others, most)) : undefined;
+    return mark ? after(addOne(session, mark, max), () => addEach(session, others, max)) : undefined;
   }
 
   /** Counted in the same statement: two processes may at worst keep one more. */
-  function addOne(session: string, { label, callId, toolName, at }: TaintMark, most: number): MaybePromise<unknown> {
+  function addOne(session: string, { label, callId, toolName, at }: TaintMark, max: number): MaybePromise<unknown> {
     const key = keyOf(session);
     return database.run(
       `INSERT INTO taint_marks (session, label, call_id, tool_name, seen_at)
        SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT)
        WHERE (SELECT COUNT(*) FROM taint_marks WHERE session = ? AND label = ?) < ?
        ON CONFLICT (session, label, call_id) DO NOTHING`,
-      [key, label, keyOf(callId), toolName, at, key, label, most],
+      [key, label, keyOf(callId), toolName, at, key, label, max],
     );
   }
 }

@@ -75,7 +75,7 @@ for (const kind of ["sqlite", "postgres"] as const) {
       await store.before(change("/w/a", "1", "2", "c0"));
       now = 100_000;
       for (let index = 1; index <= 260; index += 1) await store.before(change("/w/b", "3", "4", `c${index}`));
-      expect(await store.givenUp()).toEqual({ changes: 1, newest: 1_000 });
+      expect(await store.discardedChanges()).toEqual({ changes: 1, newest: 1_000 });
       expect(await store.list({ callId: "c0" })).toEqual([]);
       expect(await store.content(hashOf(Buffer.from("1")))).toBeUndefined();
     }, 60_000);

@@ -5,7 +5,7 @@ import { type FileChange, stateBefore } from "../files/undo-journal.ts";
 import {
   type ChangeFilter,
   DEFAULT_UNDO_LIMITS,
-  type GivenUp,
+  type DiscardedChanges,
   type RecordedChange,
   rootCall,
   type UndoLimits,
@@ -15,7 +15,7 @@ import {
 import { after } from "./after.ts";
 import { pruneUndo } from "./prune-undo.ts";
 import type { SqlDatabase, SqlTransaction, SqlValue } from "./sql-database.ts";
-import type { StorePart } from "./store-part.ts";
+import type { StoreModule } from "./store-part.ts";
 import { CHANGE_BYTES, type ChangeRow, rowOfChange, toChange, toRun, UNDO_MIGRATIONS } from "./undo-row.ts";
 
 const compress = promisify(deflateRaw);
@@ -42,7 +42,7 @@ interface Content {
 }
 
 /** A store serves several workspaces: it gives the journal of the one that is named. */
-export const undoPart: StorePart<(workspace: string, limits?: Partial<UndoLimits>) => UndoStore> = {
+export const undoModule: StoreModule<(workspace: string, limits?: Partial<UndoLimits>) => UndoStore> = {
   migrations: UNDO_MIGRATIONS,
   open:
     ({ database, clock }) =>
@@ -165,9 +165,11 @@ export function createSqlUndo(database: SqlDatabase, options: SqlUndoOptions): U
         ),
         (rows) => rows.map(toRun),
       ),
-    givenUp: () =>
+    discardedChanges: () =>
       after(
-        database.all<GivenUp>("SELECT given_up AS changes, newest FROM undo_state WHERE workspace = ?", [workspace]),
+        database.all<DiscardedChanges>("SELECT given_up AS changes, newest FROM undo_state WHERE workspace = ?", [
+          workspace,
+        ]),
         ([lost]) => (lost && lost.changes > 0 ? lost : undefined),
       ),
   };

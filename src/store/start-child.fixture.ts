@@ -21,7 +21,7 @@ export interface TestChild {
   /** What it has printed so far, in lines; a line that a kill cut off is not one. */
   lines(): string[];
   /** Resolves when a line with this text was printed; rejects when the child ends before. */
-  says(text: string): Promise<void>;
+  waitForOutput(text: string): Promise<void>;
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; errors: string }>;
 }
 
@@ -67,7 +67,7 @@ function watch(child: ChildProcess): TestChild {
     process: child,
     lines,
     ended,
-    says: (text) =>
+    waitForOutput: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
           if (lines().some((line) => line.includes(text))) resolve();

@@ -34,7 +34,7 @@ function ignoreInGit(home: string): void {
   }
 }
 
-const WHAT_TO_DO: Record<string, [what: string, next: string]> = {
+const ADVICE: Record<string, [what: string, next: string]> = {
   EACCES: ["may not be written", "Give this user the right to write there, or name another folder for the store."],
   EPERM: ["may not be written", "Give this user the right to write there, or name another folder for the store."],
   EROFS: ["is on a read-only file system", "Name another folder for the store."],
@@ -45,7 +45,7 @@ const WHAT_TO_DO: Record<string, [what: string, next: string]> = {
 };
 
 function explain(error: unknown, home: string): unknown {
-  const known = WHAT_TO_DO[String((error as NodeJS.ErrnoException).code)];
+  const known = ADVICE[String((error as NodeJS.ErrnoException).code)];
   if (!known) return error;
   const [what, next] = known;
   return toolError("io_error", `The store's folder ${home} ${what}`, { next, cause: error });

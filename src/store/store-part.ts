@@ -16,7 +16,7 @@ export interface StoreContext {
 }
 
 /** One owner's tables and what works on them: the store is a list of these. */
-export interface StorePart<Value> {
+export interface StoreModule<Value> {
   readonly migrations: Migrations;
   open(context: StoreContext): MaybePromise<Value>;
   /** What is still to be written is; before the database closes. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { describeAuditLog } from "../executor/audit-log.suite.ts";
 import { describeCallJournal } from "../executor/call-journal.suite.ts";
-import { openStore, type Store, type StorePlace } from "./open-store.ts";
+import { openStore, type Store, type StoreLocation } from "./open-store.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 let server: TestPostgres;
@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const places: Record<string, () => Promise<StorePlace>> = {
+const places: Record<string, () => Promise<StoreLocation>> = {
   SQLite: () => Promise.resolve({ folder: mkdtempSync(join(folder, "s-")) }),
   PostgreSQL: async () => ({ url: await server.createDatabase() }),
 };

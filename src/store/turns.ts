@@ -2,12 +2,12 @@
  * So many at a time, in the order they came. Stands before a pool of connections: its time limit for connecting also counts
  * while somebody waits for a free one, and would refuse whoever comes with many others.
  */
-export class Turns {
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(places: number) {
-    this.#free = places;
+  constructor(permits: number) {
+    this.#free = permits;
   }
 
   async take<T>(work: () => Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@ import { AUDIT_SELECT, type AuditRow, hashOfRow } from "./audit-row.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 
 const PAGE = 500;
-const MOST_PROBLEMS = 1000;
+const MAX_PROBLEMS = 1000;
 /** Below every number that an entry may have been given. */
 const BEFORE_ALL = -Number.MAX_SAFE_INTEGER;
 
@@ -16,7 +16,7 @@ const BEFORE_ALL = -Number.MAX_SAFE_INTEGER;
 export async function verifyAudit(database: SqlDatabase, anchor?: AuditHead): Promise<AuditReport> {
   const problems: AuditProblem[] = [];
   const report = (seq: number, problem: AuditProblem["problem"], message: string): void => {
-    if (problems.length < MOST_PROBLEMS) problems.push({ seq, problem, message });
+    if (problems.length < MAX_PROBLEMS) problems.push({ seq, problem, message });
   };
   let last = { seq: 0, hash: "" };
   let position = BEFORE_ALL;

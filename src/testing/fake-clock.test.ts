@@ -4,7 +4,7 @@ import { createFakeClock } from "./fake-clock.ts";
 describe("the fake clock", () => {
   test("stands still until it is moved", () => {
     const clock = createFakeClock(1000);
-    expect([clock.now(), clock.monotonic(), clock.wallAt(5)]).toEqual([1000, 0, 1005]);
+    expect([clock.now(), clock.monotonic(), clock.wallTimeAt(5)]).toEqual([1000, 0, 1005]);
   });
 
   test("fires timers in order of time, then of setting, each at its own time", async () => {
@@ -42,8 +42,8 @@ describe("the fake clock", () => {
     const clock = createFakeClock();
     clock.after(10, () => expect.unreachable()).cancel();
     const loose = clock.after(10, () => {});
-    loose.hold(false);
-    expect([clock.pendingTimers, clock.heldTimers]).toEqual([1, 0]);
+    loose.setRef(false);
+    expect([clock.pendingTimers, clock.refTimers]).toEqual([1, 0]);
     await clock.advance(10);
     expect(clock.pendingTimers).toBe(0);
   });

@@ -7,7 +7,7 @@ export interface FakeClock extends Clock {
   /** How many timers are set: none, after a test that leaks none. */
   readonly pendingTimers: number;
   /** How many of them would keep a process alive. */
-  readonly heldTimers: number;
+  readonly refTimers: number;
 }
 
 interface Armed {
@@ -37,14 +37,14 @@ export function createFakeClock(start: number = START): FakeClock {
   return {
     now: () => start + Math.round(elapsed),
     monotonic: () => elapsed,
-    wallAt: (monotonic) => start + Math.round(monotonic),
+    wallTimeAt: (monotonic) => start + Math.round(monotonic),
     after(ms, fire): Timer {
       const timer: Armed = { at: elapsed + Math.max(ms, 0), order: order++, fire, isHeld: true };
       armed.add(timer);
       return {
         cancel: () => void armed.delete(timer),
-        hold(keepsAlive) {
-          timer.isHeld = keepsAlive;
+        setRef(isRef) {
+          timer.isHeld = isRef;
         },
       };
     },
@@ -62,7 +62,7 @@ export function createFakeClock(start: number = START): FakeClock {
     get pendingTimers() {
       return armed.size;
     },
-    get heldTimers() {
+    get refTimers() {
       return Array.from(armed).filter((timer) => timer.isHeld).length;
     },
   };

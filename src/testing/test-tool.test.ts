@@ -50,6 +50,6 @@ describe("testTool", () => {
 });
 
 function waver(): () => "auto" | "confirm" {
-  let asked = 0;
-  return () => (asked++ % 2 === 0 ? "auto" : "confirm");
+  let requested = 0;
+  return () => (requested++ % 2 === 0 ? "auto" : "confirm");
 }

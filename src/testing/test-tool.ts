@@ -27,9 +27,9 @@ export interface ToolCheck {
  */
 export async function testTool(tool: AnyTool, options: TestToolOptions = {}): Promise<ToolCheck[]> {
   const checks: ToolCheck[] = [];
-  const check = async (name: string, hold: () => Promise<string | undefined> | string | undefined): Promise<void> => {
+  const check = async (name: string, setRef: () => Promise<string | undefined> | string | undefined): Promise<void> => {
     try {
-      const why = await hold();
+      const why = await setRef();
       checks.push(why === undefined ? { name, ok: true } : { name, ok: false, why });
     } catch (error) {
       checks.push({ name, ok: false, why: `threw ${error instanceof Error ? error.message : String(error)}` });

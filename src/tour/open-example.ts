@@ -31,13 +31,13 @@ export function openExample(): Example {
       misspelt: { pth: at("ideas.md") },
       near: "path",
     },
-    wrongName: { asked: "Raed", near: "Read" },
+    wrongName: { requested: "Raed", near: "Read" },
     denied: {
       tool: "Bash",
       input: { command: "touch forbidden.txt" },
       happened: () => onDisk("forbidden.txt") !== undefined,
     },
-    asked: {
+    requested: {
       tool: "Write",
       approved: { file_path: at("to-ada.txt"), contents: "Dear Ada\n" },
       declined: { file_path: at("to-bob.txt"), contents: "Dear Bob\n" },

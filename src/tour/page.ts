@@ -24,11 +24,11 @@ export class Page {
   }
 
   heading(text: Phrase): void {
-    this.#options.write(this.#paint(`=== ${this.#say(text)} ===`, BOLD));
+    this.#options.write(this.#paint(`=== ${this.#print(text)} ===`, BOLD));
   }
 
   plain(text: Phrase): void {
-    this.#options.write(this.#say(text));
+    this.#options.write(this.#print(text));
   }
 
   /** Prints a step when it is over: only then is it known how wide its labels are. */
@@ -41,7 +41,7 @@ export class Page {
       this.check(["Step", "步骤"], false, ["ends without an error", "没有出错"], String(thrown));
     }
     this.#options.write("");
-    this.#options.write(this.#paint(`${number}${this.#say(title)}`, BOLD));
+    this.#options.write(this.#paint(`${number}${this.#print(title)}`, BOLD));
     const indent = " ".repeat(number.length);
     const width = Math.max(0, ...this.#lines.map(({ label }) => widthOf(label)));
     for (const { label, value } of this.#lines) {
@@ -50,8 +50,11 @@ export class Page {
   }
 
   /** A value that reads the same in both languages may be plain text. */
-  say(label: Phrase, value: Phrase | string): void {
-    this.#lines.push({ label: `${this.#say(label)}:`, value: typeof value === "string" ? value : this.#say(value) });
+  print(label: Phrase, value: Phrase | string): void {
+    this.#lines.push({
+      label: `${this.#print(label)}:`,
+      value: typeof value === "string" ? value : this.#print(value),
+    });
   }
 
   /** A tick is printed for what was found to hold, and never otherwise; `got` is shown when it does not. */
@@ -59,11 +62,11 @@ export class Page {
     if (holds) this.held++;
     else this.failed++;
     const mark = holds ? "✅" : "❌";
-    const instead = holds || got === undefined ? "" : ` (${this.#say(["got", "实际"])}: ${got})`;
-    this.say(label, `${mark} ${this.#say(outcome)}${instead}`);
+    const instead = holds || got === undefined ? "" : ` (${this.#print(["got", "实际"])}: ${got})`;
+    this.print(label, `${mark} ${this.#print(outcome)}${instead}`);
   }
 
-  #say(text: Phrase): string {
+  #print(text: Phrase): string {
     return translate(text, this.#options.language);
   }
 

@@ -31,11 +31,17 @@ export interface Example {
   /** A good call, and the same with a parameter misspelt; `near` is what the answer should offer. */
   readonly call: { tool: string; input: Input; misspelt: Input; near: string };
   /** A name that nobody has, close to one that is there. */
-  readonly wrongName: { asked: string; near: string };
+  readonly wrongName: { requested: string; near: string };
   /** A tool that policy denies; `happened` says whether it ran after all. */
   readonly denied: { tool: string; input: Input; happened(): boolean };
   /** Two calls of a tool that asks first, one for each answer; `shows` must be in the question. */
-  readonly asked: { tool: string; approved: Input; declined: Input; shows: string; happened(input: Input): boolean };
+  readonly requested: {
+    tool: string;
+    approved: Input;
+    declined: Input;
+    shows: string;
+    happened(input: Input): boolean;
+  };
   /** A call that takes long; by `begins` one sees that it has begun. */
   readonly slow: { tool: string; input: Input; begins: string };
   readonly chain: { steps: readonly ChainStep[]; input: Input; gives: string };

@@ -35,6 +35,6 @@ async function run(agent: ReturnType<typeof createAgent>, options: CallOptions):
     ...(policy ? { policy: [policy].flat() } : {}),
     ...(signal ? { signal } : {}),
   });
-  const told = messages.find((message) => message.role === "tool");
-  return told!.results[0]!;
+  const reported = messages.find((message) => message.role === "tool");
+  return reported!.results[0]!;
 }

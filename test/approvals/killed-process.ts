@@ -42,17 +42,17 @@ const haft = createHaft({
 const options = { id: callId!, caller: { session: "kills" } };
 if (role === "answer") {
   const open = await haft.approvals.list();
-  const asked = open.find((approval) => approval.callId === callId && approval.state === "open");
-  if (asked) {
+  const requested = open.find((approval) => approval.callId === callId && approval.state === "open");
+  if (requested) {
     say("answering");
-    const result = await haft.approve(asked.id, "door").catch((error: Error) => ({ status: error.message }));
+    const result = await haft.approve(requested.id, "door").catch((error: Error) => ({ status: error.message }));
     say(`door: ${result.status}`);
   }
 } else {
   let result = await haft.execute("pay", { to: "ada" }, options);
   if (result.status === "pending" && role === "decline") {
     say("answering");
-    result = await haft.decline(result.pending.id, "no", "checker");
+    result = await haft.deny(result.pending.id, "no", "checker");
   } else if (result.status === "pending" && role === "approve") {
     say("answering");
     result = await haft.approve(result.pending.id, "checker");

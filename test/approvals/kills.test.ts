@@ -6,10 +6,10 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { StorePlace } from "../../src/store/open-store.ts";
+import type { StoreLocation } from "../../src/store/open-store.ts";
 import { bundleProgram } from "../house/bundle-program.ts";
 import { childEnd } from "../setup/child-end.ts";
-import { shelfInPostgres, shelfInSqlite } from "./open-stores.ts";
+import { postgresStoreFactory, sqliteStoreFactory } from "./open-stores.ts";
 
 const FULL = process.env["HAFT_FULL"] === "1";
 const POINTS = [
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 interface Ended {
-  said: string[];
+  output: string[];
   killed: boolean;
 }
 
@@ -42,7 +42,7 @@ class Checker {
   #calls = 0;
 
   constructor(
-    readonly place: StorePlace,
+    readonly place: StoreLocation,
     name: string,
   ) {
     this.ledger = join(base, `${name}-ledger`);
@@ -71,10 +71,10 @@ class Checker {
   }
 
   end(child: ChildProcess): Promise<Ended> {
-    let said = "";
-    for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk) => (said += String(chunk)));
+    let output = "";
+    for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk) => (output += String(chunk)));
     return childEnd(child).then(({ signal }) => ({
-      said: said.split("\n").filter(Boolean),
+      output: output.split("\n").filter(Boolean),
       killed: signal === "SIGKILL",
     }));
   }
@@ -96,11 +96,11 @@ const FOUND: Record<Point, { effects: number; then: string }> = {
 async function killAndCheck(checker: Checker, point: Point): Promise<void> {
   const callId = checker.newCall();
   const killed = await checker.run(callId, "approve", point);
-  expect(killed.killed, `nothing was killed at "${point}": ${killed.said.join(" ")}`).toBe(true);
+  expect(killed.killed, `nothing was killed at "${point}": ${killed.output.join(" ")}`).toBe(true);
   const { effects, then } = FOUND[point];
   expect(checker.effects(callId), `effects after "${point}"`).toBe(effects);
   const asked = await checker.run(callId, "look");
-  expect(asked.said, `after "${point}"`).toEqual([`result: ${then}`]);
+  expect(asked.output, `after "${point}"`).toEqual([`result: ${then}`]);
   // Where it is asked again, nobody has said yes since: nothing may have happened.
   const again = then === "pending" ? await approveAfterNothing(checker, callId) : ["answering", "result: completed"];
   expect(again, `asked again after "${point}"`).toEqual(["answering", "result: completed"]);
@@ -109,7 +109,7 @@ async function killAndCheck(checker: Checker, point: Point): Promise<void> {
 
 async function approveAfterNothing(checker: Checker, callId: string): Promise<string[]> {
   if (checker.effects(callId) > 0) return ["it ran unasked"];
-  return (await checker.run(callId, "approve")).said;
+  return (await checker.run(callId, "approve")).output;
 }
 
 /** Two processes: one that waits for an answer and one that gives it; either may die at any point. */
@@ -118,39 +118,39 @@ async function killOneOfTwo(checker: Checker, victim: "wait" | "answer", point: 
   const waiting = checker.start(callId, "wait", victim === "wait" ? point : undefined);
   const ended = checker.end(waiting);
   let answered = false;
-  let door: Ended = { said: [], killed: false };
+  let api: Ended = { output: [], killed: false };
   for (let i = 0; i < 20 && !answered && waiting.exitCode === null && waiting.signalCode === null; i++) {
-    door = await checker.run(callId, "answer", victim === "answer" ? point : undefined);
-    answered = door.said.includes("answering");
+    api = await checker.run(callId, "answer", victim === "answer" ? point : undefined);
+    answered = api.output.includes("answering");
   }
   const asker = await ended;
   expect(checker.effects(callId)).toBeLessThanOrEqual(answered ? 1 : 0);
   const found = await checker.run(callId, "look");
-  expect(found.said[0]).toMatch(/result: (completed|pending|unknown_outcome)/);
-  expect(checker.effects(callId)).toBeGreaterThanOrEqual(found.said.includes("result: completed") ? 1 : 0);
+  expect(found.output[0]).toMatch(/result: (completed|pending|unknown_outcome)/);
+  expect(checker.effects(callId)).toBeGreaterThanOrEqual(found.output.includes("result: completed") ? 1 : 0);
   expect(checker.effects(callId)).toBeLessThanOrEqual(answered ? 1 : 0);
   await checker.run(callId, "approve");
   expect(checker.effects(callId)).toBeLessThanOrEqual(1);
-  return asker.killed || door.killed;
+  return asker.killed || api.killed;
 }
 
 /** A no is a no, also where its process died with it. */
 async function killWithNo(checker: Checker): Promise<void> {
   const callId = checker.newCall();
   expect((await checker.run(callId, "decline", "answered")).killed).toBe(true);
-  expect((await checker.run(callId, "approve")).said).toEqual(["result: declined"]);
+  expect((await checker.run(callId, "approve")).output).toEqual(["result: declined"]);
   expect(checker.effects(callId)).toBe(0);
 }
 
 test.each([
-  ["SQLite", shelfInSqlite, FULL ? 140 : POINTS.length, FULL ? 59 : 3],
-  ["PostgreSQL", shelfInPostgres, FULL ? 35 : 7, FULL ? 12 : 1],
+  ["SQLite", sqliteStoreFactory, FULL ? 140 : POINTS.length, FULL ? 59 : 3],
+  ["PostgreSQL", postgresStoreFactory, FULL ? 35 : 7, FULL ? 12 : 1],
 ] as const)(
   "with approvals in %s, processes that are killed have asked, or run once",
   async (name, make, kills, twos) => {
-    const shelf = await make();
+    const storeFactory = await make();
     try {
-      const checker = new Checker(shelf.place, name);
+      const checker = new Checker(storeFactory.place, name);
       for (let kill = 0; kill < kills; kill++) await killAndCheck(checker, POINTS[kill % POINTS.length]!);
       await killWithNo(checker);
       let fell = 0;
@@ -161,7 +161,7 @@ test.each([
       }
       expect(fell).toBeGreaterThan(0);
     } finally {
-      await shelf.remove();
+      await storeFactory.remove();
     }
   },
   1_800_000,

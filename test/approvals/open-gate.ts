@@ -7,7 +7,7 @@ import { EventEmitter } from "../../src/core/emitter.ts";
 import { type Registrable, ToolRegistry } from "../../src/core/registry.ts";
 import type { ToolResult } from "../../src/core/result.ts";
 import { ToolExecutor } from "../../src/executor/executor.ts";
-import { knownAndClaim } from "../../src/executor/known.ts";
+import { idempotencyStages } from "../../src/executor/known.ts";
 import { resolve } from "../../src/executor/resolve.ts";
 import { ResultCache } from "../../src/executor/result-cache.ts";
 import { validate } from "../../src/executor/validate.ts";
@@ -40,7 +40,7 @@ export function openGate({
   const events = new EventEmitter();
   const registry = new ToolRegistry({ events });
   const approvals = new Approvals({ clock, store: store.approvals, ...more });
-  const { known, claim } = knownAndClaim(store.journal, new ResultCache(clock));
+  const { known, claim } = idempotencyStages(store.journal, new ResultCache(clock));
   const contextFor: PermitOptions["contextFor"] = (call) => gate.contextFor(call);
   const permission = permit({ approvals, clock, events, contextFor, ...turned });
   const gate: ToolExecutor = new ToolExecutor(registry, [resolve(registry), validate(), known, permission, claim], {
@@ -59,7 +59,7 @@ export function openGate({
     execute: gate.execute.bind(gate),
     answer: resume,
     approve: (id: string, answer: Omit<ApprovalAnswer, "approved"> = {}) => resume(id, { ...answer, approved: true }),
-    decline: (id: string, reason?: string) => resume(id, { approved: false, ...(reason ? { reason } : {}) }),
+    denyCall: (id: string, reason?: string) => resume(id, { approved: false, ...(reason ? { reason } : {}) }),
   };
 }
 

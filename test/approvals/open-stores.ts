@@ -6,7 +6,7 @@ import { MemoryJournal } from "../../src/executor/call-journal.ts";
 import type { CallJournal } from "../../src/executor/call-journal.ts";
 import { type ApprovalStore, MemoryApprovalStore } from "../../src/policy/approval-store.ts";
 import { startPostgres } from "../../src/store/start-postgres.fixture.ts";
-import { openStore, type StorePlace } from "../../src/store/open-store.ts";
+import { openStore, type StoreLocation } from "../../src/store/open-store.ts";
 
 export interface OpenedStore {
   approvals: ApprovalStore;
@@ -14,14 +14,14 @@ export interface OpenedStore {
   close(): Promise<void>;
 }
 
-export interface Shelf {
+export interface StoreFactory {
   name: string;
   /** Another process's view of the same place. */
   open(): Promise<OpenedStore>;
   remove(): Promise<void>;
 }
 
-export async function shelfInMemory(): Promise<Shelf> {
+export async function memoryStoreFactory(): Promise<StoreFactory> {
   const [approvals, journal] = [new MemoryApprovalStore(), new MemoryJournal()];
   return {
     name: "memory",
@@ -30,7 +30,7 @@ export async function shelfInMemory(): Promise<Shelf> {
   };
 }
 
-export async function shelfInSqlite(): Promise<Shelf & { place: StorePlace }> {
+export async function sqliteStoreFactory(): Promise<StoreFactory & { place: StoreLocation }> {
   const folder = mkdtempSync(join(tmpdir(), "haft-approvals-"));
   const place = { folder };
   const { open, closeAll } = opener(place);
@@ -41,7 +41,7 @@ export async function shelfInSqlite(): Promise<Shelf & { place: StorePlace }> {
   return { name: "SQLite", place, open, remove };
 }
 
-export async function shelfInPostgres(): Promise<Shelf & { place: StorePlace }> {
+export async function postgresStoreFactory(): Promise<StoreFactory & { place: StoreLocation }> {
   const server = await startPostgres();
   const place = { url: await server.createDatabase() };
   const { open, closeAll } = opener(place);
@@ -52,7 +52,7 @@ export async function shelfInPostgres(): Promise<Shelf & { place: StorePlace }> 
   return { name: "PostgreSQL", place, open, remove };
 }
 
-function opener(place: StorePlace): { open: Shelf["open"]; closeAll: () => Promise<void> } {
+function opener(place: StoreLocation): { open: StoreFactory["open"]; closeAll: () => Promise<void> } {
   const opened: OpenedStore[] = [];
   return {
     open: async () => {

@@ -5,20 +5,20 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { AgentToolkit, createHaft, createTool, type HaftOptions } from "haft";
 import { openWorkspace } from "haft/workspace";
 import { idOf, makeFolder } from "./open-gate.ts";
-import { type Shelf, shelfInPostgres, shelfInSqlite } from "./open-stores.ts";
+import { type StoreFactory, postgresStoreFactory, sqliteStoreFactory } from "./open-stores.ts";
 
 describe.each([
-  ["SQLite", shelfInSqlite],
-  ["PostgreSQL", shelfInPostgres],
+  ["SQLite", sqliteStoreFactory],
+  ["PostgreSQL", postgresStoreFactory],
 ])("with approvals in %s", (_name, make) => {
-  let shelf: Shelf;
+  let storeFactory: StoreFactory;
   let calls = 0;
-  beforeAll(async () => void (shelf = await make()));
-  afterAll(() => shelf.remove());
+  beforeAll(async () => void (storeFactory = await make()));
+  afterAll(() => storeFactory.remove());
   const newId = () => `restart-${++calls}`;
 
   async function startProcess(options: HaftOptions = {}) {
-    const { approvals: store, journal } = await shelf.open();
+    const { approvals: store, journal } = await storeFactory.open();
     return createHaft({ journal, approvals: { store }, ...options });
   }
   const sendTool = (sent: unknown[], more: object = {}) =>
@@ -37,16 +37,16 @@ describe.each([
     const [before, after]: unknown[][] = [[], []];
     const old = await startProcess({ tools: [sendTool(before!)] });
     const options = { id: newId(), caller: { session: "s", user: "ada" }, allowedPaths: ["/tmp"], taskId: "t" };
-    const asked = idOf(await old.execute("post", { text: "hi" }, options));
+    const requested = idOf(await old.execute("post", { text: "hi" }, options));
     await old.shutdown();
     const fresh = await startProcess({ tools: [sendTool(after!)] });
-    expect(await fresh.approve(asked, "ann")).toMatchObject({ status: "completed", callId: options.id });
+    expect(await fresh.approve(requested, "ann")).toMatchObject({ status: "completed", callId: options.id });
     const caller = { session: "s", user: "ada", task: "t", depth: 0 };
     expect(after).toEqual([{ input: { text: "hi" }, ...caller, paths: ["/tmp"] }]);
     expect(before).toEqual([]);
-    expect(await fresh.approve(asked)).toMatchObject({ status: "completed", callId: options.id });
+    expect(await fresh.approve(requested)).toMatchObject({ status: "completed", callId: options.id });
     const third = await startProcess({ tools: [sendTool(after!)] });
-    expect(await third.approve(asked)).toMatchObject({ status: "completed", callId: options.id });
+    expect(await third.approve(requested)).toMatchObject({ status: "completed", callId: options.id });
     expect(await third.execute("send", { text: "hi" }, options)).toMatchObject({ metadata: { known: "replay" } });
     expect(after).toHaveLength(1);
   });
@@ -81,9 +81,9 @@ describe.each([
       createTool({ name: "secret", description: "Not for agents", parameters: [], run: () => void reached.push("x") }),
     ];
     const old = await startProcess({ tools: tools() });
-    const asked = idOf(await old.toolkit("agent", ["outer"]).executeTool("outer", {}, { id: newId() }));
+    const requested = idOf(await old.toolkit("agent", ["outer"]).executeTool("outer", {}, { id: newId() }));
     const fresh = await startProcess({ tools: tools() });
-    expect(await fresh.approve(asked)).toMatchObject({ status: "completed", details: "failed" });
+    expect(await fresh.approve(requested)).toMatchObject({ status: "completed", details: "failed" });
     expect(reached).toEqual([]);
     expect(new AgentToolkit("agent").names()).toEqual([]);
   });
@@ -92,9 +92,9 @@ describe.each([
     const ran: string[] = [];
     const version = (number: string) => sendTool([], { version: number, run: () => void ran.push(number) });
     const old = await startProcess({ tools: [version("1.0.0"), version("2.0.0")] });
-    const asked = idOf(await old.execute("send@2.0.0", { text: "x" }, { id: newId() }));
+    const requested = idOf(await old.execute("send@2.0.0", { text: "x" }, { id: newId() }));
     const fresh = await startProcess({ tools: [version("1.0.0"), version("2.0.0"), version("3.0.0")] });
-    expect(await fresh.approve(asked)).toMatchObject({ status: "completed" });
+    expect(await fresh.approve(requested)).toMatchObject({ status: "completed" });
     expect(ran).toEqual(["2.0.0"]);
   });
 
@@ -109,24 +109,24 @@ describe.each([
     };
     const edit = { path: "src/a.txt", old_string: "one", new_string: "two" };
     const id = newId();
-    const asked = idOf(await (await open()).execute("edit", edit, { id }));
+    const requested = idOf(await (await open()).execute("edit", edit, { id }));
     writeFileSync(join(folder, "src/a.txt"), "zero\none\n");
     const fresh = await open();
-    const again = idOf(await fresh.approve(asked));
-    expect(await fresh.approvals.get(asked)).toMatchObject({ state: "void" });
+    const again = idOf(await fresh.approve(requested));
+    expect(await fresh.approvals.get(requested)).toMatchObject({ state: "void" });
     expect(await (await open()).approve(again)).toMatchObject({ status: "completed" });
   });
 
   test("a process that waits is told by another one, and runs the call itself", async () => {
     const [here, there]: unknown[][] = [[], []];
     const waiting = await startProcess({ tools: [sendTool(here!)], approvalWaitMs: 20_000 });
-    const door = await startProcess({ tools: [sendTool(there!)] });
+    const api = await startProcess({ tools: [sendTool(there!)] });
     const id = newId();
     const result = waiting.execute("send", { text: "x" }, { id });
-    const find = async () => (await door.approvals.list("open")).find(({ callId }) => callId === id);
+    const find = async () => (await api.approvals.list("open")).find(({ callId }) => callId === id);
     await expect.poll(find, { timeout: 10_000 }).toBeDefined();
-    const told = await door.approve((await find())!.id, "ann");
-    expect(told).toMatchObject({
+    const reported = await api.approve((await find())!.id, "ann");
+    expect(reported).toMatchObject({
       status: "pending",
       display: expect.stringContaining("run by the process that asked"),
     });
@@ -141,11 +141,11 @@ describe.each([
     const result = waiting.execute("send", { text: "x" }, { id });
     const find = async () => (await waiting.approvals.list("open")).find(({ callId }) => callId === id);
     await expect.poll(find, { timeout: 10_000 }).toBeDefined();
-    const asked = (await find())!.id;
+    const requested = (await find())!.id;
     await waiting.shutdown();
     expect(await result).toMatchObject({ status: "failed", error: { code: "shutdown" } });
     const fresh = await startProcess({ tools: [sendTool(sent)] });
-    expect(await fresh.approve(asked)).toMatchObject({ status: "completed" });
+    expect(await fresh.approve(requested)).toMatchObject({ status: "completed" });
     expect(sent).toHaveLength(1);
   });
 });

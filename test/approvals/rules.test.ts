@@ -4,27 +4,27 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openWorkspace } from "haft/workspace";
 import { toolOf } from "../../src/core/call.ts";
-import { RuleBook } from "../../src/policy/rules/rule-book.ts";
+import { RuleSet } from "../../src/policy/rules/rule-book.ts";
 import { suggestRules } from "../../src/policy/rules/suggest-rules.ts";
 import { idOf, makeFolder, openGate } from "./open-gate.ts";
-import { shelfInMemory } from "./open-stores.ts";
+import { memoryStoreFactory } from "./open-stores.ts";
 
-async function start(sources: ConstructorParameters<typeof RuleBook>[0] = []) {
+async function start(sources: ConstructorParameters<typeof RuleSet>[0] = []) {
   const folder = makeFolder();
   const workspace = openWorkspace(folder);
   onTestFinished(() => workspace.close());
-  const book = new RuleBook(sources);
+  const ruleSet = new RuleSet(sources);
   const gate = openGate({
-    store: await (await shelfInMemory()).open(),
+    store: await (await memoryStoreFactory()).open(),
     folder,
     tools: workspace.tools,
-    judge: (call) => book.judge({ tool: toolOf(call), input: call.input, mode: call.options.mode, cwd: folder }),
+    judge: (call) => ruleSet.judge({ tool: toolOf(call), input: call.input, mode: call.options.mode, cwd: folder }),
     suggestRule: (call) => suggestRules({ tool: toolOf(call), input: call.input, cwd: folder }),
-    remember: (scope, rule) => void book.add(rule, "allow", scope),
+    remember: (scope, rule) => void ruleSet.add(rule, "allow", scope),
   });
   let calls = 0;
   const exec = (command: string) => gate.execute("exec", { command }, { id: `c${++calls}` });
-  return { ...gate, folder, book, exec };
+  return { ...gate, folder, ruleSet, exec };
 }
 
 describe("always", () => {
@@ -38,22 +38,22 @@ describe("always", () => {
     const { exec, approve, approvals, folder } = await start();
     mkdirSync(join(folder, "scripts"));
     writeFileSync(join(folder, "scripts/a.sh"), "true\n");
-    const asked = await exec(first);
+    const requested = await exec(first);
     // What is allowed without asking, or offers nothing to save, covers nothing.
-    if (asked.status === "pending") {
-      const { suggestedRules } = (await approvals.get(asked.pending.id))!;
-      await approve(asked.pending.id, suggestedRules.length > 0 ? { scope: "always" } : {});
+    if (requested.status === "pending") {
+      const { suggestedRules } = (await approvals.get(requested.pending.id))!;
+      await approve(requested.pending.id, suggestedRules.length > 0 ? { scope: "always" } : {});
     }
     expect(await exec(then)).toMatchObject({ status: "pending" });
   });
 
   test("of a plain command covers it from then on, and no other", async () => {
-    const { exec, approve, approvals, book } = await start();
-    const asked = idOf(await exec("npm run build"));
-    const { suggestedRules } = (await approvals.get(asked))!;
+    const { exec, approve, approvals, ruleSet } = await start();
+    const requested = idOf(await exec("npm run build"));
+    const { suggestedRules } = (await approvals.get(requested))!;
     expect(suggestedRules).toHaveLength(1);
-    await approve(asked, { scope: "always" });
-    expect(book.rules().map(({ text }) => text)).toEqual(suggestedRules);
+    await approve(requested, { scope: "always" });
+    expect(ruleSet.rules().map(({ text }) => text)).toEqual(suggestedRules);
     expect((await exec("npm run build")).status).not.toBe("pending");
     expect(await exec("npm publish")).toMatchObject({ status: "pending" });
   });

@@ -8,7 +8,7 @@ import type { Verdict } from "../../src/core/call.ts";
 import { definitionHash } from "../../src/core/definition-hash.ts";
 import { sha256 } from "../../src/policy/bind-approval.ts";
 import { idOf, makeFolder, openGate, type GateOptions } from "./open-gate.ts";
-import { type Shelf, shelfInMemory, shelfInPostgres, shelfInSqlite } from "./open-stores.ts";
+import { type StoreFactory, memoryStoreFactory, postgresStoreFactory, sqliteStoreFactory } from "./open-stores.ts";
 
 const HOUR = 60 * 60_000;
 let callNumber = 0;
@@ -16,13 +16,13 @@ let callNumber = 0;
 const newCall = (session = "S1") => ({ id: `call_${++callNumber}`, caller: { session: `${session}_${callNumber}` } });
 
 describe.each([
-  ["memory", shelfInMemory],
-  ["SQLite", shelfInSqlite],
-  ["PostgreSQL", shelfInPostgres],
+  ["memory", memoryStoreFactory],
+  ["SQLite", sqliteStoreFactory],
+  ["PostgreSQL", postgresStoreFactory],
 ])("approvals in %s", (_name, make) => {
-  let shelf: Shelf;
-  beforeAll(async () => void (shelf = await make()));
-  afterAll(() => shelf.remove());
+  let storeFactory: StoreFactory;
+  beforeAll(async () => void (storeFactory = await make()));
+  afterAll(() => storeFactory.remove());
 
   /** One process with a tool that asks, runs commands in its imagination and remembers what it ran. */
   async function start(more: Partial<GateOptions> & { description?: string; preview?: AnyTool["preview"] } = {}) {
@@ -40,7 +40,7 @@ describe.each([
       ...(preview ? { preview } : {}),
       run: (input: unknown) => (ran.push(input), "ran"),
     });
-    const world = openGate({ store: await shelf.open(), tools: [tool], ...options });
+    const world = openGate({ store: await storeFactory.open(), tools: [tool], ...options });
     return { ...world, tool, ran };
   }
 
@@ -48,10 +48,10 @@ describe.each([
     test("ap-001: other arguments under the same call id ask again", async () => {
       const { execute, approvals, ran } = await start();
       const call = newCall();
-      const asked = idOf(await execute("exec", { cmd: "ls" }, call));
-      await approvals.answer(asked, { approved: true });
+      const requested = idOf(await execute("exec", { cmd: "ls" }, call));
+      await approvals.answer(requested, { approved: true });
       const other = idOf(await execute("exec", { cmd: "rm -rf x" }, call));
-      expect(other).not.toBe(asked);
+      expect(other).not.toBe(requested);
       expect(ran).toEqual([]);
       expect(await execute("exec", { cmd: "ls" }, call)).toMatchObject({ status: "completed" });
       expect(ran).toEqual([{ cmd: "ls" }]);
@@ -62,12 +62,15 @@ describe.each([
       for (const name of ["inside", "outside"]) mkdirSync(join(folder, name));
       symlinkSync(join(folder, "inside"), join(folder, "link"));
       const { execute, approve, approvals, ran } = await start({ folder });
-      const asked = idOf(await execute("exec", { cmd: "ls", cwd: "link" }, newCall()));
+      const requested = idOf(await execute("exec", { cmd: "ls", cwd: "link" }, newCall()));
       unlinkSync(join(folder, "link"));
       symlinkSync(join(folder, "outside"), join(folder, "link"));
-      const again = idOf(await approve(asked));
-      expect(again).not.toBe(asked);
-      expect(await approvals.get(asked)).toMatchObject({ state: "void", note: expect.stringContaining("the folder") });
+      const again = idOf(await approve(requested));
+      expect(again).not.toBe(requested);
+      expect(await approvals.get(requested)).toMatchObject({
+        state: "void",
+        note: expect.stringContaining("the folder"),
+      });
       expect(await approvals.get(again)).toMatchObject({ state: "open", binding: { cwd: join(folder, "outside") } });
       expect(ran).toEqual([]);
     });
@@ -75,10 +78,10 @@ describe.each([
     test("ap-004: another environment of the session makes it void", async () => {
       let environment = "A";
       const { execute, approve, approvals, ran } = await start({ environmentOf: () => environment });
-      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
       environment = "B";
-      const again = idOf(await approve(asked));
-      expect(await approvals.get(asked)).toMatchObject({ state: "void" });
+      const again = idOf(await approve(requested));
+      expect(await approvals.get(requested)).toMatchObject({ state: "void" });
       expect(ran).toEqual([]);
       expect(await approve(again)).toMatchObject({ status: "completed" });
       expect(ran).toHaveLength(1);
@@ -103,7 +106,7 @@ describe.each([
 
     test("ap-008: a tool that says something else of itself since is not the one that was shown", async () => {
       const { execute, approve, approvals, registry, ran } = await start();
-      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
       registry.unregister("exec");
       registry.register({
         name: "exec",
@@ -112,8 +115,8 @@ describe.each([
         permission: "confirm",
         run: () => void ran.push("mallory"),
       });
-      expect(await approve(asked)).toMatchObject({ status: "failed", error: { code: "conflict" } });
-      expect(await approvals.get(asked)).toMatchObject({ state: "void" });
+      expect(await approve(requested)).toMatchObject({ status: "failed", error: { code: "conflict" } });
+      expect(await approvals.get(requested)).toMatchObject({ state: "void" });
       expect(ran).toEqual([]);
     });
 
@@ -123,28 +126,28 @@ describe.each([
       writeFileSync(file, "one");
       const preview = async () => ({ title: "Replace", content: [text(`-${readFileSync(file, "utf8")}\n+new`)] });
       const { execute, approve, approvals, ran } = await start({ folder, preview });
-      const asked = idOf(await execute("exec", { cmd: "w" }, newCall()));
+      const requested = idOf(await execute("exec", { cmd: "w" }, newCall()));
       writeFileSync(file, "two");
-      const again = idOf(await approve(asked, { by: "ann" }));
-      expect(await approvals.get(asked)).toMatchObject({ state: "void", note: expect.stringContaining("preview") });
+      const again = idOf(await approve(requested, { by: "ann" }));
+      expect(await approvals.get(requested)).toMatchObject({ state: "void", note: expect.stringContaining("preview") });
       expect(textOf((await approvals.get(again))!.preview!.content)).toBe("-two\n+new");
       expect(ran).toEqual([]);
-      await expect(approve(asked)).rejects.toThrow(/void/);
+      await expect(approve(requested)).rejects.toThrow(/void/);
       expect(await approve(again)).toMatchObject({ status: "completed" });
       expect(ran).toHaveLength(1);
     });
 
     test("what changed while a person was thinking is asked about again, and what never holds still is given up", async () => {
       let version = 0;
-      let asked = 0;
+      let requested = 0;
       const changesUntil = (last: number) => async () => ({
         title: "t",
         content: [text(`${Math.min(version, last)}`)],
       });
-      const approver = async () => (asked++, version++, { approved: true });
+      const approver = async () => (requested++, version++, { approved: true });
       const calm = await start({ preview: changesUntil(2), approver });
       expect(await calm.execute("exec", {}, newCall())).toMatchObject({ status: "completed" });
-      expect([asked, calm.ran.length]).toEqual([3, 1]);
+      expect([requested, calm.ran.length]).toEqual([3, 1]);
       const restless = await start({ preview: changesUntil(Infinity), approver });
       expect(await restless.execute("exec", {}, newCall())).toMatchObject({ error: { code: "stale" } });
       expect(restless.ran).toEqual([]);
@@ -153,10 +156,10 @@ describe.each([
     test("what asks for another reason by now is asked about again: the person did not know of it", async () => {
       let verdict: Verdict = { decision: "ask", by: "tool", reason: "it asks" };
       const { execute, approve, approvals, ran } = await start({ judge: () => verdict });
-      const asked = idOf(await execute("exec", { cmd: "send" }, newCall()));
+      const requested = idOf(await execute("exec", { cmd: "send" }, newCall()));
       verdict = { decision: "ask", by: "taint", reason: "the session has read untrusted text and secrets" };
-      const again = idOf(await approve(asked));
-      expect(await approvals.get(asked)).toMatchObject({ state: "void" });
+      const again = idOf(await approve(requested));
+      expect(await approvals.get(requested)).toMatchObject({ state: "void" });
       expect(await approvals.get(again)).toMatchObject({ verdict: { by: "taint" } });
       expect(ran).toEqual([]);
     });
@@ -164,18 +167,18 @@ describe.each([
     test("what is over keeps no secret of its arguments", async () => {
       const { execute, approve, approvals } = await start();
       const key = `sk-ant-api03-${"aB3dE6".repeat(8)}`;
-      const asked = idOf(await execute("exec", { cmd: `curl -H "Authorization: Bearer ${key}"` }, newCall()));
-      expect(JSON.stringify(await approvals.get(asked))).toContain(key);
-      await approve(asked);
-      expect(JSON.stringify(await approvals.get(asked))).not.toContain(key);
+      const requested = idOf(await execute("exec", { cmd: `curl -H "Authorization: Bearer ${key}"` }, newCall()));
+      expect(JSON.stringify(await approvals.get(requested))).toContain(key);
+      await approve(requested);
+      expect(JSON.stringify(await approvals.get(requested))).not.toContain(key);
     });
 
     test("is used once: the same call again is known, another one with its arguments asks", async () => {
       const { execute, approve, approvals, ran } = await start();
       const call = newCall();
-      const asked = idOf(await execute("exec", { cmd: "ls" }, call));
-      expect(await approve(asked)).toMatchObject({ status: "completed", callId: call.id });
-      expect(await approvals.get(asked)).toMatchObject({ state: "used", usedAt: expect.any(Number) });
+      const requested = idOf(await execute("exec", { cmd: "ls" }, call));
+      expect(await approve(requested)).toMatchObject({ status: "completed", callId: call.id });
+      expect(await approvals.get(requested)).toMatchObject({ state: "used", usedAt: expect.any(Number) });
       expect(await execute("exec", { cmd: "ls" }, call)).toMatchObject({ metadata: { known: "replay" } });
       expect(await execute("exec", { cmd: "ls" }, newCall())).toMatchObject({ status: "pending" });
       expect(ran).toHaveLength(1);
@@ -197,62 +200,63 @@ describe.each([
     test("ap-007: a clock that is set back revives nothing", async () => {
       const clock = settableClock();
       const { execute, approve, approvals, ran } = await start({ clock, approvals: { lifetimeMs: HOUR / 2 } });
-      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
-      await approvals.answer(asked, { approved: true });
+      const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      await approvals.answer(requested, { approved: true });
       await clock.advance(HOUR / 2);
       clock.set(-HOUR);
-      await expect(approve(asked)).rejects.toThrow(/has expired/);
-      expect(await approvals.get(asked)).toMatchObject({ state: "expired" });
+      await expect(approve(requested)).rejects.toThrow(/has expired/);
+      expect(await approvals.get(requested)).toMatchObject({ state: "expired" });
       clock.set(-10 * HOUR);
-      expect(await approvals.get(asked)).toMatchObject({ state: "expired" });
+      expect(await approvals.get(requested)).toMatchObject({ state: "expired" });
       expect(ran).toEqual([]);
     });
 
     test("ap-007: nor in another process, which cannot tell how long ago it was asked", async () => {
       const first = await start({ clock: settableClock() });
-      const asked = idOf(await first.execute("exec", { cmd: "ls" }, newCall()));
-      await first.approvals.answer(asked, { approved: true });
+      const requested = idOf(await first.execute("exec", { cmd: "ls" }, newCall()));
+      await first.approvals.answer(requested, { approved: true });
       const clock = settableClock();
       clock.set(-HOUR);
       const second = await start({ clock });
-      await expect(second.approve(asked)).rejects.toThrow(/has expired/);
+      await expect(second.approve(requested)).rejects.toThrow(/has expired/);
       clock.set(0);
-      await expect(second.approve(asked)).rejects.toThrow(/has expired/);
+      await expect(second.approve(requested)).rejects.toThrow(/has expired/);
       expect(second.ran).toEqual([]);
     });
 
     test("a clock that is set forward ends nothing before its time", async () => {
       const clock = settableClock();
       const { execute, approve, ran } = await start({ clock, approvals: { lifetimeMs: HOUR } });
-      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
       clock.set(48 * HOUR);
-      expect(await approve(asked)).toMatchObject({ status: "completed" });
+      expect(await approve(requested)).toMatchObject({ status: "completed" });
       expect(ran).toHaveLength(1);
     });
 
     test("a question that expired is asked anew when the call is made again", async () => {
       const { execute, approvals, clock } = await start({ approvals: { lifetimeMs: HOUR } });
       const call = newCall();
-      const asked = idOf(await execute("exec", { cmd: "ls" }, call));
+      const requested = idOf(await execute("exec", { cmd: "ls" }, call));
       await clock.advance(HOUR);
-      expect(idOf(await execute("exec", { cmd: "ls" }, call))).not.toBe(asked);
-      expect((await approvals.list("expired")).map(({ id }) => id)).toContain(asked);
-      await expect(approvals.answer(asked, { approved: true })).rejects.toThrow(/has expired \(nobody answered/);
+      expect(idOf(await execute("exec", { cmd: "ls" }, call))).not.toBe(requested);
+      expect((await approvals.list("expired")).map(({ id }) => id)).toContain(requested);
+      await expect(approvals.answer(requested, { approved: true })).rejects.toThrow(/has expired \(nobody answered/);
     });
   });
 
   describe("who answers", () => {
     test("ap-009: needs the right to approve, whatever door it comes through", async () => {
-      const mayAnswer = (_approval: unknown, { by }: { by?: string }) => (by === "mallory" ? "not mallory" : undefined);
-      const { execute, approvals, answer, ran } = await start({ approvals: { mayAnswer } });
-      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      const checkAnswer = (_approval: unknown, { by }: { by?: string }) =>
+        by === "mallory" ? "not mallory" : undefined;
+      const { execute, approvals, answer, ran } = await start({ approvals: { checkAnswer } });
+      const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
       const weak = { approved: true, rights: ["operator.write"], via: "chat /approve" };
-      await expect(approvals.answer(asked, weak)).rejects.toThrow(/needs the right "approve", also through chat/);
-      await expect(answer(asked, weak)).rejects.toThrow(/needs the right/);
-      await expect(answer(asked, { approved: true, by: "mallory" })).rejects.toThrow(/not mallory/);
-      expect(await approvals.get(asked)).toMatchObject({ state: "open" });
+      await expect(approvals.answer(requested, weak)).rejects.toThrow(/needs the right "approve", also through chat/);
+      await expect(answer(requested, weak)).rejects.toThrow(/needs the right/);
+      await expect(answer(requested, { approved: true, by: "mallory" })).rejects.toThrow(/not mallory/);
+      expect(await approvals.get(requested)).toMatchObject({ state: "open" });
       expect(ran).toEqual([]);
-      expect(await answer(asked, { approved: true, rights: ["approve"] })).toMatchObject({ status: "completed" });
+      expect(await answer(requested, { approved: true, rights: ["approve"] })).toMatchObject({ status: "completed" });
     });
 
     test("ap-019: of yes and no at the same moment one is stored, and it is no", async () => {
@@ -261,14 +265,14 @@ describe.each([
         [false, true],
       ]) {
         const { execute, answer, approvals, ran } = await start();
-        const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
-        const outcomes = await Promise.allSettled(order.map((approved) => answer(asked, { approved })));
+        const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+        const outcomes = await Promise.allSettled(order.map((approved) => answer(requested, { approved })));
         expect(ran).toEqual([]);
-        expect(await approvals.get(asked)).toMatchObject({ state: "declined" });
-        const told = outcomes.map((outcome) =>
+        expect(await approvals.get(requested)).toMatchObject({ state: "declined" });
+        const reported = outcomes.map((outcome) =>
           outcome.status === "fulfilled" ? outcome.value.display : String(outcome.reason),
         );
-        for (const words of told) expect(words).toMatch(/declined/);
+        for (const words of reported) expect(words).toMatch(/declined/);
       }
     });
 
@@ -276,12 +280,12 @@ describe.each([
       for (let round = 0; round < 5; round++) {
         const [one, two] = [await start(), await start()];
         const call = newCall();
-        const asked = idOf(await one.execute("exec", { cmd: "ls" }, call));
+        const requested = idOf(await one.execute("exec", { cmd: "ls" }, call));
         const decisions = await Promise.allSettled([
-          one.approvals.answer(asked, { approved: true, by: "ann" }),
-          two.approvals.answer(asked, { approved: false, by: "bob" }),
+          one.approvals.answer(requested, { approved: true, by: "ann" }),
+          two.approvals.answer(requested, { approved: false, by: "bob" }),
         ]);
-        const { state } = (await one.approvals.get(asked))!;
+        const { state } = (await one.approvals.get(requested))!;
         expect(["approved", "declined"]).toContain(state);
         const kept = decisions.flatMap((decision) => (decision.status === "fulfilled" ? [decision.value.state] : []));
         expect(kept).toContain(state);
@@ -293,26 +297,28 @@ describe.each([
 
     test("first wins; the same again changes nothing; what contradicts it is refused", async () => {
       const { execute, approvals } = await start({ suggestRule: () => "exec(ls)" });
-      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
-      const first = await approvals.answer(asked, { approved: true, by: "ann" });
-      expect(await approvals.answer(asked, { approved: true, by: "bob" })).toEqual(first);
-      await expect(approvals.answer(asked, { approved: false })).rejects.toThrow(/approved already by ann/);
-      await expect(approvals.answer(asked, { approved: true, scope: "always" })).rejects.toThrow(/approved already/);
+      const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      const first = await approvals.answer(requested, { approved: true, by: "ann" });
+      expect(await approvals.answer(requested, { approved: true, by: "bob" })).toEqual(first);
+      await expect(approvals.answer(requested, { approved: false })).rejects.toThrow(/approved already by ann/);
+      await expect(approvals.answer(requested, { approved: true, scope: "always" })).rejects.toThrow(
+        /approved already/,
+      );
       await expect(approvals.answer("apr_none", { approved: true })).rejects.toThrow(/no approval/);
     });
 
     test("runs once, whichever of several processes is told yes", async () => {
       const worlds = await Promise.all([start(), start(), start()]);
-      const asked = idOf(await worlds[0]!.execute("exec", { cmd: "ls" }, newCall()));
-      await Promise.allSettled(worlds.flatMap(({ approve }) => [approve(asked), approve(asked)]));
+      const requested = idOf(await worlds[0]!.execute("exec", { cmd: "ls" }, newCall()));
+      await Promise.allSettled(worlds.flatMap(({ approve }) => [approve(requested), approve(requested)]));
       expect(worlds.flatMap(({ ran }) => ran)).toHaveLength(1);
     });
 
     test("says no with a reason that reaches the model, and it stays a no for this call", async () => {
-      const { execute, decline, ran } = await start();
+      const { execute, denyCall, ran } = await start();
       const call = newCall();
-      const asked = idOf(await execute("exec", { cmd: "rm x" }, call));
-      const declined = await decline(asked, "x is still needed");
+      const requested = idOf(await execute("exec", { cmd: "rm x" }, call));
+      const declined = await denyCall(requested, "x is still needed");
       expect(declined).toMatchObject({ status: "failed", error: { code: "declined" } });
       expect(textOf(declined.content)).toContain("x is still needed");
       expect(await execute("exec", { cmd: "rm x" }, call)).toMatchObject({ error: { code: "declined" } });
@@ -322,7 +328,7 @@ describe.each([
 
   describe("what can be asked", () => {
     test("ap-013: arguments that cannot be shown in full are refused, with length, hash and end", async () => {
-      const { execute, approvals, ran } = await start({ approvals: { mostShownBytes: 4000 } });
+      const { execute, approvals, ran } = await start({ approvals: { maxShownBytes: 4000 } });
       const call = newCall();
       const cmd = `${"x".repeat(200_000)} && rm -rf ~`;
       const refused = await execute("exec", { cmd }, call);
@@ -344,7 +350,7 @@ describe.each([
         parameters: { type: "object", properties: { bytes: {} } },
         run: (input: unknown) => void ran.push(input),
       });
-      const { execute } = openGate({ store: await shelf.open(), tools: [tool] });
+      const { execute } = openGate({ store: await storeFactory.open(), tools: [tool] });
       for (const bytes of [Buffer.from("rm -rf"), () => "rm -rf"]) {
         expect(await execute("upload", { bytes }, newCall())).toMatchObject({ status: "failed" });
       }
@@ -354,7 +360,7 @@ describe.each([
     test("ap-013: a preview may be cut, and then its length, hash and end are shown", async () => {
       const long = `${"y".repeat(200_000)}THE END`;
       const preview = async () => ({ title: "t", content: [text(long)] });
-      const { execute, approvals } = await start({ preview, approvals: { mostShownBytes: 4000 } });
+      const { execute, approvals } = await start({ preview, approvals: { maxShownBytes: 4000 } });
       const shown = (await approvals.get(idOf(await execute("exec", {}, newCall()))))!.preview!;
       expect(textOf(shown.content).length).toBeLessThan(4000);
       expect(textOf(shown.content)).toMatch(/cut: the whole has 200007 bytes, sha256:[0-9a-f]{64}/);
@@ -362,7 +368,7 @@ describe.each([
     });
 
     test("ap-021: open questions are bounded, and what is beyond is denied", async () => {
-      const { execute, approve, ran } = await start({ approvals: { mostOpenOfSession: 20 } });
+      const { execute, approve, ran } = await start({ approvals: { maxOpenOfSession: 20 } });
       const caller = { session: `flood ${Math.random()}` };
       const results = await Promise.all(
         Array.from({ length: 60 }, (_, i) =>
@@ -405,9 +411,9 @@ describe.each([
     test("that denies in the meantime wins over a yes, given before or while the caller waits", async () => {
       let verdict = ask;
       const world = await start({ judge: () => verdict });
-      const asked = idOf(await world.execute("exec", { cmd: "rm" }, newCall()));
+      const requested = idOf(await world.execute("exec", { cmd: "rm" }, newCall()));
       verdict = deny;
-      expect(await world.approve(asked)).toMatchObject({ error: { code: "denied" } });
+      expect(await world.approve(requested)).toMatchObject({ error: { code: "denied" } });
       verdict = ask;
       const waiting = await start({
         judge: () => verdict,
@@ -419,13 +425,13 @@ describe.each([
 
     test("that allows in the meantime does not make a no into a yes, and uses a yes up", async () => {
       let verdict: Verdict = ask;
-      const { execute, approve, decline, approvals, ran } = await start({ judge: async () => verdict });
+      const { execute, approve, denyCall, approvals, ran } = await start({ judge: async () => verdict });
       const [first, second] = [
         idOf(await execute("exec", { cmd: "a" }, newCall())),
         idOf(await execute("exec", { cmd: "b" }, newCall())),
       ];
       verdict = { decision: "allow", by: "rule", reason: "fine" };
-      expect(await decline(first, "no")).toMatchObject({ error: { code: "declined" } });
+      expect(await denyCall(first, "no")).toMatchObject({ error: { code: "declined" } });
       expect(await approve(second)).toMatchObject({ status: "completed" });
       expect(await approvals.get(second)).toMatchObject({ state: "used" });
       expect(ran).toEqual([{ cmd: "b" }]);
@@ -447,11 +453,11 @@ describe.each([
         remember: (_s, _r, call) => void verdicts.push({ ...call.verdict }),
         suggestRule: () => "Bash(rm x)",
       });
-      const asked = idOf(await execute("exec", { cmd: "rm x" }, newCall()));
-      expect(await approvals.get(asked)).toMatchObject({ reason: "rm asks", verdict: ask });
-      await approve(asked, { by: "ann", scope: "session" });
+      const requested = idOf(await execute("exec", { cmd: "rm x" }, newCall()));
+      expect(await approvals.get(requested)).toMatchObject({ reason: "rm asks", verdict: ask });
+      await approve(requested, { by: "ann", scope: "session" });
       expect(verdicts).toMatchObject([
-        { decision: "allow", by: "approval", approvalId: asked, reason: "approved by ann", rule: "Bash(rm x)" },
+        { decision: "allow", by: "approval", approvalId: requested, reason: "approved by ann", rule: "Bash(rm x)" },
       ]);
     });
   });
@@ -468,41 +474,41 @@ describe.each([
 
     test("shows the rules it would save, and remembers them when the call goes on", async () => {
       const { ask, approve, approvals, remembered } = await granting(["Bash(a:*)", "Bash(b:*)"]);
-      const asked = await ask();
-      expect(await approvals.get(asked)).toMatchObject({ suggestedRules: ["Bash(a:*)", "Bash(b:*)"] });
-      await approve(asked, { scope: "always" });
+      const requested = await ask();
+      expect(await approvals.get(requested)).toMatchObject({ suggestedRules: ["Bash(a:*)", "Bash(b:*)"] });
+      await approve(requested, { scope: "always" });
       expect(remembered).toEqual([
         ["always", "Bash(a:*)", "exec"],
         ["always", "Bash(b:*)", "exec"],
       ]);
-      expect(await approvals.get(asked)).not.toHaveProperty("rulesEdited");
+      expect(await approvals.get(requested)).not.toHaveProperty("rulesEdited");
     });
 
     test("takes another rule, and says that it is not the one that was shown", async () => {
       const { ask, approve, approvals, remembered } = await granting("Bash(git diff)");
-      const asked = await ask();
-      const answered = await approvals.answer(asked, { approved: true, scope: "session", rule: "Bash(git:*)" });
+      const requested = await ask();
+      const answered = await approvals.answer(requested, { approved: true, scope: "session", rule: "Bash(git:*)" });
       expect(answered).toMatchObject({ scope: "session", rules: ["Bash(git:*)"], rulesEdited: true });
-      await approve(asked);
+      await approve(requested);
       expect(remembered).toEqual([["session", "Bash(git:*)", "exec"]]);
     });
 
     test("is not offered where no rule covers such calls, and once saves nothing", async () => {
       const { ask, approve, approvals, remembered } = await granting("");
-      const asked = await ask();
-      expect(await approvals.get(asked)).toMatchObject({ suggestedRules: [] });
-      await expect(approve(asked, { scope: "always" })).rejects.toThrow(/once only/);
-      await expect(approve(asked, { scope: "always", rule: "*" })).rejects.toThrow(/once only/);
-      await expect(approve(asked, { scope: "for ever" as never })).rejects.toThrow(/no scope/);
-      expect(await approvals.get(asked)).toMatchObject({ state: "open" });
-      expect(await approve(asked)).toMatchObject({ status: "completed" });
+      const requested = await ask();
+      expect(await approvals.get(requested)).toMatchObject({ suggestedRules: [] });
+      await expect(approve(requested, { scope: "always" })).rejects.toThrow(/once only/);
+      await expect(approve(requested, { scope: "always", rule: "*" })).rejects.toThrow(/once only/);
+      await expect(approve(requested, { scope: "for ever" as never })).rejects.toThrow(/no scope/);
+      expect(await approvals.get(requested)).toMatchObject({ state: "open" });
+      expect(await approve(requested)).toMatchObject({ status: "completed" });
       expect(remembered).toEqual([]);
     });
 
     test("runs the call also where the rule could not be kept, and says so", async () => {
       const world = await start({ suggestRule: () => "r", remember: () => Promise.reject(new Error("disk full")) });
-      const asked = idOf(await world.execute("exec", { cmd: "ls" }, newCall()));
-      const result = await world.approve(asked, { scope: "always" });
+      const requested = idOf(await world.execute("exec", { cmd: "ls" }, newCall()));
+      const result = await world.approve(requested, { scope: "always" });
       expect(result).toMatchObject({ status: "completed", metadata: { ruleNotRemembered: "disk full" } });
     });
   });
@@ -510,7 +516,7 @@ describe.each([
   describe("a caller who waits", () => {
     test("is given the answer of any door, in this process or another, and the call runs once", async () => {
       const waiting = await start({ waitMs: HOUR, approvals: { pollMs: 50 } });
-      const door = waiting.approvals.shared ? await start() : waiting;
+      const api = waiting.approvals.shared ? await start() : waiting;
       const [here, there] = [newCall(), newCall()];
       const first = waiting.execute("exec", { cmd: "here" }, here);
       const second = waiting.execute("exec", { cmd: "there" }, there);
@@ -522,7 +528,7 @@ describe.each([
       };
       expect(await waiting.approve(await idFor(here.id))).toMatchObject({ status: "completed" });
       expect(await first).toMatchObject({ status: "completed" });
-      await door.approvals.answer(await idFor(there.id), { approved: true });
+      await api.approvals.answer(await idFor(there.id), { approved: true });
       const answered = await Promise.race([second, tick(waiting.clock)]);
       expect(answered).toMatchObject({ status: "completed" });
       expect(waiting.ran).toEqual([{ cmd: "here" }, { cmd: "there" }]);
@@ -542,13 +548,13 @@ describe.each([
       const call = newCall();
       const result = world.execute("exec", { cmd: "ls" }, call);
       await expect.poll(async () => (await world.approvals.list("open")).some((a) => a.callId === call.id)).toBe(true);
-      const [asked] = (await world.approvals.list("open")).filter((a) => a.callId === call.id);
+      const [requested] = (await world.approvals.list("open")).filter((a) => a.callId === call.id);
       await new Promise((done) => setTimeout(done, 20));
       await world.clock.advance(60_000);
       expect(await result).toMatchObject({ status: "failed", error: { code: "declined" } });
       expect(textOf((await result).content)).toContain("nobody answered within 60 s");
-      expect(await world.approvals.get(asked!.id)).toMatchObject({ state: "expired" });
-      await expect(world.approve(asked!.id)).rejects.toThrow(/has expired/);
+      expect(await world.approvals.get(requested!.id)).toMatchObject({ state: "expired" });
+      await expect(world.approve(requested!.id)).rejects.toThrow(/has expired/);
       expect(world.ran).toEqual([]);
     });
 
@@ -558,22 +564,22 @@ describe.each([
       const both = [world.execute("exec", { cmd: "ls" }, call), world.execute("exec", { cmd: "ls" }, call)];
       await expect.poll(async () => (await world.approvals.list("open")).some((a) => a.callId === call.id)).toBe(true);
       await new Promise((done) => setTimeout(done, 50));
-      const [asked, ...more] = (await world.approvals.list("open")).filter((a) => a.callId === call.id);
+      const [requested, ...more] = (await world.approvals.list("open")).filter((a) => a.callId === call.id);
       expect(more).toEqual([]);
-      await world.approve(asked!.id);
+      await world.approve(requested!.id);
       expect(await Promise.all(both)).toMatchObject([{ status: "completed" }, { status: "completed" }]);
       expect(world.ran).toHaveLength(1);
     });
 
     test("is not needed: approvals.wait tells whoever asks, until its signal says stop", async () => {
-      const { execute, approvals, decline } = await start();
-      const asked = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      const { execute, approvals, denyCall } = await start();
+      const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
       const stop = new AbortController();
-      const stopped = approvals.wait(asked, stop.signal);
-      const waited = approvals.wait(asked);
+      const stopped = approvals.wait(requested, stop.signal);
+      const waited = approvals.wait(requested);
       stop.abort(new Error("enough"));
       await expect(stopped).rejects.toThrow("enough");
-      await decline(asked, "no");
+      await denyCall(requested, "no");
       expect(await waited).toMatchObject({ state: "declined", note: "no" });
       await expect(approvals.wait("apr_none")).rejects.toThrow(/no approval/);
     });

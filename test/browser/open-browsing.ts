@@ -16,7 +16,7 @@ export interface Browsing {
   /** Of the server that may be reached. */
   readonly origin: string;
   /** What it was asked. */
-  readonly asked: string[];
+  readonly requested: string[];
   /** Of the other one, and how many connections and datagrams came to it. */
   readonly privatePort: number;
   readonly udpPort: number;
@@ -38,9 +38,9 @@ export async function openBrowsing(
   const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-browser-")));
   const folder = join(root, "work");
   mkdirSync(folder);
-  const asked: string[] = [];
+  const requested: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
+    requested.push(`${request.method} ${request.url}`);
     request.resume().on("end", () => {
       const page = pages(request.url ?? "", request, response);
       if (response.headersSent) return;
@@ -74,7 +74,7 @@ export async function openBrowsing(
     host,
     folder,
     origin: `http://127.0.0.1:${port}`,
-    asked,
+    requested,
     privatePort: (hidden.address() as AddressInfo).port,
     udpPort: datagrams.address().port,
     intrusions: () => intrusions,

@@ -112,9 +112,11 @@ test("cli_response is shown at once, and stop_response ends the turn", async () 
 });
 
 test("a subagent answers with its own instructions and no more tools than its parent", async () => {
-  const asked: ChatTurn = { calls: [{ name: "call_subagent", input: { agent_name: "scout", instruction: "Look." } }] };
+  const requested: ChatTurn = {
+    calls: [{ name: "call_subagent", input: { agent_name: "scout", instruction: "Look." } }],
+  };
   const { url, requests } = await startChatServer([
-    asked,
+    requested,
     {
       calls: [
         { name: "read", input: { path: "note.txt" } },
@@ -201,9 +203,9 @@ test("a model's address is consent for that address alone: it cannot send the co
 
 test("a model is reached through the proxy that the environment names", async () => {
   const { url } = await startChatServer([{ text: "Through the tunnel." }]);
-  const asked: string[] = [];
+  const requested: string[] = [];
   const proxy = createServer().on("connect", (request, socket) => {
-    asked.push(String(request.url));
+    requested.push(String(request.url));
     const tunnel = connect(Number(new URL(url).port), "127.0.0.1", () => {
       socket.write("HTTP/1.1 200 OK\r\n\r\n");
       socket.pipe(tunnel).pipe(socket);
@@ -219,7 +221,7 @@ test("a model is reached through the proxy that the environment names", async ()
   const { run } = openFolder("", { agent });
   const { stdout, stderr } = await run(["run", "go"], "", { HTTP_PROXY: `http://127.0.0.1:${port}` });
   expect(stdout, stderr).toBe("Through the tunnel.\n");
-  expect(asked).toEqual(["10.9.8.7:80"]);
+  expect(requested).toEqual(["10.9.8.7:80"]);
 }, 30_000);
 
 test("an agent whose toolkit is an empty list has no tools", async () => {

@@ -29,26 +29,26 @@ export async function callByCommandLine({ haft, name, input, options }: Called):
   const stdin = new PassThrough();
   stdin.end(JSON.stringify(input));
   let printed = "";
-  let said = "";
+  let output = "";
   const terminal: Terminal = {
     stdin: stdin as unknown as Terminal["stdin"],
     stdout: { write: (text) => (printed += text) },
-    stderr: { write: (text) => (said += text) },
+    stderr: { write: (text) => (output += text) },
     env: {},
     cwd: process.cwd(),
     onInterrupt: () => () => undefined,
   };
   await runCli(words, terminal, { open: () => openClient(haft) });
-  if (printed === "") throw new Error(`Nothing was printed: ${said}`);
+  if (printed === "") throw new Error(`Nothing was printed: ${output}`);
   return JSON.parse(printed) as ToolResult;
 }
 
 async function openClient(haft: TestHaft) {
   const tokens = new MemoryTokenStore();
   const { token } = await issueToken(tokens, haft.executor.clock, { name: "ann", scopes: SCOPES });
-  const door = openInProcess(haft, { tokens, log: () => undefined });
+  const api = openInProcess(haft, { tokens, log: () => undefined });
   return {
-    client: createClient({ url: "http://embedded", token, fetch: door.fetch }),
-    close: async () => door.close(),
+    client: createClient({ url: "http://embedded", token, fetch: api.fetch }),
+    close: async () => api.close(),
   };
 }

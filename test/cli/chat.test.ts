@@ -28,11 +28,11 @@ const touch = { calls: [{ name: "exec", input: { command: "touch made.txt" } }] 
 
 test("a chat goes on from line to line, asks for a yes between them, and ends with Ctrl-D", async () => {
   const { terminal, requests } = await atTerminal(["chat"], [{ text: "Hello Ann." }, touch, { text: "It is made." }]);
-  await terminal.sees(/› /);
+  await terminal.waitForScreen(/› /);
   terminal.type("I am Anx\x7fn.\r");
-  await terminal.sees(/Hello Ann\.[\s\S]*› /);
+  await terminal.waitForScreen(/Hello Ann\.[\s\S]*› /);
   terminal.type("Make made.txt\r");
-  await terminal.sees(/q = leave open/);
+  await terminal.waitForScreen(/q = leave open/);
   expect(made()).toBe(false);
   await terminal.press("y", /It is made\.[\s\S]*› /);
   expect(made()).toBe(true);
@@ -44,13 +44,13 @@ test("a chat goes on from line to line, asks for a yes between them, and ends wi
 
 test("Ctrl-C stops the turn of a chat and not the chat; at the prompt it ends it", async () => {
   const { terminal, requests } = await atTerminal(["chat"], [{ hang: true }, { text: "Here again." }]);
-  await terminal.sees(/› /);
+  await terminal.waitForScreen(/› /);
   terminal.type("Think.\r");
   while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
   terminal.type("\x03");
-  await terminal.sees(/Stopped\.[\s\S]*› /);
+  await terminal.waitForScreen(/Stopped\.[\s\S]*› /);
   terminal.type("Still there?\r");
-  await terminal.sees(/Here again\.[\s\S]*› /);
+  await terminal.waitForScreen(/Here again\.[\s\S]*› /);
   terminal.type("\x03");
   expect(await terminal.ended).toBe(0);
 }, 60_000);
@@ -68,7 +68,7 @@ test("Ctrl-C ends a run while its tool works: the call is told to stop, and reco
     ["run", "Wait."],
     [{ calls: [{ name: "sleep", input: { duration: 25 } }] }, { text: "never" }],
   );
-  await terminal.sees(/→ sleep/);
+  await terminal.waitForScreen(/→ sleep/);
   await new Promise((resolve) => setTimeout(resolve, 300));
   terminal.type("\x03");
   expect(await terminal.ended).toBe(130);
@@ -79,7 +79,7 @@ test("Ctrl-C ends a run while its tool works: the call is told to stop, and reco
 
 test("a run asks at the terminal, and a no is told to the model", async () => {
   const { terminal, requests } = await atTerminal(["run", "Make it."], [touch, { text: "Then not." }]);
-  await terminal.sees(/q = leave open/);
+  await terminal.waitForScreen(/q = leave open/);
   await terminal.press("n", /why not\?/);
   terminal.type("not today\r");
   expect(await terminal.ended).toBe(0);

@@ -23,9 +23,9 @@ describe("tools of an MCP server", () => {
     expect((await haft.run(["tools", "list"])).stdout).toContain("mcp__slow__echo");
     expect((await haft.run(["tools", "search", "mcp__slow__echo"])).stdout).toContain("mcp__slow__echo");
     expect(await haft.run(["tools", "describe", "mcp__slow__echo"])).toMatchObject({ code: 0 });
-    const asked = await haft.run(["tools", "call", "mcp__slow__echo", "--json"]);
-    expect(asked.code).toBe(7);
-    const { pending } = JSON.parse(asked.stdout) as { pending: { id: string } };
+    const requested = await haft.run(["tools", "call", "mcp__slow__echo", "--json"]);
+    expect(requested.code).toBe(7);
+    const { pending } = JSON.parse(requested.stdout) as { pending: { id: string } };
     const { code, stderr } = await haft.run(["approvals", "approve", pending.id]);
     expect(code, stderr).toBe(0);
   }, 60_000);
@@ -36,7 +36,7 @@ describe("what is asked of a person", () => {
     configure("approvals: { waitMs: 60000 }\n");
     const token = (await haft.run(["token", "create", "test", "--scope", "read,call"])).stdout.trim();
     const running = haft.start(["serve", "--port", "0", "--json"]);
-    const [line] = await running.says(/^\{.*\}\n/);
+    const [line] = await running.waitForOutput(/^\{.*\}\n/);
     const client = createClient({ url: (JSON.parse(line) as { url: string }).url, token });
     const result = client.calls.run("write", { path: "a.txt", content: "x" });
     let id: string | undefined;
@@ -70,10 +70,10 @@ describe("what cannot be done is told in the words of a command line", () => {
     [["audit", "query", "--limit", "0"], 2, "from 1 to 500"],
     [["tools", "list", "--folder", "not-there"], 2, "There is no folder"],
     [["serve", "not-there"], 2, "There is no folder"],
-  ])("%j", async (words, code, says) => {
+  ])("%j", async (words, code, waitForOutput) => {
     const ran = await haft.run(words);
     expect(ran).toMatchObject({ code, stdout: "" });
-    expect(ran.stderr).toContain(says);
+    expect(ran.stderr).toContain(waitForOutput);
     expect(ran.stderr).not.toMatch(/\/api\/|ENOENT/);
   });
 

@@ -7,7 +7,7 @@ import type { Terminal } from "../../src/cli/terminal.ts";
 import { createClient } from "../../src/client/index.ts";
 import { type HostOptions, openHaft } from "../../src/host.ts";
 import { openInProcess } from "../../src/http/open-in-process.ts";
-import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
+import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
 import { issueToken, MemoryTokenStore, SCOPES } from "../../src/http/tokens.ts";
 
 /** The folder is also the home, and is removed when the test ends. */
@@ -15,10 +15,10 @@ export async function openHostCli(folder: string, options: HostOptions = {}) {
   const host = await openHaft(folder, { home: folder, env: {}, approvalWaitMs: false, ...options });
   const tokens = new MemoryTokenStore();
   const { token } = await issueToken(tokens, host.haft.executor.clock, { name: "ann", scopes: SCOPES });
-  const door = openInProcess(host.haft, { tokens, parts: partsOfHost(host), log: () => undefined });
-  const client = createClient({ url: "http://embedded", token, fetch: door.fetch });
+  const api = openInProcess(host.haft, { tokens, parts: capabilitiesOfHost(host), log: () => undefined });
+  const client = createClient({ url: "http://embedded", token, fetch: api.fetch });
   onTestFinished(async () => {
-    door.close();
+    api.close();
     await host.close();
     rmSync(folder, { recursive: true, force: true });
   });

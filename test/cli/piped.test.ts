@@ -20,8 +20,8 @@ test("what tools cost a model's context is shown, and to a program", async () =>
   expect(stdout).toMatch(/^read +\d+ +\d+ +yes +0 +~0$/m);
   expect(stdout).toMatch(/A model is shown (\d+) of \d+ tools: \d+ of \d+ tokens of definitions\./);
   expect(stdout).toContain("Definitions are counted in o200k_base");
-  const told = json((await haft.run(["stats", "--tokens", "--json"])).stdout);
-  expect(told).toMatchObject({ counter: "o200k_base", resultTokens: 0 });
+  const reported = json((await haft.run(["stats", "--tokens", "--json"])).stdout);
+  expect(reported).toMatchObject({ counter: "o200k_base", resultTokens: 0 });
 });
 
 describe("a tool is called", () => {
@@ -87,9 +87,9 @@ describe("a call that needs a yes", () => {
   const write = ["tools", "call", "write", "path=a.txt", "content=Hello"];
 
   test("asks nobody off a terminal: it says what to run, and another process answers", async () => {
-    const asked = await haft.run(write, { input: "y\ny\n" });
-    expect(asked).toMatchObject({ code: 7, stdout: "" });
-    const [, id] = /haft approvals approve (\S+)/.exec(asked.stderr)!;
+    const requested = await haft.run(write, { input: "y\ny\n" });
+    expect(requested).toMatchObject({ code: 7, stdout: "" });
+    const [, id] = /haft approvals approve (\S+)/.exec(requested.stderr)!;
     expect(existsSync(join(haft.folder, "a.txt"))).toBe(false);
     const listed = await haft.run(["approvals", "list", "--json"]);
     expect(json(listed.stdout).items).toMatchObject([{ id, state: "open", toolName: "write" }]);
@@ -108,9 +108,9 @@ describe("a call that needs a yes", () => {
   });
 
   test("never runs after no, and the reason is kept", async () => {
-    const asked = await haft.run([...write, "--json"]);
-    const { pending } = json(asked.stdout) as unknown as { pending: { id: string } };
-    expect(asked.code).toBe(7);
+    const requested = await haft.run([...write, "--json"]);
+    const { pending } = json(requested.stdout) as unknown as { pending: { id: string } };
+    expect(requested.code).toBe(7);
     expect(await haft.run(["approvals", "deny", pending.id, "--reason", "not here"])).toMatchObject({ code: 0 });
     expect((await haft.run(["approvals", "approve", pending.id])).code).not.toBe(0);
     expect(existsSync(join(haft.folder, "a.txt"))).toBe(false);

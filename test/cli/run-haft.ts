@@ -85,32 +85,32 @@ export class Running {
 
   constructor(child: ChildProcess) {
     this.child = child;
-    child.stdout!.on("data", (chunk) => this.#hear("stdout", chunk));
-    child.stderr!.on("data", (chunk) => this.#hear("stderr", chunk));
+    child.stdout!.on("data", (chunk) => this.#listener("stdout", chunk));
+    child.stderr!.on("data", (chunk) => this.#listener("stderr", chunk));
     this.ended = childEnd(child).then(({ code }) => this.#end({ code, stdout: this.stdout, stderr: this.stderr }));
   }
 
   /** Until its output has it. Rejects if the program ends without it. */
-  async says(pattern: RegExp, on: "stdout" | "stderr" = "stdout"): Promise<RegExpExecArray> {
+  async waitForOutput(pattern: RegExp, on: "stdout" | "stderr" = "stdout"): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this[on]);
       if (found) return found;
       if (this.#hasEnded) throw new Error(`It ended without saying ${pattern}:\n${this.stdout}${this.stderr}`);
       await new Promise<void>((resolve) => {
-        const hear = (): void => (this.#news.delete(hear), resolve());
-        this.#news.add(hear);
+        const listener = (): void => (this.#news.delete(listener), resolve());
+        this.#news.add(listener);
       });
     }
   }
 
-  #hear(on: "stdout" | "stderr", chunk: unknown): void {
+  #listener(on: "stdout" | "stderr", chunk: unknown): void {
     this[on] += String(chunk);
-    for (const hear of [...this.#news]) hear();
+    for (const listener of [...this.#news]) listener();
   }
 
   #end(ran: Ran): Ran {
     this.#hasEnded = true;
-    for (const hear of [...this.#news]) hear();
+    for (const listener of [...this.#news]) listener();
     return ran;
   }
 }
@@ -126,13 +126,13 @@ export class TerminalRun {
     this.#pty = pty;
     pty.onData((data) => {
       this.text += data;
-      for (const hear of [...this.#news]) hear();
+      for (const listener of [...this.#news]) listener();
     });
     this.ended = new Promise((resolve) =>
       pty.onExit(({ exitCode }) => {
         this.#hasEnded = true;
         resolve(exitCode);
-        for (const hear of [...this.#news]) hear();
+        for (const listener of [...this.#news]) listener();
       }),
     );
     onTestFinished(() => {
@@ -145,12 +145,12 @@ export class TerminalRun {
   }
 
   /** Rejects if the program ends without showing it. */
-  async sees(pattern: RegExp): Promise<void> {
+  async waitForScreen(pattern: RegExp): Promise<void> {
     while (!pattern.test(this.text)) {
       if (this.#hasEnded) throw new Error(`It ended without showing ${pattern}:\n${this.text}`);
       await new Promise<void>((resolve) => {
-        const hear = (): void => (this.#news.delete(hear), resolve());
-        this.#news.add(hear);
+        const listener = (): void => (this.#news.delete(listener), resolve());
+        this.#news.add(listener);
       });
     }
   }
@@ -161,7 +161,7 @@ export class TerminalRun {
 
   /** As a person does who reads first: a key that comes too early does not count, and is pressed again. */
   async press(key: string, until: RegExp): Promise<void> {
-    const seen = this.sees(until).then(() => true);
+    const seen = this.waitForScreen(until).then(() => true);
     while (!until.test(this.text)) {
       await new Promise((done) => setTimeout(done, 900));
       if (until.test(this.text)) return;

@@ -18,7 +18,7 @@ beforeEach(() => {
 
 async function serve(...words: string[]): Promise<{ running: Running; url: string; login: string }> {
   const running = haft.start(["serve", "--port", "0", "--json", ...words]);
-  const [line] = await running.says(/^\{.*\}\n/);
+  const [line] = await running.waitForOutput(/^\{.*\}\n/);
   return { running, ...(JSON.parse(line) as { url: string; login: string }) };
 }
 
@@ -55,9 +55,9 @@ describe("the server", () => {
       code: 0,
       stdout: expect.stringContaining("not empty"),
     });
-    const asked = await haft.run(["tools", "call", "write", "path=a.txt", "content=x", "--json"], { env });
-    expect(asked.code).toBe(7);
-    const { pending } = JSON.parse(asked.stdout) as { pending: { id: string } };
+    const requested = await haft.run(["tools", "call", "write", "path=a.txt", "content=x", "--json"], { env });
+    expect(requested.code).toBe(7);
+    const { pending } = JSON.parse(requested.stdout) as { pending: { id: string } };
     expect(await haft.run(["approvals", "approve", pending.id], { env })).toMatchObject({ code: 0 });
     expect(await haft.run(["undo", "--last"], { env })).toMatchObject({ code: 0 });
     expect(await haft.run(["doctor"], { env })).toMatchObject({ code: 0 });
@@ -110,7 +110,7 @@ describe("the server", () => {
     mkdirSync(join(haft.folder, ".haft"));
     writeFileSync(join(haft.folder, ".haft", "haft.db"), "this is no database, whatever its name says ".repeat(200));
     const { running } = await serve();
-    await running.says(/warning:/, "stderr");
+    await running.waitForOutput(/warning:/, "stderr");
     expect(readdirSync(join(haft.folder, ".haft")).filter((name) => name.startsWith("haft.db")).length).toBeGreaterThan(
       1,
     );
@@ -133,8 +133,8 @@ describe("a server that is killed at any moment", () => {
       const { running, url } = await serve();
       const client = createClient({ url, token });
       if (round === 0) {
-        const asked = await client.calls.run("write", { path: "asked.txt", content: "x" });
-        question = asked.status === "pending" ? asked.pending.id : "";
+        const requested = await client.calls.run("write", { path: "asked.txt", content: "x" });
+        question = requested.status === "pending" ? requested.pending.id : "";
       }
       const calling = Array.from({ length: 4 }, async (_, lane) => {
         for (let count = 0; ; count++) {

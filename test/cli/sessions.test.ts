@@ -35,8 +35,8 @@ test("a session is begun, spoken to, listed and shown", async () => {
 test("one that waits for a person says so, goes on after the yes, and is stopped by name", async () => {
   const ask = { calls: [{ name: "exec", input: { command: "touch made.txt" } }] };
   const { haft, host } = await open([ask, { text: "It is made." }, ask]);
-  const asked = await haft("sessions", "send", "--new", "work", "Make", "it");
-  expect(asked).toMatchObject({ code: 0, stderr: expect.stringContaining("haft approvals list") });
+  const requested = await haft("sessions", "send", "--new", "work", "Make", "it");
+  expect(requested).toMatchObject({ code: 0, stderr: expect.stringContaining("haft approvals list") });
   expect((await haft("sessions", "list", "--state", "waiting")).stdout).toContain("work");
   const [question] = await host.haft.approvals.list("open");
   await host.haft.approve(question!.id);

@@ -23,7 +23,7 @@ const lastEntries = async () =>
 describe("at a terminal", () => {
   test("a call that needs a yes asks, in full, runs after y, and says how it is undone", async () => {
     const terminal = haft.onTerminal(write);
-    await terminal.sees(/q = leave open/);
+    await terminal.waitForScreen(/q = leave open/);
     expect(terminal.text).toContain("Hello\\u{202e}");
     expect(terminal.text).not.toContain("\u202e");
     expect(existsSync(file())).toBe(false);
@@ -37,7 +37,7 @@ describe("at a terminal", () => {
 
   test("after n it does not run, and the reason is what the model would be told", async () => {
     const terminal = haft.onTerminal(write);
-    await terminal.sees(/q = leave open/);
+    await terminal.waitForScreen(/q = leave open/);
     await terminal.press("n", /why not\?/);
     terminal.type("not today\r");
     expect(await terminal.ended).toBe(6);
@@ -47,7 +47,7 @@ describe("at a terminal", () => {
 
   test("a question that is left open stays for others, with exit code 7", async () => {
     const terminal = haft.onTerminal(write);
-    await terminal.sees(/q = leave open/);
+    await terminal.waitForScreen(/q = leave open/);
     await terminal.press("q", /haft approvals approve/);
     expect(await terminal.ended).toBe(7);
     const [, id] = /haft approvals approve (\S+)/.exec(terminal.text)!;
@@ -57,7 +57,7 @@ describe("at a terminal", () => {
 
   test("Ctrl-C cancels the call, waits until that is recorded, and exits with 130", async () => {
     const terminal = haft.onTerminal(["tools", "call", "sleep", "duration:=25"]);
-    await terminal.sees(/⠋|⠙|⠹|⠸|⠼/);
+    await terminal.waitForScreen(/⠋|⠙|⠹|⠸|⠼/);
     terminal.type("\x03");
     expect(await terminal.ended).toBe(130);
     expect(terminal.text).toContain("the person stopped it");
@@ -88,9 +88,9 @@ describe("at a terminal", () => {
 
   test("approvals of another process are asked as they come", async () => {
     const watching = haft.onTerminal(["approvals", "watch"]);
-    await watching.sees(/Waiting for questions/);
+    await watching.waitForScreen(/Waiting for questions/);
     expect((await haft.run(write)).code).toBe(7);
-    await watching.sees(/q = leave open/);
+    await watching.waitForScreen(/q = leave open/);
     await watching.press("y", /Created a\.txt/);
     expect(existsSync(file())).toBe(true);
     watching.type("\x03");
@@ -103,14 +103,14 @@ describe("at a terminal", () => {
     await haft.run(["trust", "--yes"]);
     const call = ["tools", "call", "mcp__modern__delete_all", "--mode", "bypassPermissions"];
     const terminal = haft.onTerminal(call);
-    await terminal.sees(/confirm\*\s+boolean[\s\S]*leave open: /);
+    await terminal.waitForScreen(/confirm\*\s+boolean[\s\S]*leave open: /);
     expect(terminal.text).toContain("Really\\u{200b}?");
     await terminal.press("y\r", /confirm: /);
     terminal.type("yes\r");
     expect(await terminal.ended).toBe(0);
     expect(terminal.text).toContain("deleted");
     const waiting = haft.onTerminal(call);
-    await waiting.sees(/\(ask_[^,]+, open\)/);
+    await waiting.waitForScreen(/\(ask_[^,]+, open\)/);
     const [, id] = /\((ask_[^,]+), open\)/.exec(waiting.text)!;
     expect(await haft.run(["mcp", "answer", id!, "confirm=no"])).toMatchObject({ code: 0 });
     expect(await waiting.ended).toBe(0);
@@ -120,11 +120,11 @@ describe("at a terminal", () => {
   test("what a folder would run is trusted after a typed yes alone", async () => {
     writeFileSync(join(haft.folder, "haft.config.yml"), 'permissions: { allow: ["Edit"] }\n');
     const no = haft.onTerminal(["trust"]);
-    await no.sees(/\(y\/N\)/);
+    await no.waitForScreen(/\(y\/N\)/);
     no.type("\r");
     expect(await no.ended).toBe(7);
     const yes = haft.onTerminal(["trust"]);
-    await yes.sees(/\(y\/N\)/);
+    await yes.waitForScreen(/\(y\/N\)/);
     yes.type("yes\r");
     expect(await yes.ended).toBe(0);
     expect(await haft.run(["tools", "call", "write", "path=b.txt", "content=x"])).toMatchObject({ code: 0 });
@@ -132,9 +132,9 @@ describe("at a terminal", () => {
 
   test("a server that is started in an empty folder offers a sample, and serves that", async () => {
     const serving = haft.onTerminal(["--port", "0", "--no-open"]);
-    await serving.sees(/\(y\/N\)/);
+    await serving.waitForScreen(/\(y\/N\)/);
     serving.type("y\r");
-    await serving.sees(/serves .*haft-sample/);
+    await serving.waitForScreen(/serves .*haft-sample/);
     expect(existsSync(join(haft.folder, "haft-sample", "notes", "todo.md"))).toBe(true);
     serving.type("\x03");
     expect(await serving.ended).toBe(0);

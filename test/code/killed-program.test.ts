@@ -60,29 +60,30 @@ test.each([false, true])(
       writeFileSync(ledger, "");
       try {
         const first = children.start(CHILD, [folder, ledger, String(waits), "run"]);
-        await first.says(waits ? "asked" : "answered");
+        await first.waitForOutput(waits ? "asked" : "answered");
         first.process.kill("SIGKILL");
         await first.ended;
         const second = children.start(CHILD, [folder, ledger, "false", "approve"]);
         const delay = (round * 37) % 400;
-        await Promise.race([second.says("approved"), new Promise((resolve) => setTimeout(resolve, 300 + delay))]).catch(
-          () => undefined,
-        );
+        await Promise.race([
+          second.waitForOutput("approved"),
+          new Promise((resolve) => setTimeout(resolve, 300 + delay)),
+        ]).catch(() => undefined);
         second.process.kill("SIGKILL");
         await second.ended;
         const third = children.start(CHILD, [folder, ledger, "false", "approve"]);
-        await third.says("approved");
+        await third.waitForOutput("approved");
         third.process.kill("SIGKILL");
         await third.ended;
         const fourth = children.start(CHILD, [folder, ledger, "false", "recover"]);
-        await fourth.says("recovered");
+        await fourth.waitForOutput("recovered");
         await fourth.ended;
         const all = [first, second, third, fourth];
         if (fourth.lines().includes("asked")) {
           // The answer was used and nothing had begun when the process was killed: it is asked again.
           const fifth = children.start(CHILD, [folder, ledger, "false", "approve"]);
           all.push(fifth);
-          await fifth.says("ended");
+          await fifth.waitForOutput("ended");
           fifth.process.kill("SIGKILL");
           await fifth.ended;
         }

@@ -111,8 +111,8 @@ describe("run_code", () => {
     expect(pending).toMatchObject({ status: "pending", callId: "once" });
     expect(ran).toEqual([]);
     for (let round = 0; round < 2; round++) {
-      const asked = (await haft.approvals.list()).find(({ state }) => state === "open");
-      expect((await haft.approve(asked!.id)).status).toBe("completed");
+      const requested = (await haft.approvals.list()).find(({ state }) => state === "open");
+      expect((await haft.approve(requested!.id)).status).toBe("completed");
     }
     expect(ran).toEqual(["send 1", "send 2"]);
     expect(terminal(events, "run_code")).toMatchObject([{ callId: "once", result: { details: { value: 6 } } }]);
@@ -130,7 +130,7 @@ describe("run_code", () => {
     const { haft, code, ran, events } = open();
     await code("try { await tools.send({ n: 1 }) } catch (e) { return e.code }", "refused");
     const [open1] = await haft.approvals.list();
-    await haft.decline(open1!.id, "not today");
+    await haft.deny(open1!.id, "not today");
     expect(terminal(events, "run_code")).toMatchObject([{ result: { details: { value: "declined" } } }]);
     expect(ran).toEqual([]);
   });

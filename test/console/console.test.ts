@@ -7,7 +7,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openOAuthDoor } from "../mcp/open-oauth-door.ts";
+import { openOAuthServer } from "../mcp/open-oauth-door.ts";
 import { findBrowser } from "./find-browser.ts";
 import { openConsole, type OpenConsole } from "./open-console.ts";
 
@@ -404,20 +404,20 @@ describe.skipIf(isMissing)("the console", () => {
   });
 
   test("signs in to an MCP server, and comes back with it ready", async () => {
-    const door = await openOAuthDoor();
-    console.host.mcp.add({ name: "guarded", transport: "http", url: door.url });
+    const api = await openOAuthServer();
+    console.host.mcp.add({ name: "guarded", transport: "http", url: api.url });
     await console.host.mcp.settled();
     await go("/mcp");
     const card = page.getByRole("region", { name: "guarded" });
     await card.getByRole("button", { name: "Sign in" }).click();
     await expectShown(card.getByText("ready"));
     expect(page.url()).toBe(`${console.url}/#/mcp`);
-    expect(door.registered.at(-1)).toMatchObject({ redirect_uris: [`${console.url}/`] });
+    expect(api.registered.at(-1)).toMatchObject({ redirect_uris: [`${console.url}/`] });
     await console.host.mcp.remove("guarded");
     // Where the browser was sent, and nowhere else.
-    const isOfDoor = (stray: string): boolean => stray.startsWith(door.origin);
-    expect(console.strays.filter(isOfDoor)).toHaveLength(1);
-    console.strays.splice(0, console.strays.length, ...console.strays.filter((stray) => !isOfDoor(stray)));
+    const isOwnOrigin = (stray: string): boolean => stray.startsWith(api.origin);
+    expect(console.strays.filter(isOwnOrigin)).toHaveLength(1);
+    console.strays.splice(0, console.strays.length, ...console.strays.filter((stray) => !isOwnOrigin(stray)));
   });
 
   test("follows a job while it runs, cancels it, and runs it again", async () => {

@@ -10,16 +10,16 @@ export function createEchoAgent(haft: Haft, name: string) {
 
 const model: AgentModel = {
   id: "test/echo",
-  async respond({ messages, signal }, hear) {
+  async respond({ messages, signal }, onDelta) {
     const usage = { inputTokens: 12, outputTokens: 3 };
-    const asked = lastWords(messages);
-    if (messages.at(-1)?.role === "user" && asked.startsWith("write ")) {
-      const input = { path: asked.slice(6), content: "from a chat\n" };
+    const requested = lastWords(messages);
+    if (messages.at(-1)?.role === "user" && requested.startsWith("write ")) {
+      const input = { path: requested.slice(6), content: "from a chat\n" };
       return { parts: [{ type: "tool_call", callId: "", name: "write", input }], usage, finish: "calls" };
     }
-    const text = asked.startsWith("Note from the runtime") ? "Thank you, it is done." : `You said: ${asked}`;
-    for (const piece of text.split(/(?<= )/)) hear?.({ type: "text", text: piece });
-    if (asked.startsWith("for ever")) {
+    const text = requested.startsWith("Note from the runtime") ? "Thank you, it is done." : `You said: ${requested}`;
+    for (const piece of text.split(/(?<= )/)) onDelta?.({ type: "text", text: piece });
+    if (requested.startsWith("for ever")) {
       await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
     }
     return { parts: [{ type: "text", text }], usage, finish: "ended" };

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTool } from "haft";
 import { type HostOptions, openHaft } from "haft/host";
-import { type HttpServer, partsOfHost, serveHttp } from "haft/server";
+import { type HttpServer, capabilitiesOfHost, serveHttp } from "haft/server";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { build } from "vite";
 import { z } from "zod";
@@ -45,7 +45,7 @@ export async function openConsole(found: Extract<FoundBrowser, { executablePath:
   const running = (server = await serveHttp(host.haft, {
     port: 0,
     console: pages,
-    parts: partsOfHost(host),
+    parts: capabilitiesOfHost(host),
     info: { version: "0.0.0", workspace: folder },
   }));
   const browser: Browser = await chromium.launch({ executablePath: found.executablePath, args: found.args });
@@ -93,7 +93,7 @@ const CHANNELS = {
 
 const memoryChannel: NonNullable<HostOptions["channelKinds"]>[number] = {
   type: "memory",
-  open: () => ({ acts: { send: async ({ address }) => ({ told: `Kept for ${address}.` }) } }),
+  open: () => ({ handlers: { send: async ({ address }) => ({ summary: `Kept for ${address}.` }) } }),
 };
 
 /** A tool that streams for as long as the test wants, and one that says what a page must not believe. */

@@ -99,18 +99,18 @@ test.each([["modern"], ["legacy"]] as const)(
 test("what one MCP session found is listed and told to no other", async () => {
   const { haft } = await openGateway();
   const { url } = await serveOverHttp(haft, { defers: true });
-  const told = { ada: vi.fn(), bob: vi.fn() };
+  const reported = { ada: vi.fn(), bob: vi.fn() };
   const connect = (as: "ada" | "bob") =>
     connectV2(url, {
       as,
       era: "legacy",
-      options: { listChanged: { tools: { autoRefresh: false, onChanged: told[as] } } },
+      options: { listChanged: { tools: { autoRefresh: false, onChanged: reported[as] } } },
     });
   const [ada, bob] = [await connect("ada"), await connect("bob")];
   const list = async (client: typeof ada) => (await client.listTools(undefined, { cacheMode: "refresh" })).tools;
   await ada.callTool({ name: "tool_search", arguments: { query: "merge two warehouses of the fleet", limit: 2 } });
-  await vi.waitFor(() => expect(told.ada).toHaveBeenCalledTimes(1));
+  await vi.waitFor(() => expect(reported.ada).toHaveBeenCalledTimes(1));
   expect(await list(ada)).toHaveLength(3);
   expect(await list(bob)).toHaveLength(1);
-  expect(told.bob).not.toHaveBeenCalled();
+  expect(reported.bob).not.toHaveBeenCalled();
 });

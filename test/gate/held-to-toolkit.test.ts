@@ -45,7 +45,7 @@ test("the authority of a call whose toolkit is empty leaves nothing", async () =
 
 test("a call that goes on later, whose toolkit is empty, makes no other call", async () => {
   const { ran, result } = await leaving((context, haft) =>
-    haft.executor.continueCall({ ...context.toContinue(), name: "keep" }, { kind: "code", id: "1" }),
+    haft.executor.continueCall({ ...context.toContinuation(), name: "keep" }, { kind: "code", id: "1" }),
   );
   expect(result).toMatchObject({ error: { code: "tool_not_found" } });
   expect(ran).toEqual([]);

@@ -13,7 +13,7 @@ export interface Place {
   readonly builtins: "none" | "harmless" | "all";
 }
 
-export interface House {
+export interface Architecture {
   readonly places: readonly Place[];
   /** Built-in modules that open a path, start a process or connect. */
   readonly guarded: readonly string[];
@@ -38,15 +38,15 @@ interface Located {
 const BUILTINS = new Set(builtinModules);
 
 /** Every violation as one line: where, what, and the rule. */
-export function checkImports(files: readonly SourceFile[], house: House): string[] {
+export function checkImports(files: readonly SourceFile[], architecture: Architecture): string[] {
   return files.flatMap(({ path, source }) => {
-    const here = locate(path, house);
+    const here = locate(path, architecture);
     if (here === undefined) return [`${path}:1 has no place in the table of floors`];
     const { imports, fetches } = parseModule(source);
     const problems = imports.flatMap((each) => {
       const rule = each.specifier.startsWith(".")
-        ? judgeOwnImport(path, here, each, house)
-        : judgeForeignImport(here, each.specifier, house);
+        ? judgeOwnImport(path, here, each, architecture)
+        : judgeForeignImport(here, each.specifier, architecture);
       return rule === undefined ? [] : [`${path}:${each.line} imports "${each.specifier}": ${rule}`];
     });
     if (here.place.place === "net") return problems;
@@ -55,10 +55,10 @@ export function checkImports(files: readonly SourceFile[], house: House): string
   });
 }
 
-function locate(path: string, house: House): Located | undefined {
+function locate(path: string, architecture: Architecture): Located | undefined {
   const [root, ...parts] = path.split("/");
   if (root !== "src") return undefined;
-  for (const place of house.places) {
+  for (const place of architecture.places) {
     const names = place.place.split("/");
     if (names.length > parts.length || !names.every((name, index) => name === "*" || name === parts[index])) continue;
     return { place, name: parts.slice(0, names.length).join("/") };
@@ -70,10 +70,10 @@ function judgeOwnImport(
   path: string,
   here: Located,
   { specifier, kind }: ModuleImport,
-  house: House,
+  architecture: Architecture,
 ): string | undefined {
   const target = posix.join(posix.dirname(path), specifier);
-  const there = locate(target, house);
+  const there = locate(target, architecture);
   if (there === undefined) return "the target has no place in the table of floors";
   if (there.name === here.name) return undefined;
   const { mayImport, floor } = here.place;
@@ -89,13 +89,13 @@ function judgeOwnImport(
   return `${here.name} may import only ${mayImport.join(", ") || "nothing"}`;
 }
 
-function judgeForeignImport(here: Located, specifier: string, house: House): string | undefined {
+function judgeForeignImport(here: Located, specifier: string, architecture: Architecture): string | undefined {
   if (specifier === "haft" || specifier.startsWith("haft/"))
     return "sources import each other by path, not by package name";
   const builtin = toBuiltin(specifier);
   if (builtin === undefined) return undefined;
   if (here.place.builtins === "none") return `${here.name} uses no built-in module of Node`;
-  if (here.place.builtins === "harmless" && house.guarded.includes(builtin)) {
+  if (here.place.builtins === "harmless" && architecture.guarded.includes(builtin)) {
     return `${here.name} may not touch the machine itself; files/, shell/ and net/ do`;
   }
   return undefined;
@@ -107,9 +107,9 @@ function toBuiltin(specifier: string): string | undefined {
 }
 
 /** Follows what loads at import time from each light entry, and names the way to every heavy package on it. */
-export function checkLightness(files: readonly SourceFile[], house: House): string[] {
+export function checkLightness(files: readonly SourceFile[], architecture: Architecture): string[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
-  return house.lightEntries.flatMap((entry) => {
+  return architecture.lightEntries.flatMap((entry) => {
     const problems: string[] = [];
     const waiting: { path: string; way: readonly string[] }[] = [{ path: entry, way: [entry] }];
     const seen = new Set([entry]);
@@ -119,7 +119,7 @@ export function checkLightness(files: readonly SourceFile[], house: House): stri
       if (source === undefined) continue;
       for (const { specifier, kind, line } of parseModule(source).imports) {
         if (kind !== "static") continue;
-        if (house.heavy.some((name) => matchesPackage(specifier, name))) {
+        if (architecture.heavy.some((name) => matchesPackage(specifier, name))) {
           problems.push(
             `${path}:${line} loads "${specifier}" with ${entry} (${way.join(" > ")}): import it when first used`,
           );

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { openCheckedClient } from "./checked-client.ts";
-import { ask as send, openDoor } from "./open-door.ts";
+import { ask as send, openTestServer } from "./open-door.ts";
 
 async function ask(times = 1) {
-  const door = await openDoor();
-  const caller = await openCheckedClient(door, "call");
-  const person = await openCheckedClient(door, "read", "approve");
+  const api = await openTestServer();
+  const caller = await openCheckedClient(api, "call");
+  const person = await openCheckedClient(api, "read", "approve");
   const ids: string[] = [];
   for (let i = 0; i < times; i++) {
-    const asked = await caller.calls.run("keep", { text: `hello ${i}` }, { id: `keep ${i}`, session: "s" });
-    ids.push(asked.status === "pending" ? asked.pending.id : "");
+    const requested = await caller.calls.run("keep", { text: `hello ${i}` }, { id: `keep ${i}`, session: "s" });
+    ids.push(requested.status === "pending" ? requested.pending.id : "");
   }
-  return { door, caller, person, ids, id: ids[0]! };
+  return { api, caller, person, ids, id: ids[0]! };
 }
 
 describe("a question", () => {
@@ -33,13 +33,13 @@ describe("a question", () => {
   });
 
   test("answered with yes runs the call once, in the name of who asked, and says who answered", async () => {
-    const { door, person, caller, id } = await ask();
+    const { api, person, caller, id } = await ask();
     const answered = await person.approvals.answer(id, { decision: "once" });
     expect(answered).toMatchObject({
       approval: { state: "approved", answeredBy: "read+approve" },
       result: { status: "completed" },
     });
-    expect(door.runs).toEqual([{ text: "hello 0" }]);
+    expect(api.runs).toEqual([{ text: "hello 0" }]);
     await expect(person.approvals.answer(id, { decision: "decline" })).rejects.toMatchObject({
       status: 409,
       code: "conflict",
@@ -47,7 +47,7 @@ describe("a question", () => {
     expect(await caller.calls.run("keep", { text: "hello 0" }, { id: "keep 0", session: "s" })).toMatchObject({
       status: "completed",
     });
-    expect(door.runs).toHaveLength(1);
+    expect(api.runs).toHaveLength(1);
     expect(await person.calls.get("keep 0")).toMatchObject({
       status: "completed",
       approvalId: id,
@@ -56,13 +56,13 @@ describe("a question", () => {
   });
 
   test("answered with no tells the model why, and nothing runs", async () => {
-    const { door, person, id } = await ask();
+    const { api, person, id } = await ask();
     const { result } = await person.approvals.answer(id, { decision: "decline", reason: "not on a Friday" });
     expect(result).toMatchObject({
       status: "failed",
       error: { code: "declined", message: expect.stringContaining("not on a Friday") },
     });
-    expect(door.runs).toEqual([]);
+    expect(api.runs).toEqual([]);
     expect((await person.approvals.list({ state: "declined" })).items).toMatchObject([{ id, note: "not on a Friday" }]);
   });
 
@@ -73,7 +73,7 @@ describe("a question", () => {
   });
 
   test("approved for the session shows the rule that it keeps, and calls like it ask no more", async () => {
-    const { door, person, caller, id } = await ask();
+    const { api, person, caller, id } = await ask();
     const { rule } = await person.approvals.get(id);
     expect(rule).toBeTruthy();
     expect(await person.approvals.answer(id, { decision: "session" })).toMatchObject({
@@ -84,20 +84,20 @@ describe("a question", () => {
     expect(await caller.calls.run("keep", { text: "again" }, { session: "other" })).toMatchObject({
       status: "pending",
     });
-    expect(door.runs).toHaveLength(2);
+    expect(api.runs).toHaveLength(2);
   });
 
   test("is not answered with a rule that is none", async () => {
-    const { door, person, id } = await ask();
+    const { api, person, id } = await ask();
     await expect(person.approvals.answer(id, { decision: "always", rule: "keep(" })).rejects.toMatchObject({
       status: 400,
     });
     expect(await person.approvals.get(id)).toMatchObject({ state: "open" });
-    expect(door.runs).toEqual([]);
+    expect(api.runs).toEqual([]);
   });
 
   test("several are answered together, each for itself", async () => {
-    const { door, person, ids } = await ask(3);
+    const { api, person, ids } = await ask(3);
     const { items } = await person.approvals.answerMany([
       { id: ids[0]!, decision: "once" },
       { id: "apr_made_up", decision: "once" },
@@ -108,27 +108,27 @@ describe("a question", () => {
       { id: "apr_made_up", error: { code: "not_found" } },
       { id: ids[2], answered: { approval: { state: "declined" } } },
     ]);
-    expect(door.runs).toEqual([{ text: "hello 0" }]);
+    expect(api.runs).toEqual([{ text: "hello 0" }]);
     expect((await person.approvals.list({ state: "open" })).items.map(({ id }) => id)).toEqual([ids[1]]);
   });
 });
 
 describe("an answer with no", () => {
   test("is kept with the door that it came through", async () => {
-    const { door, person, id } = await ask();
+    const { api, person, id } = await ask();
     expect(await person.approvals.answer(id, { decision: "decline", reason: "not now" })).toMatchObject({
       approval: { state: "declined", answeredBy: "read+approve", note: "not now" },
     });
-    expect(await door.haft.approvals.get(id)).toMatchObject({ state: "declined", answeredVia: "http" });
+    expect(await api.haft.approvals.get(id)).toMatchObject({ state: "declined", answeredVia: "http" });
   });
 });
 
 test("an id that no store could keep is refused, in an address, a query and a batch", async () => {
-  const { door, person } = await ask();
-  const token = await door.tokenFor("read");
-  expect(await send(door, "GET", "/api/approvals/%00", { token })).toMatchObject({ status: 400 });
-  expect(await send(door, "GET", "/api/calls?tool=%00", { token })).toMatchObject({ status: 400 });
-  expect(await send(door, "GET", "/api/approvals/%00")).toMatchObject({ status: 401 });
+  const { api, person } = await ask();
+  const token = await api.tokenFor("read");
+  expect(await send(api, "GET", "/api/approvals/%00", { token })).toMatchObject({ status: 400 });
+  expect(await send(api, "GET", "/api/calls?tool=%00", { token })).toMatchObject({ status: 400 });
+  expect(await send(api, "GET", "/api/approvals/%00")).toMatchObject({ status: 401 });
   const { items } = await person.approvals.answerMany([{ id: "\0", decision: "once" }]);
   expect(items).toMatchObject([{ error: { code: "not_found" } }]);
 });

@@ -6,17 +6,17 @@ import { join } from "node:path";
 import { openHaft } from "haft/host";
 import { createTestHaft } from "haft/testing";
 import { createArtifactManager, createArtifactTools } from "haft/workspace";
-import { artifactsPart } from "../../src/http/parts/artifacts-part.ts";
+import { artifactsCapability } from "../../src/http/parts/artifacts-part.ts";
 import { serveArtifacts } from "../../src/host/serve-artifacts.ts";
 import { connectV2, serveOverHttp } from "../mcp/serve-haft.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { openDoor } from "./open-door.ts";
+import { openTestServer } from "./open-door.ts";
 
 async function openArtifacts() {
   const manager = createArtifactManager();
   const tools = createArtifactTools(manager);
-  const door = await openDoor({ haft: { tools }, parts: { artifacts: artifactsPart(manager) } });
-  return { manager, door, client: await openCheckedClient(door, "read", "call") };
+  const api = await openTestServer({ haft: { tools }, parts: { artifacts: artifactsCapability(manager) } });
+  return { manager, api, client: await openCheckedClient(api, "read", "call") };
 }
 
 describe("artifacts at the door", () => {
@@ -52,14 +52,14 @@ describe("artifacts at the door", () => {
   });
 
   test("that are not there, or not of that session, are not found", async () => {
-    const { client, door } = await openArtifacts();
+    const { client, api } = await openArtifacts();
     await client.calls.run("create_artifact", { id: "doc", content: "x" }, { session: "s" });
     await expect(client.artifacts.get("doc")).rejects.toMatchObject({ status: 404 });
     await expect(client.artifacts.get("doc", { session: "s", version: 2 })).rejects.toMatchObject({ status: 404 });
     await expect(client.artifacts.versions("none", { session: "s" })).rejects.toMatchObject({ status: 404 });
     await expect(client.artifacts.diff("doc", { session: "s", from: 9 })).rejects.toMatchObject({ status: 404 });
     await expect(client.artifacts.get("doc", { session: "s", version: 0 })).rejects.toMatchObject({ status: 400 });
-    const caller = await openCheckedClient(door, "call");
+    const caller = await openCheckedClient(api, "call");
     await expect(caller.artifacts.list()).rejects.toMatchObject({ status: 403 });
   });
 });
@@ -68,14 +68,14 @@ test("an MCP client reads the documents of its session, and is told when they ch
   const manager = createArtifactManager();
   const source = serveArtifacts(manager);
   const who = { id: "a", name: "ann", rights: ["call"], session: "mcp:a" };
-  const told: (string | undefined)[] = [];
-  const stop = source.onChanged!((uri) => told.push(uri));
+  const reported: (string | undefined)[] = [];
+  const stop = source.onChanged!((uri) => reported.push(uri));
   await manager.create({ session: "mcp:a", id: "报告", title: "Report", content: "one" }, { author: {} });
   await manager.create({ session: "mcp:b", id: "theirs", content: "secret" }, { author: {} });
   await manager.rewrite({ session: "mcp:a", id: "报告" }, { content: "two" }, { author: {} });
   stop();
   const uri = `haft://artifact/${encodeURIComponent("报告")}`;
-  expect(told).toEqual([undefined, undefined, uri]);
+  expect(reported).toEqual([undefined, undefined, uri]);
   expect(await source.list!(who)).toMatchObject([{ uri, name: "报告", title: "Report", mimeType: "text/markdown" }]);
   expect(await source.read(uri, who)).toEqual({ mimeType: "text/markdown", text: "two" });
   expect(await source.read(`${uri}/1`, who)).toMatchObject({ text: "one" });

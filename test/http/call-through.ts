@@ -14,18 +14,18 @@ interface Called {
   options: CallOptions;
 }
 
-const doors = new WeakMap<Haft, Promise<{ server: HttpServer; token: string }>>();
+const servers = new WeakMap<Haft, Promise<{ server: HttpServer; token: string }>>();
 
-function doorOf(haft: Haft): Promise<{ server: HttpServer; token: string }> {
-  let door = doors.get(haft);
-  if (!door) doors.set(haft, (door = open(haft)));
-  return door;
+function serverOf(haft: Haft): Promise<{ server: HttpServer; token: string }> {
+  let api = servers.get(haft);
+  if (!api) servers.set(haft, (api = open(haft)));
+  return api;
 }
 
 async function open(haft: Haft) {
   const server = await serveHttp(haft, { port: 0 });
   onTestFinished(() => server.close());
-  const { token } = await issueToken(server.door.tokens, haft.executor.clock, {
+  const { token } = await issueToken(server.api.tokens, haft.executor.clock, {
     name: "program",
     scopes: ["read", "call"],
   });
@@ -38,13 +38,13 @@ function requestOf({ name: tool, input, options: { id, mode, policy, allowedPath
 }
 
 export async function callOverHttp(called: Called): Promise<ToolResult> {
-  const { server, token } = await doorOf(called.haft);
+  const { server, token } = await serverOf(called.haft);
   const { tool, input, ...more } = requestOf(called);
   return createClient({ url: server.url, token }).calls.run(tool, input, more);
 }
 
 export async function callOverStream(called: Called): Promise<ToolResult> {
-  const { server, token } = await doorOf(called.haft);
+  const { server, token } = await serverOf(called.haft);
   const { tool, input, ...more } = requestOf(called);
   for await (const frame of createClient({ url: server.url, token }).calls.stream(tool, input, more)) {
     if (frame.type === "result") return frame.result;
@@ -53,7 +53,7 @@ export async function callOverStream(called: Called): Promise<ToolResult> {
 }
 
 export async function callOverSocket(called: Called): Promise<ToolResult> {
-  const { server, token } = await doorOf(called.haft);
+  const { server, token } = await serverOf(called.haft);
   const socket = new WebSocket(`${server.url.replace("http", "ws")}/api/socket`, {
     headers: { authorization: `Bearer ${token}` },
   });
@@ -74,7 +74,7 @@ const served = new WeakMap<Haft, Map<string, (result: ToolResult) => void>>();
 
 /** The tool's code runs at a client that brought it over the WebSocket; the runtime holds only its description. */
 export async function installAtClient(haft: Haft, { run, ...config }: ClientSide): Promise<AnyTool> {
-  const { server, token } = await doorOf(haft);
+  const { server, token } = await serverOf(haft);
   const { name, kind, description, aliases, parameters } = createTool({ ...config, run: () => "" });
   const ended = new Map<string, (result: ToolResult) => void>();
   served.set(haft, ended);

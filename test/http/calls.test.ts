@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { HaftClientError } from "../../src/client/index.ts";
 import type { CallFrame } from "../../src/http/wire.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { ask, openDoor, openSocket, until } from "./open-door.ts";
+import { ask, openTestServer, openSocket, until } from "./open-door.ts";
 
 async function collect(frames: AsyncIterable<CallFrame>): Promise<CallFrame[]> {
   const all: CallFrame[] = [];
@@ -12,8 +12,8 @@ async function collect(frames: AsyncIterable<CallFrame>): Promise<CallFrame[]> {
 
 describe("a call over HTTP", () => {
   test("is answered with its result, and a failure is a result too", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "read", "call");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "read", "call");
     expect(await client.calls.run("echo", { text: "hi" })).toMatchObject({ status: "completed", details: "hi" });
     expect(await client.calls.run("echo", { txt: "hi" })).toMatchObject({
       status: "failed",
@@ -27,11 +27,11 @@ describe("a call over HTTP", () => {
   });
 
   test("is made in the name of the token, whatever the request says", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "read", "call");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "read", "call");
     const { callId } = await client.calls.run("echo", { text: "hi" }, { session: "s" });
     expect(await client.calls.get(callId)).toMatchObject({ caller: { user: "read+call", session: "s", depth: 0 } });
-    const token = await door.tokenFor("call");
+    const token = await api.tokenFor("call");
     for (const more of [
       { caller: { user: "root" } },
       { user: "root" },
@@ -39,84 +39,84 @@ describe("a call over HTTP", () => {
       { agent: "root" },
       { scopes: ["admin"] },
     ]) {
-      const { status } = await ask(door, "POST", "/api/calls", {
+      const { status } = await ask(api, "POST", "/api/calls", {
         token,
         body: { tool: "echo", input: { text: "x" }, ...more },
       });
       expect(status).toBe(400);
     }
-    expect(door.runs).toHaveLength(1);
+    expect(api.runs).toHaveLength(1);
   });
 
   test("needs the scope for it, and looking at calls needs another", async () => {
-    const door = await openDoor();
-    const reader = await openCheckedClient(door, "read");
+    const api = await openTestServer();
+    const reader = await openCheckedClient(api, "read");
     await expect(reader.calls.run("echo", { text: "x" })).rejects.toMatchObject({ status: 403, code: "forbidden" });
-    const caller = await openCheckedClient(door, "call");
+    const caller = await openCheckedClient(api, "call");
     await caller.calls.run("echo", { text: "x" });
     await expect(caller.calls.list()).rejects.toMatchObject({ status: 403 });
     await expect(caller.tools.list()).rejects.toMatchObject({ status: 403 });
   });
 
   test("under one id runs once, is answered again, and is a conflict with another input", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "call");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "call");
     const made = await Promise.all([1, 2, 3].map(() => client.calls.run("echo", { text: "hi" }, { id: "once" })));
     expect(made.map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
-    expect(door.runs).toHaveLength(1);
+    expect(api.runs).toHaveLength(1);
     expect(await client.calls.run("echo", { text: "other" }, { id: "once" })).toMatchObject({
       error: { code: "conflict" },
     });
-    const other = await openCheckedClient(door, "call", "read");
+    const other = await openCheckedClient(api, "call", "read");
     expect(await other.calls.run("echo", { text: "other" }, { id: "once" })).toMatchObject({ status: "completed" });
   });
 
   test("cannot be given what JSON hides: a key that stands twice, a prototype, a number that changes, endless nesting", async () => {
-    const door = await openDoor();
-    const token = await door.tokenFor("call");
+    const api = await openTestServer();
+    const token = await api.tokenFor("call");
     for (const input of [
       '{"text":"a","text":"b"}',
       '{"__proto__":{"x":1}}',
       '{"text":12345678901234567890}',
       `${"[".repeat(100)}${"]".repeat(100)}`,
     ]) {
-      const { status } = await ask(door, "POST", "/api/calls", { token, body: `{"tool":"echo","input":${input}}` });
+      const { status } = await ask(api, "POST", "/api/calls", { token, body: `{"tool":"echo","input":${input}}` });
       expect([400, 413]).toContain(status);
     }
-    expect(door.runs).toEqual([]);
+    expect(api.runs).toEqual([]);
   });
 
   test("ends when whoever asked goes away, and goes on where that was asked for", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "call", "read");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "call", "read");
     const leave = new AbortController();
     const gone = client.calls.run("wait", {}, { signal: leave.signal });
-    await until(() => door.runs.includes("begun"));
+    await until(() => api.runs.includes("begun"));
     leave.abort();
     await expect(gone).rejects.toThrow(/abort/i);
-    await until(() => door.runs.includes("stopped"));
+    await until(() => api.runs.includes("stopped"));
     expect((await client.calls.list()).items[0]).toMatchObject({ status: "failed", errorCode: "cancelled" });
 
-    door.runs.length = 0;
+    api.runs.length = 0;
     const leaveAgain = new AbortController();
     const left = client.calls.run("wait", {}, { id: "kept", keepRunning: true, signal: leaveAgain.signal });
-    await until(() => door.runs.includes("begun"));
+    await until(() => api.runs.includes("begun"));
     leaveAgain.abort();
     await expect(left).rejects.toThrow(/abort/i);
-    await until(() => door.server.door.streams.size === 0);
+    await until(() => api.server.api.streams.size === 0);
     expect(await client.calls.get("kept")).toMatchObject({
       status: "running",
       updates: [{ content: [{ text: "waiting" }] }],
     });
     await client.calls.cancel("kept");
-    await until(() => door.runs.includes("stopped"));
+    await until(() => api.runs.includes("stopped"));
   });
 });
 
 describe("a call that is streamed", () => {
   test("tells its id, its updates and at last its result", async () => {
-    const door = await openDoor();
-    door.haft.register({
+    const api = await openTestServer();
+    api.haft.register({
       name: "count",
       description: "Counts",
       kind: "readonly",
@@ -127,7 +127,7 @@ describe("a call that is streamed", () => {
         return "done";
       },
     });
-    const client = await openCheckedClient(door, "call", "read");
+    const client = await openCheckedClient(api, "call", "read");
     const frames = await collect(client.calls.stream("count"));
     expect(frames.map(({ type }) => type)).toEqual(["started", "update", "update", "result"]);
     expect(frames.at(-1)).toMatchObject({ result: { status: "completed", details: "done" } });
@@ -142,39 +142,39 @@ describe("a call that is streamed", () => {
   });
 
   test("says whom it waits for", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "call");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "call");
     const frames = await collect(client.calls.stream("keep", { text: "x" }));
     expect(frames.map(({ type }) => type)).toEqual(["started", "approval", "result"]);
     expect(frames.at(-1)).toMatchObject({ result: { status: "pending" } });
   });
 
   test("is refused as any request is, before anything is streamed", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "read");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "read");
     await expect(collect(client.calls.stream("echo", { text: "x" }))).rejects.toBeInstanceOf(HaftClientError);
   });
 
   test("is cancelled when its reader goes away", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "call");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "call");
     for await (const frame of client.calls.stream("wait")) if (frame.type === "update") break;
-    await until(() => door.runs.includes("stopped"));
-    expect(door.server.door.streams.size).toBe(0);
+    await until(() => api.runs.includes("stopped"));
+    expect(api.server.api.streams.size).toBe(0);
   });
 });
 
 describe("a call in the background", () => {
   test("is answered with its id at once, can be watched, and cancelled by who made it or by an admin", async () => {
-    const door = await openDoor();
-    const owner = await openCheckedClient(door, "call", "read");
+    const api = await openTestServer();
+    const owner = await openCheckedClient(api, "call", "read");
     const { callId } = await owner.calls.start("wait");
-    await until(() => door.runs.includes("begun"));
+    await until(() => api.runs.includes("begun"));
     const watched = collect(owner.calls.watch(callId));
-    const stranger = await openCheckedClient(door, "call");
+    const stranger = await openCheckedClient(api, "call");
     await expect(stranger.calls.cancel(callId)).rejects.toMatchObject({ status: 403 });
-    expect(door.runs).not.toContain("stopped");
-    const admin = await openCheckedClient(door, "call", "admin");
+    expect(api.runs).not.toContain("stopped");
+    const admin = await openCheckedClient(api, "call", "admin");
     expect(await admin.calls.cancel(callId)).toEqual({ callId });
     const frames = await watched;
     expect(frames.at(-1)).toMatchObject({ type: "result", result: { status: "failed", error: { code: "cancelled" } } });
@@ -184,8 +184,8 @@ describe("a call in the background", () => {
 
 describe("what was called", () => {
   test("is listed newest first, by pages, and found by tool, status and session", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "call", "read");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "call", "read");
     for (const text of ["a", "b", "c"])
       await client.calls.run("echo", { text }, { id: text, session: text === "a" ? "s" : "t" });
     await client.calls.run("nothing");
@@ -200,15 +200,15 @@ describe("what was called", () => {
   });
 
   test("shows the calls that it made", async () => {
-    const door = await openDoor();
-    door.haft.register({
+    const api = await openTestServer();
+    api.haft.register({
       name: "outer",
       description: "Calls another",
       kind: "readonly",
       parameters: [],
       run: async (_input, context) => (await context.call("echo", { text: "inner" })).display,
     });
-    const client = await openCheckedClient(door, "call", "read");
+    const client = await openCheckedClient(api, "call", "read");
     const { callId } = await client.calls.run("outer");
     expect((await client.calls.get(callId)).children).toMatchObject([
       { toolName: "echo", status: "completed", parentId: callId },
@@ -216,22 +216,22 @@ describe("what was called", () => {
   });
 
   test("is made again under a new id, as it was or edited, and only what was sent is needed from who may not read", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "call", "read");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "call", "read");
     const { callId } = await client.calls.run("echo", { text: "hi" }, { session: "s" });
     const again = await client.calls.replay(callId);
     expect(again).toMatchObject({ details: "hi" });
     expect(again.callId).not.toBe(callId);
     expect(await client.calls.replay(callId, { input: { text: "edited" } })).toMatchObject({ details: "edited" });
     expect((await client.calls.get(again.callId)).caller.session).toBe("s");
-    const blind = await openCheckedClient(door, "call");
+    const blind = await openCheckedClient(api, "call");
     await expect(blind.calls.replay(callId)).rejects.toMatchObject({ status: 403 });
     await expect(client.calls.replay("unknown")).rejects.toMatchObject({ status: 404 });
   });
 
   test("gives its whole output by its own id, in pieces, and nothing by a reference that somebody makes up", async () => {
-    const door = await openDoor({ haft: { maxOutputBytes: 1000 } });
-    const client = await openCheckedClient(door, "call", "read");
+    const api = await openTestServer({ haft: { maxResultBytes: 1000 } });
+    const client = await openCheckedClient(api, "call", "read");
     const long = Array.from({ length: 2000 }, (_, line) => `line ${line}`).join("\n");
     const result = await client.calls.run("echo", { text: long });
     expect(result.metadata.spill).toBeDefined();
@@ -242,10 +242,10 @@ describe("what was called", () => {
   });
 
   test("is bounded: the oldest calls are forgotten, those under way never", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "call", "read");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "call", "read");
     await client.calls.start("wait", {}, { id: "running" });
-    for (let i = 0; i < 2100; i++) await door.haft.execute("echo", { text: "x" }, { id: `call ${i}` });
+    for (let i = 0; i < 2100; i++) await api.haft.execute("echo", { text: "x" }, { id: `call ${i}` });
     await expect(client.calls.get("call 0")).rejects.toMatchObject({ status: 404 });
     expect(await client.calls.get("call 2099")).toMatchObject({ status: "completed" });
     expect(await client.calls.get("running")).toMatchObject({ status: "running" });
@@ -253,12 +253,12 @@ describe("what was called", () => {
 });
 
 test("a request that breaks off in its body runs nothing", async () => {
-  const door = await openDoor();
-  const token = await door.tokenFor("call");
-  const socket = await openSocket(door);
-  const head = `POST /api/calls HTTP/1.1\r\nHost: ${door.host}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
+  const api = await openTestServer();
+  const token = await api.tokenFor("call");
+  const socket = await openSocket(api);
+  const head = `POST /api/calls HTTP/1.1\r\nHost: ${api.host}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
   socket.write(`${head}Content-Length: 100\r\n\r\n{"tool":"echo"`);
   socket.destroy();
-  await until(() => door.logged.some((line) => line.includes("ended before its body")));
-  expect(door.runs).toEqual([]);
+  await until(() => api.logged.some((line) => line.includes("ended before its body")));
+  expect(api.runs).toEqual([]);
 });

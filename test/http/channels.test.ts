@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serveHttp } from "../../src/http/http-server.ts";
-import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
+import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
 import { issueToken } from "../../src/http/tokens.ts";
 import type { Scope } from "../../src/http/wire.ts";
 import { createClient } from "../../src/client/index.ts";
 import { startServer } from "../../src/net/local-server.fixture.ts";
 
-async function openChannelDoor(permissions = {}) {
+async function openChannelServer(permissions = {}) {
   const hook = await startServer((_request, response) => void response.writeHead(204).end());
   const folder = mkdtempSync(join(tmpdir(), "haft-channels-"));
   const channels = {
@@ -20,21 +20,21 @@ async function openChannelDoor(permissions = {}) {
   };
   const overrides = { message: { channels }, permissions };
   const host = await openHaft(folder, { home: join(folder, "home"), env: {}, overrides });
-  const server = await serveHttp(host.haft, { port: 0, parts: partsOfHost(host) });
+  const server = await serveHttp(host.haft, { port: 0, parts: capabilitiesOfHost(host) });
   onTestFinished(async () => {
     await server.close();
     await host.close();
     rmSync(folder, { recursive: true, force: true });
   });
   const clientFor = async (...scopes: Scope[]) => {
-    const { token } = await issueToken(server.door.tokens, host.haft.executor.clock, { name: "ada", scopes });
+    const { token } = await issueToken(server.api.tokens, host.haft.executor.clock, { name: "ada", scopes });
     return createClient({ url: server.url, token });
   };
   return { hook, clientFor };
 }
 
 test("channels are listed by name, with what is missing, and without addresses and keys", async () => {
-  const { clientFor } = await openChannelDoor();
+  const { clientFor } = await openChannelServer();
   const client = await clientFor("read");
   expect((await client.server()).parts).toContain("channels");
   const { items } = await client.channels.list();
@@ -54,11 +54,11 @@ test("channels are listed by name, with what is missing, and without addresses a
 });
 
 test("a test message is a call of who pressed the button, and needs the right to approve", async () => {
-  const { clientFor, hook } = await openChannelDoor();
+  const { clientFor, hook } = await openChannelServer();
   const client = await clientFor("read", "call", "approve");
   expect(await client.channels.test("hook")).toMatchObject({ toolName: "message", success: true });
   expect(await client.channels.test("hook", { to: "dev", text: "hello" })).toMatchObject({ success: true });
-  expect(hook.asked.map(({ path, body }) => [path, JSON.parse(body).text])).toEqual([
+  expect(hook.requests.map(({ path, body }) => [path, JSON.parse(body).text])).toEqual([
     ["/very-secret", expect.stringContaining("test message from Haft")],
     ["/dev", "hello"],
   ]);
@@ -67,12 +67,12 @@ test("a test message is a call of who pressed the button, and needs the right to
   expect(await client.channels.test("team")).toMatchObject({ success: false, error: { code: "failed" } });
   await expect(client.channels.test("nobody")).rejects.toMatchObject({ status: 404 });
   await expect((await clientFor("read", "call")).channels.test("hook")).rejects.toMatchObject({ status: 403 });
-  expect(hook.asked).toHaveLength(2);
+  expect(hook.requests).toHaveLength(2);
 });
 
 test("a deny of policy holds for the test, too", async () => {
-  const { clientFor, hook } = await openChannelDoor({ deny: ["message"] });
+  const { clientFor, hook } = await openChannelServer({ deny: ["message"] });
   const client = await clientFor("read", "call", "approve");
   expect(await client.channels.test("hook")).toMatchObject({ success: false });
-  expect(hook.asked).toEqual([]);
+  expect(hook.requests).toEqual([]);
 });

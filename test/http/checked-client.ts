@@ -2,7 +2,7 @@
 import { createClient, type HaftClient } from "../../src/client/index.ts";
 import { SHAPES, type ShapeName } from "../../src/http/wire-schemas.ts";
 import type { Scope } from "../../src/http/wire.ts";
-import type { OpenDoor } from "./open-door.ts";
+import type { TestServer } from "./open-door.ts";
 
 interface Described {
   paths: Record<
@@ -11,18 +11,18 @@ interface Described {
   >;
 }
 
-export async function openCheckedClient(door: OpenDoor, ...scopes: Scope[]): Promise<HaftClient> {
-  const token = await door.tokenFor(...scopes);
-  const api = (await door.server.door.openApi()) as Described;
+export async function openCheckedClient(api: TestServer, ...scopes: Scope[]): Promise<HaftClient> {
+  const token = await api.tokenFor(...scopes);
+  const document = (await api.server.api.openApi()) as Described;
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const response = await globalThis.fetch(input, init);
     const { pathname } = new URL(String(input));
     if (!response.headers.get("content-type")?.startsWith("application/json")) return response;
-    const shape = shapeOf(api, init?.method ?? "GET", pathname, response.status);
+    const shape = shapeOf(document, init?.method ?? "GET", pathname, response.status);
     if (shape) SHAPES[shape].parse(await response.clone().json());
     return response;
   };
-  return createClient({ url: door.server.url, token, fetch });
+  return createClient({ url: api.server.url, token, fetch });
 }
 
 function shapeOf({ paths }: Described, method: string, pathname: string, status: number): ShapeName | undefined {

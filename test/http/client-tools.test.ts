@@ -2,21 +2,21 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { createClient, type ServedTool, type ServeToolsOptions } from "../../src/client/index.ts";
-import type { ClientCall, ClientRequest, EventMessage, SocketAnswer } from "../../src/http/wire.ts";
-import { openDoor, until } from "./open-door.ts";
+import type { ClientCall, ClientRequest, EventMessage, SocketReply } from "../../src/http/wire.ts";
+import { openTestServer, until } from "./open-door.ts";
 
-type Door = Awaited<ReturnType<typeof openDoor>>;
+type ApiContext = Awaited<ReturnType<typeof openTestServer>>;
 const COLOUR = { type: "object", properties: { hue: { type: "string" } }, required: ["hue"] };
 
 /** A client that says what a test wants it to say. */
-async function connect(door: Door, token: string) {
-  const socket = new WebSocket(`${door.server.url.replace("http", "ws")}/api/socket?types=tool_registered`, {
+async function connect(api: ApiContext, token: string) {
+  const socket = new WebSocket(`${api.server.url.replace("http", "ws")}/api/socket?types=tool_registered`, {
     headers: { authorization: `Bearer ${token}` },
   });
   onTestFinished(() => socket.terminate());
   const calls: ClientCall[] = [];
   const ended: string[] = [];
-  const answers = new Map<string, SocketAnswer>();
+  const answers = new Map<string, SocketReply>();
   socket.on("message", (data: Buffer) => {
     const message = JSON.parse(String(data)) as EventMessage;
     if (message.type === "client_call") calls.push(message.data);
@@ -25,7 +25,7 @@ async function connect(door: Door, token: string) {
   });
   await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
   let count = 0;
-  const ask = async (request: DistributiveOmit<ClientRequest, "request">): Promise<SocketAnswer> => {
+  const ask = async (request: DistributiveOmit<ClientRequest, "request">): Promise<SocketReply> => {
     const id = `r${++count}`;
     socket.send(JSON.stringify({ ...request, request: id }));
     await until(() => answers.has(id));
@@ -36,23 +36,23 @@ async function connect(door: Door, token: string) {
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
 async function open() {
-  const door = await openDoor();
-  const token = await door.tokenFor("read", "call");
+  const api = await openTestServer();
+  const token = await api.tokenFor("read", "call");
   const user = "read+call";
   const call = (input: object = { hue: "red" }, id?: string) =>
-    door.haft.execute("pick_colour", input, { caller: { user, session: "s" }, ...(id === undefined ? {} : { id }) });
+    api.haft.execute("pick_colour", input, { caller: { user, session: "s" }, ...(id === undefined ? {} : { id }) });
   const register = {
     type: "register",
     client: "browser",
     tools: [{ name: "pick_colour", description: "Asks", parameters: COLOUR }],
   } as const;
-  return { door, token, call, register: { ...register, tools: [...register.tools] } };
+  return { api, token, call, register: { ...register, tools: [...register.tools] } };
 }
 
 describe("a client's tool", () => {
   test("is called through the gate, answered pending, and completed by the client's answer", async () => {
-    const { door, token, call, register } = await open();
-    const client = await connect(door, token);
+    const { api, token, call, register } = await open();
+    const client = await connect(api, token);
     expect(await client.ask(register)).toMatchObject({ registered: ["pick_colour"] });
     expect(await call({})).toMatchObject({ error: { code: "invalid_input" } });
     const pending = await call({ hue: "red" }, "c1");
@@ -67,20 +67,20 @@ describe("a client's tool", () => {
     const answered = await client.ask({ type: "result", id, content: "#f00", details: { hex: "#f00" } });
     expect(answered).toMatchObject({ result: { status: "completed", callId: "c1", details: { hex: "#f00" } } });
     expect(
-      door.haft.recorded.all.filter((event) => "callId" in event && event.callId === "c1").map(({ type }) => type),
+      api.haft.recorded.all.filter((event) => "callId" in event && event.callId === "c1").map(({ type }) => type),
     ).toEqual([
       ...["tool_call_requested", "tool_call_started", "tool_call_pending", "tool_call_started", "tool_call_completed"],
     ]);
-    expect(door.haft.getStats().callStats["pick_colour"]).toMatchObject({ count: 2 });
+    expect(api.haft.getStats().callStats["pick_colour"]).toMatchObject({ count: 2 });
     expect(await call({ hue: "red" }, "c1")).toMatchObject({ status: "completed", metadata: { known: "replay" } });
     expect(client.calls).toHaveLength(1);
   });
 
   test("has one answer, and only from the client that was asked", async () => {
-    const { door, token, call, register } = await open();
-    const client = await connect(door, token);
+    const { api, token, call, register } = await open();
+    const client = await connect(api, token);
     await client.ask(register);
-    const other = await connect(door, await door.tokenFor("read", "call", "approve"));
+    const other = await connect(api, await api.tokenFor("read", "call", "approve"));
     await other.ask({ ...register, tools: [{ name: "other_tool", description: "x" }] });
     await call({ hue: "red" }, "c1");
     await until(() => client.calls.length === 1);
@@ -91,13 +91,13 @@ describe("a client's tool", () => {
     });
     expect(await client.ask({ type: "result", id, content: "second" })).toMatchObject({ error: { code: "conflict" } });
     expect(await call({ hue: "red" }, "c1")).toMatchObject({ content: [{ text: "first" }] });
-    const nobody = await connect(door, token);
+    const nobody = await connect(api, token);
     expect(await nobody.ask({ type: "result", id: "x", content: "" })).toMatchObject({ error: { code: "conflict" } });
   });
 
   test("that says that it failed, or answers what it did not declare, is a failed call", async () => {
-    const { door, token, call, register } = await open();
-    const client = await connect(door, token);
+    const { api, token, call, register } = await open();
+    const client = await connect(api, token);
     const output = { type: "object", properties: { hex: { type: "string" } }, required: ["hex"] };
     await client.ask({ ...register, tools: [{ ...register.tools[0]!, output }] });
     const answer = async (said: object) => {
@@ -117,8 +117,8 @@ describe("a client's tool", () => {
   });
 
   test("is for the calls of its own user, and takes no name that is taken", async () => {
-    const { door, token, register } = await open();
-    const client = await connect(door, token);
+    const { api, token, register } = await open();
+    const client = await connect(api, token);
     expect(await client.ask({ ...register, tools: [{ name: "echo", description: "mine" }] })).toMatchObject({
       error: { code: "conflict" },
     });
@@ -126,28 +126,28 @@ describe("a client's tool", () => {
       error: { code: "bad_request" },
     });
     await client.ask(register);
-    expect(await door.haft.execute("pick_colour", { hue: "red" }, { caller: { user: "eve" } })).toMatchObject({
+    expect(await api.haft.execute("pick_colour", { hue: "red" }, { caller: { user: "eve" } })).toMatchObject({
       error: { code: "denied" },
     });
-    const eve = createClient({ url: door.server.url, token: await door.tokenFor("read") });
-    const mine = createClient({ url: door.server.url, token });
-    const names = async (api: typeof eve) => (await api.tools.list()).items.map(({ name }) => name);
+    const eve = createClient({ url: api.server.url, token: await api.tokenFor("read") });
+    const mine = createClient({ url: api.server.url, token });
+    const names = async (document: typeof eve) => (await document.tools.list()).items.map(({ name }) => name);
     expect(await names(mine)).toContain("pick_colour");
     expect(await names(eve)).not.toContain("pick_colour");
-    const reader = await connect(door, await door.tokenFor("read"));
+    const reader = await connect(api, await api.tokenFor("read"));
     expect(await reader.ask({ ...register, tools: [] })).toMatchObject({ error: { code: "forbidden" } });
   });
 
   test("may vanish and return: what was asked meanwhile, or not answered yet, is asked again", async () => {
-    const { door, token, call, register } = await open();
-    const first = await connect(door, token);
+    const { api, token, call, register } = await open();
+    const first = await connect(api, token);
     await first.ask(register);
     await call({ hue: "red" }, "c1");
     await until(() => first.calls.length === 1);
     first.socket.terminate();
-    await until(() => door.server.door.streams.size === 0);
+    await until(() => api.server.api.streams.size === 0);
     expect(await call({ hue: "blue" }, "c2")).toMatchObject({ status: "pending" });
-    const again = await connect(door, token);
+    const again = await connect(api, token);
     await again.ask(register);
     await until(() => again.calls.length === 2);
     expect(again.calls[0]).toEqual(first.calls[0]);
@@ -156,12 +156,12 @@ describe("a client's tool", () => {
   });
 
   test("that does not return, does not answer, or is taken away ends its calls", async () => {
-    const { door, token, call, register } = await open();
-    const client = await connect(door, token);
+    const { api, token, call, register } = await open();
+    const client = await connect(api, token);
     await client.ask({ ...register, tools: [{ ...register.tools[0]!, timeoutMs: 1_000 }] });
     await call({ hue: "red" }, "slow");
     await until(() => client.calls.length === 1);
-    await door.haft.clock.advance(1_001);
+    await api.haft.clock.advance(1_001);
     await until(() => client.ended.length === 1);
     expect(await call({ hue: "red" }, "slow")).toMatchObject({ status: "failed", error: { code: "timeout" } });
     expect(await client.ask({ type: "result", id: client.ended[0]!, content: "late" })).toMatchObject({
@@ -170,40 +170,40 @@ describe("a client's tool", () => {
     await client.ask(register);
     await call({ hue: "red" }, "left");
     client.socket.terminate();
-    await until(() => door.server.door.streams.size === 0);
-    await door.haft.clock.advance(60_001);
-    await until(() => !door.haft.registry.has("pick_colour"));
-    const endings = door.haft.recorded.all.filter((event) => event.type === "tool_call_failed");
+    await until(() => api.server.api.streams.size === 0);
+    await api.haft.clock.advance(60_001);
+    await until(() => !api.haft.registry.has("pick_colour"));
+    const endings = api.haft.recorded.all.filter((event) => event.type === "tool_call_failed");
     expect(endings.at(-1)).toMatchObject({ callId: "left", toolName: "pick_colour", error: { code: "unavailable" } });
-    const third = await connect(door, token);
+    const third = await connect(api, token);
     await third.ask(register);
     await third.ask({ type: "unregister" });
-    expect(door.haft.registry.has("pick_colour")).toBe(false);
+    expect(api.haft.registry.has("pick_colour")).toBe(false);
   });
 
   test("asks a person first where it wants that, and nobody a second time", async () => {
-    const { door, token, call, register } = await open();
-    const client = await connect(door, token);
+    const { api, token, call, register } = await open();
+    const client = await connect(api, token);
     await client.ask({ ...register, tools: [{ ...register.tools[0]!, permission: "confirm" }] });
-    const asked = await call({ hue: "red" }, "c1");
-    expect(asked).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    const requested = await call({ hue: "red" }, "c1");
+    expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     expect(client.calls).toEqual([]);
-    const approved = await door.haft.approve(asked.status === "pending" ? asked.pending.id : "");
+    const approved = await api.haft.approve(requested.status === "pending" ? requested.pending.id : "");
     expect(approved).toMatchObject({ status: "pending", pending: { kind: "client" } });
     await until(() => client.calls.length === 1);
     expect(await client.ask({ type: "result", id: client.calls[0]!.id, content: "#f00" })).toMatchObject({
       result: { status: "completed", callId: "c1" },
     });
-    expect(await door.haft.approvals.list("open")).toEqual([]);
+    expect(await api.haft.approvals.list("open")).toEqual([]);
   });
 
   test("that policy has forbidden meanwhile is not completed", async () => {
     const denied: string[] = [];
-    const door = await openDoor({ haft: { policy: { deny: denied } } });
-    const token = await door.tokenFor("read", "call");
-    const client = await connect(door, token);
+    const api = await openTestServer({ haft: { policy: { deny: denied } } });
+    const token = await api.tokenFor("read", "call");
+    const client = await connect(api, token);
     await client.ask({ type: "register", tools: [{ name: "pick_colour", description: "Asks" }] });
-    await door.haft.execute("pick_colour", {}, { id: "c1", caller: { user: "read+call" } });
+    await api.haft.execute("pick_colour", {}, { id: "c1", caller: { user: "read+call" } });
     await until(() => client.calls.length === 1);
     denied.push("pick_colour");
     expect(await client.ask({ type: "result", id: client.calls[0]!.id, content: "x" })).toMatchObject({
@@ -213,21 +213,21 @@ describe("a client's tool", () => {
 });
 
 describe("haft/client", () => {
-  const serve = async (door: Door, tools: readonly ServedTool[], more: Partial<ServeToolsOptions> = {}) => {
-    const client = createClient({ url: door.server.url, token: await door.tokenFor("read", "call") });
+  const serve = async (api: ApiContext, tools: readonly ServedTool[], more: Partial<ServeToolsOptions> = {}) => {
+    const client = createClient({ url: api.server.url, token: await api.tokenFor("read", "call") });
     const serving = client.serveTools(tools, { client: "test", WebSocket: WebSocket as never, ...more });
     onTestFinished(() => serving.stop());
     await serving.ready;
     return { client, serving };
   };
-  const ended = (door: Door, callId: string) =>
-    door.haft.recorded.all.find(
+  const ended = (api: ApiContext, callId: string) =>
+    api.haft.recorded.all.find(
       (event) => "callId" in event && event.callId === callId && /completed|failed/.test(event.type),
     );
 
   test("serves tools, and the caller sees their results", async () => {
-    const door = await openDoor();
-    const { client, serving } = await serve(door, [
+    const api = await openTestServer();
+    const { client, serving } = await serve(api, [
       {
         name: "add",
         description: "Adds",
@@ -238,17 +238,17 @@ describe("haft/client", () => {
       { name: "fall", description: "Fails", run: () => Promise.reject(new Error("fell over")) },
     ]);
     expect(await client.calls.run("add", { a: 1, b: 2 }, { id: "c1" })).toMatchObject({ status: "pending" });
-    await until(() => ended(door, "c1") !== undefined);
+    await until(() => ended(api, "c1") !== undefined);
     expect(await client.calls.get("c1")).toMatchObject({ status: "completed", result: { details: { sum: 3 } } });
     await client.calls.run("fall", {}, { id: "c2" });
-    await until(() => ended(door, "c2") !== undefined);
-    expect(ended(door, "c2")).toMatchObject({ error: { message: expect.stringContaining("fell over") } });
+    await until(() => ended(api, "c2") !== undefined);
+    expect(ended(api, "c2")).toMatchObject({ error: { message: expect.stringContaining("fell over") } });
     serving.stop();
-    await until(() => !door.haft.registry.has("add"));
+    await until(() => !api.haft.registry.has("add"));
   });
 
   test("runs a call once, although the connection is lost while it runs", async () => {
-    const door = await openDoor();
+    const api = await openTestServer();
     const opened: WebSocket[] = [];
     class Remembered extends WebSocket {
       constructor(url: string, protocols?: string[]) {
@@ -262,7 +262,7 @@ describe("haft/client", () => {
       runs += 1;
       return new Promise<string>((resolve) => (finish = resolve));
     };
-    const { client } = await serve(door, [{ name: "slow", description: "Takes long", run }], {
+    const { client } = await serve(api, [{ name: "slow", description: "Takes long", run }], {
       WebSocket: Remembered as never,
     });
     await client.calls.run("slow", {}, { id: "c1" });
@@ -270,8 +270,8 @@ describe("haft/client", () => {
     opened[0]!.terminate();
     await until(() => opened.length === 2 && opened[1]!.readyState === WebSocket.OPEN);
     finish("at last");
-    await until(() => ended(door, "c1") !== undefined);
-    expect(ended(door, "c1")).toMatchObject({
+    await until(() => ended(api, "c1") !== undefined);
+    expect(ended(api, "c1")).toMatchObject({
       type: "tool_call_completed",
       result: { content: [{ text: "at last" }] },
     });
@@ -279,7 +279,7 @@ describe("haft/client", () => {
   });
 
   test("is told why its tools are refused", async () => {
-    const door = await openDoor();
-    await expect(serve(door, [{ name: "echo", description: "mine", run: () => "" }])).rejects.toThrow(/already/);
+    const api = await openTestServer();
+    await expect(serve(api, [{ name: "echo", description: "mine", run: () => "" }])).rejects.toThrow(/already/);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import type { EventMessage, SocketAnswer } from "../../src/http/wire.ts";
+import type { EventMessage, SocketReply } from "../../src/http/wire.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { type OpenDoor, openDoor, until } from "./open-door.ts";
+import { type TestServer, openTestServer, until } from "./open-door.ts";
 
 type Client = Awaited<ReturnType<typeof openCheckedClient>>;
 type Followed = { messages: EventMessage[]; types(): string[]; stop(): void };
@@ -22,30 +22,30 @@ const CALLED = ["tool_call_requested", "tool_call_started", "tool_call_completed
 
 describe("events as server-sent events", () => {
   test("come in order, with ids that grow, and are the runtime's own", async () => {
-    const door = await openDoor();
-    const followed = follow(await openCheckedClient(door, "read"));
+    const api = await openTestServer();
+    const followed = follow(await openCheckedClient(api, "read"));
     await until(() => followed.messages.length === 1);
-    await door.haft.execute("echo", { text: "a" });
-    await door.haft.execute("echo", { text: "b" });
+    await api.haft.execute("echo", { text: "a" });
+    await api.haft.execute("echo", { text: "b" });
     await until(() => followed.messages.length === 7);
     expect(followed.types()).toEqual(["hello", ...CALLED, ...CALLED]);
     const numbers = followed.messages.map(({ id }) => Number(id.split("-")[1]));
     expect(numbers).toEqual([0, 1, 2, 3, 4, 5, 6]);
     expect(followed.messages.slice(1).map(({ data }) => data)).toEqual(
-      JSON.parse(JSON.stringify(door.haft.recorded.all)),
+      JSON.parse(JSON.stringify(api.haft.recorded.all)),
     );
   });
 
   test("go on after the last one that was seen, without loss and without repetition", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "read");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "read");
     const first = follow(client);
     await until(() => first.messages.length === 1);
-    await door.haft.execute("echo", { text: "a" });
+    await api.haft.execute("echo", { text: "a" });
     await until(() => first.messages.length === 4);
     first.stop();
     const after = first.messages[2]!.id;
-    await door.haft.execute("echo", { text: "missed" });
+    await api.haft.execute("echo", { text: "missed" });
     const second = follow(client, { after });
     await until(() => second.messages.length === 5);
     expect(second.types()).toEqual(["hello", "tool_call_completed", ...CALLED]);
@@ -55,22 +55,22 @@ describe("events as server-sent events", () => {
   test.each(["1-1", "nonsense", "999999999999-5"])(
     "say reset for an id that is too old or of another start (%s)",
     async (after) => {
-      const door = await openDoor({ limits: { events: { mostEvents: 5 } } });
-      const followed = follow(await openCheckedClient(door, "read"), { after });
+      const api = await openTestServer({ limits: { events: { maxEvents: 5 } } });
+      const followed = follow(await openCheckedClient(api, "read"), { after });
       await until(() => followed.messages.length === 2);
       expect(followed.types()).toEqual(["hello", "reset"]);
     },
   );
 
   test("say reset when what was missed is no longer kept, by number and by size", async () => {
-    for (const events of [{ mostEvents: 4 }, { mostCharacters: 2000 }]) {
-      const door = await openDoor({ limits: { events } });
-      const client = await openCheckedClient(door, "read");
-      await door.haft.execute("echo", { text: "a" });
-      const early = door.server.door.feed.lastId;
-      for (let i = 0; i < 3; i++) await door.haft.execute("echo", { text: "b".repeat(300) });
-      const late = door.server.door.feed.lastId;
-      await door.haft.execute("echo", { text: "c" });
+    for (const events of [{ maxEvents: 4 }, { maxCharacters: 2000 }]) {
+      const api = await openTestServer({ limits: { events } });
+      const client = await openCheckedClient(api, "read");
+      await api.haft.execute("echo", { text: "a" });
+      const early = api.server.api.feed.lastId;
+      for (let i = 0; i < 3; i++) await api.haft.execute("echo", { text: "b".repeat(300) });
+      const late = api.server.api.feed.lastId;
+      await api.haft.execute("echo", { text: "c" });
       const lost = follow(client, { after: early });
       await until(() => lost.messages.length === 2);
       expect(lost.types()).toEqual(["hello", "reset"]);
@@ -81,8 +81,8 @@ describe("events as server-sent events", () => {
   });
 
   test("can be chosen by type, tool, session and call", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "read");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "read");
     const followed = [
       follow(client, { types: ["tool_call_completed"] }),
       follow(client, { tool: "wait" }),
@@ -90,32 +90,32 @@ describe("events as server-sent events", () => {
       follow(client, { call: "one" }),
     ];
     await until(() => followed.every(({ messages }) => messages.length === 1));
-    await door.haft.execute("echo", { text: "a" }, { id: "one", caller: { session: "s" } });
-    await door.haft.execute("echo", { text: "b" }, { id: "two" });
+    await api.haft.execute("echo", { text: "a" }, { id: "one", caller: { session: "s" } });
+    await api.haft.execute("echo", { text: "b" }, { id: "two" });
     await until(() => followed[0]!.messages.length === 3);
     expect(followed.map(({ messages }) => messages.length)).toEqual([3, 1, 4, 4]);
     await expect(client.events({ types: ["made_up" as never] }).next()).rejects.toMatchObject({ status: 400 });
   });
 
   test("show signs of life, and end when the token is revoked or expires", async () => {
-    const door = await openDoor();
-    const admin = await openCheckedClient(door, "admin");
+    const api = await openTestServer();
+    const admin = await openCheckedClient(api, "admin");
     const { token, id } = await admin.tokens.create({ name: "reader", scopes: ["read"] });
     const { createClient } = await import("../../src/client/index.ts");
-    const reader = createClient({ url: door.server.url, token });
+    const reader = createClient({ url: api.server.url, token });
     const followed = follow(reader);
     await until(() => followed.messages.length === 1);
-    await door.haft.clock.advance(15_000);
+    await api.haft.clock.advance(15_000);
     await until(() => followed.types().includes("heartbeat"));
     await admin.tokens.revoke(id);
-    await door.haft.clock.advance(15_000);
-    await until(() => door.server.door.streams.size === 0);
+    await api.haft.clock.advance(15_000);
+    await until(() => api.server.api.streams.size === 0);
     await expect(reader.tools.list()).rejects.toMatchObject({ status: 401 });
   });
 
   test("a large one is told without its content, which can be asked for", async () => {
-    const door = await openDoor({ limits: { events: { largestEvent: 2000 } } });
-    const client = await openCheckedClient(door, "read", "call");
+    const api = await openTestServer({ limits: { events: { maxEventSize: 2000 } } });
+    const client = await openCheckedClient(api, "read", "call");
     const followed = follow(client, { types: ["tool_call_completed"] });
     await until(() => followed.messages.length === 1);
     const { callId } = await client.calls.run("echo", { text: "x".repeat(5000) });
@@ -125,41 +125,41 @@ describe("events as server-sent events", () => {
   });
 
   test("go to a thousand readers at once, and no further than the limit", async () => {
-    const door = await openDoor({ limits: { mostStreams: 1000 } });
-    const token = await door.tokenFor("read");
+    const api = await openTestServer({ limits: { maxStreams: 1000 } });
+    const token = await api.tokenFor("read");
     const responses = await Promise.all(
       Array.from({ length: 1000 }, () =>
-        fetch(`${door.server.url}/api/events`, { headers: { authorization: `Bearer ${token}` } }),
+        fetch(`${api.server.url}/api/events`, { headers: { authorization: `Bearer ${token}` } }),
       ),
     );
     const readers = responses.map(({ body }) => body!.pipeThrough(new TextDecoderStream()).getReader());
     expect(
-      (await fetch(`${door.server.url}/api/events`, { headers: { authorization: `Bearer ${token}` } })).status,
+      (await fetch(`${api.server.url}/api/events`, { headers: { authorization: `Bearer ${token}` } })).status,
     ).toBe(429);
-    await door.haft.execute("echo", { text: "to all" });
-    const heard = await Promise.all(
+    await api.haft.execute("echo", { text: "to all" });
+    const received = await Promise.all(
       readers.map(async (reader) => {
         let text = "";
         while (!text.includes("tool_call_completed")) text += (await reader.read()).value ?? "";
         return text.match(/^event: /gm)?.length;
       }),
     );
-    expect(heard).toEqual(Array<number>(1000).fill(4));
+    expect(received).toEqual(Array<number>(1000).fill(4));
     await Promise.all(readers.map((reader) => reader.cancel()));
-    await until(() => door.server.door.streams.size === 0);
+    await until(() => api.server.api.streams.size === 0);
   });
 });
 
 describe("a WebSocket", () => {
-  async function open(door: OpenDoor, scopes: Parameters<OpenDoor["tokenFor"]>, query = "") {
-    const authorization = `Bearer ${await door.tokenFor(...scopes)}`;
-    const socket = new WebSocket(`ws://${door.host}/api/socket${query}`, { headers: { authorization } });
+  async function open(api: TestServer, scopes: Parameters<TestServer["tokenFor"]>, query = "") {
+    const authorization = `Bearer ${await api.tokenFor(...scopes)}`;
+    const socket = new WebSocket(`ws://${api.host}/api/socket${query}`, { headers: { authorization } });
     onTestFinished(() => socket.terminate());
     const messages: EventMessage[] = [];
     socket.on("message", (data) => messages.push(JSON.parse(String(data as Buffer)) as EventMessage));
     const closed = new Promise<number>((resolve) => socket.on("close", resolve));
     await new Promise((resolve) => socket.once("open", resolve));
-    const answers = (): SocketAnswer[] =>
+    const answers = (): SocketReply[] =>
       messages.flatMap((message) => (message.type === "answer" ? [message.data] : []));
     return {
       socket,
@@ -171,19 +171,19 @@ describe("a WebSocket", () => {
   }
 
   test("brings the same events, and goes on after an id", async () => {
-    const door = await openDoor();
-    const first = await open(door, ["read"]);
-    await door.haft.execute("echo", { text: "a" });
+    const api = await openTestServer();
+    const first = await open(api, ["read"]);
+    await api.haft.execute("echo", { text: "a" });
     await until(() => first.messages.length === 4);
     expect(first.messages.map(({ type }) => type)).toEqual(["hello", ...CALLED]);
-    const second = await open(door, ["read"], `?types=tool_call_completed&after=${first.messages[1]!.id}`);
+    const second = await open(api, ["read"], `?types=tool_call_completed&after=${first.messages[1]!.id}`);
     await until(() => second.messages.length === 2);
     expect(second.messages[1]).toEqual(first.messages[3]);
   });
 
   test("takes calls, tells what happens to them, and cancels them", async () => {
-    const door = await openDoor();
-    const { say, answers } = await open(door, ["read", "call"], "?types=tool_registered");
+    const api = await openTestServer();
+    const { say, answers } = await open(api, ["read", "call"], "?types=tool_registered");
     say({ type: "call", request: "1", call: { tool: "echo", input: { text: "hi" } } });
     await until(() => answers().length === 2);
     expect(answers()).toMatchObject([
@@ -191,7 +191,7 @@ describe("a WebSocket", () => {
       { request: "1", frame: { type: "result", result: { status: "completed", details: "hi" } } },
     ]);
     say({ type: "call", request: "2", call: { tool: "wait", id: "waiting" } });
-    await until(() => door.runs.includes("begun"));
+    await until(() => api.runs.includes("begun"));
     say({ type: "cancel", request: "3", callId: "waiting" });
     await until(() =>
       answers().some((answer) => answer.request === "2" && "frame" in answer && answer.frame.type === "result"),
@@ -200,8 +200,8 @@ describe("a WebSocket", () => {
   });
 
   test("answers what it does not understand, or does not permit, and stays open", async () => {
-    const door = await openDoor();
-    const { say, answers, socket } = await open(door, ["read"]);
+    const api = await openTestServer();
+    const { say, answers, socket } = await open(api, ["read"]);
     say({ type: "call", request: "1", call: { tool: "echo", input: { text: "x" } } });
     say({ type: "approve", request: "2", id: "apr_1" });
     say({ type: "call", request: "3", call: { tool: "echo", caller: { user: "root" } } });
@@ -211,56 +211,56 @@ describe("a WebSocket", () => {
     await until(() => answers().length === 6);
     const codes = answers().map((answer) => ("error" in answer ? answer.error.code : ""));
     expect(codes.sort()).toEqual([...Array<string>(5).fill("bad_request"), "forbidden"]);
-    expect(door.runs).toEqual([]);
+    expect(api.runs).toEqual([]);
     expect(socket.readyState).toBe(WebSocket.OPEN);
   });
 
   test("ends the calls that it made when it closes, but not those that shall go on", async () => {
-    const door = await openDoor();
-    const { say, socket } = await open(door, ["read", "call"]);
+    const api = await openTestServer();
+    const { say, socket } = await open(api, ["read", "call"]);
     say({ type: "call", request: "1", call: { tool: "wait", id: "ends" } });
     say({ type: "call", request: "2", call: { tool: "wait", id: "stays", keepRunning: true } });
-    await until(() => door.runs.length === 2);
+    await until(() => api.runs.length === 2);
     socket.terminate();
-    await until(() => door.runs.includes("stopped"));
-    await until(() => door.server.door.streams.size === 0);
-    expect(door.server.door.book.find("stays")).toMatchObject({ status: "running" });
-    expect(door.runs.filter((run) => run === "stopped")).toHaveLength(1);
+    await until(() => api.runs.includes("stopped"));
+    await until(() => api.server.api.streams.size === 0);
+    expect(api.server.api.recentCalls.find("stays")).toMatchObject({ status: "running" });
+    expect(api.runs.filter((run) => run === "stopped")).toHaveLength(1);
   });
 
   test("begins nothing more for a token that was revoked, however long until the next beat", async () => {
-    const door = await openDoor();
-    const admin = await openCheckedClient(door, "admin");
-    const { say, answers, closed } = await open(door, ["read", "call"]);
+    const api = await openTestServer();
+    const admin = await openCheckedClient(api, "admin");
+    const { say, answers, closed } = await open(api, ["read", "call"]);
     await admin.tokens.revoke((await admin.tokens.list()).items.find(({ name }) => name === "read+call")!.id);
     say({ type: "call", request: "1", call: { tool: "echo", input: { text: "x" } } });
     expect(await closed).toBe(1008);
     expect(answers()).toMatchObject([{ request: "1", error: { code: "unauthorized" } }]);
-    expect(door.runs).toEqual([]);
+    expect(api.runs).toEqual([]);
   });
 
   test("is closed when it does not answer, when the token ends, and when the server does", async () => {
-    const door = await openDoor();
-    const admin = await openCheckedClient(door, "admin");
-    const revoked = await open(door, ["read"]);
+    const api = await openTestServer();
+    const admin = await openCheckedClient(api, "admin");
+    const revoked = await open(api, ["read"]);
     await admin.tokens.revoke((await admin.tokens.list()).items.find(({ name }) => name === "read")!.id);
-    await door.haft.clock.advance(15_000);
+    await api.haft.clock.advance(15_000);
     expect(await revoked.closed).toBe(1008);
-    const silent = await open(door, ["read"]);
+    const silent = await open(api, ["read"]);
     silent.socket.pause();
-    await door.haft.clock.advance(15_000);
-    await door.haft.clock.advance(15_000);
-    await until(() => door.server.door.streams.size === 0);
-    const last = await open(door, ["read"]);
-    await door.server.close();
+    await api.haft.clock.advance(15_000);
+    await api.haft.clock.advance(15_000);
+    await until(() => api.server.api.streams.size === 0);
+    const last = await open(api, ["read"]);
+    await api.server.close();
     expect(await last.closed).toBe(1001);
   });
 
   test("is closed for a message that is too large", async () => {
-    const door = await openDoor({ limits: { bodyBytes: 1000 } });
-    const { say, closed } = await open(door, ["read", "call"]);
+    const api = await openTestServer({ limits: { bodyBytes: 1000 } });
+    const { say, closed } = await open(api, ["read", "call"]);
     say({ type: "call", request: "1", call: { tool: "echo", input: { text: "x".repeat(2000) } } });
     expect(await closed).toBe(1009);
-    expect(door.runs).toEqual([]);
+    expect(api.runs).toEqual([]);
   });
 });

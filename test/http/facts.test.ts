@@ -1,10 +1,10 @@
 // What people do at the door stands in the audit log, and what the host was told counts there.
 import { expect, test } from "vitest";
 import { loadConfig, openHaft } from "haft/host";
-import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
+import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
 import { makeHostFolder } from "../mission/open-host.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { openDoor } from "./open-door.ts";
+import { openTestServer } from "./open-door.ts";
 
 test("tokens that are made and revoked, and what is done to MCP servers, are noted with who did it", async () => {
   const config = { mcpServers: { gone: { command: "no-such-program-here" } } };
@@ -12,9 +12,9 @@ test("tokens that are made and revoked, and what is done to MCP servers, are not
   const overrides = { tools: { mcpServers: config.mcpServers } } as never;
   const host = await open({ overrides });
   expect((await loadConfig({ folder, home, env: {}, overrides })).mcpServers).toHaveLength(1);
-  const parts = partsOfHost(host);
-  const door = await openDoor({ parts });
-  const admin = await openCheckedClient(door, "read", "approve", "admin");
+  const parts = capabilitiesOfHost(host);
+  const api = await openTestServer({ parts });
+  const admin = await openCheckedClient(api, "read", "approve", "admin");
   const { id } = await admin.tokens.create({ name: "ci", scopes: ["read"] });
   await admin.tokens.revoke(id);
   await parts.mcp!.act("gone", { action: "disable_tool", tool: "write" }, "ada");

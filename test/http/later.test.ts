@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createTool } from "haft";
 import { openHaft } from "haft/host";
 import type { HaftClient, JobDetail, JobFrame, Scope } from "haft/client";
-import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
+import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
 import { serveHttp } from "../../src/http/http-server.ts";
 import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
 import { openCheckedClient } from "./checked-client.ts";
@@ -45,7 +45,7 @@ async function open() {
     ],
   });
   const tokens = new MemoryTokenStore();
-  const server = await serveHttp(host.haft, { port: 0, tokens, log: () => undefined, parts: partsOfHost(host) });
+  const server = await serveHttp(host.haft, { port: 0, tokens, log: () => undefined, parts: capabilitiesOfHost(host) });
   onTestFinished(async () => {
     await server.close();
     await host.close();

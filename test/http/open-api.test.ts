@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { lintJsonSchema } from "../../src/schema/lint-json-schema.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { ask, openDoor } from "./open-door.ts";
+import { ask, openTestServer } from "./open-door.ts";
 
 type Fields = Record<string, unknown>;
 
 async function readApi() {
-  const door = await openDoor({ parts: ALL_PARTS });
-  const client = await openCheckedClient(door, "read");
-  const api = (await client.openApi()) as {
+  const api = await openTestServer({ parts: ALL_PARTS });
+  const client = await openCheckedClient(api, "read");
+  const document = (await client.openApi()) as {
     paths: Record<string, Record<string, Fields>>;
     components: { schemas: Record<string, Fields> };
   };
-  const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
-  return { door, api, operations };
+  return { api, document, operations };
 }
 
 const never = () => {
@@ -36,24 +36,24 @@ const ALL_PARTS = {
 
 describe("the OpenAPI document", () => {
   test("is one of version 3.1, and every part that it refers to is there", async () => {
-    const { api } = await readApi();
-    expect(api).toMatchObject({ openapi: "3.1.0", info: { title: "Haft" } });
-    const references = [...JSON.stringify(api).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference!);
+    const { document } = await readApi();
+    expect(document).toMatchObject({ openapi: "3.1.0", info: { title: "Haft" } });
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference!);
     expect(references.length).toBeGreaterThan(50);
     const missing = references.filter((reference) => {
       const found = reference
         .replace(/^#\//, "")
         .split("/")
-        .reduce<unknown>((at, key) => (at as Fields | undefined)?.[key], api);
+        .reduce<unknown>((at, key) => (at as Fields | undefined)?.[key], document);
       return found === undefined;
     });
     expect(missing).toEqual([]);
   });
 
   test("has schemas that are JSON Schema, without what only Zod knows", async () => {
-    const { api } = await readApi();
-    for (const [name, schema] of Object.entries(api.components.schemas)) {
-      const standing = { ...schema, components: api.components };
+    const { document } = await readApi();
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      const standing = { ...schema, components: document.components };
       expect([name, lintJsonSchema(standing as never)]).toEqual([name, []]);
       expect(JSON.stringify(schema)).not.toMatch(/"\$schema"|"\$id"|"~standard"/);
     }
@@ -87,28 +87,28 @@ describe("the OpenAPI document", () => {
   });
 
   test("is true: each operation is there, needs what it says, and nothing answers without a token that should not", async () => {
-    const { door, operations } = await readApi();
-    const nobody = await door.tokenFor();
+    const { api, operations } = await readApi();
+    const nobody = await api.tokenFor();
     for (const { path, method, operation } of operations) {
       const target = path.replaceAll(/\{\w+\}/g, "x");
       const security = operation["security"] as { bearer?: string[] }[];
-      const bare = await ask(door, method.toUpperCase(), target);
+      const bare = await ask(api, method.toUpperCase(), target);
       // A login without a body is not understood; without a token it was let in so far.
       const expected = security.length > 0 ? 401 : method === "post" ? 415 : 200;
       expect([path, method, bare.status]).toEqual([path, method, expected]);
-      const without = await ask(door, method.toUpperCase(), target, { token: nobody });
+      const without = await ask(api, method.toUpperCase(), target, { token: nobody });
       const isScoped = security[0]?.bearer?.[0] !== undefined;
       expect([path, method, without.json.error?.code === "forbidden"]).toEqual([path, method, isScoped]);
     }
   });
 
   test("names no part that the server does not have", async () => {
-    const door = await openDoor();
-    const client = await openCheckedClient(door, "read");
+    const api = await openTestServer();
+    const client = await openCheckedClient(api, "read");
     const paths = Object.keys((await client.openApi())["paths"] as object);
     expect(paths.filter((path) => /policy|audit|undo|changes|configuration/.test(path))).toEqual([]);
     for (const path of ["/api/policy", "/api/audit", "/api/audit/verify", "/api/changes/x", "/api/configuration"]) {
-      expect((await ask(door, "GET", path, { token: await door.tokenFor("read") })).json.error?.code).toBe("not_here");
+      expect((await ask(api, "GET", path, { token: await api.tokenFor("read") })).json.error?.code).toBe("not_here");
     }
     expect((await client.server()).parts).toEqual(["tokens"]);
   });

@@ -8,7 +8,7 @@ import { type HttpServer, type HttpServerOptions, serveHttp } from "../../src/ht
 import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
 import type { Scope } from "../../src/http/wire.ts";
 
-export interface OpenDoor {
+export interface TestServer {
   haft: TestHaft;
   server: HttpServer;
   /** `127.0.0.1:PORT`. */
@@ -19,9 +19,9 @@ export interface OpenDoor {
   clientFor(...scopes: Scope[]): Promise<HaftClient>;
 }
 
-export async function openDoor(
+export async function openTestServer(
   options: HttpServerOptions & { haft?: Parameters<typeof createTestHaft>[0] } = {},
-): Promise<OpenDoor> {
+): Promise<TestServer> {
   const { haft: haftOptions, ...serverOptions } = options;
   const runs: unknown[] = [];
   const haft = createTestHaft({ ...haftOptions, tools: [...toolsFor(runs), ...(haftOptions?.tools ?? [])] });
@@ -34,7 +34,7 @@ export async function openDoor(
   });
   const tokenFor = async (...scopes: Scope[]): Promise<string> => {
     const name = scopes.join("+") || "nothing";
-    return (await issueToken(server.door.tokens, haft.clock, { name, scopes })).token;
+    return (await issueToken(server.api.tokens, haft.clock, { name, scopes })).token;
   };
   return {
     haft,
@@ -90,7 +90,7 @@ export interface RawAnswer {
 
 /** A request as it is written, with whatever headers: no browser and no fetch in between. */
 export function ask(
-  { host }: Pick<OpenDoor, "host">,
+  { host }: Pick<TestServer, "host">,
   method: string,
   path: string,
   { headers = {}, body, token }: { headers?: Record<string, string>; body?: unknown; token?: string } = {},
@@ -133,7 +133,7 @@ export function ask(
 /** A bare socket, for what no client would send. */
 export function openSocket({
   host,
-}: Pick<OpenDoor, "host">): Promise<Socket & { received(): string; gone: Promise<void> }> {
+}: Pick<TestServer, "host">): Promise<Socket & { received(): string; gone: Promise<void> }> {
   const [hostname, port] = host.split(":");
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);

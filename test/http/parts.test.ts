@@ -6,13 +6,13 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { openWorkspace } from "haft/workspace";
 import { createMemoryUndo } from "../../src/files/undo-memory.ts";
 import { createUndo } from "../../src/files/undo.ts";
-import { auditPart } from "../../src/http/parts/audit-part.ts";
-import { pastCallsOf, policyPart } from "../../src/http/parts/policy-part.ts";
-import { undoPart } from "../../src/http/parts/undo-part.ts";
-import { RuleBook } from "../../src/policy/rules/rule-book.ts";
+import { auditCapability } from "../../src/http/parts/audit-part.ts";
+import { pastCallsOf, policyCapability } from "../../src/http/parts/policy-part.ts";
+import { undoCapability } from "../../src/http/parts/undo-part.ts";
+import { RuleSet } from "../../src/policy/rules/rule-book.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { openDoor } from "./open-door.ts";
+import { openTestServer } from "./open-door.ts";
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "haft-parts-"));
@@ -23,10 +23,10 @@ function makeFolder(): string {
 async function openAudited() {
   const store = await openStore({ folder: makeFolder() });
   onTestFinished(() => store.close());
-  const parts = { audit: auditPart(store.audit) };
-  const door = await openDoor({ haft: { log: store.audit }, parts });
-  const client = await openCheckedClient(door, "read", "call");
-  return { store, door, client };
+  const parts = { audit: auditCapability(store.audit) };
+  const api = await openTestServer({ haft: { log: store.audit }, parts });
+  const client = await openCheckedClient(api, "read", "call");
+  return { store, api, client };
 }
 
 describe("the audit log", () => {
@@ -96,12 +96,16 @@ describe("changes of files", () => {
     const store = createMemoryUndo();
     const workspace = openWorkspace(folder, { journal: store });
     const undo = createUndo({ files: workspace.files, store });
-    const door = await openDoor({ haft: { workspace }, parts: { undo: undoPart(undo) } });
-    const caller = await openCheckedClient(door, "read", "call");
-    const person = await openCheckedClient(door, "read", "approve");
+    const api = await openTestServer({ haft: { workspace }, parts: { undo: undoCapability(undo) } });
+    const caller = await openCheckedClient(api, "read", "call");
+    const person = await openCheckedClient(api, "read", "approve");
     await caller.calls.run("read", { path: "note.txt" }, { session: "s" });
-    const asked = await caller.calls.run("write", { path: "note.txt", content: "new\n" }, { id: "w", session: "s" });
-    if (asked.status === "pending") await person.approvals.answer(asked.pending.id, { decision: "once" });
+    const requested = await caller.calls.run(
+      "write",
+      { path: "note.txt", content: "new\n" },
+      { id: "w", session: "s" },
+    );
+    if (requested.status === "pending") await person.approvals.answer(requested.pending.id, { decision: "once" });
     expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("new\n");
     const { items } = await person.undo.list({ call: "w" });
     expect(items).toMatchObject([{ callId: "w", kind: "write", state: "done" }]);
@@ -121,12 +125,12 @@ describe("the rules", () => {
   test("are shown with where they stand, explained, checked, and tried on past calls", async () => {
     const store = await openStore({ folder: makeFolder() });
     onTestFinished(() => store.close());
-    const book = new RuleBook([{ origin: "project", allow: ["echo"], deny: ["keep"], ask: ["nosuchtool"] }]);
+    const ruleSet = new RuleSet([{ origin: "project", allow: ["echo"], deny: ["keep"], ask: ["nosuchtool"] }]);
     const parts = {};
-    const door = await openDoor({ haft: { log: store.audit, rules: book }, parts });
-    const part = policyPart({ haft: door.haft, book, pastCalls: pastCallsOf(store.audit) });
+    const api = await openTestServer({ haft: { log: store.audit, rules: ruleSet }, parts });
+    const part = policyCapability({ haft: api.haft, ruleSet, pastCalls: pastCallsOf(store.audit) });
     Object.assign(parts, { policy: part, rules: part });
-    const again = await openDoorOn(parts);
+    const again = await openServerOn(parts);
     expect((await again.policy.show()).rules).toContainEqual({
       rule: "keep",
       decision: "deny",
@@ -141,7 +145,7 @@ describe("the rules", () => {
       expect.objectContaining({ level: "warning", rule: "nosuchtool" }),
     );
     expect(await again.tools.get("keep")).toMatchObject({ verdict: { decision: "deny" } });
-    for (const text of ["a", "b"]) await door.haft.execute("echo", { text });
+    for (const text of ["a", "b"]) await api.haft.execute("echo", { text });
     await store.audit.flush();
     expect(await again.policy.effect("echo")).toMatchObject({
       judged: 2,
@@ -158,19 +162,19 @@ describe("the rules", () => {
     });
   });
 
-  async function openDoorOn(parts: object) {
-    const door = await openDoor({ parts });
-    return openCheckedClient(door, "read");
+  async function openServerOn(parts: object) {
+    const api = await openTestServer({ parts });
+    return openCheckedClient(api, "read");
   }
 });
 
 test("the numbers of a tool and of an hour are told", async () => {
-  const door = await openDoor();
-  const client = await openCheckedClient(door, "read", "call");
+  const api = await openTestServer();
+  const client = await openCheckedClient(api, "read", "call");
   for (let i = 0; i < 3; i++) await client.calls.run("echo", { text: "x" });
   await client.calls.run("echo", {});
   await client.calls.run("echo", { text: "x" }, { policy: { deny: ["echo"] } });
-  await door.haft.clock.advance(1);
+  await api.haft.clock.advance(1);
   const shown = await client.statistics({ buckets: 12 });
   expect(shown.tools).toMatchObject([{ tool: "echo", count: 5, failures: 2, denials: 1 }]);
   expect(shown.buckets.reduce((sum, { count }) => sum + count, 0)).toBe(5);
@@ -186,11 +190,11 @@ test("what tools cost a model's context is told: definitions, what is shown of t
     origin: { type: "mcp" as const, server: "more" },
     run: () => "",
   }));
-  const door = await openDoor({ haft: { toolSearch: { budget: 1500 } } });
-  for (const tool of many) door.haft.register(tool);
-  const client = await openCheckedClient(door, "read", "call");
+  const api = await openTestServer({ haft: { toolSearch: { budget: 1500 } } });
+  for (const tool of many) api.haft.register(tool);
+  const client = await openCheckedClient(api, "read", "call");
   await client.calls.run("echo", { text: "word ".repeat(400) });
-  await door.haft.clock.advance(1);
+  await api.haft.clock.advance(1);
   const { counter, allTokens, shownTokens, resultTokens, tools } = await client.tokenReport();
   expect(counter).toBe("o200k_base");
   const of = (name: string) => tools.find(({ tool }) => tool === name)!;
@@ -206,8 +210,8 @@ test("what tools cost a model's context is told: definitions, what is shown of t
 });
 
 test("the tools are listed, searched and filtered as policy shows them", async () => {
-  const door = await openDoor({ haft: { policy: { deny: ["wait"] } } });
-  const client = await openCheckedClient(door, "read");
+  const api = await openTestServer({ haft: { policy: { deny: ["wait"] } } });
+  const client = await openCheckedClient(api, "read");
   const { items } = await client.tools.list();
   expect(items.map(({ name }) => name).sort()).toEqual(["echo", "keep"]);
   expect((await client.tools.list({ kind: "write" })).items.map(({ name }) => name)).toEqual(["keep"]);

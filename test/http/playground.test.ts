@@ -1,17 +1,17 @@
 // What a model wrote, read through the door: nothing runs until a call is made, and the answer is what the model is told.
 import { expect, test } from "vitest";
-import { policyPart } from "../../src/http/parts/policy-part.ts";
+import { policyCapability } from "../../src/http/parts/policy-part.ts";
 import { createTestHaft } from "haft/testing";
 import { openCheckedClient } from "./checked-client.ts";
-import { openDoor } from "./open-door.ts";
+import { openTestServer } from "./open-door.ts";
 
 async function openPlayground() {
   const judge = createTestHaft();
-  const door = await openDoor({
-    parts: { policy: policyPart({ haft: judge, book: judge.policy.rules, pastCalls: () => [] }) },
+  const api = await openTestServer({
+    parts: { policy: policyCapability({ haft: judge, ruleSet: judge.policy.rules, pastCalls: () => [] }) },
   });
-  for (const tool of door.haft.registry.list()) judge.register(tool as never);
-  return { door, client: await openCheckedClient(door, "read", "call") };
+  for (const tool of api.haft.registry.list()) judge.register(tool as never);
+  return { api, client: await openCheckedClient(api, "read", "call") };
 }
 
 const TEXT = `Let me see.
@@ -22,7 +22,7 @@ const TEXT = `Let me see.
 <tool_call>{"name": "echo", "arguments": {"text": "cut`;
 
 test("a text is read with the tools that are here, and each call is judged; nothing runs", async () => {
-  const { client, door } = await openPlayground();
+  const { client, api } = await openPlayground();
   const { calls, text, warnings } = await client.playground.parse({ text: TEXT });
   expect(text.trim()).toBe("Let me see.");
   expect(calls).toMatchObject([
@@ -35,7 +35,7 @@ test("a text is read with the tools that are here, and each call is judged; noth
   expect(calls.map(({ explanation }) => explanation !== undefined)).toEqual([true, true, false, false, false]);
   expect(calls[0]!.repairs).toHaveLength(1);
   expect(warnings.join()).toContain("echo");
-  expect(door.runs).toEqual([]);
+  expect(api.runs).toEqual([]);
 });
 
 test("a call that was made is answered in the format that it was written in", async () => {
@@ -60,10 +60,10 @@ test("every format has an example that reads as one call of a tool that is here"
 });
 
 test("what is no request is refused, and reading needs the scope to read", async () => {
-  const { client, door } = await openPlayground();
+  const { client, api } = await openPlayground();
   await expect(client.playground.parse({ text: "x", format: "nonsense" as never })).rejects.toMatchObject({
     status: 400,
   });
-  const blind = await door.clientFor("call");
+  const blind = await api.clientFor("call");
   await expect(blind.playground.parse({ text: TEXT })).rejects.toMatchObject({ status: 403 });
 });

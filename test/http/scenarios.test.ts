@@ -7,7 +7,7 @@ import { createTestHaft } from "haft/testing";
 import { WebSocket } from "ws";
 import { serveHttp } from "../../src/http/http-server.ts";
 import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
-import { ask, openDoor, openSocket, until } from "./open-door.ts";
+import { ask, openTestServer, openSocket, until } from "./open-door.ts";
 
 const CALL = { tool: "echo", input: { text: "hello" } };
 
@@ -32,29 +32,29 @@ describe("the host of a request", () => {
     ["sv-003", "localhost"],
     ["sv-003", "127.0.0.1:1"],
   ])("%s: %s is refused, on every path, with the right token", async (_id, name) => {
-    const door = await openDoor({ console: makeConsole() });
-    const token = await door.tokenFor("read", "call");
-    const host = name.replace("PORT", String(door.server.port));
+    const api = await openTestServer({ console: makeConsole() });
+    const token = await api.tokenFor("read", "call");
+    const host = name.replace("PORT", String(api.server.port));
     for (const path of ["/", "/api/health", "/api/tools"]) {
-      const { status, json } = await ask(door, "GET", path, { headers: { host }, token });
+      const { status, json } = await ask(api, "GET", path, { headers: { host }, token });
       expect([status, json.error?.code]).toEqual([403, "forbidden"]);
     }
-    expect((await ask(door, "POST", "/api/calls", { headers: { host }, token, body: CALL })).status).toBe(403);
-    expect(door.runs).toEqual([]);
+    expect((await ask(api, "POST", "/api/calls", { headers: { host }, token, body: CALL })).status).toBe(403);
+    expect(api.runs).toEqual([]);
   });
 
   test("sv-001: a whole address in the request line does not stand in for the header", async () => {
-    const door = await openDoor();
-    const socket = await openSocket(door);
-    socket.write(`GET http://${door.host}/api/health HTTP/1.1\r\nHost: attacker.example\r\nConnection: close\r\n\r\n`);
+    const api = await openTestServer();
+    const socket = await openSocket(api);
+    socket.write(`GET http://${api.host}/api/health HTTP/1.1\r\nHost: attacker.example\r\nConnection: close\r\n\r\n`);
     await socket.gone;
     expect(socket.received()).toMatch(/^HTTP\/1\.1 403 /);
   });
 
   test.each(["127.0.0.1", "localhost", "LOCALHOST", "[::1]"])("of this machine, %s, is answered", async (name) => {
-    const door = await openDoor();
-    const headers = { host: `${name}:${door.server.port}` };
-    expect((await ask(door, "GET", "/api/health", { headers })).json).toEqual({ status: "ok" });
+    const api = await openTestServer();
+    const headers = { host: `${name}:${api.server.port}` };
+    expect((await ask(api, "GET", "/api/health", { headers })).json).toEqual({ status: "ok" });
   });
 });
 
@@ -68,43 +68,43 @@ describe("the origin of a request", () => {
     ["sv-007", "http://attacker.example"],
     ["sv-007", ""],
   ])("%s: %s runs nothing, with the right token", async (_id, name) => {
-    const door = await openDoor();
-    const token = await door.tokenFor("read", "call");
-    const origin = name.replace("PORT", String(door.server.port));
-    const { status, json } = await ask(door, "POST", "/api/calls", { headers: { origin }, token, body: CALL });
+    const api = await openTestServer();
+    const token = await api.tokenFor("read", "call");
+    const origin = name.replace("PORT", String(api.server.port));
+    const { status, json } = await ask(api, "POST", "/api/calls", { headers: { origin }, token, body: CALL });
     expect([status, json.error?.code]).toEqual([403, "forbidden"]);
-    expect(door.runs).toEqual([]);
+    expect(api.runs).toEqual([]);
   });
 
   test.each(["cross-site", "same-site"])(
     "sv-007: a page elsewhere, also on another port of this machine (%s), reads nothing without an Origin",
     async (site) => {
-      const door = await openDoor();
-      const token = await door.tokenFor("read");
+      const api = await openTestServer();
+      const token = await api.tokenFor("read");
       const headers = { "sec-fetch-site": site, "sec-fetch-mode": "no-cors" };
-      expect((await ask(door, "GET", "/api/tools", { headers, token })).status).toBe(403);
+      expect((await ask(api, "GET", "/api/tools", { headers, token })).status).toBe(403);
     },
   );
 
   test("that the host allowed is answered so that its page can read it, with a token and never with the cookie", async () => {
     const origin = "https://tools.example";
-    const door = await openDoor({ allowedOrigins: [origin] });
-    const token = await door.tokenFor("read", "call");
-    const preflight = await ask(door, "OPTIONS", "/api/calls", { headers: { origin } });
+    const api = await openTestServer({ allowedOrigins: [origin] });
+    const token = await api.tokenFor("read", "call");
+    const preflight = await ask(api, "OPTIONS", "/api/calls", { headers: { origin } });
     expect(preflight.status).toBe(204);
     expect(preflight.headers["access-control-allow-origin"]).toBe(origin);
     expect(preflight.headers["access-control-allow-credentials"]).toBeUndefined();
-    const called = await ask(door, "POST", "/api/calls", { headers: { origin }, token, body: CALL });
+    const called = await ask(api, "POST", "/api/calls", { headers: { origin }, token, body: CALL });
     expect([called.status, called.headers["access-control-allow-origin"]]).toEqual([200, origin]);
-    const cookie = await logIn(door);
-    expect((await ask(door, "POST", "/api/calls", { headers: { origin, cookie }, body: CALL })).status).toBe(403);
+    const cookie = await logIn(api);
+    expect((await ask(api, "POST", "/api/calls", { headers: { origin, cookie }, body: CALL })).status).toBe(403);
   });
 });
 
-async function logIn(door: Awaited<ReturnType<typeof openDoor>>): Promise<string> {
-  const token = (await door.server.loginUrl()).split("#login=")[1];
-  const { headers } = await ask(door, "POST", "/api/session", {
-    headers: { origin: door.server.url },
+async function logIn(api: Awaited<ReturnType<typeof openTestServer>>): Promise<string> {
+  const token = (await api.server.loginUrl()).split("#login=")[1];
+  const { headers } = await ask(api, "POST", "/api/session", {
+    headers: { origin: api.server.url },
     body: { token },
   });
   return String(headers["set-cookie"]).split(";")[0]!;
@@ -112,84 +112,84 @@ async function logIn(door: Awaited<ReturnType<typeof openDoor>>): Promise<string
 
 describe("a session of the console", () => {
   test("begins with a one-time token that works once, and ends when it is ended", async () => {
-    const door = await openDoor();
-    const token = (await door.server.loginUrl()).split("#login=")[1];
-    const origin = door.server.url;
+    const api = await openTestServer();
+    const token = (await api.server.loginUrl()).split("#login=")[1];
+    const origin = api.server.url;
     const both = await Promise.all(
-      [1, 2].map(() => ask(door, "POST", "/api/session", { headers: { origin }, body: { token } })),
+      [1, 2].map(() => ask(api, "POST", "/api/session", { headers: { origin }, body: { token } })),
     );
     expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401]);
     const cookie = String(both.find(({ status }) => status === 200)!.headers["set-cookie"]).split(";")[0]!;
-    expect((await ask(door, "GET", "/api/session", { headers: { cookie } })).json).toMatchObject({
+    expect((await ask(api, "GET", "/api/session", { headers: { cookie } })).json).toMatchObject({
       name: "owner",
       kind: "session",
     });
-    expect((await ask(door, "DELETE", "/api/session", { headers: { cookie, origin } })).status).toBe(200);
-    expect((await ask(door, "GET", "/api/session", { headers: { cookie } })).status).toBe(401);
+    expect((await ask(api, "DELETE", "/api/session", { headers: { cookie, origin } })).status).toBe(200);
+    expect((await ask(api, "GET", "/api/session", { headers: { cookie } })).status).toBe(401);
   });
 
   test("a one-time token that was not used in time, or is sent as a bearer token, opens nothing", async () => {
-    const door = await openDoor();
-    const token = (await door.server.loginUrl()).split("#login=")[1]!;
-    expect((await ask(door, "GET", "/api/tools", { token })).status).toBe(401);
-    await door.haft.clock.advance(10 * 60_000);
-    const headers = { origin: door.server.url };
-    expect((await ask(door, "POST", "/api/session", { headers, body: { token } })).status).toBe(401);
+    const api = await openTestServer();
+    const token = (await api.server.loginUrl()).split("#login=")[1]!;
+    expect((await ask(api, "GET", "/api/tools", { token })).status).toBe(401);
+    await api.haft.clock.advance(10 * 60_000);
+    const headers = { origin: api.server.url };
+    expect((await ask(api, "POST", "/api/session", { headers, body: { token } })).status).toBe(401);
   });
 
   test("changes nothing for a request that the console did not make: no Origin, or a form's content type", async () => {
-    const door = await openDoor();
-    const cookie = await logIn(door);
-    const origin = door.server.url;
-    expect((await ask(door, "POST", "/api/calls", { headers: { cookie }, body: CALL })).status).toBe(403);
+    const api = await openTestServer();
+    const cookie = await logIn(api);
+    const origin = api.server.url;
+    expect((await ask(api, "POST", "/api/calls", { headers: { cookie }, body: CALL })).status).toBe(403);
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]) {
       const headers = { cookie, origin, "content-type": type };
-      expect((await ask(door, "POST", "/api/calls", { headers, body: CALL })).status).toBe(415);
+      expect((await ask(api, "POST", "/api/calls", { headers, body: CALL })).status).toBe(415);
     }
-    expect(door.runs).toEqual([]);
-    expect((await ask(door, "POST", "/api/calls", { headers: { cookie, origin }, body: CALL })).status).toBe(200);
+    expect(api.runs).toEqual([]);
+    expect((await ask(api, "POST", "/api/calls", { headers: { cookie, origin }, body: CALL })).status).toBe(200);
   });
 });
 
 describe("sv-009: nothing changes on GET", () => {
   test("an approval is not answered by following a link, whatever it looks like", async () => {
-    const door = await openDoor();
-    const token = await door.tokenFor("read", "call", "approve", "admin");
-    const asked = await door.haft.execute("keep", { text: "x" });
-    const id = asked.status === "pending" ? asked.pending.id : "";
+    const api = await openTestServer();
+    const token = await api.tokenFor("read", "call", "approve", "admin");
+    const requested = await api.haft.execute("keep", { text: "x" });
+    const id = requested.status === "pending" ? requested.pending.id : "";
     for (const path of [
       `/api/approvals/${id}/answer`,
       `/api/approvals/${id}/approve`,
       `/approvals/${id}/approve`,
       "/approvals/1/approve",
     ]) {
-      const { status } = await ask(door, "GET", `${path}?decision=once`, { token });
+      const { status } = await ask(api, "GET", `${path}?decision=once`, { token });
       expect([404, 405]).toContain(status);
     }
-    expect(await door.haft.approvals.get(id)).toMatchObject({ state: "open" });
-    expect(door.runs).toEqual([]);
+    expect(await api.haft.approvals.get(id)).toMatchObject({ state: "open" });
+    expect(api.runs).toEqual([]);
   });
 
   test("every route of the API that changes something refuses GET, and says what to use", async () => {
-    const door = await openDoor();
-    const token = await door.tokenFor("read", "call", "approve", "admin");
+    const api = await openTestServer();
+    const token = await api.tokenFor("read", "call", "approve", "admin");
     for (const path of ["/api/approvals/x/answer", "/api/calls/x/cancel", "/api/calls/x/replay"]) {
-      const { status, headers } = await ask(door, "GET", path, { token });
+      const { status, headers } = await ask(api, "GET", path, { token });
       expect([status, headers["allow"]]).toEqual([405, "POST"]);
     }
     // Where GET means something else, that is what it does.
-    expect((await ask(door, "GET", "/api/approvals/answers", { token })).json.error?.code).toBe("not_found");
-    expect(door.server.door.book.list({ limit: 10 }).items).toEqual([]);
+    expect((await ask(api, "GET", "/api/approvals/answers", { token })).json.error?.code).toBe("not_found");
+    expect(api.server.api.recentCalls.list({ limit: 10 }).items).toEqual([]);
   });
 });
 
 describe("sv-011: a WebSocket", () => {
   const connect = (
-    door: { host: string },
+    api: { host: string },
     options: { headers?: Record<string, string>; protocols?: string[]; path?: string },
   ) =>
     new Promise<{ socket?: WebSocket; status: number }>((resolve) => {
-      const socket = new WebSocket(`ws://${door.host}${options.path ?? "/api/socket"}`, options.protocols ?? [], {
+      const socket = new WebSocket(`ws://${api.host}${options.path ?? "/api/socket"}`, options.protocols ?? [], {
         headers: options.headers ?? {},
       });
       onTestFinished(() => socket.terminate());
@@ -199,41 +199,41 @@ describe("sv-011: a WebSocket", () => {
     });
 
   test("is not opened without a token, with a wrong one, or with one in the address", async () => {
-    const door = await openDoor();
-    const token = await door.tokenFor("read");
-    expect((await connect(door, {})).status).toBe(401);
-    expect((await connect(door, { headers: { authorization: "Bearer wrong" } })).status).toBe(401);
-    expect((await connect(door, { protocols: ["haft", "haft.token.wrong"] })).status).toBe(401);
-    expect((await connect(door, { path: `/api/socket?token=${token}` })).status).toBe(401);
-    expect((await connect(door, { headers: { authorization: `Bearer ${await door.tokenFor("call")}` } })).status).toBe(
+    const api = await openTestServer();
+    const token = await api.tokenFor("read");
+    expect((await connect(api, {})).status).toBe(401);
+    expect((await connect(api, { headers: { authorization: "Bearer wrong" } })).status).toBe(401);
+    expect((await connect(api, { protocols: ["haft", "haft.token.wrong"] })).status).toBe(401);
+    expect((await connect(api, { path: `/api/socket?token=${token}` })).status).toBe(401);
+    expect((await connect(api, { headers: { authorization: `Bearer ${await api.tokenFor("call")}` } })).status).toBe(
       403,
     );
   });
 
   test("is not opened from a page elsewhere, and with the cookie only from the console itself", async () => {
-    const door = await openDoor({ allowedOrigins: ["https://tools.example"] });
-    const authorization = `Bearer ${await door.tokenFor("read")}`;
-    const cookie = await logIn(door);
-    expect((await connect(door, { headers: { authorization, origin: "http://attacker.example" } })).status).toBe(403);
-    expect((await connect(door, { headers: { authorization, host: "attacker.example" } })).status).toBe(403);
-    expect((await connect(door, { headers: { cookie } })).status).toBe(403);
-    expect((await connect(door, { headers: { cookie, origin: "https://tools.example" } })).status).toBe(403);
-    expect((await connect(door, { headers: { cookie, origin: door.server.url } })).status).toBe(101);
+    const api = await openTestServer({ allowedOrigins: ["https://tools.example"] });
+    const authorization = `Bearer ${await api.tokenFor("read")}`;
+    const cookie = await logIn(api);
+    expect((await connect(api, { headers: { authorization, origin: "http://attacker.example" } })).status).toBe(403);
+    expect((await connect(api, { headers: { authorization, host: "attacker.example" } })).status).toBe(403);
+    expect((await connect(api, { headers: { cookie } })).status).toBe(403);
+    expect((await connect(api, { headers: { cookie, origin: "https://tools.example" } })).status).toBe(403);
+    expect((await connect(api, { headers: { cookie, origin: api.server.url } })).status).toBe(101);
   });
 
   test("is opened with a token in the header or in a subprotocol, which is not said back", async () => {
-    const door = await openDoor();
-    const token = await door.tokenFor("read");
-    expect((await connect(door, { headers: { authorization: `Bearer ${token}` } })).status).toBe(101);
-    const { socket } = await connect(door, { protocols: ["haft", `haft.token.${token}`] });
+    const api = await openTestServer();
+    const token = await api.tokenFor("read");
+    expect((await connect(api, { headers: { authorization: `Bearer ${token}` } })).status).toBe(101);
+    const { socket } = await connect(api, { protocols: ["haft", `haft.token.${token}`] });
     expect(socket?.protocol).toBe("haft");
   });
 
   test("another kind of upgrade is refused and does not keep its socket", async () => {
-    const door = await openDoor();
-    const socket = await openSocket(door);
+    const api = await openTestServer();
+    const socket = await openSocket(api);
     socket.write(
-      `GET /api/health HTTP/1.1\r\nHost: ${door.host}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n`,
+      `GET /api/health HTTP/1.1\r\nHost: ${api.host}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n`,
     );
     await socket.gone;
     expect(socket.received()).toMatch(/^HTTP\/1\.1 400 /);
@@ -241,36 +241,36 @@ describe("sv-011: a WebSocket", () => {
 });
 
 test("sv-013: an address in the query reaches no page that would follow it: the console may connect to itself alone", async () => {
-  const door = await openDoor({ console: makeConsole() });
-  const page = await ask(door, "GET", "/?gatewayUrl=wss://attacker.example");
+  const api = await openTestServer({ console: makeConsole() });
+  const page = await ask(api, "GET", "/?gatewayUrl=wss://attacker.example");
   expect(page.text).not.toContain("attacker");
   expect(page.headers["content-security-policy"]).toContain("connect-src 'self';");
   expect(
-    (await ask(door, "GET", "/api/session?gatewayUrl=wss://attacker.example", { token: await door.tokenFor("read") }))
+    (await ask(api, "GET", "/api/session?gatewayUrl=wss://attacker.example", { token: await api.tokenFor("read") }))
       .status,
   ).toBe(400);
 });
 
 describe("sv-015: guessing tokens", () => {
   test("is slowed down by address, and keeps nobody out who has one", async () => {
-    const door = await openDoor({ limits: { failures: { burst: 5, refillMs: 1000 } } });
-    const right = await door.tokenFor("read");
+    const api = await openTestServer({ limits: { failures: { burst: 5, refillMs: 1000 } } });
+    const right = await api.tokenFor("read");
     const statuses: number[] = [];
-    for (let i = 0; i < 20; i++) statuses.push((await ask(door, "GET", "/api/tools", { token: `wrong${i}` })).status);
+    for (let i = 0; i < 20; i++) statuses.push((await ask(api, "GET", "/api/tools", { token: `wrong${i}` })).status);
     expect(statuses).toEqual([...Array<number>(5).fill(401), ...Array<number>(15).fill(429)]);
-    const { headers, status } = await ask(door, "POST", "/api/session", {
-      headers: { origin: door.server.url },
+    const { headers, status } = await ask(api, "POST", "/api/session", {
+      headers: { origin: api.server.url },
       body: { token: "wrong" },
     });
     expect([status, Number(headers["retry-after"])]).toEqual([429, 1]);
-    expect((await ask(door, "GET", "/api/tools", { token: right })).status).toBe(200);
-    await door.haft.clock.advance(2000);
-    expect((await ask(door, "GET", "/api/tools", { token: "wrong" })).status).toBe(401);
+    expect((await ask(api, "GET", "/api/tools", { token: right })).status).toBe(200);
+    await api.haft.clock.advance(2000);
+    expect((await ask(api, "GET", "/api/tools", { token: "wrong" })).status).toBe(401);
   });
 
   test("is hopeless: tokens are 256 random bits, and no two are alike", async () => {
-    const door = await openDoor();
-    const tokens = await Promise.all(Array.from({ length: 50 }, () => door.tokenFor("read")));
+    const api = await openTestServer();
+    const tokens = await Promise.all(Array.from({ length: 50 }, () => api.tokenFor("read")));
     expect(new Set(tokens).size).toBe(50);
     for (const token of tokens) expect(Buffer.from(token, "base64url")).toHaveLength(32);
   });
@@ -280,9 +280,9 @@ describe("sv-017: a request that trickles in", () => {
   const limits = { headersMs: 300, requestMs: 600 };
 
   test("is ended when its headers take too long", async () => {
-    const door = await openDoor({ limits });
-    const socket = await openSocket(door);
-    socket.write(`GET /api/health HTTP/1.1\r\nHost: ${door.host}\r\nX-Slow: `);
+    const api = await openTestServer({ limits });
+    const socket = await openSocket(api);
+    socket.write(`GET /api/health HTTP/1.1\r\nHost: ${api.host}\r\nX-Slow: `);
     const drip = setInterval(() => socket.writable && socket.write("a"), 50);
     onTestFinished(() => clearInterval(drip));
     await socket.gone;
@@ -290,67 +290,67 @@ describe("sv-017: a request that trickles in", () => {
   });
 
   test("is ended when its body takes too long", async () => {
-    const door = await openDoor({ limits });
-    const token = await door.tokenFor("call");
-    const socket = await openSocket(door);
-    const head = `POST /api/calls HTTP/1.1\r\nHost: ${door.host}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
+    const api = await openTestServer({ limits });
+    const token = await api.tokenFor("call");
+    const socket = await openSocket(api);
+    const head = `POST /api/calls HTTP/1.1\r\nHost: ${api.host}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
     socket.write(`${head}Content-Length: 1000\r\n\r\n{`);
     await socket.gone;
     expect(socket.received()).not.toContain("200 OK");
-    expect(door.runs).toEqual([]);
+    expect(api.runs).toEqual([]);
   });
 
   test("is refused when it is too large, before and while it is read", async () => {
-    const door = await openDoor({ limits: { bodyBytes: 1000 } });
-    const token = await door.tokenFor("call");
+    const api = await openTestServer({ limits: { bodyBytes: 1000 } });
+    const token = await api.tokenFor("call");
     const body = { tool: "echo", input: { text: "x".repeat(2000) } };
-    expect((await ask(door, "POST", "/api/calls", { token, body })).json.error?.code).toBe("too_large");
-    const socket = await openSocket(door);
-    const head = `POST /api/calls HTTP/1.1\r\nHost: ${door.host}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
+    expect((await ask(api, "POST", "/api/calls", { token, body })).json.error?.code).toBe("too_large");
+    const socket = await openSocket(api);
+    const head = `POST /api/calls HTTP/1.1\r\nHost: ${api.host}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
     socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
     for (let i = 0; i < 5; i++) socket.write(`1f4\r\n${"x".repeat(500)}\r\n`);
     await socket.gone;
     expect(socket.received()).toMatch(/^HTTP\/1\.1 413 /);
-    expect(door.runs).toEqual([]);
+    expect(api.runs).toEqual([]);
   });
 });
 
 describe("sv-019: a client that stops reading", () => {
-  const limits = { mostUnread: 64 * 1024 };
+  const limits = { maxUnread: 64 * 1024 };
 
-  async function flood(door: Awaited<ReturnType<typeof openDoor>>, isGone: () => boolean): Promise<void> {
-    for (let i = 0; i < 400 && !isGone(); i++) await door.haft.execute("echo", { text: "x".repeat(40_000) });
+  async function flood(api: Awaited<ReturnType<typeof openTestServer>>, isGone: () => boolean): Promise<void> {
+    for (let i = 0; i < 400 && !isGone(); i++) await api.haft.execute("echo", { text: "x".repeat(40_000) });
     await until(isGone);
   }
 
   test("of a WebSocket is closed, and memory stays bounded", async () => {
-    const door = await openDoor({ limits });
-    const authorization = `Bearer ${await door.tokenFor("read")}`;
-    const socket = new WebSocket(`ws://${door.host}/api/socket`, { headers: { authorization } });
+    const api = await openTestServer({ limits });
+    const authorization = `Bearer ${await api.tokenFor("read")}`;
+    const socket = new WebSocket(`ws://${api.host}/api/socket`, { headers: { authorization } });
     onTestFinished(() => socket.terminate());
     await new Promise((resolve) => socket.once("open", resolve));
     socket.pause();
-    await flood(door, () => door.server.door.streams.size === 0);
-    expect(door.server.door.feed.readers).toBe(0);
+    await flood(api, () => api.server.api.streams.size === 0);
+    expect(api.server.api.feed.readers).toBe(0);
   });
 
   test("of server-sent events is closed, and memory stays bounded", async () => {
-    const door = await openDoor({ limits });
-    const token = await door.tokenFor("read");
-    const socket = await openSocket(door);
+    const api = await openTestServer({ limits });
+    const token = await api.tokenFor("read");
+    const socket = await openSocket(api);
     socket.pause();
-    socket.write(`GET /api/events HTTP/1.1\r\nHost: ${door.host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-    await until(() => door.server.door.streams.size === 1);
-    await flood(door, () => door.server.door.streams.size === 0);
-    expect(door.server.door.feed.readers).toBe(0);
+    socket.write(`GET /api/events HTTP/1.1\r\nHost: ${api.host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    await until(() => api.server.api.streams.size === 1);
+    await flood(api, () => api.server.api.streams.size === 0);
+    expect(api.server.api.feed.readers).toBe(0);
   });
 });
 
 describe("sv-021: the console", () => {
   test("is sent with headers that let nobody frame it, sniff it or put a script into it", async () => {
-    const door = await openDoor({ console: makeConsole() });
+    const api = await openTestServer({ console: makeConsole() });
     for (const path of ["/", "/console", "/approvals/apr_1", "/index.html"]) {
-      const { status, headers } = await ask(door, "GET", path);
+      const { status, headers } = await ask(api, "GET", path);
       const csp = String(headers["content-security-policy"]);
       expect(status).toBe(200);
       expect(csp).not.toContain("unsafe");
@@ -364,22 +364,22 @@ describe("sv-021: the console", () => {
         "cache-control": "no-cache",
       });
     }
-    const token = (await door.server.loginUrl()).split("#login=")[1];
-    const { headers } = await ask(door, "POST", "/api/session", {
-      headers: { origin: door.server.url },
+    const token = (await api.server.loginUrl()).split("#login=")[1];
+    const { headers } = await ask(api, "POST", "/api/session", {
+      headers: { origin: api.server.url },
       body: { token },
     });
     expect(String(headers["set-cookie"])).toMatch(/; HttpOnly; SameSite=Strict; /);
   });
 
   test("keeps assets whose name holds their hash, packs what it sends, and serves nothing from outside its folder", async () => {
-    const door = await openDoor({ console: makeConsole() });
-    const asset = await ask(door, "GET", "/assets/index-B3kq9aZ1.js", { headers: { "accept-encoding": "gzip, br" } });
+    const api = await openTestServer({ console: makeConsole() });
+    const asset = await ask(api, "GET", "/assets/index-B3kq9aZ1.js", { headers: { "accept-encoding": "gzip, br" } });
     expect(asset.headers).toMatchObject({
       "cache-control": "public, max-age=31536000, immutable",
       "content-encoding": "br",
     });
-    const again = await ask(door, "GET", "/assets/index-B3kq9aZ1.js", {
+    const again = await ask(api, "GET", "/assets/index-B3kq9aZ1.js", {
       headers: { "if-none-match": String(asset.headers["etag"]) },
     });
     expect(again.status).toBe(304);
@@ -391,13 +391,13 @@ describe("sv-021: the console", () => {
       "/assets/missing.js",
       "//etc/passwd.txt",
     ]) {
-      expect((await ask(door, "GET", path)).status).toBe(404);
+      expect((await ask(api, "GET", path)).status).toBe(404);
     }
   });
 
   test("of answers of the API nothing may be framed, kept or read by others either", async () => {
-    const door = await openDoor();
-    const { headers } = await ask(door, "GET", "/api/health");
+    const api = await openTestServer();
+    const { headers } = await ask(api, "GET", "/api/health");
     expect(headers).toMatchObject({
       "x-content-type-options": "nosniff",
       "cache-control": "no-store",
@@ -418,43 +418,43 @@ describe("sv-023: beyond this machine", () => {
     const haft = createTestHaft();
     const tokens = new MemoryTokenStore();
     const { token } = await issueToken(tokens, haft.clock, { name: "a", scopes: ["read"] });
-    const heard: string[] = [];
+    const received: string[] = [];
     const server = await serveHttp(haft, {
       host: "0.0.0.0",
       port: 0,
       tokens,
-      onWarning: (warning) => heard.push(warning),
+      onWarning: (warning) => received.push(warning),
     });
     onTestFinished(() => server.close());
-    expect(heard.join()).toMatch(/WITHOUT TLS/);
+    expect(received.join()).toMatch(/WITHOUT TLS/);
     const host = `127.0.0.1:${server.port}`;
-    expect((await ask({ host }, "GET", "/api/server", { token })).json["warnings"]).toEqual(heard);
+    expect((await ask({ host }, "GET", "/api/server", { token })).json["warnings"]).toEqual(received);
     expect((await ask({ host }, "GET", "/api/server", { token, headers: { host: "rebound.example" } })).status).toBe(
       403,
     );
   });
 
   test("a busy port is told with what to do", async () => {
-    const door = await openDoor();
-    await expect(serveHttp(createTestHaft(), { port: door.server.port })).rejects.toThrow(/in use.*another port/s);
+    const api = await openTestServer();
+    await expect(serveHttp(createTestHaft(), { port: api.server.port })).rejects.toThrow(/in use.*another port/s);
     await expect(serveHttp(createTestHaft(), { host: "127.0.0.1", port: 70_000 })).rejects.toThrow(/port/);
   });
 });
 
 describe("sv-025: what a request says of itself", () => {
   test("is logged escaped and cut, and the request is served", async () => {
-    const door = await openDoor();
-    const socket = await openSocket(door);
+    const api = await openTestServer();
+    const socket = await openSocket(api);
     const agent = `\u202e\\n[ADMIN] approved ${"A".repeat(8000)}`;
-    socket.write(Buffer.from(`GET /api/health HTTP/1.1\r\nHost: ${door.host}\r\nUser-Agent: ${agent}\r\n\r\n`));
+    socket.write(Buffer.from(`GET /api/health HTTP/1.1\r\nHost: ${api.host}\r\nUser-Agent: ${agent}\r\n\r\n`));
     await until(() => socket.received().includes('{"status":"ok"}'));
     socket.write(
       Buffer.from(
-        `GET /api/nothing HTTP/1.1\r\nHost: ${door.host}\r\nUser-Agent: ${agent}\r\nConnection: close\r\n\r\n`,
+        `GET /api/nothing HTTP/1.1\r\nHost: ${api.host}\r\nUser-Agent: ${agent}\r\nConnection: close\r\n\r\n`,
       ),
     );
     await socket.gone;
-    const line = door.logged.find((each) => each.includes("ADMIN"))!;
+    const line = api.logged.find((each) => each.includes("ADMIN"))!;
     expect(line).toMatch(/^refused status=404 /);
     expect(line.length).toBeLessThan(800);
     expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/u);
@@ -462,55 +462,55 @@ describe("sv-025: what a request says of itself", () => {
   });
 
   test("cannot begin a line of its own: a line break in a header is no header", async () => {
-    const door = await openDoor();
-    const socket = await openSocket(door);
-    socket.write(`GET /api/health HTTP/1.1\r\nHost: ${door.host}\r\nUser-Agent: \n[ADMIN] approved\r\n\r\n`);
+    const api = await openTestServer();
+    const socket = await openSocket(api);
+    socket.write(`GET /api/health HTTP/1.1\r\nHost: ${api.host}\r\nUser-Agent: \n[ADMIN] approved\r\n\r\n`);
     await socket.gone;
     expect(socket.received()).toMatch(/^HTTP\/1\.1 400 /);
-    expect(door.logged.filter((line) => line.startsWith("[ADMIN]"))).toEqual([]);
+    expect(api.logged.filter((line) => line.startsWith("[ADMIN]"))).toEqual([]);
   });
 });
 
 test("sv-027: a value is never read as an option: names of tools, sessions and calls stay what they are", async () => {
-  const door = await openDoor();
-  const token = await door.tokenFor("read", "call");
+  const api = await openTestServer();
+  const token = await api.tokenFor("read", "call");
   const hostile = "--settings=/tmp/evil.json";
-  const called = await ask(door, "POST", "/api/calls", {
+  const called = await ask(api, "POST", "/api/calls", {
     token,
     body: { tool: "echo", input: { text: hostile }, session: hostile, id: hostile },
   });
   expect(called.json).toMatchObject({ status: "completed", callId: hostile, details: hostile });
-  const found = await ask(door, "GET", `/api/calls/${encodeURIComponent(hostile)}`, { token });
+  const found = await ask(api, "GET", `/api/calls/${encodeURIComponent(hostile)}`, { token });
   expect(found.json).toMatchObject({ callId: hostile, caller: { session: hostile } });
-  expect((await ask(door, "POST", "/api/calls", { token, body: { tool: hostile } })).json).toMatchObject({
+  expect((await ask(api, "POST", "/api/calls", { token, body: { tool: hostile } })).json).toMatchObject({
     status: "failed",
     error: { code: "tool_not_found" },
   });
-  expect((await ask(door, "POST", "/api/calls", { token, body: { ...CALL, settings: "/tmp/evil.json" } })).status).toBe(
+  expect((await ask(api, "POST", "/api/calls", { token, body: { ...CALL, settings: "/tmp/evil.json" } })).status).toBe(
     400,
   );
 });
 
 describe("ap-009: every way to say yes needs the scope approve", () => {
   test("the answer, the batch, and the modes that would not ask", async () => {
-    const door = await openDoor();
-    const asked = await door.haft.execute("keep", { text: "x" });
-    const id = asked.status === "pending" ? asked.pending.id : "";
-    const token = await door.tokenFor("read", "call", "admin");
+    const api = await openTestServer();
+    const requested = await api.haft.execute("keep", { text: "x" });
+    const id = requested.status === "pending" ? requested.pending.id : "";
+    const token = await api.tokenFor("read", "call", "admin");
     const refused = [
-      await ask(door, "POST", `/api/approvals/${id}/answer`, { token, body: { decision: "once" } }),
-      await ask(door, "POST", `/api/approvals/${id}/answer`, { token, body: { decision: "decline" } }),
-      await ask(door, "POST", "/api/approvals/answers", { token, body: { answers: [{ id, decision: "once" }] } }),
+      await ask(api, "POST", `/api/approvals/${id}/answer`, { token, body: { decision: "once" } }),
+      await ask(api, "POST", `/api/approvals/${id}/answer`, { token, body: { decision: "decline" } }),
+      await ask(api, "POST", "/api/approvals/answers", { token, body: { answers: [{ id, decision: "once" }] } }),
       ...(await Promise.all(
         ["acceptEdits", "bypassPermissions"].map((mode) =>
-          ask(door, "POST", "/api/calls", { token, body: { tool: "keep", input: { text: "y" }, mode } }),
+          ask(api, "POST", "/api/calls", { token, body: { tool: "keep", input: { text: "y" }, mode } }),
         ),
       )),
     ];
     expect(refused.map(({ status, json }) => [status, json.error?.code])).toEqual(
       refused.map(() => [403, "forbidden"]),
     );
-    expect(await door.haft.approvals.get(id)).toMatchObject({ state: "open" });
-    expect(door.runs).toEqual([]);
+    expect(await api.haft.approvals.get(id)).toMatchObject({ state: "open" });
+    expect(api.runs).toEqual([]);
   });
 });

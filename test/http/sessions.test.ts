@@ -9,7 +9,7 @@ import { openHaft } from "haft/host";
 import { createScriptedLanguageModel, type LanguageScript } from "haft/testing";
 import { createAgent } from "../../src/agents/create-agent.ts";
 import { serveHttp } from "../../src/http/http-server.ts";
-import { partsOfHost } from "../../src/http/parts/parts-of-host.ts";
+import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
 import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
 import { openCheckedClient } from "./checked-client.ts";
 
@@ -36,7 +36,7 @@ async function open(script?: LanguageScript) {
       : {}),
   });
   const tokens = new MemoryTokenStore();
-  const server = await serveHttp(host.haft, { port: 0, tokens, log: () => undefined, parts: partsOfHost(host) });
+  const server = await serveHttp(host.haft, { port: 0, tokens, log: () => undefined, parts: capabilitiesOfHost(host) });
   onTestFinished(async () => {
     await server.close();
     await host.close();

@@ -58,8 +58,8 @@ const PLACES = [
 /** A tool that does not answer before it is told to. */
 function slowTool(name = "slow", more: object = {}) {
   const runs: unknown[] = [];
-  let letGo = (): void => {};
-  const gone = new Promise<void>((resolve) => (letGo = resolve));
+  let detach = (): void => {};
+  const gone = new Promise<void>((resolve) => (detach = resolve));
   const tool = {
     name,
     description: "Takes its time",
@@ -74,10 +74,10 @@ function slowTool(name = "slow", more: object = {}) {
       return { done: true };
     },
   };
-  return { tool: tool as never, runs, letGo };
+  return { tool: tool as never, runs, detach };
 }
 
-function heard(haft: Haft): ToolEvent[] {
+function received(haft: Haft): ToolEvent[] {
   const events: ToolEvent[] = [];
   haft.on("*", (event) => void events.push(event));
   return events;
@@ -99,18 +99,18 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 describe.each(PLACES)("a background call, in %s", (_name, place) => {
   test("is answered at once, runs later, and its result finds the call, the events and every context", async () => {
     const haft = await place().open();
-    const { tool, runs, letGo } = slowTool();
+    const { tool, runs, detach } = slowTool();
     haft.register(tool);
-    const events = heard(haft);
+    const events = received(haft);
     const context = new ToolCallContext();
-    const told: string[] = [];
+    const reported: string[] = [];
     haft.jobs.follow(context);
     haft.jobs.follow({
       onToolCall() {
         throw new Error("not my day");
       },
     });
-    haft.jobs.follow({ onToolCall: ({ callId }) => void told.push(callId) });
+    haft.jobs.follow({ onToolCall: ({ callId }) => void reported.push(callId) });
     context.setToolCalls([{ callId: "c1", name: "slow", input: { text: "a" } }]);
     const result = await haft.execute("slow", { text: "a" }, { id: "c1" });
     expect(result).toMatchObject({ status: "pending", pending: { kind: "job" } });
@@ -118,12 +118,12 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     context.setToolCallResult(result);
     expect(context.toPrompt()).toContain(`still running as job ${jobOf(result)}`);
     await until(() => runs.length === 1);
-    letGo();
+    detach();
     const final = await haft.jobs.wait(jobOf(result));
     expect(final).toMatchObject({ callId: "c1", status: "completed", details: { done: true } });
     expect(context.result("c1")).toEqual(final);
     expect(context.pending()).toEqual([]);
-    expect(told).toEqual(["c1"]);
+    expect(reported).toEqual(["c1"]);
     expect(typesOf(events, "c1")).toEqual([
       ...["tool_call_requested", "job_queued", "tool_call_pending"],
       ...["tool_call_started", "tool_call_updated", "tool_call_completed"],
@@ -148,13 +148,13 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
 
   test("made again with the same id is the same job, and afterwards the same result; another input is refused", async () => {
     const haft = await place().open();
-    const { tool, runs, letGo } = slowTool();
+    const { tool, runs, detach } = slowTool();
     haft.register(tool);
     const first = await haft.execute("slow", { text: "a" }, { id: "c1" });
     const second = await haft.execute("slow", { text: "a" }, { id: "c1" });
     expect(jobOf(second)).toBe(jobOf(first));
     expect(await haft.execute("slow", { text: "b" }, { id: "c1" })).toMatchObject({ error: { code: "conflict" } });
-    letGo();
+    detach();
     await haft.jobs.wait(jobOf(first));
     expect(await haft.execute("slow", { text: "a" }, { id: "c1" })).toMatchObject({
       status: "completed",
@@ -165,14 +165,14 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
 
   test("with one key under two ids is one job, and both calls hear of its end", async () => {
     const haft = await place().open();
-    const { tool, letGo } = slowTool();
+    const { tool, detach } = slowTool();
     haft.register(tool);
-    const events = heard(haft);
+    const events = received(haft);
     const [one, two] = await Promise.all(
       ["c1", "c2"].map((id) => haft.execute("slow", {}, { id, idempotencyKey: "k" })),
     );
     expect(jobOf(two!)).toBe(jobOf(one!));
-    letGo();
+    detach();
     await haft.jobs.wait(jobOf(one!));
     for (const id of ["c1", "c2"]) expect(typesOf(events, id).at(-1)).toBe("tool_call_completed");
   });
@@ -203,9 +203,9 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
       ...{ name: "asks", description: "Asks", parameters: [], async: true, permission: "confirm" },
       run: () => "ran",
     } as never);
-    const asked = await haft.execute("asks", {}, { id: "c1" });
-    expect(asked).toMatchObject({ pending: { kind: "approval" } });
-    const queued = await haft.approve(jobOf(asked));
+    const requested = await haft.execute("asks", {}, { id: "c1" });
+    expect(requested).toMatchObject({ pending: { kind: "approval" } });
+    const queued = await haft.approve(jobOf(requested));
     expect(queued).toMatchObject({ status: "pending", pending: { kind: "job" } });
     expect(await haft.jobs.wait(jobOf(queued))).toMatchObject({ status: "completed", details: "ran" });
   });
@@ -231,7 +231,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
       limits: { timeoutMs: 20 },
       run: () => (++tries < 2 ? new Promise(() => {}) : tries),
     } as never);
-    const events = heard(haft);
+    const events = received(haft);
     const result = await haft.execute("shaky", {}, { id: "c1", background: { attempts: 2 } });
     expect(await haft.jobs.wait(jobOf(result))).toMatchObject({ status: "completed", details: 2 });
     expect(typesOf(events, "c1").filter((type) => /completed|failed/.test(type))).toEqual(["tool_call_completed"]);
@@ -255,7 +255,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     const haft = await place().open({ worker: { concurrency: 1 } });
     const { tool, runs } = slowTool();
     haft.register(tool);
-    const events = heard(haft);
+    const events = received(haft);
     const running = await haft.execute("slow", {}, { id: "running" });
     await until(() => runs.length === 1);
     const waiting = await haft.execute("slow", {}, { id: "waiting" });
@@ -316,13 +316,13 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
 
   test("that runs at shutdown gets its time", async () => {
     const haft = await place().open();
-    const { tool, runs, letGo } = slowTool();
+    const { tool, runs, detach } = slowTool();
     haft.register(tool);
     const result = await haft.execute("slow");
     await until(() => runs.length === 1);
     const waited = haft.jobs.wait(jobOf(result));
     const closed = haft.shutdown({ graceMs: 60_000 });
-    letGo();
+    detach();
     await closed;
     expect(await waited).toMatchObject({ status: "completed" });
   });
@@ -330,29 +330,29 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
 
 describe("a job that runs elsewhere", () => {
   test("is handed back by a shutdown that gives no time, where repeating does no harm; who waits is told", async () => {
-    const shelf = inStore();
-    const first = await shelf.open();
-    const { tool, runs, letGo } = slowTool("slow", { idempotent: true });
+    const storeFactory = inStore();
+    const first = await storeFactory.open();
+    const { tool, runs, detach } = slowTool("slow", { idempotent: true });
     first.register(tool);
     const result = await first.execute("slow", {}, { id: "c1" });
     await until(() => runs.length === 1);
     const waited = first.jobs.wait(jobOf(result));
     await first.shutdown();
     expect(await waited).toMatchObject({ status: "pending" });
-    const second = await shelf.open();
+    const second = await storeFactory.open();
     second.register(tool);
-    letGo();
+    detach();
     await second.jobs.work();
     expect(await second.jobs.wait(jobOf(result))).toMatchObject({ callId: "c1", status: "completed" });
     expect(runs).toHaveLength(2);
   });
 
   test("of a tool that does not listen is handed back, and not begun elsewhere before it has ended here", async () => {
-    const shelf = inStore();
-    const first = await shelf.open();
+    const storeFactory = inStore();
+    const first = await storeFactory.open();
     const begun: string[] = [];
-    let letGo = (): void => {};
-    const gone = new Promise<void>((resolve) => (letGo = resolve));
+    let detach = (): void => {};
+    const gone = new Promise<void>((resolve) => (detach = resolve));
     const deaf = (where: string, until?: Promise<void>) => ({
       ...{ name: "deaf", description: "Hears nothing", parameters: [], async: true, idempotent: true },
       async run() {
@@ -365,7 +365,7 @@ describe("a job that runs elsewhere", () => {
     const result = await first.execute("deaf", {}, { id: "c1" });
     await until(() => begun.length === 1);
     await first.shutdown();
-    const second = await shelf.open();
+    const second = await storeFactory.open();
     second.register(deaf("there") as never);
     const states: string[] = [];
     second.jobs.subscribe((event) => void (event.type === "queued" && states.push(event.job.state)));
@@ -373,18 +373,18 @@ describe("a job that runs elsewhere", () => {
     // Taken, found to be running still, and put off.
     await until(() => states.includes("delayed"));
     expect(begun).toEqual(["here"]);
-    letGo();
+    detach();
     expect(await second.jobs.wait(jobOf(result))).toMatchObject({ status: "completed", details: "there" });
     expect(begun).toEqual(["here", "there"]);
   });
 
   test("tells its start, updates and end where the call was made, once, and joins its context", async () => {
-    const shelf = inStore();
-    const client = await shelf.open({ worker: false });
-    const worker = await shelf.open();
-    const { tool, letGo } = slowTool();
+    const storeFactory = inStore();
+    const client = await storeFactory.open({ worker: false });
+    const worker = await storeFactory.open();
+    const { tool, detach } = slowTool();
     for (const haft of [client, worker]) haft.register(tool);
-    const events = heard(client);
+    const events = received(client);
     const updates: unknown[] = [];
     const context = new ToolCallContext();
     client.jobs.follow(context);
@@ -393,7 +393,7 @@ describe("a job that runs elsewhere", () => {
     context.setToolCallResult(result);
     await worker.jobs.work();
     await until(() => updates.length === 1);
-    letGo();
+    detach();
     await client.jobs.wait(jobOf(result));
     expect(context.result("c1")).toMatchObject({ status: "completed" });
     expect(typesOf(events, "c1").slice(-3)).toEqual([
@@ -402,20 +402,20 @@ describe("a job that runs elsewhere", () => {
   });
 
   test("that ended while nobody was here is joined to a context that is followed afterwards", async () => {
-    const shelf = inStore();
-    const worker = await shelf.open();
+    const storeFactory = inStore();
+    const worker = await storeFactory.open();
     worker.register({ name: "later", description: "Later", parameters: [], async: true, run: () => 2 });
     const result = await worker.execute("later", {}, { id: "c1" });
     await worker.jobs.wait(jobOf(result));
     const context = new ToolCallContext();
     context.setToolCalls([{ callId: "c1", name: "later", input: {} }]);
     context.setToolCallResult(result);
-    const told: string[] = [];
-    (await shelf.open()).jobs.follow(
-      Object.assign(context, { onToolCall: (r: ToolResult) => void told.push(r.callId) }),
+    const reported: string[] = [];
+    (await storeFactory.open()).jobs.follow(
+      Object.assign(context, { onToolCall: (r: ToolResult) => void reported.push(r.callId) }),
     );
     await until(() => context.pending().length === 0);
     expect(context.result("c1")).toMatchObject({ details: 2 });
-    expect(told).toEqual(["c1"]);
+    expect(reported).toEqual(["c1"]);
   });
 });

@@ -51,17 +51,17 @@ test(`killed ${ROUNDS} times: nothing accepted is lost, nothing with effects hap
     process.env["HAFT_FAIL_AT"] = point;
     const victim = children.start(VICTIM, [folder, ledger, callId, kind, point]);
     delete process.env["HAFT_FAIL_AT"];
-    await victim.says("accepted");
+    await victim.waitForOutput("accepted");
     victim.process.stdin!.write("work\n");
     expect((await victim.ended).signal, point).toBe("SIGKILL");
     const jobId = victim.lines()[0]!.split(" ")[1]!;
-    const { state, told, error } = await goOn({ ledger, callId, kind, jobId });
+    const { state, reported, error } = await resume({ ledger, callId, kind, jobId });
     const effects = existsSync(ledger)
       ? readFileSync(ledger, "utf8")
           .split("\n")
           .filter((line) => line === callId).length
       : 0;
-    const ends = told + victim.lines().filter((line) => line === `told ${callId}`).length;
+    const ends = reported + victim.lines().filter((line) => line === `told ${callId}`).length;
     outcomes.push(`${point} ${kind} ${state}`);
     const isRight =
       kind === "reads"
@@ -79,7 +79,7 @@ test(`killed ${ROUNDS} times: nothing accepted is lost, nothing with effects hap
 }, 600_000);
 
 /** Another process, as far as the store knows. */
-async function goOn({ ledger, callId, kind, jobId }: Record<"ledger" | "callId" | "kind" | "jobId", string>) {
+async function resume({ ledger, callId, kind, jobId }: Record<"ledger" | "callId" | "kind" | "jobId", string>) {
   const store = await openStore({ folder });
   const { jobs, journal, audit: log } = store;
   const haft = createHaft({ jobs, journal, log });
@@ -90,14 +90,14 @@ async function goOn({ ledger, callId, kind, jobId }: Record<"ledger" | "callId" 
       return "done";
     },
   } as never);
-  let told = 0;
+  let reported = 0;
   haft.on("*", (event: ToolEvent) => {
-    if (/completed|failed/.test(event.type) && "callId" in event && event.callId === callId) told++;
+    if (/completed|failed/.test(event.type) && "callId" in event && event.callId === callId) reported++;
   });
   await haft.jobs.work();
   const result = await haft.jobs.wait(jobId);
   const job = await haft.jobs.get(jobId);
   await haft.shutdown();
   await store.close();
-  return { state: job?.state, told, error: result.status === "failed" ? result.error.code : undefined };
+  return { state: job?.state, reported, error: result.status === "failed" ? result.error.code : undefined };
 }

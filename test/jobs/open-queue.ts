@@ -3,14 +3,14 @@ import { openPostgresEngine, openRedisEngine } from "../../src/store/bullmq-engi
 import { openBullMqJobs } from "../../src/store/bullmq-jobs.ts";
 
 /** Where everybody of one test finds the same jobs. */
-export interface JobPlace {
+export interface JobLocation {
   storeUrl: string;
   redisUrl?: string;
   namespace: string;
   leaseMs: number;
 }
 
-export async function openQueue({ storeUrl, redisUrl, namespace, leaseMs }: JobPlace): Promise<JobQueue> {
+export async function openQueue({ storeUrl, redisUrl, namespace, leaseMs }: JobLocation): Promise<JobQueue> {
   const engine = redisUrl === undefined ? await openPostgresEngine(storeUrl) : await openRedisEngine(redisUrl);
   return openBullMqJobs(engine, { leaseMs, namespace });
 }

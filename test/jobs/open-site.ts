@@ -5,7 +5,7 @@ import type { ToolResult } from "../../src/core/result.ts";
 import { createHaft, type Haft } from "../../src/runtime.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { type LedgerTool, ledgerTool } from "./ledger-tool.ts";
-import { type JobPlace, openQueue } from "./open-queue.ts";
+import { type JobLocation, openQueue } from "./open-queue.ts";
 import type { WorkOrder } from "./work-process.ts";
 
 /** A queue on a server, a client, which is this process, and workers, which are others. */
@@ -36,7 +36,7 @@ export interface SiteOptions {
   folder: string;
   /** The worker, bundled: `work-process.ts`. */
   program: string;
-  place: JobPlace;
+  place: JobLocation;
   tools: LedgerTool[];
 }
 

@@ -93,9 +93,9 @@ function describeWorkers({ isRedis }: { isRedis: boolean }): void {
       const result = results[i]!;
       const isUnknown = result.status === "failed" && result.error.code === "unknown_outcome";
       const isRight = tool === "look" ? result.success : (result.success && begins === 1) || (isUnknown && begins <= 1);
-      return { id, isRight, overlaps, told: site.terminalEvents(id), ...(isRight ? {} : { begins, result }) };
+      return { id, isRight, overlaps, reported: site.terminalEvents(id), ...(isRight ? {} : { begins, result }) };
     });
-    expect(seen).toEqual(calls.map(({ id }) => ({ id, isRight: true, overlaps: false, told: 1 })));
+    expect(seen).toEqual(calls.map(({ id }) => ({ id, isRight: true, overlaps: false, reported: 1 })));
     expect(await site.haft.jobs.counts()).toMatchObject({ queued: 0, delayed: 0, running: 0 });
   });
 

@@ -2,11 +2,11 @@
 // argv: where the jobs are, the file that every effect is appended to, and the names of the tools, as JSON.
 import { createHaft } from "../../src/runtime.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { openQueue, type JobPlace } from "./open-queue.ts";
+import { openQueue, type JobLocation } from "./open-queue.ts";
 import { type LedgerTool, ledgerTool } from "./ledger-tool.ts";
 
 export interface WorkOrder {
-  place: JobPlace;
+  place: JobLocation;
   ledger: string;
   tools: readonly LedgerTool[];
   concurrency: number;

@@ -45,7 +45,7 @@ test("a worker takes what others left, finishes what runs when it is told to end
   // Who made the call has ended, and began nothing.
   expect(await jobs.get(first)).toMatchObject({ state: "queued", attempt: 0 });
   const worker = haft.start(["worker", "--concurrency", "1", "--name", "bench", "--json"]);
-  const [said] = await worker.says(/^\{.*\}\n/);
+  const [said] = await worker.waitForOutput(/^\{.*\}\n/);
   expect(JSON.parse(said)).toMatchObject({ worker: "bench", queue: "file", pid: worker.child.pid });
   expect(await jobs.ended(first)).toMatchObject({ state: "completed", worker: expect.stringMatching(/^bench\//) });
 
@@ -54,7 +54,7 @@ test("a worker takes what others left, finishes what runs when it is told to end
   const third = await submit("read", "path=note.txt");
   while (!existsSync(join(haft.folder, "begun"))) await pause();
   worker.child.kill("SIGTERM");
-  await worker.says(/have their time/, "stderr");
+  await worker.waitForOutput(/have their time/, "stderr");
   writeFileSync(join(haft.folder, "go"), "");
   expect(await worker.ended).toMatchObject({ code: 0 });
   expect(existsSync(join(haft.folder, "ended"))).toBe(true);

@@ -79,7 +79,7 @@ describe("a server that does wrong harms only its own calls", () => {
   });
 
   test("a line of 100 MB fails its own call at once and is never held in memory", async () => {
-    const { haft, hub } = await connectHub([scripted("bad")], { hub: { mostMessageBytes: 1024 * 1024 } });
+    const { haft, hub } = await connectHub([scripted("bad")], { hub: { maxMessageBytes: 1024 * 1024 } });
     const before = process.memoryUsage().rss;
     for (const tool of ["long_line", "long_line_result_first"]) {
       const result = await haft.execute(`mcp__bad__${tool}`);
@@ -140,8 +140,8 @@ describe("a server that does wrong harms only its own calls", () => {
     expect(await haft.execute("mcp__bad__echo")).toMatchObject({ success: true });
     controller.abort();
     expect(await hanging).toMatchObject({ error: { code: "cancelled" } });
-    const told = await haft.execute("mcp__bad__cancelled");
-    expect(JSON.parse(textOf(told.content))).toHaveLength(1);
+    const reported = await haft.execute("mcp__bad__cancelled");
+    expect(JSON.parse(textOf(reported.content))).toHaveLength(1);
   });
 
   test("a server that ends at the probe of a modern client is started again without it", async () => {

@@ -80,15 +80,15 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
   });
 
   test("a call that needs an answer asks the person and goes on (modern)", async () => {
-    const asked: ElicitationRequest[] = [];
+    const requested: ElicitationRequest[] = [];
     const client = await connect(await server(), {
       answerElicitation: async (request) => {
-        asked.push(request);
+        requested.push(request);
         return { action: "accept", content: { confirm: true } };
       },
     });
     expect(await through(client, "delete_all")).toMatchObject({ details: "deleted" });
-    expect(asked).toMatchObject([{ mode: "form", server: "modern", message: "Really\\u{200b}?" }]);
+    expect(requested).toMatchObject([{ mode: "form", server: "modern", message: "Really\\u{200b}?" }]);
   });
 
   test("a call that needs an answer and gets none fails", async () => {
@@ -158,7 +158,7 @@ test("an answer over HTTP that is too long ends its own call", async () => {
       });
     }),
   );
-  const client = await connect({ name: "big", transport: "http", url, era: "legacy" }, { mostMessageBytes: 1_000_000 });
+  const client = await connect({ name: "big", transport: "http", url, era: "legacy" }, { maxMessageBytes: 1_000_000 });
   await expect(client.callTool("any")).rejects.toThrow(/longer than 1000000 bytes/);
 });
 

@@ -37,9 +37,9 @@ async function startEverything(transport: string): Promise<string> {
     stdio: ["ignore", "ignore", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  await until(() => said.includes(String(port)));
+  let output = "";
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  await until(() => output.includes(String(port)));
   return `http://127.0.0.1:${port}`;
 }
 
@@ -72,9 +72,9 @@ describe("server-everything through the gate", () => {
   });
 
   test("over stdio: a form and a page are answered by the person, progress is told", async () => {
-    const asked: ElicitationRequest[] = [];
+    const requested: ElicitationRequest[] = [];
     const answerElicitation = async (request: ElicitationRequest) => {
-      asked.push(request);
+      requested.push(request);
       return request.mode === "url"
         ? ({ action: "decline" } as const)
         : ({ action: "accept", content: { name: "Ada" } } as const);
@@ -82,11 +82,11 @@ describe("server-everything through the gate", () => {
     const { haft } = await connectHub([node("everything", [EVERYTHING])], { hub: { answerElicitation } });
     const form = await haft.execute("mcp__everything__trigger-elicitation-request");
     expect(form.success).toBe(true);
-    expect(asked[0]).toMatchObject({ mode: "form", server: "everything" });
+    expect(requested[0]).toMatchObject({ mode: "form", server: "everything" });
     expect(textOf(form.content)).toContain("Ada");
     const page = await haft.execute("mcp__everything__trigger-url-elicitation", { url: "https://example.com/pay" });
     expect(page.success).toBe(true);
-    expect(asked[1]).toMatchObject({ mode: "url", url: new URL("https://example.com/pay") });
+    expect(requested[1]).toMatchObject({ mode: "url", url: new URL("https://example.com/pay") });
     const done: unknown[] = [];
     await haft.execute(
       "mcp__everything__trigger-long-running-operation",
@@ -97,17 +97,17 @@ describe("server-everything through the gate", () => {
   });
 
   test("over stdio: a page that is no page of the web is never shown", async () => {
-    const asked: ElicitationRequest[] = [];
+    const requested: ElicitationRequest[] = [];
     const { haft } = await connectHub([node("everything", [EVERYTHING])], {
       hub: {
         answerElicitation: async (request) => {
-          asked.push(request);
+          requested.push(request);
           return { action: "accept" };
         },
       },
     });
     await haft.execute("mcp__everything__trigger-url-elicitation", { url: "file:///etc/passwd" });
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   test("over Streamable HTTP, with a session", async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { MemoryTokenStore } from "../../src/mcp/client/token-store.ts";
 import { connectHub } from "./connect-scripted.ts";
-import { callbackOf, type OAuthDoor, openOAuthDoor } from "./open-oauth-door.ts";
+import { callbackOf, type OAuthServer, openOAuthServer } from "./open-oauth-door.ts";
 
 const REDIRECT = "http://127.0.0.1:7070/mcp/callback";
 
-async function connectTo(door: OAuthDoor, more: { clientMetadataUrl?: string; tokens?: MemoryTokenStore } = {}) {
+async function connectTo(api: OAuthServer, more: { clientMetadataUrl?: string; tokens?: MemoryTokenStore } = {}) {
   const pages: URL[] = [];
   const tokens = more.tokens ?? new MemoryTokenStore();
   const signIn = {
@@ -14,14 +14,14 @@ async function connectTo(door: OAuthDoor, more: { clientMetadataUrl?: string; to
     onAuthorize: ({ url }: { url: URL }) => void pages.push(url),
     ...(more.clientMetadataUrl ? { clientMetadataUrl: more.clientMetadataUrl } : {}),
   };
-  const connected = await connectHub([{ name: "guarded", transport: "http", url: door.url }], { hub: { signIn } });
+  const connected = await connectHub([{ name: "guarded", transport: "http", url: api.url }], { hub: { signIn } });
   return { ...connected, pages, tokens };
 }
 
 describe("a remote server that wants a sign-in", () => {
   test("waits for the person, opens nothing by itself, and works after the sign-in", async () => {
-    const door = await openOAuthDoor();
-    const { haft, hub, pages, tokens } = await connectTo(door);
+    const api = await openOAuthServer();
+    const { haft, hub, pages, tokens } = await connectTo(api);
     expect(hub.statusOf("guarded")).toMatchObject({
       state: "needs_sign_in",
       signInPage: expect.stringContaining("/authorize?"),
@@ -30,38 +30,38 @@ describe("a remote server that wants a sign-in", () => {
     expect(await hub.signIn("guarded")).toBe(false);
     expect(pages).toHaveLength(1);
     expect(pages[0]!.searchParams.get("code_challenge_method")).toBe("S256");
-    expect(door.registered[0]).toMatchObject({ redirect_uris: [REDIRECT] });
-    expect(await hub.finishSignIn("guarded", callbackOf(pages[0]!, door))).toMatchObject({
+    expect(api.registered[0]).toMatchObject({ redirect_uris: [REDIRECT] });
+    expect(await hub.finishSignIn("guarded", callbackOf(pages[0]!, api))).toMatchObject({
       state: "ready",
       era: "modern",
     });
     expect(await haft.execute("mcp__guarded__add", { a: 1, b: 2 })).toMatchObject({ details: "3" });
-    const again = await connectTo(door, { tokens });
+    const again = await connectTo(api, { tokens });
     expect(again.hub.statusOf("guarded").state).toBe("ready");
   });
 
   test("a call that needs more rights sends the person to the page for them, and works afterwards", async () => {
-    const door = await openOAuthDoor();
-    const { haft, hub, pages } = await connectTo(door);
+    const api = await openOAuthServer();
+    const { haft, hub, pages } = await connectTo(api);
     await hub.signIn("guarded");
-    await hub.finishSignIn("guarded", callbackOf(pages[0]!, door));
-    door.wantsMore = true;
+    await hub.finishSignIn("guarded", callbackOf(pages[0]!, api));
+    api.wantsMore = true;
     const refused = await haft.execute("mcp__guarded__add", { a: 1, b: 2 });
     expect(refused).toMatchObject({ error: { code: "denied", message: expect.stringContaining("sign-in") } });
     expect(hub.statusOf("guarded").state).toBe("ready");
     expect(pages).toHaveLength(1);
     expect(await hub.signIn("guarded")).toBe(false);
     expect(pages[1]!.searchParams.get("scope")).toContain("admin");
-    await hub.finishSignIn("guarded", callbackOf(pages[1]!, door));
+    await hub.finishSignIn("guarded", callbackOf(pages[1]!, api));
     expect(await haft.execute("mcp__guarded__add", { a: 1, b: 2 })).toMatchObject({ details: "3" });
   });
 
   test("client-ID metadata is used where the server knows it: nothing is registered", async () => {
-    const door = await openOAuthDoor({ client_id_metadata_document_supported: true });
-    const { hub, pages } = await connectTo(door, { clientMetadataUrl: "https://haft.example/client.json" });
+    const api = await openOAuthServer({ client_id_metadata_document_supported: true });
+    const { hub, pages } = await connectTo(api, { clientMetadataUrl: "https://haft.example/client.json" });
     await hub.signIn("guarded");
     expect(pages[0]!.searchParams.get("client_id")).toBe("https://haft.example/client.json");
-    expect(door.registered).toEqual([]);
+    expect(api.registered).toEqual([]);
   });
 
   test.each([
@@ -71,19 +71,19 @@ describe("a remote server that wants a sign-in", () => {
     ["without the issuer that was promised", { iss: undefined }, /issuer|iss\b/i],
     ["with a code of another proof", { code: "code-for-another" }, /was refused/],
   ])("mc-033: a browser that comes back %s is refused", async (_how, change, why) => {
-    const door = await openOAuthDoor();
-    const { hub, pages } = await connectTo(door);
+    const api = await openOAuthServer();
+    const { hub, pages } = await connectTo(api);
     await hub.signIn("guarded");
-    await expect(hub.finishSignIn("guarded", callbackOf(pages[0]!, door, change))).rejects.toThrow(why);
-    expect(door.tokensGiven).toBe(0);
+    await expect(hub.finishSignIn("guarded", callbackOf(pages[0]!, api, change))).rejects.toThrow(why);
+    expect(api.tokensGiven).toBe(0);
     expect(hub.statusOf("guarded").state).toBe("needs_sign_in");
   });
 
   test("the same address does not work twice", async () => {
-    const door = await openOAuthDoor();
-    const { hub, pages } = await connectTo(door);
+    const api = await openOAuthServer();
+    const { hub, pages } = await connectTo(api);
     await hub.signIn("guarded");
-    const callback = callbackOf(pages[0]!, door);
+    const callback = callbackOf(pages[0]!, api);
     await hub.finishSignIn("guarded", callback);
     await expect(hub.finishSignIn("guarded", callback)).rejects.toThrow(/begun/);
   });
@@ -91,8 +91,8 @@ describe("a remote server that wants a sign-in", () => {
   test.each(["file:///c:/windows/system32/calc.exe", "http://evil.example/authorize", "javascript:alert(1)"])(
     "mc-031: a sign-in page at %s is never opened",
     async (authorization_endpoint) => {
-      const door = await openOAuthDoor({ authorization_endpoint });
-      const { hub, pages } = await connectTo(door);
+      const api = await openOAuthServer({ authorization_endpoint });
+      const { hub, pages } = await connectTo(api);
       expect(hub.statusOf("guarded").signInPage).toBeUndefined();
       await hub.signIn("guarded").catch(() => undefined);
       expect(pages).toEqual([]);
@@ -101,7 +101,7 @@ describe("a remote server that wants a sign-in", () => {
   );
 
   test("a token is not sent to another address under the same name", async () => {
-    const [first, second] = [await openOAuthDoor(), await openOAuthDoor()];
+    const [first, second] = [await openOAuthServer(), await openOAuthServer()];
     const { hub, pages, tokens } = await connectTo(first);
     await hub.signIn("guarded");
     await hub.finishSignIn("guarded", callbackOf(pages[0]!, first));

@@ -8,12 +8,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openHaft } from "haft/host";
-import { createMcpDoor, partsOfHost, serveHttp } from "haft/server";
+import { createMcpHandler, capabilitiesOfHost, serveHttp } from "haft/server";
 import { createClient, type HaftClient } from "../../src/client/index.ts";
 import { textOf } from "../../src/core/content.ts";
 import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
 import type { Scope } from "../../src/http/wire.ts";
-import { callbackOf, openOAuthDoor } from "./open-oauth-door.ts";
+import { callbackOf, openOAuthServer } from "./open-oauth-door.ts";
 
 const EVERYTHING = join(
   dirname(createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/package.json")),
@@ -33,7 +33,7 @@ async function open(servers: Record<string, unknown>, settings: Record<string, u
   const openHost = () => openHaft(folder, { home, env: { PATH: process.env["PATH"] ?? "" }, mcpSignIn });
   const host = await openHost();
   const tokens = new MemoryTokenStore();
-  const server = await serveHttp(host.haft, { port: 0, tokens, parts: partsOfHost(host) });
+  const server = await serveHttp(host.haft, { port: 0, tokens, parts: capabilitiesOfHost(host) });
   onTestFinished(async () => {
     await server.close();
     await host.close();
@@ -197,12 +197,12 @@ describe("what a server has to read", () => {
 
 describe("a server that wants a sign-in", () => {
   test("is signed in to through the door, once for each page, by whoever may", async () => {
-    const door = await openOAuthDoor();
-    const { host, clientFor } = await open({ guarded: { type: "http", url: door.url } });
+    const api = await openOAuthServer();
+    const { host, clientFor } = await open({ guarded: { type: "http", url: api.url } });
     const person = await clientFor("read", "approve");
     const { state, signInPage } = await person.mcp.act("guarded", { action: "sign_in" });
     expect(state).toBe("needs_sign_in");
-    const { search } = callbackOf(new URL(signInPage!), door);
+    const { search } = callbackOf(new URL(signInPage!), api);
     await expect((await clientFor("read", "call")).mcp.finishSignIn(search)).rejects.toMatchObject({ status: 403 });
     await expect(person.mcp.finishSignIn(search.replace("state=", "state=x"))).rejects.toMatchObject({ status: 409 });
     expect(await person.mcp.finishSignIn(search)).toMatchObject({ state: "ready" });
@@ -213,22 +213,22 @@ describe("a server that wants a sign-in", () => {
 });
 
 test("a remote server cannot send us to other places of this machine, be it by its sign-in or by a redirect", async () => {
-  let asked = 0;
-  const trap = createServer((_request, response) => (asked++, void response.end("{}"))).listen(0, "127.0.0.1");
+  let requested = 0;
+  const trap = createServer((_request, response) => (requested++, void response.end("{}"))).listen(0, "127.0.0.1");
   await new Promise((resolve) => trap.once("listening", resolve));
   onTestFinished(() => void trap.close());
   const inside = `http://127.0.0.1:${(trap.address() as AddressInfo).port}`;
-  const door = await openOAuthDoor({ registration_endpoint: `${inside}/register` });
+  const api = await openOAuthServer({ registration_endpoint: `${inside}/register` });
   const moved = createServer((_request, response) => response.writeHead(307, { location: `${inside}/mcp` }).end());
   await new Promise<void>((resolve) => moved.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void moved.close());
   const { host } = await open({
-    guarded: { type: "http", url: door.url },
+    guarded: { type: "http", url: api.url },
     moved: { type: "http", url: `http://127.0.0.1:${(moved.address() as AddressInfo).port}/mcp` },
   });
   expect(host.mcp.status().map(({ state }) => state)).not.toContain("ready");
   expect(host.mcp.statusOf("guarded").error).toContain("is refused");
-  expect(asked).toBe(0);
+  expect(requested).toBe(0);
 });
 
 test("a call that an MCP client was asked about goes on in another process, and runs once", async () => {
@@ -244,7 +244,7 @@ test("a call that an MCP client was asked about goes on in another process, and 
     const server = await serveHttp(of.haft, {
       port: 0,
       tokens,
-      endpoints: { "/mcp": createMcpDoor(of.haft, { version: "0", stateKey }) },
+      endpoints: { "/mcp": createMcpHandler(of.haft, { version: "0", stateKey }) },
     });
     onTestFinished(() => server.close());
     return server.url;

@@ -7,7 +7,7 @@ import { createMcpHandler } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import { createModernServer } from "./modern-server.mjs";
 
-export interface OAuthDoor {
+export interface OAuthServer {
   url: string;
   origin: string;
   /** What the sign-in page was asked for. */
@@ -18,23 +18,23 @@ export interface OAuthDoor {
 }
 
 /** An MCP server behind OAuth: protected-resource metadata, an authorisation server that checks PKCE, bearer tokens. */
-export async function openOAuthDoor(metadata: Record<string, unknown> = {}): Promise<OAuthDoor> {
+export async function openOAuthServer(metadata: Record<string, unknown> = {}): Promise<OAuthServer> {
   const handler = createMcpHandler(() => createModernServer());
-  const door: OAuthDoor = { url: "", origin: "", registered: [], tokensGiven: 0, wantsMore: false };
+  const api: OAuthServer = { url: "", origin: "", registered: [], tokensGiven: 0, wantsMore: false };
   const server = createServer((request, response) => {
     const json = (body: unknown, status = 200): void => {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     };
-    const { pathname } = new URL(request.url ?? "/", door.origin);
+    const { pathname } = new URL(request.url ?? "/", api.origin);
     if (pathname.startsWith("/.well-known/oauth-protected-resource")) {
-      return json({ resource: door.url, authorization_servers: [door.origin] });
+      return json({ resource: api.url, authorization_servers: [api.origin] });
     }
     if (pathname.startsWith("/.well-known/")) {
       return json({
-        issuer: door.origin,
-        authorization_endpoint: `${door.origin}/authorize`,
-        token_endpoint: `${door.origin}/token`,
-        registration_endpoint: `${door.origin}/register`,
+        issuer: api.origin,
+        authorization_endpoint: `${api.origin}/authorize`,
+        token_endpoint: `${api.origin}/token`,
+        registration_endpoint: `${api.origin}/register`,
         response_types_supported: ["code"],
         code_challenge_methods_supported: ["S256"],
         token_endpoint_auth_methods_supported: ["none"],
@@ -43,12 +43,12 @@ export async function openOAuthDoor(metadata: Record<string, unknown> = {}): Pro
       });
     }
     if (pathname === "/authorize") {
-      const page = new URL(request.url ?? "/", door.origin);
-      return void response.writeHead(302, { location: callbackOf(page, door).href }).end();
+      const page = new URL(request.url ?? "/", api.origin);
+      return void response.writeHead(302, { location: callbackOf(page, api).href }).end();
     }
     if (pathname === "/register") {
       return void read(request).then((body) => {
-        door.registered.push(JSON.parse(body));
+        api.registered.push(JSON.parse(body));
         json({ client_id: "client-1", ...(JSON.parse(body) as object) }, 201);
       });
     }
@@ -59,19 +59,19 @@ export async function openOAuthDoor(metadata: Record<string, unknown> = {}): Pro
           .update(form.get("code_verifier") ?? "")
           .digest("base64url");
         if (form.get("code") !== `code-for-${proof}`) return json({ error: "invalid_grant" }, 400);
-        door.tokensGiven++;
+        api.tokensGiven++;
         const scope = form.get("scope") ?? "read";
-        return json({ access_token: `token-${door.tokensGiven}`, token_type: "Bearer", expires_in: 3600, scope });
+        return json({ access_token: `token-${api.tokensGiven}`, token_type: "Bearer", expires_in: 3600, scope });
       });
     }
     const token = request.headers.authorization;
-    if (door.wantsMore && request.headers["mcp-method"] === "tools/call" && token !== "Bearer token-2") {
-      const challenge = `Bearer error="insufficient_scope", scope="admin", resource_metadata="${door.origin}/.well-known/oauth-protected-resource/mcp"`;
+    if (api.wantsMore && request.headers["mcp-method"] === "tools/call" && token !== "Bearer token-2") {
+      const challenge = `Bearer error="insufficient_scope", scope="admin", resource_metadata="${api.origin}/.well-known/oauth-protected-resource/mcp"`;
       return void response.writeHead(403, { "www-authenticate": challenge }).end();
     }
     if (token !== "Bearer token-1" && token !== "Bearer token-2") {
       response.writeHead(401, {
-        "www-authenticate": `Bearer resource_metadata="${door.origin}/.well-known/oauth-protected-resource/mcp"`,
+        "www-authenticate": `Bearer resource_metadata="${api.origin}/.well-known/oauth-protected-resource/mcp"`,
       });
       return void response.end();
     }
@@ -80,9 +80,9 @@ export async function openOAuthDoor(metadata: Record<string, unknown> = {}): Pro
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => server.closeAllConnections());
   onTestFinished(() => void server.close());
-  door.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  door.url = `${door.origin}/mcp`;
-  return door;
+  api.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  api.url = `${api.origin}/mcp`;
+  return api;
 }
 
 async function read(request: IncomingMessage): Promise<string> {
@@ -92,12 +92,12 @@ async function read(request: IncomingMessage): Promise<string> {
 }
 
 /** What the person's browser brings back. */
-export function callbackOf(page: URL, door: OAuthDoor, change: Record<string, string | undefined> = {}): URL {
+export function callbackOf(page: URL, api: OAuthServer, change: Record<string, string | undefined> = {}): URL {
   const callback = new URL(page.searchParams.get("redirect_uri")!);
   const parameters: Record<string, string | undefined> = {
     code: `code-for-${page.searchParams.get("code_challenge")}`,
     state: page.searchParams.get("state") ?? undefined,
-    iss: door.origin,
+    iss: api.origin,
     ...change,
   };
   for (const [name, value] of Object.entries(parameters))

@@ -95,9 +95,9 @@ const RUN = {
     answer(id, text("logged"));
   },
   ask_sampling: (id) => {
-    const asked = `ask-${id}`;
-    waiting.set(asked, (reply) => answer(id, text(JSON.stringify(reply.error ?? reply.result))));
-    send({ id: asked, method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } });
+    const requested = `ask-${id}`;
+    waiting.set(requested, (reply) => answer(id, text(JSON.stringify(reply.error ?? reply.result))));
+    send({ id: requested, method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } });
   },
   late: (id) => void setTimeout(() => answer(id, text("late")), 300),
   env: (id) => answer(id, text(JSON.stringify(process.env))),

@@ -134,7 +134,7 @@ describe.each(PEERS)("a client that cannot ask, %s,", (_name, connect) => {
       // The next one is another call, and asks again.
       const again = client.callTool(CALL);
       await vi.waitFor(async () => expect(await haft.approvals.list("open")).toHaveLength(1));
-      await haft.decline((await haft.approvals.list("open"))[0]!.id);
+      await haft.deny((await haft.approvals.list("open"))[0]!.id);
       expect(await again).toMatchObject({ isError: true });
       expect(sent).toEqual(["hello"]);
     },

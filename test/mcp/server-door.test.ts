@@ -5,7 +5,7 @@ import { createTestHaft } from "haft/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { serveHttp } from "../../src/http/http-server.ts";
-import { type Route, TAKEN } from "../../src/http/route.ts";
+import { type Route, HANDLED } from "../../src/http/route.ts";
 import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
 import { createMcpEndpoint } from "../../src/mcp/server/mcp-endpoint.ts";
 import { connectV1, connectV2, DESCRIBE, post, serveOverHttp } from "./serve-haft.ts";
@@ -103,7 +103,7 @@ describe("the endpoint", () => {
     ["that is too long", 413, JSON.stringify({ ...INITIALIZE, more: "x".repeat(5000) }), {}],
     ["of another type", 415, "a=b", { "content-type": "application/x-www-form-urlencoded" }],
   ])("refuses a body %s", async (_what, status, body, headers) => {
-    const { url } = await serveOverHttp(createHaft(), { mostBodyBytes: 4096 });
+    const { url } = await serveOverHttp(createHaft(), { maxBodyBytes: 4096 });
     expect((await send(url, { as: "ada", body, headers })).status).toBe(status);
   });
 
@@ -146,7 +146,7 @@ describe("a session of an older client", () => {
 
   test("ends when nobody uses it, and makes room for others", async () => {
     const haft = createHaft();
-    const { url } = await serveOverHttp(haft, { sessions: { idleMs: 1000, mostOfOne: 2 } });
+    const { url } = await serveOverHttp(haft, { sessions: { idleMs: 1000, maxPerOwner: 2 } });
     const [first, second, third] = [await open(url), await open(url), await open(url)];
     const statusOf = async (session: string): Promise<number> =>
       (await send(url, { as: "ada", headers: { "mcp-session-id": session }, body: LIST })).status;
@@ -210,7 +210,7 @@ test("Haft's own HTTP door serves it at /mcp, with the identity of its token", a
     answers: [],
     handle({ incoming, outgoing, identity: { id, name, scopes } }) {
       void endpoint.handle(incoming, outgoing, { identity: { id, name, rights: scopes } });
-      return TAKEN;
+      return HANDLED;
     },
   });
   const tokens = new MemoryTokenStore();

@@ -111,10 +111,10 @@ describe.each(ERAS)("a %s client", (era) => {
         }),
       ],
     });
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     const client = await connect(haft);
-    await client.callTool({ name: "work", arguments: {} }, { onprogress: (progress) => heard.push(progress) });
-    expect(heard).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3, message: `step ${progress}` })));
+    await client.callTool({ name: "work", arguments: {} }, { onprogress: (progress) => received.push(progress) });
+    expect(received).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3, message: `step ${progress}` })));
   });
 
   test("stops a call by cancelling it", async () => {
@@ -238,7 +238,7 @@ describe.each(ERAS)("a %s client", (era) => {
       { size: accept({ size: "L" }) },
       { colour: accept({ colour: "red" }) },
     ]);
-    expect({ runs, asked: answer.mock.calls.length }).toEqual({ runs: 1, asked: 2 });
+    expect({ runs, requested: answer.mock.calls.length }).toEqual({ runs: 1, requested: 2 });
     const mute = await connectV2(url, { era });
     const refused = await mute
       .callTool({ name: "order", arguments: {} })

@@ -25,7 +25,7 @@ const NAME = {
 };
 
 /** A house of background tools; `open()` lets those that wait go on. */
-function house() {
+function architecture() {
   let open!: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));
   const runs: string[] = [];
@@ -94,7 +94,7 @@ async function reach(url: URL, taskId: unknown, status: string) {
 
 describe("a client that knows tasks", () => {
   test("gets a handle at once, and the result from it long after its connection is gone", async () => {
-    const at = house();
+    const at = architecture();
     const { open, haft } = at;
     const { url } = await at.serve();
     const created = (await call(url, "long")).result!;
@@ -120,7 +120,7 @@ describe("a client that knows tasks", () => {
   });
 
   test("is given structure where the tool has it, and a failure as a result", async () => {
-    const { url } = await house().serve();
+    const { url } = await architecture().serve();
     const measured = await reach(url, (await call(url, "measure")).result!["taskId"], "completed");
     expect(measured["result"]).toMatchObject({ structuredContent: { metres: 3 } });
     const failed = await reach(url, (await call(url, "fails")).result!["taskId"], "completed");
@@ -131,7 +131,7 @@ describe("a client that knows tasks", () => {
   });
 
   test("cancels it, as often as it likes", async () => {
-    const at = house();
+    const at = architecture();
     const { runs } = at;
     const { url } = await at.serve();
     const { taskId } = (await call(url, "long")).result!;
@@ -145,7 +145,7 @@ describe("a client that knows tasks", () => {
   });
 
   test("is asked by it, and answers in parts or twice", async () => {
-    const { url } = await house().serve();
+    const { url } = await architecture().serve();
     const { taskId } = (await call(url, "asks")).result!;
     const { inputRequests } = await reach(url, taskId, "input_required");
     expect(inputRequests).toMatchObject({ name: { method: "elicitation/create" } });
@@ -159,19 +159,19 @@ describe("a client that knows tasks", () => {
   });
 
   test("is told by the protocol's own error that it cannot be asked", async () => {
-    const { url } = await house().serve();
+    const { url } = await architecture().serve();
     const task = await reach(url, (await call(url, "asks_roots")).result!["taskId"], "failed");
     expect(task).toMatchObject({ error: { code: -32_021, data: { requiredCapabilities: { roots: {} } } } });
     expect(task).not.toHaveProperty("result");
   });
 
   test("is asked for permission first; only then there is a task", async () => {
-    const { url } = await house().serve();
-    const asked = (await call(url, "guarded")).result!;
-    expect(asked).toMatchObject({ resultType: "input_required", inputRequests: { approval: expect.anything() } });
+    const { url } = await architecture().serve();
+    const requested = (await call(url, "guarded")).result!;
+    expect(requested).toMatchObject({ resultType: "input_required", inputRequests: { approval: expect.anything() } });
     const created = await call(url, "guarded", {
       params: {
-        ...{ name: "guarded", arguments: {}, requestState: asked["requestState"] },
+        ...{ name: "guarded", arguments: {}, requestState: requested["requestState"] },
         inputResponses: { approval: { action: "accept", content: { decision: "once" } } },
       },
     });
@@ -182,7 +182,7 @@ describe("a client that knows tasks", () => {
   });
 
   test("may ask for any call to be one", async () => {
-    const { url } = await house().serve();
+    const { url } = await architecture().serve();
     const wish = { params: { name: "quick", arguments: {}, _meta: { "haft/background": true } } };
     expect((await call(url, "quick")).result).toMatchObject({ resultType: "complete" });
     const { taskId } = (await call(url, "quick", wish)).result!;
@@ -194,7 +194,7 @@ describe("a client that knows tasks", () => {
 
 describe("a task", () => {
   test("is there for the identity that made it, and for nobody else", async () => {
-    const at = house();
+    const at = architecture();
     const { runs } = at;
     const { url } = await at.serve();
     const { taskId } = (await call(url, "long")).result!;
@@ -209,7 +209,7 @@ describe("a task", () => {
 
   test("is found again by a server that was started anew with the same key, and not with another", async () => {
     const stateKey = new Uint8Array(32).fill(7);
-    const at = house();
+    const at = architecture();
     const { open } = at;
     const first = await at.serve({ stateKey });
     const { taskId } = (await call(first.url, "long")).result!;
@@ -222,7 +222,7 @@ describe("a task", () => {
   });
 
   test("is needed for tools of which the host says so", async () => {
-    const at = house();
+    const at = architecture();
     const { runs } = at;
     const { url } = await at.serve({ needsTask: ({ name }) => name === "long" });
     const { error } = await call(url, "long", { capabilities: {} });
@@ -233,21 +233,21 @@ describe("a task", () => {
 
 describe.each(["modern", "legacy"] as const)("a %s client that knows no tasks", (era) => {
   test("waits for the result, with progress", async () => {
-    const at = house();
+    const at = architecture();
     const { open } = at;
     const client = await connectV2((await at.serve()).url, { era });
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const onprogress = ({ message }: { message?: string }): void => {
-      told.push(message);
+      reported.push(message);
       open();
     };
     const result = await client.callTool({ name: "long", arguments: {} }, { onprogress });
     expect(result).toMatchObject({ content: [{ text: "at last" }] });
-    expect(told).toContain("half of it");
+    expect(reported).toContain("half of it");
   });
 
   test("is told that it takes longer, and gets the result of the one run by calling again", async () => {
-    const at = house();
+    const at = architecture();
     const { open, haft, runs } = at;
     const client = await connectV2((await at.serve({ holdMs: 5000 })).url, { era });
     const first = client.callTool({ name: "long", arguments: {} });
@@ -261,7 +261,7 @@ describe.each(["modern", "legacy"] as const)("a %s client that knows no tasks", 
   });
 
   test("cancels the job with the call", async () => {
-    const at = house();
+    const at = architecture();
     const { haft, runs } = at;
     const client = await connectV2((await at.serve()).url, { era });
     const controller = new AbortController();
@@ -274,7 +274,7 @@ describe.each(["modern", "legacy"] as const)("a %s client that knows no tasks", 
 });
 
 describe.each(["http", "one connection"] as const)("Haft's own client, over %s", (way) => {
-  async function connect(at: ReturnType<typeof house>, options: MCPClientOptions = {}): Promise<MCPClient> {
+  async function connect(at: ReturnType<typeof architecture>, options: MCPClientOptions = {}): Promise<MCPClient> {
     const client = new MCPClient(options);
     onTestFinished(() => client.disconnect());
     if (way === "http") {
@@ -289,15 +289,15 @@ describe.each(["http", "one connection"] as const)("Haft's own client, over %s",
   }
 
   test("follows a task to its result, with progress", async () => {
-    const at = house();
-    const told: unknown[] = [];
+    const at = architecture();
+    const reported: unknown[] = [];
     const client = await connect(at);
     const onProgress = ({ message }: { message?: string }): void => {
-      told.push(message);
+      reported.push(message);
       at.open();
     };
     expect(await client.callTool("long", {}, { onProgress })).toMatchObject({ content: [{ text: "at last" }] });
-    expect(told).toContain("half of it");
+    expect(reported).toContain("half of it");
     await client.listTools();
     expect(await client.callTool("measure")).toMatchObject({ structuredContent: { metres: 3 } });
     expect(await client.callTool("fails")).toMatchObject({ isError: true });
@@ -305,7 +305,7 @@ describe.each(["http", "one connection"] as const)("Haft's own client, over %s",
   });
 
   test("cancels the task with the call", async () => {
-    const at = house();
+    const at = architecture();
     const client = await connect(at);
     const controller = new AbortController();
     const called = client.callTool("long", {}, { signal: controller.signal });
@@ -319,20 +319,20 @@ describe.each(["http", "one connection"] as const)("Haft's own client, over %s",
   });
 
   test("asks its person what the task asks, once", async () => {
-    const at = house();
-    const asked: string[] = [];
+    const at = architecture();
+    const requested: string[] = [];
     const client = await connect(at, {
       answerElicitation: async ({ message }) => {
-        asked.push(message);
+        requested.push(message);
         return { action: "accept", content: { name: "Ada" } };
       },
     });
     expect(JSON.stringify(await client.callTool("asks"))).toContain("Ada");
-    expect(asked).toEqual(["Who are you?"]);
+    expect(requested).toEqual(["Who are you?"]);
   });
 
   test("says that the outcome is not known where a task is lost", async () => {
-    const at = house();
+    const at = architecture();
     let isForgotten = false;
     const { jobs } = at.haft;
     // Found when the call is made, and never again.

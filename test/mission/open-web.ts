@@ -1,12 +1,12 @@
 import { createHaft, type Haft } from "haft";
 import { onTestFinished } from "vitest";
 import { createGuardedNet } from "../../src/net/guarded-net.ts";
-import { type Answer, type LocalServer, startServer } from "../../src/net/local-server.fixture.ts";
+import { type RequestHandler, type LocalServer, startServer } from "../../src/net/local-server.fixture.ts";
 import { createHttpTools } from "../../src/tools/http/http-tools.ts";
 import { createWebTools } from "../../src/tools/web/web-tools.ts";
 
 /** A server of this machine, the tools that may reach it and nothing else here, and a person who says yes. */
-export async function openWeb(answer: Answer, provider = "searxng"): Promise<LocalServer & { haft: Haft }> {
+export async function openWeb(answer: RequestHandler, provider = "searxng"): Promise<LocalServer & { haft: Haft }> {
   const server = await startServer(answer);
   const { fetch, close } = createGuardedNet({ exceptions: [`127.0.0.1:${server.port}`] });
   const search = { provider, apiKey: "key", endpoint: `${server.origin}/` };
@@ -23,7 +23,7 @@ export async function openWeb(answer: Answer, provider = "searxng"): Promise<Loc
   return { ...server, haft };
 }
 
-export const searchAnswer: Answer = ({ path }, response) => {
+export const searchAnswer: RequestHandler = ({ path }, response) => {
   const query = new URL(path, "http://x").searchParams.get("q");
   const results = ["one", "two"].map((content, n) => {
     return { title: `${query} ${n + 1}`, url: `https://site.example/${n + 1}`, content };
@@ -31,7 +31,7 @@ export const searchAnswer: Answer = ({ path }, response) => {
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ results }));
 };
 
-export const pageAnswer: Answer = (_request, response) => {
+export const pageAnswer: RequestHandler = (_request, response) => {
   response.writeHead(200, { "content-type": "text/html" }).end(`<html><head><title>Tea | Kitchen</title></head><body>
     <nav><a href="/">Home</a></nav><article><h1>How to brew tea</h1><p>Heat the water, but do not boil it: green tea turns
     bitter in water that is too hot, and black tea stays thin in water that is too cold.</p>

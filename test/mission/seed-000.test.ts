@@ -106,8 +106,8 @@ describe("核心思想 (the idea)", () => {
   });
 
   test("安全可控: a semaphore bounds how many run at once", async () => {
-    const { most } = await runAtOnce(10);
-    expect(most).toBe(3);
+    const { max } = await runAtOnce(10);
+    expect(max).toBe(3);
   });
 });
 
@@ -403,7 +403,7 @@ describe("内置工具列表 (the built-in tools)", () => {
 
   describe("网络工具 (NETWORK)", () => {
     test("http_get { url, headers? } gives { status, headers, body }", async () => {
-      const { haft, origin, asked } = await openWeb(({ headers }, response) => {
+      const { haft, origin, requests } = await openWeb(({ headers }, response) => {
         response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ got: headers["x-mine"] }));
       });
       const { details } = await haft.execute("http_get", { url: `${origin}/a`, headers: { "X-Mine": "1" } });
@@ -412,7 +412,7 @@ describe("内置工具列表 (the built-in tools)", () => {
         headers: { "content-type": "application/json" },
         body: '{"got":"1"}',
       });
-      expect(asked).toMatchObject([{ method: "GET", path: "/a" }]);
+      expect(requests).toMatchObject([{ method: "GET", path: "/a" }]);
       expect(failureOf(await haft.execute("http_get", { url: "http://169.254.169.254/latest" }))).toContain("refused");
     });
 
@@ -660,13 +660,13 @@ describe("安全与权限 (safety)", () => {
 
   describe("并发控制", () => {
     test("three tools run at once by default, and all calls end", async () => {
-      const { most, results } = await runAtOnce(10);
-      expect(most).toBe(3);
+      const { max, results } = await runAtOnce(10);
+      expect(max).toBe(3);
       expect(results.every(({ success }) => success)).toBe(true);
     });
 
     test("maxConcurrent is a setting", async () => {
-      expect((await runAtOnce(10, 5)).most).toBe(5);
+      expect((await runAtOnce(10, 5)).max).toBe(5);
     });
   });
 });
@@ -764,7 +764,7 @@ describe("扩展自定义工具 (a custom tool)", () => {
 
 describe("配置 (configuration)", () => {
   test("tools.timeout and tools.maxConcurrent, as settings of the runtime", async () => {
-    expect((await runAtOnce(4, 2)).most).toBe(2);
+    expect((await runAtOnce(4, 2)).max).toBe(2);
     const haft = createTestHaft({ timeouts: { defaultMs: 5 } });
     haft.register({
       name: "never",
@@ -796,15 +796,15 @@ describe("配置 (configuration)", () => {
     });
     expect(host.haft.executor.timeouts.defaultMs).toBe(1500);
     let together = 0;
-    let most = 0;
+    let max = 0;
     const slow = async () => {
-      most = Math.max(most, ++together);
+      max = Math.max(max, ++together);
       await new Promise((resolve) => setImmediate(resolve));
       together--;
     };
     host.haft.register({ name: "slow", description: "Takes a turn", kind: "readonly", parameters: [], run: slow });
     await Promise.all([1, 2, 3].map(() => host.haft.execute("slow")));
-    expect(most).toBe(1);
+    expect(max).toBe(1);
   });
   test("tools.allowedPaths bounds what file tools touch", async () => {
     const files = { "data/a.txt": "1", "docs/b.txt": "2", "src/c.txt": "3", "other/d.txt": "4" };
@@ -817,7 +817,7 @@ describe("配置 (configuration)", () => {
     expect(onDisk("other/e.txt")).toBeUndefined();
   });
   test("tools.webSearch { provider, apiKey, maxResults }", async () => {
-    const { origin, asked } = await startServer((_request, response) => {
+    const { origin, requests } = await startServer((_request, response) => {
       const results = ["one", "two"].map((content) => ({
         title: content,
         url: `https://${content}.example/`,
@@ -837,8 +837,8 @@ describe("配置 (configuration)", () => {
     const { haft } = await open({ env: { WEB_SEARCH_API_KEY: "tvly-1" } });
     const { details } = await haft.execute("web_search", { query: "AI Agent" });
     expect(details).toMatchObject({ provider: "tavily", results: [{ title: "one" }, { title: "two" }] });
-    expect(asked).toMatchObject([{ path: "/search", headers: { authorization: "Bearer tvly-1" } }]);
-    expect(JSON.parse(asked[0]!.body)).toMatchObject({ query: "AI Agent", max_results: 7 });
+    expect(requests).toMatchObject([{ path: "/search", headers: { authorization: "Bearer tvly-1" } }]);
+    expect(JSON.parse(requests[0]!.body)).toMatchObject({ query: "AI Agent", max_results: 7 });
   });
   test("tools.mcpServers, the disabled ones left alone", async () => {
     const servers = [
@@ -1023,7 +1023,7 @@ describe("性能考虑 (performance)", () => {
     await haft.execute("echo", {});
     expect(haft.load()).toEqual({ running: 0, waiting: 0 });
     await haft.clock.advance(0);
-    expect(haft.clock.heldTimers).toBe(0);
+    expect(haft.clock.refTimers).toBe(0);
   });
 });
 
@@ -1131,20 +1131,20 @@ describe("未来扩展 (what the seed hopes for)", () => {
   });
 });
 
-async function runAtOnce(calls: number, maxConcurrent?: number): Promise<{ most: number; results: ToolResult[] }> {
+async function runAtOnce(calls: number, maxConcurrent?: number): Promise<{ max: number; results: ToolResult[] }> {
   const haft = createHaft(maxConcurrent === undefined ? {} : { concurrency: { maxConcurrent } });
   let running = 0;
-  let most = 0;
+  let max = 0;
   haft.register({
     name: "work",
     description: "Works for a moment",
     parameters: [],
     run: async () => {
-      most = Math.max(most, ++running);
+      max = Math.max(max, ++running);
       await new Promise((resolve) => setImmediate(resolve));
       running--;
     },
   });
   const results = await haft.executeMany(Array.from({ length: calls }, () => ({ name: "work" })));
-  return { most, results };
+  return { max, results };
 }

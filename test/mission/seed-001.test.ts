@@ -584,11 +584,11 @@ describe("6.5 工具注册表", () => {
 
   test("6.5.1 register and registerMcpTool emit toolRegistered with the type and the tool", () => {
     const registry = new ToolRegistry();
-    const heard: [string, string][] = [];
-    registry.on("toolRegistered", ({ type, tool }) => heard.push([type, tool.name]));
+    const received: [string, string][] = [];
+    registry.on("toolRegistered", ({ type, tool }) => received.push([type, tool.name]));
     registry.register(createSix().tools[0]!);
     registry.registerMcpTool(fromServer());
-    expect(heard).toEqual([
+    expect(received).toEqual([
       ["builtin", "Read"],
       ["mcp", "mcp_issue"],
     ]);

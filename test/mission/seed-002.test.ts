@@ -113,7 +113,7 @@ describe("工具执行流程图", () => {
     const input = { param1: "a", param2: 2 };
     const model = createScriptedModel([{ calls: [{ id: "c1", name: "my_simple_tool", input }] }]);
     const { calls = [] } = model.respond({ tools: haft.toLLMTools(), results: [] });
-    context.setToolCalls(calls.map(({ id, name, input: asked }) => ({ callId: id!, name, input: asked })));
+    context.setToolCalls(calls.map(({ id, name, input: requests }) => ({ callId: id!, name, input: requests })));
     expect(context.pending()).toHaveLength(1);
     for (const result of await haft.executeMany(calls)) context.setToolCallResult(result);
     expect(context.pending()).toEqual([]);
@@ -141,8 +141,8 @@ describe("工具执行流程图", () => {
 
   test("9. the agent handles the results of both kinds, and every context hears of them by onToolCall", async () => {
     const haft = createTestHaft({ tools: [MySimpleTool, MyLongRunningTool], worker: false });
-    const heard: string[] = [];
-    haft.jobs.follow({ onToolCall: ({ toolName, status }) => void heard.push(`${toolName} ${status}`) });
+    const received: string[] = [];
+    haft.jobs.follow({ onToolCall: ({ toolName, status }) => void received.push(`${toolName} ${status}`) });
     const model = createScriptedLanguageModel([
       {
         calls: [
@@ -156,11 +156,11 @@ describe("工具执行流程图", () => {
     const agent = createAgent({ haft, model });
     const first = await agent.run("Work");
     expect(first).toMatchObject({ stop: "pending", text: "The long one still runs." });
-    expect(heard).toEqual(["my_simple_tool completed"]);
+    expect(received).toEqual(["my_simple_tool completed"]);
     await haft.jobs.work();
     const [waiting] = first.context.awaited();
     await haft.jobs.wait(jobOf(waiting!));
-    expect(heard).toEqual(["my_simple_tool completed", "my_long_running_tool completed"]);
+    expect(received).toEqual(["my_simple_tool completed", "my_long_running_tool completed"]);
     const second = await agent.run([], { messages: first.messages, context: first.context });
     expect(second).toMatchObject({ stop: "done", text: "It found q." });
     expect(JSON.stringify(model.requests.at(-1)!.prompt.at(-1))).toContain("processingTime");
@@ -168,7 +168,7 @@ describe("工具执行流程图", () => {
       "my_simple_tool",
       "my_long_running_tool",
     ]);
-    expect(heard).toHaveLength(2);
+    expect(received).toHaveLength(2);
   });
 });
 
@@ -231,10 +231,10 @@ describe("同步vs异步工具", () => {
     expect(await haft.execute("my_simple_tool", { param1: "a", param2: 1 })).toMatchObject({ status: "completed" });
   });
   test("stop_response ends the turn, cli_response speaks to the person", async () => {
-    const heard: string[] = [];
+    const received: string[] = [];
     const missing = () => Promise.reject(new Error("not here"));
     const tools = createAgentTools({
-      speaker: { say: (message) => heard.push(message) > 0 },
+      messageSink: { say: (message) => received.push(message) > 0 },
       skills: { load: missing, read: missing },
       agents: { names: () => [], run: missing },
     });
@@ -245,7 +245,7 @@ describe("同步vs异步工具", () => {
       { text: "never" },
     ]);
     const answer = await createAgent({ haft, model }).run("Work");
-    expect(heard).toEqual(["Half done."]);
+    expect(received).toEqual(["Half done."]);
     expect(answer).toMatchObject({ stop: "stopped", text: "All done.", steps: 2 });
     // Inline, and through the gate like every other.
     expect(tools.map(({ mode }) => mode)).not.toContain("background");
@@ -337,18 +337,18 @@ describe("ToolCallContext 详解", () => {
   describe("工具结果处理", () => {
     test("processToolCallResult tells every context that has onToolCall; one that throws harms no other", async () => {
       const haft = createTestHaft();
-      const told: string[] = [];
-      haft.jobs.follow({ onToolCall: ({ callId }) => void told.push(`first ${callId}`) });
+      const reported: string[] = [];
+      haft.jobs.follow({ onToolCall: ({ callId }) => void reported.push(`first ${callId}`) });
       haft.jobs.follow({
         onToolCall() {
           throw new Error("not my day");
         },
       });
       haft.jobs.follow(new ToolCallContext());
-      haft.jobs.follow({ onToolCall: ({ callId }) => void told.push(`last ${callId}`) });
+      haft.jobs.follow({ onToolCall: ({ callId }) => void reported.push(`last ${callId}`) });
       haft.jobs.processToolCallResult(await finalResult("c1"));
       haft.jobs.processToolCallResult(undefined);
-      expect(told).toEqual(["first c1", "last c1"]);
+      expect(reported).toEqual(["first c1", "last c1"]);
     });
   });
 });

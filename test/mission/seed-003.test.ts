@@ -189,7 +189,7 @@ describe("2. 核心概念", () => {
       expect(TOOL_GROUPS["group:web"]).toEqual(expect.arrayContaining(["web_search", "web_fetch"]));
     });
     test("消息工具 message 跨渠道消息发送", async () => {
-      const { origin, asked } = await startServer((_request, response) => void response.writeHead(204).end());
+      const { origin, requests } = await startServer((_request, response) => void response.writeHead(204).end());
       const channels = {
         hook: { type: "webhook", targets: { ops: `${origin}/ops` } },
         team: { type: "telegram", token: "1:a", endpoint: origin, targets: { general: "-100" } },
@@ -200,11 +200,11 @@ describe("2. 核心概念", () => {
       await trust(folder, { home, env: {} });
       const { haft } = await open({ approver: async () => ({ approved: true, by: "ada" }) });
       expect(await haft.execute("message", { channel: "hook", text: "ready" })).toMatchObject({ success: true });
-      expect(asked).toMatchObject([{ method: "POST", path: "/ops" }]);
-      expect(JSON.parse(asked[0]!.body)).toMatchObject({ text: "ready" });
+      expect(requests).toMatchObject([{ method: "POST", path: "/ops" }]);
+      expect(JSON.parse(requests[0]!.body)).toMatchObject({ text: "ready" });
       // Across channels: the other one answers what is no answer of Telegram.
       expect(await haft.execute("message", { channel: "team", text: "ready" })).toMatchObject({ success: false });
-      expect(asked[1]).toMatchObject({ path: "/bot1:a/sendMessage" });
+      expect(requests[1]).toMatchObject({ path: "/bot1:a/sendMessage" });
       expect(TOOL_GROUPS["group:messaging"]).toEqual(["message"]);
     });
     test("UI 工具 browser 浏览器控制, canvas 画布", async () => {
@@ -243,9 +243,9 @@ describe("2. 核心概念", () => {
         tool: "read",
         input: { path: "notes.txt" },
       };
-      const asked = await before.haft.execute("cron", job);
-      if (asked.status !== "pending") throw new Error(asked.display);
-      const { details } = await before.haft.approve(asked.pending.id);
+      const requests = await before.haft.execute("cron", job);
+      if (requests.status !== "pending") throw new Error(requests.display);
+      const { details } = await before.haft.approve(requests.pending.id);
       const { id } = details as { id: string };
       before.schedules.start();
       await clock.advance(60_000);
@@ -255,8 +255,8 @@ describe("2. 核心概念", () => {
       const after = await place.open({ clock });
       after.schedules.start();
       await clock.advance(1000);
-      const told = await after.haft.execute("cron", { action: "runs", jobId: id });
-      expect(told.details).toMatchObject({ runs: [{ number: 2, state: "completed", missed: 2 }, { number: 1 }] });
+      const reported = await after.haft.execute("cron", { action: "runs", jobId: id });
+      expect(reported.details).toMatchObject({ runs: [{ number: 2, state: "completed", missed: 2 }, { number: 1 }] });
       expect((await after.haft.execute("cron", { action: "status" })).display).toContain("1 schedule");
       expect(TOOL_GROUPS["group:automation"]).toContain("cron");
     });
@@ -614,7 +614,7 @@ describe("7. 特殊工具", () => {
       const haft = createTestHaft();
       const server = await serveHttp(haft, { port: 0 });
       onTestFinished(() => server.close());
-      const { token } = await issueToken(server.door.tokens, haft.clock, { name: "app", scopes: ["read", "call"] });
+      const { token } = await issueToken(server.api.tokens, haft.clock, { name: "app", scopes: ["read", "call"] });
       const client = createClient({ url: server.url, token });
       const parameters = { type: "object", properties: { hue: { type: "string" } }, required: ["hue"] } as const;
       const serving = client.serveTools(

@@ -21,7 +21,7 @@ import { makeHostFolder } from "./open-host.ts";
 import { openWeb, pageAnswer, PDF, searchAnswer } from "./open-web.ts";
 
 /** The seed's class as the factory makes it: name, description, permission, a list of parameters, and code. */
-function createWebSearchTool(search: (query: string, most: number) => Promise<string[]> = async () => []): AnyTool {
+function createWebSearchTool(search: (query: string, max: number) => Promise<string[]> = async () => []): AnyTool {
   return createTool({
     name: "web_search",
     description: "搜索互联网获取信息",
@@ -97,7 +97,7 @@ describe("权限系统", () => {
       const { haft, runs } = createConfirming();
       await haft.execute("publish", { page: "home" });
       const [open] = await haft.approvals.list("open");
-      const refused = await haft.decline(open!.id, "not ready");
+      const refused = await haft.deny(open!.id, "not ready");
       expect(refused).toMatchObject({ success: false, error: { code: "declined" } });
       expect(failureOf(refused)).toMatch(/^Permission denied: .*not ready/);
       expect(runs).toEqual([]);
@@ -107,8 +107,8 @@ describe("权限系统", () => {
       const { folder, open, onDisk } = makeHostFolder({ "page.md": "old\n" });
       const before = await open();
       await before.haft.execute("read", { path: "page.md" });
-      const asked = await before.haft.execute("write", { path: "page.md", content: "new\n" }, { id: "w1" });
-      expect(asked).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+      const requests = await before.haft.execute("write", { path: "page.md", content: "new\n" }, { id: "w1" });
+      expect(requests).toMatchObject({ status: "pending", pending: { kind: "approval" } });
       await before.close();
 
       const { haft } = await open();
@@ -121,7 +121,7 @@ describe("权限系统", () => {
       // The same yes again tells what came of the first, and writes nothing.
       expect(await haft.approve(question!.id, "ada")).toMatchObject({ status: "completed", callId: "w1" });
       expect(onDisk("page.md")).toBe("by hand\n");
-      await expect(haft.decline(question!.id, "no", "ada")).rejects.toThrow(/approved already/);
+      await expect(haft.deny(question!.id, "no", "ada")).rejects.toThrow(/approved already/);
     });
 
     test("an open question that nobody answers expires, and then the answer is no", async () => {
@@ -229,7 +229,7 @@ describe("BaseTool 基类", () => {
     });
 
     test("__call__: calling the tool validates, then executes", async () => {
-      const tool = createWebSearchTool(async (query, most) => [`${query} ${most}`]);
+      const tool = createWebSearchTool(async (query, max) => [`${query} ${max}`]);
       createTestHaft({ tools: [tool] });
       expect((await tool.execute({ query: "x" })).details).toEqual(["x 10"]);
       expect(await tool.execute({})).toMatchObject({ success: false, error: { code: "invalid_input" } });
@@ -238,7 +238,7 @@ describe("BaseTool 基类", () => {
 
   describe("示例：WebSearchTool", () => {
     test("data on success, the default filled in", async () => {
-      const haft = createTestHaft({ tools: [createWebSearchTool(async (query, most) => [query, String(most)])] });
+      const haft = createTestHaft({ tools: [createWebSearchTool(async (query, max) => [query, String(max)])] });
       expect((await haft.execute("web_search", { query: "AI" })).details).toEqual(["AI", "10"]);
       expect((await haft.execute("web_search", { query: "AI", max_results: 3 })).details).toEqual(["AI", "3"]);
     });
@@ -250,10 +250,10 @@ describe("BaseTool 基类", () => {
     });
 
     test("the built-in one asks a provider, and is AUTO", async () => {
-      const { haft, asked } = await openWeb(searchAnswer);
+      const { haft, requests } = await openWeb(searchAnswer);
       const { details } = await haft.execute("web_search", { query: "Python async", max_results: 2 });
       expect(details).toMatchObject({ results: [{ title: "Python async 1" }, { title: "Python async 2" }] });
-      expect(asked).toHaveLength(1);
+      expect(requests).toHaveLength(1);
       expect(haft.registry.get("web_search")?.permission({ query: "x" })).toBe(ToolPermission.AUTO);
     });
   });
@@ -387,7 +387,7 @@ describe("XML 解析器", () => {
   });
 
   test("a call that was read runs through the gate", async () => {
-    const haft = createTestHaft({ tools: [createWebSearchTool(async (query, most) => [query, String(most)])] });
+    const haft = createTestHaft({ tools: [createWebSearchTool(async (query, max) => [query, String(max)])] });
     const text = call("<query><![CDATA[AI]]></query>\n<max_results><![CDATA[3]]></max_results>");
     const [parsed] = parseToolCalls(text, { tools: haft.registry.list() }).calls;
     const result = await haft.execute(parsed!.name, parsed!.input, { id: parsed!.id });
@@ -396,7 +396,7 @@ describe("XML 解析器", () => {
   });
 
   test("values that a text format left as text are typed by the tool's schema", async () => {
-    const haft = createTestHaft({ tools: [createWebSearchTool(async (query, most) => [query, typeof most])] });
+    const haft = createTestHaft({ tools: [createWebSearchTool(async (query, max) => [query, typeof max])] });
     const result = await haft.execute("web_search", { query: "Python async best practices", max_results: "10" });
     expect(result.details).toEqual(["Python async best practices", "number"]);
     expect(result.metadata.repairs).toEqual([expect.stringContaining("max_results")]);
@@ -479,7 +479,7 @@ describe("内置工具", () => {
     const missing = () => Promise.reject(new Error("not here"));
     haft.registry.registerMany(
       createAgentTools({
-        speaker: { say: () => false },
+        messageSink: { say: () => false },
         skills: { load: missing, read: missing },
         agents: connectSubagents({
           names: () => ["search_agent"],
@@ -515,7 +515,7 @@ describe("内置工具", () => {
   });
 
   test("web_search: freshness, count, and 博查 as its provider", async () => {
-    const { haft, asked } = await openWeb(({ body }, response) => {
+    const { haft, requests } = await openWeb(({ body }, response) => {
       const { query, count } = JSON.parse(body) as { query: string; count: number };
       const value = [{ name: query, url: "https://site.example/", summary: String(count) }];
       response.end(JSON.stringify({ code: 200, data: { webPages: { value } } }));
@@ -525,7 +525,7 @@ describe("内置工具", () => {
       provider: "bocha",
       results: [{ title: "茶", snippet: "3" }],
     });
-    expect(JSON.parse(asked[0]?.body ?? "")).toMatchObject(input);
+    expect(JSON.parse(requests[0]?.body ?? "")).toMatchObject(input);
   });
 
   test("web_fetch of pages and PDF, AUTO", async () => {

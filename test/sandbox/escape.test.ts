@@ -179,8 +179,8 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
     const refused = await run(`echo x > ${base}/outside.txt`);
     expect(JSON.stringify(refused.content)).toContain(`it wanted to write to ${base}/outside.txt`);
     expect(JSON.stringify(refused.content)).toContain("outside_sandbox");
-    const asked = await run(`echo approved > ${base}/outside.txt`, { outside_sandbox: true });
-    expect(asked).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    const requested = await run(`echo approved > ${base}/outside.txt`, { outside_sandbox: true });
+    expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     const [approval] = await haft.approvals.list();
     expect(JSON.stringify(approval!.preview)).toContain("OUTSIDE of the sandbox");
     expect(await haft.approve(approval!.id)).toMatchObject({ status: "completed" });

@@ -8,7 +8,7 @@ import { JsonView } from "./json-view.tsx";
 
 const words = defineWords({
   en: {
-    asked: "A person has been asked. The call runs when the answer is yes.",
+    requested: "A person has been asked. The call runs when the answer is yes.",
     answer: "Answer it",
     details: "Details for programs",
     facts: "Facts about the call",
@@ -17,7 +17,7 @@ const words = defineWords({
     tokens: (count: number) => `about ${count} tokens for the model`,
   },
   zh: {
-    asked: "已询问一个人。批准后调用才会运行。",
+    requested: "已询问一个人。批准后调用才会运行。",
     answer: "去处理",
     details: "给程序的数据",
     facts: "关于此调用",
@@ -46,7 +46,7 @@ export function ResultView({ result }: { result: ToolResult }) {
       </p>
       {result.status === "pending" && result.pending.kind === "approval" ? (
         <p className="notice warn">
-          <span className="grow">{w.asked}</span>
+          <span className="grow">{w.requested}</span>
           <Link className="button small" href={`/approvals/${result.pending.id}`}>
             {w.answer}
           </Link>

@@ -11,15 +11,15 @@ import { TerminalText } from "./visible-text.tsx";
 const words = defineWords({
   en: {
     running: "Running",
-    asked: "This call waits for permission.",
+    requested: "This call waits for permission.",
     answer: "Answer it",
     output: "Output so far",
   },
-  zh: { running: "运行中", asked: "此调用正在等待许可。", answer: "去处理", output: "目前的输出" },
+  zh: { running: "运行中", requested: "此调用正在等待许可。", answer: "去处理", output: "目前的输出" },
 });
 
 /** The end of a long output; all of it stands in the result. */
-const MOST_LIVE_CHARACTERS = 20_000;
+const MAX_LIVE_CHARACTERS = 20_000;
 
 export interface RunningCallState {
   state: "idle" | "running" | "done";
@@ -58,7 +58,7 @@ export function useRunningCall(): RunningCallState {
           const more = frame.update.content?.map((block) => (block.type === "text" ? block.text : "")).join("") ?? "";
           setShown((now) => ({
             ...now,
-            text: (now.text + more).slice(-MOST_LIVE_CHARACTERS),
+            text: (now.text + more).slice(-MAX_LIVE_CHARACTERS),
             ...(frame.update.progress ? { progress: frame.update.progress } : {}),
           }));
         } else if (frame.type === "approval") {
@@ -96,7 +96,7 @@ export function RunningCall({ call }: { call: RunningCallState }) {
           {progress?.total ? <progress value={progress.done} max={progress.total} /> : null}
           {call.approvalId ? (
             <p className="notice warn">
-              <span className="grow">{w.asked}</span>
+              <span className="grow">{w.requested}</span>
               <Link className="button small" href={`/approvals/${call.approvalId}`}>
                 {w.answer}
               </Link>

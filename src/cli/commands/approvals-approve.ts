@@ -2,7 +2,7 @@ import { resultOf } from "../ask-person.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { awaitTools } from "../settled-servers.ts";
-import { showAnswered } from "../show-answered.ts";
+import { showApprovedResult } from "../show-answered.ts";
 import { showApproval } from "../show-approvals.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -32,12 +32,12 @@ export const command = defineCommand({
     const decision = always ? "always" : session ? "session" : "once";
     if (rule !== undefined && decision === "once") throw new UsageError("--rule goes with --always or --for-session.");
     const client = await connect();
-    const asked = await client.approvals.get(id);
-    for (const line of showApproval(asked)) output.talk(line);
-    await awaitTools(client, { url, interrupted, output }, asked.toolName);
+    const requested = await client.approvals.get(id);
+    for (const line of showApproval(requested)) output.info(line);
+    await awaitTools(client, { url, interrupted, output }, requested.toolName);
     const answered = await client.approvals.answer(id, { decision, ...(rule === undefined ? {} : { rule }) });
-    if (answered.rule !== undefined) output.talk(`kept: ${answered.rule}`);
+    if (answered.rule !== undefined) output.info(`kept: ${answered.rule}`);
     const result = await resultOf(client, answered);
-    return result ? showAnswered(result, id, output) : EXIT.done;
+    return result ? showApprovedResult(result, id, output) : EXIT.done;
   },
 });

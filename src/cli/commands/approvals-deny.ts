@@ -14,6 +14,6 @@ export const command = defineCommand({
       ...(reason === undefined ? {} : { reason }),
     });
     output.data(approval, () => []);
-    output.talk(`${approval.id} was declined.`);
+    output.info(`${approval.id} was declined.`);
   },
 });

@@ -18,6 +18,6 @@ export const command = defineCommand({
     const client = await connect();
     const page = await client.approvals.list(state === "all" ? {} : { state: state as "open" });
     output.list(page, (approvals) => showApprovalList(approvals, output));
-    if (page.items.length === 0) output.talk(state === "open" ? "Nothing waits for an answer." : "There is none.");
+    if (page.items.length === 0) output.info(state === "open" ? "Nothing waits for an answer." : "There is none.");
   },
 });

@@ -1,15 +1,15 @@
-import { askPerson } from "../ask-person.ts";
+import { promptForApproval } from "../ask-person.ts";
 import { askQuestion } from "../ask-question.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { pause } from "../pause.ts";
-import { showAnswered } from "../show-answered.ts";
+import { showApprovedResult } from "../show-answered.ts";
 import { showApproval } from "../show-approvals.ts";
 import { showQuestion } from "../show-question.ts";
 import { isInteractive } from "../terminal.ts";
 import { openQuestions } from "../watch-questions.ts";
 
-const LOOK_EVERY_MS = 1000;
+const CHECK_INTERVAL_MS = 1000;
 
 export const command = defineCommand({
   examples: [
@@ -21,15 +21,15 @@ export const command = defineCommand({
     const client = await connect();
     const asks = isInteractive(terminal) && output.format === "text";
     const seen = new Set<string>();
-    output.talk("Waiting for questions. Ctrl-C ends this.");
+    output.info("Waiting for questions. Ctrl-C ends this.");
     while (!interrupted.aborted) {
       const { items } = await client.approvals.list({ state: "open" });
       for (const approval of items.filter(({ id }) => !seen.has(id)).reverse()) {
         seen.add(approval.id);
         if (!asks) output.item(approval, showApproval);
         else {
-          const result = await askPerson(client, approval.id, { terminal, signal: interrupted });
-          if (result) showAnswered(result, approval.id, output);
+          const result = await promptForApproval(client, approval.id, { terminal, signal: interrupted });
+          if (result) showApprovedResult(result, approval.id, output);
         }
       }
       for (const question of (await openQuestions(client)).filter(({ id }) => !seen.has(id))) {
@@ -37,7 +37,7 @@ export const command = defineCommand({
         if (!asks) output.item(question, showQuestion);
         else await askQuestion(client, question, { terminal, signal: interrupted });
       }
-      await pause(LOOK_EVERY_MS, interrupted);
+      await pause(CHECK_INTERVAL_MS, interrupted);
     }
     return EXIT.interrupted;
   },

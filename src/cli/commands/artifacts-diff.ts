@@ -19,6 +19,6 @@ export const command = defineCommand({
     const between = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
     const diff = await client.artifacts.diff(id, { ...ofSession(session), ...between });
     output.data(diff, ({ text }) => (text === "" ? [] : [paintDiff(safe(text), output)]));
-    if (diff.text === "") output.talk(`Versions ${diff.from} and ${diff.to} are the same.`);
+    if (diff.text === "") output.info(`Versions ${diff.from} and ${diff.to} are the same.`);
   },
 });

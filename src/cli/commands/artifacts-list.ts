@@ -20,8 +20,8 @@ export const command = defineCommand({
     const more = cursor === undefined ? {} : { cursor };
     const page = await client.artifacts.list({ ...ofSession(session), limit, ...more });
     output.list(page, (artifacts) => showArtifacts(artifacts, output));
-    if (page.items.length === 0) output.talk("There are none. Agents make them with the tool create_artifact.");
-    else if (page.next !== undefined) output.talk(`There is more: --cursor ${page.next}`);
+    if (page.items.length === 0) output.info("There are none. Agents make them with the tool create_artifact.");
+    else if (page.next !== undefined) output.info(`There is more: --cursor ${page.next}`);
   },
 });
 

@@ -20,7 +20,7 @@ export const command = defineCommand({
       ...(cursor === undefined ? {} : { cursor }),
     });
     output.list(page, (entries) => showEntries([...entries].reverse(), output));
-    if (page.items.length === 0) output.talk("Nothing found.");
-    else if (page.next !== undefined) output.talk(`There is more: --cursor ${page.next}`);
+    if (page.items.length === 0) output.info("Nothing found.");
+    else if (page.next !== undefined) output.info(`There is more: --cursor ${page.next}`);
   },
 });

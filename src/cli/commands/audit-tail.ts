@@ -5,7 +5,7 @@ import { pause } from "../pause.ts";
 import type { AuditEntry, AuditQuery } from "../../http/wire.ts";
 import type { HaftClient } from "../../client/create-client.ts";
 
-const LOOK_EVERY_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 const PAGE = 200;
 
 export const command = defineCommand({
@@ -29,7 +29,7 @@ export const command = defineCommand({
     let last = Number(first[0]?.id ?? 0);
     show(lines === 0 ? [] : first.toReversed());
     while (!interrupted.aborted) {
-      await pause(LOOK_EVERY_MS, interrupted);
+      await pause(CHECK_INTERVAL_MS, interrupted);
       const added = await readAfter(client, query, last);
       show(added);
       last = Number(added.at(-1)?.id ?? last);

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { systemClock } from "../../core/clock.ts";
 import { defineCommand } from "../command.ts";
-import { openConversation, remarkOn } from "../converse.ts";
+import { openConversation, describeStop } from "../converse.ts";
 import { editLine } from "../edit-line.ts";
 import { safe } from "../output.ts";
 import { isInteractive, type Terminal } from "../terminal.ts";
@@ -44,10 +44,10 @@ export const command = defineCommand({
         const turn = new AbortController();
         const stopListening = terminal.onInterrupt(() => turn.abort());
         try {
-          const answer = await conversation.say(text, turn.signal);
+          const answer = await conversation.send(text, turn.signal);
           if (output.format === "json") output.data(answer, () => []);
-          const remark = remarkOn(answer);
-          if (remark !== undefined) output.tell(safe(remark));
+          const remark = describeStop(answer);
+          if (remark !== undefined) output.notice(safe(remark));
         } finally {
           stopListening();
         }

@@ -23,6 +23,6 @@ export const command = defineCommand({
       ),
     );
     if (entries.length === 0)
-      output.talk("Nothing is set: everything is as it comes. `haft init` writes a file to start from.");
+      output.info("Nothing is set: everything is as it comes. `haft init` writes a file to start from.");
   },
 });

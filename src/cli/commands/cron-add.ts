@@ -57,8 +57,8 @@ export const command = defineCommand({
       ...(Object.keys(policy).length > 0 ? { policy } : {}),
     });
     output.data(added, (schedule) => showSchedules([schedule], output));
-    if (added.upcoming.length > 0) output.talk(`Next: ${added.upcoming.map(showTime).join(", ")}`);
+    if (added.upcoming.length > 0) output.info(`Next: ${added.upcoming.map(showTime).join(", ")}`);
     const { status } = await client.schedules.list();
-    if (!status.isRunning) output.talk("Nobody runs schedules at the moment: start `haft serve` or `haft worker`.");
+    if (!status.isRunning) output.info("Nobody runs schedules at the moment: start `haft serve` or `haft worker`.");
   },
 });

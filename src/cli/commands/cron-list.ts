@@ -6,8 +6,8 @@ export const command = defineCommand({
   async run({ connect, output }) {
     const page = await (await connect()).schedules.list();
     output.list(page, (schedules) => showSchedules(schedules, output));
-    if (page.items.length === 0) output.talk("There is none. `haft cron add` makes one.");
+    if (page.items.length === 0) output.info("There is none. `haft cron add` makes one.");
     else if (!page.status.isRunning)
-      output.talk("Nobody runs them at the moment: start `haft serve` or `haft worker`.");
+      output.info("Nobody runs them at the moment: start `haft serve` or `haft worker`.");
   },
 });

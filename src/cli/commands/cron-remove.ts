@@ -6,6 +6,6 @@ export const command = defineCommand({
   operands: [{ name: "ID" }],
   async run({ connect, output, operands: [id = ""] }) {
     const { name } = await (await connect()).schedules.remove(id);
-    output.talk(`${id} (${safeLine(name)}) is removed.`);
+    output.info(`${id} (${safeLine(name)}) is removed.`);
   },
 });

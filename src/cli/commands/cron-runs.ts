@@ -10,6 +10,6 @@ export const command = defineCommand({
   async run({ connect, output, operands: [id = ""], options: { limit = 20 } }) {
     const page = await (await connect()).schedules.runs(id, { limit });
     output.list(page, (runs) => showRuns(runs, output));
-    if (page.items.length === 0) output.talk("It has not run yet.");
+    if (page.items.length === 0) output.info("It has not run yet.");
   },
 });

@@ -8,7 +8,7 @@ export const command = defineCommand({
     try {
       const file = await initConfig(folder);
       output.data({ file }, () => [file]);
-      output.talk("Edit it, then `haft policy lint` tells whether its rules make sense.");
+      output.info("Edit it, then `haft policy lint` tells whether its rules make sense.");
     } catch (error) {
       if (!(error instanceof ToolError) || error.code !== "path_exists") throw error;
       throw new Error("There is a haft.config.yml already. Edit that one, or remove it first.", { cause: error });

@@ -20,6 +20,6 @@ export const command = defineCommand({
     });
     output.list(page, (jobs) => showJobs(jobs, output));
     const counted = Object.entries(page.counts).filter(([, count]) => count > 0);
-    output.talk(counted.map(([name, count]) => `${count} ${name}`).join(", ") || "There is none.");
+    output.info(counted.map(([name, count]) => `${count} ${name}`).join(", ") || "There is none.");
   },
 });

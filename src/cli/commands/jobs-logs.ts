@@ -19,7 +19,7 @@ export const command = defineCommand({
     for await (const frame of client.jobs.watch(id, { signal: interrupted })) {
       if (frame.type === "line") output.item(frame.line, showLogLine);
       else if (frame.job.endedAt !== undefined) {
-        output.talk(`${frame.job.state}${frame.job.display ? `: ${frame.job.display.split("\n")[0]}` : ""}`);
+        output.info(`${frame.job.state}${frame.job.display ? `: ${frame.job.display.split("\n")[0]}` : ""}`);
         return frame.job.state === "completed" ? EXIT.done : EXIT.toolFailed;
       }
     }

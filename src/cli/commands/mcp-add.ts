@@ -27,7 +27,7 @@ export const command = defineCommand({
         : { type: "http", url, ...pairs("headers", header) };
     const { file, replaced } = await addMcpServer(folder, name, server);
     output.data({ name, file, replaced }, () => [file]);
-    output.talk(`${replaced ? "Replaced" : "Added"} "${name}". It runs once you agree to it: haft trust`);
+    output.info(`${replaced ? "Replaced" : "Added"} "${name}". It runs once you agree to it: haft trust`);
   },
 });
 

@@ -19,9 +19,9 @@ export const command = defineCommand({
   },
   notes: ["What a form asks for goes to the server: give it no password and no key."],
   async run({ connect, terminal, output, operands: [id = "", ...words], options: { visited, decline, cancel } }) {
-    const client = await connect({ connectsServers: false });
+    const client = await connect({ connectsMcp: false });
     if (decline || cancel) {
-      output.data(await client.questions.answer(id, { action: decline ? "decline" : "cancel" }), told);
+      output.data(await client.questions.answer(id, { action: decline ? "decline" : "cancel" }), showAnswer);
       return;
     }
     const question = await client.questions.get(id);
@@ -39,10 +39,10 @@ export const command = defineCommand({
       return [name, typeof value === "string" && field ? valueOf(value, field) : value] as const;
     });
     const answer = question.mode === "url" ? {} : { content: Object.fromEntries(content) as Record<string, string> };
-    output.data(await client.questions.answer(id, { action: "accept", ...answer }), told);
+    output.data(await client.questions.answer(id, { action: "accept", ...answer }), showAnswer);
   },
 });
 
-function told({ id, state }: { id: string; state: string }): string[] {
+function showAnswer({ id, state }: { id: string; state: string }): string[] {
   return [`${safeLine(id)}: ${state}`];
 }

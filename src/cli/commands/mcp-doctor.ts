@@ -2,12 +2,12 @@ import type { McpServerInfo } from "../../http/wire.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { type Output, safeLine } from "../output.ts";
-import { settledServers } from "../settled-servers.ts";
+import { waitForServers } from "../settled-servers.ts";
 
 export const command = defineCommand({
   examples: [["haft mcp doctor", "what is wrong with each server, what it printed, and what to do"]],
   async run({ connect, output, interrupted }) {
-    const servers = await settledServers(await connect(), interrupted);
+    const servers = await waitForServers(await connect(), interrupted);
     output.list({ items: servers }, (items) => items.flatMap((server) => diagnose(server, output)));
     return servers.every(({ state }) => state === "ready" || state === "stopped") ? EXIT.done : EXIT.failed;
   },

@@ -30,7 +30,7 @@ export const command = defineCommand({
     const off = servers.filter(({ enabled }) => !enabled).map(({ name }) => safeLine(name));
     output.data({ dialect, servers: names, notes }, () => names.map(safeLine));
     for (const note of notes) output.warn(safeLine(note));
-    if (off.length > 0) output.talk(`Switched off there, and so here: ${off.join(", ")}.`);
-    output.talk(`${names.length} servers from a file of ${dialect}. They run once you agree to them: haft trust`);
+    if (off.length > 0) output.info(`Switched off there, and so here: ${off.join(", ")}.`);
+    output.info(`${names.length} servers from a file of ${dialect}. They run once you agree to them: haft trust`);
   },
 });

@@ -1,15 +1,15 @@
 import type { McpServerInfo } from "../../http/wire.ts";
 import { defineCommand } from "../command.ts";
 import { type Output, safeLine } from "../output.ts";
-import { settledServers } from "../settled-servers.ts";
+import { waitForServers } from "../settled-servers.ts";
 import { showColumns } from "../show-columns.ts";
 
 export const command = defineCommand({
   examples: [["haft mcp list", "every configured server, whether it answers, and where it is configured"]],
   async run({ connect, output, interrupted }) {
-    const servers = await settledServers(await connect(), interrupted);
+    const servers = await waitForServers(await connect(), interrupted);
     output.list({ items: servers }, (items) => showServers(items, output));
-    if (servers.length === 0) output.talk("There is none. `haft mcp add NAME -- COMMAND` adds one.");
+    if (servers.length === 0) output.info("There is none. `haft mcp add NAME -- COMMAND` adds one.");
   },
 });
 

@@ -20,7 +20,7 @@ export const command = defineCommand({
       mcpSignIn: {
         redirectUrl: callback.url,
         async onAuthorize({ url }) {
-          output.tell(`Sign in here, then come back: ${safe(url.href)}`);
+          output.notice(`Sign in here, then come back: ${safe(url.href)}`);
           if (open || (isInteractive(terminal) && hasDesktop(terminal))) openBrowser(url.href);
         },
       },
@@ -28,7 +28,7 @@ export const command = defineCommand({
     try {
       await host.mcp.settled();
       if (await host.mcp.signIn(name)) {
-        output.talk(`"${name}" needs no sign-in.`);
+        output.info(`"${name}" needs no sign-in.`);
         return EXIT.done;
       }
       const status = await host.mcp.finishSignIn(name, await callback.returned);

@@ -1,4 +1,4 @@
-import { chosenServers } from "../chosen-servers.ts";
+import { selectServers } from "../chosen-servers.ts";
 import { defineCommand } from "../command.ts";
 import { safe } from "../output.ts";
 import { readCallInput } from "../read-call-input.ts";
@@ -9,7 +9,7 @@ export const command = defineCommand({
   operands: [{ name: "SERVER" }, { name: "NAME" }, { name: "KEY=VALUE", isRest: true, isOptional: true }],
   async run({ connect, terminal, output, interrupted, operands: [server = "", name = "", ...words] }) {
     const client = await connect();
-    await chosenServers(client, { server, output, signal: interrupted });
+    await selectServers(client, { server, output, signal: interrupted });
     const given = Object.entries(await readCallInput(words, terminal));
     const texts = Object.fromEntries(
       given.map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),

@@ -16,10 +16,10 @@ export const command = defineCommand({
     },
   },
   async run({ connect, output, operands: [id], options: { state = "open" } }) {
-    const client = await connect({ connectsServers: false });
+    const client = await connect({ connectsMcp: false });
     if (id !== undefined) return output.data(await client.questions.get(id), showQuestion);
     const page = await client.questions.list(state === "all" ? {} : { state: state as "open" });
     output.list(page, (questions) => showQuestionList(questions, output));
-    if (page.items.length === 0) output.talk(state === "open" ? "No server asks anything." : "There is none.");
+    if (page.items.length === 0) output.info(state === "open" ? "No server asks anything." : "There is none.");
   },
 });

@@ -1,4 +1,4 @@
-import { chosenServers } from "../chosen-servers.ts";
+import { selectServers } from "../chosen-servers.ts";
 import { defineCommand } from "../command.ts";
 import { makeCall } from "../make-call.ts";
 import { showResult } from "../show-result.ts";
@@ -10,7 +10,7 @@ export const command = defineCommand({
   notes: ["What a server that is not trusted is asked for needs a yes."],
   async run({ connect, terminal, output, interrupted, operands: [server = "", uri = ""], options: { raw } }) {
     const client = await connect();
-    await chosenServers(client, { server, output, signal: interrupted });
+    await selectServers(client, { server, output, signal: interrupted });
     const call = { tool: "read_mcp_resource", input: { server, uri } };
     return showResult(await makeCall(client, call, { terminal, output, interrupted }), output, { raw });
   },

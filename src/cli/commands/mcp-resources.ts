@@ -1,5 +1,5 @@
 import type { McpResourceInfo } from "../../http/wire.ts";
-import { chosenServers } from "../chosen-servers.ts";
+import { selectServers } from "../chosen-servers.ts";
 import { defineCommand } from "../command.ts";
 import { safeLine } from "../output.ts";
 import { showColumns } from "../show-columns.ts";
@@ -14,7 +14,7 @@ export const command = defineCommand({
   async run({ connect, output, interrupted, operands: [server] }) {
     const client = await connect();
     const items: ({ server: string } & Omit<McpResourceInfo, "uri"> & { uri: string; isTemplate: boolean })[] = [];
-    for (const name of await chosenServers(client, { server, output, signal: interrupted })) {
+    for (const name of await selectServers(client, { server, output, signal: interrupted })) {
       const { resources, templates } = await client.mcp.resources(name);
       items.push(...resources.map((resource) => ({ server: name, ...resource, isTemplate: false })));
       items.push(
@@ -32,6 +32,6 @@ export const command = defineCommand({
         { paint: output.paint, styles: ["cyan", "bold", "dim"], columns: output.columns },
       ),
     );
-    if (items.length === 0) output.talk("There is none.");
+    if (items.length === 0) output.info("There is none.");
   },
 });

@@ -66,8 +66,8 @@ export const command = defineCommand({
 function showParsed({ calls, text }: ParsedAnswer, output: Output): string[] {
   const lines = calls.flatMap((call) => showCall(call, output));
   if (calls.length === 0) lines.push("There is no call in it.");
-  const said = safe(text.trim());
-  return said === "" ? lines : [...lines, "", output.paint("dim", "text:"), said];
+  const plainText = safe(text.trim());
+  return plainText === "" ? lines : [...lines, "", output.paint("dim", "text:"), plainText];
 }
 
 function showCall({ name, input, format, failure, problem, explanation, repairs = [] }: JudgedCall, output: Output) {

@@ -16,7 +16,7 @@ export const command = defineCommand({
         return `${output.paint(level === "error" ? "red" : "yellow", level)}  ${what}${safeLine(message)}${where ? output.paint("dim", `  ${safeLine(where)}`) : ""}`;
       }),
     );
-    if (page.items.length === 0) output.talk("Nothing to find fault with.");
+    if (page.items.length === 0) output.info("Nothing to find fault with.");
     return page.items.some(({ level }) => level === "error") ? EXIT.failed : EXIT.done;
   },
 });

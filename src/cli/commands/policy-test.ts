@@ -27,7 +27,7 @@ export const command = defineCommand({
       }),
     );
     const failed = items.filter(({ holds }) => !holds).length;
-    output.talk(
+    output.info(
       tests.length === 0
         ? "There are no examples. Write some under permissions.tests."
         : `${tests.length - failed} of ${tests.length} hold.`,

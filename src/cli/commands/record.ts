@@ -30,7 +30,7 @@ export const command = defineCommand({
     } finally {
       recorder.close();
     }
-    output.talk(`${recorder.calls} calls are in ${path}`);
+    output.info(`${recorder.calls} calls are in ${path}`);
     return exitCode;
   },
 });

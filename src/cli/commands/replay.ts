@@ -26,7 +26,7 @@ export const command = defineCommand({
     const words = rest.length === 0 ? ["serve"] : rest;
     const exitCode = await run(["--folder", folder, ...words], { middleware: replay.middleware });
     const report = replay.report();
-    for (const line of describe(report)) output.talk(line);
+    for (const line of describe(report)) output.info(line);
     const differs = report.differing.length > 0 || (strict && report.unused.length > 0);
     return exitCode === EXIT.done && differs ? EXIT.failed : exitCode;
   },

@@ -1,5 +1,5 @@
 import { defineCommand } from "../command.ts";
-import { exitCodeOfAnswer, openConversation, remarkOn } from "../converse.ts";
+import { exitCodeOfAnswer, openConversation, describeStop } from "../converse.ts";
 import { safe } from "../output.ts";
 
 export const command = defineCommand({
@@ -29,10 +29,10 @@ export const command = defineCommand({
     const { operands, options, output, interrupted } = invocation;
     const conversation = await openConversation(invocation, { ...options, mode: options.mode as never });
     try {
-      const answer = await conversation.say(operands.join(" "), interrupted);
+      const answer = await conversation.send(operands.join(" "), interrupted);
       if (output.format === "json") output.data(answer, () => []);
-      const remark = remarkOn(answer);
-      if (remark !== undefined) output.tell(safe(remark));
+      const remark = describeStop(answer);
+      if (remark !== undefined) output.notice(safe(remark));
       return exitCodeOfAnswer(answer);
     } finally {
       await conversation.close();

@@ -8,7 +8,7 @@ import { EXIT } from "../exit-code.ts";
 import { hasDesktop, openBrowser } from "../open-browser.ts";
 import { type Output, safe } from "../output.ts";
 import { readVersion } from "../read-version.ts";
-import { makeSample, whyNoWorkspace } from "../sample-workspace.ts";
+import { makeSample, unsuitableWorkspaceReason } from "../sample-workspace.ts";
 import { isInteractive } from "../terminal.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -48,7 +48,7 @@ export const command = defineCommand({
       ...(port === undefined ? {} : { port }),
       ...(host === undefined ? {} : { host }),
       ...(cert && key ? { tls: { cert: await readFile(cert, "utf8"), key: await readFile(key, "utf8") } } : {}),
-      log: (line) => output.talk(output.paintTalk("dim", line)),
+      log: (line) => output.info(output.paintStderr("dim", line)),
       onWarning: (warning) => output.warn(safe(warning)),
     });
     try {
@@ -62,17 +62,17 @@ export const command = defineCommand({
         if (interrupted.aborted) done();
         interrupted.addEventListener("abort", () => done(), { once: true });
       });
-      output.talk("Ending…");
+      output.info("Ending…");
     } finally {
       await served.close();
     }
     return EXIT.done;
 
     async function offerSample(): Promise<string> {
-      const why = await whyNoWorkspace(wanted);
+      const why = await unsuitableWorkspaceReason(wanted);
       if (why === undefined) return wanted;
       if (!isInteractive(terminal)) {
-        output.talk(
+        output.info(
           `${why} \`haft serve --sample\` makes a folder to try things in; \`haft serve FOLDER\` takes another.`,
         );
         return wanted;
@@ -87,19 +87,19 @@ export const command = defineCommand({
 });
 
 function greet(
-  { talk, paintTalk }: Output,
+  { info, paintStderr }: Output,
   { version, host, hasConsole }: { version: string; host: HaftHost; hasConsole: boolean },
 ): void {
-  talk(
-    `${paintTalk("bold", `Haft ${version}`)} serves ${safe(host.config.folder)} with ${host.haft.tools().length} tools.`,
+  info(
+    `${paintStderr("bold", `Haft ${version}`)} serves ${safe(host.config.folder)} with ${host.haft.tools().length} tools.`,
   );
-  talk(
+  info(
     hasConsole
       ? "Open the address above in a browser: it logs you in once, within ten minutes."
       : "The console is not built here (npm run build). The API and the command line work.",
   );
-  talk(
-    `Or, at another terminal in this folder: ${paintTalk("cyan", "haft tools call write path=hello.txt content=Hello")}`,
+  info(
+    `Or, at another terminal in this folder: ${paintStderr("cyan", "haft tools call write path=hello.txt content=Hello")}`,
   );
-  talk(`and then: ${paintTalk("cyan", "haft undo --last")}. Ctrl-C ends the server.`);
+  info(`and then: ${paintStderr("cyan", "haft undo --last")}. Ctrl-C ends the server.`);
 }

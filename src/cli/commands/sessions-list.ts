@@ -23,7 +23,7 @@ export const command = defineCommand({
       ...(limit === undefined ? {} : { limit }),
     });
     output.list(page, (sessions) => showSessions(sessions, output));
-    if (page.items.length === 0) output.talk("There is none. `haft sessions send --new NAME TEXT` begins one.");
-    if (!page.canAnswer) output.talk("No model is configured: sessions can be read, and nobody answers in them.");
+    if (page.items.length === 0) output.info("There is none. `haft sessions send --new NAME TEXT` begins one.");
+    if (!page.canAnswer) output.info("No model is configured: sessions can be read, and nobody answers in them.");
   },
 });

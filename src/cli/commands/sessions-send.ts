@@ -21,7 +21,7 @@ export const command = defineCommand({
   notes: ["Without a server the turn runs in this command: where it ends first, `haft serve` goes on with the turn."],
   async run({ connect, output, interrupted, operands: [wanted = "", ...words], options: { new: isNew, agent, wait } }) {
     const client = await connect();
-    if (isNew && !(await client.sessions.list({ limit: 1 })).canAnswer) throw nobodyAnswers();
+    if (isNew && !(await client.sessions.list({ limit: 1 })).canAnswer) throw noAgentConfigured();
     const key = isNew
       ? (await client.sessions.create({ label: wanted, ...(agent === undefined ? {} : { agent }) })).key
       : await findSession(client, wanted);
@@ -32,15 +32,15 @@ export const command = defineCommand({
       return [error === undefined ? status : safe(error)];
     });
     if (answer.status === "accepted" && request.waitMs > 0) {
-      output.talk("It waits for a person, a job or a client. `haft approvals list` shows what waits for you.");
+      output.info("It waits for a person, a job or a client. `haft approvals list` shows what waits for you.");
     }
-    if (answer.status === "timeout") output.talk("It has not answered yet; what it says will be in its history.");
+    if (answer.status === "timeout") output.info("It has not answered yet; what it says will be in its history.");
     return answer.status === "ok" || answer.status === "accepted" ? EXIT.done : EXIT.toolFailed;
   },
 });
 
 /** Before anything is begun: a session in which nobody answers is of no use. */
-function nobodyAnswers(): UsageError {
+function noAgentConfigured(): UsageError {
   return new UsageError(
     "No model is configured, so that nobody answers in a session.",
     "Set agent.model in the configuration, for example to openai/gpt-5.",

@@ -43,6 +43,6 @@ export const command = defineCommand({
         { paint: output.paint, styles: ["bold"] },
       ),
     );
-    if (found.tools.length === 0) output.talk("Nothing was called in that time.");
+    if (found.tools.length === 0) output.info("Nothing was called in that time.");
   },
 });

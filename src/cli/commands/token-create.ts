@@ -30,7 +30,7 @@ export const command = defineCommand({
       ...(expires === undefined ? {} : { expiresInMs: expires }),
     });
     output.data(made, ({ token }) => [token]);
-    output.talk(
+    output.info(
       `${made.id} for ${made.scopes.join(", ")}${made.expiresAt === undefined ? "" : `, until ${showTime(made.expiresAt)}`}. It is not shown again.`,
     );
   },

@@ -19,6 +19,6 @@ export const command = defineCommand({
         { paint: output.paint, styles: ["bold", "cyan"] },
       ),
     );
-    if (page.items.length === 0) output.talk("There is none. `haft token create NAME` makes one.");
+    if (page.items.length === 0) output.info("There is none. `haft token create NAME` makes one.");
   },
 });

@@ -6,6 +6,6 @@ export const command = defineCommand({
   async run({ connect, output, operands: [id = ""] }) {
     const client = await connect();
     await client.tokens.revoke(id);
-    output.talk(`${id} is not accepted any more.`);
+    output.info(`${id} is not accepted any more.`);
   },
 });

@@ -47,7 +47,7 @@ export const command = defineCommand({
       throw new UsageError("--raw is not for a terminal.", "Send it to a file or a pipe.");
     const input = await readCallInput(words, terminal);
     // What this process began, its end would cut off.
-    const client = await connect({ worksOnJobs: false });
+    const client = await connect({ runsJobs: false });
     await awaitTools(client, { url, interrupted, output }, tool);
     const result = await makeCall(
       client,
@@ -64,7 +64,7 @@ export const command = defineCommand({
     if (interrupted.aborted) return EXIT.interrupted;
     if (result.status === "completed" && terminal.stderr.isTTY && output.format === "text") {
       const { canUndo } = await client.calls.get(result.callId);
-      if (canUndo) output.talk(output.paintTalk("dim", `haft undo ${result.callId}   puts it back`));
+      if (canUndo) output.info(output.paintStderr("dim", `haft undo ${result.callId}   puts it back`));
     }
     return exitCode;
   },

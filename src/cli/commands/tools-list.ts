@@ -17,6 +17,6 @@ export const command = defineCommand({
     await awaitTools(client, { url, interrupted, output });
     const page = await client.tools.list({ kind, group });
     output.list(page, (tools) => showToolList(tools, output));
-    if (page.items.length === 0) output.talk("No tool fits. `haft tools list` shows all of them.");
+    if (page.items.length === 0) output.info("No tool fits. `haft tools list` shows all of them.");
   },
 });

@@ -17,7 +17,7 @@ export const command = defineCommand({
     const found = items.slice(0, limit);
     output.list({ items: found }, (tools) => showToolList(tools, output));
     if (found.length > 0) return EXIT.done;
-    output.talk("Nothing found. `haft tools list` shows all tools.");
+    output.info("Nothing found. `haft tools list` shows all tools.");
     return EXIT.failed;
   },
 });

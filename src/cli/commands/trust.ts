@@ -24,7 +24,7 @@ export const command = defineCommand({
     const user = { env: terminal.env };
     if (forget) {
       await distrust(folder, user);
-      output.talk("Nothing of this folder is trusted any more.");
+      output.info("Nothing of this folder is trusted any more.");
       return EXIT.done;
     }
     const status = await trustStatus(folder, user);
@@ -33,19 +33,19 @@ export const command = defineCommand({
     if (open.length === 0) {
       // Said once, it also counts for what asks no question here: git in a repository of one's own.
       if (yes) await trust(folder, { ...user, digests: [] });
-      output.talk(status.items.length === 0 ? "Nothing here needs your trust." : "All of it is trusted.");
+      output.info(status.items.length === 0 ? "Nothing here needs your trust." : "All of it is trusted.");
       return EXIT.done;
     }
     if (list) return EXIT.pending;
     if (!yes && !isInteractive(terminal)) {
-      output.tell("Not trusted yet. Read the list, then run `haft trust --yes`.");
+      output.notice("Not trusted yet. Read the list, then run `haft trust --yes`.");
       return EXIT.pending;
     }
     if (!yes && !(await confirm("Trust all of it, as it is shown here?", { terminal, signal: interrupted })))
       return EXIT.pending;
     // What was shown and nothing else: a file may have changed while it was read.
     const { status: now } = await trust(folder, { ...user, digests: open.map(({ digest }) => digest) });
-    output.talk(now === "trusted" ? "Trusted." : "Something changed meanwhile and is not trusted: look again.");
+    output.info(now === "trusted" ? "Trusted." : "Something changed meanwhile and is not trusted: look again.");
     return now === "trusted" ? EXIT.done : EXIT.pending;
   },
 });

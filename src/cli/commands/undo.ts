@@ -32,7 +32,7 @@ export const command = defineCommand({
     if (named === undefined && !last && session === undefined) {
       const page = await client.undo.list({ limit });
       output.list(page, (changes) => showChanges(changes, output));
-      if (page.items.length === 0) output.talk("Tools have changed nothing here.");
+      if (page.items.length === 0) output.info("Tools have changed nothing here.");
       return EXIT.done;
     }
     const call = last ? await findLast(client) : named;
@@ -43,7 +43,7 @@ export const command = defineCommand({
     });
     output.data(outcome, ({ undone }) => showChanges(undone, output));
     for (const { change, reason } of outcome.skipped) output.warn(`${safeLine(change.path)}: ${safeLine(reason)}`);
-    output.talk(outcome.undone.length === 0 ? "There was nothing to put back." : `Put back: ${outcome.undone.length}.`);
+    output.info(outcome.undone.length === 0 ? "There was nothing to put back." : `Put back: ${outcome.undone.length}.`);
     return EXIT.done;
   },
 });

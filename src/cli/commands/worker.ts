@@ -53,10 +53,10 @@ export const command = defineCommand({
       const { store, jobs } = host.config.value;
       const queue = store.url === undefined ? "file" : jobs.redisUrl === undefined ? "postgres" : "redis";
       output.item({ worker: named, queue, tools: taken.map((tool) => tool.name), pid: process.pid }, () => [
-        `Worker ${safe(named)} takes jobs of ${taken.length} tools from the ${PLACES[queue]}.`,
+        `Worker ${safe(named)} takes jobs of ${taken.length} tools from the ${STORE_NAMES[queue]}.`,
       ]);
-      await untilAborted(interrupted);
-      output.talk(worker.running > 0 ? `Ending; ${worker.running} running jobs have their time…` : "Ending…");
+      await waitForAbort(interrupted);
+      output.info(worker.running > 0 ? `Ending; ${worker.running} running jobs have their time…` : "Ending…");
       await worker.close(grace ?? GRACE_MS);
     } finally {
       await host.close();
@@ -65,10 +65,10 @@ export const command = defineCommand({
   },
 });
 
-const PLACES = { file: "store of this folder", postgres: "PostgreSQL store", redis: "Redis queue" };
+const STORE_NAMES = { file: "store of this folder", postgres: "PostgreSQL store", redis: "Redis queue" };
 
 /** Holds the process meanwhile: a worker that waits for jobs has nothing else that would. */
-function untilAborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const holding = setInterval(() => undefined, 60_000);
     const done = (): void => {

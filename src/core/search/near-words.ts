@@ -11,11 +11,11 @@ export interface NearWords {
   near(word: string): NearWord[];
 }
 
-const shortest = 4;
-const longest = 24;
+const minLength = 4;
+const maxLength = 24;
 /** How many letters a shortened word may lack (config → configuration). */
-const longestCompletion = 8;
-const mostAnswers = 3;
+const maxCompletionLength = 8;
+const maxAnswers = 3;
 
 /**
  * Words are kept by first letter and length, so a look-up compares against a small share of the vocabulary. The price:
@@ -26,7 +26,7 @@ export function createNearWords(): NearWords {
   const buckets = new Map<string, Map<string, number>>();
 
   function add(word: string): void {
-    if (word.length < shortest) return;
+    if (word.length < minLength) return;
     const key = keyOf(word, word.length);
     const bucket = buckets.get(key);
     if (bucket === undefined) buckets.set(key, new Map([[word, lettersOf(word)]]));
@@ -38,11 +38,11 @@ export function createNearWords(): NearWords {
   }
 
   function near(word: string): NearWord[] {
-    if (word.length < shortest || word.length > longest || /\d/.test(word)) return [];
+    if (word.length < minLength || word.length > maxLength || /\d/.test(word)) return [];
     const allowed = word.length < 8 ? 1 : 2;
     const letters = lettersOf(word);
     const found: NearWord[] = [];
-    for (let length = word.length - allowed; length <= word.length + longestCompletion; length++) {
+    for (let length = word.length - allowed; length <= word.length + maxCompletionLength; length++) {
       for (const [candidate, others] of buckets.get(keyOf(word, length)) ?? []) {
         if (differingLetters(letters & ~others) > allowed) continue;
         const closeness = closenessOf(word, candidate, allowed);
@@ -50,7 +50,7 @@ export function createNearWords(): NearWords {
       }
     }
     found.sort((one, other) => other.closeness - one.closeness || (one.word < other.word ? -1 : 1));
-    return found.slice(0, mostAnswers);
+    return found.slice(0, maxAnswers);
   }
 
   return { add, remove, near };

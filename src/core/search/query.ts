@@ -20,7 +20,7 @@ export interface Vocabulary {
   near(word: string): readonly NearWord[];
 }
 
-const longestQuery = 1_000;
+const maxQueryLength = 1_000;
 const kindWeights: Readonly<Record<WordKind, number>> = { word: 1, joined: 0.4, part: 0.25, number: 0.3 };
 const repetitionWeight = 0.3;
 const synonymWeight = 0.2;
@@ -30,13 +30,13 @@ const substituteWeight = 0.6;
 const frequentShare = 0.05;
 const nearWordWeight = 0.5;
 const halfWeight = 0.6;
-const shortestHalf = 3;
+const minHalfLength = 3;
 /** Looking for near words is the dear part of a query. */
-const mostNearLookups = 6;
+const maxNearLookups = 6;
 
 /** Reads the beginning of a query; what exceeds the bound is not looked at. */
 export function readQuery(query: string, vocabulary: Vocabulary): Query {
-  const text = query.slice(0, longestQuery).trim();
+  const text = query.slice(0, maxQueryLength).trim();
   const words = new Map<string, number>();
   scanWords(
     text,
@@ -57,7 +57,7 @@ export function readQuery(query: string, vocabulary: Vocabulary): Query {
       if (frequency === 0 || (known && frequency > frequent)) continue;
       raise(words, synonym, weight * (known ? synonymWeight : substituteWeight));
     }
-    if (known || synonyms.length > 0 || weight < 1 || lookups >= mostNearLookups) continue;
+    if (known || synonyms.length > 0 || weight < 1 || lookups >= maxNearLookups) continue;
     lookups++;
     const halves = halvesOf(word, vocabulary);
     for (const half of halves) raise(words, half, halfWeight);
@@ -71,7 +71,7 @@ export function readQuery(query: string, vocabulary: Vocabulary): Query {
 function halvesOf(word: string, vocabulary: Vocabulary): readonly string[] {
   let best: readonly string[] = [];
   let balance = 0;
-  for (let at = shortestHalf; at <= word.length - shortestHalf; at++) {
+  for (let at = minHalfLength; at <= word.length - minHalfLength; at++) {
     if (Math.min(at, word.length - at) <= balance) continue;
     const halves = [stem(word.slice(0, at)), word.slice(at)] as const;
     if (!halves.every((half) => vocabulary.frequency(half) > 0)) continue;

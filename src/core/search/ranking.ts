@@ -40,11 +40,11 @@ export function createRanking(): Ranking {
 
   function best(limit: number, rules: RankRules): Ranked[] {
     const list: Ranked[] = [];
-    let least = 0;
+    let min = 0;
     for (let at = 0; at < count; at++) {
       const slot = touched[at] as number;
       const score = scores[slot] as number;
-      if (score < least) continue;
+      if (score < min) continue;
       const last = list[limit - 1];
       if (last !== undefined && !comesBefore(slot, score, last, rules)) continue;
       if (!rules.accepts(slot)) continue;
@@ -52,7 +52,7 @@ export function createRanking(): Ranking {
       while (place > 0 && comesBefore(slot, score, list[place - 1] as Ranked, rules)) place--;
       list.splice(place, 0, { slot, score });
       if (list.length > limit) list.pop();
-      least = list[limit - 1]?.score ?? 0;
+      min = list[limit - 1]?.score ?? 0;
     }
     return list;
   }

@@ -212,13 +212,13 @@ export function createSearchIndex(): SearchIndex {
     const limit = Math.max(0, Math.floor(options.limit ?? 10));
     if (slotById.size === 0 || limit === 0) return [];
     ranking.reset(entries.length);
-    const asked = readQuery(query, {
+    const requested = readQuery(query, {
       size: slotById.size,
       frequency: (word) => frequencyOf(vocabulary.get(word)),
       near: (word) => nearWords.near(word),
     });
-    for (const [word, weight] of asked.words) score(word, weight);
-    scoreNames(asked.text, asked.identifiers);
+    for (const [word, weight] of requested.words) score(word, weight);
+    scoreNames(requested.text, requested.identifiers);
     return ranking
       .best(limit, {
         accepts: (slot) => isHit(slot, options.filter),

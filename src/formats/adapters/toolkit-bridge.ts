@@ -52,8 +52,8 @@ export function bridgeToolkit(
 
 /** For frameworks that keep no flag of failure. */
 export function resultText(result: ToolResult): string {
-  const said = result.content.map(blockText).join("\n") || result.display || "(no output)";
-  return result.status === "failed" && !/^error\b/i.test(said) ? `Error: ${said}` : said;
+  const joined = result.content.map(blockText).join("\n") || result.display || "(no output)";
+  return result.status === "failed" && !/^error\b/i.test(joined) ? `Error: ${joined}` : joined;
 }
 
 export function hasImages({ content }: ToolResult): boolean {

@@ -55,8 +55,8 @@ export function answerCalls(calls: readonly ModelCall[], results: readonly ToolR
 
 /** An answer for a place that takes text alone; what is no text is named, so that a model knows of it. */
 export function answerText({ content, isError }: Answer, options: { flagErrors?: boolean } = {}): string {
-  const said = content.map(blockText).join("\n");
-  return isError && options.flagErrors && !/^error\b/i.test(said) ? `Error: ${said}` : said;
+  const joined = content.map(blockText).join("\n");
+  return isError && options.flagErrors && !/^error\b/i.test(joined) ? `Error: ${joined}` : joined;
 }
 
 export function blockText(block: Content): string {
@@ -67,10 +67,10 @@ export function blockText(block: Content): string {
     case "audio":
       return `(${block.type}, ${block.mimeType}, ${sizeOf(block.data)}: it cannot be shown to you here)`;
     case "resource": {
-      const { uri, text: said, blob, mimeType = "unknown type" } = block.resource;
-      return said === undefined
+      const { uri, text: joined, blob, mimeType = "unknown type" } = block.resource;
+      return joined === undefined
         ? `(${uri}, ${mimeType}, ${sizeOf(blob ?? "")}: it cannot be shown to you here)`
-        : `${uri}:\n${said}`;
+        : `${uri}:\n${joined}`;
     }
     case "resource_link":
       return [`${block.title ?? block.name}: ${block.uri}`, block.description].filter(Boolean).join("\n");
@@ -84,7 +84,7 @@ function sizeOf(base64: string): string {
 /** Content with neighbouring texts joined, and each image passed on where `image` takes its type. */
 export function mapContent<Part>(
   content: readonly Content[],
-  write: { text(said: string): Part; image?(data: string, mimeType: string): Part | undefined },
+  write: { text(joined: string): Part; image?(data: string, mimeType: string): Part | undefined },
 ): Part[] {
   const parts: Part[] = [];
   let texts: string[] = [];

@@ -109,7 +109,7 @@ export function toAnthropicMessages(
     type: "tool_result",
     tool_use_id: answer.id,
     content: mapContent<ResultPart>(answer.content, {
-      text: (said) => ({ type: "text", text: said }),
+      text: (joined) => ({ type: "text", text: joined }),
       // A failed result takes text alone.
       image: (data, mimeType) => (isImageType(mimeType) && !answer.isError ? imagePart(data, mimeType) : undefined),
     }),

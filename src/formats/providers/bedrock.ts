@@ -91,7 +91,7 @@ export function toBedrockMessages(calls: readonly ModelCall[], results: readonly
       toolUseId: answer.id,
       status: answer.isError ? ("error" as const) : ("success" as const),
       content: mapContent<ResultPart>(answer.content, {
-        text: (said) => ({ text: said }),
+        text: (joined) => ({ text: joined }),
         image(data, mimeType) {
           const format = IMAGE_FORMATS.get(mimeType);
           return format && { image: { format, source: { bytes: new Uint8Array(Buffer.from(data, "base64")) } } };

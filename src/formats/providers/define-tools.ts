@@ -61,18 +61,19 @@ export function defineTools<Definition>(
   const simplified: ProviderTools<Definition>["simplified"] = [];
   const tools = declarations.map((declaration, at) => {
     const name = shown[at]!;
-    const tell = (parts: readonly Simplification[]): void => {
+    const report = (parts: readonly Simplification[]): void => {
       for (const part of parts) simplified.push({ tool: declaration.name, ...part });
     };
     if (name !== declaration.name) {
       names.set(name, { name: declaration.name });
-      tell([{ path: "#", what: `the name is shown as ${name}` }]);
+      report([{ path: "#", what: `the name is shown as ${name}` }]);
     }
-    const { schema, strict } = schemaFor(declaration, options, provider, tell);
+    const { schema, strict } = schemaFor(declaration, options, provider, report);
     const renamed = renameProperties(schema, provider.rules.propertyName);
     if (renamed.parameters.size > 0) {
       names.set(name, { name: declaration.name, parameters: renamed.parameters });
-      for (const [to, from] of renamed.parameters) tell([{ path: `#/properties/${from}`, what: `is shown as ${to}` }]);
+      for (const [to, from] of renamed.parameters)
+        report([{ path: `#/properties/${from}`, what: `is shown as ${to}` }]);
     }
     return write({ name, description: declaration.description, schema: renamed.schema, strict });
   });
@@ -83,7 +84,7 @@ function schemaFor(
   { parameters, strict: wish = false }: FunctionDeclaration,
   options: DefineOptions,
   { rules, strictRules }: ProviderRules,
-  tell: (parts: readonly Simplification[]) => void,
+  report: (parts: readonly Simplification[]) => void,
 ): { schema: JsonSchema; strict: boolean } {
   const wanted = options.strict ?? wish;
   if (options.rich) {
@@ -93,13 +94,13 @@ function schemaFor(
   if (wanted && strictRules) {
     const { schema, simplified, blockers } = toPortableSchema(parameters, strictRules);
     if (blockers.length === 0) {
-      tell(simplified);
+      report(simplified);
       return { schema, strict: true };
     }
-    tell([{ path: "#", what: `strict is off, because ${blockers.join(", and ")}` }]);
+    report([{ path: "#", what: `strict is off, because ${blockers.join(", and ")}` }]);
   }
   const { schema, simplified } = toPortableSchema(parameters, rules);
-  tell(simplified);
+  report(simplified);
   return { schema, strict: false };
 }
 

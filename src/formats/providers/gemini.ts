@@ -56,13 +56,13 @@ export function createGeminiReader(options: ReadOptions = {}): CallReader<Gemini
   return {
     push(response) {
       for (const { id, name, args, partialArgs = [], willContinue } of callsIn(response)) {
-        const place: number = growing ?? raw.size;
-        const call = raw.at(place);
+        const slot: number = growing ?? raw.size;
+        const call = raw.at(slot);
         if (id) call.id = id;
         if (name) call.name = name;
         if (args) call.data = args;
         for (const part of partialArgs) call.data = putArgument(call.data ?? {}, part);
-        growing = willContinue ? place : undefined;
+        growing = willContinue ? slot : undefined;
       }
     },
     calls: () => raw.calls(),
@@ -87,13 +87,13 @@ export function toGeminiContents(calls: readonly ModelCall[], results: readonly 
   const media: GeminiPart[] = [];
   for (const { call, id, name, isError, content } of answers) {
     let count = 0;
-    const said = content.map((block) => {
+    const joined = content.map((block) => {
       if (block.type !== "image" && block.type !== "audio") return blockText(block);
       media.push({ text: `${block.type} ${++count} of ${name}:` });
       media.push({ inlineData: { mimeType: block.mimeType, data: block.data } });
       return `(${block.type} ${count} of ${name} follows)`;
     });
-    const output = said.join("\n");
+    const output = joined.join("\n");
     // An id that Gemini did not give means nothing to it: there answers are matched by name and order.
     const given = call.shown?.id === undefined ? { id } : {};
     parts.push({ functionResponse: { ...given, name, response: isError ? { error: output } : { output } } });

@@ -57,15 +57,15 @@ export interface MistralEvent {
 
 export function createMistralReader(options: ReadOptions = {}): CallReader<MistralEvent> {
   const raw = new RawCalls(options);
-  const places = new Map<string, string>();
+  const slots = new Map<string, string>();
   return {
     push({ data }) {
       for (const part of data.choices[0]?.delta.toolCalls ?? []) {
         const id = idOf(part);
         // The SDK writes index 0 where the server gave none, so that an id decides where there is one.
-        const place = id ?? places.get(String(part.index ?? 0)) ?? String(part.index ?? 0);
-        if (id) places.set(String(part.index ?? 0), id);
-        const call = raw.at(place);
+        const slot = id ?? slots.get(String(part.index ?? 0)) ?? String(part.index ?? 0);
+        if (id) slots.set(String(part.index ?? 0), id);
+        const call = raw.at(slot);
         if (id) call.id = id;
         if (part.function.name) call.name ??= part.function.name;
         if (typeof part.function.arguments === "string") call.text += part.function.arguments;

@@ -67,27 +67,27 @@ export interface CallReader<Event> {
 
 /** The growing parts of a stream, by the place that the provider gives them. */
 export class RawCalls {
-  readonly #byPlace = new Map<string | number, { id?: string; name?: string; text: string; data?: unknown }>();
+  readonly #bySlot = new Map<string | number, { id?: string; name?: string; text: string; data?: unknown }>();
   #made: { version: number; calls: ModelCall[] } | undefined;
   #version = 0;
 
   constructor(readonly options: ReadOptions) {}
 
-  at(place: string | number): { id?: string; name?: string; text: string; data?: unknown } {
+  at(slot: string | number): { id?: string; name?: string; text: string; data?: unknown } {
     this.#version++;
-    let call = this.#byPlace.get(place);
-    if (!call) this.#byPlace.set(place, (call = { text: "" }));
+    let call = this.#bySlot.get(slot);
+    if (!call) this.#bySlot.set(slot, (call = { text: "" }));
     return call;
   }
 
   get size(): number {
-    return this.#byPlace.size;
+    return this.#bySlot.size;
   }
 
   /** The same ids each time, also those that are made up. */
   calls(): ModelCall[] {
     if (this.#made?.version !== this.#version) {
-      const raw = [...this.#byPlace.values()].map(({ id, name, text, data }) => ({
+      const raw = [...this.#bySlot.values()].map(({ id, name, text, data }) => ({
         id,
         name,
         arguments: data !== undefined && text === "" ? data : text,

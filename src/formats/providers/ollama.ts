@@ -76,7 +76,7 @@ export function toOllamaMessages(
   return answerCalls(calls, results).map((answer) => {
     const images: string[] = [];
     const texts = mapContent<string>(answer.content, {
-      text: (said) => said,
+      text: (joined) => joined,
       image: (data) => (options.images ? `(image ${images.push(data)} of ${answer.name} is attached)` : undefined),
     });
     const content = images.length > 0 ? texts.join("\n") : answerText(answer, { flagErrors: true });

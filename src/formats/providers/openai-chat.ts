@@ -63,17 +63,17 @@ export function createOpenAIReader(options: ReadOptions = {}): CallReader<OpenAI
   const raw = new RawCalls(options);
   let last: string | number = 0;
   // Of servers that give every call the same index, the id tells them apart; others repeat the id in every chunk.
-  const placeOf = (index: number | undefined, id: string | null | undefined): string | number => {
-    if (!id) return index === undefined || places.get(index) === undefined ? (index ?? last) : places.get(index)!;
-    const place = `${index ?? ""}:${id}`;
-    if (index !== undefined) places.set(index, place);
-    return place;
+  const slotOf = (index: number | undefined, id: string | null | undefined): string | number => {
+    if (!id) return index === undefined || slots.get(index) === undefined ? (index ?? last) : slots.get(index)!;
+    const slot = `${index ?? ""}:${id}`;
+    if (index !== undefined) slots.set(index, slot);
+    return slot;
   };
-  const places = new Map<number, string>();
+  const slots = new Map<number, string>();
   return {
     push({ choices }) {
       for (const { index, id, function: part } of choices[0]?.delta?.tool_calls ?? []) {
-        last = placeOf(index, id);
+        last = slotOf(index, id);
         const call = raw.at(last);
         if (id) call.id = id;
         if (part?.name) call.name ??= part.name;

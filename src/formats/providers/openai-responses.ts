@@ -66,18 +66,18 @@ export function createOpenAIResponsesReader(options: ReadOptions = {}): CallRead
   const raw = new RawCalls(options);
   return {
     push(event) {
-      const { type, output_index: place = raw.size } = event;
+      const { type, output_index: slot = raw.size } = event;
       if (type === "response.output_item.added" || type === "response.output_item.done") {
         const { item } = event;
         if (!isFunctionCall(item)) return;
-        const call = raw.at(place);
+        const call = raw.at(slot);
         if (item.call_id) call.id = item.call_id;
         if (item.name) call.name = item.name;
         if (type === "response.output_item.done" && item.arguments !== undefined) call.text = item.arguments;
       } else if (type === "response.function_call_arguments.delta") {
-        raw.at(place).text += String(event.delta ?? "");
+        raw.at(slot).text += String(event.delta ?? "");
       } else if (type === "response.function_call_arguments.done" && typeof event.arguments === "string") {
-        raw.at(place).text = event.arguments;
+        raw.at(slot).text = event.arguments;
       }
     },
     calls: () => raw.calls(),
@@ -102,7 +102,7 @@ export function toOpenAIResponsesItems(
     call_id: answer.id,
     output: answer.content.some(({ type }) => type === "image")
       ? mapContent<OutputPart>(answer.content, {
-          text: (said) => ({ type: "input_text", text: said }),
+          text: (joined) => ({ type: "input_text", text: joined }),
           image: (data, mimeType) => ({
             type: "input_image",
             image_url: `data:${mimeType};base64,${data}`,

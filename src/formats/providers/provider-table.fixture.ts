@@ -12,13 +12,13 @@ import * as chat from "./openai-chat.ts";
 import * as responses from "./openai-responses.ts";
 
 /** A call as a model makes it, in the names that it was shown. */
-export interface SaidCall {
+export interface ExampleCall {
   id: string;
   name: string;
   input: Record<string, unknown>;
 }
 
-export interface ShownAnswer {
+export interface ExampleAnswer {
   id?: string;
   name?: string;
   text: string;
@@ -31,10 +31,10 @@ export interface Provider {
   define(tools: Iterable<ToolSource>, options?: DefineOptions): ProviderTools<unknown>;
   /** Name and schema of one definition. */
   shown(definition: never): { name: string; schema: JsonSchema | undefined };
-  read(calls: readonly SaidCall[], options?: ReadOptions): ModelCall[];
+  read(calls: readonly ExampleCall[], options?: ReadOptions): ModelCall[];
   /** `split` cuts a text into pieces. */
-  stream(calls: readonly SaidCall[], split: (text: string) => string[], options?: ReadOptions): ModelCall[];
-  answers(calls: readonly ModelCall[], results: readonly ToolResult[]): ShownAnswer[];
+  stream(calls: readonly ExampleCall[], split: (text: string) => string[], options?: ReadOptions): ModelCall[];
+  answers(calls: readonly ModelCall[], results: readonly ToolResult[]): ExampleAnswer[];
   hasIds: boolean;
   flagsErrors: boolean;
   takesImages: boolean;

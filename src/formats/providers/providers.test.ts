@@ -6,7 +6,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { anyToolSchema } from "./any-schema.fixture.ts";
-import { PROVIDERS, type Provider, type ShownAnswer } from "./provider-table.fixture.ts";
+import { PROVIDERS, type Provider, type ExampleAnswer } from "./provider-table.fixture.ts";
 
 const each = PROVIDERS.map((provider) => [provider.name, provider] as const);
 
@@ -34,9 +34,9 @@ describe.each(each)("%s", (_name, provider) => {
         const out = provider.define(haft.tools());
         const { name, schema: shown } = provider.shown(out.tools[0] as never);
         expect(new Validator(shown ?? {}, "2020-12").validate(value)).toMatchObject({ valid: true });
-        const said = { id: "call_1", name, input: value };
-        const [whole] = provider.read([said], out);
-        const [streamed] = provider.stream([said], inPieces, out);
+        const joined = { id: "call_1", name, input: value };
+        const [whole] = provider.read([joined], out);
+        const [streamed] = provider.stream([joined], inPieces, out);
         expect(whole).toMatchObject({ name: "save", input: JSON.parse(JSON.stringify(value)) });
         expect(streamed).toMatchObject({ name: "save", input: whole!.input });
         const [result] = await haft.executeMany([whole!]);
@@ -85,8 +85,8 @@ describe.each(each)("%s", (_name, provider) => {
       parameters: [],
       run: () => Promise.reject(new Error("out of paper")),
     });
-    const said = ["ok", "bad", "ask", "ok", "nobody"].map((name, at) => ({ id: `id${at}`, name, input: {} }));
-    const calls = provider.read(said);
+    const joined = ["ok", "bad", "ask", "ok", "nobody"].map((name, at) => ({ id: `id${at}`, name, input: {} }));
+    const calls = provider.read(joined);
     const results = await haft.executeMany(calls);
     const answers = provider.answers(calls, [results[4]!, results[2]!, results[1]!, results[0]!]);
     expect(answers).toHaveLength(5);
@@ -103,7 +103,8 @@ describe.each(each)("%s", (_name, provider) => {
     expect(texts[2]).toBe(textOfResult(results[2]!));
     expect(texts[3]).toContain("no result");
     expect(texts[4]).toContain("not found");
-    const isFlagged = ({ isError, text }: ShownAnswer) => (provider.flagsErrors ? isError : text.startsWith("Error:"));
+    const isFlagged = ({ isError, text }: ExampleAnswer) =>
+      provider.flagsErrors ? isError : text.startsWith("Error:");
     expect(answers.map(isFlagged)).toEqual([false, true, false, true, true]);
   });
 
@@ -143,10 +144,10 @@ describe.each(each)("%s", (_name, provider) => {
   });
 
   test.skipIf(provider.hasIds)("calls without an id get one each, which stays while the stream goes on", () => {
-    const said = [1, 2].map((n) => ({ id: "", name: "save", input: { n } }));
-    const [first, second] = provider.read(said);
+    const joined = [1, 2].map((n) => ({ id: "", name: "save", input: { n } }));
+    const [first, second] = provider.read(joined);
     expect(first!.id).not.toBe(second!.id);
-    expect(provider.read(said)[0]!.id).not.toBe(first!.id);
+    expect(provider.read(joined)[0]!.id).not.toBe(first!.id);
   });
 
   test.skipIf(!provider.isStrict)("strict schemas are closed, and what cannot be is shown as it is", () => {

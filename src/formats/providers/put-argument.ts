@@ -15,7 +15,7 @@ export function putArgument(root: unknown, part: PartialArgument): unknown {
     step[2] === undefined ? (step[1] ?? step[3] ?? step[4] ?? "") : Number(step[2]),
   );
   const last = steps.at(-1);
-  if (last === undefined || steps.some((step) => typeof step === "number" && step > MOST_ITEMS)) return root;
+  if (last === undefined || steps.some((step) => typeof step === "number" && step > MAX_ITEMS)) return root;
   let holder = root as Holder;
   for (const [at, step] of steps.slice(0, -1).entries()) {
     const below = own(holder, step);
@@ -29,7 +29,7 @@ export function putArgument(root: unknown, part: PartialArgument): unknown {
   return root;
 }
 
-const MOST_ITEMS = 10_000;
+const MAX_ITEMS = 10_000;
 
 type Holder = Record<PropertyKey, unknown>;
 

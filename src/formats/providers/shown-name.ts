@@ -1,6 +1,6 @@
 /** What every provider takes as the name of a tool. */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
-const LONGEST = 64;
+const MAX_LENGTH = 64;
 
 /**
  * A name for each of `names`, in their order, that `pattern` accepts and that no other has. A name that is fine already
@@ -14,7 +14,7 @@ export function shownNames(names: readonly string[], pattern: RegExp = TOOL_NAME
     let shown = clean;
     for (let round = 0; !pattern.test(shown) || taken.has(shown); round++) {
       const ending = `_${hash(`${name}${round === 0 ? "" : round}`)}`;
-      shown = clean.slice(0, LONGEST - ending.length) + ending;
+      shown = clean.slice(0, MAX_LENGTH - ending.length) + ending;
     }
     taken.add(shown);
     return shown;

@@ -14,7 +14,7 @@ const TOOLS = [
         days: { type: "integer" },
         exact: { type: "boolean" },
         tags: { type: "array", items: { type: "string" } },
-        place: { type: "object", properties: { zip: { type: "string" }, floor: { type: "integer" } } },
+        position: { type: "object", properties: { zip: { type: "string" }, floor: { type: "integer" } } },
       },
     },
   },
@@ -82,7 +82,7 @@ const EXAMPLES: Record<TextFormatName, { text: string; calls?: unknown[]; says?:
   },
   "minimax-m3": {
     text: ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="forecast">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[<place>]<]minimax[>[<zip>0150]<]minimax[>[</zip>]<]minimax[>[<floor>2]<]minimax[>[</floor>]<]minimax[>[</place>]<]minimax[>[<tags>]<]minimax[>[<item>a]<]minimax[>[</item>]<]minimax[>[<item>7]<]minimax[>[</item>]<]minimax[>[</tags>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
-    calls: [{ name: "forecast", input: { city: "Oslo", place: { zip: "0150", floor: 2 }, tags: ["a", "7"] } }],
+    calls: [{ name: "forecast", input: { city: "Oslo", position: { zip: "0150", floor: 2 }, tags: ["a", "7"] } }],
   },
   mistral: {
     text: '[THINK]hm[/THINK]Sure.[TOOL_CALLS]forecast[CALL_ID]a1b2c3d4e[ARGS]{"city": "Oslo", "days": 3}[TOOL_CALLS]now{}',
@@ -150,8 +150,8 @@ const EXAMPLES: Record<TextFormatName, { text: string; calls?: unknown[]; says?:
 describe.each(TEXT_FORMATS)("%s", (format) => {
   const { text, calls = [OSLO, NOW], says = "", thinks = "" } = EXAMPLES[format];
 
-  test.each([format, "auto"] as const)("is read as %s, the same in all chunks, and nothing is mended", (asked) => {
-    const parsed = readEveryWay(text, { format: asked, tools: TOOLS });
+  test.each([format, "auto"] as const)("is read as %s, the same in all chunks, and nothing is mended", (requested) => {
+    const parsed = readEveryWay(text, { format: requested, tools: TOOLS });
     expect(callsOf(parsed)).toEqual(calls);
     expect({ text: parsed.text.trim(), reasoning: parsed.reasoning, warnings: parsed.warnings }).toEqual({
       text: says,

@@ -90,12 +90,12 @@ function readIn(chunks: readonly string[], options: ToolCallParserOptions) {
 }
 
 /** What the events say that the text was. */
-function toldBy(events: readonly ToolCallEvent[]): string {
+function textOfEvents(events: readonly ToolCallEvent[]): string {
   return events.map((event) => ("text" in event ? event.text : "call" in event ? event.call.rawText : "")).join("");
 }
 
 function cut(text: string, places: readonly number[]): string[] {
-  const at = [...new Set(places.map((place) => place % (text.length + 1)))].sort((a, b) => a - b);
+  const at = [...new Set(places.map((position) => position % (text.length + 1)))].sort((a, b) => a - b);
   return [0, ...at].map((from, index) => text.slice(from, at[index] ?? text.length));
 }
 
@@ -113,10 +113,10 @@ describe("any text at all", () => {
         const whole = parseToolCalls(text, optionsOf(format));
         const { events, result } = readIn(cut(text, places), optionsOf(format));
         expect(result).toEqual(whole);
-        expect(toldBy(events)).toBe(text);
+        expect(textOfEvents(events)).toBe(text);
         const single = readIn(text.split(""), optionsOf(format));
         expect(single.result).toEqual(whole);
-        expect(toldBy(single.events)).toBe(text);
+        expect(textOfEvents(single.events)).toBe(text);
       }),
       { numRuns: Number(process.env["HAFT_FUZZ_RUNS"] ?? 1000) },
     );

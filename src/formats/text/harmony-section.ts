@@ -16,14 +16,14 @@ export const HARMONY_SECTION: Section = { open: BEGINS, read: readMessage };
 /** The prompt ends inside of the first header: what a model writes may begin in the middle of it. */
 export const HARMONY_FIRST_HEADER: Section = { open: ["to="], onLineStart: true, read: readMessage };
 
-const LONGEST_HEADER = 400;
+const MAX_HEADER_LENGTH = 400;
 
 function* readMessage(reader: CallReader): Reading {
   const { source, calls } = reader;
   let header = "";
   const stops = markerSet([MESSAGE, ...ENDS]);
   // Nothing is open yet: what is too long for a header is text.
-  const found = yield* readWithin(source, stops, (piece) => void (header += piece), LONGEST_HEADER);
+  const found = yield* readWithin(source, stops, (piece) => void (header += piece), MAX_HEADER_LENGTH);
   if (found === TOO_LONG) throw new Malformed("no header is as long");
   const recipient = /\bto=([^\s<]+)/.exec(header)?.[1];
   if (recipient !== undefined) {

@@ -10,18 +10,18 @@ export interface MarkerSet {
   lengthAt(marker: string, text: string): number;
 }
 
-const LONGEST_NAMESPACE = 24;
-const WILD = `[A-Za-z][\\w-]{0,${LONGEST_NAMESPACE - 1}}`;
+const MAX_NAMESPACE_LENGTH = 24;
+const WILD = `[A-Za-z][\\w-]{0,${MAX_NAMESPACE_LENGTH - 1}}`;
 
 /** Markers hold names that come from models: what is kept is bounded. */
-const MOST_KEPT = 500;
+const MAX_KEPT = 500;
 const kept = new Map<string, MarkerSet>();
 
 export function markerSet(markers: readonly string[]): MarkerSet {
   const key = markers.length === 1 ? markers[0]! : markers.join("\n");
   let set = kept.get(key);
   if (!set) {
-    if (kept.size >= MOST_KEPT) kept.clear();
+    if (kept.size >= MAX_KEPT) kept.clear();
     kept.set(key, (set = compile(markers)));
   }
   return set;
@@ -44,7 +44,7 @@ function compile(markers: readonly string[]): MarkerSet {
       return search(text, from);
     },
     firsts,
-    longest: Math.max(0, ...sorted.map((marker) => marker.length + (marker.includes("*:") ? LONGEST_NAMESPACE : 0))),
+    longest: Math.max(0, ...sorted.map((marker) => marker.length + (marker.includes("*:") ? MAX_NAMESPACE_LENGTH : 0))),
     markerOf: ([found]) => (wild.length === 0 || sorted.includes(found) ? found : wild[wildAt(found)]!),
     lengthAt(marker, text) {
       if (!marker.includes("*:")) return text.startsWith(marker) ? marker.length : 0;
@@ -85,7 +85,7 @@ export function couldBecome(marker: string, text: string, from: number): boolean
     if (at === text.length) return true;
     if (marker[i] === "*" && marker[i + 1] === ":") {
       let end = at;
-      while (end < text.length && end - at < LONGEST_NAMESPACE && /[\w-]/.test(text[end]!)) end++;
+      while (end < text.length && end - at < MAX_NAMESPACE_LENGTH && /[\w-]/.test(text[end]!)) end++;
       if (end === text.length) return /^[A-Za-z]/.test(text[at]!);
       if (end === at) return false;
       at = end;

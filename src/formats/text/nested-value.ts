@@ -12,7 +12,7 @@ interface Element {
 
 type Path = readonly (string | number)[];
 
-const MOST_DEPTH = 64;
+const MAX_DEPTH = 64;
 
 export interface NestedValue {
   text: string;
@@ -53,7 +53,7 @@ function parseElements(text: string, style: TagStyle, name: string): Element {
     from = tag.index + tag[0].length;
     if (tag[1] === undefined) {
       if (tag[2] === "__proto__") throw new Malformed('a parameter cannot be named "__proto__"');
-      if (stack.length > MOST_DEPTH) throw new Malformed("its values are nested too deeply", "input_too_large");
+      if (stack.length > MAX_DEPTH) throw new Malformed("its values are nested too deeply", "input_too_large");
       const element = { name: tag[2]!, text: "", children: [] };
       here.children.push(element);
       stack.push(element);

@@ -19,7 +19,7 @@ export function readInChunks(
 }
 
 /** What the events say that the text was. */
-function toldBy(events: readonly ToolCallEvent[]): string {
+function textOfEvents(events: readonly ToolCallEvent[]): string {
   return events.map((event) => ("text" in event ? event.text : "call" in event ? event.call.rawText : "")).join("");
 }
 
@@ -30,7 +30,7 @@ export function readEveryWay(text: string, options: ToolCallParserOptions): Pars
   // Asserted together: a text is read hundreds of times.
   const wrong = ways.filter((chunks) => {
     const { events, result } = readInChunks(chunks, options);
-    return !isDeepStrictEqual(result, whole) || toldBy(events) !== text;
+    return !isDeepStrictEqual(result, whole) || textOfEvents(events) !== text;
   });
   expect(wrong).toEqual([]);
   return whole;

@@ -4,9 +4,9 @@ import type { JsonReader } from "./read-json.ts";
 import { awaitLength, atMarker, lookPastSpace, type Reading, readUntil, type Source } from "./source.ts";
 
 /** What a string is part of: it says what may follow a quotation mark that closes it. */
-export type StringPlace = "key" | "object" | "list" | "tuple" | "call" | "braces";
+export type StringPosition = "key" | "object" | "list" | "tuple" | "call" | "braces";
 
-const FOLLOWS: Record<StringPlace, string> = {
+const FOLLOWS: Record<StringPosition, string> = {
   key: ":",
   object: ",}",
   list: ",]",
@@ -29,7 +29,7 @@ const SETS = new Map([
 ]);
 
 /** Reads a string, where one begins here, and writes it as JSON while it comes. */
-export function* readJsonString(reader: JsonReader, place: StringPlace): Reading<boolean> {
+export function* readJsonString(reader: JsonReader, position: StringPosition): Reading<boolean> {
   const { source, dialect } = reader;
   if (dialect.quote !== undefined) {
     const quote = markerSet([dialect.quote]);
@@ -46,11 +46,11 @@ export function* readJsonString(reader: JsonReader, place: StringPlace): Reading
   const opener = yield* atMarker(source, dialect.python ? PYTHON_OPENERS : OPENERS);
   if (!opener) return false;
   if (opener.marker === "'" && !dialect.python) reader.repair("single quotation marks were replaced in the JSON");
-  yield* readQuoted(reader, opener.marker, place);
+  yield* readQuoted(reader, opener.marker, position);
   return true;
 }
 
-function* readQuoted(reader: JsonReader, quote: string, place: StringPlace): Reading {
+function* readQuoted(reader: JsonReader, quote: string, position: StringPosition): Reading {
   const { source, dialect } = reader;
   const isLong = quote.length === 3;
   let stops = SETS.get(quote)!;
@@ -61,7 +61,7 @@ function* readQuoted(reader: JsonReader, quote: string, place: StringPlace): Rea
     if (!found) throw cutOff("inside a string");
     if (found.marker === "\\") yield* readEscape(reader);
     else if (found.marker !== quote) throw new Malformed("it is not clear where a string in it ends");
-    else if (yield* closes(reader, quote, place)) break;
+    else if (yield* closes(reader, quote, position)) break;
     else {
       reader.repair("quotation marks inside a string were escaped");
       reader.write(escaped(source.take(quote.length)));
@@ -87,26 +87,26 @@ export function escaped(text: string): string {
  * Whether the quotation mark here ends the string. In JSON it does, and only one thing can follow; where something else
  * does, the mark was meant as part of the string.
  */
-function* closes(reader: JsonReader, quote: string, place: StringPlace): Reading<boolean> {
+function* closes(reader: JsonReader, quote: string, position: StringPosition): Reading<boolean> {
   const { source, dialect } = reader;
-  if (place === "key" || !dialect.quotesUntil) return true;
+  if (position === "key" || !dialect.quotesUntil) return true;
   const at = yield* lookPastSpace(source, quote.length);
   const follower = source.peek(1, at);
   if (follower === "") return true;
-  if (follower === ",") return yield* continues(source, at + 1, place);
-  if (FOLLOWS[place].includes(follower) || follower === "/") return true;
+  if (follower === ",") return yield* continues(source, at + 1, position);
+  if (FOLLOWS[position].includes(follower) || follower === "/") return true;
   return dialect.ends !== undefined && (yield* atMarker(source, dialect.ends, at)) !== undefined;
 }
 
 /** Whether what stands behind a comma can be the next member or item. */
-function* continues(source: Source, offset: number, place: StringPlace): Reading<boolean> {
-  if (!FOLLOWS[place].includes(",")) return false;
+function* continues(source: Source, offset: number, position: StringPosition): Reading<boolean> {
+  if (!FOLLOWS[position].includes(",")) return false;
   const at = yield* lookPastSpace(source, offset);
   const next = source.peek(1, at);
-  if (next === "" || "\"'/".includes(next) || FOLLOWS[place].includes(next)) return true;
-  if (place === "list" || place === "tuple" || place === "braces") return /[-\d[{(tfnTFN]/.test(next);
+  if (next === "" || "\"'/".includes(next) || FOLLOWS[position].includes(next)) return true;
+  if (position === "list" || position === "tuple" || position === "braces") return /[-\d[{(tfnTFN]/.test(next);
   while (source.left < at + 64 && !source.ended && /^[\w$-]*\s*$/.test(source.peek(64, at))) yield;
-  return (place === "call" ? /^[\w$-]+\s*=/ : /^[\w$-]+\s*:/).test(source.peek(64, at));
+  return (position === "call" ? /^[\w$-]+\s*=/ : /^[\w$-]+\s*:/).test(source.peek(64, at));
 }
 
 const PLAIN_ESCAPES = '"\\/bfnrt';

@@ -1,6 +1,6 @@
 import { cutOff, Malformed, unexpected } from "./malformed.ts";
 import { markerSet, type MarkerSet } from "./marker-set.ts";
-import { readJsonString, type StringPlace } from "./read-json-string.ts";
+import { readJsonString, type StringPosition } from "./read-json-string.ts";
 import { awaitLength, atMarker, isSpace, type Reading, readUntil, skipSpace, type Source } from "./source.ts";
 
 /** How the values of a format differ from JSON. */
@@ -24,9 +24,9 @@ export interface JsonReader {
   write(piece: string): void;
 }
 
-const MOST_DEPTH = 64;
-const LONGEST_WORD = 128;
-const LONGEST_NUMBER = 400;
+const MAX_DEPTH = 64;
+const MAX_WORD_LENGTH = 128;
+const MAX_NUMBER_LENGTH = 400;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const COMMENT_END = markerSet(["*/"]);
 const LINE_END = markerSet(["\n"]);
@@ -50,17 +50,17 @@ export function* skipBlanks(reader: JsonReader): Reading<number> {
  * Reads one value and writes it as strict, compact JSON, as far as it has come. What has one meaning only is mended:
  * comments, trailing commas, names and quotes as other languages write them, quotation marks inside of strings.
  */
-export function* readJson(reader: JsonReader, place: StringPlace, depth = 0): Reading {
+export function* readJson(reader: JsonReader, position: StringPosition, depth = 0): Reading {
   const { dialect } = reader;
   const code = yield* skipBlanks(reader);
   if (code === -1) throw cutOff("inside its JSON");
-  if (depth > MOST_DEPTH) throw new Malformed(`its JSON is nested deeper than ${MOST_DEPTH} levels`, "input_too_large");
+  if (depth > MAX_DEPTH) throw new Malformed(`its JSON is nested deeper than ${MAX_DEPTH} levels`, "input_too_large");
   if (code === OPEN_OBJECT) return yield* readBraces(reader, depth);
   if (code === OPEN_LIST) return yield* readItems(reader, CLOSE_LIST, depth);
   if (code === OPEN_PAREN && dialect.python) return yield* readItems(reader, CLOSE_PAREN, depth);
-  if (yield* readJsonString(reader, place)) return;
-  if (code === MINUS || code === PLUS || code === DOT || isDigit(code)) return yield* readNumber(reader, place);
-  yield* readWord(reader, place);
+  if (yield* readJsonString(reader, position)) return;
+  if (code === MINUS || code === PLUS || code === DOT || isDigit(code)) return yield* readNumber(reader, position);
+  yield* readWord(reader, position);
 }
 
 export interface Members {
@@ -158,15 +158,15 @@ function* readKey(reader: JsonReader, pass: (piece: string) => void): Reading<st
     key += piece;
   };
   if (yield* readJsonString({ ...reader, write }, "key")) return JSON.parse(key) as string;
-  const word = yield* takeRun(reader, isWordPart, LONGEST_WORD);
+  const word = yield* takeRun(reader, isWordPart, MAX_WORD_LENGTH);
   if (word === "") throw yield* unexpected(reader.source, "a key");
   if (!reader.dialect.bareText) reader.repair("keys without quotation marks were quoted in the JSON");
   write(JSON.stringify(word));
   return word;
 }
 
-function* readNumber(reader: JsonReader, place: StringPlace): Reading {
-  const token = yield* takeRun(reader, isNumberPart, LONGEST_NUMBER);
+function* readNumber(reader: JsonReader, position: StringPosition): Reading {
+  const token = yield* takeRun(reader, isNumberPart, MAX_NUMBER_LENGTH);
   if (NUMBER.test(token)) return reader.write(token);
   const plain = token.replaceAll("_", "");
   const value = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(plain) ? Number(plain) : Number.NaN;
@@ -174,7 +174,7 @@ function* readNumber(reader: JsonReader, place: StringPlace): Reading {
     if (!reader.dialect.python) reader.repair(`the number ${token.slice(0, 40)} was written as JSON`);
     return reader.write(JSON.stringify(value));
   }
-  if (reader.dialect.bareText) return yield* readBareText(reader, token, place);
+  if (reader.dialect.bareText) return yield* readBareText(reader, token, position);
   throw new Malformed(`"${token.slice(0, 40)}" in its JSON is no number`);
 }
 
@@ -187,34 +187,34 @@ const WORDS = new Map([
   ["None", "null"],
 ]);
 
-function* readWord(reader: JsonReader, place: StringPlace): Reading {
-  const word = yield* takeRun(reader, isWordPart, LONGEST_WORD);
+function* readWord(reader: JsonReader, position: StringPosition): Reading {
+  const word = yield* takeRun(reader, isWordPart, MAX_WORD_LENGTH);
   const json = WORDS.get(word);
   if (json !== undefined) {
     if (json !== word && !reader.dialect.python) reader.repair(`${word} was written as ${json} in the JSON`);
     return reader.write(json);
   }
-  if (reader.dialect.bareText) return yield* readBareText(reader, word, place);
+  if (reader.dialect.bareText) return yield* readBareText(reader, word, position);
   if (word !== "") throw new Malformed(`"${word.slice(0, 40)}" in its JSON has no quotation marks`);
   throw yield* unexpected(reader.source, "a value");
 }
 
 const VALUE_END = markerSet([",", "}", "]"]);
 
-function* readBareText(reader: JsonReader, begun: string, place: StringPlace): Reading {
+function* readBareText(reader: JsonReader, begun: string, position: StringPosition): Reading {
   let text = begun;
   const end = yield* readUntil(reader.source, VALUE_END, (piece) => void (text += piece));
-  if (!end) throw cutOff(`inside its ${place}`);
+  if (!end) throw cutOff(`inside its ${position}`);
   reader.write(JSON.stringify(text.trim()));
 }
 
 /** A stretch of characters of one kind, waited for to its end. */
-function* takeRun(reader: JsonReader, belongs: (code: number) => boolean, longest: number): Reading<string> {
+function* takeRun(reader: JsonReader, belongs: (code: number) => boolean, maxLength: number): Reading<string> {
   const { source } = reader;
   let run = "";
   for (;;) {
-    run += source.take(Math.min(source.spanOf(belongs), longest + 1 - run.length));
-    if (run.length > longest) throw new Malformed("a name or number in its JSON is too long", "input_too_large");
+    run += source.take(Math.min(source.spanOf(belongs), maxLength + 1 - run.length));
+    if (run.length > maxLength) throw new Malformed("a name or number in its JSON is too long", "input_too_large");
     if (source.left > 0 || source.ended) return run;
     yield;
   }

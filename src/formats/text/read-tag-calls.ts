@@ -25,13 +25,13 @@ export function* readTagCall(reader: CallReader, shape: TagShape, tag: Tag): Rea
 }
 
 /** What is left of a call from inside the group of its parameters on. */
-export function* readTagRest(place: Place): Reading {
-  yield* readChildren(place);
-  yield* readChildren({ ...place, parent: place.call });
-  if (!place.reader.calls.isFinished) place.input.finish();
+export function* readTagRest(context: TagContext): Reading {
+  yield* readChildren(context);
+  yield* readChildren({ ...context, parent: context.call });
+  if (!context.reader.calls.isFinished) context.input.finish();
 }
 
-interface Place {
+interface TagContext {
   reader: CallReader;
   shape: TagShape;
   input: TagInput;
@@ -40,8 +40,8 @@ interface Place {
   parent: Tag;
 }
 
-function* readChildren(place: Place): Reading {
-  const { reader, shape, input, call, parent } = place;
+function* readChildren(context: TagContext): Reading {
+  const { reader, shape, input, call, parent } = context;
   const { source, calls } = reader;
   const { style } = shape;
   const isXmlGroup = shape.markup === "xml" && parent !== call;
@@ -62,33 +62,33 @@ function* readChildren(place: Place): Reading {
       }
       if (!tag && !(yield* atTag(source, style))) {
         if (code !== OPEN_OBJECT || calls.isFinished) throw yield* unexpected(source, `a parameter or ${closeTag}`);
-        yield* readJsonArguments(place, closeTag);
+        yield* readJsonArguments(context, closeTag);
         continue;
       }
     }
     if (simple) source.take(simple.length);
     tag ??= yield* readTag(source, style);
-    if (!tag.isClosing) yield* readChild(place, tag);
+    if (!tag.isClosing) yield* readChild(context, tag);
     else if (tag.name === parent.name) return;
     else if (parent !== call && tag.name === call.name) throw new Malformed(`${closeTag} is missing`);
     else throw new Malformed(`${style.close}${tag.name} closes nothing`);
   }
 }
 
-function* readChild(place: Place, tag: Tag): Reading {
-  const { reader, shape, call, parent } = place;
+function* readChild(context: TagContext, tag: Tag): Reading {
+  const { reader, shape, call, parent } = context;
   const { calls } = reader;
-  if (!calls.hasName && shape.nameTags.includes(tag.local)) return yield* readName(place, tag);
+  if (!calls.hasName && shape.nameTags.includes(tag.local)) return yield* readName(context, tag);
   if (calls.isFinished) throw new Malformed("it has two sets of arguments");
   if (!calls.hasName) throw new Malformed("its name must stand before its parameters");
   const isGroup = parent !== call;
   if (!isGroup && shape.groupTags.includes(tag.local)) {
-    if (!tag.isEmpty) yield* readChildren({ ...place, parent: tag });
+    if (!tag.isEmpty) yield* readChildren({ ...context, parent: tag });
     return;
   }
   if (shape.jsonTags.includes(tag.local)) {
     const close = `${shape.style.close}${tag.name}${shape.style.end}`;
-    yield* readJsonArguments(place, close);
+    yield* readJsonArguments(context, close);
     if (!(yield* atMarker(reader.source, markerSet([close])))) throw new Malformed(`${close} is missing`);
     return void reader.source.take(close.length);
   }
@@ -96,13 +96,13 @@ function* readChild(place: Place, tag: Tag): Reading {
   const key = isParameter ? (tag.value ?? tag.attributes.get(shape.keyAttribute)) : tag.name;
   if (key === undefined) throw new Malformed(`its tag ${tag.name} has no ${shape.keyAttribute}`);
   if (!isParameter && !isGroup && !shape.childIsParameter) throw new Malformed(`<${tag.name}> is no part of a call`);
-  yield* readParameter(place, tag, key.trim());
+  yield* readParameter(context, tag, key.trim());
 }
 
-function* readParameter(place: Place, tag: Tag, key: string): Reading {
-  const { reader, shape, input } = place;
+function* readParameter(context: TagContext, tag: Tag, key: string): Reading {
+  const { reader, shape, input } = context;
   const parameter = input.begin(key, declaredAs(shape, tag));
-  const text = tag.isEmpty ? "" : yield* readTagValue(reader, shape, valueEnds(place, tag), parameter.stream);
+  const text = tag.isEmpty ? "" : yield* readTagValue(reader, shape, valueEnds(context, tag), parameter.stream);
   if (!shape.isNested || parameter.isText || !text.includes(shape.style.open)) return parameter.end(text);
   const { calls, tools } = reader;
   const nested = { text, style: shape.style, tools, tool: calls.name, parameter: key, repair: calls.repair };
@@ -119,7 +119,7 @@ function declaredAs(shape: TagShape, tag: Tag): "text" | "json" | undefined {
 /** The short way, as for parameters. */
 const PLAIN_NAME = /([^<>]{1,100})<\/(\w{1,20})>/y;
 
-function* readName({ reader, shape }: Place, tag: Tag): Reading {
+function* readName({ reader, shape }: TagContext, tag: Tag): Reading {
   const close = `${shape.style.close}${tag.name}${shape.style.end}`;
   const whole = reader.source.match(PLAIN_NAME, 0);
   if (whole && whole[2] === tag.name && shape.style === XML_STYLE) {
@@ -133,7 +133,7 @@ function* readName({ reader, shape }: Place, tag: Tag): Reading {
   reader.calls.setName(name.replace(/^\s*<!\[CDATA\[([^]*)\]\]>\s*$/, "$1").trim());
 }
 
-function* readJsonArguments({ reader, input }: Place, close: string): Reading {
+function* readJsonArguments({ reader, input }: TagContext, close: string): Reading {
   if (!reader.calls.hasName) throw new Malformed("its name must stand before its arguments");
   if (input.count() > 0) throw new Malformed("it has two sets of arguments");
   yield* readArguments(reader, jsonReader(reader, { ends: markerSet([close]), quotesUntil: markerSet([close]) }));
@@ -161,7 +161,7 @@ export function headsOf({ style, callTags }: TagShape, namespace = ""): string[]
 
 const NEXT_TAG = /\s{0,200}<(\/?)([\w:.-]{1,80})>/y;
 
-function valueEnds({ reader, shape, input, call, parent }: Place, tag: Tag): ValueEnds {
+function valueEnds({ reader, shape, input, call, parent }: TagContext, tag: Tag): ValueEnds {
   const { style } = shape;
   const parameters = reader.tools.parametersOf(reader.calls.name);
   const isNamed = parent === call && shape.parameterTags.includes(tag.local);

@@ -22,8 +22,8 @@ export interface Tag {
   readonly isEmpty: boolean;
 }
 
-const LONGEST_TAG = 4096;
-const MOST_ATTRIBUTES = 32;
+const MAX_TAG_LENGTH = 4096;
+const MAX_ATTRIBUTES = 32;
 const QUOTE_ENDS = new Map(['"', "'"].map((quote) => [quote, markerSet([quote])]));
 /** Which kind of tag begins here. */
 export function* atTag(source: Source, style: TagStyle): Reading<"open" | "close" | undefined> {
@@ -61,7 +61,7 @@ export function* readTag(source: Source, style: TagStyle): Reading<Tag> {
   const read = (set: MarkerSet): Reading<Found> =>
     readBounded(source, set, {
       pass: (piece) => void (inside += piece),
-      limit: LONGEST_TAG - inside.length,
+      limit: MAX_TAG_LENGTH - inside.length,
       what: "one of its tags",
     });
   for (;;) {
@@ -98,7 +98,7 @@ function parseAttributes(text: string): Map<string, string> {
   const attribute = /([^\s=/"']+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))/g;
   for (const [, name = "", double, single, bare] of text.matchAll(attribute)) {
     if (found.has(name)) throw new Malformed(`the attribute ${name} stands twice in one tag`);
-    if (found.size >= MOST_ATTRIBUTES) throw new Malformed("one of its tags has too many attributes");
+    if (found.size >= MAX_ATTRIBUTES) throw new Malformed("one of its tags has too many attributes");
     found.set(
       name,
       decodeEntities(double ?? single ?? bare ?? "", () => {}),

@@ -5,7 +5,7 @@ import { awaitLength, type Found, type Reading, readUntil } from "./source.ts";
 import type { CallReader, Section } from "./text-format.ts";
 
 /** Where in the text we are, as far as it matters for what a marker means. */
-interface TextPlace {
+interface TextPosition {
   last: string;
   isLineBlank: boolean;
   isInFence: boolean;
@@ -14,11 +14,11 @@ interface TextPlace {
 /** A model's whole text: prose, reasoning and calls. */
 export function* readText(reader: CallReader, plan: ScanPlan, startsInReasoning: boolean): Reading {
   const { source } = reader;
-  const place: TextPlace = { last: "", isLineBlank: true, isInFence: false };
+  const position: TextPosition = { last: "", isLineBlank: true, isInFence: false };
   const passText = (piece: string): void => {
     reader.pass("text", piece);
     source.takeMarked();
-    follow(place, piece);
+    follow(position, piece);
   };
   if (startsInReasoning) yield* readReasoning(reader, plan.openReasoningEnds, plan);
   for (;;) {
@@ -28,11 +28,11 @@ export function* readText(reader: CallReader, plan: ScanPlan, startsInReasoning:
     switch (meaning.type) {
       case "section":
         // In code and tables nearly all brackets are just brackets: for those, nothing is begun.
-        if (meaning.section.onLineStart && !place.isLineBlank) passText(source.take(found.length));
-        else yield* readSection(reader, { section: meaning.section, found, place, passText });
+        if (meaning.section.onLineStart && !position.isLineBlank) passText(source.take(found.length));
+        else yield* readSection(reader, { section: meaning.section, found, position, passText });
         break;
       case "reasoning":
-        if (yield* isMention(reader, found, place)) passText(source.take(found.length));
+        if (yield* isMention(reader, found, position)) passText(source.take(found.length));
         else {
           skip(reader, found);
           yield* readReasoning(reader, meaning.close, plan);
@@ -46,7 +46,7 @@ export function* readText(reader: CallReader, plan: ScanPlan, startsInReasoning:
         skip(reader, found);
         break;
       case "fence":
-        if (place.isLineBlank) place.isInFence = !place.isInFence;
+        if (position.isLineBlank) position.isInFence = !position.isInFence;
         passText(source.take(found.length));
         break;
     }
@@ -56,23 +56,23 @@ export function* readText(reader: CallReader, plan: ScanPlan, startsInReasoning:
 interface SectionStart {
   section: Section;
   found: Found;
-  place: TextPlace;
+  position: TextPosition;
   passText(piece: string): void;
 }
 
-function* readSection(reader: CallReader, { section, found, place, passText }: SectionStart): Reading {
+function* readSection(reader: CallReader, { section, found, position, passText }: SectionStart): Reading {
   const { source, calls } = reader;
   const release = (): void => {
     if (source.markedLength === 0) source.take(found.length);
-    if (found.marker.startsWith("```") && place.isLineBlank) place.isInFence = !place.isInFence;
+    if (found.marker.startsWith("```") && position.isLineBlank) position.isInFence = !position.isInFence;
     passText(source.takeMarked());
   };
   if (calls.isFull) {
     reader.warn("The text has more calls than are read: the rest was taken as text. Make fewer calls at once.");
     return release();
   }
-  if (section.isProseInCode && place.isInFence) return release();
-  if (yield* isMention(reader, found, place)) return release();
+  if (section.isProseInCode && position.isInFence) return release();
+  if (yield* isMention(reader, found, position)) return release();
   try {
     yield* section.read(reader, found);
   } catch (thrown) {
@@ -81,13 +81,13 @@ function* readSection(reader: CallReader, { section, found, place, passText }: S
     calls.discard();
     return release();
   }
-  place.last = "";
-  place.isLineBlank = true;
+  position.last = "";
+  position.isLineBlank = true;
 }
 
 /** `<tool_call>` between backticks speaks about the marker. */
-function* isMention({ source }: CallReader, found: Found, place: TextPlace): Reading<boolean> {
-  if (place.last !== "`") return false;
+function* isMention({ source }: CallReader, found: Found, position: TextPosition): Reading<boolean> {
+  if (position.last !== "`") return false;
   yield* awaitLength(source, found.length + 1);
   return source.peek(1, found.length) === "`";
 }
@@ -108,10 +108,10 @@ function skip(reader: CallReader, found: Found): void {
   reader.pass("skipped", reader.source.takeMarked());
 }
 
-function follow(place: TextPlace, piece: string): void {
+function follow(position: TextPosition, piece: string): void {
   if (piece === "") return;
-  place.last = piece[piece.length - 1]!;
+  position.last = piece[piece.length - 1]!;
   const line = piece.lastIndexOf("\n");
   const tail = line === -1 ? piece : piece.slice(line + 1);
-  place.isLineBlank = (line !== -1 || place.isLineBlank) && tail.trim() === "";
+  position.isLineBlank = (line !== -1 || position.isLineBlank) && tail.trim() === "";
 }

@@ -179,8 +179,8 @@ describe("calls that cannot be read have failed: never dropped, never run, the f
     ],
     ["no arguments", "kimi-k2", "<|tool_call_begin|>functions.edit:0<|tool_call_end|>", "is missing behind its name"],
   ])("%s", (_, format, text, reason) => {
-    for (const asked of [format, "auto"] as const) {
-      const parsed = read(`one ${text}`, asked);
+    for (const requested of [format, "auto"] as const) {
+      const parsed = read(`one ${text}`, requested);
       expect(parsed.calls).toHaveLength(1);
       expect(parsed.calls[0]).toMatchObject({ rawText: text, failure: { actor: "model", retryable: false } });
       expect(parsed.calls[0]!.failure!.message).toContain("in this form:\n");

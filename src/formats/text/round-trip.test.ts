@@ -48,8 +48,8 @@ describe("what a format writes it reads back, with every value of its type", () 
       fc.property(fc.array(anyInput, { minLength: 1, maxLength: 3 }), (inputs) => {
         const calls = [...inputs.map((input) => ({ name: "write_file", input })), { name: "now", input: {} }];
         const text = textFormat(format).write(calls);
-        for (const asked of [format, "auto"] as const) {
-          const parsed = parseToolCalls(text, { format: asked, tools: TOOLS });
+        for (const requested of [format, "auto"] as const) {
+          const parsed = parseToolCalls(text, { format: requested, tools: TOOLS });
           expect(parsed.calls.map(({ name, input }) => ({ name, input }))).toEqual(calls);
           expect(parsed.calls.filter(({ failure }) => failure)).toEqual([]);
           expect(parsed.warnings).toEqual([]);

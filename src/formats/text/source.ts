@@ -122,16 +122,16 @@ export class Source {
     const match = set.search(text, start);
     const end = text.length;
     this.work += (match ? match.index + match[0].length : end) - start + 1;
-    const place = match ? match.index : end;
+    const position = match ? match.index : end;
     if (!this.ended || isBounded) {
       // What the text ends with may be the beginning of a marker, of a longer one too than the one that is there.
-      for (let from = Math.max(start, end - set.longest + 1); from <= place && from < end; from++) {
+      for (let from = Math.max(start, end - set.longest + 1); from <= position && from < end; from++) {
         this.work++;
         if (set.firsts.has(text[from]!) && this.#mayGrow(set, text, from)) return { distance: from - start };
       }
     }
     if (!match) return { distance: end - start };
-    return { distance: place - start, found: { marker: set.markerOf(match), length: match[0].length } };
+    return { distance: position - start, found: { marker: set.markerOf(match), length: match[0].length } };
   }
 
   #mayGrow(set: MarkerSet, text: string, from: number): boolean {

@@ -21,7 +21,7 @@ export interface OpenParameter {
   readonly isText: boolean;
 }
 
-const MOST_PARAMETERS = 256;
+const MAX_PARAMETERS = 256;
 const TEXT: ReadonlySet<JsonType> = new Set(["string"] as const);
 
 export function createTagInput({ calls, tools }: CallReader, untyped: Untyped): TagInput {
@@ -33,7 +33,7 @@ export function createTagInput({ calls, tools }: CallReader, untyped: Untyped): 
     begin(key, declared) {
       if (key === "__proto__") throw new Malformed('a parameter cannot be named "__proto__"');
       if (Object.hasOwn(input, key)) throw new Malformed(`the parameter ${key} is given twice`);
-      if (count >= MOST_PARAMETERS) throw new Malformed("it has too many parameters", "input_too_large");
+      if (count >= MAX_PARAMETERS) throw new Malformed("it has too many parameters", "input_too_large");
       const types = tools.typesOf(calls.name, key) ?? (declared === "text" ? TEXT : undefined);
       const rule = declared === "json" ? "json" : untyped;
       const isText = isPlainText(types, rule);

@@ -52,7 +52,7 @@ export function createParser(
   let isTurnOver = false;
 
   const warn = (what: string): void => {
-    if (result.warnings.length < MOST_WARNINGS && !result.warnings.includes(what)) result.warnings.push(what);
+    if (result.warnings.length < MAX_WARNINGS && !result.warnings.includes(what)) result.warnings.push(what);
   };
   const emit = (event: ToolCallEvent): void => {
     if (event.type === "text") result.text += event.text;
@@ -100,7 +100,7 @@ export function createParser(
   return { parser, source };
 }
 
-const MOST_WARNINGS = 100;
+const MAX_WARNINGS = 100;
 
 /** Whether the event only lengthens the one before it, which then says it all. */
 function joins(last: ToolCallEvent | undefined, event: ToolCallEvent): boolean {

@@ -50,7 +50,7 @@ export function createToolTable(tools: Iterable<ToolLike> = []): ToolTable {
     typesAt(name, path) {
       const schema = entries.get(name)?.schema;
       const found = schema && schemaAt(schema, path);
-      return found && sayingTypes(schema, found);
+      return found && declaredTypesOf(schema, found);
     },
   };
 }
@@ -69,10 +69,10 @@ function parametersSchema(tool: ToolLike): JsonSchema {
 function declaredTypes({ schema }: Entry, parameter: string): ReadonlySet<JsonType> | undefined {
   const property = propertiesOf(schema, schema).get(parameter);
   if (!property) return undefined;
-  return sayingTypes(schema, property);
+  return declaredTypesOf(schema, property);
 }
 
-function sayingTypes(root: JsonSchema, schema: JsonSchema): ReadonlySet<JsonType> | undefined {
+function declaredTypesOf(root: JsonSchema, schema: JsonSchema): ReadonlySet<JsonType> | undefined {
   const types = typesOf(root, schema);
   // A schema that admits everything says as little as none.
   return types.has("string") && types.has("object") && types.has("number") ? undefined : types;

@@ -1,12 +1,12 @@
 import { ToolError } from "../../core/error.ts";
 import type { Artifact } from "../../tools/artifacts/artifact.ts";
 import type { ArtifactManager } from "../../tools/artifacts/artifact-manager.ts";
-import { DoorError } from "../door-error.ts";
-import type { ArtifactsPart } from "../host-parts.ts";
+import { HttpError } from "../door-error.ts";
+import type { ArtifactsCapability } from "../host-parts.ts";
 import type { ArtifactInfo } from "../wire.ts";
 
 /** The artifacts of a host in the words of the wire. */
-export function artifactsPart(manager: ArtifactManager): ArtifactsPart {
+export function artifactsCapability(manager: ArtifactManager): ArtifactsCapability {
   return {
     async list({ session, limit, offset }) {
       const found = await manager.list({ limit: limit + 1, offset, ...(session === undefined ? {} : { session }) });
@@ -14,13 +14,13 @@ export function artifactsPart(manager: ArtifactManager): ArtifactsPart {
       return found.length > limit ? { items, next: String(offset + limit) } : { items };
     },
     read: (key, wanted) =>
-      orMissing(async () => {
+      orNotFound(async () => {
         const { artifact, version } = await manager.read(key, wanted);
         const { content, ...shown } = version;
         return { ...infoOf(artifact), shown, content };
       }),
-    versions: (key) => orMissing(() => manager.versions(key)),
-    diff: (key, between) => orMissing(() => manager.diff(key, between)),
+    versions: (key) => orNotFound(() => manager.versions(key)),
+    diff: (key, between) => orNotFound(() => manager.diff(key, between)),
   };
 }
 
@@ -28,11 +28,11 @@ function infoOf({ session, ...artifact }: Artifact): ArtifactInfo {
   return session === "" ? artifact : { ...artifact, session };
 }
 
-async function orMissing<T>(ask: () => Promise<T>): Promise<T> {
+async function orNotFound<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
     const isMissing = error instanceof ToolError && (error.code === "path_not_found" || error.code === "bad_range");
-    throw isMissing ? new DoorError("not_found", error.message) : error;
+    throw isMissing ? new HttpError("not_found", error.message) : error;
   }
 }

@@ -6,18 +6,18 @@ import type {
   AuditLog,
   AuditQuery as LogQuery,
 } from "../../executor/audit-log.ts";
-import { DoorError } from "../door-error.ts";
-import type { AuditPart } from "../host-parts.ts";
+import { HttpError } from "../door-error.ts";
+import type { AuditCapability } from "../host-parts.ts";
 import type { AuditEntry, AuditPage, AuditQuery } from "../wire.ts";
 
 const PAGE = 500;
 
 /** The audit log in the words of the wire. */
-export function auditPart(log: AuditLog): AuditPart {
+export function auditCapability(log: AuditLog): AuditCapability {
   return {
     async search({ limit = 100, cursor, ...query }) {
       if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
-        throw new DoorError("bad_request", "That is no cursor of this log");
+        throw new HttpError("bad_request", "That is no cursor of this log");
       const filter = filterOf(query);
       const [page, facets] = await Promise.all([
         log.query({ ...filter, limit, ...(cursor === undefined ? {} : { cursor }) }),
@@ -52,7 +52,7 @@ export function auditPart(log: AuditLog): AuditPart {
 function readHead(noted: string): AuditHead {
   const [, number, hash] = /^(\d{1,15}):([0-9a-f]{0,128})$/.exec(noted) ?? [];
   if (number === undefined || hash === undefined) {
-    throw new DoorError("bad_request", "That is no head of a log", "Send COUNT:HASH, as an earlier check printed it.");
+    throw new HttpError("bad_request", "That is no head of a log", "Send COUNT:HASH, as an earlier check printed it.");
   }
   return { count: Number(number), hash };
 }
@@ -90,8 +90,8 @@ function filterOf({ search, tool, status, decision, session, user, errorCode, fr
   return filter;
 }
 
-function hasCode({ errorCode }: AuditEntry, asked: AuditQuery): boolean {
-  return asked.errorCode === undefined || errorCode === asked.errorCode;
+function hasCode({ errorCode }: AuditEntry, requested: AuditQuery): boolean {
+  return requested.errorCode === undefined || errorCode === requested.errorCode;
 }
 
 function entryOf(entry: LoggedEntry): AuditEntry {

@@ -1,8 +1,8 @@
 import type { HostCanvas } from "../../host/open-canvas.ts";
-import type { CanvasPart } from "../host-parts.ts";
+import type { CanvasCapability } from "../host-parts.ts";
 
 /** The surfaces of a host in the words of the wire. */
-export function canvasPart(canvas: HostCanvas): CanvasPart {
+export function canvasCapability(canvas: HostCanvas): CanvasCapability {
   return {
     list: () =>
       canvas.list().map(({ session, id, version, kind, title, content, at }) => ({

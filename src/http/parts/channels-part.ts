@@ -1,8 +1,8 @@
 import type { OpenChannel } from "../../tools/message/open-channels.ts";
-import type { ChannelsPart } from "../host-parts.ts";
+import type { ChannelsCapability } from "../host-parts.ts";
 
 /** The channels of a host in the words of the wire: names, and never an address or a key. */
-export function channelsPart(channels: readonly OpenChannel[]): ChannelsPart {
+export function channelsCapability(channels: readonly OpenChannel[]): ChannelsCapability {
   return {
     list: () =>
       channels.map(({ name, type, targets, actions, problem }) => ({

@@ -1,10 +1,10 @@
 import { hasEnded, type Job } from "../../jobs/job.ts";
 import type { Jobs } from "../../jobs/jobs.ts";
-import type { JobsPart } from "../host-parts.ts";
+import type { JobsCapability } from "../host-parts.ts";
 import type { JobDetail, JobInfo } from "../wire.ts";
 
 /** The jobs of a runtime in the words of the wire. */
-export function jobsPart(jobs: Jobs): JobsPart {
+export function jobsCapability(jobs: Jobs): JobsCapability {
   return {
     async list(query) {
       const found = await jobs.list({ ...query, limit: query.limit + 1 });
@@ -23,9 +23,9 @@ export function jobsPart(jobs: Jobs): JobsPart {
     log: (id, after) => jobs.log(id, { after }),
     cancel: async (id, reason) => detailOf(await jobs.cancel(id, reason)),
     retry: async (id) => detailOf(await jobs.retry(id)),
-    follow: (id, heard) =>
+    follow: (id, onChange) =>
       jobs.subscribe((event) => {
-        if (("job" in event ? event.job.id : event.jobId) === id) heard();
+        if (("job" in event ? event.job.id : event.jobId) === id) onChange();
       }),
   };
 }

@@ -1,12 +1,12 @@
 import type { McpHub } from "../../mcp/client/mcp-hub.ts";
 import { readBlock } from "../../mcp/client/read-result.ts";
 import { shownPrompts, shownResources, shownTemplates } from "../../mcp/client/shown-resources.ts";
-import { DoorError } from "../door-error.ts";
-import type { McpPart, OnFact } from "../host-parts.ts";
+import { HttpError } from "../door-error.ts";
+import type { McpCapability, OnAuditFact } from "../host-parts.ts";
 import type { McpActionRequest } from "../wire.ts";
 
 /** The MCP servers of a host in the words of the wire. What a person decides about them is told before it counts. */
-export function mcpPart(hub: McpHub, onFact?: OnFact): McpPart {
+export function mcpCapability(hub: McpHub, onAuditFact?: OnAuditFact): McpCapability {
   return {
     list: () => hub.status(),
     async act(server, request, by) {
@@ -15,16 +15,16 @@ export function mcpPart(hub: McpHub, onFact?: OnFact): McpPart {
       if (action.endsWith("_tool")) required(tool);
       const data = { action: `mcp_${action}`, by, server, ...(tool === undefined ? {} : { tool }), hash };
       const kind = action.startsWith("approve") ? "trust" : "config_changed";
-      await noted(onFact, { kind, by, data }, () => run(hub, server, request));
+      await noted(onAuditFact, { kind, by, data }, () => run(hub, server, request));
       return hub.statusOf(server);
     },
     async finishSignIn(callback, by) {
       const server = await hub.serverOfSignIn(callback);
       if (server === undefined) {
-        throw new DoorError("conflict", "No sign-in was begun here that this is the end of", "Begin it again.");
+        throw new HttpError("conflict", "No sign-in was begun here that this is the end of", "Begin it again.");
       }
       const data = { action: "mcp_signed_in", by, server };
-      await noted(onFact, { kind: "trust", by, data }, () => hub.finishSignIn(server, callback));
+      await noted(onAuditFact, { kind: "trust", by, data }, () => hub.finishSignIn(server, callback));
       return hub.statusOf(server);
     },
     async resources(server) {
@@ -39,7 +39,7 @@ export function mcpPart(hub: McpHub, onFact?: OnFact): McpPart {
     async prompt(server, { name, arguments: given }, by) {
       checkServer(hub, server);
       const data = { action: "mcp_prompt", by, server, prompt: name };
-      const { description, messages } = await noted(onFact, { kind: "note", by, data }, () =>
+      const { description, messages } = await noted(onAuditFact, { kind: "note", by, data }, () =>
         hub.getPrompt(server, name, given),
       );
       return {
@@ -52,21 +52,21 @@ export function mcpPart(hub: McpHub, onFact?: OnFact): McpPart {
 
 function checkServer(hub: McpHub, server: string): void {
   if (hub.status().some(({ name }) => name === server)) return;
-  throw new DoorError("not_found", `There is no MCP server "${server}"`, "GET /api/mcp lists them.");
+  throw new HttpError("not_found", `There is no MCP server "${server}"`, "GET /api/mcp lists them.");
 }
 
 /** Told before it counts; where it then fails, that is told as well. */
 async function noted<T>(
-  onFact: OnFact | undefined,
+  onAuditFact: OnAuditFact | undefined,
   { kind, by, data }: { kind: "trust" | "config_changed" | "note"; by: string; data: Record<string, unknown> },
   work: () => Promise<T>,
 ): Promise<T> {
-  await onFact?.({ kind, caller: { user: by }, data });
+  await onAuditFact?.({ kind, caller: { user: by }, data });
   try {
     return await work();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    await onFact?.({ kind: "note", caller: { user: by }, data: { ...data, note: "this was not done", why } });
+    await onAuditFact?.({ kind: "note", caller: { user: by }, data: { ...data, note: "this was not done", why } });
     throw error;
   }
 }
@@ -98,5 +98,5 @@ async function run(hub: McpHub, server: string, { action, tool, hash }: McpActio
 
 function required(tool: string | undefined): string {
   if (tool !== undefined) return tool;
-  throw new DoorError("bad_request", "Which tool of the server?", "Send `tool`.");
+  throw new HttpError("bad_request", "Which tool of the server?", "Send `tool`.");
 }

@@ -1,23 +1,23 @@
 import type { LoadedConfig } from "../../config/load-config.ts";
 import { isSecretName, hideSecrets } from "../../core/mask-secret.ts";
 import type { HaftHost } from "../../host.ts";
-import type { HostParts, OnFact } from "../host-parts.ts";
+import type { HostCapabilities, OnAuditFact } from "../host-parts.ts";
 import type { ConfigurationInfo } from "../wire.ts";
-import { artifactsPart } from "./artifacts-part.ts";
-import { auditPart } from "./audit-part.ts";
-import { canvasPart } from "./canvas-part.ts";
-import { channelsPart } from "./channels-part.ts";
-import { jobsPart } from "./jobs-part.ts";
-import { mcpPart } from "./mcp-part.ts";
-import { pastCallsOf, policyPart } from "./policy-part.ts";
-import { questionsPart } from "./questions-part.ts";
-import { schedulesPart } from "./schedules-part.ts";
-import { sessionsPart } from "./sessions-part.ts";
-import { statisticsPart } from "./statistics-part.ts";
-import { undoPart } from "./undo-part.ts";
+import { artifactsCapability } from "./artifacts-part.ts";
+import { auditCapability } from "./audit-part.ts";
+import { canvasCapability } from "./canvas-part.ts";
+import { channelsCapability } from "./channels-part.ts";
+import { jobsCapability } from "./jobs-part.ts";
+import { mcpCapability } from "./mcp-part.ts";
+import { pastCallsOf, policyCapability } from "./policy-part.ts";
+import { questionsCapability } from "./questions-part.ts";
+import { schedulesCapability } from "./schedules-part.ts";
+import { sessionsCapability } from "./sessions-part.ts";
+import { statisticsCapability } from "./statistics-part.ts";
+import { undoCapability } from "./undo-part.ts";
 
 /** Everything that a door can show of a host. */
-export function partsOfHost({
+export function capabilitiesOfHost({
   haft,
   store: { audit },
   undo,
@@ -29,30 +29,30 @@ export function partsOfHost({
   schedules,
   channels,
   config,
-}: HaftHost): HostParts {
-  const policy = policyPart({
+}: HaftHost): HostCapabilities {
+  const policy = policyCapability({
     haft,
-    book: haft.policy.rules,
+    ruleSet: haft.policy.rules,
     layers: () => haft.policy.layersFor().flatMap((layer) => ("policy" in layer ? [layer] : [])),
     pastCalls: pastCallsOf(audit),
   });
-  const onFact: OnFact = (fact) => audit.append(fact, { synced: true });
+  const onAuditFact: OnAuditFact = (fact) => audit.append(fact, { synced: true });
   return {
     policy,
     rules: policy,
-    audit: auditPart(audit),
-    undo: undoPart(undo),
-    artifacts: artifactsPart(artifacts),
-    canvas: canvasPart(canvas),
-    mcp: mcpPart(mcp, onFact),
-    channels: channelsPart(channels),
-    questions: questionsPart(questions),
-    jobs: jobsPart(haft.jobs),
-    sessions: sessionsPart(sessions),
-    schedules: schedulesPart(schedules, haft.executor.clock, onFact),
-    onFact,
+    audit: auditCapability(audit),
+    undo: undoCapability(undo),
+    artifacts: artifactsCapability(artifacts),
+    canvas: canvasCapability(canvas),
+    mcp: mcpCapability(mcp, onAuditFact),
+    channels: channelsCapability(channels),
+    questions: questionsCapability(questions),
+    jobs: jobsCapability(haft.jobs),
+    sessions: sessionsCapability(sessions),
+    schedules: schedulesCapability(schedules, haft.executor.clock, onAuditFact),
+    onAuditFact,
     configuration: { show: () => describeConfiguration(config) },
-    statistics: statisticsPart(audit),
+    statistics: statisticsCapability(audit),
   };
 }
 

@@ -4,12 +4,12 @@ import type { AuditLog } from "../../executor/audit-log.ts";
 import type { PolicyLayer } from "../../policy/policy-layers.ts";
 import { lintRules } from "../../policy/rules/lint-rules.ts";
 import { RULE_LISTS } from "../../policy/rules/rule.ts";
-import { RuleBook } from "../../policy/rules/rule-book.ts";
-import { whatWouldMatch } from "../../policy/rules/try-rules.ts";
+import { RuleSet } from "../../policy/rules/rule-book.ts";
+import { previewRule } from "../../policy/rules/try-rules.ts";
 import { explainVisibility } from "../../policy/visible.ts";
 import type { Haft } from "../../runtime.ts";
-import { DoorError } from "../door-error.ts";
-import type { PolicyPart, RulesPart } from "../host-parts.ts";
+import { HttpError } from "../door-error.ts";
+import type { PolicyCapability, RulesCapability } from "../host-parts.ts";
 import type { PolicyInfo, RuleEffect, SimulateRequest, Simulation } from "../wire.ts";
 
 /** A call that was made, as far as rules look at it. */
@@ -21,19 +21,24 @@ export interface PastCall {
   at: number;
 }
 
-export interface PolicyPartOptions {
+export interface PolicyCapabilityOptions {
   haft: Haft;
-  book: RuleBook;
+  ruleSet: RuleSet;
   /** Which tools exist, layer by layer. */
   layers?: () => readonly PolicyLayer[];
   /** Newest first. */
   pastCalls(limit: number): MaybePromise<readonly PastCall[]>;
 }
 
-const MOST_SAMPLES = 20;
+const MAX_SAMPLES = 20;
 
 /** The rules of a runtime in the words of the wire. Nothing here changes them. */
-export function policyPart({ haft, book, layers = () => [], pastCalls }: PolicyPartOptions): PolicyPart & RulesPart {
+export function policyCapability({
+  haft,
+  ruleSet,
+  layers = () => [],
+  pastCalls,
+}: PolicyCapabilityOptions): PolicyCapability & RulesCapability {
   const cwd = haft.executor.workspace;
 
   /** What rules can still be asked about: the tool is there, and accepts the input. */
@@ -47,7 +52,7 @@ export function policyPart({ haft, book, layers = () => [], pastCalls }: PolicyP
   return {
     show(): PolicyInfo {
       return {
-        rules: book.rules().map(({ text, list, origin }) => ({
+        rules: ruleSet.rules().map(({ text, list, origin }) => ({
           rule: text,
           decision: list,
           origin,
@@ -60,15 +65,15 @@ export function policyPart({ haft, book, layers = () => [], pastCalls }: PolicyP
           ...(alsoAllow ? { alsoAllow: [...alsoAllow] } : {}),
           ...(deny ? { deny: [...deny] } : {}),
         })),
-        mode: book.defaultMode,
+        mode: ruleSet.defaultMode,
       };
     },
     explain({ tool: name, input = {}, mode, session }, user) {
       if (!haft.registry.get(name))
-        throw new DoorError("not_found", "There is no such tool", "Look at GET /api/tools.");
+        throw new HttpError("not_found", "There is no such tool", "Look at GET /api/tools.");
       const {
         verdict,
-        layers: asked,
+        layers: requested,
         steps,
       } = haft.policy.explain(name, input, {
         ...(mode === undefined ? {} : { mode }),
@@ -77,33 +82,33 @@ export function policyPart({ haft, book, layers = () => [], pastCalls }: PolicyP
       return {
         verdict,
         steps: [
-          ...asked.map(({ layer, allowed, reason }) => ({
+          ...requested.map(({ layer, allowed, reason }) => ({
             by: layer,
             decision: allowed ? ("none" as const) : ("deny" as const),
             reason,
           })),
-          ...steps.map(({ name: by, outcome, says }) => ({
+          ...steps.map(({ name: by, outcome, stepVerdict }) => ({
             by,
-            decision: says?.decision ?? ("none" as const),
-            reason: says?.reason ?? outcome,
-            ...(says?.rule === undefined ? {} : { rule: says.rule }),
-            ...(says?.origin === undefined ? {} : { origin: says.origin }),
+            decision: stepVerdict?.decision ?? ("none" as const),
+            reason: stepVerdict?.reason ?? outcome,
+            ...(stepVerdict?.rule === undefined ? {} : { rule: stepVerdict.rule }),
+            ...(stepVerdict?.origin === undefined ? {} : { origin: stepVerdict.origin }),
           })),
         ],
       };
     },
     lint: () =>
-      lintRules(book.sources(), haft.registry.list()).map(({ level, message, rule, origin }) => ({
+      lintRules(ruleSet.sources(), haft.registry.list()).map(({ level, message, rule, origin }) => ({
         level: level === "error" ? "error" : "warning",
         message,
         rule,
         origin,
       })),
     async simulate({ add = [], remove = [], calls = 200 }: SimulateRequest): Promise<Simulation> {
-      const trial = changedBook(book, { add, remove });
+      const trial = changedRuleSet(ruleSet, { add, remove });
       const judged = readable(await pastCalls(calls));
       const changed = judged.flatMap(({ call: { callId, toolName, display }, ...one }) => {
-        const before = book.judge(one);
+        const before = ruleSet.judge(one);
         const after = trial.judge(one);
         return before.decision === after.decision ? [] : [{ callId, toolName, display, before, after }];
       });
@@ -113,7 +118,7 @@ export function policyPart({ haft, book, layers = () => [], pastCalls }: PolicyP
       const refused = explainVisibility(tool, layers()).layers.find(({ allowed }) => !allowed);
       if (refused) return { decision: "deny", by: "policy", reason: refused.reason, origin: refused.layer };
       // Rules for all of its calls; what depends on the input cannot be said yet.
-      const rules = bareRules(book, tool, cwd);
+      const rules = bareRules(ruleSet, tool, cwd);
       for (const list of RULE_LISTS) {
         const bare = rules?.[list].find(({ rule }) => rule.isBare)?.rule;
         if (bare)
@@ -132,20 +137,20 @@ export function policyPart({ haft, book, layers = () => [], pastCalls }: PolicyP
       const matched = new Set<PastCall>();
       for (const text of rules.split("\n").filter((line) => line.trim() !== "")) {
         try {
-          for (const { call, matches } of whatWouldMatch({ text, list: decision }, judged))
+          for (const { call, matches } of previewRule({ text, list: decision }, judged))
             if (matches) matched.add(call.call);
         } catch (error) {
           return { rule: rules, judged: judged.length, matched: 0, samples: [], problem: (error as Error).message };
         }
       }
-      const samples = [...matched].slice(0, MOST_SAMPLES).map(({ input: _input, ...sample }) => sample);
+      const samples = [...matched].slice(0, MAX_SAMPLES).map(({ input: _input, ...sample }) => sample);
       return { rule: rules, judged: judged.length, matched: matched.size, samples };
     },
   };
 }
 
 /** The last calls that the audit log has, with the input as it kept it. */
-export function pastCallsOf(log: AuditLog): PolicyPartOptions["pastCalls"] {
+export function pastCallsOf(log: AuditLog): PolicyCapabilityOptions["pastCalls"] {
   return async (limit) => {
     const { entries } = await log.query({ kind: ["call_begun", "call_refused", "call_waiting"], limit });
     return entries.flatMap(({ callId, toolName, data, at }) =>
@@ -156,26 +161,26 @@ export function pastCallsOf(log: AuditLog): PolicyPartOptions["pastCalls"] {
   };
 }
 
-function changedBook(book: RuleBook, { add, remove }: Required<Pick<SimulateRequest, "add" | "remove">>): RuleBook {
+function changedRuleSet(ruleSet: RuleSet, { add, remove }: Required<Pick<SimulateRequest, "add" | "remove">>): RuleSet {
   const dropped = new Set(remove.map((text) => text.trim()));
   const keep = (rules: readonly string[] | undefined) => rules?.filter((text) => !dropped.has(text.trim())) ?? [];
-  const trial = new RuleBook(
-    book
+  const trial = new RuleSet(
+    ruleSet
       .sources()
       .map((source) => ({ ...source, allow: keep(source.allow), ask: keep(source.ask), deny: keep(source.deny) })),
   );
   try {
     for (const { rule, decision } of add) trial.add(rule, decision, "simulation");
   } catch (error) {
-    throw new DoorError("bad_request", (error as Error).message, "Correct the rule.");
+    throw new HttpError("bad_request", (error as Error).message, "Correct the rule.");
   }
   return trial;
 }
 
 /** Undefined where the tool cannot say what it is about without an input. */
-function bareRules(book: RuleBook, tool: AnyTool, cwd: string) {
+function bareRules(ruleSet: RuleSet, tool: AnyTool, cwd: string) {
   try {
-    return book.caseOf({ tool, input: {}, cwd }).rules;
+    return ruleSet.caseOf({ tool, input: {}, cwd }).rules;
   } catch {
     return undefined;
   }

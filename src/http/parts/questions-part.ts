@@ -1,10 +1,10 @@
 import type { ServerQuestion } from "../../mcp/client/server-question.ts";
 import type { ServerQuestions } from "../../mcp/client/server-questions.ts";
-import type { QuestionsPart } from "../host-parts.ts";
+import type { QuestionsCapability } from "../host-parts.ts";
 import type { QuestionInfo } from "../wire.ts";
 
 /** What MCP servers ask people, in the words of the wire. */
-export function questionsPart(questions: ServerQuestions): QuestionsPart {
+export function questionsCapability(questions: ServerQuestions): QuestionsCapability {
   return {
     list: async (state) => (await questions.list(state)).map(infoOf),
     async find(id) {

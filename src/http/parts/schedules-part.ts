@@ -3,13 +3,13 @@ import type { Clock } from "../../core/clock.ts";
 import type { Schedule } from "../../core/schedule.ts";
 import { nextTime } from "../../jobs/schedule-times.ts";
 import type { Schedules } from "../../jobs/schedules.ts";
-import type { OnFact, SchedulesPart } from "../host-parts.ts";
+import type { OnAuditFact, SchedulesCapability } from "../host-parts.ts";
 import type { ScheduleInfo } from "../wire.ts";
 
-const MOST_UPCOMING = 5;
+const MAX_UPCOMING = 5;
 
 /** The schedules of a host in the words of the wire. What a person changes is told before it counts. */
-export function schedulesPart(schedules: Schedules, clock: Clock, onFact: OnFact): SchedulesPart {
+export function schedulesCapability(schedules: Schedules, clock: Clock, onAuditFact: OnAuditFact): SchedulesCapability {
   return {
     async list() {
       const items = await Promise.all((await schedules.list()).map(infoOf));
@@ -18,22 +18,22 @@ export function schedulesPart(schedules: Schedules, clock: Clock, onFact: OnFact
     find: async (id) => infoOf(await schedules.get(id)),
     async add(request, authority, by) {
       await schedules.check(request, authority);
-      await tell("schedule_added", by, { ...request });
+      await recordAction("schedule_added", by, { ...request });
       return infoOf(await schedules.add(request, authority));
     },
     async update(id, changes, authority, by) {
       await schedules.get(id);
-      await tell("schedule_changed", by, { id, ...changes });
+      await recordAction("schedule_changed", by, { id, ...changes });
       return infoOf(await schedules.update(id, changes, authority, undefined));
     },
     async remove(id, by) {
       const { name } = await schedules.get(id);
-      await tell("schedule_removed", by, { id, name });
+      await recordAction("schedule_removed", by, { id, name });
       return infoOf(await schedules.remove(id));
     },
     async pause(id, isPaused, by) {
       await schedules.get(id);
-      await tell(isPaused ? "schedule_paused" : "schedule_resumed", by, { id });
+      await recordAction(isPaused ? "schedule_paused" : "schedule_resumed", by, { id });
       return infoOf(await schedules.pause(id, isPaused));
     },
     run: (id, by) => schedules.run(id, { by }),
@@ -47,7 +47,7 @@ export function schedulesPart(schedules: Schedules, clock: Clock, onFact: OnFact
 
   function upcomingOf({ isPaused, nextAt, timing }: Omit<Schedule, "revision">): number[] {
     const times: number[] = [];
-    for (let at = isPaused ? undefined : nextAt; at !== undefined && times.length < MOST_UPCOMING;) {
+    for (let at = isPaused ? undefined : nextAt; at !== undefined && times.length < MAX_UPCOMING;) {
       times.push(at);
       // From the next time on, whatever the interval was counted from before.
       at = nextTime(
@@ -58,8 +58,8 @@ export function schedulesPart(schedules: Schedules, clock: Clock, onFact: OnFact
     return times;
   }
 
-  function tell(action: string, by: string, data: Record<string, unknown>): Promise<void> {
-    return onFact({ kind: "config_changed", caller: { user: by }, data: { action, by, ...data } });
+  function recordAction(action: string, by: string, data: Record<string, unknown>): Promise<void> {
+    return onAuditFact({ kind: "config_changed", caller: { user: by }, data: { action, by, ...data } });
   }
 }
 

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { Session } from "../../agent/session.ts";
 import { ToolError } from "../../core/error.ts";
 import type { HostSessions } from "../../host/open-sessions.ts";
-import { DoorError } from "../door-error.ts";
-import type { SessionsPart } from "../host-parts.ts";
+import { HttpError } from "../door-error.ts";
+import type { SessionsCapability } from "../host-parts.ts";
 import type { AgentSessionInfo } from "../wire.ts";
 
 /** The sessions of a host in the words of the wire. What a person says in them is said in that person's name. */
-export function sessionsPart(sessions: HostSessions): SessionsPart {
+export function sessionsCapability(sessions: HostSessions): SessionsCapability {
   return {
     async list({ limit, ...query }) {
       const found = await sessions.list({ limit, ...query });
@@ -34,12 +34,12 @@ export function sessionsPart(sessions: HostSessions): SessionsPart {
         return { status, ...(reply === undefined ? {} : { reply }), ...(error === undefined ? {} : { error }) };
       } catch (error) {
         // The asker cannot mend that nobody answers here.
-        if (error instanceof ToolError && error.code === "unavailable") throw new DoorError("conflict", error.message);
+        if (error instanceof ToolError && error.code === "unavailable") throw new HttpError("conflict", error.message);
         throw error;
       }
     },
     follow: (key, options) => sessions.feed.follow(key, options),
-    stop: async (key) => ({ stopped: await sessions.stop(key, { tellParent: true }) }),
+    stop: async (key) => ({ stopped: await sessions.stop(key, { notifyParent: true }) }),
   };
 }
 

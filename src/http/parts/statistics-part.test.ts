@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../core/clock.ts";
-import { statisticsPart } from "./statistics-part.ts";
+import { statisticsCapability } from "./statistics-part.ts";
 import { openStore } from "../../store/open-store.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,12 +27,12 @@ test("calls of every process that shares the store are counted, by tool and by t
   await ended("exec", 5, "exit_code");
   await ended("exec", 0, "denied");
   const to = systemClock.now() + 1000;
-  const { tools, buckets } = await statisticsPart(store.audit).show({ from, to, buckets: 10 });
+  const { tools, buckets } = await statisticsCapability(store.audit).show({ from, to, buckets: 10 });
   expect(tools).toEqual([
     { tool: "read", count: 100, failures: 0, denials: 0, avgMs: 50.5, p50Ms: 51, p95Ms: 96, bytes: 1000 },
     { tool: "exec", count: 2, failures: 2, denials: 1, avgMs: 2.5, p50Ms: 5, p95Ms: 5, bytes: 20 },
   ]);
   expect(buckets).toHaveLength(10);
   expect(buckets.reduce((sum, { count }) => sum + count, 0)).toBe(102);
-  expect((await statisticsPart(store.audit).show({ from: 0, to: from, buckets: 2 })).tools).toEqual([]);
+  expect((await statisticsCapability(store.audit).show({ from: 0, to: from, buckets: 2 })).tools).toEqual([]);
 });

@@ -1,13 +1,13 @@
 import { ERROR_CODES, isErrorCode } from "../../core/error.ts";
 import type { AuditEntry, AuditLog } from "../../executor/audit-log.ts";
-import type { HostParts, StatisticsQuery } from "../host-parts.ts";
+import type { HostCapabilities, StatisticsQuery } from "../host-parts.ts";
 import type { StatisticsInfo, ToolNumbers } from "../wire.ts";
 
 const PAGE = 500;
 /** Beyond them the newest speak for all: a chart needs no more, and reading must end. */
-const MOST_ENTRIES = 50_000;
+const MAX_ENTRIES = 50_000;
 
-interface Answered {
+interface AnsweredCall {
   at: number;
   tool: string;
   ms: number;
@@ -17,7 +17,7 @@ interface Answered {
 }
 
 /** Numbers of all processes that share a store, from the audit log. */
-export function statisticsPart(log: AuditLog): NonNullable<HostParts["statistics"]> {
+export function statisticsCapability(log: AuditLog): NonNullable<HostCapabilities["statistics"]> {
   return {
     async show({ from, to, buckets }: StatisticsQuery): Promise<StatisticsInfo> {
       const answered = await readAnswered(log, from, to);
@@ -38,8 +38,8 @@ export function statisticsPart(log: AuditLog): NonNullable<HostParts["statistics
   };
 }
 
-async function readAnswered(log: AuditLog, since: number, until: number): Promise<Answered[]> {
-  const answered: Answered[] = [];
+async function readAnswered(log: AuditLog, since: number, until: number): Promise<AnsweredCall[]> {
+  const answered: AnsweredCall[] = [];
   let cursor: string | undefined;
   do {
     const page = await log.query({
@@ -51,11 +51,11 @@ async function readAnswered(log: AuditLog, since: number, until: number): Promis
     });
     answered.push(...page.entries.map(answeredOf));
     cursor = page.cursor;
-  } while (cursor !== undefined && answered.length < MOST_ENTRIES);
+  } while (cursor !== undefined && answered.length < MAX_ENTRIES);
   return answered;
 }
 
-function answeredOf({ at, toolName = "", status, data }: AuditEntry): Answered {
+function answeredOf({ at, toolName = "", status, data }: AuditEntry): AnsweredCall {
   const { durationMs, contentBytes, error } = data;
   const { code } = Object(error) as { code?: unknown };
   return {
@@ -68,10 +68,10 @@ function answeredOf({ at, toolName = "", status, data }: AuditEntry): Answered {
   };
 }
 
-function numbersOf(calls: readonly Answered[]): ToolNumbers {
+function numbersOf(calls: readonly AnsweredCall[]): ToolNumbers {
   const sorted = calls.map(({ ms }) => ms).sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  const sum = (value: (call: Answered) => number): number => calls.reduce((total, call) => total + value(call), 0);
+  const sum = (value: (call: AnsweredCall) => number): number => calls.reduce((total, call) => total + value(call), 0);
   return {
     count: calls.length,
     failures: sum(({ failed }) => Number(failed)),

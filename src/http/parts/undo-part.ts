@@ -1,20 +1,20 @@
 import type { ListedChange, Undo } from "../../files/undo.ts";
 import { rootCall } from "../../files/undo-store.ts";
-import { DoorError } from "../door-error.ts";
-import type { UndoPart } from "../host-parts.ts";
+import { HttpError } from "../door-error.ts";
+import type { UndoCapability } from "../host-parts.ts";
 import type { ChangeInfo, Page } from "../wire.ts";
 
-const MOST = 5000;
+const MAX_CHANGES = 5000;
 
 /** The undo of a workspace in the words of the wire. */
-export function undoPart(undo: Undo): UndoPart {
+export function undoCapability(undo: Undo): UndoCapability {
   const findChange = async (id: string): Promise<ListedChange | undefined> =>
-    (await undo.listChanges({ limit: MOST })).find((change) => change.id === id);
+    (await undo.listChanges({ limit: MAX_CHANGES })).find((change) => change.id === id);
 
   return {
     async list({ call, session, limit, cursor }) {
       const filter = {
-        limit: MOST,
+        limit: MAX_CHANGES,
         ...(call === undefined ? {} : { callId: call }),
         ...(session === undefined ? {} : { session }),
       };
@@ -33,7 +33,7 @@ export function undoPart(undo: Undo): UndoPart {
     },
     async undoable(callIds) {
       const wanted = new Set(callIds);
-      const changes = await undo.listChanges({ limit: MOST });
+      const changes = await undo.listChanges({ limit: MAX_CHANGES });
       const open = changes.filter(({ undoneBy, abandoned }) => undoneBy === undefined && !abandoned);
       const calls = open.flatMap(({ callId }) => (callId === undefined ? [] : [callId, rootCall(callId)]));
       return new Set(calls.filter((callId) => wanted.has(callId)));
@@ -44,7 +44,7 @@ export function undoPart(undo: Undo): UndoPart {
       const callId = call ?? made?.callId;
       const owner = made ? { session: made.session, user: made.user, agent: made.agent } : { session, user, agent };
       if (call === undefined && change !== undefined && callId === undefined) {
-        throw new DoorError("not_found", "No call is known that made this change", "Undo the call, or the session.");
+        throw new HttpError("not_found", "No call is known that made this change", "Undo the call, or the session.");
       }
       const outcome =
         callId === undefined

@@ -1,7 +1,7 @@
 import type { Approval } from "../../policy/approval.ts";
 import { parseRule } from "../../policy/rules/rule.ts";
-import type { Door } from "../door.ts";
-import { DoorError, toRefusal } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError, toRefusal } from "../door-error.ts";
 import { type Identity, requireScope } from "../identify.ts";
 import { json, type Resource, route } from "../route.ts";
 import type {
@@ -14,12 +14,12 @@ import type {
 } from "../wire.ts";
 
 /** How long an answer waits for the call that it lets run; a longer one is told in the events. */
-const MOST_WAIT_MS = 20_000;
+const MAX_WAIT_MS = 20_000;
 const STATES = ["open", "approved", "declined", "expired"];
 
-export const approvals: Resource<Door> = {
+export const approvals: Resource<ApiContext> = {
   path: "/api/approvals",
-  routes: (door) => [
+  routes: (api) => [
     route("GET /api/approvals", {
       summary: "Questions to a person, newest first",
       scope: "read",
@@ -28,11 +28,11 @@ export const approvals: Resource<Door> = {
       async handle({ query }) {
         const state = query.text("state");
         if (state !== undefined && !STATES.includes(state)) {
-          throw new DoorError("bad_request", "There is no such state", `States are: ${STATES.join(", ")}.`);
+          throw new HttpError("bad_request", "There is no such state", `States are: ${STATES.join(", ")}.`);
         }
-        const all = await door.haft.approvals.list(state === "open" ? "open" : undefined);
+        const all = await api.haft.approvals.list(state === "open" ? "open" : undefined);
         const items = all
-          .map((approval) => infoOf(approval, door))
+          .map((approval) => infoOf(approval, api))
           .filter((info) => state === undefined || info.state === state);
         return json({ items: items.reverse() } satisfies Page<ApprovalInfo>);
       },
@@ -41,14 +41,14 @@ export const approvals: Resource<Door> = {
       summary: "One question, with everything that would run",
       scope: "read",
       answers: "ApprovalInfo",
-      handle: async ({ params }) => json(infoOf(await find(door, params["id"]!), door)),
+      handle: async ({ params }) => json(infoOf(await find(api, params["id"]!), api)),
     }),
     route("POST /api/approvals/{id}/answer", {
       summary: "Answer a question; yes runs the call",
       scope: "approve",
       body: "ApprovalAnswerRequest",
       answers: "ApprovalAnswered",
-      handle: async ({ params, body, identity }) => json(await answer(params["id"]!, body, identity, door)),
+      handle: async ({ params, body, identity }) => json(await answer(params["id"]!, body, identity, api)),
     }),
     route("POST /api/approvals/answers", {
       summary: "Answer several questions, each for itself",
@@ -58,7 +58,7 @@ export const approvals: Resource<Door> = {
       async handle({ body, identity }) {
         const items = await Promise.all(
           body.answers.map(({ id, ...given }): Promise<ApprovalBatchItem> =>
-            answer(id, given, identity, door).then(
+            answer(id, given, identity, api).then(
               (answered) => ({ id, answered }),
               (thrown: unknown) => ({ id, ...toRefusal(thrown).answer }),
             ),
@@ -75,15 +75,15 @@ async function answer(
   id: string,
   { decision, rule, reason }: ApprovalAnswerRequest,
   identity: Identity,
-  door: Door,
+  api: ApiContext,
 ): Promise<ApprovalAnswered> {
   requireScope(identity, "approve", "To answer");
-  const { haft } = door;
-  await find(door, id);
+  const { haft } = api;
+  await find(api, id);
   const { name: by, scopes } = identity;
   const ran =
     decision === "decline"
-      ? haft.decline(id, reason, { by, via: "http", rights: scopes })
+      ? haft.deny(id, reason, { by, via: "http", rights: scopes })
       : haft.approve(id, {
           by,
           scope: decision,
@@ -92,8 +92,8 @@ async function answer(
           ...(rule === undefined ? {} : { rule: linesOf(rule) }),
           ...(reason === undefined ? {} : { reason }),
         });
-  const result = await within(ran, door);
-  const approval = infoOf(await find(door, id), door);
+  const result = await within(ran, api);
+  const approval = infoOf(await find(api, id), api);
   return {
     approval,
     ...(result ? { result } : {}),
@@ -107,20 +107,20 @@ function linesOf(rules: string): string[] {
   for (const line of lines) {
     const { problem } = parseRule(line);
     if (problem !== undefined)
-      throw new DoorError("bad_request", `"${line}" cannot be kept: ${problem}`, "Correct it, or answer with once.");
+      throw new HttpError("bad_request", `"${line}" cannot be kept: ${problem}`, "Correct it, or answer with once.");
   }
   return lines;
 }
 
 /** The result, where it comes soon; the call goes on in any case. Throws what the answer itself meets. */
-async function within(ran: Promise<ToolResult>, { clock }: Door): Promise<ToolResult | undefined> {
+async function within(ran: Promise<ToolResult>, { clock }: ApiContext): Promise<ToolResult | undefined> {
   let late!: () => void;
   const waited = new Promise<undefined>((resolve) => (late = () => resolve(undefined)));
-  const timer = clock.after(MOST_WAIT_MS, late);
+  const timer = clock.after(MAX_WAIT_MS, late);
   try {
     return await Promise.race([ran, waited]);
   } catch (thrown) {
-    if (thrown instanceof RangeError) throw new DoorError("conflict", thrown.message, "The first answer counts.");
+    if (thrown instanceof RangeError) throw new HttpError("conflict", thrown.message, "The first answer counts.");
     throw thrown;
   } finally {
     timer.cancel();
@@ -128,14 +128,14 @@ async function within(ran: Promise<ToolResult>, { clock }: Door): Promise<ToolRe
   }
 }
 
-async function find({ haft }: Door, id: string): Promise<Approval> {
+async function find({ haft }: ApiContext, id: string): Promise<Approval> {
   // A store may fail at a NUL character, and keeps none.
   const approval = id.includes("\0") ? undefined : await haft.approvals.get(id);
   if (approval) return approval;
-  throw new DoorError("not_found", "There is no such question", "Look at GET /api/approvals.");
+  throw new HttpError("not_found", "There is no such question", "Look at GET /api/approvals.");
 }
 
-function infoOf(approval: Approval, { haft }: Door): ApprovalInfo {
+function infoOf(approval: Approval, { haft }: ApiContext): ApprovalInfo {
   const { id, callId, toolName, input, caller, reason, preview, askedAt, expiresAt, hash, suggestedRules } = approval;
   const kind = haft.registry.get(toolName)?.kind;
   const rules = approval.rules ?? suggestedRules;

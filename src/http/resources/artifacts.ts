@@ -1,10 +1,10 @@
-import type { Door } from "../door.ts";
+import type { ApiContext } from "../door.ts";
 import { CURSOR, json, LIMIT, type Query, type Resource, route } from "../route.ts";
 
 const SESSION = { name: "session", summary: "The session that it belongs to; absent for those without one" };
 const NEWEST = 1_000_000;
 
-export const artifacts: Resource<Door> = {
+export const artifacts: Resource<ApiContext> = {
   path: "/api/artifacts",
   routes({ parts: { artifacts: part } }) {
     if (!part) return [];
@@ -15,7 +15,7 @@ export const artifacts: Resource<Door> = {
         query: [{ name: "session", summary: "Of this session" }, LIMIT, CURSOR],
         answers: "ArtifactPage",
         async handle({ query }) {
-          const limit = query.number("limit", { least: 1, most: 500 }) ?? 100;
+          const limit = query.number("limit", { min: 1, max: 500 }) ?? 100;
           const offset = query.number("cursor") ?? 0;
           return json(await part.list({ session: query.text("session"), limit, offset }));
         },
@@ -57,5 +57,5 @@ function keyOf(params: Readonly<Record<string, string>>, query: Query): { id: st
 }
 
 function version(query: Query, name: string): number | undefined {
-  return query.number(name, { least: 1, most: NEWEST });
+  return query.number(name, { min: 1, max: NEWEST });
 }

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
 import {
-  type Answer,
+  type HandlerResult,
   CURSOR,
   json,
   LIMIT,
@@ -11,7 +11,7 @@ import {
   type QueryParameter,
   type Resource,
   route,
-  TAKEN,
+  HANDLED,
 } from "../route.ts";
 import type { AuditEntry, AuditQuery } from "../wire.ts";
 
@@ -27,7 +27,7 @@ const FILTERS: readonly QueryParameter[] = [
   { name: "to", summary: "Unix milliseconds", type: "integer" },
 ];
 
-export const audit: Resource<Door> = {
+export const audit: Resource<ApiContext> = {
   path: "/api/audit",
   routes({ parts: { audit: part }, streamHeaders }) {
     if (!part) return [];
@@ -44,14 +44,14 @@ export const audit: Resource<Door> = {
         scope: "read",
         query: FILTERS,
         answers: [{ mediaType: "application/jsonl" }],
-        async handle({ query, incoming, outgoing }): Promise<Answer> {
+        async handle({ query, incoming, outgoing }): Promise<HandlerResult> {
           outgoing.writeHead(200, {
             ...streamHeaders(incoming),
             "content-type": "application/jsonl; charset=utf-8",
             "content-disposition": 'attachment; filename="haft-audit.jsonl"',
           });
           await writeLines(part.export(queryOf(query)), outgoing);
-          return TAKEN;
+          return HANDLED;
         },
       }),
       route("GET /api/audit/verify", {
@@ -67,7 +67,7 @@ export const audit: Resource<Door> = {
         answers: "AuditEntry",
         async handle({ params }) {
           const entry = await part.find(params["id"]!);
-          if (!entry) throw new DoorError("not_found", "There is no such entry");
+          if (!entry) throw new HttpError("not_found", "There is no such entry");
           return json(entry);
         },
       }),
@@ -76,17 +76,17 @@ export const audit: Resource<Door> = {
 };
 
 function queryOf(query: Query): AuditQuery {
-  const asked: AuditQuery = {};
+  const requested: AuditQuery = {};
   for (const name of ["search", "tool", "status", "decision", "session", "user", "errorCode", "cursor"] as const) {
     const value = query.text(name);
-    if (value !== undefined && value !== "") asked[name] = value;
+    if (value !== undefined && value !== "") requested[name] = value;
   }
   for (const name of ["from", "to"] as const) {
     const value = query.number(name);
-    if (value !== undefined) asked[name] = value;
+    if (value !== undefined) requested[name] = value;
   }
-  asked.limit = query.number("limit", { least: 1, most: 500 }) ?? 100;
-  return asked;
+  requested.limit = query.number("limit", { min: 1, max: 500 }) ?? 100;
+  return requested;
 }
 
 /** As fast as they are read, and no longer than somebody reads. */

@@ -1,23 +1,32 @@
 import { textOf } from "../../core/content.ts";
-import { type BookedCall, rowOf } from "../call-book.ts";
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
+import { type RecentCall, rowOf } from "../call-book.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
 import type { Identity } from "../identify.ts";
-import { type Answer, type Ask, CURSOR, json, LIMIT, type Resource, route, TAKEN } from "../route.ts";
+import {
+  type HandlerResult,
+  type RequestContext,
+  CURSOR,
+  json,
+  LIMIT,
+  type Resource,
+  route,
+  HANDLED,
+} from "../route.ts";
 import { streamCall, watchCall } from "../stream-call.ts";
 import type { CallDetail, CallInfo, CallRequest, CallStarted, Page } from "../wire.ts";
 
-const MOST_OUTPUT = 1024 * 1024;
+const MAX_OUTPUT_LENGTH = 1024 * 1024;
 
-export const calls: Resource<Door> = {
+export const calls: Resource<ApiContext> = {
   path: "/api/calls",
-  routes: (door) => [
+  routes: (api) => [
     route("POST /api/calls", {
       summary: "Call a tool",
       scope: "call",
       body: "CallRequest",
-      answers: CALL_ANSWERS,
-      handle: (ask) => startCall(ask.body, ask, door),
+      answers: CALL_RESPONSES,
+      handle: (context) => startCall(context.body, context, api),
     }),
     route("GET /api/calls", {
       summary: "The last calls, newest first",
@@ -32,16 +41,16 @@ export const calls: Resource<Door> = {
       ],
       answers: "CallPage",
       async handle({ query }) {
-        const asked = {
+        const requested = {
           tool: query.text("tool"),
           status: query.text("status"),
           session: query.text("session"),
           parent: query.text("parent"),
-          limit: query.number("limit", { least: 1, most: 500 }) ?? 100,
+          limit: query.number("limit", { min: 1, max: 500 }) ?? 100,
           cursor: query.text("cursor"),
         };
-        const { items, next } = door.book.list(asked);
-        const page: Page<CallInfo> = { items: await describe(items, door) };
+        const { items, next } = api.recentCalls.list(requested);
+        const page: Page<CallInfo> = { items: await describe(items, api) };
         return json(next === undefined ? page : { ...page, next });
       },
     }),
@@ -50,9 +59,9 @@ export const calls: Resource<Door> = {
       scope: "read",
       answers: "CallDetail",
       async handle({ params, identity }) {
-        const call = booked(door, params["id"]!, identity);
-        const made = door.book.list({ parent: call.callId, caller: call.caller, limit: 500 }).items;
-        const [info, ...children] = await describe([call, ...made], door);
+        const call = requireRecentCall(api, params["id"]!, identity);
+        const made = api.recentCalls.list({ parent: call.callId, caller: call.caller, limit: 500 }).items;
+        const [info, ...children] = await describe([call, ...made], api);
         const { input, updates, result } = call;
         const detail: CallDetail = { ...info!, input, updates, children };
         return json(result === undefined ? detail : { ...detail, result });
@@ -63,8 +72,8 @@ export const calls: Resource<Door> = {
       scope: "read",
       answers: [{ mediaType: "text/event-stream", summary: "CallFrame as server-sent events" }],
       handle({ params, identity, incoming, outgoing }) {
-        watchCall(booked(door, params["id"]!, identity), door, { identity, incoming, outgoing });
-        return TAKEN;
+        watchCall(requireRecentCall(api, params["id"]!, identity), api, { identity, incoming, outgoing });
+        return HANDLED;
       },
     }),
     route("GET /api/calls/{id}/output", {
@@ -72,10 +81,10 @@ export const calls: Resource<Door> = {
       scope: "read",
       query: [
         { name: "offset", summary: "From this character on", type: "integer" },
-        { name: "limit", summary: `At most this many characters, up to ${MOST_OUTPUT}`, type: "integer" },
+        { name: "limit", summary: `At most this many characters, up to ${MAX_OUTPUT_LENGTH}`, type: "integer" },
       ],
       answers: [{ mediaType: "text/plain" }],
-      handle: ({ params, query, identity }) => readOutput(booked(door, params["id"]!, identity), query, door),
+      handle: ({ params, query, identity }) => readOutput(requireRecentCall(api, params["id"]!, identity), query, api),
     }),
     route("POST /api/calls/{id}/cancel", {
       summary: "Stop a call that was made through this server",
@@ -83,8 +92,8 @@ export const calls: Resource<Door> = {
       answers: [{ status: 202, shape: "CallStarted" }],
       handle({ params, identity }) {
         const callId = params["id"]!;
-        if (!door.runs.cancel(callId, identity)) {
-          throw new DoorError("not_found", "No such call is under way here", "Look at GET /api/calls?status=running.");
+        if (!api.runs.cancel(callId, identity)) {
+          throw new HttpError("not_found", "No such call is under way here", "Look at GET /api/calls?status=running.");
         }
         return json({ callId } satisfies CallStarted, 202);
       },
@@ -93,21 +102,21 @@ export const calls: Resource<Door> = {
       summary: "Make a call again under a new id, with the same or an edited input",
       scope: "call",
       body: "ReplayRequest",
-      answers: CALL_ANSWERS,
-      handle(ask) {
-        const { toolName, input, caller } = booked(door, ask.params["id"]!, ask.identity);
+      answers: CALL_RESPONSES,
+      handle(context) {
+        const { toolName, input, caller } = requireRecentCall(api, context.params["id"]!, context.identity);
         // What was called is only told to who may see it.
-        if (!("input" in ask.body) && !mayRead(ask.identity)) {
-          throw new DoorError("forbidden", 'To repeat a call as it was needs the scope "read"', "Send the input.");
+        if (!("input" in context.body) && !mayRead(context.identity)) {
+          throw new HttpError("forbidden", 'To repeat a call as it was needs the scope "read"', "Send the input.");
         }
         const session = caller.session === undefined ? {} : { session: caller.session };
-        return startCall({ tool: toolName, input, ...session, ...ask.body }, ask, door);
+        return startCall({ tool: toolName, input, ...session, ...context.body }, context, api);
       },
     }),
   ],
 };
 
-const CALL_ANSWERS = [
+const CALL_RESPONSES = [
   { shape: "ToolResult", summary: "The result; of a call that failed or waits as well" },
   { mediaType: "text/event-stream", summary: "With `answer: events`: CallFrame as server-sent events" },
   { status: 202, shape: "CallStarted", summary: "With `answer: background`" },
@@ -115,14 +124,14 @@ const CALL_ANSWERS = [
 
 function startCall(
   request: CallRequest,
-  { identity, incoming, outgoing }: Pick<Ask<unknown>, "identity" | "incoming" | "outgoing">,
-  door: Door,
-): Answer | Promise<Answer> {
+  { identity, incoming, outgoing }: Pick<RequestContext<unknown>, "identity" | "incoming" | "outgoing">,
+  api: ApiContext,
+): HandlerResult | Promise<HandlerResult> {
   if (request.answer === "events") {
-    streamCall(request, door, { identity, incoming, outgoing });
-    return TAKEN;
+    streamCall(request, api, { identity, incoming, outgoing });
+    return HANDLED;
   }
-  const { callId, result, cancel } = door.runs.start(request, identity);
+  const { callId, result, cancel } = api.runs.start(request, identity);
   if (request.answer === "background") {
     return json({ callId } satisfies CallStarted, 202, { location: `/api/calls/${encodeURIComponent(callId)}` });
   }
@@ -131,13 +140,13 @@ function startCall(
 }
 
 /** Who made a call with this id sees their own, whoever else used the id. */
-function booked({ book }: Door, callId: string, { name }: Identity): BookedCall {
-  const call = book.find(callId, name);
+function requireRecentCall({ recentCalls }: ApiContext, callId: string, { name }: Identity): RecentCall {
+  const call = recentCalls.find(callId, name);
   if (call) return call;
-  throw new DoorError("not_found", "That call is not known, or no longer kept", "Look for it in the audit log.");
+  throw new HttpError("not_found", "That call is not known, or no longer kept", "Look for it in the audit log.");
 }
 
-async function describe(found: readonly BookedCall[], { haft, parts }: Door): Promise<CallInfo[]> {
+async function describe(found: readonly RecentCall[], { haft, parts }: ApiContext): Promise<CallInfo[]> {
   const undoable = await parts.undo?.undoable(found.map(({ callId }) => callId));
   return found.map((call) => {
     const kind = haft.registry.get(call.toolName)?.kind;
@@ -150,14 +159,21 @@ function mayRead({ scopes }: Identity): boolean {
 }
 
 /** Only what a result named can be read: a reference that an asker makes up leads nowhere. */
-async function readOutput(call: BookedCall, query: Ask["query"], { haft }: Door): Promise<Answer> {
+async function readOutput(
+  call: RecentCall,
+  query: RequestContext["query"],
+  { haft }: ApiContext,
+): Promise<HandlerResult> {
   const { result } = call;
-  if (!result) throw new DoorError("conflict", "The call has not ended", "Wait for its result.");
+  if (!result) throw new HttpError("conflict", "The call has not ended", "Wait for its result.");
   const { spill } = result.metadata;
   const whole = spill ? await haft.spill.read(spill.ref) : textOf(result.content);
-  if (whole === undefined) throw new DoorError("not_found", "The output is no longer kept", "Make the call again.");
+  if (whole === undefined) throw new HttpError("not_found", "The output is no longer kept", "Make the call again.");
   const offset = query.number("offset") ?? 0;
-  const text = whole.slice(offset, offset + (query.number("limit", { least: 1, most: MOST_OUTPUT }) ?? MOST_OUTPUT));
+  const text = whole.slice(
+    offset,
+    offset + (query.number("limit", { min: 1, max: MAX_OUTPUT_LENGTH }) ?? MAX_OUTPUT_LENGTH),
+  );
   const end = offset + text.length;
   return {
     text,

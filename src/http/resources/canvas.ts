@@ -1,8 +1,8 @@
-import { DoorError } from "../door-error.ts";
-import type { Door } from "../door.ts";
+import { HttpError } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
 import { json, type Resource, route } from "../route.ts";
 
-export const canvas: Resource<Door> = {
+export const canvas: Resource<ApiContext> = {
   path: "/api/canvas",
   routes({ parts: { canvas: part } }) {
     if (!part) return [];
@@ -23,7 +23,7 @@ export const canvas: Resource<Door> = {
         answers: [{ mediaType: "text/html" }],
         async handle({ query }) {
           const document = await part.document(query.text("session") ?? "");
-          if (!document) throw new DoorError("not_found", "Nothing is on this canvas");
+          if (!document) throw new HttpError("not_found", "Nothing is on this canvas");
           return {
             text: document.html,
             mediaType: "text/html; charset=utf-8",

@@ -1,10 +1,10 @@
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
 import { json, type Resource, route } from "../route.ts";
 
 const TEST_TEXT = "This is a test message from Haft. If you can read it, the channel works.";
 
-export const channels: Resource<Door> = {
+export const channels: Resource<ApiContext> = {
   path: "/api/channels",
   routes({ parts: { channels: part }, runs }) {
     if (!part) return [];
@@ -22,7 +22,7 @@ export const channels: Resource<Door> = {
         answers: "ToolResult",
         async handle({ params, body: { to, text = TEST_TEXT }, identity }) {
           const channel = (await part.list()).find(({ name }) => name === params["name"]);
-          if (!channel) throw new DoorError("not_found", "There is no such channel", "GET /api/channels lists them.");
+          if (!channel) throw new HttpError("not_found", "There is no such channel", "GET /api/channels lists them.");
           const input = { action: "send", channel: channel.name, to: to ?? channel.targets[0], text };
           // Who may approve has asked for it: nobody else is asked.
           const { result } = runs.start({ tool: "message", input, mode: "bypassPermissions" }, identity);

@@ -1,7 +1,7 @@
-import type { Door } from "../door.ts";
+import type { ApiContext } from "../door.ts";
 import { json, type Resource, route } from "../route.ts";
 
-export const configuration: Resource<Door> = {
+export const configuration: Resource<ApiContext> = {
   path: "/api/configuration",
   routes({ parts: { configuration: part } }) {
     if (!part) return [];

@@ -1,9 +1,9 @@
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
 import type { ToolEventType } from "../../core/event.ts";
 import type { EventFilter } from "../event-feed.ts";
 import { isCurrent } from "../identify.ts";
-import { type Query, type QueryParameter, type Resource, route, TAKEN } from "../route.ts";
+import { type Query, type QueryParameter, type Resource, route, HANDLED } from "../route.ts";
 import { EventStream } from "../streams.ts";
 
 const EVENT_TYPES: readonly ToolEventType[] = [
@@ -29,9 +29,9 @@ export const EVENT_QUERY: readonly QueryParameter[] = [
   { name: "after", summary: "What was missed since this id comes first; `Last-Event-ID` says the same" },
 ];
 
-export const events: Resource<Door> = {
+export const events: Resource<ApiContext> = {
   path: "/api/events",
-  routes: (door) => [
+  routes: (api) => [
     route("GET /api/events", {
       summary: "Everything that happens, as it happens",
       scope: "read",
@@ -39,19 +39,19 @@ export const events: Resource<Door> = {
       answers: [{ mediaType: "text/event-stream", summary: "EventMessage as server-sent events" }],
       handle({ query, identity, incoming, outgoing }) {
         const filter = filterOf(query);
-        const { feed, streams, tokens, clock, startedAt } = door;
+        const { feed, streams, tokens, clock, startedAt } = api;
         streams.admit();
         const lastId = incoming.headers["last-event-id"];
         const after = query.text("after") ?? (typeof lastId === "string" ? lastId : undefined);
         const stream = new EventStream(outgoing, {
-          mostUnread: streams.mostUnread,
-          headers: door.streamHeaders(incoming),
+          maxUnread: streams.maxUnread,
+          headers: api.streamHeaders(incoming),
         });
         stream.send(feed.hello(after, { startedAt }).stream);
         const stop = feed.read(filter, after, (entry) => stream.send(entry.stream));
         const remove = streams.add({
-          beat: () => {
-            stream.send(feed.say("heartbeat", { at: clock.now() }).stream);
+          heartbeat: () => {
+            stream.send(feed.createEntry("heartbeat", { at: clock.now() }).stream);
             void isCurrent(identity, tokens, clock).then((current) => current || stream.end());
           },
           close: () => stream.end(),
@@ -60,7 +60,7 @@ export const events: Resource<Door> = {
           stop();
           remove();
         });
-        return TAKEN;
+        return HANDLED;
       },
     }),
   ],
@@ -70,7 +70,7 @@ export function filterOf(query: Query): EventFilter {
   const types = query.text("types")?.split(",");
   const unknown = types?.find((type) => !(EVENT_TYPES as readonly string[]).includes(type));
   if (unknown !== undefined) {
-    throw new DoorError(
+    throw new HttpError(
       "bad_request",
       `There is no event type "${unknown.slice(0, 50)}"`,
       `There are: ${EVENT_TYPES.join(", ")}.`,

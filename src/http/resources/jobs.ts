@@ -1,16 +1,16 @@
 import { JOB_STATES } from "../../jobs/job.ts";
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
-import type { JobsPart } from "../host-parts.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
+import type { JobsCapability } from "../host-parts.ts";
 import { type Identity, requireScope } from "../identify.ts";
-import { type Answer, CURSOR, json, LIMIT, type Resource, route, TAKEN } from "../route.ts";
+import { type HandlerResult, CURSOR, json, LIMIT, type Resource, route, HANDLED } from "../route.ts";
 import { streamJob } from "../stream-job.ts";
 import type { JobDetail } from "../wire.ts";
 
-export const jobs: Resource<Door> = {
+export const jobs: Resource<ApiContext> = {
   path: "/api/jobs",
-  routes(door) {
-    const part = door.parts.jobs;
+  routes(api) {
+    const part = api.parts.jobs;
     if (!part) return [];
     return [
       route("GET /api/jobs", {
@@ -28,12 +28,12 @@ export const jobs: Resource<Door> = {
           const states = query.text("state")?.split(",");
           const known = JOB_STATES.filter((state) => states?.includes(state));
           if (states && known.length !== new Set(states).size) {
-            throw new DoorError("bad_request", "There is no such state", `States are: ${JOB_STATES.join(", ")}.`);
+            throw new HttpError("bad_request", "There is no such state", `States are: ${JOB_STATES.join(", ")}.`);
           }
           const [toolName, session, before] = [query.text("tool"), query.text("session"), query.text("cursor")];
           return json(
             await part.list({
-              limit: query.number("limit", { least: 1, most: 500 }) ?? 50,
+              limit: query.number("limit", { min: 1, max: 500 }) ?? 50,
               ...(states ? { states: known } : {}),
               ...(toolName === undefined ? {} : { toolName }),
               ...(session === undefined ? {} : { session }),
@@ -55,16 +55,16 @@ export const jobs: Resource<Door> = {
         answers: "JobLogPage",
         async handle({ params, query }) {
           const { id } = await find(part, params["id"]!);
-          return json({ items: await part.log(id, query.number("after", { least: 0 }) ?? 0) });
+          return json({ items: await part.log(id, query.number("after", { min: 0 }) ?? 0) });
         },
       }),
       route("GET /api/jobs/{id}/updates", {
         summary: "Its log, then what comes to it as it comes, until it ends",
         scope: "read",
         answers: [{ mediaType: "text/event-stream", summary: "JobFrame as server-sent events" }],
-        async handle(ask): Promise<Answer> {
-          streamJob(await find(part, ask.params["id"]!), part, door, ask);
-          return TAKEN;
+        async handle(context): Promise<HandlerResult> {
+          streamJob(await find(part, context.params["id"]!), part, api, context);
+          return HANDLED;
         },
       }),
       route("POST /api/jobs/{id}/cancel", {
@@ -88,15 +88,15 @@ export const jobs: Resource<Door> = {
   },
 };
 
-async function find(part: JobsPart, id: string): Promise<JobDetail> {
+async function find(part: JobsCapability, id: string): Promise<JobDetail> {
   // A store may fail at a NUL character, and keeps none.
   const job = id.includes("\0") ? undefined : await part.find(id);
   if (job) return job;
-  throw new DoorError("not_found", "There is no such job", "Look at GET /api/jobs.");
+  throw new HttpError("not_found", "There is no such job", "Look at GET /api/jobs.");
 }
 
 /** One's own; with `admin` everybody's. */
-async function findOwn(part: JobsPart, id: string, identity: Identity): Promise<JobDetail> {
+async function findOwn(part: JobsCapability, id: string, identity: Identity): Promise<JobDetail> {
   const job = await find(part, id);
   if (job.caller.user !== identity.name) requireScope(identity, "admin", "To steer a job of somebody else");
   return job;

@@ -1,7 +1,7 @@
-import type { Door } from "../door.ts";
+import type { ApiContext } from "../door.ts";
 import { json, type Resource, route } from "../route.ts";
 
-export const mcp: Resource<Door> = {
+export const mcp: Resource<ApiContext> = {
   path: "/api/mcp",
   routes({ runs, parts: { mcp: part } }) {
     if (!part) return [];

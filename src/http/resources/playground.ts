@@ -8,19 +8,19 @@ import { formatToolResult } from "../../formats/text/format-tool-result.ts";
 import { TEXT_FORMATS } from "../../formats/text/text-format.ts";
 import type { ParsedToolCall } from "../../formats/text/tool-call-event.ts";
 import { parseToolCalls } from "../../formats/text/tool-call-parser.ts";
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
 import { json, type Resource, route } from "../route.ts";
 import type { AnswerText, JudgedCall, Page, ParsedAnswer, ParseRequest, TextFormatInfo } from "../wire.ts";
 
-export const playground: Resource<Door> = {
+export const playground: Resource<ApiContext> = {
   path: "/api/playground",
-  routes: (door) => [
+  routes: (api) => [
     route("GET /api/playground", {
       summary: "The formats in which models write calls as text, each with an example",
       scope: "read",
       answers: "TextFormatPage",
-      handle: () => json({ items: TEXT_FORMATS.map(exampleWith(door.haft.tools())) } satisfies Page<TextFormatInfo>),
+      handle: () => json({ items: TEXT_FORMATS.map(exampleWith(api.haft.tools())) } satisfies Page<TextFormatInfo>),
     }),
     route("POST /api/playground", {
       summary: "The calls in a model's text, and what would happen to each; nothing runs",
@@ -29,9 +29,9 @@ export const playground: Resource<Door> = {
       answers: "ParsedAnswer",
       async handle({ body, identity }) {
         const { text, format = "auto", startsInReasoning = false } = body;
-        const parsed = parseToolCalls(text, { format, startsInReasoning, tools: door.haft.tools() });
+        const parsed = parseToolCalls(text, { format, startsInReasoning, tools: api.haft.tools() });
         const calls: JudgedCall[] = [];
-        for (const call of parsed.calls) calls.push({ ...call, ...(await judge(call, body, door, identity.name)) });
+        for (const call of parsed.calls) calls.push({ ...call, ...(await judge(call, body, api, identity.name)) });
         return json({ ...parsed, calls } satisfies ParsedAnswer);
       },
     }),
@@ -41,11 +41,11 @@ export const playground: Resource<Door> = {
       body: "AnswerTextRequest",
       answers: "AnswerText",
       handle({ body: { callId, format = "xml" }, identity }) {
-        const call = door.book.find(callId, identity.name);
+        const call = api.recentCalls.find(callId, identity.name);
         if (!call?.result) {
-          throw new DoorError("not_found", "No result of such a call is kept here", "Make the call, and wait for it.");
+          throw new HttpError("not_found", "No result of such a call is kept here", "Make the call, and wait for it.");
         }
-        const text = formatToolResult(call.toolName, call.result, { format, tools: door.haft.tools() });
+        const text = formatToolResult(call.toolName, call.result, { format, tools: api.haft.tools() });
         return json({ text } satisfies AnswerText);
       },
     }),
@@ -65,7 +65,7 @@ type Judgement = Pick<JudgedCall, "explanation" | "problem" | "answer">;
 async function judge(
   { name, input, failure, format }: ParsedToolCall,
   { mode, session }: ParseRequest,
-  { haft, parts: { policy } }: Door,
+  { haft, parts: { policy } }: ApiContext,
   user: string,
 ): Promise<Judgement> {
   const tools = haft.tools();
@@ -79,8 +79,8 @@ async function judge(
   try {
     tool.build(input as never);
     if (!policy) return {};
-    const asked = { tool: name, input, ...(mode ? { mode } : {}), ...(session === undefined ? {} : { session }) };
-    return { explanation: await policy.explain(asked, user) };
+    const requested = { tool: name, input, ...(mode ? { mode } : {}), ...(session === undefined ? {} : { session }) };
+    return { explanation: await policy.explain(requested, user) };
   } catch (thrown) {
     return { problem: toFailure(thrown).message };
   }

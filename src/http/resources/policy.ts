@@ -1,9 +1,9 @@
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
 import { json, type Resource, route } from "../route.ts";
 import type { LintFinding, Page, Verdict } from "../wire.ts";
 
-export const policy: Resource<Door> = {
+export const policy: Resource<ApiContext> = {
   path: "/api/policy",
   routes({ parts: { policy: part, rules } }) {
     const effect = rules && [
@@ -19,7 +19,7 @@ export const policy: Resource<Door> = {
           const rule = query.text("rule");
           const decision = query.text("decision") ?? "allow";
           if (rule === undefined || !["allow", "ask", "deny"].includes(decision)) {
-            throw new DoorError(
+            throw new HttpError(
               "bad_request",
               "Which rule, with which decision?",
               "Send `rule`, and `decision` as allow, ask or deny.",

@@ -1,11 +1,11 @@
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
 import { json, type Resource, route } from "../route.ts";
 import type { Page, QuestionInfo } from "../wire.ts";
 
 const STATES = ["open", "accepted", "declined", "cancelled", "expired"] as const;
 
-export const questions: Resource<Door> = {
+export const questions: Resource<ApiContext> = {
   path: "/api/questions",
   routes({ parts: { questions: part } }) {
     if (!part) return [];
@@ -13,7 +13,7 @@ export const questions: Resource<Door> = {
       // A store may fail at a NUL character, and keeps none.
       const found = id.includes("\0") ? undefined : await part.find(id);
       if (found) return found;
-      throw new DoorError("not_found", "There is no such question", "Look at GET /api/questions.");
+      throw new HttpError("not_found", "There is no such question", "Look at GET /api/questions.");
     };
     return [
       route("GET /api/questions", {
@@ -25,7 +25,7 @@ export const questions: Resource<Door> = {
           const given = query.text("state");
           const state = STATES.find((each) => each === given);
           if (given !== undefined && state === undefined) {
-            throw new DoorError("bad_request", "There is no such state", `States are: ${STATES.join(", ")}.`);
+            throw new HttpError("bad_request", "There is no such state", `States are: ${STATES.join(", ")}.`);
           }
           return json({ items: (await part.list(state)).reverse() } satisfies Page<QuestionInfo>);
         },

@@ -1,13 +1,13 @@
 import type { CallAuthority } from "../../core/call.ts";
-import type { Door } from "../door.ts";
-import type { SchedulesPart } from "../host-parts.ts";
+import type { ApiContext } from "../door.ts";
+import type { SchedulesCapability } from "../host-parts.ts";
 import { type Identity, requireScope } from "../identify.ts";
 import { authorityOf } from "../parts/schedules-part.ts";
 import { json, LIMIT, type Resource, route } from "../route.ts";
 import { requireMode } from "../runs.ts";
 import type { ScheduleChangeRequest, ScheduleInfo } from "../wire.ts";
 
-export const schedules: Resource<Door> = {
+export const schedules: Resource<ApiContext> = {
   path: "/api/schedules",
   routes({ parts: { schedules: part } }) {
     if (!part) return [];
@@ -76,8 +76,8 @@ export const schedules: Resource<Door> = {
         query: [LIMIT, { name: "before", summary: "Only runs with a lower number", type: "integer" }],
         answers: "ScheduleRunPage",
         async handle({ params, query }) {
-          const before = query.number("before", { least: 1 });
-          const limit = query.number("limit", { least: 1, most: 500 }) ?? 50;
+          const before = query.number("before", { min: 1 });
+          const limit = query.number("limit", { min: 1, max: 500 }) ?? 50;
           return json({
             items: await part.runs(params["id"]!, { limit, ...(before === undefined ? {} : { before }) }),
           });
@@ -93,7 +93,7 @@ function rightsOf(request: ScheduleChangeRequest, identity: Identity): CallAutho
 }
 
 /** One's own; with `admin` everybody's. */
-async function findOwn(part: SchedulesPart, id: string, identity: Identity): Promise<ScheduleInfo> {
+async function findOwn(part: SchedulesCapability, id: string, identity: Identity): Promise<ScheduleInfo> {
   const schedule = await part.find(id);
   if (schedule.authority.caller.user !== identity.name) {
     requireScope(identity, "admin", "To steer a schedule of somebody else");

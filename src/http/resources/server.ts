@@ -1,9 +1,9 @@
-import type { Door } from "../door.ts";
-import type { HostParts } from "../host-parts.ts";
+import type { ApiContext } from "../door.ts";
+import type { HostCapabilities } from "../host-parts.ts";
 import { json, type Resource, route } from "../route.ts";
-import type { Health, PartName, ServerInfo } from "../wire.ts";
+import type { Health, CapabilityName, ServerInfo } from "../wire.ts";
 
-export const health: Resource<Door> = {
+export const health: Resource<ApiContext> = {
   path: "/api/health",
   routes: () => [
     route("GET /api/health", {
@@ -15,7 +15,7 @@ export const health: Resource<Door> = {
   ],
 };
 
-export const server: Resource<Door> = {
+export const server: Resource<ApiContext> = {
   path: "/api/server",
   routes: ({ haft, parts, info, startedAt, warnings }) => [
     route("GET /api/server", {
@@ -35,19 +35,19 @@ export const server: Resource<Door> = {
   ],
 };
 
-export const openApi: Resource<Door> = {
+export const openApi: Resource<ApiContext> = {
   path: "/api/openapi.json",
-  routes: (door) => [
+  routes: (api) => [
     route("GET /api/openapi.json", {
       summary: "This document",
       scope: "read",
       answers: [{ mediaType: "application/json" }],
-      handle: async () => json(await door.openApi()),
+      handle: async () => json(await api.openApi()),
     }),
   ],
 };
 
-function partsOf(parts: HostParts): PartName[] {
+function partsOf(parts: HostCapabilities): CapabilityName[] {
   const optional = (
     [
       "policy",

@@ -1,4 +1,4 @@
-import type { Door } from "../door.ts";
+import type { ApiContext } from "../door.ts";
 import { wrongToken } from "../identify.ts";
 import { json, type Resource, route } from "../route.ts";
 import { findToken, issueToken } from "../tokens.ts";
@@ -8,9 +8,9 @@ const DAY = 86_400_000;
 const SESSION_MS = 7 * DAY;
 
 /** The console's login: the one-time token of the printed address becomes a cookie that no script can read. */
-export const session: Resource<Door> = {
+export const session: Resource<ApiContext> = {
   path: "/api/session",
-  routes: (door) => [
+  routes: (api) => [
     route("GET /api/session", {
       summary: "Who the server takes you for",
       scope: "identified",
@@ -26,14 +26,14 @@ export const session: Resource<Door> = {
       body: "LoginRequest",
       answers: "SessionInfo",
       async handle({ body, incoming }) {
-        const { tokens, clock, limit } = door;
+        const { tokens, clock, limit } = api;
         const login = await findToken(tokens, clock, body.token, "login");
         // Of several who present it at once, one is told true.
         if (!login || !(await tokens.remove(login.id))) {
           throw wrongToken(limit.failed(incoming.socket.remoteAddress ?? ""));
         }
         const { name, scopes } = login;
-        await door.parts.onFact?.({
+        await api.parts.onAuditFact?.({
           kind: "note",
           caller: { user: name },
           data: { action: "login", by: name, scopes },
@@ -45,7 +45,7 @@ export const session: Resource<Door> = {
           expiresInMs: SESSION_MS,
         });
         const info: SessionInfo = { name, scopes: [...scopes], kind: "session", expiresAt: stored.expiresAt! };
-        return json(info, 200, { "set-cookie": cookie(door, token, SESSION_MS) });
+        return json(info, 200, { "set-cookie": cookie(api, token, SESSION_MS) });
       },
     }),
     route("DELETE /api/session", {
@@ -53,14 +53,14 @@ export const session: Resource<Door> = {
       scope: "identified",
       answers: [{ status: 200, shape: "Health" }],
       async handle({ identity }) {
-        if (identity.kind === "session") await door.tokens.remove(identity.id);
-        return json({ status: "ok" }, 200, { "set-cookie": cookie(door, "", 0) });
+        if (identity.kind === "session") await api.tokens.remove(identity.id);
+        return json({ status: "ok" }, 200, { "set-cookie": cookie(api, "", 0) });
       },
     }),
   ],
 };
 
-function cookie({ cookieName, secure }: Door, value: string, forMs: number): string {
+function cookie({ cookieName, secure }: ApiContext, value: string, forMs: number): string {
   const flags = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(forMs / 1000)}`;
   return `${cookieName}=${value}; ${flags}${secure ? "; Secure" : ""}`;
 }

@@ -1,18 +1,18 @@
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
-import type { SessionsPart } from "../host-parts.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
+import type { SessionsCapability } from "../host-parts.ts";
 import { type Identity, requireScope } from "../identify.ts";
-import { type Answer, json, LIMIT, type Resource, route, TAKEN } from "../route.ts";
+import { type HandlerResult, json, LIMIT, type Resource, route, HANDLED } from "../route.ts";
 import { requireMode } from "../runs.ts";
 import { streamSession } from "../stream-session.ts";
 import type { AgentSessionDetail, SessionState } from "../wire.ts";
 
 const STATES: readonly SessionState[] = ["idle", "running", "waiting", "stopped", "failed"];
 
-export const sessions: Resource<Door> = {
+export const sessions: Resource<ApiContext> = {
   path: "/api/sessions",
-  routes(door) {
-    const part = door.parts.sessions;
+  routes(api) {
+    const part = api.parts.sessions;
     if (!part) return [];
     return [
       route("GET /api/sessions", {
@@ -25,12 +25,12 @@ export const sessions: Resource<Door> = {
         ],
         answers: "AgentSessionPage",
         async handle({ query }) {
-          const [asked, parent] = [query.text("state"), query.text("parent")];
-          const state = STATES.find((known) => known === asked);
-          if (asked !== undefined && !state) {
-            throw new DoorError("bad_request", "There is no such state", `States are: ${STATES.join(", ")}.`);
+          const [requested, parent] = [query.text("state"), query.text("parent")];
+          const state = STATES.find((known) => known === requested);
+          if (requested !== undefined && !state) {
+            throw new HttpError("bad_request", "There is no such state", `States are: ${STATES.join(", ")}.`);
           }
-          const limit = query.number("limit", { least: 1, most: 500 }) ?? 100;
+          const limit = query.number("limit", { min: 1, max: 500 }) ?? 100;
           return json(
             await part.list({ limit, ...(state ? { state } : {}), ...(parent === undefined ? {} : { parent }) }),
           );
@@ -59,8 +59,8 @@ export const sessions: Resource<Door> = {
         answers: "SessionEntryPage",
         async handle({ params, query }) {
           const { key } = await find(part, params["key"]!);
-          const limit = query.number("limit", { least: 1, most: 500 }) ?? 500;
-          const items = await part.history(key, { after: query.number("after", { least: 0 }) ?? 0, limit: limit + 1 });
+          const limit = query.number("limit", { min: 1, max: 500 }) ?? 500;
+          const items = await part.history(key, { after: query.number("after", { min: 0 }) ?? 0, limit: limit + 1 });
           const more = items.length > limit ? { next: String(items[limit - 1]!.seq) } : {};
           return json({ items: items.slice(0, limit), ...more });
         },
@@ -76,12 +76,12 @@ export const sessions: Resource<Door> = {
           },
         ],
         answers: [{ mediaType: "text/event-stream", summary: "SessionFrame as server-sent events" }],
-        async handle(ask): Promise<Answer> {
-          const { key } = await find(part, ask.params["key"]!);
-          const last = Number(ask.incoming.headers["last-event-id"]);
-          const after = ask.query.number("after", { least: 0 }) ?? (Number.isSafeInteger(last) ? last : 0);
-          streamSession({ key, after, part }, door, ask);
-          return TAKEN;
+        async handle(context): Promise<HandlerResult> {
+          const { key } = await find(part, context.params["key"]!);
+          const last = Number(context.incoming.headers["last-event-id"]);
+          const after = context.query.number("after", { min: 0 }) ?? (Number.isSafeInteger(last) ? last : 0);
+          streamSession({ key, after, part }, api, context);
+          return HANDLED;
         },
       }),
       route("POST /api/sessions/{key}/messages", {
@@ -109,14 +109,14 @@ export const sessions: Resource<Door> = {
   },
 };
 
-async function find(part: SessionsPart, key: string): Promise<AgentSessionDetail> {
+async function find(part: SessionsCapability, key: string): Promise<AgentSessionDetail> {
   const session = await part.find(key);
   if (session) return session;
-  throw new DoorError("not_found", `There is no session "${key}"`, "Look at GET /api/sessions.");
+  throw new HttpError("not_found", `There is no session "${key}"`, "Look at GET /api/sessions.");
 }
 
 /** One's own; with `admin` everybody's: what is said is done in its owner's name. */
-async function findOwn(part: SessionsPart, key: string, identity: Identity): Promise<AgentSessionDetail> {
+async function findOwn(part: SessionsCapability, key: string, identity: Identity): Promise<AgentSessionDetail> {
   const session = await find(part, key);
   if (session.caller.user !== identity.name) requireScope(identity, "admin", "To steer a session of somebody else");
   return session;

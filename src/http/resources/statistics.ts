@@ -1,19 +1,19 @@
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
 import { createTokenReport } from "../report-tokens.ts";
 import { json, type Resource, route } from "../route.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-export const statistics: Resource<Door> = {
+export const statistics: Resource<ApiContext> = {
   path: "/api/statistics",
   routes({ haft, parts, numbers, clock }) {
     const reportTokens = createTokenReport(haft);
     const show = (from: number, to: number, buckets: number) => {
-      if (from >= to) throw new DoorError("bad_request", '"from" must be before "to"');
-      const asked = { from, to, buckets };
-      return parts.statistics?.show(asked) ?? numbers.show(asked, haft.getStats().callStats);
+      if (from >= to) throw new HttpError("bad_request", '"from" must be before "to"');
+      const requested = { from, to, buckets };
+      return parts.statistics?.show(requested) ?? numbers.show(requested, haft.getStats().callStats);
     };
     return [
       route("GET /api/statistics", {
@@ -28,7 +28,7 @@ export const statistics: Resource<Door> = {
         async handle({ query }) {
           const to = query.number("to") ?? clock.now();
           const from = query.number("from") ?? to - HOUR;
-          return json(await show(from, to, query.number("buckets", { least: 1, most: 500 }) ?? 60));
+          return json(await show(from, to, query.number("buckets", { min: 1, max: 500 }) ?? 60));
         },
       }),
       route("GET /api/statistics/tokens", {

@@ -1,12 +1,12 @@
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
 import { json, type Resource, route } from "../route.ts";
 import { issueToken, type StoredToken } from "../tokens.ts";
 import type { NewToken, Page, TokenInfo } from "../wire.ts";
 
-export const tokens: Resource<Door> = {
+export const tokens: Resource<ApiContext> = {
   path: "/api/tokens",
-  routes: ({ tokens: store, clock, parts: { onFact } }) => [
+  routes: ({ tokens: store, clock, parts: { onAuditFact } }) => [
     route("GET /api/tokens", {
       summary: "The tokens of programs, without the tokens themselves",
       scope: "admin",
@@ -24,7 +24,7 @@ export const tokens: Resource<Door> = {
       async handle({ body, identity: { name: by } }) {
         const { name, scopes, expiresInMs } = body;
         const data = { action: "credential_created", by, name, scopes, expiresInMs };
-        await onFact?.({ kind: "config_changed", caller: { user: by }, data });
+        await onAuditFact?.({ kind: "config_changed", caller: { user: by }, data });
         const { token, stored } = await issueToken(store, clock, body);
         return json({ ...infoOf(stored), token } satisfies NewToken, 201);
       },
@@ -36,10 +36,10 @@ export const tokens: Resource<Door> = {
       async handle({ params, identity: { name: by } }) {
         const id = params["id"]!;
         const name = (await store.list()).find((token) => token.id === id)?.name;
-        if (!(await store.remove(id))) throw new DoorError("not_found", "There is no such token");
+        if (!(await store.remove(id))) throw new HttpError("not_found", "There is no such token");
         // After it: what was revoked is not to stay in use because it could not be noted.
         const data = { action: "credential_revoked", by, id, name };
-        await onFact?.({ kind: "config_changed", caller: { user: by }, data });
+        await onAuditFact?.({ kind: "config_changed", caller: { user: by }, data });
         return json({ status: "ok" });
       },
     }),

@@ -2,14 +2,14 @@ import { declarationOf } from "../../core/definition.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { originGroups, TOOL_GROUPS } from "../../policy/groups.ts";
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
 import { json, type Resource, route } from "../route.ts";
 import type { Page, ToolInfo } from "../wire.ts";
 
-export const tools: Resource<Door> = {
+export const tools: Resource<ApiContext> = {
   path: "/api/tools",
-  routes: (door) => [
+  routes: (api) => [
     route("GET /api/tools", {
       summary: "The tools that exist under this server's policy",
       scope: "read",
@@ -25,9 +25,9 @@ export const tools: Resource<Door> = {
         const group = query.text("group");
         const kind = query.text("kind");
         const found =
-          search === undefined ? door.haft.tools({ caller }) : door.haft.search(search, { limit: 100, caller });
+          search === undefined ? api.haft.tools({ caller }) : api.haft.search(search, { limit: 100, caller });
         const items = found
-          .map((tool) => describeTool(tool, door))
+          .map((tool) => describeTool(tool, api))
           .filter((tool) => kind === undefined || tool.kind === kind)
           .filter((tool) => group === undefined || tool.category === group || tool.groups.includes(group));
         return json({ items } satisfies Page<ToolInfo>);
@@ -39,25 +39,25 @@ export const tools: Resource<Door> = {
       answers: "ToolInfo",
       handle({ params, identity }) {
         const name = params["name"]!;
-        const tool = door.haft.registry.get(name);
+        const tool = api.haft.registry.get(name);
         // What policy hides is not there.
-        const shown = door.haft.tools({ caller: { user: identity.name } });
+        const shown = api.haft.tools({ caller: { user: identity.name } });
         if (!tool || !shown.some((each) => each.name === tool.name)) {
           const near = didYouMean(
             name,
             shown.map((each) => each.name),
           );
-          throw new DoorError("not_found", "There is no such tool", near ?? "Look at GET /api/tools.");
+          throw new HttpError("not_found", "There is no such tool", near ?? "Look at GET /api/tools.");
         }
-        return json(describeTool(tool, door));
+        return json(describeTool(tool, api));
       },
     }),
   ],
 };
 
-function describeTool(tool: AnyTool, { haft, parts, numbers }: Door): ToolInfo {
+function describeTool(tool: AnyTool, { haft, parts, numbers }: ApiContext): ToolInfo {
   const { name, title, description, kind, category, version, mode, origin } = tool;
-  const { timeoutMs, maxConcurrent, maxOutputBytes } = tool.limits;
+  const { timeoutMs, maxConcurrent, maxResultBytes } = tool.limits;
   const permission = wishOf(tool);
   const verdict = parts.policy?.verdictOf?.(tool);
   const statistics = haft.getStats().callStats[name];
@@ -80,7 +80,7 @@ function describeTool(tool: AnyTool, { haft, parts, numbers }: Door): ToolInfo {
     limits: {
       ...(typeof timeoutMs === "number" ? { timeoutMs } : {}),
       ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
-      ...(maxOutputBytes === undefined ? {} : { maxOutputBytes }),
+      ...(maxResultBytes === undefined ? {} : { maxResultBytes }),
     },
     ...(verdict ? { verdict } : {}),
     ...(statistics ? { statistics: numbers.ofTool(name, statistics) } : {}),

@@ -1,8 +1,8 @@
-import type { Door } from "../door.ts";
-import { DoorError } from "../door-error.ts";
+import type { ApiContext } from "../door.ts";
+import { HttpError } from "../door-error.ts";
 import { CURSOR, json, LIMIT, type Resource, route } from "../route.ts";
 
-export const changes: Resource<Door> = {
+export const changes: Resource<ApiContext> = {
   path: "/api/changes",
   routes({ parts: { undo: part } }) {
     if (!part) return [];
@@ -18,14 +18,14 @@ export const changes: Resource<Door> = {
         ],
         answers: "ChangePage",
         async handle({ query }) {
-          const limit = query.number("limit", { least: 1, most: 500 }) ?? 100;
-          const asked = {
+          const limit = query.number("limit", { min: 1, max: 500 }) ?? 100;
+          const requested = {
             call: query.text("call"),
             session: query.text("session"),
             cursor: query.text("cursor"),
             limit,
           };
-          return json(await part.list(asked));
+          return json(await part.list(requested));
         },
       }),
       route("GET /api/changes/{id}", {
@@ -34,7 +34,7 @@ export const changes: Resource<Door> = {
         answers: "ChangeDetail",
         async handle({ params }) {
           const change = await part.find(params["id"]!);
-          if (!change) throw new DoorError("not_found", "There is no such change, or it is no longer kept");
+          if (!change) throw new HttpError("not_found", "There is no such change, or it is no longer kept");
           return json(change);
         },
       }),
@@ -42,7 +42,7 @@ export const changes: Resource<Door> = {
   },
 };
 
-export const undo: Resource<Door> = {
+export const undo: Resource<ApiContext> = {
   path: "/api/undo",
   routes({ parts: { undo: part } }) {
     if (!part) return [];
@@ -55,7 +55,7 @@ export const undo: Resource<Door> = {
         answers: "UndoOutcome",
         async handle({ body, identity }) {
           if (body.call === undefined && body.session === undefined && body.change === undefined) {
-            throw new DoorError("bad_request", "What is to be undone?", "Send `call`, `change` or `session`.");
+            throw new HttpError("bad_request", "What is to be undone?", "Send `call`, `change` or `session`.");
           }
           return json(await part.undo(body, identity.name));
         },

@@ -3,7 +3,7 @@ import type * as wire from "../wire.ts";
 import {
   CallErrorCode,
   Caller,
-  DoorCode,
+  HttpErrorCodes,
   Kind,
   Preview,
   ToolResult,
@@ -59,7 +59,7 @@ export const ApprovalBatchItem = typed<wire.ApprovalBatchItem>(
     z.strictObject({ id: z.string(), answered: ApprovalAnswered }),
     z.strictObject({
       id: z.string(),
-      error: z.looseObject({ code: z.union([DoorCode, CallErrorCode]), message: z.string() }),
+      error: z.looseObject({ code: z.union([HttpErrorCodes, CallErrorCode]), message: z.string() }),
     }),
   ]),
 );

@@ -108,7 +108,7 @@ export const Update = typed<wire.Update>(
 
 export const Preview = typed<wire.Preview>(z.strictObject({ title: z.string(), content: z.array(Content) }));
 
-export const DoorCode = z.enum([
+export const HttpErrorCodes = z.enum([
   "bad_request",
   "unauthorized",
   "forbidden",
@@ -125,7 +125,7 @@ export const DoorCode = z.enum([
 export const ErrorAnswer = typed<wire.ErrorAnswer>(
   z.strictObject({
     error: z.strictObject({
-      code: z.union([DoorCode, CallErrorCode]),
+      code: z.union([HttpErrorCodes, CallErrorCode]),
       message: z.string(),
       next: z.string().optional(),
       data: any.optional(),

@@ -51,7 +51,7 @@ export const ToolInfo = typed<wire.ToolInfo>(
     limits: z.strictObject({
       timeoutMs: z.number().optional(),
       maxConcurrent: z.number().optional(),
-      maxOutputBytes: z.number().optional(),
+      maxResultBytes: z.number().optional(),
     }),
     verdict: Verdict.optional(),
     statistics: z.strictObject(ToolNumbers).optional(),

@@ -75,7 +75,7 @@ const Target = z.discriminatedUnion("type", [
 
 const Policy = z.strictObject({ allow: z.array(name).optional(), deny: z.array(name).optional() });
 
-const asked = {
+const requested = {
   name: name.optional(),
   timing: Timing,
   target: Target,
@@ -87,8 +87,8 @@ const asked = {
   allowedPaths: z.array(z.string().max(4096)).max(100).optional(),
 };
 
-export const NewScheduleRequest = typed<wire.NewScheduleRequest>(z.strictObject(asked));
-export const ScheduleChangeRequest = typed<wire.ScheduleChangeRequest>(z.strictObject(asked).partial());
+export const NewScheduleRequest = typed<wire.NewScheduleRequest>(z.strictObject(requested));
+export const ScheduleChangeRequest = typed<wire.ScheduleChangeRequest>(z.strictObject(requested).partial());
 export const SchedulePauseRequest = typed<wire.SchedulePauseRequest>(z.strictObject({ isPaused: z.boolean() }));
 
 export const ScheduleRun = typed<wire.ScheduleRun>(

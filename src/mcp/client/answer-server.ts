@@ -37,7 +37,7 @@ export interface ServerAnswers {
   workspace?: string;
 }
 
-const MOST_MESSAGE = 4000;
+const MAX_MESSAGE_LENGTH = 4000;
 
 /** What is offered is what is there: a capability that is not declared is refused by the SDK. */
 export function capabilitiesOf({ answerElicitation, sample, workspace }: ServerAnswers): ClientCapabilities {
@@ -100,7 +100,7 @@ export async function elicit(
   answer: AnswerElicitation,
   signal: AbortSignal,
 ): Promise<ElicitationAnswer> {
-  const message = shownText(parameters.message, MOST_MESSAGE);
+  const message = shownText(parameters.message, MAX_MESSAGE_LENGTH);
   if (parameters.mode === "url") {
     const url = readSecureUrl(parameters.url ?? "", `The page that MCP server "${server}" wants to be opened`);
     const { action } = await answer({ mode: "url", server, message, url }, signal);

@@ -27,7 +27,7 @@ export interface ReviewOptions {
   save(pin: Pin): MaybePromise<void>;
 }
 
-const MOST_SHOWN = 100;
+const MAX_SHOWN = 100;
 
 export function createDefinitionReview(options: ReviewOptions): DefinitionReview {
   const { server, tool, definition, hash, clock, save } = options;
@@ -50,7 +50,7 @@ export function createDefinitionReview(options: ReviewOptions): DefinitionReview
       return pin?.hash === hash ? undefined : pin?.definition;
     },
     shown(callId) {
-      if (shownIn.size >= MOST_SHOWN) shownIn.clear();
+      if (shownIn.size >= MAX_SHOWN) shownIn.clear();
       shownIn.add(callId);
     },
     pass(callId, toolName) {

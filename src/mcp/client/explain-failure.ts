@@ -2,15 +2,15 @@ import { toolError, ToolError } from "../../core/error.ts";
 import { TOO_LONG } from "./parse-frame.ts";
 import { shownText } from "./shown-text.ts";
 
-const MOST_MESSAGE = 2000;
+const MAX_MESSAGE_LENGTH = 2000;
 
 /** What an error of the SDK or of the server means for the call, in our words. The server's own are shown as data. */
 export function explainFailure(error: unknown, server: string): ToolError {
   if (error instanceof ToolError) return error;
   const { code, name, cause } = error as { code?: unknown; name?: unknown; cause?: unknown };
-  const said = shownText(error instanceof Error ? error.message : String(error), MOST_MESSAGE);
+  const text = shownText(error instanceof Error ? error.message : String(error), MAX_MESSAGE_LENGTH);
   if (isSignInNeeded(error)) {
-    return toolError("denied", `MCP server "${server}" wants a sign-in (${said})`, {
+    return toolError("denied", `MCP server "${server}" wants a sign-in (${text})`, {
       next: "Ask the person to sign in to it; do not repeat the call before.",
       data: { signIn: true },
       cause: error,
@@ -24,7 +24,7 @@ export function explainFailure(error: unknown, server: string): ToolError {
       cause: error,
     });
   }
-  if (typeof code === "number") return explainAnswer(code, said, server, error);
+  if (typeof code === "number") return explainAnswer(code, text, server, error);
   switch (code) {
     case "REQUEST_TIMEOUT":
       return toolError("timeout", `MCP server "${server}" did not answer in time`, {
@@ -33,7 +33,7 @@ export function explainFailure(error: unknown, server: string): ToolError {
       });
     case "INVALID_RESULT":
     case "UNSUPPORTED_RESULT_TYPE":
-      return toolError("bad_output", `MCP server "${server}" answered what the protocol does not allow: ${said}`, {
+      return toolError("bad_output", `MCP server "${server}" answered what the protocol does not allow: ${text}`, {
         next: "Tell the person; the server must be mended.",
         cause: error,
       });
@@ -46,7 +46,7 @@ export function explainFailure(error: unknown, server: string): ToolError {
       const root = rootOf(cause);
       return unavailable(
         server,
-        root === undefined || said.includes(root) ? said : `${said} (${shownText(root, 300)})`,
+        root === undefined || text.includes(root) ? text : `${text} (${shownText(root, 300)})`,
         error,
       );
     }
@@ -54,21 +54,21 @@ export function explainFailure(error: unknown, server: string): ToolError {
 }
 
 /** A JSON-RPC error, the server's or one that the SDK made of its answer. */
-function explainAnswer(code: number, said: string, server: string, cause: unknown): ToolError {
+function explainAnswer(code: number, text: string, server: string, cause: unknown): ToolError {
   if (code === TOO_LONG) {
-    return toolError("too_large", `MCP server "${server}" gave too long an answer: ${said}`, {
+    return toolError("too_large", `MCP server "${server}" gave too long an answer: ${text}`, {
       next: "Ask it for less at once.",
       cause,
     });
   }
-  if (/structured content|output ?schema/i.test(said)) {
-    return toolError("bad_output", `MCP server "${server}" broke its own output schema: ${said}`, {
+  if (/structured content|output ?schema/i.test(text)) {
+    return toolError("bad_output", `MCP server "${server}" broke its own output schema: ${text}`, {
       next: "Its effects may have happened. Tell the person.",
       cause,
     });
   }
   const isInput = code === -32_602;
-  return toolError(isInput ? "invalid_input" : "failed", `MCP server "${server}" refused the call (${code}): ${said}`, {
+  return toolError(isInput ? "invalid_input" : "failed", `MCP server "${server}" refused the call (${code}): ${text}`, {
     next: isInput ? "Correct the arguments." : "Read the message before you try again.",
     data: { code },
     cause,
@@ -90,8 +90,8 @@ export function unavailable(server: string, reason: string, cause?: unknown): To
 }
 
 export function signInFailed(server: string, cause: unknown): ToolError {
-  const said = shownText(cause instanceof Error ? cause.message || cause.name : String(cause), MOST_MESSAGE);
-  return toolError("denied", `The sign-in to MCP server "${server}" was refused: ${said}`, {
+  const text = shownText(cause instanceof Error ? cause.message || cause.name : String(cause), MAX_MESSAGE_LENGTH);
+  return toolError("denied", `The sign-in to MCP server "${server}" was refused: ${text}`, {
     next: "Nothing was accepted. Begin it again.",
     cause,
   });
@@ -109,7 +109,7 @@ export function isSignInNeeded(error: unknown): boolean {
 }
 
 /** Whether the connection ended under a call that had been sent: what it did is not known. */
-export function isCutOff(error: unknown): boolean {
+export function isInterrupted(error: unknown): boolean {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown; data?: { isLost?: unknown } } };
   return code === "CONNECTION_CLOSED" || cause?.code === "CONNECTION_CLOSED" || cause?.data?.isLost === true;
 }

@@ -4,7 +4,7 @@ import { hashOf } from "./tool-definition.ts";
 /** What the protocol lets tools be called. */
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 /** Of the APIs of models. */
-const MOST_LENGTH = 64;
+const MAX_LENGTH = 64;
 
 /** `mcp__server__tool`: no server can take the name of a built-in tool, or of another server's. */
 export function exposedName(server: string, tool: string): string {
@@ -14,8 +14,8 @@ export function exposedName(server: string, tool: string): string {
     });
   }
   const name = `mcp__${serverKey(server)}__${tool.replaceAll(".", "_")}`;
-  if (name.length <= MOST_LENGTH) return name;
-  return `${name.slice(0, MOST_LENGTH - 9)}_${hashOf(`${server}\n${tool}`).slice(0, 8)}`;
+  if (name.length <= MAX_LENGTH) return name;
+  return `${name.slice(0, MAX_LENGTH - 9)}_${hashOf(`${server}\n${tool}`).slice(0, 8)}`;
 }
 
 /** Without `__`, which divides server from tool. */

@@ -13,12 +13,12 @@ export interface FollowOptions extends ServerAnswers {
 
 type RequestId = string | number;
 
-const LEAST_POLL_MS = 20;
-const MOST_POLL_MS = 60_000;
+const MIN_POLL_MS = 20;
+const MAX_POLL_MS = 60_000;
 const DEFAULT_POLL_MS = 1000;
 const ASK_MS = 30_000;
 /** A server that is being started again is asked a few times more. */
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 
 /**
  * A server may answer a call with a task. The SDK takes only results, so the task is followed below it: to the SDK, and to
@@ -80,7 +80,7 @@ export function followTasks(transport: Transport, options: FollowOptions): Inter
           failures = 0;
         } catch (error) {
           // A refusal is final; a connection may come back.
-          if (signal.aborted || typeof (error as { code?: unknown }).code === "number" || ++failures >= MOST_FAILURES)
+          if (signal.aborted || typeof (error as { code?: unknown }).code === "number" || ++failures >= MAX_FAILURES)
             throw error;
           continue;
         }
@@ -88,12 +88,12 @@ export function followTasks(transport: Transport, options: FollowOptions): Inter
         if (task.status === "completed") return done(callId, task.result ?? { content: [] });
         if (task.status === "failed") return failure(callId, task.error ?? { code: -32_603, message: "It failed." });
         if (task.status === "cancelled") return done(callId, cancelledBy(server, task));
-        tell(callId, ++polls, task);
+        reportProgress(callId, ++polls, task);
         if (task.inputRequests) await answer(taskId, unanswered(task.inputRequests, answered), signal);
       }
     }
 
-    function tell(callId: RequestId, progress: number, { statusMessage }: Task): void {
+    function reportProgress(callId: RequestId, progress: number, { statusMessage }: Task): void {
       const params = { progressToken: callId, progress, ...(statusMessage ? { message: statusMessage } : {}) };
       if (statusMessage) deliver({ jsonrpc: "2.0", method: "notifications/progress", params });
     }
@@ -106,11 +106,11 @@ export function followTasks(transport: Transport, options: FollowOptions): Inter
   }
 
   async function answer(taskId: string, requests: InputRequests, signal: AbortSignal): Promise<void> {
-    const asked = Object.entries(requests).map(
+    const requested = Object.entries(requests).map(
       async ([key, request]) => [key, await answerRequest(request, server, options, signal)] as const,
     );
-    const inputResponses = Object.fromEntries(await Promise.all(asked));
-    if (asked.length === 0) return;
+    const inputResponses = Object.fromEntries(await Promise.all(requested));
+    if (requested.length === 0) return;
     await client.request({ method: "tasks/update", params: { taskId, inputResponses } }, anyTask, { timeout: ASK_MS });
   }
 
@@ -124,7 +124,7 @@ export function followTasks(transport: Transport, options: FollowOptions): Inter
     const wanted = Number.isFinite(ms) ? ms! : DEFAULT_POLL_MS;
     return new Promise((resolve, reject) => {
       const stop = (): void => (timer.cancel(), reject(new Error("cancelled")));
-      const timer = clock.after(Math.min(Math.max(wanted, LEAST_POLL_MS), MOST_POLL_MS), () => {
+      const timer = clock.after(Math.min(Math.max(wanted, MIN_POLL_MS), MAX_POLL_MS), () => {
         signal.removeEventListener("abort", stop);
         resolve();
       });

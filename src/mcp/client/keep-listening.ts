@@ -11,7 +11,7 @@ export interface ListeningOptions {
 }
 
 /** Streams of changes break. What changed meanwhile was not heard, so everything counts as changed. */
-export function keepListening(
+export function maintainSubscription(
   client: Client,
   options: ListeningOptions,
   subscription: McpSubscription | undefined = client.autoOpenedSubscription,
@@ -24,11 +24,11 @@ export function keepListening(
       try {
         const again = await client.listen(subscription.honoredFilter);
         for (const what of ["tools", "prompts", "resources"] as const) events.listChanged?.(what);
-        keepListening(client, options, again);
+        maintainSubscription(client, options, again);
       } catch {
         events.fault?.("The server no longer tells of changes.");
       }
     };
-    clock.after(RELISTEN_MS, () => void listenAgain()).hold(false);
+    clock.after(RELISTEN_MS, () => void listenAgain()).setRef(false);
   });
 }

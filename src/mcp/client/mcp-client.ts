@@ -19,8 +19,8 @@ import type { McpServerConfig } from "../server-config.ts";
 import { elicit, type ServerAnswers } from "./answer-server.ts";
 import { checkResourceUri } from "./check-resource-uri.ts";
 import { explainFailure, signInFailed, unavailable } from "./explain-failure.ts";
-import { keepListening } from "./keep-listening.ts";
-import { orAborted } from "./or-aborted.ts";
+import { maintainSubscription } from "./keep-listening.ts";
+import { abortable } from "./or-aborted.ts";
 import { type Connection, type ConnectionEvents, connectGiven, isStdio, openConnection } from "./open-connection.ts";
 import { readHttpUrl } from "./server-address.ts";
 import { createSignIn, type SignIn, type SignInOptions } from "./sign-in.ts";
@@ -40,8 +40,8 @@ export interface MCPClientOptions extends ServerAnswers {
   signIn?: SignInOptions;
   /** `file:` resources are read below these only; the workspace where absent. */
   allowedPaths?: readonly string[];
-  mostMessageBytes?: number;
-  mostTools?: number;
+  maxMessageBytes?: number;
+  maxTools?: number;
   clock?: Clock;
   events?: Partial<ConnectionEvents>;
 }
@@ -136,9 +136,9 @@ export class MCPClient {
     try {
       const all = this.#connectionOptions(connecting.signal, startMs, options.isLegacy ?? false);
       const opening = given ? connectGiven(this.serverName, given, all) : openConnection(this.#config, all);
-      this.#connection = await orAborted(opening, connecting.signal, ({ client }) => void client.close());
+      this.#connection = await abortable(opening, connecting.signal, ({ client }) => void client.close());
       const { client } = this.#connection;
-      keepListening(client, {
+      maintainSubscription(client, {
         clock: this.#clock,
         events: this.#options.events ?? {},
         isCurrent: () => this.#connection?.client === client,
@@ -154,15 +154,15 @@ export class MCPClient {
 
   /** All of them, sorted by name. */
   async listTools(): Promise<MCPTool[]> {
-    const { mostTools = DEFAULT_TOOLS } = this.#options;
+    const { maxTools = DEFAULT_TOOLS } = this.#options;
     if (!this.#offers("tools")) return [];
     const { tools } = await this.#ask((client) =>
       client.listTools(undefined, { cacheMode: "refresh", timeout: this.#timeoutMs }),
     );
-    if (tools.length > mostTools) {
+    if (tools.length > maxTools) {
       throw toolError(
         "too_large",
-        `MCP server "${this.serverName}" lists ${tools.length} tools; at most ${mostTools} are taken`,
+        `MCP server "${this.serverName}" lists ${tools.length} tools; at most ${maxTools} are taken`,
         {
           next: "Choose fewer with its own settings.",
         },
@@ -332,8 +332,8 @@ export class MCPClient {
   }
 
   #transportOptions() {
-    const { hostEnvironment = process.env, fetch, mostMessageBytes = DEFAULT_MESSAGE_BYTES } = this.#options;
-    return { workspace: this.#workspace, hostEnvironment, mostMessageBytes, ...(fetch ? { fetch } : {}) };
+    const { hostEnvironment = process.env, fetch, maxMessageBytes = DEFAULT_MESSAGE_BYTES } = this.#options;
+    return { workspace: this.#workspace, hostEnvironment, maxMessageBytes, ...(fetch ? { fetch } : {}) };
   }
 
   #connectionOptions(signal: AbortSignal, timeoutMs: number, isLegacy: boolean) {

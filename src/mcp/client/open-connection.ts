@@ -95,7 +95,7 @@ async function connect(
     await client.connect(transport, { timeout: timeoutMs, signal, ...(isLegacy ? { prior: { kind: "legacy" } } : {}) });
   } catch (error) {
     await transport.close().catch(() => undefined);
-    throw withLastWords(error, transport);
+    throw withStderr(error, transport);
   } finally {
     signal.removeEventListener("abort", giveUp);
   }
@@ -134,7 +134,7 @@ function knowsNoStreamableHttp(error: unknown): boolean {
 }
 
 /** A process that died says why on its standard error. */
-function withLastWords(error: unknown, transport: Transport): unknown {
+function withStderr(error: unknown, transport: Transport): unknown {
   if (!isStdio(transport) || !(error instanceof Error)) return error;
   const lines = transport.stderrLines().slice(-3).join(" / ");
   const words = [transport.ending, lines && `its last words: ${lines}`].filter(Boolean).join("; ");

@@ -14,7 +14,7 @@ export interface TransportOptions {
   hostEnvironment: Readonly<Record<string, string | undefined>>;
   fetch?: FetchLike;
   signIn?: SignIn;
-  mostMessageBytes: number;
+  maxMessageBytes: number;
 }
 
 export type TransportKind = McpServerConfig["transport"];
@@ -25,21 +25,21 @@ export async function openTransport(
   kind: TransportKind,
   options: TransportOptions,
 ): Promise<Transport> {
-  const { mostMessageBytes } = options;
+  const { maxMessageBytes } = options;
   if (config.transport === "stdio") {
     return createStdioTransport({
       command: config.command,
       args: config.args ?? [],
       cwd: config.cwd ?? options.workspace,
       env: { ...shellEnvironment({ host: options.hostEnvironment }), ...config.env },
-      mostMessageBytes,
+      maxMessageBytes,
     });
   }
   const headers = { ...config.headers };
-  if (kind === "ws") return createWebSocketTransport({ url: readWebSocketUrl(config.url), headers, mostMessageBytes });
+  if (kind === "ws") return createWebSocketTransport({ url: readWebSocketUrl(config.url), headers, maxMessageBytes });
   const url = readHttpUrl(config.url, `The address of MCP server "${config.name}"`);
   // The SDK's own: a pillar connects only through what it is given.
-  const fetch = limitResponses(options.fetch ?? sdk.createFetchWithInit(), mostMessageBytes);
+  const fetch = limitResponses(options.fetch ?? sdk.createFetchWithInit(), maxMessageBytes);
   const shared = {
     fetch,
     requestInit: { headers },

@@ -1,5 +1,5 @@
 /** Waits for work, or no longer than the signal lets it. What comes too late is handed to `onTooLate`, to be closed. */
-export function orAborted<T>(
+export function abortable<T>(
   work: Promise<T>,
   signal: AbortSignal | undefined,
   onTooLate: (value: T) => void = () => undefined,

@@ -28,10 +28,10 @@ function parse(text: string): JSONRPCMessage | undefined {
 }
 
 /** The answer that a call gets whose real one was too long: it fails at once and does not wait for its time limit. */
-export function refuseLongLine({ head, tail, bytes }: LongLine, mostBytes: number): JSONRPCMessage | undefined {
+export function refuseLongLine({ head, tail, bytes }: LongLine, maxBytes: number): JSONRPCMessage | undefined {
   const id = ID_FIRST.exec(head)?.[1] ?? ID_LAST.exec(tail)?.[1];
   if (id === undefined) return undefined;
-  const message = `The server's answer has ${bytes} bytes; at most ${mostBytes} are taken.`;
+  const message = `The server's answer has ${bytes} bytes; at most ${maxBytes} are taken.`;
   return { jsonrpc: "2.0", id: JSON.parse(id) as string | number, error: { code: TOO_LONG, message } };
 }
 

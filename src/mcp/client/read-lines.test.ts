@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import { parseFrame, refuseLongLine } from "./parse-frame.ts";
 import { createLineReader, type LongLine } from "./read-lines.ts";
 
-function readAll(chunks: readonly Buffer[], mostBytes: number) {
+function readAll(chunks: readonly Buffer[], maxBytes: number) {
   const lines: string[] = [];
   const long: LongLine[] = [];
-  const read = createLineReader(mostBytes, { line: (text) => lines.push(text), tooLong: (line) => long.push(line) });
+  const read = createLineReader(maxBytes, { line: (text) => lines.push(text), tooLong: (line) => long.push(line) });
   for (const chunk of chunks) read(chunk);
   return { lines, long };
 }

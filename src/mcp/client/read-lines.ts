@@ -16,7 +16,7 @@ const KEPT_BYTES = 256;
  * Splits a stream of bytes into lines. A line that is longer than `mostBytes` is passed over, never gathered; what follows
  * it is read as usual. Each byte is looked at once, in chunks of any size.
  */
-export function createLineReader(mostBytes: number, { line, tooLong }: LineHandlers): (chunk: Buffer) => void {
+export function createLineReader(maxBytes: number, { line, tooLong }: LineHandlers): (chunk: Buffer) => void {
   let parts: Buffer[] = [];
   let length = 0;
   let skipped: { bytes: number; head: string; tail: Buffer } | undefined;
@@ -29,7 +29,7 @@ export function createLineReader(mostBytes: number, { line, tooLong }: LineHandl
     }
     parts.push(part);
     length += part.length;
-    if (length <= mostBytes) return;
+    if (length <= maxBytes) return;
     const all = Buffer.concat(parts);
     skipped = {
       bytes: length,

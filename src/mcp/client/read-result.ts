@@ -11,14 +11,14 @@ export function readResult(result: MCPCallResult): ToolOutput {
   const { content: blocks, structuredContent, isError } = result;
   const content = blocks.map(readBlock);
   if (content.length === 0 && structuredContent !== undefined) content.push(text(JSON.stringify(structuredContent)));
-  const said = textOf(content);
+  const joined = textOf(content);
   const output: ToolOutput = {
     content,
-    details: structuredContent === undefined ? said : structuredContent,
+    details: structuredContent === undefined ? joined : structuredContent,
     // A terminal would obey what stands in it.
-    display: showHiddenCharacters(stripTerminalCodes(firstLine(said))),
+    display: showHiddenCharacters(stripTerminalCodes(firstLine(joined))),
   };
-  if (isError) output.error = failureOf("failed", said || "The tool failed and did not say why.", "MCPToolError");
+  if (isError) output.error = failureOf("failed", joined || "The tool failed and did not say why.", "MCPToolError");
   return output;
 }
 

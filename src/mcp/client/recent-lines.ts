@@ -9,7 +9,7 @@ export interface RecentLines {
 }
 
 const KEPT = 20;
-const MOST_LINE = 300;
+const MAX_LINE_LENGTH = 300;
 
 export function createRecentLines(): RecentLines {
   const kept: string[] = [];
@@ -17,10 +17,10 @@ export function createRecentLines(): RecentLines {
   return {
     push(line) {
       count++;
-      kept.push(line.slice(0, MOST_LINE + 1));
+      kept.push(line.slice(0, MAX_LINE_LENGTH + 1));
       if (kept.length > KEPT) kept.shift();
     },
-    lines: () => kept.map((line) => shownText(line, MOST_LINE)),
+    lines: () => kept.map((line) => shownText(line, MAX_LINE_LENGTH)),
     get count() {
       return count;
     },

@@ -5,12 +5,12 @@ import type { ToolContext } from "../../core/tool.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import { isSignInNeeded, unavailable } from "./explain-failure.ts";
 import { MCPClient, type MCPClientOptions } from "./mcp-client.ts";
-import { orAborted } from "./or-aborted.ts";
+import { abortable } from "./or-aborted.ts";
 import type { PinStore } from "./pin-store.ts";
 import { createRecentLines } from "./recent-lines.ts";
 import type { McpServerState, McpServerStatus } from "./server-status.ts";
 import { createServerTools, type ServerTools } from "./server-tools.ts";
-import { stopTimeWhileAsking } from "./stop-time-while-asking.ts";
+import { pauseTimeLimitWhileAnswering } from "./stop-time-while-asking.ts";
 import { launchHash, launchText, shownDifference, shownLaunchHash } from "./tool-definition.ts";
 import type { ToolCaller } from "./wrap-mcp-tool.ts";
 
@@ -41,7 +41,7 @@ export interface ServerLink extends ToolCaller {
 }
 
 const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 300_000;
+const MAX_PAUSE_MS = 300_000;
 /** After this long a server counts as sound again, and its next failure as the first. */
 const SOUND_MS = 30_000;
 
@@ -63,14 +63,14 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
   const running = new Set<ToolContext>();
   const { answerElicitation, ...clientOptions } = options.client;
 
-  function become(next: McpServerState, why?: string): void {
+  function setState(next: McpServerState, why?: string): void {
     state = next;
     error = why;
     if (next === "ready") readyAt = clock.monotonic();
-    tell();
+    notifyChanged();
   }
 
-  function tell(): void {
+  function notifyChanged(): void {
     try {
       onChange(status());
     } catch {
@@ -81,7 +81,7 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
   function createClient(): MCPClient {
     const own: MCPClient = new MCPClient({
       ...clientOptions,
-      ...(answerElicitation ? { answerElicitation: stopTimeWhileAsking(answerElicitation, running) } : {}),
+      ...(answerElicitation ? { answerElicitation: pauseTimeLimitWhileAnswering(answerElicitation, running) } : {}),
       clock,
       events: {
         listChanged: (what) => what === "tools" && own === client && void refresh(),
@@ -97,11 +97,11 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
   function lost(why: string): void {
     const now = clock.monotonic();
     failures = now - readyAt > SOUND_MS ? 1 : failures + 1;
-    const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), MAX_PAUSE_MS);
     const timer = clock.after(pause, () => void link.connect());
-    timer.hold(false);
+    timer.setRef(false);
     retry = { timer, at: clock.now() + pause };
-    become("unavailable", why);
+    setState("unavailable", why);
   }
 
   /** Keeps the tools that were known where the new list does not come. */
@@ -119,7 +119,7 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
       changedMeanwhile = false;
       return refresh();
     }
-    if (state === "ready") tell();
+    if (state === "ready") notifyChanged();
   }
 
   async function list(): Promise<void> {
@@ -149,23 +149,23 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
   }
 
   async function tryOnce(connect: (client: MCPClient) => Promise<boolean>): Promise<void> {
-    become("connecting");
+    setState("connecting");
     try {
       await tools.recall();
       const changed = await changedLaunch();
       if (stateNow() !== "connecting") return;
-      if (changed !== undefined) return become("needs_approval", changed);
+      if (changed !== undefined) return setState("needs_approval", changed);
       client = createClient();
-      if (!(await connect(client))) return become("needs_sign_in", "A person must sign in to it.");
+      if (!(await connect(client))) return setState("needs_sign_in", "A person must sign in to it.");
       await list();
       isLegacy = client.info?.era === "legacy";
-      if (stateNow() === "connecting") become("ready");
+      if (stateNow() === "connecting") setState("ready");
       else await client.disconnect();
     } catch (failure) {
       if (stateNow() === "stopped") return;
       const { signInPage } = client;
       await client.disconnect();
-      if (isSignInNeeded(failure) || signInPage) become("needs_sign_in", messageOf(failure));
+      if (isSignInNeeded(failure) || signInPage) setState("needs_sign_in", messageOf(failure));
       else lost(messageOf(failure));
     }
   }
@@ -218,7 +218,7 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
     async stop() {
       retry?.timer.cancel();
       retry = undefined;
-      become("stopped", "It was disconnected.");
+      setState("stopped", "It was disconnected.");
       await client.disconnect();
       await attempt;
     },
@@ -243,7 +243,7 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
       await link.connect();
     },
     async ready(signal) {
-      if (state === "connecting" && attempt) await orAborted(attempt, signal);
+      if (state === "connecting" && attempt) await abortable(attempt, signal);
       if (state === "ready") return client;
       if (state === "needs_sign_in") throw signInNeeded(config.name);
       const again = retry ? `; it is tried again in ${Math.ceil((retry.at - clock.now()) / 1000)} s` : "";

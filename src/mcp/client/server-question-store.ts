@@ -8,10 +8,10 @@ export interface ServerQuestionStore {
   /** Whether others than this process may write to it. */
   readonly shared: boolean;
   /** False where `mostOpen` are open already. */
-  add(question: ServerQuestion, mostOpen: number): MaybePromise<boolean>;
+  add(question: ServerQuestion, maxOpen: number): MaybePromise<boolean>;
   get(id: string): MaybePromise<ServerQuestion | undefined>;
   /** The newest so many, oldest first. An open one whose asker's process is gone is cancelled. */
-  list(state: ServerQuestionState | undefined, most: number): MaybePromise<ServerQuestion[]>;
+  list(state: ServerQuestionState | undefined, max: number): MaybePromise<ServerQuestion[]>;
   /** Only where the state is still `from`; undefined where it is not. A key that is given as undefined is dropped. */
   change(
     id: string,
@@ -27,10 +27,10 @@ export class MemoryServerQuestionStore implements ServerQuestionStore {
   readonly shared = false;
   readonly #questions = new Map<string, ServerQuestion>();
 
-  add(question: ServerQuestion, mostOpen: number): boolean {
+  add(question: ServerQuestion, maxOpen: number): boolean {
     let open = 0;
     for (const { state } of this.#questions.values()) if (state === "open") open++;
-    if (open >= mostOpen) return false;
+    if (open >= maxOpen) return false;
     this.#questions.set(question.id, structuredClone(question));
     return true;
   }
@@ -39,9 +39,9 @@ export class MemoryServerQuestionStore implements ServerQuestionStore {
     return structuredClone(this.#questions.get(id));
   }
 
-  list(state: ServerQuestionState | undefined, most: number): ServerQuestion[] {
+  list(state: ServerQuestionState | undefined, max: number): ServerQuestion[] {
     const all = [...this.#questions.values()].filter((question) => state === undefined || question.state === state);
-    return structuredClone(all.slice(-most));
+    return structuredClone(all.slice(-max));
   }
 
   change(id: string, from: ServerQuestionState, changes: ServerQuestionChanges): ServerQuestion | undefined {

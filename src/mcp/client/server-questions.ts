@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { AnswerNews } from "../../core/answer-news.ts";
+import { AnswerNotifier } from "../../core/answer-news.ts";
 import type { Clock } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
 import { formatIssues } from "../../core/schema-issue.ts";
@@ -15,13 +15,13 @@ export interface ServerQuestionsOptions {
   lifetimeMs?: number;
   /** How often answers of other processes are looked for. */
   pollMs?: number;
-  mostOpen?: number;
+  maxOpen?: number;
   /** Told of an answer before it counts: where it rejects, it does not. */
   onAnswer?(question: ServerQuestion, answer: ServerQuestionAnswer): Promise<void>;
 }
 
 const LIFETIME_MS = 10 * 60_000;
-const KEPT_MS = 30 * 24 * 60 * 60_000;
+const RETENTION_MS = 30 * 24 * 60 * 60_000;
 const STATES = { accept: "accepted", decline: "declined", cancel: "cancelled" } as const;
 const ACTIONS = { accepted: "accept", declined: "decline" } as const;
 
@@ -29,18 +29,18 @@ const ACTIONS = { accepted: "accept", declined: "decline" } as const;
 export class ServerQuestions {
   readonly #clock: Clock;
   readonly #store: ServerQuestionStore;
-  readonly #news: AnswerNews;
+  readonly #answerNotifier: AnswerNotifier;
   readonly #lifetimeMs: number;
-  readonly #mostOpen: number;
+  readonly #maxOpen: number;
   readonly #onAnswer: ServerQuestionsOptions["onAnswer"];
 
   constructor(options: ServerQuestionsOptions) {
     const { clock, store = new MemoryServerQuestionStore(), pollMs = 250 } = options;
     this.#clock = clock;
     this.#store = store;
-    this.#news = new AnswerNews(clock, store.shared ? pollMs : undefined);
+    this.#answerNotifier = new AnswerNotifier(clock, store.shared ? pollMs : undefined);
     this.#lifetimeMs = options.lifetimeMs ?? LIFETIME_MS;
-    this.#mostOpen = options.mostOpen ?? 50;
+    this.#maxOpen = options.maxOpen ?? 50;
     this.#onAnswer = options.onAnswer;
   }
 
@@ -48,8 +48,8 @@ export class ServerQuestions {
   readonly ask: AnswerElicitation = async (request, signal) => {
     const now = this.#clock.now();
     const question = newQuestion(request, now, this.#lifetimeMs);
-    if (!(await this.#store.add(question, this.#mostOpen))) return { action: "cancel" };
-    await this.#store.prune(now - KEPT_MS);
+    if (!(await this.#store.add(question, this.#maxOpen))) return { action: "cancel" };
+    await this.#store.prune(now - RETENTION_MS);
     return this.#outcome(question.id, signal);
   };
 
@@ -77,7 +77,7 @@ export class ServerQuestions {
       ...(answer.by === undefined ? {} : { answeredBy: answer.by }),
       ...(answer.via === undefined ? {} : { answeredVia: answer.via }),
     });
-    this.#news.tell(id);
+    this.#answerNotifier.notify(id);
     if (!changed) throw over((await this.get(id)) ?? question);
     return changed;
   }
@@ -85,15 +85,15 @@ export class ServerQuestions {
   async #outcome(id: string, signal: AbortSignal): Promise<ElicitationAnswer> {
     for (;;) {
       // Listened to before the store is asked, so that nothing falls between.
-      const news = this.#news.listen(id);
+      const answerNotifier = this.#answerNotifier.listen(id);
       try {
         const question = await this.get(id);
         if (!question) return { action: "cancel" };
         if (question.state !== "open") return await this.#take(question);
         if (signal.aborted) await this.#end(id, "cancelled", "The server no longer waits for it.");
-        else await news.next(Math.max(1, question.expiresAt - this.#clock.now()), signal);
+        else await answerNotifier.next(Math.max(1, question.expiresAt - this.#clock.now()), signal);
       } finally {
-        news.stop();
+        answerNotifier.stop();
       }
     }
   }
@@ -112,7 +112,7 @@ export class ServerQuestions {
 
   async #end(id: string, state: "expired" | "cancelled", note: string): Promise<ServerQuestion | undefined> {
     const ended = await this.#store.change(id, "open", { state, note });
-    this.#news.tell(id);
+    this.#answerNotifier.notify(id);
     return ended ?? (await this.#store.get(id));
   }
 }

@@ -81,7 +81,7 @@ export function createSignIn(server: string, serverUrl: URL, options: SignInOpti
     saveCodeVerifier: (codeVerifier) => change({ codeVerifier }),
     async codeVerifier() {
       const { codeVerifier } = await read();
-      if (codeVerifier === undefined) throw notBegun(server);
+      if (codeVerifier === undefined) throw notStarted(server);
       return codeVerifier;
     },
     saveDiscoveryState: (discovery) => change({ discovery }),
@@ -118,7 +118,7 @@ export function createSignIn(server: string, serverUrl: URL, options: SignInOpti
     async returned(callback) {
       const parameters = new URL(callback, redirectUrl()).searchParams;
       const stored = await read();
-      if (stored.state === undefined || stored.codeVerifier === undefined) throw notBegun(server);
+      if (stored.state === undefined || stored.codeVerifier === undefined) throw notStarted(server);
       if (!isEqualSecret(parameters.get("state") ?? "", stored.state)) {
         throw toolError(
           "denied",
@@ -142,7 +142,7 @@ export function isEqualSecret(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-function notBegun(server: string): Error {
+function notStarted(server: string): Error {
   return toolError("conflict", `No sign-in to "${server}" was begun here`, { next: "Begin it first." });
 }
 

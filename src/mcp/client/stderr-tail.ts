@@ -5,11 +5,11 @@ export interface StderrTail {
   push(chunk: Buffer): void;
   readonly totalBytes: number;
   /** As a person may be shown them. */
-  lines(most?: number): string[];
+  lines(max?: number): string[];
 }
 
 const KEPT_BYTES = 16 * 1024;
-const MOST_LINE = 500;
+const MAX_LINE_LENGTH = 500;
 
 export function createStderrTail(): StderrTail {
   let kept: Buffer = Buffer.alloc(0);
@@ -23,11 +23,11 @@ export function createStderrTail(): StderrTail {
     get totalBytes() {
       return totalBytes;
     },
-    lines: (most = 20) =>
+    lines: (max = 20) =>
       stripTerminalCodes(kept.toString("utf8"))
         .split("\n")
         .filter((line) => line.trim() !== "")
-        .slice(-most)
-        .map((line) => (line.length > MOST_LINE ? `${line.slice(0, MOST_LINE)}…` : line)),
+        .slice(-max)
+        .map((line) => (line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line)),
   };
 }

@@ -15,7 +15,7 @@ export interface StdioLaunch {
   cwd: string;
   /** All of it: nothing is inherited. */
   env: Readonly<Record<string, string>>;
-  mostMessageBytes: number;
+  maxMessageBytes: number;
 }
 
 export interface StdioTransport extends Transport {
@@ -28,7 +28,7 @@ export interface StdioTransport extends Transport {
 }
 
 /** A server that does not read: what it was sent waits in our memory. */
-const MOST_UNREAD_BYTES = 64 * 1024 * 1024;
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** Between closing its input, asking it to end and ending it. */
 const CLOSE_MS = 1000;
 const GRACE_MS = 1000;
@@ -52,7 +52,7 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
 
   const report = (message: string): void => transport.onerror?.(new Error(message));
   const deliver = (message: JSONRPCMessage): void => transport.onmessage?.(message);
-  const read = createLineReader(launch.mostMessageBytes, {
+  const read = createLineReader(launch.maxMessageBytes, {
     line(text) {
       if (text.trim() === "") return;
       const message = parseFrame(text);
@@ -60,8 +60,8 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
       else report(`The server wrote what is no message: ${text.slice(0, 200)}`);
     },
     tooLong(line) {
-      report(`The server sent a message of ${line.bytes} bytes; at most ${launch.mostMessageBytes} are taken.`);
-      const refusal = refuseLongLine(line, launch.mostMessageBytes);
+      report(`The server sent a message of ${line.bytes} bytes; at most ${launch.maxMessageBytes} are taken.`);
+      const refusal = refuseLongLine(line, launch.maxMessageBytes);
       if (refusal) deliver(refusal);
     },
   });
@@ -77,8 +77,8 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
     child.endInput();
     await Promise.race([exit, delay(CLOSE_MS)]);
     // Also after a good end: a launcher leaves children behind.
-    await killProcessTree(root, { graceMs: ending === undefined ? GRACE_MS : 0, hangUp: false });
-    child.letGo();
+    await killProcessTree(root, { graceMs: ending === undefined ? GRACE_MS : 0, sendHangup: false });
+    child.detach();
     running.delete(root.pid);
     closed();
   }
@@ -110,11 +110,11 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
         },
       );
       root = treeOf(child.pid, mark);
-      endWithUs(child.pid);
+      killOnExit(child.pid);
     },
     async send(message) {
       const unread = child?.pendingInput() ?? 0;
-      if (unread > MOST_UNREAD_BYTES) {
+      if (unread > MAX_UNREAD_BYTES) {
         throw toolError("unavailable", `The server has left ${unread} bytes unread`, { next: "Reconnect it." });
       }
       if (!child?.write(`${JSON.stringify(message)}\n`)) {
@@ -143,7 +143,7 @@ const running = new Set<number>();
 let isWatching = false;
 
 /** Who forgets to close, or dies of an error, leaves no servers behind. After SIGKILL only their closed input tells them. */
-function endWithUs(pid: number): void {
+function killOnExit(pid: number): void {
   running.add(pid);
   if (isWatching) return;
   isWatching = true;

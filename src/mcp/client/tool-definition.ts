@@ -5,7 +5,7 @@ import type { McpServerConfig } from "../server-config.ts";
 import type { MCPTool } from "./mcp-client.ts";
 import { shownText } from "./shown-text.ts";
 
-const MOST_SHOWN = 20_000;
+const MAX_SHOWN = 20_000;
 
 /** Everything of a definition that a model or an approver goes by, as text: equal texts, equal tools. */
 export function definitionText({ name, title, description, inputSchema, outputSchema, annotations }: MCPTool): string {
@@ -37,12 +37,12 @@ export function shownLaunchHash(config: McpServerConfig): string {
 
 /** For a person who decides by it: the whole definition, line by line, hidden characters spelled out. */
 export function shownDefinition(definition: string): string {
-  return shownText(pretty(definition), MOST_SHOWN);
+  return shownText(pretty(definition), MAX_SHOWN);
 }
 
 export async function shownDifference(name: string, before: string, after: string): Promise<string> {
   const texts = { before: `${pretty(before)}\n`, after: `${pretty(after)}\n` };
-  return shownText((await unifiedDiff(texts, { path: name })).text, MOST_SHOWN);
+  return shownText((await unifiedDiff(texts, { path: name })).text, MAX_SHOWN);
 }
 
 /** Long texts by their lines: a sentence that was slipped into one must stand out. */

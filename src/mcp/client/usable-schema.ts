@@ -5,8 +5,8 @@ import type { Schema } from "../../schema/schema.ts";
 import { toSchema } from "../../schema/to-schema.ts";
 import { shownText } from "./shown-text.ts";
 
-const MOST_BYTES = 256 * 1024;
-const MOST_TEXT = 1000;
+const MAX_BYTES = 256 * 1024;
+const MAX_TEXT_LENGTH = 1000;
 
 /**
  * A server's schema as one that we validate with: of any dialect, its texts made visible. Throws a TypeError that says why
@@ -19,7 +19,7 @@ export function toUsableSchema(source: unknown): Schema {
   );
   if (problem) throw new TypeError(`The schema ${problem.message}.`);
   if (!isObject(source)) throw new TypeError("The schema is no object.");
-  if (JSON.stringify(source).length > MOST_BYTES) throw new TypeError(`The schema is longer than ${MOST_BYTES} bytes.`);
+  if (JSON.stringify(source).length > MAX_BYTES) throw new TypeError(`The schema is longer than ${MAX_BYTES} bytes.`);
   return toSchema(current(source) as JsonSchema);
 }
 
@@ -38,7 +38,7 @@ function current(schema: unknown): unknown {
 
 function currentValue(key: string, value: unknown): unknown {
   if (key === "pattern" && typeof value === "string") return checkedPattern(value);
-  if ((key === "description" || key === "title") && typeof value === "string") return shownText(value, MOST_TEXT);
+  if ((key === "description" || key === "title") && typeof value === "string") return shownText(value, MAX_TEXT_LENGTH);
   if (MAPS.has(key) && isObject(value)) {
     if (key === "patternProperties") Object.keys(value).forEach(checkedPattern);
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, current(each)]));
@@ -77,7 +77,7 @@ function limitsAsNumbers(schema: Record<string, unknown>): void {
   }
 }
 
-const MOST_PATTERN = 2000;
+const MAX_PATTERN_LENGTH = 2000;
 const BACK_REFERENCE = /(?:^|[^\\])(?:\\\\)*\\(?:k<|[1-9])/;
 
 /** Of somebody else: what cannot be judged is refused as well. */
@@ -88,7 +88,7 @@ function checkedPattern(pattern: string): string {
 }
 
 function riskOf(pattern: string): string | undefined {
-  if (pattern.length > MOST_PATTERN) return `is longer than ${MOST_PATTERN} characters`;
+  if (pattern.length > MAX_PATTERN_LENGTH) return `is longer than ${MAX_PATTERN_LENGTH} characters`;
   if (BACK_REFERENCE.test(pattern)) return "refers back to what it matched, which could take for ever";
   try {
     new RegExp(pattern, "u");

@@ -5,22 +5,18 @@ import { parseFrame } from "./parse-frame.ts";
 export interface WebSocketLaunch {
   url: URL;
   headers: Readonly<Record<string, string>>;
-  mostMessageBytes: number;
+  maxMessageBytes: number;
 }
 
 /** A message a frame. No part of MCP, but some servers and clients have it. */
-export async function createWebSocketTransport({
-  url,
-  headers,
-  mostMessageBytes,
-}: WebSocketLaunch): Promise<Transport> {
+export async function createWebSocketTransport({ url, headers, maxMessageBytes }: WebSocketLaunch): Promise<Transport> {
   const { WebSocket } = await import("ws");
   let socket: InstanceType<typeof WebSocket> | undefined;
   const transport: Transport = {
     start() {
       const opened = new WebSocket(url, "mcp", {
         headers: { ...headers },
-        maxPayload: mostMessageBytes,
+        maxPayload: maxMessageBytes,
         followRedirects: false,
       });
       socket = opened;

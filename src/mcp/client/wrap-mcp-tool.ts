@@ -6,7 +6,7 @@ import { type AnyTool, type Preview, type TaintLabel, type ToolContext, ToolKind
 import type { Schema } from "../../schema/schema.ts";
 import type { DefinitionReview } from "./definition-review.ts";
 import type { ReviewState } from "./server-status.ts";
-import { isCutOff } from "./explain-failure.ts";
+import { isInterrupted } from "./explain-failure.ts";
 import { exposedName } from "./exposed-name.ts";
 import type { MCPCallOptions, MCPCallResult, MCPTool } from "./mcp-client.ts";
 import { readResult } from "./read-result.ts";
@@ -28,12 +28,12 @@ export interface WrapOptions {
   review?: DefinitionReview;
 }
 
-const MOST_DESCRIPTION = 4000;
-const MOST_TITLE = 100;
-const MOST_PREVIEW = 20_000;
+const MAX_DESCRIPTION_LENGTH = 4000;
+const MAX_TITLE_LENGTH = 100;
+const MAX_PREVIEW_LENGTH = 20_000;
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** What a server may raise the bound of its output to. */
-const MOST_OUTPUT = 500_000;
+const MAX_OUTPUT_LENGTH = 500_000;
 /** The gate has the time limit; the SDK's own would only be a second opinion. */
 const NO_LIMIT_MS = 2_147_483_647;
 /** A person cannot follow more, and every update is an event. */
@@ -60,16 +60,16 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
   const hints = trusted ? (mcpTool.annotations ?? {}) : {};
   const kind = kindOf(hints);
   const isRepeatable = kind === ToolKind.ReadOnly || hints.idempotentHint === true;
-  const mustAsk = kind !== ToolKind.ReadOnly || metaOf(mcpTool, "anthropic/requiresUserInteraction") === true;
+  const requiresApproval = kind !== ToolKind.ReadOnly || metaOf(mcpTool, "anthropic/requiresUserInteraction") === true;
   const output = mcpTool.outputSchema === undefined ? undefined : checkedAlready(toUsableSchema(mcpTool.outputSchema));
-  const maxOutputBytes = outputBytesOf(mcpTool);
+  const maxResultBytes = resultBytesOf(mcpTool);
 
   const tool: AnyTool = createTool({
     name,
-    title: shownText(mcpTool.annotations?.title ?? mcpTool.title ?? mcpTool.name, MOST_TITLE),
+    title: shownText(mcpTool.annotations?.title ?? mcpTool.title ?? mcpTool.name, MAX_TITLE_LENGTH),
     description: shownText(
       mcpTool.description ?? `The tool ${mcpTool.name} of MCP server ${server}.`,
-      MOST_DESCRIPTION,
+      MAX_DESCRIPTION_LENGTH,
     ),
     kind,
     category: ToolCategory.MCP,
@@ -77,10 +77,10 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
     origin: { type: "mcp", server },
     parameters: toUsableSchema(mcpTool.inputSchema),
     ...(output ? { output } : {}),
-    limits: { timeoutMs, ...(maxOutputBytes === undefined ? {} : { maxOutputBytes }) },
+    limits: { timeoutMs, ...(maxResultBytes === undefined ? {} : { maxResultBytes }) },
     labels: labelsOf(hints),
     idempotent: isRepeatable,
-    permission: () => (mustAsk || (review && review.state !== "approved") ? "confirm" : "auto"),
+    permission: () => (requiresApproval || (review && review.state !== "approved") ? "confirm" : "auto"),
     // A tool that is not the approved one is allowed once, never for good.
     rule: () => (review && review.state !== "approved" ? "" : name),
     preview: (input, context) => previewOf(input, context),
@@ -100,14 +100,14 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
       });
       return readResult(result);
     } catch (error) {
-      throw isCutOff(error) && !isRepeatable ? outcomeUnknown(server, error) : error;
+      throw isInterrupted(error) && !isRepeatable ? outcomeUnknown(server, error) : error;
     } finally {
       client.running?.delete(context);
     }
   }
 
   async function previewOf(input: unknown, { callId }: ToolContext): Promise<Preview> {
-    const given = shownText(JSON.stringify(input, null, 2), MOST_PREVIEW);
+    const given = shownText(JSON.stringify(input, null, 2), MAX_PREVIEW_LENGTH);
     const content = [text(`MCP server "${server}", tool "${mcpTool.name}", with:\n${given}`)];
     if (review?.state === "changed") {
       const difference = await shownDifference(mcpTool.name, review.before ?? "{}", review.definition);
@@ -136,9 +136,9 @@ function metaOf(tool: MCPTool, key: string): unknown {
   return tool._meta?.[key];
 }
 
-function outputBytesOf(tool: MCPTool): number | undefined {
+function resultBytesOf(tool: MCPTool): number | undefined {
   const wish = metaOf(tool, "anthropic/maxResultSizeChars");
-  return typeof wish === "number" && wish > 0 ? Math.min(wish, MOST_OUTPUT) : undefined;
+  return typeof wish === "number" && wish > 0 ? Math.min(wish, MAX_OUTPUT_LENGTH) : undefined;
 }
 
 /** Shown to models and programs; the answer was checked against it when it arrived. */

@@ -1,7 +1,7 @@
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import type { Round } from "./round.ts";
 
-interface AskOptions {
+interface FormOptions {
   form: ElicitRequestFormParams;
   round: Round;
   signal: AbortSignal;
@@ -9,24 +9,24 @@ interface AskOptions {
   elsewhere(signal: AbortSignal): Promise<unknown>;
 }
 
-const MOST_MS = 24 * 60 * 60_000;
+const MAX_MS = 24 * 60 * 60_000;
 
 /** What the person at the client answered; undefined where the client could not show the form after all. */
-export async function askByForm({ form, round, signal, elsewhere }: AskOptions): Promise<unknown> {
+export async function requestByForm({ form, round, signal, elsewhere }: FormOptions): Promise<unknown> {
   const controller = new AbortController();
   const abort = (): void => controller.abort(signal.reason);
   if (signal.aborted) abort();
   signal.addEventListener("abort", abort, { once: true });
-  const asked = round
-    .push({ method: "elicitation/create", params: form }, { signal: controller.signal, timeoutMs: MOST_MS })
+  const requested = round
+    .push({ method: "elicitation/create", params: form }, { signal: controller.signal, timeoutMs: MAX_MS })
     .catch(() => undefined);
   const answered = elsewhere(controller.signal).then(
     () => "answered elsewhere" as const,
     // Nobody else answers; the client still may.
-    () => asked,
+    () => requested,
   );
   try {
-    return await Promise.race([asked, answered]);
+    return await Promise.race([requested, answered]);
   } finally {
     signal.removeEventListener("abort", abort);
     // Takes the form away from a client that still shows it.

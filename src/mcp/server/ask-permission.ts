@@ -1,6 +1,6 @@
 import { approvalForm, readApprovalForm } from "./approval-form.ts";
-import { askByForm } from "./ask-by-form.ts";
-import { hold } from "./hold.ts";
+import { requestByForm } from "./ask-by-form.ts";
+import { waitWithClient } from "./hold.ts";
 import type { McpAnswer, McpIdentity, McpQuestion } from "./mcp-runtime.ts";
 import type { McpService } from "./mcp-service.ts";
 import type { OpenRequest } from "./open-request.ts";
@@ -22,14 +22,14 @@ export const QUESTION = "approval";
 const ANSWERED: PermissionEnd = { kind: "answered" };
 
 /** Asks whoever can be asked: the person at the client, or, by waiting a while, whoever answers through another door. */
-export async function askPermission(id: string, context: PermissionContext): Promise<PermissionEnd> {
+export async function requestPermission(id: string, context: PermissionContext): Promise<PermissionEnd> {
   const { round, identity, service, call } = context;
   const { approvals } = service.runtime;
   const question = await approvals.get(id);
   if (question?.state !== "open") return ANSWERED;
   const isAble = identity.rights.includes("approve") && canShowForm(round.capabilities);
   if (isAble && round.isModern) return { kind: "ask", question };
-  if (isAble ? await askAtClient(question, context) : await waitForOthers(question, context)) return ANSWERED;
+  if (isAble ? await requestAtClient(question, context) : await waitForOthers(question, context)) return ANSWERED;
   // The client gave up: nobody is to be asked about it any more.
   if (call.signal.aborted) await approvals.void(id, "its client cancelled it").catch(() => undefined);
   return { kind: "pending", question };
@@ -42,19 +42,19 @@ export async function takePermission(id: string, context: PermissionContext): Pr
   const response = context.round.responses[QUESTION];
   const answer = readApprovalForm(question, response);
   if (!answer) return { kind: response === undefined ? "ask" : "pending", question };
-  await give(question, answer, context);
+  await submitAnswer(question, answer, context);
   return ANSWERED;
 }
 
 /** An older client is asked over its connection; who answers through another door first, ends that. */
-async function askAtClient(question: McpQuestion, context: PermissionContext): Promise<boolean> {
+async function requestAtClient(question: McpQuestion, context: PermissionContext): Promise<boolean> {
   const { round, call, service } = context;
   const form = approvalForm(question, service.options.describe(question), { isModern: false });
   const elsewhere = (signal: AbortSignal) => service.runtime.approvals.wait(question.id, signal);
-  const response = await askByForm({ form, round, signal: call.signal, elsewhere });
+  const response = await requestByForm({ form, round, signal: call.signal, elsewhere });
   if (response === "answered elsewhere") return true;
   const answer = readApprovalForm(question, response);
-  if (answer) await give(question, answer, context);
+  if (answer) await submitAnswer(question, answer, context);
   return answer !== undefined;
 }
 
@@ -63,11 +63,17 @@ async function waitForOthers({ id }: McpQuestion, { round, call, service }: Perm
   const { options, runtime } = service;
   const where = options.approvalAddress?.(id);
   round.progress({ progress: { done: 0, message: `Waiting for a person to allow it (${where ?? id})` } });
-  const answered = await hold(call, service, (signal) => runtime.approvals.wait(id, signal)).catch(() => undefined);
+  const answered = await waitWithClient(call, service, (signal) => runtime.approvals.wait(id, signal)).catch(
+    () => undefined,
+  );
   return answered !== undefined;
 }
 
-async function give({ id }: McpQuestion, answer: McpAnswer, { identity, service }: PermissionContext): Promise<void> {
+async function submitAnswer(
+  { id }: McpQuestion,
+  answer: McpAnswer,
+  { identity, service }: PermissionContext,
+): Promise<void> {
   const { approvals } = service.runtime;
   try {
     await approvals.answer(id, { ...answer, by: identity.name, via: "mcp", rights: identity.rights });

@@ -2,10 +2,10 @@ import type { CallToolResult, InputRequiredResult, InputRequests } from "@modelc
 import type { CallOptions } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { ToolResult } from "../../core/result.ts";
-import { knowsTasks } from "../task.ts";
+import { supportsTasks } from "../task.ts";
 import { approvalForm } from "./approval-form.ts";
-import { askPermission, QUESTION, takePermission } from "./ask-permission.ts";
-import { holdForJob } from "./hold-for-job.ts";
+import { requestPermission, QUESTION, takePermission } from "./ask-permission.ts";
+import { waitForJobResult } from "./hold-for-job.ts";
 import type { McpQuestion } from "./mcp-runtime.ts";
 import type { McpConnection, McpService } from "./mcp-service.ts";
 import { OpenRequest } from "./open-request.ts";
@@ -16,7 +16,7 @@ import { watchCall } from "./watch-call.ts";
 import { writePending, writeResult } from "./write-result.ts";
 
 type Params = { name: string; arguments?: Record<string, unknown> };
-type Answer = CallToolResult | InputRequiredResult;
+type ToolCallResponse = CallToolResult | InputRequiredResult;
 
 const METHOD = "tools/call";
 const INPUT_MS = 600_000;
@@ -24,8 +24,8 @@ const INPUT_MS = 600_000;
 const OTHERS_FIRST_MS = 2000;
 /** Between using an answer and being known as made. */
 const BEGINS_WITHIN_MS = 200;
-const MOST_ROUNDS = 16;
-const MOST_PENDING = 1000;
+const MAX_ROUNDS = 16;
+const MAX_PENDING = 1000;
 
 /**
  * One call, through the gate, whoever must be asked on the way: the person at the client where it can show a form, else
@@ -36,16 +36,16 @@ export async function callTool(
   round: Round,
   { identity, session }: McpConnection,
   service: McpService,
-): Promise<Answer> {
-  const { sdk, runtime, clock, options, shelf } = service;
+): Promise<ToolCallResponse> {
+  const { sdk, runtime, clock, options, toolCatalog } = service;
   if (!identity.rights.includes("call")) {
     throw new sdk.ProtocolError(
       sdk.ProtocolErrorCode.InvalidRequest,
       `"${identity.name}" may not call tools: its token lacks the right.`,
     );
   }
-  const tool = runtime.registry.get(shelf.nameOf(name));
-  const mayFollow = round.isModern && knowsTasks(round.capabilities);
+  const tool = runtime.registry.get(toolCatalog.nameOf(name));
+  const mayFollow = round.isModern && supportsTasks(round.capabilities);
   if (!mayFollow && tool && options.needsTask?.(tool)) throw missingTasks(sdk);
   const wishesLater = mayFollow && round.meta["haft/background"] === true;
   const isForLater = runtime.jobs !== undefined && (wishesLater || tool?.mode === "background");
@@ -54,7 +54,7 @@ export async function callTool(
   const state = round.state === undefined ? undefined : service.states.open(round.state, binding);
   if (round.state !== undefined && !state) throw badState();
   const left = service.pending.size > 0 ? service.pending.get(pendingKey()) : undefined;
-  const call = state ? comeBack(state) : new OpenRequest<ToolResult>(left?.id ?? service.nextCallId(), round);
+  const call = state ? restore(state) : new OpenRequest<ToolResult>(left?.id ?? service.nextCallId(), round);
   let jobId = left?.jobId;
   const leave = call.enter(round);
   try {
@@ -63,56 +63,56 @@ export async function callTool(
     leave();
   }
 
-  async function follow(): Promise<Answer> {
+  async function follow(): Promise<ToolCallResponse> {
     if (jobId !== undefined) call.serve(() => waitForJob());
-    else if (!state) call.serve(() => execute({ isAgain: left !== undefined }));
+    else if (!state) call.serve(() => execute({ isRetry: left !== undefined }));
     else if (state.question === undefined) resumeInputs();
-    const again = state?.question === undefined ? undefined : await passQuestion(state.question, takePermission);
+    const again = state?.question === undefined ? undefined : await handleQuestion(state.question, takePermission);
     if (again) return again;
-    for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
+    for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
       const end = await call.next();
       if (end.kind === "inputs" && !call.isQueued) return requireInputs(end.requests);
       const result = end.kind === "question" ? undefined : end.kind === "result" ? end.result : await call.result;
       if (jobId === undefined && result?.status === "pending" && result.pending.kind === "job" && runtime.jobs) {
         jobId = result.pending.id;
-        if (mayFollow) return leaveAsTask(jobId);
+        if (mayFollow) return returnTask(jobId);
         call.serve(() => waitForJob());
         continue;
       }
       if (result && !(result.status === "pending" && result.pending.kind === "approval")) return finish(result);
-      if (result) call.isToServe = true;
+      if (result) call.needsServing = true;
       const id = end.kind === "question" ? end.id : result?.status === "pending" ? result.pending.id : "";
-      const answer = await passQuestion(id, askPermission);
+      const answer = await handleQuestion(id, requestPermission);
       if (answer) return answer;
     }
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The call was asked about too many times.");
   }
 
   /** Of a server that was started anew, or a gate that does not wait, nothing is left; the call is made again under its id. */
-  function comeBack({ id }: RequestState): OpenRequest<ToolResult> {
-    const parked = service.parked.take(id, identity.id);
-    if (parked?.isFirst) return parked.request as OpenRequest<ToolResult>;
+  function restore({ id }: RequestState): OpenRequest<ToolResult> {
+    const suspended = service.suspended.take(id, identity.id);
+    if (suspended?.isFirst) return suspended.request as OpenRequest<ToolResult>;
     const open = new OpenRequest<ToolResult>(id, round);
     // Sent twice: both are given the result of the one call.
-    if (parked) open.serve(() => parked.request.result as Promise<ToolResult>);
+    if (suspended) open.serve(() => suspended.request.result as Promise<ToolResult>);
     return open;
   }
 
   /** Only a call that may be made again has a key: to find the others again would be of no use, and is not free. */
-  function execute({ isAgain }: { isAgain: boolean }): Promise<ToolResult> {
+  function execute({ isRetry }: { isRetry: boolean }): Promise<ToolResult> {
     const key = round.meta["haft/idempotencyKey"];
     const callOptions: CallOptions = {
       ...options.call,
       id: call.id,
-      idempotencyKey: typeof key === "string" && key !== "" ? key : isAgain ? call.id : false,
+      idempotencyKey: typeof key === "string" && key !== "" ? key : isRetry ? call.id : false,
       caller: { user: identity.name, session, agent: agentNameOf(round.clientName) },
       ...(wishesLater ? { background: true } : {}),
       signal: call.signal,
       onUpdate: (update) => call.round.progress(update),
     };
     service.calls.set(call.id, call);
-    if (isForLater) service.hearJobs();
-    return shelf.call(name, input, callOptions).finally(() => {
+    if (isForLater) service.subscribeToJobs();
+    return toolCatalog.call(name, input, callOptions).finally(() => {
       if (!call.isQueued) forget();
     });
   }
@@ -126,13 +126,13 @@ export async function callTool(
     call.isQueued = false;
     service.calls.set(call.id, call);
     try {
-      return await holdForJob(jobId!, { call, service });
+      return await waitForJobResult(jobId!, { call, service });
     } finally {
       forget();
     }
   }
 
-  async function leaveAsTask(id: string): Promise<Answer> {
+  async function returnTask(id: string): Promise<ToolCallResponse> {
     call.becomeTask();
     const job = await runtime.jobs!.get(id);
     if (!job) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The job of this call is gone.");
@@ -145,18 +145,18 @@ export async function callTool(
   /** The client comes back with what a tool asked for; where something is missing, it is asked again. */
   function resumeInputs(): void {
     // A tool that waited is gone with its process; what it has done is not known.
-    if (call.isToServe) throw badState();
+    if (call.needsServing) throw badState();
     call.answer(round.responses);
   }
 
   /** Undefined: the question was answered, and the call goes on. */
-  async function passQuestion(id: string, ask: typeof askPermission): Promise<Answer | undefined> {
+  async function handleQuestion(id: string, ask: typeof requestPermission): Promise<ToolCallResponse | undefined> {
     const watch = watchCall(runtime, call.id);
     try {
       const end = await ask(id, { call, round, identity, service });
       if (end.kind === "ask") return requireAnswer(end.question);
-      if (end.kind === "pending") return leavePending(end.question);
-      await goOn(id, watch.made);
+      if (end.kind === "pending") return returnPending(end.question);
+      await resume(id, watch.made);
       return undefined;
     } finally {
       watch.stop();
@@ -164,53 +164,53 @@ export async function callTool(
   }
 
   /** After an answer: a gate that waited goes on by itself; else the call is made again under its id, and finds the answer. */
-  async function goOn(id: string, madeElsewhere: Promise<void>): Promise<void> {
+  async function resume(id: string, madeElsewhere: Promise<void>): Promise<void> {
     call.setQuestion(undefined);
-    if (!call.isToServe) return;
+    if (!call.needsServing) return;
     const question = await runtime.approvals.get(id);
     const isUsed = question?.state === "approved" || question?.state === "used";
     if (isUsed && question.answeredBy !== identity.name) {
-      const used = runtime.approvals.isUsedWithin(id, OTHERS_FIRST_MS).then(() => pause(clock, BEGINS_WITHIN_MS));
+      const used = runtime.approvals.waitUntilUsed(id, OTHERS_FIRST_MS).then(() => pause(clock, BEGINS_WITHIN_MS));
       await Promise.race([madeElsewhere, used]);
     }
-    call.serve(() => execute({ isAgain: true }));
+    call.serve(() => execute({ isRetry: true }));
   }
 
-  function requireAnswer(question: McpQuestion): Answer {
+  function requireAnswer(question: McpQuestion): ToolCallResponse {
     const form = approvalForm(question, options.describe(question), { isModern: true });
     const until = question.expiresAt;
-    return park({ [QUESTION]: { method: "elicitation/create", params: form } }, { question: question.id, until });
+    return suspend({ [QUESTION]: { method: "elicitation/create", params: form } }, { question: question.id, until });
   }
 
-  function requireInputs(requests: InputRequests): Answer {
-    return park(requests, { until: clock.now() + INPUT_MS });
+  function requireInputs(requests: InputRequests): ToolCallResponse {
+    return suspend(requests, { until: clock.now() + INPUT_MS });
   }
 
-  function park(inputRequests: InputRequests, more: Omit<RequestState, "id">): Answer {
-    const parkedFor = more.question === undefined ? "inputs" : "permission";
-    if (!call.isToServe && !call.isSettled) {
-      service.parked.keep(call, { owner: identity.id, parkedFor, ms: more.until - clock.now() });
+  function suspend(inputRequests: InputRequests, more: Omit<RequestState, "id">): ToolCallResponse {
+    const suspendedFor = more.question === undefined ? "inputs" : "permission";
+    if (!call.needsServing && !call.isSettled) {
+      service.suspended.add(call, { owner: identity.id, suspendedFor, ms: more.until - clock.now() });
     }
     return sdk.inputRequired({ inputRequests, requestState: service.states.seal({ id: call.id, ...more }, binding) });
   }
 
-  function leavePending({ id }: McpQuestion): Answer {
-    keepPending({ id: call.id });
+  function returnPending({ id }: McpQuestion): ToolCallResponse {
+    savePending({ id: call.id });
     return writePending(call.id, { name, kind: "approval", id }, options.approvalAddress?.(id));
   }
 
-  function keepPending(pending: { id: string; jobId?: string }): void {
+  function savePending(pending: { id: string; jobId?: string }): void {
     service.pending.set(pendingKey(), pending);
-    if (service.pending.size > MOST_PENDING) service.pending.delete(service.pending.keys().next().value!);
+    if (service.pending.size > MAX_PENDING) service.pending.delete(service.pending.keys().next().value!);
   }
 
-  function finish(result: ToolResult): Answer {
+  function finish(result: ToolResult): ToolCallResponse {
     if (service.pending.size > 0 && service.pending.get(pendingKey())?.id === call.id)
       service.pending.delete(pendingKey());
     const { loadedTools } = result.metadata;
     if (options.defers && Array.isArray(loadedTools) && loadedTools.length > 0) service.toolsLoaded(session);
     if (result.status === "pending") {
-      if (jobId !== undefined) keepPending({ id: call.id, jobId });
+      if (jobId !== undefined) savePending({ id: call.id, jobId });
       return writePending(result.callId, { name, ...result.pending }, undefined);
     }
     if (call.missing && round.isModern && result.status === "failed") {
@@ -228,7 +228,7 @@ export async function callTool(
 
 function pause(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => {
-    clock.after(ms, resolve).hold(false);
+    clock.after(ms, resolve).setRef(false);
   });
 }
 

@@ -3,7 +3,7 @@ import { TASKS } from "../task.ts";
 import { callTool } from "./call-tool.ts";
 import { getPrompt } from "./get-prompt.ts";
 import { writeInstructions } from "./instructions.ts";
-import { type McpConnection, type McpService, tellChanges } from "./mcp-service.ts";
+import { type McpConnection, type McpService, forwardChanges } from "./mcp-service.ts";
 import { readRound } from "./round.ts";
 import { serveTasks } from "./serve-tasks.ts";
 import { completeArgument, listResources, listTemplates, readResource } from "./serve-resources.ts";
@@ -17,7 +17,7 @@ const LISTED = { ttlMs: LIST_MS, cacheScope: "private" } as const;
  * its high-level one would convert every schema again for each request.
  */
 export function createMcpServer(service: McpService, connection: McpConnection, era: "legacy" | "modern"): Server {
-  const { sdk, clock, options, sources, shelf } = service;
+  const { sdk, clock, options, sources, toolCatalog } = service;
   const { serverInfo = { name: "haft", title: "Haft", version: "0.1.0" }, prompts } = options;
   const who = { ...connection.identity, session: connection.session };
   const hasTasks = era === "modern" && service.runtime.jobs !== undefined;
@@ -43,7 +43,7 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   });
   server.onerror = (error) => options.onError?.(error);
 
-  server.setRequestHandler("tools/list", () => ({ tools: shelf.listFor(connection.session) }));
+  server.setRequestHandler("tools/list", () => ({ tools: toolCatalog.listFor(connection.session) }));
   server.setRequestHandler("tools/call", async ({ params }, context): Promise<CallToolResult | InputRequiredResult> => {
     const answer = await callTool(params, readRound(context, server, clock), connection, service);
     if (sdk.isInputRequiredResult(answer)) return answer;
@@ -51,7 +51,7 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
     // Only what is structured is written differently in the older era.
     return result.structuredContent === undefined
       ? result
-      : server.projectCallToolResult(result, shelf.find(params.name)?.output?.jsonSchema);
+      : server.projectCallToolResult(result, toolCatalog.find(params.name)?.output?.jsonSchema);
   });
 
   if (hasTasks) serveTasks(server, connection, service);
@@ -77,6 +77,6 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
       getPrompt(params, readRound(context, server, clock), connection, service),
     );
   }
-  if (era === "legacy") tellChanges(service, server, { session: connection.session, watched });
+  if (era === "legacy") forwardChanges(service, server, { session: connection.session, watched });
   return server;
 }

@@ -32,7 +32,7 @@ export function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefin
     },
     _meta: {
       // So that Claude Code does not cut again what the gate has bounded.
-      "anthropic/maxResultSizeChars": tool.limits.maxOutputBytes ?? DEFAULT_RESULT_CHARACTERS,
+      "anthropic/maxResultSizeChars": tool.limits.maxResultBytes ?? DEFAULT_RESULT_CHARACTERS,
       ...options.hints?.(tool),
     },
   };

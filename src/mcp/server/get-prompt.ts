@@ -12,7 +12,7 @@ export async function getPrompt(
   { name, arguments: given = {} }: { name: string; arguments?: Record<string, string> },
   round: Round,
   { identity }: McpConnection,
-  { sdk, options, states, parked, clock }: McpService,
+  { sdk, options, states, suspended, clock }: McpService,
 ): Promise<GetPromptResult | InputRequiredResult> {
   const invalid = (message: string) => new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
   const prompt = await findPrompt(options.prompts, name, identity);
@@ -21,7 +21,7 @@ export async function getPrompt(
   if (missing) throw invalid(`The prompt "${name}" needs the argument "${missing.name}".`);
 
   const binding = { owner: identity.id, method: METHOD, params: [name, given] };
-  const request = round.state === undefined ? begin() : comeBack(round.state);
+  const request = round.state === undefined ? begin() : restore(round.state);
   const leave = request.enter(round);
   try {
     request.answer(round.responses);
@@ -29,7 +29,7 @@ export async function getPrompt(
     if (end.kind === "result") return end.result;
     if (end.kind === "question") throw new Error("A prompt asks for no permission.");
     const until = clock.now() + INPUT_MS;
-    parked.keep(request, { owner: identity.id, parkedFor: "inputs", ms: INPUT_MS });
+    suspended.add(request, { owner: identity.id, suspendedFor: "inputs", ms: INPUT_MS });
     return sdk.inputRequired({
       inputRequests: end.requests,
       requestState: states.seal({ id: request.id, until }, binding),
@@ -44,9 +44,9 @@ export async function getPrompt(
     return open;
   }
 
-  function comeBack(text: string): OpenRequest<GetPromptResult> {
+  function restore(text: string): OpenRequest<GetPromptResult> {
     const state = states.open(text, binding);
-    const open = state && parked.take(state.id, identity.id);
+    const open = state && suspended.take(state.id, identity.id);
     if (!open?.isFirst) throw invalid("Invalid or expired requestState");
     return open.request as OpenRequest<GetPromptResult>;
   }

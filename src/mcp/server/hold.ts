@@ -5,7 +5,7 @@ import type { OpenRequest } from "./open-request.ts";
 const DEFAULT_HOLD_MS = 45_000;
 
 /** What is waited for while its client waits, too; undefined where the client is gone, or would give up soon. */
-export async function hold<T>(
+export async function waitWithClient<T>(
   call: OpenRequest<unknown>,
   { options, clock }: McpService,
   wait: (signal: AbortSignal) => Promise<T>,

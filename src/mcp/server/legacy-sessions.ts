@@ -8,8 +8,8 @@ import type { McpService } from "./mcp-service.ts";
 export interface SessionLimits {
   /** How long a session lives that nobody uses. */
   idleMs?: number;
-  most?: number;
-  mostOfOne?: number;
+  max?: number;
+  maxPerOwner?: number;
 }
 
 interface Session {
@@ -23,8 +23,8 @@ interface Session {
 }
 
 const IDLE_MS = 30 * 60_000;
-const MOST = 1000;
-const MOST_OF_ONE = 100;
+const MAX_SESSIONS = 1000;
+const MAX_PER_OWNER = 100;
 
 /**
  * Sessions of clients of 2025 and before: only in one can they be asked something. Each has a server and a transport of
@@ -37,7 +37,7 @@ export class LegacySessions {
 
   constructor(service: McpService, limits: SessionLimits = {}) {
     this.#service = service;
-    this.#limits = { idleMs: IDLE_MS, most: MOST, mostOfOne: MOST_OF_ONE, ...limits };
+    this.#limits = { idleMs: IDLE_MS, max: MAX_SESSIONS, maxPerOwner: MAX_PER_OWNER, ...limits };
   }
 
   get size(): number {
@@ -62,7 +62,7 @@ export class LegacySessions {
 
   async #open(request: Request, parsedBody: unknown, identity: McpIdentity): Promise<Response> {
     const { sdk } = this.#service;
-    await this.#makeRoom(identity.id);
+    await this.#evictOldest(identity.id);
     const id = randomUUID();
     const transport = new sdk.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
@@ -85,12 +85,12 @@ export class LegacySessions {
     const done = (): void => {
       if (--session.inUse > 0 || !this.#sessions.has(session.id)) return;
       session.timer = this.#service.clock.after(this.#limits.idleMs, () => void this.#end(session));
-      session.timer.hold(false);
+      session.timer.setRef(false);
     };
     try {
       const response = await handle();
       if (!response.body) done();
-      return response.body ? new Response(whenRead(response.body, done), response) : response;
+      return response.body ? new Response(onceConsumed(response.body, done), response) : response;
     } catch (error) {
       done();
       throw error;
@@ -98,10 +98,10 @@ export class LegacySessions {
   }
 
   /** The oldest that nobody uses goes first. */
-  async #makeRoom(owner: string): Promise<void> {
+  async #evictOldest(owner: string): Promise<void> {
     const all = [...this.#sessions.values()];
     const own = all.filter((session) => session.owner === owner);
-    const crowd = own.length >= this.#limits.mostOfOne ? own : all.length >= this.#limits.most ? all : [];
+    const crowd = own.length >= this.#limits.maxPerOwner ? own : all.length >= this.#limits.max ? all : [];
     const idle = crowd.find(({ inUse }) => inUse === 0) ?? crowd[0];
     if (idle) await this.#end(idle);
   }
@@ -118,7 +118,7 @@ function isInitialize(body: unknown): boolean {
   return messages.some((message) => (message as { method?: unknown } | null)?.method === "initialize");
 }
 
-function whenRead(body: ReadableStream<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
+function onceConsumed(body: ReadableStream<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let isDone = false;
   const once = (): void => {

@@ -14,7 +14,7 @@ export interface McpEndpointOptions extends McpServerOptions {
   hosts?: readonly string[] | "checked";
   /** Host names of pages that may send requests: this machine's where absent. */
   origins?: readonly string[];
-  mostBodyBytes?: number;
+  maxBodyBytes?: number;
   sessions?: SessionLimits;
 }
 
@@ -38,14 +38,14 @@ export interface McpEndpoint {
   close(): Promise<void>;
 }
 
-const MOST_BODY_BYTES = 4 * 1024 * 1024;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /** What is served at `/mcp`. Every request must say whose it is; none is served without. */
 export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpointOptions): Promise<McpEndpoint> {
   const service = await createMcpService(runtime, options);
   const { sdk } = service;
   const { toNodeHandler } = await import("@modelcontextprotocol/node");
-  const mostBodyBytes = options.mostBodyBytes ?? MOST_BODY_BYTES;
+  const maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES;
   const legacy = new LegacySessions(service, options.sessions);
   const identities = new WeakMap<Request, McpIdentity>();
   const modern = sdk.createMcpHandler(
@@ -54,7 +54,7 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
       // There are no sessions: calls of one identity belong together.
       return createMcpServer(service, { identity, session: `mcp:${identity.id}` }, "modern");
     },
-    { legacy: "reject", onerror: (error) => options.onError?.(error), maxRequestBodySize: mostBodyBytes },
+    { legacy: "reject", onerror: (error) => options.onError?.(error), maxRequestBodySize: maxBodyBytes },
   );
   const listener: ChangeListener = (change) => {
     if (change.of === "tools") modern.notify.toolsChanged();
@@ -62,7 +62,7 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
     else if (change.of === "resources") modern.notify.resourcesChanged();
     else if (change.of === "resource") modern.notify.resourceUpdated(change.uri);
   };
-  service.told.add(listener);
+  service.changeListeners.add(listener);
   let isClosed = false;
 
   return {
@@ -70,13 +70,13 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
     handle(incoming, outgoing, requestOptions) {
       const onerror = (error: Error): void => options.onError?.(error);
       const face = { fetch: (request: Request) => serve(request, requestOptions) };
-      return toNodeHandler(face, { onerror, maxRequestBodySize: mostBodyBytes })(incoming, outgoing);
+      return toNodeHandler(face, { onerror, maxRequestBodySize: maxBodyBytes })(incoming, outgoing);
     },
     clientOf: service.clientOf,
     toolsChanged: service.toolsChanged,
     async close() {
       isClosed = true;
-      service.told.delete(listener);
+      service.changeListeners.delete(listener);
       service.close();
       await Promise.all([modern.close(), legacy.close()]);
     },
@@ -84,21 +84,21 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
 
   async function serve(request: Request, { identity: given }: McpRequestOptions = {}): Promise<Response> {
     if (isClosed) return refuse(503, "The server is shutting down.");
-    const misplaced = checkPlaces(request);
+    const misplaced = checkOrigin(request);
     if (misplaced) return misplaced;
     const identity = given ?? (await options.identify?.(request));
     if (!identity)
       return refuse(401, "This needs a token. Send `Authorization: Bearer TOKEN`.", { "www-authenticate": "Bearer" });
     const body = request.method === "POST" ? await readBody(request) : undefined;
     if (body instanceof Response) return body;
-    if (await sdk.isLegacyRequest(request, body?.json, { maxRequestBodySize: mostBodyBytes })) {
+    if (await sdk.isLegacyRequest(request, body?.json, { maxRequestBodySize: maxBodyBytes })) {
       return legacy.serve(request, body?.json, identity);
     }
     identities.set(request, identity);
     return modern.fetch(request, { parsedBody: body?.json });
   }
 
-  function checkPlaces(request: Request): Response | undefined {
+  function checkOrigin(request: Request): Response | undefined {
     if (options.hosts === "checked") return undefined;
     const hosts = options.hosts ? [...options.hosts] : sdk.localhostAllowedHostnames();
     const origins = options.origins ? [...options.origins] : sdk.localhostAllowedOrigins();
@@ -110,8 +110,8 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
     if (!sdk.isJsonContentType(request.headers.get("content-type"))) {
       return refuse(415, "Unsupported Media Type: send application/json.");
     }
-    const read = await sdk.readRequestBody(request, mostBodyBytes);
-    if (read.tooLarge) return refuse(413, `The request is longer than ${mostBodyBytes} bytes.`);
+    const read = await sdk.readRequestBody(request, maxBodyBytes);
+    if (read.tooLarge) return refuse(413, `The request is longer than ${maxBodyBytes} bytes.`);
     try {
       return { json: JSON.parse(read.text) };
     } catch {

@@ -27,7 +27,7 @@ export interface McpApprovals {
   get(id: string): Promise<McpQuestion | undefined>;
   answer(id: string, answer: McpAnswer & { by: string; via: string; rights: readonly string[] }): Promise<unknown>;
   wait(id: string, signal?: AbortSignal): Promise<McpQuestion>;
-  isUsedWithin(id: string, ms: number): Promise<boolean>;
+  waitUntilUsed(id: string, ms: number): Promise<boolean>;
   void(id: string, note: string): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { McpPromptSource } from "./mcp-prompt.ts";
 import type { McpResourceSource } from "./mcp-resource.ts";
 import type { McpQuestion } from "./mcp-runtime.ts";
-import type { ParkedLimits } from "./parked-requests.ts";
+import type { SuspendedLimits } from "./parked-requests.ts";
 
 export interface McpServerOptions {
   /** The whole question, line by line, as a person is to see it: `describeApproval`. */
@@ -36,7 +36,7 @@ export interface McpServerOptions {
   /** At least 32 bytes; signs what clients hold of a question. Several processes behind one address need the same. */
   stateKey?: Uint8Array;
   /** How many requests may wait for their client: tools that ask for input, and calls that ask for permission. */
-  waiting?: Partial<ParkedLimits>;
+  waiting?: Partial<SuspendedLimits>;
   resources?: readonly McpResourceSource[];
   prompts?: McpPromptSource;
   /** Told what went wrong on the wire. */

@@ -7,12 +7,12 @@ import type { McpResourceSource } from "./mcp-resource.ts";
 import type { McpIdentity, McpJob, McpRuntime } from "./mcp-runtime.ts";
 import type { McpServerOptions } from "./mcp-server-options.ts";
 import type { OpenRequest } from "./open-request.ts";
-import { ParkedRequests } from "./parked-requests.ts";
-import { createRequestStates, FEWEST_KEY_BYTES, type RequestStates } from "./request-state.ts";
+import { SuspendedRequests } from "./parked-requests.ts";
+import { createRequestStates, MIN_KEY_BYTES, type RequestStates } from "./request-state.ts";
 import { SpilledOutputs } from "./spilled-outputs.ts";
 import { createTaskIds, type TaskIds } from "./task-ids.ts";
 import { createToolPages } from "./tool-pages.ts";
-import { ToolShelf } from "./tool-shelf.ts";
+import { McpToolCatalog } from "./tool-shelf.ts";
 
 /** What all connections of one server share. */
 export interface McpService {
@@ -20,25 +20,25 @@ export interface McpService {
   readonly runtime: McpRuntime;
   readonly options: McpServerOptions;
   readonly clock: Clock;
-  readonly shelf: ToolShelf;
+  readonly toolCatalog: McpToolCatalog;
   readonly outputs: SpilledOutputs;
   readonly sources: readonly McpResourceSource[];
   readonly states: RequestStates;
-  readonly parked: ParkedRequests;
+  readonly suspended: SuspendedRequests;
   readonly taskIds: TaskIds;
   /** Calls under way that a client made, by their id; those that became jobs as long as the job runs. */
   readonly calls: Map<string, OpenRequest<unknown>>;
   /** A call that was left pending, by who made it and what it was: made again, it is the same call. */
   readonly pending: Map<string, { id: string; jobId?: string }>;
   /** Whom to tell of changes. */
-  readonly told: Set<ChangeListener>;
+  readonly changeListeners: Set<ChangeListener>;
   nextCallId(): string;
   toolsChanged(): void;
   /** For one session alone, which has found some. */
   toolsLoaded(session: string): void;
   clientOf(callId: string): McpClientPeer | undefined;
   /** From the first call on that may become a job: of others nothing must be known. */
-  hearJobs(): void;
+  subscribeToJobs(): void;
   close(): void;
 }
 
@@ -58,39 +58,39 @@ export interface McpConnection {
 export async function createMcpService(runtime: McpRuntime, options: McpServerOptions): Promise<McpService> {
   const sdk = await loadServerSdk();
   const { clock } = runtime.executor;
-  const shelf = new ToolShelf(runtime, options);
+  const toolCatalog = new McpToolCatalog(runtime, options);
   const outputs = new SpilledOutputs(runtime.spill);
-  const sources = [...(options.resources ?? []), createToolPages(shelf), outputs];
+  const sources = [...(options.resources ?? []), createToolPages(toolCatalog), outputs];
   const calls: McpService["calls"] = new Map();
-  const told = new Set<ChangeListener>();
-  const parked = new ParkedRequests(clock, options.waiting);
-  const key = options.stateKey ?? randomBytes(FEWEST_KEY_BYTES);
+  const changeListeners = new Set<ChangeListener>();
+  const suspended = new SuspendedRequests(clock, options.waiting);
+  const key = options.stateKey ?? randomBytes(MIN_KEY_BYTES);
   const prefix = `mcp_${randomBytes(9).toString("base64url")}_`;
   let count = 0;
 
-  let unhearJobs: (() => void) | undefined;
+  let unsubscribeFromJobs: (() => void) | undefined;
   const waiting = new Set<string>();
   /** Many changes at once are told once. */
-  const tell = (change: Change): void => {
+  const notifyChange = (change: Change): void => {
     const key = JSON.stringify(change);
     if (waiting.has(key)) return;
     waiting.add(key);
     queueMicrotask(() => {
       waiting.delete(key);
-      for (const listener of told) listener(change);
+      for (const listener of changeListeners) listener(change);
     });
   };
-  const toolsChanged = (): void => tell({ of: "tools" });
+  const toolsChanged = (): void => notifyChange({ of: "tools" });
   const stops = [
     runtime.on("tool_registered", toolsChanged),
     runtime.on("tool_unregistered", toolsChanged),
     runtime.on("permission_requested", ({ callId, parentId, approvalId }) => {
       const call = calls.get(callId) ?? (parentId === undefined ? undefined : calls.get(parentId));
-      if (call) void tellIfWaiting(call, approvalId);
+      if (call) void notifyIfWaiting(call, approvalId);
     }),
-    options.prompts?.onChanged?.(() => tell({ of: "prompts" })),
+    options.prompts?.onChanged?.(() => notifyChange({ of: "prompts" })),
     ...sources.map((source) =>
-      source.onChanged?.((uri) => tell(uri === undefined ? { of: "resources" } : { of: "resource", uri })),
+      source.onChanged?.((uri) => notifyChange(uri === undefined ? { of: "resources" } : { of: "resource", uri })),
     ),
   ];
 
@@ -99,26 +99,26 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
     runtime,
     options,
     clock,
-    shelf,
+    toolCatalog,
     outputs,
     sources,
     states: createRequestStates(clock, key),
     taskIds: createTaskIds(key),
-    parked,
+    suspended,
     calls,
     pending: new Map(),
-    told,
+    changeListeners,
     nextCallId: () => `${prefix}${++count}`,
     toolsChanged,
-    toolsLoaded: (session) => tell({ of: "tools", session }),
+    toolsLoaded: (session) => notifyChange({ of: "tools", session }),
     clientOf: (callId) => calls.get(callId),
-    hearJobs() {
-      unhearJobs ??= runtime.jobs?.subscribe(onJob);
+    subscribeToJobs() {
+      unsubscribeFromJobs ??= runtime.jobs?.subscribe(onJob);
     },
     close() {
-      unhearJobs?.();
+      unsubscribeFromJobs?.();
       for (const stop of stops) stop?.();
-      parked.close();
+      suspended.close();
     },
   };
 
@@ -134,14 +134,14 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
   }
 
   /** Where the gate does not wait, the call is answered `pending`, and says itself what was asked. */
-  async function tellIfWaiting(call: OpenRequest<unknown>, approvalId: string): Promise<void> {
+  async function notifyIfWaiting(call: OpenRequest<unknown>, approvalId: string): Promise<void> {
     const question = await runtime.approvals.get(approvalId).catch(() => undefined);
     if (question?.waits && question.state === "open") call.setQuestion(approvalId);
   }
 }
 
 /** Tells the client of one server instance of every change, until it is closed. Undefined: every resource is watched. */
-export function tellChanges(
+export function forwardChanges(
   service: McpService,
   server: Server,
   { session, watched }: { session: string; watched?: ReadonlySet<string> },
@@ -150,8 +150,8 @@ export function tellChanges(
     if (!server.transport) return;
     void send(change).catch(() => undefined);
   };
-  service.told.add(listener);
-  server.onclose = () => service.told.delete(listener);
+  service.changeListeners.add(listener);
+  server.onclose = () => service.changeListeners.delete(listener);
 
   async function send(change: Change): Promise<void> {
     switch (change.of) {

@@ -11,19 +11,19 @@ export type RoundEnd<T> =
   | { kind: "inputs"; requests: InputRequests }
   | { kind: "question"; id: string };
 
-interface Asked {
+interface PendingInput {
   requests: InputRequests;
   resolve(answers: Record<string, unknown> | Promise<Record<string, unknown>>): void;
 }
 
-const MOST_ANSWER_MS = 600_000;
+const MAX_ANSWER_MS = 600_000;
 
 /** A request that may take several rounds: what serves it stays, while the client comes back with answers. */
 export class OpenRequest<T> implements McpClientPeer {
   /** Of what may outlive its round. An older client waits within its request, whose signal will do. */
   readonly #controller: AbortController | undefined;
   #round: Round;
-  #asked: Asked | undefined;
+  #requested: PendingInput | undefined;
   #task: OpenTask | undefined;
   #question: string | undefined;
   #wake: (() => void) | undefined;
@@ -33,7 +33,7 @@ export class OpenRequest<T> implements McpClientPeer {
   /** Whether what makes the result has ended. */
   isSettled = false;
   /** Whether it is to be begun, or after an answer begun again. */
-  isToServe = true;
+  needsServing = true;
   /** Whether it has become a job: what asks now is the job, and the request is about to be answered. */
   isQueued = false;
 
@@ -74,7 +74,7 @@ export class OpenRequest<T> implements McpClientPeer {
   /** Begins, or after an answer begins again, what makes the result. */
   serve(work: () => Promise<T>): void {
     this.isSettled = false;
-    this.isToServe = false;
+    this.needsServing = false;
     const served = work();
     this.#served = served;
     const settle = (): void => {
@@ -91,7 +91,7 @@ export class OpenRequest<T> implements McpClientPeer {
   next(): Promise<RoundEnd<T>> {
     return new Promise((resolve, reject) => {
       this.#wake = () => {
-        if (this.#asked) resolve({ kind: "inputs", requests: this.#asked.requests });
+        if (this.#requested) resolve({ kind: "inputs", requests: this.#requested.requests });
         else if (this.#question !== undefined) resolve({ kind: "question", id: this.#question });
       };
       this.#wake();
@@ -108,8 +108,8 @@ export class OpenRequest<T> implements McpClientPeer {
   /** The client goes on with a task; whoever asks from now on, or has not been answered, asks through that. */
   becomeTask(): void {
     const task = (this.#task ??= new OpenTask());
-    this.#asked?.resolve(task.ask(this.#asked.requests));
-    this.#asked = undefined;
+    this.#requested?.resolve(task.ask(this.#requested.requests));
+    this.#requested = undefined;
   }
 
   get task(): OpenTask | undefined {
@@ -117,14 +117,15 @@ export class OpenRequest<T> implements McpClientPeer {
   }
 
   async ask(requests: InputRequests): Promise<Readonly<Record<string, unknown>>> {
-    this.#requireAble(requests);
+    this.#requireCapabilities(requests);
     if (this.#task) return this.#task.ask(requests);
     if (!this.#round.isModern) return this.#push(requests);
     const known = this.isQueued ? undefined : readAnswers(requests, this.#round.responses);
     if (known) return known;
-    if (this.#asked) throw toolError("conflict", "The client is being asked already", { next: "Ask for all at once." });
+    if (this.#requested)
+      throw toolError("conflict", "The client is being asked already", { next: "Ask for all at once." });
     const answers = new Promise<Record<string, unknown>>((resolve, reject) => {
-      this.#asked = { requests, resolve };
+      this.#requested = { requests, resolve };
       this.signal.addEventListener(
         "abort",
         () => reject(toolError("cancelled", "The client does not answer any more")),
@@ -139,11 +140,11 @@ export class OpenRequest<T> implements McpClientPeer {
 
   /** False where something is missing, and must be asked for again. */
   answer(responses: Readonly<Record<string, unknown>>): boolean {
-    if (!this.#asked) return true;
-    const answers = readAnswers(this.#asked.requests, responses);
+    if (!this.#requested) return true;
+    const answers = readAnswers(this.#requested.requests, responses);
     if (!answers) return false;
-    const { resolve } = this.#asked;
-    this.#asked = undefined;
+    const { resolve } = this.#requested;
+    this.#requested = undefined;
     resolve(answers);
     return true;
   }
@@ -153,14 +154,14 @@ export class OpenRequest<T> implements McpClientPeer {
   }
 
   async #push(requests: InputRequests): Promise<Record<string, unknown>> {
-    const options = { signal: this.signal, timeoutMs: MOST_ANSWER_MS };
-    const asked = Object.entries(requests).map(
+    const options = { signal: this.signal, timeoutMs: MAX_ANSWER_MS };
+    const requested = Object.entries(requests).map(
       async ([key, request]) => [key, await this.#round.push(request, options)] as const,
     );
-    return Object.fromEntries(await Promise.all(asked));
+    return Object.fromEntries(await Promise.all(requested));
   }
 
-  #requireAble(requests: InputRequests): void {
+  #requireCapabilities(requests: InputRequests): void {
     for (const request of Object.values(requests)) {
       const missing = missingFor(request, this.capabilities);
       if (!missing) continue;

@@ -19,10 +19,10 @@ export interface StateBinding {
   params: unknown;
 }
 
-export const FEWEST_KEY_BYTES = 32;
+export const MIN_KEY_BYTES = 32;
 
-export function createRequestStates(clock: Clock, key: Uint8Array = randomBytes(FEWEST_KEY_BYTES)) {
-  if (key.length < FEWEST_KEY_BYTES) throw new RangeError(`stateKey needs at least ${FEWEST_KEY_BYTES} bytes.`);
+export function createRequestStates(clock: Clock, key: Uint8Array = randomBytes(MIN_KEY_BYTES)) {
+  if (key.length < MIN_KEY_BYTES) throw new RangeError(`stateKey needs at least ${MIN_KEY_BYTES} bytes.`);
 
   return {
     seal(state: RequestState, binding: StateBinding): string {

@@ -35,9 +35,9 @@ export function readRound(context: ServerContext, server: Server, clock: Clock):
   const { mcpReq } = context;
   const { envelope } = mcpReq;
   const isModern = envelope !== undefined;
-  const said = envelope as { [CAPABILITIES]?: ClientCapabilities; [CLIENT_INFO]?: { name: string } } | undefined;
-  const capabilities = said ? said[CAPABILITIES] : server.getClientCapabilities();
-  const client = said ? said[CLIENT_INFO] : server.getClientVersion();
+  const meta = envelope as { [CAPABILITIES]?: ClientCapabilities; [CLIENT_INFO]?: { name: string } } | undefined;
+  const capabilities = meta ? meta[CAPABILITIES] : server.getClientCapabilities();
+  const client = meta ? meta[CLIENT_INFO] : server.getClientVersion();
   const state: unknown = mcpReq.requestState();
   return {
     isModern,

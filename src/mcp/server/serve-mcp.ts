@@ -4,7 +4,7 @@ import { createMcpServer } from "./create-server.ts";
 import type { McpClientPeer } from "./mcp-client-peer.ts";
 import type { McpIdentity, McpRuntime } from "./mcp-runtime.ts";
 import type { McpServerOptions } from "./mcp-server-options.ts";
-import { createMcpService, tellChanges } from "./mcp-service.ts";
+import { createMcpService, forwardChanges } from "./mcp-service.ts";
 
 export interface ServeMcpOptions extends McpServerOptions {
   /** Who sits at the other end; whoever started this process where absent, and may be asked. */
@@ -20,7 +20,7 @@ export interface McpServing {
 }
 
 const LOCAL: McpIdentity = { id: "local", name: "local", rights: ["read", "call", "approve"] };
-const MOST_MESSAGE_BYTES = 10 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
 /** Serves one client over pipes: what `haft mcp` does. Nothing else may write to `output`. */
 export async function serveMcpStdio(
@@ -32,7 +32,7 @@ export async function serveMcpStdio(
   }: ServeMcpOptions & { input?: Readable; output?: Writable },
 ): Promise<McpServing> {
   const { StdioServerTransport } = await import("@modelcontextprotocol/server/stdio");
-  return serveMcp(runtime, new StdioServerTransport(input, output, { maxBufferSize: MOST_MESSAGE_BYTES }), options);
+  return serveMcp(runtime, new StdioServerTransport(input, output, { maxBufferSize: MAX_MESSAGE_BYTES }), options);
 }
 
 /** Serves one client over a connection of whatever kind, in the era that the client opens it in. */
@@ -49,7 +49,7 @@ export async function serveMcp(
     ({ era }) => {
       const server = createMcpServer(service, { identity, session }, era);
       // Here the SDK itself tells only those who subscribed.
-      if (era === "modern") tellChanges(service, server, { session });
+      if (era === "modern") forwardChanges(service, server, { session });
       return server;
     },
     { transport, onerror: (error) => options.onError?.(error) },

@@ -4,7 +4,7 @@ import type { McpPrompt, McpPromptSource } from "./mcp-prompt.ts";
 import type { McpResource, McpResourceSource, McpResourceTemplate } from "./mcp-resource.ts";
 import type { McpIdentity } from "./mcp-runtime.ts";
 
-const MOST_VALUES = 100;
+const MAX_VALUES = 100;
 
 export async function listResources(sources: readonly McpResourceSource[], who: McpIdentity): Promise<McpResource[]> {
   const lists = await Promise.all(sources.map(async (source) => (await source.list?.(who)) ?? []));
@@ -41,7 +41,7 @@ export async function completeArgument(
   const holds = all.filter((value) => !begins.includes(value) && value.toLowerCase().includes(typed));
   const found = [...begins, ...holds];
   return {
-    completion: { values: found.slice(0, MOST_VALUES), total: found.length, hasMore: found.length > MOST_VALUES },
+    completion: { values: found.slice(0, MAX_VALUES), total: found.length, hasMore: found.length > MAX_VALUES },
   };
 
   async function promptValues(name: string): Promise<readonly string[]> {

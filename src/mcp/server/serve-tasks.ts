@@ -2,7 +2,7 @@ import type { CallToolResult, Server, ServerContext } from "@modelcontextprotoco
 import type { Clock } from "../../core/clock.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { ServerSdk } from "../load-server-sdk.ts";
-import { type DetailedTask, knowsTasks, type Task, TASKS } from "../task.ts";
+import { type DetailedTask, supportsTasks, type Task, TASKS } from "../task.ts";
 import type { McpJob } from "./mcp-runtime.ts";
 import type { McpConnection, McpService } from "./mcp-service.ts";
 import type { OpenTask } from "./open-task.ts";
@@ -11,7 +11,7 @@ import { taskParameters } from "./task-parameters.ts";
 import { writePending, writeResult } from "./write-result.ts";
 
 /** What is kept of an ended job is kept longer, as a rule; this long a client may count on it. */
-const KEPT_MS = 60 * 60_000;
+const RETENTION_MS = 60 * 60_000;
 const POLL_MS = 1000;
 
 /**
@@ -26,7 +26,7 @@ export function serveTasks(server: Server, connection: McpConnection, service: M
 
   const find = async (context: ServerContext, taskId: string): Promise<{ job: McpJob; round: Round }> => {
     const round = readRound(context, server, clock);
-    if (!knowsTasks(round.capabilities)) throw missingTasks(sdk);
+    if (!supportsTasks(round.capabilities)) throw missingTasks(sdk);
     const id = service.taskIds.open(taskId, identity.id);
     const job = id === undefined ? undefined : await jobs.get(id);
     // Somebody else's task is told from none by nobody.
@@ -95,7 +95,7 @@ export function missingTasks(sdk: ServerSdk): Error {
 function describe(job: McpJob, taskId: string, clock: Clock): Task {
   const { createdAt, startedAt, endedAt, progress } = job;
   const message = progress?.message ?? (job.state === "running" ? undefined : WORDS[job.state]);
-  const until = (endedAt ?? clock.now()) + KEPT_MS;
+  const until = (endedAt ?? clock.now()) + RETENTION_MS;
   return {
     taskId,
     status: STATUSES[job.state] ?? "working",

@@ -5,10 +5,10 @@ import type { McpResourceSource } from "./mcp-resource.ts";
 import type { McpIdentity, McpRuntime } from "./mcp-runtime.ts";
 
 const PREFIX = "haft://output/";
-const MOST_OF_ONE = 200;
-const MOST_READ = 4 * 1024 * 1024;
+const MAX_PER_OWNER = 200;
+const MAX_READ = 4 * 1024 * 1024;
 
-interface Kept {
+interface StoredOutput {
   owner: string;
   ref: string;
   toolName: string;
@@ -18,7 +18,7 @@ interface Kept {
 /** Whole outputs that were too long for a result, each for who was given its address, and for nobody else. */
 export class SpilledOutputs implements McpResourceSource {
   readonly #spill: McpRuntime["spill"];
-  readonly #kept = new Map<string, Kept>();
+  readonly #stored = new Map<string, StoredOutput>();
   readonly #listeners = new Set<(uri?: string) => void>();
   readonly templates = [
     {
@@ -39,16 +39,16 @@ export class SpilledOutputs implements McpResourceSource {
     const { spill } = metadata;
     if (!spill) return undefined;
     const uri = PREFIX + randomBytes(12).toString("base64url");
-    this.#kept.set(uri, { owner, ref: spill.ref, toolName, bytes: spill.bytes });
-    const own = [...this.#kept].filter(([, kept]) => kept.owner === owner);
-    if (own.length > MOST_OF_ONE) this.#kept.delete(own[0]![0]);
-    for (const tell of this.#listeners) tell();
+    this.#stored.set(uri, { owner, ref: spill.ref, toolName, bytes: spill.bytes });
+    const own = [...this.#stored].filter(([, stored]) => stored.owner === owner);
+    if (own.length > MAX_PER_OWNER) this.#stored.delete(own[0]![0]);
+    for (const notify of this.#listeners) notify();
     const description = `The whole output of ${toolName}, ${spill.bytes} bytes`;
     return { type: "resource_link", uri, name: `output of ${toolName}`, description, mimeType: "text/plain" };
   }
 
   list({ id }: McpIdentity) {
-    return [...this.#kept]
+    return [...this.#stored]
       .filter(([, { owner }]) => owner === id)
       .map(([uri, { toolName, bytes }]) => ({
         uri,
@@ -60,13 +60,13 @@ export class SpilledOutputs implements McpResourceSource {
   }
 
   async read(uri: string, { id }: McpIdentity) {
-    const kept = this.#kept.get(uri);
-    if (kept?.owner !== id) return undefined;
-    const text = await this.#spill.read(kept.ref);
+    const stored = this.#stored.get(uri);
+    if (stored?.owner !== id) return undefined;
+    const text = await this.#spill.read(stored.ref);
     if (text === undefined) return undefined;
-    const isCut = text.length > MOST_READ;
-    const rest = `\n[${text.length - MOST_READ} characters more; read them in parts with a file tool: ${kept.ref}]`;
-    return { mimeType: "text/plain", text: isCut ? text.slice(0, MOST_READ) + rest : text };
+    const isCut = text.length > MAX_READ;
+    const rest = `\n[${text.length - MAX_READ} characters more; read them in parts with a file tool: ${stored.ref}]`;
+    return { mimeType: "text/plain", text: isCut ? text.slice(0, MAX_READ) + rest : text };
   }
 
   valuesOf(template: string, _argument: string, who: McpIdentity) {

@@ -1,13 +1,13 @@
 import { descriptionText } from "../../core/description.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { McpResourceSource } from "./mcp-resource.ts";
-import type { ToolShelf } from "./tool-shelf.ts";
+import type { McpToolCatalog } from "./tool-shelf.ts";
 
 const INDEX = "haft://tools";
 const TEMPLATE = `${INDEX}/{name}`;
 
 /** The documentation of the tools that a client is shown: a page for all, and one for each. */
-export function createToolPages(shelf: ToolShelf): McpResourceSource {
+export function createToolPages(toolCatalog: McpToolCatalog): McpResourceSource {
   return {
     list: () => [
       {
@@ -28,18 +28,20 @@ export function createToolPages(shelf: ToolShelf): McpResourceSource {
       },
     ],
     read(uri) {
-      if (uri === INDEX) return { mimeType: "text/markdown", text: indexPage(shelf) };
+      if (uri === INDEX) return { mimeType: "text/markdown", text: indexPage(toolCatalog) };
       if (!uri.startsWith(`${INDEX}/`)) return undefined;
-      const tool = shelf.find(decode(uri.slice(INDEX.length + 1)));
+      const tool = toolCatalog.find(decode(uri.slice(INDEX.length + 1)));
       return tool && { mimeType: "text/markdown", text: toolPage(tool) };
     },
     valuesOf: (template, argument) =>
-      template === TEMPLATE && argument === "name" ? shelf.definitions().map(({ name }) => name) : undefined,
+      template === TEMPLATE && argument === "name" ? toolCatalog.definitions().map(({ name }) => name) : undefined,
   };
 }
 
-function indexPage(shelf: ToolShelf): string {
-  const lines = shelf.definitions().map(({ name }) => `- \`${name}\`: ${shelf.find(name)?.description.short ?? ""}`);
+function indexPage(toolCatalog: McpToolCatalog): string {
+  const lines = toolCatalog
+    .definitions()
+    .map(({ name }) => `- \`${name}\`: ${toolCatalog.find(name)?.description.short ?? ""}`);
   return ["# Tools", "", ...lines, ""].join("\n");
 }
 

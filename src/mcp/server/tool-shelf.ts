@@ -9,7 +9,7 @@ import type { McpServerOptions } from "./mcp-server-options.ts";
 import { isMadePortable, toPortableName } from "./portable-name.ts";
 
 /** The tools that clients of this server are shown, and may call. */
-export class ToolShelf {
+export class McpToolCatalog {
   readonly #runtime: McpRuntime;
   readonly #options: McpServerOptions;
   readonly #scope: ToolScope | undefined;

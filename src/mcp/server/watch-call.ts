@@ -5,15 +5,15 @@ import type { McpRuntime } from "./mcp-runtime.ts";
  * same call, made again, is given that one's result.
  */
 export function watchCall(runtime: McpRuntime, callId: string): { made: Promise<void>; stop(): void } {
-  let tell!: () => void;
-  const made = new Promise<void>((resolve) => (tell = resolve));
-  const hear = (event: { callId: string }): void => {
-    if (event.callId === callId) tell();
+  let resolveMade!: () => void;
+  const made = new Promise<void>((resolve) => (resolveMade = resolve));
+  const onCallEvent = (event: { callId: string }): void => {
+    if (event.callId === callId) resolveMade();
   };
   const stops = [
-    runtime.on("tool_call_started", hear),
-    runtime.on("tool_call_completed", hear),
-    runtime.on("tool_call_failed", hear),
+    runtime.on("tool_call_started", onCallEvent),
+    runtime.on("tool_call_completed", onCallEvent),
+    runtime.on("tool_call_failed", onCallEvent),
   ];
   return { made, stop: () => stops.forEach((stop) => stop()) };
 }

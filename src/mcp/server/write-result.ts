@@ -61,8 +61,8 @@ function writeBlock(block: Content): Block {
 }
 
 function withMessage({ error }: FailedResult, content: Block[]): Block[] {
-  const isSaid = content.some((block) => block.type === "text" && block.text.includes(error.message));
-  return isSaid ? content : [{ type: "text", text: error.message }, ...content];
+  const isIncluded = content.some((block) => block.type === "text" && block.text.includes(error.message));
+  return isIncluded ? content : [{ type: "text", text: error.message }, ...content];
 }
 
 function factsOf(result: ToolResult): Record<string, unknown> {

@@ -25,16 +25,16 @@ export interface HookHost {
 }
 
 /** Nothing that a hook has to say is longer. */
-const MOST_OUTPUT_BYTES = 16 * 1024 * 1024;
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 /** A result that is longer is not shown to hooks: they fail. */
-const MOST_INPUT_CHARACTERS = 16 * 1024 * 1024;
+const MAX_INPUT_CHARACTERS = 16 * 1024 * 1024;
 const NOT_EXECUTABLE = 126;
 const NOT_FOUND = 127;
 
 /** Never rejects. */
-export async function askHook(hook: Hook, input: string, host: HookHost, signal: AbortSignal): Promise<HookOutcome> {
+export async function runHook(hook: Hook, input: string, host: HookHost, signal: AbortSignal): Promise<HookOutcome> {
   const { spec } = hook;
-  if (input.length > MOST_INPUT_CHARACTERS) return none("what it should judge is too long");
+  if (input.length > MAX_INPUT_CHARACTERS) return none("what it should judge is too long");
   try {
     if (isCommand(spec)) return await runCommand(spec, { hook, input, host, signal });
     if (isHttp(spec)) return await send(spec, { hook, input, host, signal });
@@ -44,14 +44,14 @@ export async function askHook(hook: Hook, input: string, host: HookHost, signal:
   }
 }
 
-interface Asking {
+interface HookRun {
   hook: Hook;
   input: string;
   host: HookHost;
   signal: AbortSignal;
 }
 
-async function runCommand(spec: CommandHook, { hook, input, host, signal }: Asking): Promise<HookOutcome> {
+async function runCommand(spec: CommandHook, { hook, input, host, signal }: HookRun): Promise<HookOutcome> {
   const { workspace } = host;
   const inPlace = (word: string): string => word.replaceAll("${CLAUDE_PROJECT_DIR}", workspace);
   const process = await startProcess({
@@ -66,23 +66,23 @@ async function runCommand(spec: CommandHook, { hook, input, host, signal }: Aski
     stdin: "pipe",
     timeoutMs: hook.timeoutMs,
     signal,
-    output: { separateStreams: true, maxBytes: MOST_OUTPUT_BYTES },
+    output: { separateStreams: true, maxBytes: MAX_OUTPUT_BYTES },
   });
   process.write(input);
   process.endInput();
   const exit = await process.wait();
   const { stdout, stderr } = process.output.snapshot();
-  const said = stderr?.head.trim();
+  const message = stderr?.head.trim();
   if (exit.reason === "timeout") return none(`it took longer than ${hook.timeoutMs / 1000} seconds`);
   if (exit.reason !== "exited" || exit.exitCode === null) return none(`it was ended (${exit.signal ?? exit.reason})`);
   if (exit.exitCode === NOT_FOUND || exit.exitCode === NOT_EXECUTABLE) {
-    return none(said || `its command was ${exit.exitCode === NOT_FOUND ? "not found" : "not executable"}`);
+    return none(message || `its command was ${exit.exitCode === NOT_FOUND ? "not found" : "not executable"}`);
   }
   if (stdout?.omittedBytes) return none("it said too much");
-  return { kind: "exit", code: exit.exitCode, stdout: stdout?.head ?? "", stderr: said ?? "" };
+  return { kind: "exit", code: exit.exitCode, stdout: stdout?.head ?? "", stderr: message ?? "" };
 }
 
-async function send(spec: HttpHook, { hook, input, host, signal }: Asking): Promise<HookOutcome> {
+async function send(spec: HttpHook, { hook, input, host, signal }: HookRun): Promise<HookOutcome> {
   if (!host.post) return none("this runtime cannot send it");
   const inTime = AbortSignal.timeout(hook.timeoutMs);
   const allowed = new Set(spec.allowedEnvVars ?? []);

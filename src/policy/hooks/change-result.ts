@@ -4,14 +4,14 @@ import { type Content, text } from "../../core/content.ts";
 import { failureOf } from "../../core/error.ts";
 import { firstLine } from "../../core/first-line.ts";
 import type { ToolResult } from "../../core/result.ts";
-import { type Heard, recordOf } from "./judge-hooks.ts";
+import { type HookResult, recordOf } from "./judge-hooks.ts";
 
 /** The result as the model gets it: replaced, commented, or held back where a hook that must see it could not. */
 export function changeResult(
   call: Call,
   result: ToolResult,
-  before: readonly Heard[],
-  after: readonly Heard[],
+  before: readonly HookResult[],
+  after: readonly HookResult[],
 ): ToolResult {
   const withheld = after.find(({ failed }) => failed?.onFailure === "block");
   const replaced = after.findLast(({ answer }) => answer.updatedToolOutput);
@@ -26,7 +26,7 @@ export function changeResult(
   };
 }
 
-function notesOf({ hook, answer }: Heard): string[] {
+function notesOf({ hook, answer }: HookResult): string[] {
   const { additionalContext, decision, reason } = answer;
   return [
     ...(additionalContext === undefined ? [] : [`A hook (${hook.origin}) adds: ${additionalContext}`]),
@@ -38,7 +38,7 @@ function notesOf({ hook, answer }: Heard): string[] {
 }
 
 /** Nothing of the old output stays, neither for the model nor for a program. */
-function replace(result: ToolResult, { answer }: Heard): ToolResult {
+function replace(result: ToolResult, { answer }: HookResult): ToolResult {
   const value = answer.updatedToolOutput?.value;
   const { details: _details, ...rest } = result;
   const content = contentOf(value);
@@ -64,7 +64,7 @@ function isTextContent(value: unknown): value is { type: "text"; text: string } 
   return type === "text" && typeof words === "string";
 }
 
-function withhold(call: Call, { hook, failed: failure }: Heard): ToolResult {
+function withhold(call: Call, { hook, failed: failure }: HookResult): ToolResult {
   const message =
     `The tool has run, but its output is held back: the hook "${hook.name}" of ${hook.origin} failed ` +
     `(${failure?.why}). Do not repeat the call; tell the person that the hook is broken.`;

@@ -58,7 +58,7 @@ export interface Hook {
 }
 
 const DEFAULT_SECONDS = 60;
-const MOST_SECONDS = 600;
+const MAX_SECONDS = 600;
 
 /** The hooks in the order in which they stand, and what in the files is taken and not obeyed. */
 export function readHookSettings(sources: readonly HookSource[]): { hooks: Hook[]; warnings: string[] } {
@@ -93,17 +93,17 @@ function hookOf({ event, matcher, spec, origin }: Pick<Hook, "event" | "matcher"
     throw new TypeError(`${where}: onFailure is "block" or "ignore", not ${JSON.stringify(onFailure)}.`);
   }
   const name = `${event}${matcher ? `(${matcher})` : ""}: ${does}`;
-  return { event, matcher, spec, origin, name, timeoutMs: Math.min(timeout, MOST_SECONDS) * 1000 };
+  return { event, matcher, spec, origin, name, timeoutMs: Math.min(timeout, MAX_SECONDS) * 1000 };
 }
 
 function warningsOf({ name, spec, origin }: Hook): string[] {
-  const said = `The hook "${name}" of ${origin}`;
+  const subject = `The hook "${name}" of ${origin}`;
   if (!isCommand(spec) && !isHttp(spec)) {
-    return [`${said} cannot be run: there are the types command and http. It counts as one that fails.`];
+    return [`${subject} cannot be run: there are the types command and http. It counts as one that fails.`];
   }
   return ["if", "async"]
     .filter((key) => Object.hasOwn(spec, key))
-    .map((key) => `${said} has "${key}", which is not obeyed: it is asked at every matching call, and waited for.`);
+    .map((key) => `${subject} has "${key}", which is not obeyed: it is asked at every matching call, and waited for.`);
 }
 
 export function isCommand(spec: Hook["spec"]): spec is CommandHook {

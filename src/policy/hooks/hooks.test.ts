@@ -14,7 +14,7 @@ import type { Stage } from "../../core/stage.ts";
 import { bound, MemorySpill } from "../../executor/bound.ts";
 import { MemoryJournal } from "../../executor/call-journal.ts";
 import { ToolExecutor } from "../../executor/executor.ts";
-import { knownAndClaim } from "../../executor/known.ts";
+import { idempotencyStages } from "../../executor/known.ts";
 import { resolve } from "../../executor/resolve.ts";
 import { ResultCache } from "../../executor/result-cache.ts";
 import { validate } from "../../executor/validate.ts";
@@ -58,7 +58,7 @@ function stage(
       verdicts.push(hooks.verdictOf(call));
     },
   };
-  const { known, claim } = knownAndClaim(new MemoryJournal(), new ResultCache(systemClock));
+  const { known, claim } = idempotencyStages(new MemoryJournal(), new ResultCache(systemClock));
   const stages = [
     resolve(registry),
     validate(),
@@ -358,7 +358,7 @@ describe("a PermissionRequest hook", () => {
     const { verdictOf } = hooks;
     hooks.verdictOf = (one) => ((call = one), verdictOf(one));
     await executor.execute("exec", { command: "ls" });
-    return { verdict: await hooks.beforeAsking(call!), folder };
+    return { verdict: await hooks.beforeApproval(call!), folder };
   }
 
   test("may answer no, with a reason", async () => {

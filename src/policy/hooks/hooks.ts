@@ -4,12 +4,12 @@ import { type ToolError, ToolPermissionError } from "../../core/error.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise, Stage } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import { untilAborted } from "../../core/until-aborted.ts";
+import { abortable } from "../../core/until-aborted.ts";
 import type { HookHost } from "./ask-hook.ts";
 import { changeResult } from "./change-result.ts";
 import { hookInputOf } from "./hook-input.ts";
 import { type Hook, type HookEvent, type HookSource, readHookSettings } from "./hook-settings.ts";
-import { hear, type Heard, recordOf, strictest } from "./judge-hooks.ts";
+import { runHooks, type HookResult, recordOf, strictest } from "./judge-hooks.ts";
 import { createMatcher } from "./match-hook.ts";
 
 export interface HooksOptions extends HookHost {
@@ -25,12 +25,12 @@ export interface Hooks {
   /** What PreToolUse hooks said of this call: an ask, or nothing. A deny has ended the call already. */
   verdictOf(call: Call): Verdict | undefined;
   /** PermissionRequest: before a person is asked. A deny, or nothing; a hook's yes is no opinion. */
-  beforeAsking(call: Call): MaybePromise<Verdict | undefined>;
+  beforeApproval(call: Call): MaybePromise<Verdict | undefined>;
   readonly warnings: readonly string[];
 }
 
 interface CallState {
-  heard: readonly Heard[];
+  hookResults: readonly HookResult[];
   verdict: Verdict | undefined;
 }
 
@@ -44,8 +44,8 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
   const before: Stage = {
     name: "hooks",
     enter(call) {
-      const asked = matching("PreToolUse", toolOf(call));
-      return asked.length === 0 ? undefined : whileWanted(call, (signal) => judge(call, asked, signal));
+      const requested = matching("PreToolUse", toolOf(call));
+      return requested.length === 0 ? undefined : whileNeeded(call, (signal) => judge(call, requested, signal));
     },
   };
 
@@ -53,10 +53,12 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
     name: "hooked",
     leave(call, result) {
       if (result.status === "pending") return result;
-      const asked = matching("PostToolUse", toolOf(call));
-      const heard = states.get(call)?.heard ?? [];
-      if (asked.length > 0) return review(call, result, asked);
-      return heard.some(({ answer }) => answer.additionalContext) ? changeResult(call, result, heard, []) : result;
+      const requested = matching("PostToolUse", toolOf(call));
+      const hookResults = states.get(call)?.hookResults ?? [];
+      if (requested.length > 0) return review(call, result, requested);
+      return hookResults.some(({ answer }) => answer.additionalContext)
+        ? changeResult(call, result, hookResults, [])
+        : result;
     },
   };
 
@@ -65,31 +67,34 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
     after: has("PreToolUse") || has("PostToolUse") ? after : undefined,
     verdictOf: (call) => states.get(call)?.verdict,
     warnings,
-    beforeAsking(call) {
-      const asked = matching("PermissionRequest", toolOf(call));
-      if (asked.length === 0) return undefined;
-      return whileWanted(call, async (signal) => {
-        const heard = await hear(asked, hookInputOf(call, "PermissionRequest", options.workspace), {
+    beforeApproval(call) {
+      const requested = matching("PermissionRequest", toolOf(call));
+      if (requested.length === 0) return undefined;
+      return whileNeeded(call, async (signal) => {
+        const hookResults = await runHooks(requested, hookInputOf(call, "PermissionRequest", options.workspace), {
           host: options,
           signal,
         });
-        noteHooks(call, heard);
-        const verdict = verdictFrom(heard);
+        noteHooks(call, hookResults);
+        const verdict = verdictFrom(hookResults);
         return verdict?.decision === "deny" ? verdict : undefined;
       });
     },
   };
 
-  async function judge(call: Call, asked: readonly Hook[], signal: AbortSignal): Promise<undefined> {
-    const heard = await hear(asked, hookInputOf(call, "PreToolUse", options.workspace), { host: options, signal });
-    noteHooks(call, heard);
-    const verdict = verdictFrom(heard);
-    states.set(call, { heard, verdict });
+  async function judge(call: Call, requested: readonly Hook[], signal: AbortSignal): Promise<undefined> {
+    const hookResults = await runHooks(requested, hookInputOf(call, "PreToolUse", options.workspace), {
+      host: options,
+      signal,
+    });
+    noteHooks(call, hookResults);
+    const verdict = verdictFrom(hookResults);
+    states.set(call, { hookResults, verdict });
     if (verdict?.decision === "deny") {
       call.verdict = verdict;
       throw refused(call, verdict);
     }
-    const rewriting = heard.filter(({ answer }) => answer.updatedInput);
+    const rewriting = hookResults.filter(({ answer }) => answer.updatedInput);
     if (rewriting.length === 0) return undefined;
     call.sent = call.accepted;
     await rewrite(call, rewriting);
@@ -97,7 +102,7 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
   }
 
   /** Each hook saw what was sent, so that of two rewritings neither knows the other: both, or none. */
-  async function rewrite(call: Call, rewriting: readonly Heard[]): Promise<void> {
+  async function rewrite(call: Call, rewriting: readonly HookResult[]): Promise<void> {
     const [first, ...others] = rewriting;
     const wanted = first!.answer.updatedInput;
     if (others.some(({ answer }) => canonicalJson(answer.updatedInput) !== canonicalJson(wanted))) {
@@ -114,11 +119,11 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
     }
   }
 
-  async function review(call: Call, result: ToolResult, asked: readonly Hook[]): Promise<ToolResult> {
+  async function review(call: Call, result: ToolResult, requested: readonly Hook[]): Promise<ToolResult> {
     const signal = call.options.signal ?? new AbortController().signal;
     const input = hookInputOf(call, "PostToolUse", options.workspace, result);
-    const heard = await hear(asked, input, { host: options, signal });
-    return changeResult(call, result, states.get(call)?.heard ?? [], heard);
+    const hookResults = await runHooks(requested, input, { host: options, signal });
+    return changeResult(call, result, states.get(call)?.hookResults ?? [], hookResults);
   }
 }
 
@@ -139,17 +144,17 @@ function createSelection(hooks: readonly Hook[]): (event: HookEvent, tool: AnyTo
 }
 
 /** Ends the hooks when nobody waits for the call any more. */
-async function whileWanted<T>(call: Call, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function whileNeeded<T>(call: Call, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   try {
-    return await untilAborted(call, work(controller.signal));
+    return await abortable(call, work(controller.signal));
   } finally {
     controller.abort();
   }
 }
 
-function verdictFrom(heard: readonly Heard[]): Verdict | undefined {
-  const found = strictest(heard);
+function verdictFrom(hookResults: readonly HookResult[]): Verdict | undefined {
+  const found = strictest(hookResults);
   return (
     found && {
       decision: found.decision,
@@ -161,8 +166,8 @@ function verdictFrom(heard: readonly Heard[]): Verdict | undefined {
   );
 }
 
-function noteHooks(call: Call, heard: readonly Heard[]): void {
-  note(call, "hooks", [...((call.facts?.["hooks"] as unknown[] | undefined) ?? []), ...heard.map(recordOf)]);
+function noteHooks(call: Call, hookResults: readonly HookResult[]): void {
+  note(call, "hooks", [...((call.facts?.["hooks"] as unknown[] | undefined) ?? []), ...hookResults.map(recordOf)]);
 }
 
 function refused(call: Call, { reason, origin }: Verdict): ToolError {

@@ -1,10 +1,10 @@
-import { type HookHost, askHook } from "./ask-hook.ts";
+import { type HookHost, runHook } from "./ask-hook.ts";
 import type { HookInput } from "./hook-input.ts";
 import type { Hook, OnFailure } from "./hook-settings.ts";
 import { DECISIONS, type HookAnswer, readHookAnswer } from "./read-hook-answer.ts";
 
 /** A hook and what it said. */
-export interface Heard {
+export interface HookResult {
   hook: Hook;
   answer: HookAnswer;
   /** Set where it failed: what becomes of the call then. */
@@ -12,15 +12,15 @@ export interface Heard {
 }
 
 /** All at the same time, each once; answers in the order of the files. */
-export function hear(
+export function runHooks(
   hooks: readonly Hook[],
   input: HookInput,
   { host, signal }: { host: HookHost; signal: AbortSignal },
-): Promise<Heard[]> {
+): Promise<HookResult[]> {
   const text = JSON.stringify(input);
   return Promise.all(
-    withoutDoubles(hooks).map(async (hook): Promise<Heard> => {
-      const answer = readHookAnswer(await askHook(hook, text, host, signal), hook.event);
+    withoutDoubles(hooks).map(async (hook): Promise<HookResult> => {
+      const answer = readHookAnswer(await runHook(hook, text, host, signal), hook.event);
       const why = answer.noAnswer ?? answer.error;
       return why === undefined
         ? { hook, answer }
@@ -39,11 +39,11 @@ function onFailureOf({ spec, event }: Hook, { noAnswer }: HookAnswer): OnFailure
 
 /** The strictest that was said, the first of equals; a failure that blocks is a no. */
 export function strictest(
-  heard: readonly Heard[],
+  hookResults: readonly HookResult[],
 ): { hook: Hook; decision: "deny" | "ask"; reason: string } | undefined {
   for (const wanted of DECISIONS) {
     if (wanted === "allow") return undefined;
-    for (const { hook, answer, failed } of heard) {
+    for (const { hook, answer, failed } of hookResults) {
       if (answer.decision === wanted) {
         return { hook, decision: wanted === "deny" ? "deny" : "ask", reason: answer.reason ?? "it gave no reason" };
       }
@@ -56,7 +56,7 @@ export function strictest(
 }
 
 /** What the record of a call keeps of its hooks. */
-export function recordOf({ hook, answer, failed }: Heard): Record<string, unknown> {
+export function recordOf({ hook, answer, failed }: HookResult): Record<string, unknown> {
   return {
     hook: hook.name,
     origin: hook.origin,

@@ -22,7 +22,7 @@ export interface HookAnswer {
 }
 
 /** As much as the model is told of one hook's context. */
-const MOST_CONTEXT_CHARACTERS = 10_000;
+const MAX_CONTEXT_CHARACTERS = 10_000;
 const BLOCKED = 2;
 
 export function readHookAnswer(outcome: HookOutcome, event: HookEvent): HookAnswer {
@@ -47,23 +47,23 @@ export function readHookAnswer(outcome: HookOutcome, event: HookEvent): HookAnsw
 function readText(text: string, event: HookEvent): HookAnswer {
   const trimmed = text.trim();
   if (!trimmed.startsWith("{")) return {};
-  let said: unknown;
+  let parsed: unknown;
   try {
-    said = JSON.parse(trimmed);
+    parsed = JSON.parse(trimmed);
   } catch {
     return { noAnswer: "its answer is no JSON" };
   }
-  return readJson(said as Record<string, unknown>, event);
+  return readJson(parsed as Record<string, unknown>, event);
 }
 
-function readJson(said: Record<string, unknown>, event: HookEvent): HookAnswer {
-  const specific = said["hookSpecificOutput"];
+function readJson(parsed: Record<string, unknown>, event: HookEvent): HookAnswer {
+  const specific = parsed["hookSpecificOutput"];
   if (specific !== undefined && !isObject(specific)) return { noAnswer: "its hookSpecificOutput is no object" };
   const more = specific ?? {};
-  const verdict = event === "PermissionRequest" ? readRequest(more) : readDecision(said, more);
+  const verdict = event === "PermissionRequest" ? readRequest(more) : readDecision(parsed, more);
   if (verdict.noAnswer !== undefined) return verdict;
   const { additionalContext, updatedToolOutput } = more;
-  const { systemMessage } = said;
+  const { systemMessage } = parsed;
   return {
     ...verdict,
     ...(typeof additionalContext === "string" && additionalContext !== ""
@@ -72,21 +72,21 @@ function readJson(said: Record<string, unknown>, event: HookEvent): HookAnswer {
     ...(updatedToolOutput === undefined ? {} : { updatedToolOutput: { value: updatedToolOutput } }),
     ...(typeof systemMessage === "string" ? { systemMessage: cut(systemMessage) } : {}),
     // The agent is to stop: then this call does not happen either.
-    ...(said["continue"] === false
-      ? { decision: "deny", reason: asText(said["stopReason"]) ?? verdict.reason ?? "it stops the agent" }
+    ...(parsed["continue"] === false
+      ? { decision: "deny", reason: asText(parsed["stopReason"]) ?? verdict.reason ?? "it stops the agent" }
       : {}),
   };
 }
 
 /** The words of today, and those of before: `decision: "block"`. */
-function readDecision(said: Record<string, unknown>, specific: Record<string, unknown>): HookAnswer {
+function readDecision(parsed: Record<string, unknown>, specific: Record<string, unknown>): HookAnswer {
   const { permissionDecision, permissionDecisionReason, updatedInput } = specific;
-  const isBlocked = said["decision"] === "block";
+  const isBlocked = parsed["decision"] === "block";
   const decision = permissionDecision ?? (isBlocked ? "deny" : undefined);
   if (decision !== undefined && !isDecision(decision)) {
     return { noAnswer: `its permissionDecision is ${JSON.stringify(decision).slice(0, 100)}` };
   }
-  const reason = asText(permissionDecisionReason) ?? asText(said["reason"]);
+  const reason = asText(permissionDecisionReason) ?? asText(parsed["reason"]);
   return {
     ...(isBlocked ? { decision: "deny" as const } : decision === undefined ? {} : { decision }),
     ...(reason === undefined ? {} : { reason }),
@@ -121,5 +121,5 @@ function asText(value: unknown): string | undefined {
 }
 
 function cut(text: string): string {
-  return text.length > MOST_CONTEXT_CHARACTERS ? `${text.slice(0, MOST_CONTEXT_CHARACTERS)}…` : text;
+  return text.length > MAX_CONTEXT_CHARACTERS ? `${text.slice(0, MAX_CONTEXT_CHARACTERS)}…` : text;
 }

@@ -42,7 +42,7 @@ function coverCommand(
   { mayChange, isInside }: CoverageOptions,
 ): readonly CompiledRule[] | undefined {
   const command = subject.command as NonNullable<Subject["command"]>;
-  if (command.unsaid !== undefined || !rules.some(({ isNamed }) => isNamed)) return undefined;
+  if (command.undetermined !== undefined || !rules.some(({ isNamed }) => isNamed)) return undefined;
   // Somebody allowed this very text, with all that is in it.
   const asWritten = findNamed(rules, (rule) => rule.coversCommand(command.text.trim(), true));
   if (asWritten) return [asWritten];
@@ -81,8 +81,8 @@ function findPathRule(
   family: "reads" | "changes",
 ): CompiledRule | undefined {
   return rules.find(({ rule, isNamed }) => {
-    const speaksOfIt = rule.family === undefined ? isNamed && subject.command === undefined : rule.family === family;
-    return speaksOfIt && rule.coversPath(path, subject);
+    const isApplicable = rule.family === undefined ? isNamed && subject.command === undefined : rule.family === family;
+    return isApplicable && rule.coversPath(path, subject);
   })?.rule;
 }
 

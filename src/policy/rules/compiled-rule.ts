@@ -4,7 +4,7 @@ import { matchParameter, parseParameterPattern } from "./parameter-pattern.ts";
 import { compilePathPattern, type PathPattern } from "./path-pattern.ts";
 import { parseRule, type Rule } from "./rule.ts";
 import { readTarget, type RuleTarget } from "./rule-target.ts";
-import { folderNames, type Places, type RuleFamily, type Subject, type SubjectPath } from "./subject.ts";
+import { folderNames, type PathBases, type RuleFamily, type Subject, type SubjectPath } from "./subject.ts";
 import { compileOpening, compileWildcard, hasWildcard, type TextMatcher } from "./wildcard.ts";
 
 /** A rule made ready once; what a call touches decides which reading of its spec counts. */
@@ -14,7 +14,7 @@ export interface CompiledRule extends Rule {
   family: RuleFamily | undefined;
   target: RuleTarget;
   /** Whether it can concern calls of this tool at all. */
-  concerns(tool: AnyTool): boolean;
+  appliesTo(tool: AnyTool): boolean;
   /** For deny and ask: whether anything in the call is what it speaks of. `isNamed`: it names the tool itself. */
   touches(subject: Subject, isNamed: boolean): boolean;
   /** For deny and ask: whether it may speak of what a command does not tell before it runs. */
@@ -25,7 +25,7 @@ export interface CompiledRule extends Rule {
   coversUrl(url: string): boolean;
   coversText(text: string): boolean;
   /** Of a rule about paths, for the walk of a search. */
-  pathGlob(places: Places): string | undefined;
+  pathGlob(bases: PathBases): string | undefined;
 }
 
 /** Throws a TypeError that says what is wrong with the text. */
@@ -36,7 +36,7 @@ export function compileRule(rule: Rule): CompiledRule {
   const target = readTarget(name, rule.list);
   const list = rule.list === "allow" ? "allow" : "forbid";
   const source = rule.folder === undefined ? undefined : folderNames(rule.folder);
-  const placesOf = withSource(source);
+  const basesOf = withSource(source);
   const path = once(() => (spec === undefined ? undefined : compilePath(spec, list)));
   const host = once(() => (spec === undefined ? undefined : compileHostPattern(spec, list)));
   const command = once(() => compileCommandPattern(spec ?? "*"));
@@ -49,7 +49,7 @@ export function compileRule(rule: Rule): CompiledRule {
     isBare: spec === undefined,
     family: target.family,
     target,
-    concerns: (tool) => target.names(tool) || target.mayConcern(tool),
+    appliesTo: (tool) => target.names(tool) || target.mayApplyTo(tool),
     touches(subject, isNamed) {
       if (!isNamed && !(target.family && subject.has[target.family])) return false;
       if (spec === undefined) return isNamed || touchesFamily(target.family, subject);
@@ -68,11 +68,11 @@ export function compileRule(rule: Rule): CompiledRule {
       if (parameter && isNamed && matchParameter(parameter, subject) !== undefined) return false;
       return hides.commands.some(opening());
     },
-    coversPath: (one, subject) => path()?.matches(one, placesOf(subject.places)) ?? false,
+    coversPath: (one, subject) => path()?.matches(one, basesOf(subject.bases)) ?? false,
     coversCommand: (text, exactOnly) => (!exactOnly || isExact) && command()(text),
     coversUrl: (url) => host()?.(url) ?? false,
     coversText: (text) => command()(text),
-    pathGlob: (places) => path()?.glob(placesOf(places)),
+    pathGlob: (bases) => path()?.glob(basesOf(bases)),
   };
   return compiled;
 
@@ -81,13 +81,13 @@ export function compileRule(rule: Rule): CompiledRule {
     if (!isNamed && family !== "reads" && family !== "changes") return false;
     const pattern = path();
     if (!pattern) return false;
-    const places = placesOf(subject.places);
+    const bases = basesOf(subject.bases);
     if (family !== "changes") {
-      for (const one of subject.reads) if (pattern.matches(one, places)) return true;
-      if (family) for (const one of subject.commandReads()) if (pattern.matches(one, places)) return true;
+      for (const one of subject.reads) if (pattern.matches(one, bases)) return true;
+      if (family) for (const one of subject.commandReads()) if (pattern.matches(one, bases)) return true;
     }
     if (family === "reads") return false;
-    const taken = (one: SubjectPath): boolean => pattern.matches(one, places) || pattern.isAbove(one, places);
+    const taken = (one: SubjectPath): boolean => pattern.matches(one, bases) || pattern.isParentOf(one, bases);
     return subject.changes.some(taken) || (family === "changes" && subject.commandChanges().some(taken));
   }
 
@@ -128,17 +128,17 @@ function compilePath(spec: string, list: "forbid" | "allow"): PathPattern {
   try {
     return compilePathPattern(spec, list);
   } catch {
-    return { matches: () => list === "forbid", isAbove: () => false, glob: () => "**" };
+    return { matches: () => list === "forbid", isParentOf: () => false, glob: () => "**" };
   }
 }
 
 /** The places with the rule's own folder, made once while they stay the same. */
-function withSource(source: readonly string[] | undefined): (places: Places) => Places {
-  if (!source) return (places) => places;
-  let of: Places | undefined;
-  let made: Places | undefined;
-  return (places) => {
-    if (of !== places || !made) [of, made] = [places, { ...places, source }];
+function withSource(source: readonly string[] | undefined): (bases: PathBases) => PathBases {
+  if (!source) return (bases) => bases;
+  let of: PathBases | undefined;
+  let made: PathBases | undefined;
+  return (bases) => {
+    if (of !== bases || !made) [of, made] = [bases, { ...bases, source }];
     return made;
   };
 }

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "vitest";
 import type { CallMode } from "../../core/call.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { openWorkspace } from "../../workspace.ts";
-import { RuleBook } from "./rule-book.ts";
+import { RuleSet } from "./rule-book.ts";
 import type { RuleSource } from "./rule.ts";
 
 const workspace = openWorkspace(tmpdir());
@@ -72,7 +72,7 @@ test("what a rule forbids stays forbidden in every mode, wherever else it is all
         sources.splice(Math.min(place, sources.length), 0, { origin: "forbids", deny: [deny] });
         const tool = toolNamed(call.tool);
         const input = tool.build(call.input as never).params;
-        const verdict = new RuleBook(sources).judge({ tool, input, mode, cwd: workspace.folder, home: "/home/x" });
+        const verdict = new RuleSet(sources).judge({ tool, input, mode, cwd: workspace.folder, home: "/home/x" });
         expect(verdict).toMatchObject({ decision: "deny", by: "rule", rule: deny, origin: "forbids" });
       },
     ),

@@ -1,6 +1,6 @@
 import type { Verdict } from "../../core/call.ts";
 import { type Case, JUDGE_STEPS, settle } from "./judge-call.ts";
-import type { JudgedCall, RuleBook } from "./rule-book.ts";
+import type { JudgedCall, RuleSet } from "./rule-book.ts";
 import type { Rule, RuleList } from "./rule.ts";
 
 export interface ExplainedRule extends Rule {
@@ -11,7 +11,7 @@ export interface ExplainedRule extends Rule {
 export interface ExplainedStep {
   name: string;
   outcome: "decides" | "passes" | "would decide" | "not asked";
-  says?: Verdict;
+  stepVerdict?: Verdict;
   /** Those that can concern the tool. */
   rules?: readonly ExplainedRule[];
 }
@@ -36,11 +36,11 @@ export interface Explanation {
 
 /** Every layer, rule and file that was looked at for a call, in order, and which one decided. */
 export function explainVerdict(
-  book: RuleBook,
+  ruleSet: RuleSet,
   call: JudgedCall,
   { layers = [] }: { layers?: readonly ExplainedLayer[] } = {},
 ): Explanation {
-  const one = book.caseOf(call);
+  const one = ruleSet.caseOf(call);
   const refused = layers.find(({ allowed }) => !allowed);
   let decided: Verdict | undefined = refused && {
     decision: "deny",
@@ -50,15 +50,15 @@ export function explainVerdict(
   };
   const steps = JUDGE_STEPS.map(({ name, look }): ExplainedStep => {
     const rules = rulesOfStep(one, name);
-    const says = look(one);
+    const stepVerdict = look(one);
     const shown = rules && { rules };
-    if (!says) return { name, outcome: "passes", ...shown };
-    if (decided) return { name, outcome: "would decide", says: settle(says, one.mode), ...shown };
-    decided = settle(says, one.mode);
-    return { name, outcome: "decides", says: decided, ...shown };
+    if (!stepVerdict) return { name, outcome: "passes", ...shown };
+    if (decided) return { name, outcome: "would decide", stepVerdict: settle(stepVerdict, one.mode), ...shown };
+    decided = settle(stepVerdict, one.mode);
+    return { name, outcome: "decides", stepVerdict: decided, ...shown };
   });
-  const verdict = decided ?? book.judge(call);
-  const sources = book.sources().map(({ origin, folder, allow = [], ask = [], deny = [] }) => ({
+  const verdict = decided ?? ruleSet.judge(call);
+  const sources = ruleSet.sources().map(({ origin, folder, allow = [], ask = [], deny = [] }) => ({
     origin,
     ...(folder === undefined ? {} : { folder }),
     rules: allow.length + ask.length + deny.length,
@@ -91,8 +91,8 @@ function describe({ tool, mode, verdict, layers, sources, steps }: Omit<Explanat
   ];
   for (const { layer, allowed, reason } of layers)
     lines.push(`layer ${layer}: ${allowed ? "passes" : "refuses"}: ${reason}`);
-  for (const { name, outcome, says, rules } of steps) {
-    lines.push(`${name}: ${outcome}${says ? `: ${says.decision}. ${says.reason}` : ""}`);
+  for (const { name, outcome, stepVerdict, rules } of steps) {
+    lines.push(`${name}: ${outcome}${stepVerdict ? `: ${stepVerdict.decision}. ${stepVerdict.reason}` : ""}`);
     for (const { text, origin, matches } of rules ?? []) lines.push(`  ${matches ? "+" : "-"} ${text} (${origin})`);
   }
   return lines.join("\n");

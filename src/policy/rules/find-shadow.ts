@@ -6,14 +6,14 @@ import { compileWildcard } from "./wildcard.ts";
 export function findShadow(rule: Rule, all: readonly Rule[]): RuleRemark | undefined {
   const here = all.indexOf(rule);
   for (const [at, other] of all.entries()) {
-    if (other === rule || !saysMore(other, rule)) continue;
+    if (other === rule || !isBroader(other, rule)) continue;
     const [mine, its] = [RULE_LISTS.indexOf(rule.list), RULE_LISTS.indexOf(other.list)];
     const where = `${other.text} (${other.list}, ${other.origin})`;
     if (its < mine) {
       return { level: "warning", code: "shadowed", message: `${where} is looked at before and always decides.` };
     }
     if (its > mine) continue;
-    const isSame = saysMore(rule, other);
+    const isSame = isBroader(rule, other);
     if (isSame && at < here) return { level: "note", code: "duplicate", message: `${where} says the same.` };
     if (!isSame) return { level: "note", code: "shadowed", message: `${where} says it already.` };
   }
@@ -21,7 +21,7 @@ export function findShadow(rule: Rule, all: readonly Rule[]): RuleRemark | undef
 }
 
 /** Whether whatever `narrow` means, `wide` means too. Only what the texts themselves show. */
-function saysMore(wide: Rule, narrow: Rule): boolean {
+function isBroader(wide: Rule, narrow: Rule): boolean {
   const [a, b] = [parseRule(wide.text), parseRule(narrow.text)];
   if (a.problem !== undefined || b.problem !== undefined) return false;
   if (!coversName(a.name, b.name)) return false;

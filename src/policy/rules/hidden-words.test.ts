@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { CallMode } from "../../core/call.ts";
 import { openWorkspace } from "../../workspace.ts";
-import { RuleBook } from "./rule-book.ts";
+import { RuleSet } from "./rule-book.ts";
 import type { RuleSource } from "./rule.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-hidden-")));
@@ -19,7 +19,7 @@ const exec = workspace.tools.find(({ name }) => name === "exec")!;
 
 function bash(lists: Omit<RuleSource, "origin">, command: string, mode?: CallMode) {
   const input = exec.build({ command } as never).params;
-  return new RuleBook([{ origin: "user", ...lists }]).judge({ tool: exec, input, mode, cwd: root }).decision;
+  return new RuleSet([{ origin: "user", ...lists }]).judge({ tool: exec, input, mode, cwd: root }).decision;
 }
 
 describe("a command that a rule forbids is not hidden by", () => {
@@ -176,8 +176,8 @@ describe("a call's own mode", () => {
     ["bypassPermissions", "acceptEdits", "acceptEdits"],
     [undefined, "bypassPermissions", "bypassPermissions"],
     [undefined, undefined, "default"],
-  ] as const)("configured %s, asked for %s: %s", (defaultMode, asked, expected) => {
-    const book = new RuleBook([{ origin: "user", ...(defaultMode && { defaultMode }) }]);
-    expect(book.modeOf(asked)).toBe(expected);
+  ] as const)("configured %s, asked for %s: %s", (defaultMode, requested, expected) => {
+    const ruleSet = new RuleSet([{ origin: "user", ...(defaultMode && { defaultMode }) }]);
+    expect(ruleSet.modeOf(requested)).toBe(expected);
   });
 });

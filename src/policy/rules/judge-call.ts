@@ -2,7 +2,7 @@ import type { CallMode, Verdict } from "../../core/call.ts";
 import { isInside } from "../../files/is-path-allowed.ts";
 import { findCoverage } from "./allow-coverage.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { lookAtHidden } from "./look-at-hidden.ts";
+import { judgeHidden } from "./look-at-hidden.ts";
 import { isProtectedPath } from "./protected-path.ts";
 import type { RulesOfTool } from "./rule-index.ts";
 import type { Subject, SubjectPath } from "./subject.ts";
@@ -22,14 +22,14 @@ export interface JudgeStep {
 
 /** The first that has something to say decides. No mode comes before what rules forbid or insist on asking. */
 export const JUDGE_STEPS: readonly JudgeStep[] = [
-  { name: "deny rules", look: ({ subject, rules }) => lookInList(subject, rules, "deny") },
-  { name: "ask rules", look: ({ subject, rules }) => lookInList(subject, rules, "ask") },
-  { name: "plan mode", look: lookAtPlan },
-  { name: "protected paths", look: lookAtProtected },
-  { name: "what could not be read", look: lookAtUnread },
-  { name: "mode", look: lookAtMode },
-  { name: "allow rules", look: lookAtAllow },
-  { name: "the tool itself", look: lookAtTool },
+  { name: "deny rules", look: ({ subject, rules }) => judgeList(subject, rules, "deny") },
+  { name: "ask rules", look: ({ subject, rules }) => judgeList(subject, rules, "ask") },
+  { name: "plan mode", look: judgePlanMode },
+  { name: "protected paths", look: judgeProtected },
+  { name: "what could not be read", look: judgeUnread },
+  { name: "mode", look: judgeMode },
+  { name: "allow rules", look: judgeAllow },
+  { name: "the tool itself", look: judgeTool },
 ];
 
 export function judgeCase(one: Case): Verdict {
@@ -46,7 +46,7 @@ export function settle(verdict: Verdict, mode: CallMode): Verdict {
   return { ...verdict, decision: "deny", reason: `${verdict.reason} In the mode dontAsk nobody is asked.` };
 }
 
-function lookInList(subject: Subject, rules: RulesOfTool, list: "deny" | "ask"): Verdict | undefined {
+function judgeList(subject: Subject, rules: RulesOfTool, list: "deny" | "ask"): Verdict | undefined {
   for (const { rule, isNamed } of rules[list]) {
     if (!rule.touches(subject, isNamed)) continue;
     const verb = list === "deny" ? "forbids it" : "says to ask";
@@ -60,14 +60,14 @@ function lookInList(subject: Subject, rules: RulesOfTool, list: "deny" | "ask"):
   return undefined;
 }
 
-function lookAtPlan({ subject, mode }: Case): Verdict | undefined {
+function judgePlanMode({ subject, mode }: Case): Verdict | undefined {
   if (mode !== "plan" || subject.tool.isReadOnly) return undefined;
   return { decision: "deny", by: "mode", reason: "In plan mode only read-only tools run." };
 }
 
-function lookAtProtected({ subject }: Case): Verdict | undefined {
+function judgeProtected({ subject }: Case): Verdict | undefined {
   if (!subject.has.changes) return undefined;
-  const path = [...subject.changes, ...subject.commandChanges()].find((one) => isProtectedPath(one, subject.places));
+  const path = [...subject.changes, ...subject.commandChanges()].find((one) => isProtectedPath(one, subject.bases));
   if (!path) return undefined;
   return {
     decision: "ask",
@@ -76,16 +76,16 @@ function lookAtProtected({ subject }: Case): Verdict | undefined {
   };
 }
 
-function lookAtUnread({ subject, rules, mode }: Case): Verdict | undefined {
+function judgeUnread({ subject, rules, mode }: Case): Verdict | undefined {
   const problem = subject.failed ? "The tool cannot say what this call touches." : subject.command?.problem;
-  if (problem === undefined) return lookAtHidden(subject, rules);
+  if (problem === undefined) return judgeHidden(subject, rules);
   // In this mode it matters only where something is forbidden that may be hidden in it.
   const mayHide = [...rules.deny, ...rules.ask].some(({ rule }) => !rule.isBare);
   if (mode === "bypassPermissions" && !mayHide) return undefined;
   return { decision: "ask", by: "policy", reason: `${problem} So rules cannot vouch for it.` };
 }
 
-function lookAtMode({ subject, mode }: Case): Verdict | undefined {
+function judgeMode({ subject, mode }: Case): Verdict | undefined {
   if (mode === "bypassPermissions") {
     return { decision: "allow", by: "mode", reason: "The mode bypassPermissions asks for nothing else." };
   }
@@ -95,7 +95,7 @@ function lookAtMode({ subject, mode }: Case): Verdict | undefined {
   return { decision: "allow", by: "mode", reason: "The mode acceptEdits lets changes of files in the workspace pass." };
 }
 
-function lookAtAllow({ subject, rules, mode }: Case): Verdict | undefined {
+function judgeAllow({ subject, rules, mode }: Case): Verdict | undefined {
   if (rules.allow.length === 0) return undefined;
   const covering = findCoverage(rules.allow, subject, {
     mayChange: (path) => mode === "acceptEdits" && isInWorkspace(path, subject),
@@ -110,14 +110,14 @@ function lookAtAllow({ subject, rules, mode }: Case): Verdict | undefined {
   return { decision: "allow", by: "rule", reason: which, ...ruleFacts(covering) };
 }
 
-function lookAtTool({ subject: { tool, input } }: Case): Verdict {
+function judgeTool({ subject: { tool, input } }: Case): Verdict {
   return tool.permission(input) === "auto"
     ? { decision: "allow", by: "tool", reason: `"${tool.name}" need not ask for this.` }
     : { decision: "ask", by: "tool", reason: `"${tool.name}" asks before it runs.` };
 }
 
 /** By its name and by where it leads. */
-function isInWorkspace(path: SubjectPath, { places: { cwd } }: Subject): boolean {
+function isInWorkspace(path: SubjectPath, { bases: { cwd } }: Subject): boolean {
   const inside = (name: string): boolean => cwd.some((folder) => isInside(name, folder));
   return inside(path.name) && inside(path.real());
 }

@@ -1,4 +1,4 @@
-import { LOOKED_THROUGH, NEVER_BY_PREFIX } from "../../shell/looked-through.ts";
+import { TRANSPARENT_WRAPPERS, NO_PREFIX_RULES } from "../../shell/looked-through.ts";
 import type { RuleRemark } from "./rule-finding.ts";
 import type { RuleList } from "./rule.ts";
 import { hasWildcard } from "./wildcard.ts";
@@ -23,10 +23,10 @@ export function lintCommandRule(spec: string, list: RuleList): RuleRemark[] {
     never("Harmless variables before a command are left out, others are always asked about. Write the command alone.");
   }
   const [first = ""] = pattern.split(" ");
-  if (isOpen && first !== "xargs" && LOOKED_THROUGH.has(first)) {
+  if (isOpen && first !== "xargs" && TRANSPARENT_WRAPPERS.has(first)) {
     never(`"${first}" is looked through. Write a rule for the command behind it.`);
   }
-  if (isOpen && NEVER_BY_PREFIX.has(first)) {
+  if (isOpen && NO_PREFIX_RULES.has(first)) {
     never(`"${first}" runs what stands behind it: only the whole command, without "*", can be allowed.`);
   }
   const program = pattern.replace(/ ?\*$/, "");

@@ -4,7 +4,7 @@ import type { RulesOfTool } from "./rule-index.ts";
 import type { Subject } from "./subject.ts";
 
 /** A rule that forbids or asks does not lose to words that are only known when the command runs. */
-export function lookAtHidden(subject: Subject, rules: RulesOfTool): Verdict | undefined {
+export function judgeHidden(subject: Subject, rules: RulesOfTool): Verdict | undefined {
   const hides = subject.command?.hides;
   if (!hides) return undefined;
   const found = [...rules.deny, ...rules.ask].find(({ rule, isNamed }) => rule.mayTouchHidden(subject, isNamed));

@@ -1,16 +1,16 @@
 import { foldName } from "../../files/fold-name.ts";
 import { compileGlob, type GlobPattern } from "../../files/glob-pattern.ts";
-import type { Places, SubjectPath } from "./subject.ts";
+import type { PathBases, SubjectPath } from "./subject.ts";
 
 /** What a path rule is relative to: the root, the home folder, the folder of its file, or the working folder. */
 type Base = "root" | "home" | "source" | "cwd";
 
 export interface PathPattern {
-  matches(path: SubjectPath, places: Places): boolean;
+  matches(path: SubjectPath, bases: PathBases): boolean;
   /** For rules that forbid: whether the path is a folder that what is named lies in, and that goes with it. */
-  isAbove(path: SubjectPath, places: Places): boolean;
+  isParentOf(path: SubjectPath, bases: PathBases): boolean;
   /** The same for the walk of a search: see `DenyRule` of files/. */
-  glob(places: Places): string;
+  glob(bases: PathBases): string;
 }
 
 /**
@@ -30,35 +30,35 @@ export function compilePathPattern(spec: string, list: "forbid" | "allow"): Path
   const fold = forbids ? foldName : (name: string) => name;
   const basesOf = baseReader(base, fold);
 
-  const matchesName = (name: string, places: Places): boolean => {
+  const matchesName = (name: string, bases: PathBases): boolean => {
     if (!name.includes(needle)) return false;
     if (anywhere) return matchesAny(globs, name.slice(1));
-    for (const folder of basesOf(places)) {
+    for (const folder of basesOf(bases)) {
       const below = belowFolder(name, folder);
       if (below !== undefined && matchesAny(globs, below)) return true;
     }
     return false;
   };
   return {
-    matches(path, places) {
+    matches(path, bases) {
       const name = forbids ? path.foldedName() : path.name;
-      const byName = matchesName(name, places);
+      const byName = matchesName(name, bases);
       // To forbid, one is enough; to allow, both are needed.
       if (byName === forbids) return byName;
       const real = forbids ? path.foldedReal() : path.real();
-      return real === name ? byName : matchesName(real, places);
+      return real === name ? byName : matchesName(real, bases);
     },
-    isAbove(path, places) {
+    isParentOf(path, bases) {
       const names = [path.foldedName(), path.foldedReal()];
-      return basesOf(places).some((folder) =>
+      return basesOf(bases).some((folder) =>
         names.some(
           (name) => name.length < folder.length + fixed.length + 1 && `${folder}/${fixed}`.startsWith(`${name}/`),
         ),
       );
     },
-    glob: (places) => {
+    glob: (bases) => {
       const pattern = rest.replace(/\/(?:\*\*)?$/, "");
-      const [folder = "/"] = placesOf(base, places);
+      const [folder = "/"] = foldersOf(base, bases);
       return isBare ? pattern : `${folder === "/" ? "" : folder}/${pattern}`;
     },
   };
@@ -107,7 +107,7 @@ function belowFolder(path: string, folder: string): string | undefined {
 const ROOT: readonly string[] = ["/"];
 
 /** The folder by its name and by where it leads: the workspace itself may be behind a link. */
-function placesOf(base: Base, { cwd, home, source }: Places): readonly string[] {
+function foldersOf(base: Base, { cwd, home, source }: PathBases): readonly string[] {
   switch (base) {
     case "root":
       return ROOT;
@@ -121,11 +121,11 @@ function placesOf(base: Base, { cwd, home, source }: Places): readonly string[] 
 }
 
 /** Folded once for each list of folders: those stay the same from call to call. */
-function baseReader(base: Base, fold: (name: string) => string): (places: Places) => readonly string[] {
+function baseReader(base: Base, fold: (name: string) => string): (bases: PathBases) => readonly string[] {
   let of: readonly string[] | undefined;
   let folded: readonly string[] = [];
-  return (places) => {
-    const folders = placesOf(base, places);
+  return (bases) => {
+    const folders = foldersOf(base, bases);
     if (folders !== of) [of, folded] = [folders, folders.map(fold)];
     return folded;
   };

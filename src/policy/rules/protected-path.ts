@@ -2,7 +2,7 @@ import { EXECUTED_NAMES } from "../../files/executed-names.ts";
 import { expandBraces } from "../../files/expand-braces.ts";
 import { foldName } from "../../files/fold-name.ts";
 import { compileGlob } from "../../files/glob-pattern.ts";
-import type { Places, SubjectPath } from "./subject.ts";
+import type { PathBases, SubjectPath } from "./subject.ts";
 
 const ALL = [...EXECUTED_NAMES, ".haft"].flatMap(expandBraces);
 const PLAIN = new Set(ALL.filter((name) => !name.includes("*")));
@@ -14,7 +14,7 @@ const OPEN = ALL.filter((name) => name.includes("*")).map((glob) => compileGlob(
  * Whether a change there makes some program execute it, or loosens these rules themselves: asked about in every mode. The
  * file tools refuse such paths by themselves; a shell does not.
  */
-export function isProtectedPath(path: SubjectPath, { foldedCwd }: Places): boolean {
+export function isProtectedPath(path: SubjectPath, { foldedCwd }: PathBases): boolean {
   const name = path.foldedName();
   const real = path.foldedReal();
   return hasProtectedName(name, foldedCwd) || (real !== name && hasProtectedName(real, foldedCwd));

@@ -7,7 +7,7 @@ import type { CallMode } from "../../core/call.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { openWorkspace, type Workspace } from "../../workspace.ts";
-import { RuleBook } from "./rule-book.ts";
+import { RuleSet } from "./rule-book.ts";
 import type { RuleSource } from "./rule.ts";
 
 let root: string;
@@ -48,8 +48,8 @@ type Lists = Partial<Record<"allow" | "ask" | "deny", string[]>>;
 
 function judge(lists: Lists, name: string | AnyTool, input: object, mode?: CallMode) {
   const tool = typeof name === "string" ? toolNamed(name) : name;
-  const book = new RuleBook([{ origin: "user", folder: root, ...lists }]);
-  return book.judge({ tool, input: tool.build(input as never).params, mode, cwd: root, home });
+  const ruleSet = new RuleSet([{ origin: "user", folder: root, ...lists }]);
+  return ruleSet.judge({ tool, input: tool.build(input as never).params, mode, cwd: root, home });
 }
 
 function bash(lists: Lists, command: string, mode?: CallMode) {
@@ -326,29 +326,29 @@ describe("rules about files", () => {
   test("a workspace behind a link is the same workspace", () => {
     const tool = toolNamed("write");
     const input = tool.build({ path: "src/n.ts", content: "" } as never).params;
-    const book = new RuleBook([{ origin: "user", allow: ["Edit(src/**)"] }]);
-    expect(book.judge({ tool, input, cwd: join(root, "../link"), home }).decision).toBe("allow");
-    expect(book.judge({ tool, input, cwd: join(root, "../link"), home, mode: "acceptEdits" }).by).toBe("mode");
+    const ruleSet = new RuleSet([{ origin: "user", allow: ["Edit(src/**)"] }]);
+    expect(ruleSet.judge({ tool, input, cwd: join(root, "../link"), home }).decision).toBe("allow");
+    expect(ruleSet.judge({ tool, input, cwd: join(root, "../link"), home, mode: "acceptEdits" }).by).toBe("mode");
   });
 
   test("/ is the folder of the rule's own file", () => {
     const tool = toolNamed("read");
     const input = tool.build({ path: "src/deep/b.ts" } as never).params;
     const judged = (folder: string) =>
-      new RuleBook([{ origin: "local", folder, deny: ["Read(/b.ts)"] }]).judge({ tool, input, cwd: root, home });
+      new RuleSet([{ origin: "local", folder, deny: ["Read(/b.ts)"] }]).judge({ tool, input, cwd: root, home });
     expect(judged(join(root, "src/deep")).decision).toBe("deny");
     expect(judged(root).decision).toBe("allow");
   });
 
   test("what Read rules forbid can be left out of searches", () => {
-    const book = new RuleBook([
+    const ruleSet = new RuleSet([
       {
         origin: "user",
         folder: "/conf",
         deny: ["Read(secrets/**)", "Read(//etc/x)", "Read(~/k)", "Read(/l/)", "Read(.env)", "Read(./t)"],
       },
     ]);
-    expect(book.deniedReadGlobs(root, home)).toEqual([
+    expect(ruleSet.deniedReadGlobs(root, home)).toEqual([
       "secrets",
       "/etc/x",
       `${home}/k`,
@@ -495,21 +495,21 @@ describe("modes", () => {
   });
 
   test("a project's file cannot switch off questions", () => {
-    const book = (origin: string) => new RuleBook([{ origin, defaultMode: "bypassPermissions" } as RuleSource]);
-    expect(book("user").defaultMode).toBe("bypassPermissions");
-    expect(book("project").defaultMode).toBe("default");
+    const ruleSet = (origin: string) => new RuleSet([{ origin, defaultMode: "bypassPermissions" } as RuleSource]);
+    expect(ruleSet("user").defaultMode).toBe("bypassPermissions");
+    expect(ruleSet("project").defaultMode).toBe("default");
   });
 });
 
 describe("a book", () => {
   test("says which rule of which source decided", () => {
-    const book = new RuleBook([
+    const ruleSet = new RuleSet([
       { origin: "user", allow: ["Bash(npm *)"] },
       { origin: "/work/.haft/local.yml", deny: ["Bash(npm publish:*)"] },
     ]);
     const tool = toolNamed("exec");
     const verdict = (command: string) =>
-      book.judge({ tool, input: tool.build({ command } as never).params, cwd: root, home });
+      ruleSet.judge({ tool, input: tool.build({ command } as never).params, cwd: root, home });
     expect(verdict("npm publish x")).toEqual({
       decision: "deny",
       by: "rule",
@@ -522,32 +522,32 @@ describe("a book", () => {
   });
 
   test("takes rules while it is used, and forgets them", () => {
-    const book = new RuleBook();
+    const ruleSet = new RuleSet();
     const tool = toolNamed("exec");
     const input = tool.build({ command: "npm test" } as never).params;
-    const decision = () => book.judge({ tool, input, cwd: root, home }).decision;
+    const decision = () => ruleSet.judge({ tool, input, cwd: root, home }).decision;
     expect(decision()).toBe("ask");
-    book.add("Bash(npm test)", "allow", "session");
+    ruleSet.add("Bash(npm test)", "allow", "session");
     expect(decision()).toBe("allow");
-    book.add("Bash(npm test)", "allow", "session");
-    expect(book.rules()).toEqual([{ text: "Bash(npm test)", list: "allow", origin: "session" }]);
-    book.replace({ origin: "project", deny: ["Bash(npm:*)"] });
+    ruleSet.add("Bash(npm test)", "allow", "session");
+    expect(ruleSet.rules()).toEqual([{ text: "Bash(npm test)", list: "allow", origin: "session" }]);
+    ruleSet.replace({ origin: "project", deny: ["Bash(npm:*)"] });
     expect(decision()).toBe("deny");
-    book.replace({ origin: "project" });
+    ruleSet.replace({ origin: "project" });
     expect(decision()).toBe("allow");
-    expect(book.remove("Bash(npm test)", "allow", "session")).toBe(true);
-    expect(book.remove("Bash(npm test)", "allow", "session")).toBe(false);
+    expect(ruleSet.remove("Bash(npm test)", "allow", "session")).toBe(true);
+    expect(ruleSet.remove("Bash(npm test)", "allow", "session")).toBe(false);
     expect(decision()).toBe("ask");
-    book.add("Bash", "allow", "session");
-    book.drop("session");
+    ruleSet.add("Bash", "allow", "session");
+    ruleSet.drop("session");
     expect(decision()).toBe("ask");
   });
 
   test("keeps what is no rule apart, and refuses to add it", () => {
-    const book = new RuleBook([{ origin: "user", deny: ["Bash(rm", "(x)", "Read"] }]);
-    expect(book.problems).toHaveLength(2);
-    expect(book.rules()).toHaveLength(1);
-    expect(() => book.add("Bash(", "allow", "session")).toThrow("not closed");
+    const ruleSet = new RuleSet([{ origin: "user", deny: ["Bash(rm", "(x)", "Read"] }]);
+    expect(ruleSet.problems).toHaveLength(2);
+    expect(ruleSet.rules()).toHaveLength(1);
+    expect(() => ruleSet.add("Bash(", "allow", "session")).toThrow("not closed");
   });
 
   test("a path that cannot be compiled forbids all and allows nothing", () => {

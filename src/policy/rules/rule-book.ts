@@ -5,8 +5,8 @@ import { compileRule, type CompiledRule } from "./compiled-rule.ts";
 import { type Case, judgeCase } from "./judge-call.ts";
 import { RULE_LISTS, type Rule, type RuleList, type RuleSource } from "./rule.ts";
 import { createRuleIndex } from "./rule-index.ts";
-import { isAsStrict } from "./stricter-mode.ts";
-import { placesFor, type Places, readSubject } from "./subject.ts";
+import { isAtLeastAsStrict } from "./stricter-mode.ts";
+import { pathBasesFor, type PathBases, readSubject } from "./subject.ts";
 
 /** A call to be judged. */
 export interface JudgedCall {
@@ -24,12 +24,12 @@ export interface JudgedCall {
  * Permission rules of every source: deny, then ask, then allow, whatever file they stand in. Compiled once; a verdict
  * is synchronous and says which rule of which source decided.
  */
-export class RuleBook {
+export class RuleSet {
   #sources: RuleSource[] = [];
   #compiled: CompiledRule[] = [];
   #problems: string[] = [];
   #indexOf = createRuleIndex([]);
-  #places: { cwd: string; home: string; places: Places } | undefined;
+  #bases: { cwd: string; home: string; bases: PathBases } | undefined;
 
   /** The most general source first: of modes, the last one said counts. */
   constructor(sources: readonly RuleSource[] = []) {
@@ -43,7 +43,7 @@ export class RuleBook {
   /** What is judged, for explanations and trials of single rules. */
   caseOf({ tool, input, mode, cwd, home = homedir() }: JudgedCall): Case {
     return {
-      subject: readSubject(tool, input, this.#placesOf(cwd, home)),
+      subject: readSubject(tool, input, this.#basesOf(cwd, home)),
       rules: this.#indexOf(tool),
       mode: this.modeOf(mode),
     };
@@ -77,12 +77,15 @@ export class RuleBook {
   }
 
   /** The mode in which a call is judged that asks for this one: what is configured is not loosened by a call. */
-  modeOf(asked: CallMode | undefined): CallMode {
+  modeOf(requested: CallMode | undefined): CallMode {
     // A project's own file cannot switch off questions: whoever wrote it is not whoever runs it.
-    const said = this.#sources.findLast(
+    const configured = this.#sources.findLast(
       ({ defaultMode, origin }) => defaultMode && !(defaultMode === "bypassPermissions" && origin === "project"),
     )?.defaultMode;
-    const mode = asked && (said === undefined || isAsStrict(asked, said)) ? asked : (said ?? "default");
+    const mode =
+      requested && (configured === undefined || isAtLeastAsStrict(requested, configured))
+        ? requested
+        : (configured ?? "default");
     const mayBypass = this.#sources.every((source) => source.mayBypass !== false);
     return mode === "bypassPermissions" && !mayBypass ? "default" : mode;
   }
@@ -124,10 +127,10 @@ export class RuleBook {
    * a folder names none of the files that it reads.
    */
   deniedReadGlobs(cwd: string, home = homedir()): string[] {
-    const places = this.#placesOf(cwd, home);
+    const bases = this.#basesOf(cwd, home);
     return this.#compiled
       .filter(({ list, family, isBare }) => list === "deny" && family === "reads" && !isBare)
-      .flatMap((rule) => rule.pathGlob(places) ?? []);
+      .flatMap((rule) => rule.pathGlob(bases) ?? []);
   }
 
   #build(sources: RuleSource[]): void {
@@ -156,11 +159,11 @@ export class RuleBook {
   }
 
   /** Asked anew when the folder differs: where it leads does not change under a running workspace. */
-  #placesOf(cwd: string, home: string): Places {
-    if (this.#places?.cwd !== cwd || this.#places.home !== home) {
-      this.#places = { cwd, home, places: placesFor(cwd, home) };
+  #basesOf(cwd: string, home: string): PathBases {
+    if (this.#bases?.cwd !== cwd || this.#bases.home !== home) {
+      this.#bases = { cwd, home, bases: pathBasesFor(cwd, home) };
     }
-    return this.#places.places;
+    return this.#bases.bases;
   }
 }
 

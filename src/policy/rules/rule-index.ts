@@ -18,7 +18,7 @@ export function createRuleIndex(rules: readonly CompiledRule[]): (tool: AnyTool)
     if (!found) {
       const of = (list: RuleList): IndexedRule[] =>
         rules
-          .filter((rule) => rule.list === list && rule.concerns(tool))
+          .filter((rule) => rule.list === list && rule.appliesTo(tool))
           .map((rule) => ({ rule, isNamed: rule.target.names(tool) }));
       found = { deny: of("deny"), ask: of("ask"), allow: of("allow") };
       known.set(tool, found);

@@ -16,7 +16,7 @@ export interface RuleTarget {
   /** The tool itself is named: by any of its names, by its kind, its group, its server. */
   names(tool: AnyTool): boolean;
   /** The tool may be concerned because of what a call touches. */
-  mayConcern(tool: AnyTool): boolean;
+  mayApplyTo(tool: AnyTool): boolean;
 }
 
 export function readTarget(name: string, list: RuleList): RuleTarget {
@@ -31,7 +31,7 @@ export function readTarget(name: string, list: RuleList): RuleTarget {
   return {
     family,
     names,
-    mayConcern(tool) {
+    mayApplyTo(tool) {
       if (!family || !tool.signature) return false;
       if (list !== "allow") return true;
       // What comes from elsewhere says itself which files it touches: not a reason to let it.

@@ -10,6 +10,6 @@ const LOOSER: Readonly<Record<CallMode, readonly CallMode[]>> = {
 };
 
 /** Whether nothing passes in the one mode that would not pass in the other. */
-export function isAsStrict(mode: CallMode, as: CallMode): boolean {
+export function isAtLeastAsStrict(mode: CallMode, as: CallMode): boolean {
   return mode === as || LOOSER[mode].includes(as);
 }

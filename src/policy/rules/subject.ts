@@ -9,7 +9,7 @@ import { realName } from "../../files/real-name.ts";
 export type RuleFamily = "reads" | "changes" | "command" | "urls";
 
 /** Folders that paths and patterns are relative to, each by name and, where that differs, by where it leads. */
-export interface Places {
+export interface PathBases {
   cwd: readonly string[];
   /** The same, folded as rules that forbid compare them. */
   foldedCwd: readonly string[];
@@ -43,7 +43,7 @@ export interface Subject {
   outputs(): readonly SubjectPath[];
   /** What there is for rules that speak of a thing rather than of a tool. */
   has: Readonly<Record<RuleFamily, boolean>>;
-  places: Places;
+  bases: PathBases;
   /** Set when the tool could not say what the call touches. */
   failed: boolean;
 }
@@ -51,7 +51,7 @@ export interface Subject {
 const NONE: readonly never[] = [];
 const none = (): readonly never[] => NONE;
 
-export function readSubject(tool: AnyTool, input: unknown, places: Places): Subject {
+export function readSubject(tool: AnyTool, input: unknown, bases: PathBases): Subject {
   let signature: Signature | undefined;
   let failed = false;
   try {
@@ -60,8 +60,8 @@ export function readSubject(tool: AnyTool, input: unknown, places: Places): Subj
     failed = true;
   }
   const command = signature?.command;
-  const [cwd = "/"] = places.cwd;
-  const [home] = places.home;
+  const [cwd = "/"] = bases.cwd;
+  const [home] = bases.home;
   const pathsOf = (given: readonly string[] | undefined, folder = cwd): readonly SubjectPath[] =>
     given === undefined || given.length === 0 ? NONE : given.map((path) => subjectPath(path, folder, home));
   const ofCommand = (list: "reads" | "changes" | "inputs" | "outputs"): (() => readonly SubjectPath[]) => {
@@ -90,7 +90,7 @@ export function readSubject(tool: AnyTool, input: unknown, places: Places): Subj
       command: command !== undefined,
       urls: (signature?.urls?.length ?? 0) > 0,
     },
-    places,
+    bases,
     failed,
   };
 }
@@ -119,7 +119,7 @@ export function folderNames(folder: string): readonly string[] {
   return real === name ? [name] : [name, real];
 }
 
-export function placesFor(cwd: string, home: string): Places {
+export function pathBasesFor(cwd: string, home: string): PathBases {
   const names = folderNames(cwd);
   return { cwd: names, foldedCwd: names.map(foldName), home: folderNames(home) };
 }

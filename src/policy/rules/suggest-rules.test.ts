@@ -6,7 +6,7 @@ import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { openWorkspace } from "../../workspace.ts";
-import { RuleBook } from "./rule-book.ts";
+import { RuleSet } from "./rule-book.ts";
 import { suggestRules } from "./suggest-rules.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-suggest-")));
@@ -25,8 +25,8 @@ function suggest(name: string, raw: object): string[] {
 
 function decisionAfter(rules: readonly string[], command: string): string {
   const tool = toolNamed("exec");
-  const book = new RuleBook([{ origin: "session", allow: rules }]);
-  return book.judge({ tool, input: tool.build({ command } as never).params, cwd: root }).decision;
+  const ruleSet = new RuleSet([{ origin: "session", allow: rules }]);
+  return ruleSet.judge({ tool, input: tool.build({ command } as never).params, cwd: root }).decision;
 }
 
 describe("the rule that always would save", () => {
@@ -77,7 +77,7 @@ describe("the rule that always would save", () => {
     expect(suggest("move_file", { from: "a", to: "/tmp/b" })).toEqual(["Edit(./a)", "Edit(//tmp/b)"]);
     const tool = toolNamed("write");
     const judged = (path: string) =>
-      new RuleBook([{ origin: "session", allow: suggest("write", { path: "src/[id].ts", content: "" }) }]).judge({
+      new RuleSet([{ origin: "session", allow: suggest("write", { path: "src/[id].ts", content: "" }) }]).judge({
         tool,
         input: tool.build({ path, content: "" } as never).params,
         cwd: root,

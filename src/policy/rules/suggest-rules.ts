@@ -7,10 +7,10 @@ import { hostOf } from "./host-pattern.ts";
 import { isReadOnlyPart } from "./read-only-part.ts";
 import { prefixLength } from "./reusable-prefix.ts";
 import { parseRule } from "./rule.ts";
-import { placesFor, readSubject, type Subject, type SubjectPath } from "./subject.ts";
+import { pathBasesFor, readSubject, type Subject, type SubjectPath } from "./subject.ts";
 import { escapeWildcard } from "./wildcard.ts";
 
-const MOST_RULES = 5;
+const MAX_RULES = 5;
 
 export interface SuggestedFor {
   tool: AnyTool;
@@ -26,9 +26,9 @@ export interface SuggestedFor {
 export function suggestRules({ tool, input, cwd, home = homedir() }: SuggestedFor): string[] {
   const own = tool.rule?.(input);
   if (own !== undefined) return own === "" ? [] : [namesTool(own, tool) ? own : ruleOf(tool, own)];
-  const subject = readSubject(tool, input, placesFor(cwd, home));
+  const subject = readSubject(tool, input, pathBasesFor(cwd, home));
   const rules = subject.failed ? [] : [...new Set(rulesFor(subject) ?? [])];
-  return rules.length > MOST_RULES ? [] : rules;
+  return rules.length > MAX_RULES ? [] : rules;
 }
 
 function rulesFor(subject: Subject): string[] | undefined {
@@ -45,7 +45,7 @@ function rulesFor(subject: Subject): string[] | undefined {
 
 function rulesForCommand(subject: Subject): string[] | undefined {
   const command = subject.command as NonNullable<Subject["command"]>;
-  if ((command.problem ?? command.closed ?? command.unsaid) !== undefined) return undefined;
+  if ((command.problem ?? command.closed ?? command.undetermined) !== undefined) return undefined;
   const rules: string[] = [];
   for (const part of command.parts) {
     if (part.harmless || isReadOnlyPart(part, subject)) continue;
@@ -67,8 +67,8 @@ function programsOf({ forms, runs, closed }: CommandPart): string[] | undefined 
 }
 
 /** That very path, with nothing in it that is a pattern. */
-function pathSpec({ name }: SubjectPath, { places }: Subject): string {
-  const folder = places.cwd.find((each) => isInside(name, each));
+function pathSpec({ name }: SubjectPath, { bases }: Subject): string {
+  const folder = bases.cwd.find((each) => isInside(name, each));
   const shown = folder === undefined ? `/${name}` : `./${relative(folder, name)}`;
   return shown.replace(/[*?[\]{}\\]/g, "\\$&");
 }

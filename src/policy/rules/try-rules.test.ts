@@ -2,8 +2,8 @@ import { tmpdir } from "node:os";
 import { afterAll, expect, test } from "vitest";
 import { openWorkspace } from "../../workspace.ts";
 import { explainVerdict } from "./explain-verdict.ts";
-import { RuleBook } from "./rule-book.ts";
-import { testRules, whatWouldMatch } from "./try-rules.ts";
+import { RuleSet } from "./rule-book.ts";
+import { testRules, previewRule } from "./try-rules.ts";
 
 const workspace = openWorkspace(tmpdir());
 afterAll(() => workspace.close());
@@ -17,17 +17,17 @@ const call = (command: string) => ({
 test("which past calls a rule would have matched is told before it is saved", () => {
   const calls = ["npm test", "npm test && rm x", "ls", "sudo rm y"].map(call);
   const matched = (text: string, list: "allow" | "deny") =>
-    whatWouldMatch({ text, list }, calls).map(({ matches }) => matches);
+    previewRule({ text, list }, calls).map(({ matches }) => matches);
   expect(matched("Bash(npm *)", "allow")).toEqual([true, false, false, false]);
   expect(matched("Bash(rm *)", "deny")).toEqual([false, true, false, true]);
-  expect(() => whatWouldMatch({ text: "Bash(" }, calls)).toThrow(TypeError);
+  expect(() => previewRule({ text: "Bash(" }, calls)).toThrow(TypeError);
 });
 
 test("examples beside the rules are played", () => {
-  const book = new RuleBook([{ origin: "project", allow: ["Bash(npm *)"], deny: ["Bash(npm publish:*)"] }]);
+  const ruleSet = new RuleSet([{ origin: "project", allow: ["Bash(npm *)"], deny: ["Bash(npm publish:*)"] }]);
   const findTool = (name: string) => workspace.tools.find((tool) => [tool.name, ...tool.aliases].includes(name));
   const outcomes = testRules(
-    book,
+    ruleSet,
     [
       { tool: "Bash", input: "npm test", expect: "allow" },
       { tool: "Bash", input: { command: "npm publish" }, expect: "deny" },
@@ -44,11 +44,11 @@ test("examples beside the rules are played", () => {
 });
 
 test("an explanation says what every layer, rule and source had to say", () => {
-  const book = new RuleBook([
+  const ruleSet = new RuleSet([
     { origin: "user", allow: ["Bash(npm *)", "Edit(src/**)"] },
     { origin: "project", folder: "/p", ask: ["Bash(npm publish:*)", "Bash(docker *)"], deny: ["Read(.env)"] },
   ]);
-  const explained = explainVerdict(book, call("npm publish"), {
+  const explained = explainVerdict(ruleSet, call("npm publish"), {
     layers: [{ layer: "profile coding", allowed: true, reason: "it holds it" }],
   });
   expect(explained.verdict).toMatchObject({ decision: "ask", rule: "Bash(npm publish:*)", origin: "project" });
@@ -66,7 +66,7 @@ test("an explanation says what every layer, rule and source had to say", () => {
   expect(explained.text).toContain("sources: user (2), project (3)");
   expect(explained.text).toContain("layer profile coding: passes: it holds it");
   expect(explained.text).toContain("  + Bash(npm publish:*) (project)\n  - Bash(docker *) (project)");
-  const refused = explainVerdict(book, call("npm publish"), {
+  const refused = explainVerdict(ruleSet, call("npm publish"), {
     layers: [{ layer: "agent", allowed: false, reason: "agent denies it" }],
   });
   expect(refused.verdict).toMatchObject({ decision: "deny", by: "policy", origin: "agent" });

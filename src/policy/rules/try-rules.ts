@@ -1,7 +1,7 @@
 import type { CallMode, Verdict } from "../../core/call.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { findCoverage } from "./allow-coverage.ts";
-import { RuleBook, type JudgedCall } from "./rule-book.ts";
+import { RuleSet, type JudgedCall } from "./rule-book.ts";
 import type { RuleList } from "./rule.ts";
 
 /** What a rule that is not in force yet would do to a call. */
@@ -11,15 +11,15 @@ export interface RuleTrial<Call> {
 }
 
 /** Which of these calls a rule would have decided, standing alone in its list: shown to whoever is about to save it. */
-export function whatWouldMatch<Call extends Omit<JudgedCall, "mode">>(
+export function previewRule<Call extends Omit<JudgedCall, "mode">>(
   rule: { text: string; list?: RuleList; folder?: string },
   calls: readonly Call[],
 ): RuleTrial<Call>[] {
   const list = rule.list ?? "allow";
-  const book = new RuleBook();
-  book.add(rule.text, list, "trial", rule.folder);
+  const ruleSet = new RuleSet();
+  ruleSet.add(rule.text, list, "trial", rule.folder);
   return calls.map((call) => {
-    const { subject, rules } = book.caseOf({ ...call, mode: "default" });
+    const { subject, rules } = ruleSet.caseOf({ ...call, mode: "default" });
     if (list !== "allow") return { call, matches: rules[list].some((one) => one.rule.touches(subject, one.isNamed)) };
     const never = { mayChange: () => false, isInside: () => true };
     const isRead = subject.command?.problem === undefined && !subject.failed;
@@ -53,7 +53,7 @@ export interface ExampleOptions {
 
 /** Plays examples against the rules. Nothing runs. */
 export function testRules(
-  book: RuleBook,
+  ruleSet: RuleSet,
   examples: readonly RuleExample[],
   { cwd, home, findTool }: ExampleOptions,
 ): ExampleOutcome[] {
@@ -66,7 +66,7 @@ export function testRules(
     } catch (error) {
       return { example, holds: false, why: (error as Error).message };
     }
-    const verdict = book.judge({ tool, input, cwd, ...(home === undefined ? {} : { home }), mode: example.mode });
+    const verdict = ruleSet.judge({ tool, input, cwd, ...(home === undefined ? {} : { home }), mode: example.mode });
     const holds = verdict.decision === example.expect;
     return { example, verdict, holds, ...(holds ? {} : { why: `${verdict.decision}: ${verdict.reason}` }) };
   });

@@ -61,9 +61,9 @@ export interface CodeThreadsOptions {
   memoryBytes: number;
 }
 
-const MOST_LINE_BYTES = 10_000;
+const MAX_LINE_BYTES = 10_000;
 /** Starting a thread takes longer than running most programs. */
-const MOST_IDLE = 2;
+const MAX_IDLE = 2;
 const IDLE_MS = 60_000;
 
 /** Threads that programs run in. Some are kept for a while after their program. */
@@ -89,7 +89,7 @@ export function createCodeThreads({ clock = systemClock, memoryBytes }: CodeThre
   async function start(): Promise<{ worker: Worker; stop: Int32Array }> {
     engine ??= loadEngine();
     const stop = new Int32Array(new SharedArrayBuffer(4));
-    const workerData = { ...(await engine), memoryBytes, mostLineBytes: MOST_LINE_BYTES, stop };
+    const workerData = { ...(await engine), memoryBytes, mostLineBytes: MAX_LINE_BYTES, stop };
     const worker = new Worker(CODE_WORKER_SOURCE, { eval: true, workerData, execArgv: [], env: {} });
     all.add(worker);
     worker.once("exit", () => all.delete(worker));
@@ -133,7 +133,7 @@ export function createCodeThreads({ clock = systemClock, memoryBytes }: CodeThre
     };
 
     function keep(kept: Worker, flag: Int32Array): void {
-      if (isBroken || idle.length >= MOST_IDLE) return void kept.terminate();
+      if (isBroken || idle.length >= MAX_IDLE) return void kept.terminate();
       Atomics.store(flag, 0, 0);
       kept.unref();
       const timer = clock.after(IDLE_MS, () => {
@@ -141,7 +141,7 @@ export function createCodeThreads({ clock = systemClock, memoryBytes }: CodeThre
         if (at >= 0) idle.splice(at, 1);
         void kept.terminate();
       });
-      timer.hold(false);
+      timer.setRef(false);
       idle.push({ worker: kept, stop: flag, timer });
     }
   }

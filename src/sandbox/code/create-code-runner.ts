@@ -28,7 +28,7 @@ export interface ProgramToRun {
 
 /** Snapshots are images of a machine: only the same machine can go on with one. */
 const ENGINE = "quickjs-wasi/3.6";
-const DEFAULT_LIMITS = { cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, mostCalls: 1000, mostOutputBytes: 64 * 1024 };
+const DEFAULT_LIMITS = { cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, maxCalls: 1000, mostOutputBytes: 64 * 1024 };
 
 /** Runs programs, and goes on with those that waited for a person, in this process or in one that is gone. */
 export function createCodeRunner(options: CodeRunnerOptions) {
@@ -78,7 +78,7 @@ export function createCodeRunner(options: CodeRunnerOptions) {
       if (result.status === "pending") {
         await store.release(key);
         // Answered while the rest of it was still running.
-        goOnIfAnswered(key).catch(() => undefined);
+        resumeIfAnswered(key).catch(() => undefined);
       } else if (result.status === "completed" || !isPassing(result.error.code)) await store.remove(key);
       else await store.release(key);
     } catch {
@@ -89,20 +89,20 @@ export function createCodeRunner(options: CodeRunnerOptions) {
   /** A person has answered, and what the program asked for was done or refused: it goes on. */
   async function answered(approvalId: string): Promise<void> {
     const waiting = (await store.list()).find(({ approvals }) => approvals.includes(approvalId));
-    if (waiting) await goOn(waiting.key, approvalId);
+    if (waiting) await resume(waiting.key, approvalId);
   }
 
   /** Programs whose process ended after the answer. */
   async function recover(): Promise<void> {
-    for (const { key } of await store.list()) await goOnIfAnswered(key);
+    for (const { key } of await store.list()) await resumeIfAnswered(key);
   }
 
-  async function goOnIfAnswered(key: string): Promise<void> {
+  async function resumeIfAnswered(key: string): Promise<void> {
     const approvals = (await store.list()).find((one) => one.key === key)?.approvals ?? [];
-    for (const id of approvals) if (!(await isOpen(id))) return goOn(key, id);
+    for (const id of approvals) if (!(await isOpen(id))) return resume(key, id);
   }
 
-  async function goOn(key: string, approvalId: string): Promise<void> {
+  async function resume(key: string, approvalId: string): Promise<void> {
     if (underWay.has(key)) return;
     const program = await store.claim(key);
     if (!program) return;

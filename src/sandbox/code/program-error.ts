@@ -19,8 +19,8 @@ const OUT_OF_MEMORY = { name: "RangeError", message: "The program needs more mem
 
 /** Thrown by the program itself. */
 export function readThrown({ name, message, stack, code }: Thrown): ProgramError {
-  if (name === "InternalError" && /out of memory/.test(message)) return { ...OUT_OF_MEMORY, ...placeIn(stack) };
-  return { name, message, ...placeIn(stack), ...(code === undefined ? {} : { code }) };
+  if (name === "InternalError" && /out of memory/.test(message)) return { ...OUT_OF_MEMORY, ...positionIn(stack) };
+  return { name, message, ...positionIn(stack), ...(code === undefined ? {} : { code }) };
 }
 
 /** What the machine could not do. */
@@ -28,11 +28,11 @@ export function readProblem({ name, message, stack }: Thrown, isOutOfTime: boole
   if (isOutOfTime) return { name: "TimeoutError", message: "The program computed for longer than it may." };
   if (message === "interrupted") return { name: "AbortError", message: "The program was stopped." };
   if (/out of memory/.test(message)) return OUT_OF_MEMORY;
-  return { name, message, ...placeIn(stack) };
+  return { name, message, ...positionIn(stack) };
 }
 
 /** The innermost place that is the program's; one line stands before its first. */
-function placeIn(stack: string | undefined): { line?: number; column?: number } {
-  const place = /\bprogram:(\d+):(\d+)/.exec(stack ?? "");
-  return place ? { line: Math.max(1, Number(place[1]) - 1), column: Number(place[2]) } : {};
+function positionIn(stack: string | undefined): { line?: number; column?: number } {
+  const found = /\bprogram:(\d+):(\d+)/.exec(stack ?? "");
+  return found ? { line: Math.max(1, Number(found[1]) - 1), column: Number(found[2]) } : {};
 }

@@ -6,7 +6,7 @@ import { type ProgramHost, type ProgramStart, type ProgramState, runProgram } fr
 const threads = createCodeThreads({ memoryBytes: 32 * 1024 * 1024 });
 afterAll(() => threads.close());
 
-const LIMITS = { cpuMs: 3000, mostCalls: 20, mostOutputBytes: 200 };
+const LIMITS = { cpuMs: 3000, maxCalls: 20, mostOutputBytes: 200 };
 
 function answer(details: unknown): ToolResult {
   const base = { callId: "c", toolName: "t", display: "", content: [], metadata: {}, startedAt: 0 };
@@ -145,10 +145,10 @@ describe("a program that must wait for a person", () => {
     let state: ProgramState | undefined;
     const calls: string[] = [];
     const first = await run(source, {
-      call: async (step, name, input, onAsked) => {
+      call: async (step, name, input, onApprovalRequested) => {
         calls.push(`${step} ${name}`);
         if (name !== "write") return answer(`first ${(input as { path: string }).path}`);
-        await onAsked("approval-1");
+        await onApprovalRequested("approval-1");
         return { ...answer(0), status: "pending", success: false, pending: { kind: "approval", id: "approval-1" } };
       },
       save: async (saved) => void (state = structuredClone(saved)),
@@ -185,8 +185,8 @@ describe("a program that must wait for a person", () => {
       pending: { kind: "approval", id },
     });
     await run(both, {
-      call: async (step, _name, _input, onAsked) => {
-        await onAsked(`approval-${step}`);
+      call: async (step, _name, _input, onApprovalRequested) => {
+        await onApprovalRequested(`approval-${step}`);
         return pendingFor(`approval-${step}`);
       },
       save: async (saved) => void (state = structuredClone(saved)),
@@ -196,10 +196,10 @@ describe("a program that must wait for a person", () => {
     const end = await run(
       { state: state! },
       {
-        call: async (step, _name, _input, onAsked) => {
+        call: async (step, _name, _input, onApprovalRequested) => {
           if (step === 1) return answer(1);
           await new Promise((resolve) => setTimeout(resolve, 100));
-          await onAsked("approval-2");
+          await onApprovalRequested("approval-2");
           return pendingFor("approval-2");
         },
         save: async ({ approvals }) => void saved.push(approvals),
@@ -213,8 +213,8 @@ describe("a program that must wait for a person", () => {
   test("goes on at once where the call waited itself", async () => {
     const saved: ProgramState[] = [];
     const end = await run(source, {
-      call: async (_step, name, _input, onAsked) => {
-        if (name === "write") await onAsked("approval-1");
+      call: async (_step, name, _input, onApprovalRequested) => {
+        if (name === "write") await onApprovalRequested("approval-1");
         return answer(name);
       },
       save: async (state) => void saved.push(state),

@@ -9,7 +9,12 @@ import { stripTypes } from "./strip-types.ts";
 export interface ProgramHost {
   readonly signal: AbortSignal;
   /** Makes the call of one step, through the gate. `onAsked` is awaited before a person is waited for. */
-  call(step: number, name: string, input: unknown, onAsked: (approvalId: string) => Promise<void>): Promise<ToolResult>;
+  call(
+    step: number,
+    name: string,
+    input: unknown,
+    onApprovalRequested: (approvalId: string) => Promise<void>,
+  ): Promise<ToolResult>;
   search(query: string): unknown;
   describe(names: readonly string[]): unknown;
   print(line: string): void;
@@ -31,7 +36,7 @@ export interface ProgramState {
 export interface ProgramLimits {
   /** Computing time, without what its calls take. */
   cpuMs: number;
-  mostCalls: number;
+  maxCalls: number;
   mostOutputBytes: number;
 }
 
@@ -64,7 +69,7 @@ export async function runProgram(
   let cpuLeft = limits.cpuMs;
   let isSaved = resumed !== undefined;
   let running = 0;
-  const asked = new Map<number, string>();
+  const requested = new Map<number, string>();
   const waiting = new Map<number, string>();
   const settled: Settled[] = [];
   /** What a program that goes on asked for before, and of which it is not known yet whether it still waits for somebody. */
@@ -143,22 +148,22 @@ export async function runProgram(
       if (kind === "describe") return { step, ok: true, value: toJson(await host.describe(given as string[])) };
       if (step > lastStep) calls++;
       lastStep = Math.max(lastStep, step);
-      if (calls > limits.mostCalls)
-        return refused(step, `A program may make ${limits.mostCalls} calls, and this is one more.`);
-      const result = await host.call(step, name, given, (approvalId) => wasAsked(step, approvalId));
+      if (calls > limits.maxCalls)
+        return refused(step, `A program may make ${limits.maxCalls} calls, and this is one more.`);
+      const result = await host.call(step, name, given, (approvalId) => recordApprovalRequest(step, approvalId));
       if (result.status === "pending" && result.pending.kind === "approval") {
         waiting.set(step, result.pending.id);
         return undefined;
       }
-      asked.delete(step);
+      requested.delete(step);
       return readResult(step, result);
     } catch (error) {
       return refused(step, error instanceof Error ? error.message : String(error));
     }
   }
 
-  async function wasAsked(step: number, approvalId: string): Promise<void> {
-    asked.set(step, approvalId);
+  async function recordApprovalRequest(step: number, approvalId: string): Promise<void> {
+    requested.set(step, approvalId);
     undecided.delete(step);
     isSaved = true;
     const { snapshot } = await send({ type: "snapshot", wantsSnapshot: true });
@@ -167,7 +172,7 @@ export async function runProgram(
 
   function save(snapshot: Uint8Array): Promise<void> {
     const before = undecided.size > 0 ? (resumed?.approvals ?? []) : [];
-    const approvals = [...new Set([...before, ...asked.values()])];
+    const approvals = [...new Set([...before, ...requested.values()])];
     return host.save({ snapshot, output: [...output], calls, lastStep, approvals });
   }
 

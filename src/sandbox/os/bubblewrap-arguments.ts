@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { NAMESPACES } from "./find-bubblewrap.ts";
 import type { GuardedPaths } from "./find-guarded-paths.ts";
 
-export interface ConfinedPlace {
+export interface BubblewrapOptions {
   cwd: string;
   /** Real paths that may be written below. */
   writable: readonly string[];
@@ -25,8 +25,8 @@ const KERNEL_KNOBS = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bu
  * The whole system to read, nothing to write but the workspace and a temporary folder of its own. Later mounts lie on top
  * of earlier ones: what is guarded comes last.
  */
-export function bubblewrapArguments(place: ConfinedPlace): string[] {
-  const { cwd, writable, workspace, guarded, terminal, proxySocket } = place;
+export function bubblewrapArguments(options: BubblewrapOptions): string[] {
+  const { cwd, writable, workspace, guarded, terminal, proxySocket } = options;
   const { hidden, readOnly, pinned } = guarded;
   const own = join(workspace, ".haft");
   const spill = join(own, "spill");

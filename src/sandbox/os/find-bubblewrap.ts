@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 
 export type SandboxState = { program: string; why?: undefined } | { program?: undefined; why: string };
 
-const PLACES = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+const CANDIDATES = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 
 /** Whether commands can be confined here. Tried, not guessed: many containers have the program and forbid what it does. */
-export function findBubblewrap(platform: NodeJS.Platform = process.platform, places = PLACES): SandboxState {
+export function findBubblewrap(platform: NodeJS.Platform = process.platform, candidates = CANDIDATES): SandboxState {
   if (platform !== "linux") return { why: `there is no sandbox for ${platform} yet; it needs Linux with bubblewrap` };
-  const program = places.find((place) => existsSync(place));
+  const program = candidates.find((candidate) => existsSync(candidate));
   if (!program) return { why: "bubblewrap is not installed (Debian, Ubuntu: apt install bubblewrap)" };
   const tried = spawnSync(
     program,
@@ -19,8 +19,8 @@ export function findBubblewrap(platform: NodeJS.Platform = process.platform, pla
     },
   );
   if (tried.status === 0) return { program };
-  const said = tried.stderr?.trim() || tried.error?.message || `exit code ${tried.status}`;
-  return { why: `bubblewrap does not work here (${said}); the system may forbid user namespaces` };
+  const problem = tried.stderr?.trim() || tried.error?.message || `exit code ${tried.status}`;
+  return { why: `bubblewrap does not work here (${problem}); the system may forbid user namespaces` };
 }
 
 /** Processes, network, users and messages of its own; no privilege, and none to be had; gone with whoever started it. */

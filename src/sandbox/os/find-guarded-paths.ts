@@ -13,7 +13,7 @@ export interface GuardedPaths {
 }
 
 /** Where people keep keys, below their home folder. */
-const SECRET_PLACES = [
+const SECRET_PATHS = [
   ".ssh",
   ".gnupg",
   ".password-store",
@@ -46,20 +46,20 @@ const SECRET_PLACES = [
 /** Sockets through which somebody else would do what the command may not, and tables of passwords. */
 const SYSTEM_SECRETS = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh"];
 
-const DEEPEST = 6;
-const MOST_ENTRIES = 20_000;
+const MAX_DEPTH = 6;
+const MAX_ENTRIES = 20_000;
 const RUN_BY_GIT = ["hooks", "config", "config.worktree", "info", "modules"];
 /** Large, and full of names that mean nothing. */
 const SKIPPED = new Set(["node_modules", "objects"]);
 
 /** Looks through the workspace for what its policy guards. */
 export function findGuardedPaths(policy: PathPolicy, home: string = homedir()): GuardedPaths {
-  const hidden = [...SECRET_PLACES.map((place) => join(home, place)), ...SYSTEM_SECRETS].filter((path) =>
+  const hidden = [...SECRET_PATHS.map((place) => join(home, place)), ...SYSTEM_SECRETS].filter((path) =>
     existsSync(path),
   );
   const readOnly: string[] = [];
   const pinned: string[] = [];
-  let left = MOST_ENTRIES;
+  let left = MAX_ENTRIES;
 
   const walk = (folder: string, depth: number): void => {
     for (const entry of entriesOf(folder)) {
@@ -70,7 +70,7 @@ export function findGuardedPaths(policy: PathPolicy, home: string = homedir()): 
       if (entry.name === ".git" && entry.isDirectory()) guardRepository(path);
       else if (checkPath(policy, path, "read")?.reason === "protected") hidden.push(path);
       else if (checkPath(policy, path, "write")?.reason === "protected") readOnly.push(path);
-      else if (entry.isDirectory() && depth < DEEPEST && !SKIPPED.has(entry.name)) walk(path, depth + 1);
+      else if (entry.isDirectory() && depth < MAX_DEPTH && !SKIPPED.has(entry.name)) walk(path, depth + 1);
     }
   };
   /** Commits are made in it; what makes git run programs stays as it is. */

@@ -45,7 +45,7 @@ export function openSandbox(options: SandboxOptions) {
   return {
     confinement: {
       autoAllow,
-      says: `confined: writes only in the workspace and a temporary folder of its own, no secrets, ${
+      summary: `confined: writes only in the workspace and a temporary folder of its own, no secrets, ${
         options.proxy ? `of the network only ${options.proxy.hosts.join(", ")}` : "no network"
       }`,
       wrap(
@@ -53,7 +53,7 @@ export function openSandbox(options: SandboxOptions) {
         { cwd, terminal, allowedPaths }: { cwd: string; terminal: boolean; allowedPaths?: readonly string[] },
       ) {
         const { policy } = files.narrow(allowedPaths);
-        const place = {
+        const bubblewrapOptions = {
           cwd,
           terminal,
           workspace: policy.workspace,
@@ -61,7 +61,7 @@ export function openSandbox(options: SandboxOptions) {
           guarded: guardedNow(),
           ...(options.proxy ? { proxySocket: options.proxy.socketPath } : {}),
         };
-        return [program, ...bubblewrapArguments(place), ...limited(command, options, socat)];
+        return [program, ...bubblewrapArguments(bubblewrapOptions), ...limited(command, options, socat)];
       },
     },
   };

@@ -31,13 +31,13 @@ export interface SubagentAnswer {
 export interface CallSubagentOptions {
   agents: Subagents;
   /** Subagents of subagents: how many levels there may be. */
-  mostDeep?: number;
+  maxDepth?: number;
 }
 
-const MOST_DEEP = 3;
-const LONGEST_MS = 55 * 60_000;
+const MAX_DEPTH = 3;
+const MAX_TIMEOUT_MS = 55 * 60_000;
 
-export function createCallSubagentTool({ agents, mostDeep = MOST_DEEP }: CallSubagentOptions) {
+export function createCallSubagentTool({ agents, maxDepth = MAX_DEPTH }: CallSubagentOptions) {
   return createTool({
     name: "call_subagent",
     title: "Call a subagent",
@@ -58,7 +58,7 @@ export function createCallSubagentTool({ agents, mostDeep = MOST_DEEP }: CallSub
     category: ToolCategory.AGENT,
     tags: ["agent", "subagent", "delegate", "route"],
     origin: { type: "builtin" },
-    limits: { timeoutMs: LONGEST_MS },
+    limits: { timeoutMs: MAX_TIMEOUT_MS },
     async run({ agent_name: agent, instruction }, context) {
       const names = agents.names();
       if (!names.includes(agent)) {
@@ -70,8 +70,8 @@ export function createCallSubagentTool({ agents, mostDeep = MOST_DEEP }: CallSub
           data: { names },
         });
       }
-      if (context.caller.depth >= mostDeep) {
-        throw toolError("too_deep", `Subagents may call each other ${mostDeep} levels deep, and this is the last`, {
+      if (context.caller.depth >= maxDepth) {
+        throw toolError("too_deep", `Subagents may call each other ${maxDepth} levels deep, and this is the last`, {
           next: "Do the task yourself.",
         });
       }

@@ -5,12 +5,12 @@ import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 
 /** Where words for the person go. Who is there to hear them is the host's business. */
-export interface Speaker {
+export interface MessageSink {
   /** Whether somebody was there. */
   say(message: string, from: { caller: Caller; callId: string }): Promise<boolean> | boolean;
 }
 
-export function createCliResponseTool({ speaker }: { speaker: Speaker }) {
+export function createCliResponseTool({ messageSink }: { messageSink: MessageSink }) {
   return createTool({
     name: "cli_response",
     title: "Tell the person",
@@ -25,9 +25,9 @@ export function createCliResponseTool({ speaker }: { speaker: Speaker }) {
     tags: ["agent", "say", "person", "terminal"],
     origin: { type: "builtin" },
     async run({ message }, { caller, callId }) {
-      const wasHeard = await speaker.say(message, { caller, callId });
-      const said = wasHeard ? "Shown." : "Nobody is at the terminal; the message is in the record of this call.";
-      return { content: [text(said)], display: message, details: { message, wasHeard } };
+      const wasHeard = await messageSink.say(message, { caller, callId });
+      const summary = wasHeard ? "Shown." : "Nobody is at the terminal; the message is in the record of this call.";
+      return { content: [text(summary)], display: message, details: { message, wasHeard } };
     },
   });
 }

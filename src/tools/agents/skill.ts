@@ -4,7 +4,7 @@ import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 
 /** The skills of an agent, as this tool needs them. */
-export interface SkillShelf {
+export interface SkillSource {
   load(name: string): Promise<{
     name: string;
     instructions: string;
@@ -15,7 +15,7 @@ export interface SkillShelf {
   read(name: string, file: string): Promise<string>;
 }
 
-export function createSkillTool({ skills }: { skills: SkillShelf }) {
+export function createSkillTool({ skills }: { skills: SkillSource }) {
   return createTool({
     name: "skill",
     title: "Load a skill",

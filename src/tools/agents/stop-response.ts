@@ -21,9 +21,9 @@ export function createStopResponseTool() {
     origin: { type: "builtin" },
     idempotent: true,
     run({ reason }) {
-      const said = reason === undefined ? "The turn is over." : `The turn is over: ${reason}`;
+      const message = reason === undefined ? "The turn is over." : `The turn is over: ${reason}`;
       // What the loop reads; it listens to built-in tools alone.
-      return { content: [text(said)], display: said, details: { stopped: true }, metadata: { endsTurn: true } };
+      return { content: [text(message)], display: message, details: { stopped: true }, metadata: { endsTurn: true } };
     },
   });
 }

@@ -16,11 +16,11 @@ function plainEnds(pattern: string, text: string, fromStart: boolean): number[] 
 }
 
 /** The same numbers at each run. */
-function createDice(seed: number): (most: number) => number {
+function createDice(seed: number): (max: number) => number {
   let state = seed;
-  return (most) => {
+  return (max) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state % most;
+    return state % max;
   };
 }
 

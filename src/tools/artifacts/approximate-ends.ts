@@ -2,7 +2,7 @@ import { createTimeSlice } from "../../files/time-slice.ts";
 
 const WORD = 32;
 /** Others get the thread after so many steps at the latest. */
-const STEPS_A_SLICE = 50_000;
+const STEPS_PER_SLICE = 50_000;
 
 /**
  * For every place in the text: how many edits the pattern needs to be a text that ends there, wherever that one begins;
@@ -28,7 +28,7 @@ export async function approximateEnds(
   const less = new Int32Array(blocks);
   const scores = new Int32Array(text.length);
   const slice = createTimeSlice(signal);
-  const columns = Math.max(1, Math.floor(STEPS_A_SLICE / blocks));
+  const columns = Math.max(1, Math.floor(STEPS_PER_SLICE / blocks));
   let score = pattern.length;
   for (let at = 0; at < text.length; at += 1) {
     if (at % columns === columns - 1) await slice();

@@ -4,7 +4,7 @@ import type { UnifiedDiff } from "../../files/unified-diff.ts";
 import { unifiedDiff } from "../../files/unified-diff.ts";
 import { type Artifact, type ArtifactKey, type ArtifactUpdateType, type ArtifactVersion } from "./artifact.ts";
 import type { ArtifactVersionInfo } from "./artifact.ts";
-import { MOST_CHARACTERS, MOST_VERSIONS } from "./artifact.ts";
+import { MAX_CHARACTERS, MAX_VERSIONS } from "./artifact.ts";
 import type { ArtifactQuery, ArtifactStore } from "./artifact-store.ts";
 import { MemoryArtifactStore } from "./artifact-store.ts";
 import { replaceIn, type Replaced } from "./replace-in.ts";
@@ -56,9 +56,9 @@ export interface ArtifactManager {
 }
 
 /** Another writer may come between; so often is tried again where the caller does not insist on a version. */
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 /** What can be told of a difference; longer ones are looked at by reading both. */
-const MOST_DIFF_BYTES = 1024 * 1024;
+const MAX_DIFF_BYTES = 1024 * 1024;
 
 export function createArtifactManager({
   store = new MemoryArtifactStore(),
@@ -73,7 +73,7 @@ export function createArtifactManager({
       const artifact = { session, id, title, contentType, origin, version: 1, createdAt: at, updatedAt: at };
       const version = { version: 1, type: "create" as const, ...by, at, characters: content.length, content };
       if (!(await store.create(artifact, version))) throw taken(id);
-      return tell({ artifact, version });
+      return notifyChanged({ artifact, version });
     },
     read,
     async versions(key) {
@@ -101,7 +101,7 @@ export function createArtifactManager({
       const since = from ?? Math.max(1, until - 1);
       const [before, after] = [await read(key, since), await read(key, until)];
       const texts = { before: before.version.content, after: after.version.content };
-      return { ...(await unifiedDiff(texts, { path: key.id, maxBytes: MOST_DIFF_BYTES })), from: since, to: until };
+      return { ...(await unifiedDiff(texts, { path: key.id, maxBytes: MAX_DIFF_BYTES })), from: since, to: until };
     },
     onChanged(listener) {
       listeners.add(listener);
@@ -135,20 +135,20 @@ export function createArtifactManager({
     for (let attempt = 1; ; attempt += 1) {
       const { artifact, version: newest } = await read(key);
       if (expected !== undefined && expected !== newest.version) throw changedSince(key.id, expected, newest.version);
-      if (newest.version >= MOST_VERSIONS) throw tooManyVersions(key.id);
+      if (newest.version >= MAX_VERSIONS) throw tooManyVersions(key.id);
       const made = await make(newest.content);
       checkLength(made.content);
       const at = Math.max(clock.now(), artifact.updatedAt);
       const { content, ...facts } = made;
       const version = { version: newest.version + 1, ...facts, ...by, at, characters: content.length, content };
       if (await store.append(key, version)) {
-        return tell({ artifact: { ...artifact, version: version.version, updatedAt: at }, version });
+        return notifyChanged({ artifact: { ...artifact, version: version.version, updatedAt: at }, version });
       }
-      if (attempt === MOST_ATTEMPTS) throw changedSince(key.id, newest.version, newest.version + 1);
+      if (attempt === MAX_ATTEMPTS) throw changedSince(key.id, newest.version, newest.version + 1);
     }
   }
 
-  function tell(changed: ArtifactChange): ArtifactChange {
+  function notifyChanged(changed: ArtifactChange): ArtifactChange {
     for (const listener of listeners) listener(changed.artifact);
     return changed;
   }
@@ -161,5 +161,5 @@ interface Made {
 }
 
 function checkLength({ length }: string): void {
-  if (length > MOST_CHARACTERS) throw tooLong(length);
+  if (length > MAX_CHARACTERS) throw tooLong(length);
 }

@@ -1,6 +1,6 @@
 import { type ToolError, toolError } from "../../core/error.ts";
 import { nearestNames } from "../../core/nearest-name.ts";
-import { MOST_CHARACTERS, MOST_VERSIONS } from "./artifact.ts";
+import { MAX_CHARACTERS, MAX_VERSIONS } from "./artifact.ts";
 
 export function notFound(id: string, others: readonly string[]): ToolError {
   const near = nearestNames(id, others);
@@ -33,13 +33,13 @@ export function changedSince(id: string, expected: number, newest: number): Tool
 }
 
 export function tooLong(characters: number): ToolError {
-  return toolError("too_large", `The content has ${characters} characters; an artifact holds ${MOST_CHARACTERS}`, {
+  return toolError("too_large", `The content has ${characters} characters; an artifact holds ${MAX_CHARACTERS}`, {
     next: "Split it into several artifacts, or write a file.",
   });
 }
 
 export function tooManyVersions(id: string): ToolError {
-  return toolError("too_large", `The artifact "${id}" has ${MOST_VERSIONS} versions, and holds no more`, {
+  return toolError("too_large", `The artifact "${id}" has ${MAX_VERSIONS} versions, and holds no more`, {
     next: "Go on in a new artifact.",
   });
 }

@@ -209,11 +209,11 @@ test("what is too long for an artifact is refused before anything is kept", asyn
 
 test("listeners are told what changed, until they stop", async () => {
   const { manager, call } = open();
-  const told: string[] = [];
-  const stop = manager.onChanged(({ id, version }) => told.push(`${id} ${version}`));
+  const reported: string[] = [];
+  const stop = manager.onChanged(({ id, version }) => reported.push(`${id} ${version}`));
   await call("create_artifact", { id: "doc", content: "a" });
   await call("rewrite_artifact", { id: "doc", content: "b" });
   stop();
   await call("rewrite_artifact", { id: "doc", content: "c" });
-  expect(told).toEqual(["doc 1", "doc 2"]);
+  expect(reported).toEqual(["doc 1", "doc 2"]);
 });

@@ -38,8 +38,8 @@ export interface ArtifactVersion extends ArtifactVersionInfo {
 }
 
 /** So long a document can be; longer ones are files. */
-export const MOST_CHARACTERS = 2_000_000;
-export const MOST_VERSIONS = 1_000;
+export const MAX_CHARACTERS = 2_000_000;
+export const MAX_VERSIONS = 1_000;
 
 /** Subagents work on the documents of whoever started them: the outermost session counts. */
 export function sessionOf(caller: Partial<Caller>): string {

@@ -6,7 +6,7 @@ export interface LineSearch {
   pattern: string;
   isText: boolean;
   ignoreCase: boolean;
-  most: number;
+  max: number;
 }
 
 export interface FoundLines {
@@ -15,7 +15,7 @@ export interface FoundLines {
   total: number;
 }
 
-const MOST_MS = 3_000;
+const MAX_MS = 3_000;
 const LIMITS = { maxOldGenerationSizeMb: 256 };
 
 /**
@@ -24,7 +24,7 @@ const LIMITS = { maxOldGenerationSizeMb: 256 };
  */
 export function findLines(
   content: string,
-  { pattern, isText, ignoreCase, most }: LineSearch,
+  { pattern, isText, ignoreCase, max }: LineSearch,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): Promise<FoundLines> {
   const source = isText ? pattern.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`) : pattern;
@@ -37,11 +37,11 @@ export function findLines(
       cause,
     });
   }
-  const workerData = { content, source, flags, most };
+  const workerData = { content, source, flags, max };
   const worker = new Worker(SOURCE, { eval: true, workerData, resourceLimits: LIMITS, execArgv: [] });
   return new Promise<FoundLines>((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);
-    const timer = clock.after(MOST_MS, () => reject(tookTooLong()));
+    const timer = clock.after(MAX_MS, () => reject(tookTooLong()));
     worker.once("message", (found: FoundLines) => resolve(found));
     worker.once("error", reject);
     worker.once("exit", () => reject(toolError("failed", "The search ended without an answer")));
@@ -55,7 +55,7 @@ export function findLines(
 }
 
 function tookTooLong(): ToolError {
-  return toolError("timeout", `The pattern took longer than ${MOST_MS} ms on this text`, {
+  return toolError("timeout", `The pattern took longer than ${MAX_MS} ms on this text`, {
     next: "Use a simpler one, without repetitions inside of repetitions.",
   });
 }

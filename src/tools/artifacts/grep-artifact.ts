@@ -7,7 +7,7 @@ import { artifactId, ID_ALIASES, keyOf, versionNumber } from "./artifact-paramet
 import { findLines } from "./find-lines.ts";
 
 const USUAL = 50;
-const LONGEST_LINE = 400;
+const MAX_LINE_LENGTH = 400;
 
 export function createGrepArtifactTool(manager: ArtifactManager, clock: Clock = systemClock) {
   return createTool({
@@ -36,7 +36,7 @@ export function createGrepArtifactTool(manager: ArtifactManager, clock: Clock = 
       context,
     ) {
       const { version } = await manager.read(keyOf(id, context), wanted);
-      const search = { pattern, isText: isText ?? false, ignoreCase: ignoreCase ?? false, most: limit };
+      const search = { pattern, isText: isText ?? false, ignoreCase: ignoreCase ?? false, max: limit };
       const { matches, total } = await findLines(version.content, search, { clock, signal: context.signal });
       const lines = matches.map(({ line, text }) => `${line}: ${shorten(text)}`);
       const more = total > matches.length ? [`[${total - matches.length} more matching lines]`] : [];
@@ -56,5 +56,5 @@ export function createGrepArtifactTool(manager: ArtifactManager, clock: Clock = 
 }
 
 function shorten(line: string): string {
-  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
+  return line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line;
 }

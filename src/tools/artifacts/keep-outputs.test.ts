@@ -3,16 +3,16 @@ import { textOf } from "../../core/content.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { createArtifactManager } from "./artifact-manager.ts";
 import { createArtifactTools } from "./artifact-tools.ts";
-import { keepOutputsAsArtifacts } from "./keep-outputs.ts";
+import { saveOutputsAsArtifacts } from "./keep-outputs.ts";
 
 function open() {
   const manager = createArtifactManager();
   const elsewhere: string[] = [];
-  const spill = keepOutputsAsArtifacts(manager, {
+  const spill = saveOutputsAsArtifacts(manager, {
     save: ({ text }) => ({ ref: `file:${elsewhere.push(text)}`, how: "It is in a file." }),
     read: (ref) => elsewhere[Number(ref.slice(5)) - 1],
   });
-  const haft = createTestHaft({ spill, maxOutputBytes: 1_000, tools: createArtifactTools(manager) });
+  const haft = createTestHaft({ spill, maxResultBytes: 1_000, tools: createArtifactTools(manager) });
   let size = 5_000;
   haft.register({
     name: "talk",

@@ -7,7 +7,7 @@ import type { ArtifactManager } from "./artifact-manager.ts";
 const PREFIX = "artifact:";
 
 /** What the gate asks of whoever keeps outputs that are too long for a result. */
-export interface OutputKeeper {
+export interface OutputStore {
   save(output: Output): MaybePromise<{ ref: string; how: string }>;
   read(ref: string): MaybePromise<string | undefined>;
 }
@@ -20,13 +20,13 @@ interface Output {
 }
 
 /** A tool that was called twice under one id has two outputs. */
-const MOST_OF_ONE_CALL = 20;
+const MAX_PER_CALL = 20;
 
 /** Outputs as artifacts of the session that asked for them; what an artifact cannot hold goes where it went before. */
-export function keepOutputsAsArtifacts(manager: ArtifactManager, otherwise: OutputKeeper): OutputKeeper {
+export function saveOutputsAsArtifacts(manager: ArtifactManager, otherwise: OutputStore): OutputStore {
   return {
     async save(output) {
-      const id = await keep(output).catch(() => undefined);
+      const id = await saveArtifact(output).catch(() => undefined);
       if (id === undefined) return otherwise.save(output);
       const how = `The whole output is the artifact "${id}": see the rest with read_artifact and grep_artifact.`;
       return { ref: PREFIX + JSON.stringify([sessionOf(output.caller), id]), how };
@@ -42,7 +42,7 @@ export function keepOutputsAsArtifacts(manager: ArtifactManager, otherwise: Outp
     },
   };
 
-  async function keep({ callId, toolName, text, caller }: Output): Promise<string | undefined> {
+  async function saveArtifact({ callId, toolName, text, caller }: Output): Promise<string | undefined> {
     const { agent, user } = caller;
     const author = { ...(agent === undefined ? {} : { agent }), ...(user === undefined ? {} : { user }) };
     const about = {
@@ -52,7 +52,7 @@ export function keepOutputsAsArtifacts(manager: ArtifactManager, otherwise: Outp
       origin: "output" as const,
     };
     const name = `output-${callId.replaceAll(/[^\p{L}\p{N}._-]/gu, "_").slice(0, 80)}`;
-    for (let number = 1; number <= MOST_OF_ONE_CALL; number += 1) {
+    for (let number = 1; number <= MAX_PER_CALL; number += 1) {
       const id = number === 1 ? name : `${name}-${number}`;
       try {
         await manager.create({ session: sessionOf(caller), id, ...about }, { author, callId });

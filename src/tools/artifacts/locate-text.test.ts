@@ -4,7 +4,7 @@ import { locateText } from "./locate-text.ts";
 async function replaced(text: string, quoted: string, by = "[x]"): Promise<string> {
   const located = await locateText(quoted, text);
   if (located.kind !== "found") return located.kind;
-  const { start, end, step } = located.place;
+  const { start, end, step } = located.range;
   return `${step}: ${text.slice(0, start)}${by}${text.slice(end)}`;
 }
 
@@ -58,8 +58,8 @@ test("a quote with small mistakes is found where it alone is meant, in whole wor
 
 test("the similarity is told, and too little of it is none", async () => {
   const found = await locateText("The color of the walls is gray", "x\nThe colour of the walls is grey\ny");
-  expect(found).toMatchObject({ kind: "found", place: { step: "fuzzy", start: 2, end: 33 } });
-  expect(found.kind === "found" && found.place.similarity).toBeCloseTo(1 - 2 / 30, 5);
+  expect(found).toMatchObject({ kind: "found", range: { step: "fuzzy", start: 2, end: 33 } });
+  expect(found.kind === "found" && found.range.similarity).toBeCloseTo(1 - 2 / 30, 5);
   const far = await locateText("The color of the moon was white then", "x\nThe colour of the walls is grey\ny");
   expect(far).toMatchObject({ kind: "missing", nearest: { start: 2 } });
   expect(await locateText("short one", "shirt one")).toMatchObject({ kind: "missing", nearest: { start: 0 } });
@@ -84,6 +84,6 @@ test("a long document is searched in steps that let others run", async () => {
   const quoted = `${lines[9_000]!.replace("speaks", "speeks")}\n${lines[9_001]!}\n${lines[9_002]!}`;
   const found = await locateText(quoted, text);
   clearInterval(timer);
-  expect(found).toMatchObject({ kind: "found", place: { step: "fuzzy", start: text.indexOf(lines[9_000]!) } });
+  expect(found).toMatchObject({ kind: "found", range: { step: "fuzzy", start: text.indexOf(lines[9_000]!) } });
   expect(turns).toBeGreaterThan(0);
 });

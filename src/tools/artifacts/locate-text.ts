@@ -5,7 +5,7 @@ import { normaliseText, type NormalisedText } from "./normalise-text.ts";
 /** How the text was found: as quoted, but for look-alikes and blanks, or approximately. */
 export type MatchStep = "exact" | "normalised" | "fuzzy";
 
-export interface Place {
+export interface TextRange {
   readonly start: number;
   readonly end: number;
   readonly step: MatchStep;
@@ -14,28 +14,28 @@ export interface Place {
 }
 
 export type Located =
-  | { kind: "found"; place: Place }
-  | { kind: "ambiguous"; places: readonly Place[] }
+  | { kind: "found"; range: TextRange }
+  | { kind: "ambiguous"; ranges: readonly TextRange[] }
   /** `tooLong`: too much text to be compared approximately. */
-  | { kind: "missing"; nearest?: Place; tooLong?: true };
+  | { kind: "missing"; nearest?: TextRange; tooLong?: true };
 
 /** Shorter quotes are like too many other texts. */
-const LEAST_FUZZY = 12;
-const LEAST_SIMILARITY = 0.85;
+const MIN_FUZZY_LENGTH = 12;
+const MIN_SIMILARITY = 0.85;
 /** Worth being shown to somebody who looks for it. */
-const LEAST_SHOWN = 0.5;
-const LONGEST_FUZZY = 20_000;
+const MIN_SHOWN = 0.5;
+const MAX_FUZZY_LENGTH = 20_000;
 /** Characters of the text times characters of the quote: what takes about half a second. */
-const MOST_CELLS = 4_000_000_000;
-const MOST_TOLD = 5;
-const MOST_TWINS = 1_000;
+const MAX_CELLS = 4_000_000_000;
+const MAX_REPORTED = 5;
+const MAX_TWINS = 1_000;
 const MAY_HIDE = /[\t ]\n|[\r\u0080-\uffff]/;
 const WORD = /[\p{L}\p{N}_]/u;
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
 /** Where the quoted text stands in the other one. More than one place, at whatever step, is none. */
 export async function locateText(quoted: string, text: string, signal?: AbortSignal): Promise<Located> {
-  const exact = occurrences(quoted, text).map((at) => placeOf(at, at + quoted.length, "exact", 1));
+  const exact = occurrences(quoted, text).map((at) => rangeOf(at, at + quoted.length, "exact", 1));
   if (exact.length > 1) return oneOf(exact);
   if (exact.length === 1) return oneOf(MAY_HIDE.test(text) ? withTwins(exact, quoted, text) : exact);
   const plain = normaliseText(text);
@@ -43,20 +43,20 @@ export async function locateText(quoted: string, text: string, signal?: AbortSig
   if (wanted.text.trim() === "") return { kind: "missing" };
   const normalised = findNormalised(wanted.text, plain);
   const located = normalised.length > 0 ? oneOf(normalised) : await findFuzzy(wanted.text, plain, signal);
-  return located.kind === "found" ? { kind: "found", place: withBlanks(located.place, quoted, text) } : located;
+  return located.kind === "found" ? { kind: "found", range: withBlanks(located.range, quoted, text) } : located;
 }
 
 /** Blanks at the end of the quote were dropped; left in the text they would stand beside those of the new text. */
-function withBlanks(place: Place, quoted: string, text: string): Place {
+function withBlanks(range: TextRange, quoted: string, text: string): TextRange {
   const isBlank = (character: string | undefined): boolean => character === " " || character === "\t";
-  let { end } = place;
+  let { end } = range;
   if (isBlank(quoted.at(-1))) while (isBlank(text[end])) end += 1;
-  return { ...place, end };
+  return { ...range, end };
 }
 
 /** Who quotes cannot see by what they differ: blanks at line ends, composed letters. Each of them may be meant. */
-function withTwins(exact: readonly Place[], quoted: string, text: string): Place[] {
-  const same = findNormalised(normaliseText(quoted).text, normaliseText(text), MOST_TWINS);
+function withTwins(exact: readonly TextRange[], quoted: string, text: string): TextRange[] {
+  const same = findNormalised(normaliseText(quoted).text, normaliseText(text), MAX_TWINS);
   const look = visibleForm(quoted);
   const twins = same.filter(({ start, end }) => visibleForm(text.slice(start, end)) === look);
   return [...exact, ...twins.filter((twin) => exact.every(({ start, end }) => twin.end <= start || twin.start >= end))];
@@ -70,55 +70,55 @@ function visibleForm(text: string): string {
     .replaceAll(/[\t ]*\r?(?=\n|$)/g, "");
 }
 
-function findNormalised(wanted: string, plain: NormalisedText, most = MOST_TOLD): Place[] {
-  return occurrences(wanted, plain.text, most).flatMap((at) => {
+function findNormalised(wanted: string, plain: NormalisedText, max = MAX_REPORTED): TextRange[] {
+  return occurrences(wanted, plain.text, max).flatMap((at) => {
     const end = at + wanted.length;
-    return isWhole(plain, at, end) ? [originalPlace(plain, at, end, "normalised", 1)] : [];
+    return isWhole(plain, at, end) ? [originalRange(plain, at, end, "normalised", 1)] : [];
   });
 }
 
 /** The best places that do not overlap; the second best tells whether the best one can be meant. */
 async function findFuzzy(wanted: string, plain: NormalisedText, signal: AbortSignal | undefined): Promise<Located> {
-  if (wanted.length > LONGEST_FUZZY || wanted.length * plain.text.length > MOST_CELLS)
+  if (wanted.length > MAX_FUZZY_LENGTH || wanted.length * plain.text.length > MAX_CELLS)
     return { kind: "missing", tooLong: true };
   const scores = await approximateEnds(wanted, plain.text, { signal });
-  const places: Place[] = [];
+  const ranges: TextRange[] = [];
   const taken: { start: number; end: number }[] = [];
   for (const last of candidateEnds(scores, wanted.length)) {
     const found = snapToWords(wanted, plain.text, await spanEndingAt(wanted, plain.text, last + 1));
     if (taken.some(({ start, end }) => found.start < end && start < found.end)) continue;
     taken.push(found);
     const edits = distance(wanted, plain.text.slice(found.start, found.end));
-    places.push(originalPlace(plain, found.start, found.end, "fuzzy", Math.max(0, 1 - edits / wanted.length)));
+    ranges.push(originalRange(plain, found.start, found.end, "fuzzy", Math.max(0, 1 - edits / wanted.length)));
   }
-  places.sort((a, b) => b.similarity - a.similarity);
-  const [nearest] = places;
-  if (nearest && wanted.length >= LEAST_FUZZY && nearest.similarity >= LEAST_SIMILARITY) {
-    return oneOf(places.filter((place) => isRival(place, nearest, wanted.length)));
+  ranges.sort((a, b) => b.similarity - a.similarity);
+  const [nearest] = ranges;
+  if (nearest && wanted.length >= MIN_FUZZY_LENGTH && nearest.similarity >= MIN_SIMILARITY) {
+    return oneOf(ranges.filter((range) => isRival(range, nearest, wanted.length)));
   }
-  return nearest && nearest.similarity >= LEAST_SHOWN ? { kind: "missing", nearest } : { kind: "missing" };
+  return nearest && nearest.similarity >= MIN_SHOWN ? { kind: "missing", nearest } : { kind: "missing" };
 }
 
 /** A place needs several times as many edits before it is plain that the nearest one is meant. */
-function isRival({ similarity }: Place, nearest: Place, length: number): boolean {
+function isRival({ similarity }: TextRange, nearest: TextRange, length: number): boolean {
   const editsOf = (likeness: number): number => Math.round((1 - likeness) * length);
-  return similarity >= LEAST_SIMILARITY && editsOf(similarity) < 3 * editsOf(nearest.similarity) + 3;
+  return similarity >= MIN_SIMILARITY && editsOf(similarity) < 3 * editsOf(nearest.similarity) + 3;
 }
 
 /** Ends of few edits, best first; near a chosen one there is no other. */
 function candidateEnds(scores: Int32Array, length: number): number[] {
-  const most = Math.floor(length * (1 - LEAST_SHOWN));
+  const max = Math.floor(length * (1 - MIN_SHOWN));
   const ends: number[] = [];
   for (let at = 0; at < scores.length; at += 1) {
     const score = scores[at]!;
     const isLowest = score <= (scores[at - 1] ?? Infinity) && score < (scores[at + 1] ?? Infinity);
-    if (isLowest && score <= most) ends.push(at);
+    if (isLowest && score <= max) ends.push(at);
   }
   ends.sort((a, b) => scores[a]! - scores[b]! || a - b);
   const chosen: number[] = [];
   for (const end of ends) {
     if (chosen.every((other) => Math.abs(other - end) >= length / 2)) chosen.push(end);
-    if (chosen.length === MOST_TOLD) break;
+    if (chosen.length === MAX_REPORTED) break;
   }
   return chosen;
 }
@@ -145,11 +145,11 @@ function joins(character: string): boolean {
   return WORD.test(character) && !UNSPACED.test(character);
 }
 
-function occurrences(wanted: string, text: string, most = MOST_TOLD): number[] {
+function occurrences(wanted: string, text: string, max = MAX_REPORTED): number[] {
   const found: number[] = [];
   if (wanted === "") return found;
   // Overlapping ones too: each would be another change.
-  for (let at = text.indexOf(wanted); at !== -1 && found.length <= most; at = text.indexOf(wanted, at + 1)) {
+  for (let at = text.indexOf(wanted); at !== -1 && found.length <= max; at = text.indexOf(wanted, at + 1)) {
     found.push(at);
   }
   return found;
@@ -160,16 +160,16 @@ function isWhole({ starts, ends }: NormalisedText, at: number, end: number): boo
   return (at === 0 || starts[at - 1] !== starts[at]) && (end === ends.length || ends[end] !== ends[end - 1]);
 }
 
-function originalPlace({ starts, ends }: NormalisedText, at: number, end: number, step: MatchStep, similarity: number) {
-  return placeOf(starts[at]!, ends[end - 1]!, step, similarity);
+function originalRange({ starts, ends }: NormalisedText, at: number, end: number, step: MatchStep, similarity: number) {
+  return rangeOf(starts[at]!, ends[end - 1]!, step, similarity);
 }
 
-function placeOf(start: number, end: number, step: MatchStep, similarity: number): Place {
+function rangeOf(start: number, end: number, step: MatchStep, similarity: number): TextRange {
   return { start, end, step, similarity };
 }
 
-function oneOf(places: readonly Place[]): Located {
-  return places.length === 1 ? { kind: "found", place: places[0]! } : { kind: "ambiguous", places };
+function oneOf(ranges: readonly TextRange[]): Located {
+  return ranges.length === 1 ? { kind: "found", range: ranges[0]! } : { kind: "ambiguous", ranges };
 }
 
 function reversed(text: string): string {

@@ -6,7 +6,7 @@ import { artifactId, ID_ALIASES, keyOf, versionNumber } from "./artifact-paramet
 import { takePage } from "./take-page.ts";
 
 const USUAL_PAGE = 20_000;
-const LONGEST_PAGE = 50_000;
+const MAX_PAGE_LENGTH = 50_000;
 
 export function createReadArtifactTool(manager: ArtifactManager) {
   return createTool({
@@ -28,7 +28,7 @@ export function createReadArtifactTool(manager: ArtifactManager) {
         .number()
         .int()
         .min(1)
-        .max(LONGEST_PAGE)
+        .max(MAX_PAGE_LENGTH)
         .optional()
         .describe("At most so many characters; 20000 unless said"),
     }),
@@ -38,7 +38,7 @@ export function createReadArtifactTool(manager: ArtifactManager) {
     tags: ["artifact", "document", "read", "version"],
     origin: { type: "builtin" },
     // A page has its own measure; cut once more it would end up as an artifact again.
-    limits: { maxOutputBytes: LONGEST_PAGE * 4 },
+    limits: { maxResultBytes: MAX_PAGE_LENGTH * 4 },
     async run({ id, version: wanted, line, offset, limit = USUAL_PAGE }, context) {
       const { artifact, version } = await manager.read(keyOf(id, context), wanted);
       const page = takePage(version.content, { line, offset, limit });

@@ -1,5 +1,5 @@
 import { type ToolError, toolError } from "../../core/error.ts";
-import { locateText, type MatchStep, type Place } from "./locate-text.ts";
+import { locateText, type MatchStep, type TextRange } from "./locate-text.ts";
 
 export interface Replaced {
   before: string;
@@ -12,7 +12,7 @@ export interface Replaced {
   line: number;
 }
 
-const MOST_SHOWN = 400;
+const MAX_SHOWN = 400;
 
 /** Puts a text in the place of another one that stands there once. The new text is taken literally. */
 export async function replaceIn(
@@ -21,9 +21,9 @@ export async function replaceIn(
   signal?: AbortSignal,
 ): Promise<Replaced> {
   const located = await locateText(oldText, content, signal);
-  if (located.kind === "ambiguous") throw ambiguous(content, located.places);
+  if (located.kind === "ambiguous") throw ambiguous(content, located.ranges);
   if (located.kind === "missing") throw missing(content, located);
-  const { start, end, step, similarity } = located.place;
+  const { start, end, step, similarity } = located.range;
   const there = content.slice(start, end);
   const put = step === "exact" ? newText : withLineEndsOf(content, newText);
   if (put === there) {
@@ -39,9 +39,9 @@ function withLineEndsOf(content: string, text: string): string {
   return /\r\n/.test(content) && !/(?<!\r)\n/.test(content) ? text.replaceAll(/\r?\n/g, () => "\r\n") : text;
 }
 
-function ambiguous(content: string, places: readonly Place[]): ToolError {
-  const lines = places.map(({ start }) => lineAt(content, start));
-  const like = places.some(({ step }) => step === "fuzzy")
+function ambiguous(content: string, ranges: readonly TextRange[]): ToolError {
+  const lines = ranges.map(({ start }) => lineAt(content, start));
+  const like = ranges.some(({ step }) => step === "fuzzy")
     ? "is like several places, and exactly none of them"
     : "stands at several places";
   return toolError("ambiguous", `The text of old_str ${like}: lines ${lines.join(", ")}`, {
@@ -50,7 +50,7 @@ function ambiguous(content: string, places: readonly Place[]): ToolError {
   });
 }
 
-function missing(content: string, { nearest, tooLong }: { nearest?: Place; tooLong?: true }): ToolError {
+function missing(content: string, { nearest, tooLong }: { nearest?: TextRange; tooLong?: true }): ToolError {
   if (tooLong) {
     return toolError(
       "no_match",
@@ -67,7 +67,7 @@ function missing(content: string, { nearest, tooLong }: { nearest?: Place; tooLo
   }
   const { start, end, similarity } = nearest;
   const text = content.slice(start, end);
-  const shown = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   const line = lineAt(content, start);
   return toolError(
     "no_match",

@@ -38,13 +38,13 @@ export function takePage(
 }
 
 function endOfPage(whole: string, start: number, limit: number): number {
-  const most = start + limit;
-  if (most >= whole.length) return whole.length;
-  const lineEnd = whole.lastIndexOf("\n", most - 1) + 1;
+  const max = start + limit;
+  if (max >= whole.length) return whole.length;
+  const lineEnd = whole.lastIndexOf("\n", max - 1) + 1;
   if (lineEnd > start) return lineEnd;
   // Not between the halves of one character, unless there is room for a half only.
-  const isHalf = /[\ud800-\udbff]/.test(whole[most - 1]!) && limit > 1;
-  return isHalf ? most - 1 : most;
+  const isHalf = /[\ud800-\udbff]/.test(whole[max - 1]!) && limit > 1;
+  return isHalf ? max - 1 : max;
 }
 
 function startOfLine(whole: string, line: number, lines: number): number {

@@ -6,7 +6,7 @@ import type { ArtifactManager } from "./artifact-manager.ts";
 import { artifactId, artifactLock, authorshipOf, expectedVersion, ID_ALIASES, keyOf } from "./artifact-parameters.ts";
 import { percent, type Replaced } from "./replace-in.ts";
 
-const MOST_DIFF_BYTES = 8 * 1024;
+const MAX_DIFF_BYTES = 8 * 1024;
 
 export function createUpdateArtifactTool(manager: ArtifactManager) {
   return createTool({
@@ -46,7 +46,7 @@ export function createUpdateArtifactTool(manager: ArtifactManager) {
       const { version, replaced } = await manager.update(keyOf(id, context), change, authorshipOf(context));
       const diff = await unifiedDiff(
         { before: replaced.before, after: version.content },
-        { path: id, maxBytes: MOST_DIFF_BYTES },
+        { path: id, maxBytes: MAX_DIFF_BYTES },
       );
       const { step, similarity, line } = replaced;
       return {

@@ -57,8 +57,11 @@ const minutely = { action: "add", name: "minutely", every: "1m", tool: "keep", i
 describe("the cron tool", () => {
   test("asks before it adds, shows what will run, when and as whom, and then it runs", async () => {
     const { host, clock, kept } = await open();
-    const asked = await host.haft.execute("cron", minutely, { caller: { user: "ada" }, policy: { deny: ["exec"] } });
-    expect(asked).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    const requested = await host.haft.execute("cron", minutely, {
+      caller: { user: "ada" },
+      policy: { deny: ["exec"] },
+    });
+    expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     const [question] = await host.haft.approvals.list("open");
     expect(JSON.stringify(question!.preview)).toMatch(/every 1m.*keep \{.*hello.*ada.*deny.*exec/s);
     await host.haft.approve(question!.id);
@@ -141,9 +144,9 @@ describe("what is scheduled", () => {
     const options = { mode: "dontAsk", allowedPaths: ["notes"], policy: { deny: ["exec"] } } as const;
     await cron(minutely, { ...options, mode: "default", caller: { user: "ada", session: "one" } });
     const toolkit = host.haft.toolkit("helper", ["cron", "keep"]);
-    const asked = await toolkit.executeTool("cron", { ...minutely, name: "second" });
-    if (asked.status !== "pending") throw new Error(asked.display);
-    await host.haft.approve(asked.pending.id);
+    const requested = await toolkit.executeTool("cron", { ...minutely, name: "second" });
+    if (requested.status !== "pending") throw new Error(requested.display);
+    await host.haft.approve(requested.pending.id);
     const [first, second] = await host.schedules.list();
     expect(first!.authority).toEqual({
       caller: { depth: 0, user: "ada", session: "one" },

@@ -18,7 +18,7 @@ import { readTiming } from "./read-timing.ts";
 import { showMoment, showRun, showSchedule, showTarget, showTiming } from "./show-schedule.ts";
 
 /** The schedules, as this tool needs them; every question is asked with the authority of the call. */
-export interface CronBook {
+export interface CronSchedules {
   status(as: CallAuthority): Promise<ScheduleStatus>;
   list(as: CallAuthority): Promise<Schedule[]>;
   get(id: string, as: CallAuthority): Promise<Schedule>;
@@ -33,7 +33,7 @@ export interface CronBook {
 }
 
 export interface CronDependencies {
-  schedules: CronBook;
+  schedules: CronSchedules;
   clock: Clock;
 }
 
@@ -180,9 +180,9 @@ function requestOf(input: CronInput, now: number): Partial<ScheduleRequest> {
   };
 }
 
-function targetOf({ tool, input = {}, session, text: said }: CronInput): ScheduleTarget | undefined {
+function targetOf({ tool, input = {}, session, text: message }: CronInput): ScheduleTarget | undefined {
   if (tool !== undefined) return { type: "call", toolName: tool, input };
-  return session !== undefined && said !== undefined ? { type: "wake", session, text: said } : undefined;
+  return session !== undefined && message !== undefined ? { type: "wake", session, text: message } : undefined;
 }
 
 /** A part of the target or of the timing may be said alone; the rest stays as it was. */
@@ -192,20 +192,20 @@ async function changesOf(
   { schedules, clock }: CronDependencies,
 ): Promise<Partial<ScheduleRequest>> {
   const { timing, target } = await schedules.get(input.id ?? "", authority);
-  const said = { ...input };
-  if (target.type === "call" && input.tool === undefined && input.input !== undefined) said.tool = target.toolName;
+  const message = { ...input };
+  if (target.type === "call" && input.tool === undefined && input.input !== undefined) message.tool = target.toolName;
   if (target.type === "call" && input.tool !== undefined && input.input === undefined) {
-    if (input.tool === target.toolName) said.input = target.input as Record<string, unknown>;
+    if (input.tool === target.toolName) message.input = target.input as Record<string, unknown>;
   }
   if (target.type === "wake" && (input.session ?? input.text) !== undefined) {
-    said.session ??= target.session;
-    said.text ??= target.text;
+    message.session ??= target.session;
+    message.text ??= target.text;
   }
   if (timing.type === "cron") {
-    if (said.time_zone !== undefined && !said.at && !said.every) said.cron ??= timing.expression;
-    if (said.cron !== undefined) said.time_zone ??= timing.timeZone;
+    if (message.time_zone !== undefined && !message.at && !message.every) message.cron ??= timing.expression;
+    if (message.cron !== undefined) message.time_zone ??= timing.timeZone;
   }
-  return requestOf(said, clock.now());
+  return requestOf(message, clock.now());
 }
 
 function detailsOf({ revision: _revision, ...schedule }: Schedule): Omit<Schedule, "revision"> {

@@ -13,8 +13,8 @@ const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_0
 
 /** Undefined where nothing is said. Throws where it cannot be read. */
 export function readTiming({ at, every, cron, timeZone }: TimingWords, now: number): ScheduleTiming | undefined {
-  const said = [at, every, cron].filter((word) => word !== undefined);
-  if (said.length > 1) throw refusal("at, every and cron are three ways to say when", "Give one of them.");
+  const given = [at, every, cron].filter((word) => word !== undefined);
+  if (given.length > 1) throw refusal("at, every and cron are three ways to say when", "Give one of them.");
   if (at !== undefined) return { type: "at", at: readMoment(at, now) };
   if (every !== undefined) return { type: "every", everyMs: readDuration(every) };
   if (cron === undefined) return undefined;

@@ -9,7 +9,7 @@ import { elementAt } from "./take-snapshot.ts";
 export const STEP_MS = 15_000;
 /** What a page does at once after it was touched. */
 const AFTER_MS = 250;
-const MOST_VALUE = 20_000;
+const MAX_VALUE_LENGTH = 20_000;
 
 /** Does one thing in a page; answers what was done, for the model. */
 export async function act(tab: Tab, input: BrowserInput): Promise<string> {
@@ -74,7 +74,9 @@ async function evaluate(page: Page, script: string, element: Locator | undefined
   const value: unknown = await (element ? element.evaluate(source) : page.evaluate(source));
   const shown = JSON.stringify(value) ?? String(value);
   const cut =
-    shown.length > MOST_VALUE ? `${shown.slice(0, MOST_VALUE).toWellFormed()}… (${shown.length} characters)` : shown;
+    shown.length > MAX_VALUE_LENGTH
+      ? `${shown.slice(0, MAX_VALUE_LENGTH).toWellFormed()}… (${shown.length} characters)`
+      : shown;
   return wrapUntrusted(disarmText(cut), page.url());
 }
 

@@ -4,7 +4,7 @@ import { toolError } from "../../core/error.ts";
 import { type FoundBrowser } from "../../shell/find-browser.ts";
 import { isExecutableFile } from "../../shell/find-shell.ts";
 import { loadPlaywright, type Playwright } from "./load-playwright.ts";
-import type { RefusedPlaces } from "./refused-places.ts";
+import type { RefusedAddresses } from "./refused-places.ts";
 
 /** One browser for everybody; what belongs to a session is in a profile of its own. */
 export interface BrowserProgram {
@@ -13,7 +13,7 @@ export interface BrowserProgram {
   /** Where it is and whether it runs, without starting it. */
   status(): Promise<BrowserStatus>;
   close(): Promise<void>;
-  readonly refused: RefusedPlaces;
+  readonly refused: RefusedAddresses;
 }
 
 export interface BrowserStatus {
@@ -31,7 +31,7 @@ export interface BrowserProgramOptions {
   find(): FoundBrowser;
   /** Starts the proxy that every connection goes through; given up with the browser. */
   startProxy(): Promise<{ port: number; close(): Promise<void> }>;
-  refused: RefusedPlaces;
+  refused: RefusedAddresses;
   clock: Clock;
   env: Readonly<Record<string, string>>;
   /** Off where the system does not let it, as it never does for root. */
@@ -59,7 +59,7 @@ const ARGUMENTS = [
 ];
 const START_MS = 60_000;
 /** How long it waits for the next one who needs it. */
-const LINGER_MS = 60_000;
+const IDLE_CLOSE_MS = 60_000;
 
 export function createBrowserProgram(options: BrowserProgramOptions): BrowserProgram {
   const { find, startProxy, refused, clock, env, load } = options;
@@ -128,11 +128,11 @@ export function createBrowserProgram(options: BrowserProgramOptions): BrowserPro
     ));
   }
 
-  function linger(browser: Browser): void {
+  function closeWhenIdle(browser: Browser): void {
     if (browser.contexts().length > 0) return;
     lingering?.cancel();
-    lingering = clock.after(LINGER_MS, () => void close());
-    lingering.hold(false);
+    lingering = clock.after(IDLE_CLOSE_MS, () => void close());
+    lingering.setRef(false);
   }
 
   return {
@@ -143,7 +143,7 @@ export function createBrowserProgram(options: BrowserProgramOptions): BrowserPro
       const browser = await open();
       const context = await browser.newContext(given);
       lingering?.cancel();
-      context.once("close", () => linger(browser));
+      context.once("close", () => closeWhenIdle(browser));
       return context;
     },
     async status() {
@@ -161,8 +161,8 @@ export function createBrowserProgram(options: BrowserProgramOptions): BrowserPro
 
 function reasonOf(cause: unknown): string {
   const text = cause instanceof Error ? cause.message : String(cause);
-  const telling = /No usable sandbox[^\n]*|error while loading shared libraries[^\n]*|Timeout \d+ms exceeded/.exec(
+  const knownProblem = /No usable sandbox[^\n]*|error while loading shared libraries[^\n]*|Timeout \d+ms exceeded/.exec(
     text,
   );
-  return telling?.[0] ?? text.split("\n")[0]!.slice(0, 300);
+  return knownProblem?.[0] ?? text.split("\n")[0]!.slice(0, 300);
 }

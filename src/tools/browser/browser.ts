@@ -15,11 +15,11 @@ import {
 } from "./browser-parameters.ts";
 import type { BrowserProgram } from "./browser-program.ts";
 import { explainFailure } from "./explain-failure.ts";
-import { checkAddress, goTo } from "./go-to.ts";
+import { checkAddress, navigate } from "./go-to.ts";
 import { previewAction } from "./preview-action.ts";
 import type { Profile, Profiles } from "./profiles.ts";
 import { saveNew } from "./save-download.ts";
-import { placeOf, showConsole, showTabs } from "./show-tabs.ts";
+import { locationOf, showConsole, showTabs } from "./show-tabs.ts";
 import type { Tab } from "./tab.ts";
 import { takePicture } from "./take-picture.ts";
 import { elementAt, takeSnapshot } from "./take-snapshot.ts";
@@ -40,7 +40,7 @@ interface Done {
 }
 
 const SAVE_MS = 20_000;
-const MOST_UPLOAD = 50 * 1024 * 1024;
+const MAX_UPLOAD_BYTES = 50 * 1024 * 1024;
 
 /** Uses web pages as a person would. Every session has a profile of its own; nothing private is reached. */
 export function createBrowserTool({ program, profiles, files, downloadFolder }: BrowserDependencies) {
@@ -70,10 +70,14 @@ export function createBrowserTool({ program, profiles, files, downloadFolder }: 
   }
 
   async function openPage(tab: Tab, url: string): Promise<Done> {
-    const response = await goTo(tab.page, url, program.refused);
+    const response = await navigate(tab.page, url, program.refused);
     const status = response?.status();
-    const told = status === undefined || status < 400 ? "" : ` The server answered with the status ${status}.`;
-    return { tab, content: [text(`The page is in tab ${tab.id}.${told}`)], ...(status ? { facts: { status } } : {}) };
+    const statusNote = status === undefined || status < 400 ? "" : ` The server answered with the status ${status}.`;
+    return {
+      tab,
+      content: [text(`The page is in tab ${tab.id}.${statusNote}`)],
+      ...(status ? { facts: { status } } : {}),
+    };
   }
 
   async function inTab(tab: Tab, profile: Profile, input: BrowserInput, context: ToolContext): Promise<Done> {
@@ -87,7 +91,7 @@ export function createBrowserTool({ program, profiles, files, downloadFolder }: 
         return { content: [text(`Closed ${tab.id}.`)] };
       case "navigate":
         if (input.url !== undefined) return openPage(tab, input.url);
-        await travel(tab, input.to);
+        await navigateHistory(tab, input.to);
         return { tab, content: [text(`Went ${input.to === "reload" ? "to it again" : input.to}.`)] };
       case "snapshot": {
         const { ref, depth } = input;
@@ -139,7 +143,7 @@ export function createBrowserTool({ program, profiles, files, downloadFolder }: 
     const element = await elementAt(tab, ref);
     const given = [];
     for (const path of paths) {
-      const { bytes } = await own.readWhole(path, { maxBytes: MOST_UPLOAD });
+      const { bytes } = await own.readWhole(path, { maxBytes: MAX_UPLOAD_BYTES });
       given.push({ name: path.split(/[\\/]/).at(-1) ?? path, mimeType: "application/octet-stream", buffer: bytes });
     }
     const isField = await element.evaluate((node) => node.nodeName === "INPUT");
@@ -198,17 +202,17 @@ export function createBrowserTool({ program, profiles, files, downloadFolder }: 
       const doing = input.action === "act" ? `act ${input.kind}` : input.action;
       const failing = { doing, signal, refusedAt: (url: string) => program.refused.take(url) };
       try {
-        const { content, tab, facts } = await untilAborted(perform(input, context), signal);
+        const { content, tab, facts } = await abortable(perform(input, context), signal);
         const profile = await profiles.find(context.caller);
-        await untilAborted(profile?.settled(SAVE_MS) ?? Promise.resolve(), signal);
+        await abortable(profile?.settled(SAVE_MS) ?? Promise.resolve(), signal);
         if (input.snapshot && tab && !tab.page.isClosed()) content.push(text(await takeSnapshot(tab)));
         const notes = profile?.takeNotes() ?? [];
         if (notes.length > 0) content.push(text(notes.join("\n")));
-        const place = tab && (await placeOf(tab));
+        const location = tab && (await locationOf(tab));
         return {
           content,
-          display: place ? `${doing} ${place.url}` : doing,
-          details: { action: input.action, ...place, ...facts, ...(notes.length > 0 ? { notes } : {}) },
+          display: location ? `${doing} ${location.url}` : doing,
+          details: { action: input.action, ...location, ...facts, ...(notes.length > 0 ? { notes } : {}) },
         };
       } catch (error) {
         // A script that does not end holds its page for ever.
@@ -233,7 +237,7 @@ async function closeTab({ tab }: BrowserInput, profile: Profile | undefined): Pr
   await held?.page.close().catch(() => undefined);
 }
 
-async function travel({ page }: Tab, to: BrowserInput["to"]): Promise<void> {
+async function navigateHistory({ page }: Tab, to: BrowserInput["to"]): Promise<void> {
   const options = { waitUntil: "domcontentloaded" as const, timeout: STEP_MS };
   if (to === "reload") await page.reload(options);
   else if (to === "back") await page.goBack(options);
@@ -241,7 +245,7 @@ async function travel({ page }: Tab, to: BrowserInput["to"]): Promise<void> {
 }
 
 /** The driver goes on with what it began; nobody waits for it any more. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   return new Promise<T>((resolve, reject) => {
     const stop = (): void => reject(signal.reason);

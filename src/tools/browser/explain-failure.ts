@@ -1,7 +1,7 @@
 import { ToolError, toolError } from "../../core/error.ts";
 import { disarmText } from "../../core/untrusted-text.ts";
 
-export interface FailurePlace {
+export interface BrowserFailureContext {
   /** What was being done, for the message. */
   doing: string;
   signal: AbortSignal;
@@ -12,7 +12,7 @@ export interface FailurePlace {
 const TERMINAL_CODE = /\u001b\[[\d;]*m/g;
 
 /** What the driver says, in words that tell a model what to do. */
-export function explainFailure(thrown: unknown, { doing, signal, refusedAt }: FailurePlace): unknown {
+export function explainFailure(thrown: unknown, { doing, signal, refusedAt }: BrowserFailureContext): unknown {
   if (signal.aborted) return signal.reason;
   if (thrown instanceof ToolError) return thrown;
   const text = (thrown instanceof Error ? thrown.message : String(thrown)).replace(TERMINAL_CODE, "");

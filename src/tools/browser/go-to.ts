@@ -1,7 +1,7 @@
 import type { Page, Response } from "playwright-core";
 import { ToolError, toolError } from "../../core/error.ts";
 import { disarmText } from "../../core/untrusted-text.ts";
-import type { RefusedPlaces } from "./refused-places.ts";
+import type { RefusedAddresses } from "./refused-places.ts";
 
 const LOAD_MS = 30_000;
 /** Pages that never stop loading are shown as far as they came. */
@@ -16,7 +16,7 @@ export function checkAddress(url: string): URL {
   });
 }
 
-export async function goTo(page: Page, url: string, refused: RefusedPlaces): Promise<Response | null> {
+export async function navigate(page: Page, url: string, refused: RefusedAddresses): Promise<Response | null> {
   const { href } = checkAddress(url);
   refused.take(href);
   const response = await page.goto(href, { waitUntil: "domcontentloaded", timeout: LOAD_MS });

@@ -16,7 +16,7 @@ export interface Profile {
   open(): Promise<Tab>;
   focus(tab: Tab): Promise<void>;
   /** Until downloads are saved, but not for longer than this. */
-  settled(mostMs: number): Promise<void>;
+  settled(maxMs: number): Promise<void>;
   /** What happened since it was last asked for. */
   takeNotes(): string[];
 }
@@ -31,9 +31,9 @@ export interface Profiles {
 }
 
 export interface ProfileLimits {
-  mostProfiles: number;
-  mostTabs: number;
-  mostDownloadBytes: number;
+  maxProfiles: number;
+  maxTabs: number;
+  maxDownloadBytes: number;
   /** A profile that nobody used for so long is closed. */
   idleMs: number;
 }
@@ -44,43 +44,43 @@ export interface ProfilesOptions extends ProfileLimits {
   downloadFolder: string;
 }
 
-interface Kept extends Profile {
+interface OpenProfile extends Profile {
   files: Files;
   usedAt: number;
   close(): Promise<void>;
 }
 
-const MOST_NOTES = 50;
+const MAX_NOTES = 50;
 const VIEWPORT = { width: 1280, height: 800 };
 
 export function createProfiles(options: ProfilesOptions): Profiles {
-  const { program, clock, mostProfiles, idleMs } = options;
-  const profiles = new Map<string, Promise<Kept>>();
+  const { program, clock, maxProfiles, idleMs } = options;
+  const profiles = new Map<string, Promise<OpenProfile>>();
   let timer: Timer | undefined;
   let isClosed = false;
 
-  async function make(key: string, files: Files): Promise<Kept> {
+  async function make(key: string, files: Files): Promise<OpenProfile> {
     const context = await program.newContext({ viewport: VIEWPORT, acceptDownloads: true });
-    const kept = keepProfile(context, files, options);
+    const openProfile = createOpenProfile(context, files, options);
     context.once("close", () => profiles.delete(key));
-    return kept;
+    return openProfile;
   }
 
   async function drop(key: string): Promise<boolean> {
-    const kept = profiles.get(key);
+    const openProfile = profiles.get(key);
     profiles.delete(key);
-    await kept?.then(
+    await openProfile?.then(
       (one) => one.close(),
       () => undefined,
     );
-    return kept !== undefined;
+    return openProfile !== undefined;
   }
 
   async function dropIdle(): Promise<void> {
     timer = undefined;
     for (const [key, promise] of profiles) {
-      const kept = await promise.catch(() => undefined);
-      if (!kept || clock.now() - kept.usedAt >= idleMs) await drop(key);
+      const openProfile = await promise.catch(() => undefined);
+      if (!openProfile || clock.now() - openProfile.usedAt >= idleMs) await drop(key);
     }
     if (profiles.size > 0) watchIdle();
   }
@@ -88,7 +88,7 @@ export function createProfiles(options: ProfilesOptions): Profiles {
   function watchIdle(): void {
     if (isClosed) return;
     timer ??= clock.after(idleMs, () => void dropIdle());
-    timer.hold(false);
+    timer.setRef(false);
   }
 
   return {
@@ -99,21 +99,21 @@ export function createProfiles(options: ProfilesOptions): Profiles {
     async use(caller, files) {
       if (isClosed) throw toolError("shutdown", "The browser is closed for good.");
       const key = profileKey(caller);
-      if (!profiles.has(key) && profiles.size >= mostProfiles) {
-        throw toolError("busy", `${mostProfiles} sessions use the browser already.`, {
+      if (!profiles.has(key) && profiles.size >= maxProfiles) {
+        throw toolError("busy", `${maxProfiles} sessions use the browser already.`, {
           next: "Wait until one of them stops it, or until it was idle for long.",
         });
       }
       const making = profiles.get(key) ?? make(key, files);
       profiles.set(key, making);
-      const kept = await making.catch((error: unknown) => {
+      const openProfile = await making.catch((error: unknown) => {
         profiles.delete(key);
         throw error;
       });
-      kept.files = files;
-      kept.usedAt = clock.now();
+      openProfile.files = files;
+      openProfile.usedAt = clock.now();
       watchIdle();
-      return kept;
+      return openProfile;
     },
     stop: (caller) => drop(profileKey(caller)),
     async close() {
@@ -130,22 +130,22 @@ function profileKey({ session, user, agent }: Caller): string {
   return user === undefined ? `agent:${agent ?? ""}` : `user:${user}`;
 }
 
-function keepProfile(context: BrowserContext, files: Files, options: ProfilesOptions): Kept {
-  const { clock, mostTabs, mostDownloadBytes, downloadFolder } = options;
+function createOpenProfile(context: BrowserContext, files: Files, options: ProfilesOptions): OpenProfile {
+  const { clock, maxTabs, maxDownloadBytes, downloadFolder } = options;
   const tabs = new Map<string, Tab>();
   const saving = new Set<Promise<void>>();
   let notes: string[] = [];
   let current: Tab | undefined;
   let opened = 0;
   /** Tabs that are being opened here, not by a page. */
-  let asked = 0;
-  const tell = (note: string): void => void (notes.length < MOST_NOTES && notes.push(note));
+  let requested = 0;
+  const addNote = (note: string): void => void (notes.length < MAX_NOTES && notes.push(note));
 
   const add = (page: Page): Tab => {
     const known = [...tabs.values()].find((tab) => tab.page === page);
     if (known) return known;
     opened += 1;
-    const tab = watchTab(`t${opened}`, page, { now: () => clock.now(), tell });
+    const tab = watchTab(`t${opened}`, page, { now: () => clock.now(), addNote });
     tabs.set(tab.id, tab);
     page.on("download", (download) => track(save(download)));
     page.once("close", () => {
@@ -159,25 +159,25 @@ function keepProfile(context: BrowserContext, files: Files, options: ProfilesOpt
     void work.finally(() => saving.delete(work));
   };
   const save = async (download: Download): Promise<void> => {
-    const place = { files: kept.files, folder: downloadFolder, mostBytes: mostDownloadBytes };
+    const downloadTarget = { files: openProfile.files, folder: downloadFolder, maxBytes: maxDownloadBytes };
     try {
-      const { path, bytes } = await saveDownload(download, place);
-      tell(`Downloaded ${path} (${bytes} bytes).`);
+      const { path, bytes } = await saveDownload(download, downloadTarget);
+      addNote(`Downloaded ${path} (${bytes} bytes).`);
     } catch (error) {
-      tell(`A download was not saved: ${(error as Error).message}`);
+      addNote(`A download was not saved: ${(error as Error).message}`);
     }
   };
   context.on("page", (page) => {
-    if (tabs.size >= mostTabs) {
-      tell(`A page wanted a further tab; there are ${mostTabs} already.`);
+    if (tabs.size >= maxTabs) {
+      addNote(`A page wanted a further tab; there are ${maxTabs} already.`);
       return void page.close().catch(() => undefined);
     }
-    const isOwn = asked > 0;
+    const isOwn = requested > 0;
     const { id } = add(page);
-    if (!isOwn) tell(`The page opened the tab ${id}.`);
+    if (!isOwn) addNote(`The page opened the tab ${id}.`);
   });
 
-  const kept: Kept = {
+  const openProfile: OpenProfile = {
     context,
     tabs,
     files,
@@ -186,24 +186,24 @@ function keepProfile(context: BrowserContext, files: Files, options: ProfilesOpt
       return current;
     },
     async open() {
-      if (tabs.size >= mostTabs) {
-        throw toolError("busy", `There are ${mostTabs} tabs already.`, { next: "Close one, or navigate in one." });
+      if (tabs.size >= maxTabs) {
+        throw toolError("busy", `There are ${maxTabs} tabs already.`, { next: "Close one, or navigate in one." });
       }
-      asked += 1;
+      requested += 1;
       try {
         return (current = add(await context.newPage()));
       } finally {
-        asked -= 1;
+        requested -= 1;
       }
     },
     async focus(tab) {
       current = tab;
       await tab.page.bringToFront();
     },
-    async settled(mostMs) {
+    async settled(maxMs) {
       if (saving.size === 0) return;
       let timer: Timer | undefined;
-      const late = new Promise<void>((resolve) => (timer = clock.after(mostMs, resolve)));
+      const late = new Promise<void>((resolve) => (timer = clock.after(maxMs, resolve)));
       await Promise.race([Promise.all(saving), late]);
       timer?.cancel();
     },
@@ -214,5 +214,5 @@ function keepProfile(context: BrowserContext, files: Files, options: ProfilesOpt
     },
     close: () => context.close(),
   };
-  return kept;
+  return openProfile;
 }

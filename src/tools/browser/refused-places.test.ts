@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { createRefusedPlaces } from "./refused-places.ts";
+import { createRefusedAddresses } from "./refused-places.ts";
 
 test("a refusal is found by any address of its host and port, once", () => {
-  const refused = createRefusedPlaces();
+  const refused = createRefusedAddresses();
   refused.note("a.example:443", "tunnel");
   refused.note("http://b.example", "plain");
   refused.note("[::1]:8080", "literal");

@@ -1,25 +1,25 @@
 /** What the proxy refused lately, so that a page that did not load can be explained. */
-export interface RefusedPlaces {
-  note(place: string, error: unknown): void;
+export interface RefusedAddresses {
+  note(target: string, error: unknown): void;
   /** Why this address was refused since it was last asked for, where it was. */
   take(url: string): unknown;
 }
 
-const MOST = 200;
+const MAX_ENTRIES = 200;
 
-export function createRefusedPlaces(): RefusedPlaces {
-  const places = new Map<string, unknown>();
+export function createRefusedAddresses(): RefusedAddresses {
+  const errors = new Map<string, unknown>();
   return {
-    note(place, error) {
-      const key = keyOf(place.includes("://") ? place : `https://${place}`);
-      places.delete(key);
-      places.set(key, error);
-      if (places.size > MOST) places.delete(places.keys().next().value!);
+    note(target, error) {
+      const key = keyOf(target.includes("://") ? target : `https://${target}`);
+      errors.delete(key);
+      errors.set(key, error);
+      if (errors.size > MAX_ENTRIES) errors.delete(errors.keys().next().value!);
     },
     take(url) {
       const key = keyOf(url);
-      const error = places.get(key);
-      places.delete(key);
+      const error = errors.get(key);
+      errors.delete(key);
       return error;
     },
   };

@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { toolError } from "../../core/error.ts";
 import type { BrowserProgram } from "./browser-program.ts";
 import { explainFailure } from "./explain-failure.ts";
-import { goTo } from "./go-to.ts";
+import { navigate } from "./go-to.ts";
 import { type Picture, takePicture } from "./take-picture.ts";
 
 /** How long scripts may go on after a page is there. */
@@ -64,7 +64,7 @@ export function createPageRenderer(program: BrowserProgram): PageRenderer {
 
   async function load(page: Page, { url, html = "", until }: ShowRequest): Promise<void> {
     if (url !== undefined) {
-      await goTo(page, url, program.refused);
+      await navigate(page, url, program.refused);
       await page.waitForLoadState("networkidle", { timeout: QUIET_MS }).catch(() => undefined);
       return;
     }
@@ -78,7 +78,7 @@ export function createPageRenderer(program: BrowserProgram): PageRenderer {
     render: (url, signal) =>
       inNewPage(
         async (page) => {
-          await goTo(page, url, program.refused);
+          await navigate(page, url, program.refused);
           await page.waitForLoadState("networkidle", { timeout: QUIET_MS }).catch(() => undefined);
           // Whoever asked may ask this host; what its scripts lead to is another matter.
           if (new URL(page.url()).host !== new URL(url).host) {

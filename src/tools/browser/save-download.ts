@@ -2,35 +2,38 @@ import type { Download } from "playwright-core";
 import { ToolError, toolError } from "../../core/error.ts";
 import type { Files } from "../../files/files.ts";
 
-export interface DownloadPlace {
+export interface DownloadTarget {
   files: Files;
   /** In the workspace. */
   folder: string;
-  mostBytes: number;
+  maxBytes: number;
 }
 
-const MOST_NAMES = 100;
+const MAX_NAMES = 100;
 
 /** Puts what a page gave into the workspace, never over something that is there; answers where it is. */
-export async function saveDownload(download: Download, place: DownloadPlace): Promise<{ path: string; bytes: number }> {
+export async function saveDownload(
+  download: Download,
+  target: DownloadTarget,
+): Promise<{ path: string; bytes: number }> {
   const stream = await download.createReadStream();
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > place.mostBytes) {
+    if (size > target.maxBytes) {
       await download.cancel();
-      throw toolError("too_large", `it is larger than ${place.mostBytes} bytes`);
+      throw toolError("too_large", `it is larger than ${target.maxBytes} bytes`);
     }
     chunks.push(chunk);
   }
-  return saveNew(Buffer.concat(chunks), download.suggestedFilename(), place);
+  return saveNew(Buffer.concat(chunks), download.suggestedFilename(), target);
 }
 
 export async function saveNew(
   bytes: Uint8Array,
   name: string,
-  { files, folder }: Pick<DownloadPlace, "files" | "folder">,
+  { files, folder }: Pick<DownloadTarget, "files" | "folder">,
 ): Promise<{ path: string; bytes: number }> {
   const [, stem = "file", extension = ""] = /^(.*?)(\.[^.]*)?$/s.exec(safeName(name)) ?? [];
   for (let count = 1; ; count += 1) {
@@ -39,7 +42,7 @@ export async function saveNew(
       const { info } = await files.writeFileAtomic(path, bytes, { ifAbsent: true });
       return { path: files.show(info.real), bytes: bytes.length };
     } catch (error) {
-      if (!(error instanceof ToolError) || error.code !== "path_exists" || count === MOST_NAMES) throw error;
+      if (!(error instanceof ToolError) || error.code !== "path_exists" || count === MAX_NAMES) throw error;
     }
   }
 }

@@ -4,14 +4,14 @@ import type { BrowserInput } from "./browser-parameters.ts";
 import type { Profile } from "./profiles.ts";
 import type { Tab } from "./tab.ts";
 
-export interface TabPlace {
+export interface TabLocation {
   tab: string;
   url: string;
   title: string;
 }
 
 /** Where a tab is now; nowhere when it was closed meanwhile. */
-export async function placeOf({ id, page }: Tab): Promise<TabPlace | undefined> {
+export async function locationOf({ id, page }: Tab): Promise<TabLocation | undefined> {
   if (page.isClosed()) return undefined;
   const title = await page.title().catch(() => "");
   return { tab: id, url: disarmText(page.url()).slice(0, 2000), title: disarmText(title).slice(0, 300) };
@@ -20,7 +20,7 @@ export async function placeOf({ id, page }: Tab): Promise<TabPlace | undefined> 
 export async function showTabs({ tabs, current }: Profile): Promise<Content> {
   const lines = await Promise.all(
     [...tabs.values()].map(async (tab) => {
-      const { url = "", title = "" } = (await placeOf(tab)) ?? {};
+      const { url = "", title = "" } = (await locationOf(tab)) ?? {};
       return `${tab.id}${tab === current ? " (current)" : ""}: ${title || "(no title)"} ${url}`;
     }),
   );

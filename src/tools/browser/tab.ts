@@ -21,44 +21,44 @@ export interface ConsoleLine {
   at: number;
 }
 
-const MOST_LINES = 200;
-const MOST_CHARACTERS = 1_000;
+const MAX_LINES = 200;
+const MAX_CHARACTERS = 1_000;
 /** Nothing else is shown in a tab: not files of this machine, not the browser's own pages. */
 const SHOWN = /^(?:https?:|about:|data:|blob:|chrome-error:)/i;
 
 export interface TabListener {
   now(): number;
   /** Something that the next result should tell. */
-  tell(note: string): void;
+  addNote(note: string): void;
 }
 
-export function watchTab(id: string, page: Page, { now, tell }: TabListener): Tab {
+export function watchTab(id: string, page: Page, { now, addNote }: TabListener): Tab {
   const tab: Tab = { id, page, console: [], documents: 0 };
-  const hear = (level: string, text: string): void => {
-    tab.console.push({ level, text: disarmText(text).slice(0, MOST_CHARACTERS), at: now() });
-    if (tab.console.length > MOST_LINES) tab.console.shift();
+  const addConsoleLine = (level: string, text: string): void => {
+    tab.console.push({ level, text: disarmText(text).slice(0, MAX_CHARACTERS), at: now() });
+    if (tab.console.length > MAX_LINES) tab.console.shift();
   };
-  page.on("console", (message) => hear(message.type(), message.text()));
-  page.on("pageerror", (error) => hear("exception", error.message));
+  page.on("console", (message) => addConsoleLine(message.type(), message.text()));
+  page.on("pageerror", (error) => addConsoleLine("exception", error.message));
   page.on("domcontentloaded", () => (tab.documents += 1));
-  page.on("dialog", (dialog) => void answerDialog(tab, dialog, tell));
-  page.on("crash", () => tell(`The page of tab ${id} crashed; close the tab.`));
+  page.on("dialog", (dialog) => void answerDialog(tab, dialog, addNote));
+  page.on("crash", () => addNote(`The page of tab ${id} crashed; close the tab.`));
   page.on("framenavigated", (frame) => {
     if (frame !== page.mainFrame() || SHOWN.test(frame.url())) return;
-    tell(`Tab ${id} was closed: it went to ${disarmText(frame.url()).slice(0, 100)}, which is not shown.`);
+    addNote(`Tab ${id} was closed: it went to ${disarmText(frame.url()).slice(0, 100)}, which is not shown.`);
     void page.close().catch(() => undefined);
   });
   return tab;
 }
 
-async function answerDialog(tab: Tab, dialog: Dialog, tell: (note: string) => void): Promise<void> {
+async function answerDialog(tab: Tab, dialog: Dialog, addNote: (note: string) => void): Promise<void> {
   const { answer } = tab;
   delete tab.answer;
   // To leave a page is what was asked for.
   const accept = answer?.accept ?? dialog.type() === "beforeunload";
-  const said = JSON.stringify(disarmText(dialog.message()).slice(0, MOST_CHARACTERS));
+  const dialogText = JSON.stringify(disarmText(dialog.message()).slice(0, MAX_CHARACTERS));
   const how = accept ? "accepted" : "dismissed";
   const next = answer ? "" : ` To answer otherwise, use the action dialog first and then do it again.`;
-  tell(`A dialog (${dialog.type()}) said ${said} and was ${how}.${next}`);
+  addNote(`A dialog (${dialog.type()}) said ${dialogText} and was ${how}.${next}`);
   await (accept ? dialog.accept(answer?.text) : dialog.dismiss()).catch(() => undefined);
 }

@@ -2,8 +2,8 @@ import type { Locator, Page } from "playwright-core";
 import type { Content } from "../../core/content.ts";
 
 /** What providers take. */
-const MOST_BYTES = 4.5 * 1024 * 1024;
-const TALLEST = 8_000;
+const MAX_BYTES = 4.5 * 1024 * 1024;
+const MAX_HEIGHT = 8_000;
 const STEP_MS = 20_000;
 
 export interface Picture {
@@ -19,9 +19,9 @@ export async function takePicture(
   { element, fullPage = false }: { element?: Locator; fullPage?: boolean } = {},
 ): Promise<Picture> {
   const height = fullPage ? await page.evaluate<number>("document.documentElement.scrollHeight") : 0;
-  const isCut = height > TALLEST;
+  const isCut = height > MAX_HEIGHT;
   const width = page.viewportSize()?.width ?? 1280;
-  const area = isCut ? { clip: { x: 0, y: 0, width, height: TALLEST }, fullPage: true } : { fullPage };
+  const area = isCut ? { clip: { x: 0, y: 0, width, height: MAX_HEIGHT }, fullPage: true } : { fullPage };
   const shoot = (quality?: number): Promise<Buffer> => {
     const form = quality === undefined ? { type: "png" as const } : { type: "jpeg" as const, quality };
     const options = { ...form, animations: "disabled" as const, caret: "hide" as const, timeout: STEP_MS };
@@ -30,7 +30,7 @@ export async function takePicture(
   let bytes = await shoot();
   let mimeType = "image/png";
   for (const quality of [80, 50, 20]) {
-    if (bytes.length <= MOST_BYTES) break;
+    if (bytes.length <= MAX_BYTES) break;
     bytes = await shoot(quality);
     mimeType = "image/jpeg";
   }

@@ -10,7 +10,7 @@ export interface CanvasBoard {
   list(): Surface[];
 }
 
-const MOST = 200;
+const MAX_SURFACES = 200;
 
 export function createCanvasBoard(): CanvasBoard {
   const surfaces = new Map<string, Surface>();
@@ -18,7 +18,7 @@ export function createCanvasBoard(): CanvasBoard {
     show(surface) {
       surfaces.delete(surface.session);
       surfaces.set(surface.session, surface);
-      if (surfaces.size > MOST) surfaces.delete(surfaces.keys().next().value!);
+      if (surfaces.size > MAX_SURFACES) surfaces.delete(surfaces.keys().next().value!);
     },
     hide: (session) => surfaces.delete(session),
     find: (session) => surfaces.get(session),

@@ -14,21 +14,21 @@ import {
   type Surface,
   SURFACE_KINDS,
   type SurfaceBrowser,
-  type SurfaceKeeper,
+  type SurfaceStore,
   type SurfaceKind,
 } from "./surface.ts";
 
 export interface CanvasDependencies {
   board: CanvasBoard;
-  keeper: SurfaceKeeper;
+  surfaceStore: SurfaceStore;
   load: LoadLibrary;
   /** Without it nothing can be run in a surface, and no picture taken. */
   browser?: SurfaceBrowser;
   clock?: Clock;
 }
 
-const MOST_CONTENT = 2_000_000;
-const MOST_VALUE = 20_000;
+const MAX_CONTENT_LENGTH = 2_000_000;
+const MAX_VALUE_LENGTH = 20_000;
 const WEB_ADDRESS = /^https?:\/\//i;
 
 const PARAMETERS = z.object({
@@ -36,7 +36,7 @@ const PARAMETERS = z.object({
   kind: z.enum(SURFACE_KINDS).optional().describe("What the content is; found out where absent"),
   content: z
     .string()
-    .max(MOST_CONTENT)
+    .max(MAX_CONTENT_LENGTH)
     .optional()
     .describe("For present: a document or a part of one; scripts run in html"),
   url: z.string().max(8192).optional().describe("For present and navigate: a page of the web in place of content"),
@@ -54,13 +54,13 @@ const PARAMETERS = z.object({
 type Input = z.infer<typeof PARAMETERS>;
 
 /** An agent's surface for its person: shown in the console, sealed off from everything else there. */
-export function createCanvasTool({ board, keeper, load, browser, clock = systemClock }: CanvasDependencies) {
+export function createCanvasTool({ board, surfaceStore, load, browser, clock = systemClock }: CanvasDependencies) {
   async function present(input: Input, context: ToolContext): Promise<Surface> {
     const { kind, content } = contentOf(input);
-    const session = keeper.sessionOf(context.caller);
+    const session = surfaceStore.sessionOf(context.caller);
     const id = `canvas-${kind}`;
     const title = input.title ?? (kind === "url" ? content : "Canvas");
-    const kept = await keeper.keep({ id, title, contentType: CONTENT_TYPES[kind], content }, context);
+    const kept = await surfaceStore.save({ id, title, contentType: CONTENT_TYPES[kind], content }, context);
     const surface = { session, id, version: kept.version, kind, title, content, at: clock.now() };
     board.show(surface);
     return surface;
@@ -93,7 +93,7 @@ export function createCanvasTool({ board, keeper, load, browser, clock = systemC
   }
 
   function shownTo({ caller }: ToolContext): Surface {
-    const surface = board.find(keeper.sessionOf(caller));
+    const surface = board.find(surfaceStore.sessionOf(caller));
     if (surface) return surface;
     throw toolError("no_match", "Nothing is on the canvas.", { next: "Present something first." });
   }
@@ -102,7 +102,7 @@ export function createCanvasTool({ board, keeper, load, browser, clock = systemC
     const { action } = input;
     const { signal } = context;
     if (action === "hide") {
-      const wasShown = board.hide(keeper.sessionOf(context.caller));
+      const wasShown = board.hide(surfaceStore.sessionOf(context.caller));
       return {
         content: wasShown ? "The canvas is hidden." : "Nothing was on the canvas.",
         details: { action, shown: false },
@@ -113,9 +113,9 @@ export function createCanvasTool({ board, keeper, load, browser, clock = systemC
       const problem =
         surface.kind === "url" && browser ? await problemOf(withPicture(surface, input, signal), signal) : undefined;
       const note = problem === undefined ? "" : ` Its picture could not be taken: ${problem}`;
-      const told = `On the canvas: ${surface.kind}, kept as the artifact ${surface.id}, version ${surface.version}.${note}`;
+      const summary = `On the canvas: ${surface.kind}, kept as the artifact ${surface.id}, version ${surface.version}.${note}`;
       return {
-        content: told,
+        content: summary,
         display: `canvas: ${surface.title}`,
         details: { action, ...factsOf(surface), shown: true },
       };
@@ -135,11 +135,11 @@ export function createCanvasTool({ board, keeper, load, browser, clock = systemC
       });
     }
     const { value, problems } = await show(surface, input, signal, { script: input.script ?? "" });
-    const shown = (JSON.stringify(value) ?? String(value)).slice(0, MOST_VALUE).toWellFormed();
-    const told = [disarmText(shown), ...problems.map((problem) => `Error in the page: ${disarmText(problem)}`)].join(
+    const shown = (JSON.stringify(value) ?? String(value)).slice(0, MAX_VALUE_LENGTH).toWellFormed();
+    const summary = [disarmText(shown), ...problems.map((problem) => `Error in the page: ${disarmText(problem)}`)].join(
       "\n",
     );
-    return { content: wrapUntrusted(told, "canvas"), display: "canvas: eval", details: { action, value, problems } };
+    return { content: wrapUntrusted(summary, "canvas"), display: "canvas: eval", details: { action, value, problems } };
   }
 
   return createTool({

@@ -23,14 +23,14 @@ export interface Surface {
 }
 
 /** What the canvas needs of wherever documents are kept. */
-export interface SurfaceKeeper {
+export interface SurfaceStore {
   /** Whose surface a caller means: subagents show on that of whoever started them. */
   sessionOf(caller: Caller): string;
   /** A new version where the document is there already. */
-  keep(document: KeptDocument, context: ToolContext): Promise<{ version: number }>;
+  save(document: SavedDocument, context: ToolContext): Promise<{ version: number }>;
 }
 
-export interface KeptDocument {
+export interface SavedDocument {
   id: string;
   title: string;
   contentType: string;

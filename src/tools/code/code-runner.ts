@@ -16,7 +16,12 @@ export interface CodeToRun {
 /** What a program needs from the call that runs it. */
 export interface CodeHost {
   readonly signal: AbortSignal;
-  call(step: number, name: string, input: unknown, onAsked: (approvalId: string) => Promise<void>): Promise<ToolResult>;
+  call(
+    step: number,
+    name: string,
+    input: unknown,
+    onApprovalRequested: (approvalId: string) => Promise<void>,
+  ): Promise<ToolResult>;
   search(query: string): unknown;
   describe(names: readonly string[]): unknown;
   print(line: string): void;

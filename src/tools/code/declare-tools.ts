@@ -16,10 +16,10 @@ function declareTool(tool: AnyTool): string {
 }
 
 /** Deep schemas are shown as far as a reader follows them. */
-const DEEPEST = 6;
+const MAX_DEPTH = 6;
 
 function typeOf(schema: JsonSchema | boolean | undefined, depth: number): string {
-  if (typeof schema !== "object" || depth > DEEPEST) return "unknown";
+  if (typeof schema !== "object" || depth > MAX_DEPTH) return "unknown";
   if ("const" in schema) return literal(schema.const);
   if (Array.isArray(schema.enum)) return schema.enum.map(literal).join(" | ") || "never";
   const parts = schema.anyOf ?? schema.oneOf;
@@ -53,8 +53,9 @@ function objectOf(schema: JsonSchema, depth: number): string {
   }
   const members = properties.map(([name, property]) => {
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
-    const said = typeof property === "object" && property.description ? ` /* ${shorten(property.description)} */` : "";
-    return `${key}${required.has(name) ? "" : "?"}: ${typeOf(property, depth + 1)}${said}`;
+    const description =
+      typeof property === "object" && property.description ? ` /* ${shorten(property.description)} */` : "";
+    return `${key}${required.has(name) ? "" : "?"}: ${typeOf(property, depth + 1)}${description}`;
   });
   return `{ ${members.join("; ")} }`;
 }

@@ -9,7 +9,7 @@ interface ProgramError {
 }
 
 const GLOBALS = ["tools", "api", "console"];
-const NOT_THERE: Readonly<Record<string, string>> = {
+const UNAVAILABLE: Readonly<Record<string, string>> = {
   fetch: "There is no network in a program: call tools.http_get or tools.web_fetch.",
   require: "There are no modules in a program: everything is a tool.",
   process: "There is no process in a program: call tools.get_env for variables.",
@@ -28,7 +28,7 @@ export function explainError(error: ProgramError, code: string, tools: readonly 
 function adviceFor(message: string, tools: readonly AnyTool[]): string | undefined {
   const name = /^'?([\w$]+)'? is not defined/.exec(message)?.[1];
   if (name === undefined) return undefined;
-  if (Object.hasOwn(NOT_THERE, name)) return NOT_THERE[name];
+  if (Object.hasOwn(UNAVAILABLE, name)) return UNAVAILABLE[name];
   const calls = tools.flatMap((tool) => [tool.name, ...tool.aliases]);
   const near = nearest(name, [...calls, ...GLOBALS]);
   if (near === undefined) return `Programs have tools, api and console. Find tools with api.search("…").`;

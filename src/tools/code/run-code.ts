@@ -17,10 +17,10 @@ export interface RunCodeDependencies {
   visible(caller: Caller): readonly AnyTool[];
 }
 
-const MOST_CODE = 200_000;
+const MAX_CODE_LENGTH = 200_000;
 /** Of running, without the time in which a person thinks. */
 const TIMEOUT_MS = 300_000;
-const MOST_FOUND = 10;
+const MAX_FOUND = 10;
 
 /** One tool in which a model writes a program against all the others. */
 export function createRunCodeTool({ runner, search, visible }: RunCodeDependencies) {
@@ -55,7 +55,7 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
         code: {
           type: "string",
           minLength: 1,
-          maxLength: MOST_CODE,
+          maxLength: MAX_CODE_LENGTH,
           description: "The body of an async function; `return` gives its value",
         },
         language: {
@@ -79,17 +79,17 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
       const { caller } = context;
       const host = {
         signal: context.signal,
-        call: (step: number, name: string, input: unknown, onAsked: (id: string) => Promise<void>) =>
-          callWithoutHurry(context, { step, name, input, onAsked }),
+        call: (step: number, name: string, input: unknown, onApprovalRequested: (id: string) => Promise<void>) =>
+          callWithPausedTimeLimit(context, { step, name, input, onApprovalRequested }),
         search: (query: string) =>
           search(query, caller)
             .filter(({ name }) => name !== "run_code")
-            .slice(0, MOST_FOUND)
+            .slice(0, MAX_FOUND)
             .map(({ name, description }) => ({ name, description: description.short })),
         describe: (names: readonly string[]) => describe(names, visible(caller)),
         print: (line: string) => context.update({ content: [text(`${line}\n`)] }),
       };
-      const program = { call: context.toContinue(), source: code, ...(language ? { language } : {}) };
+      const program = { call: context.toContinuation(), source: code, ...(language ? { language } : {}) };
       const end = await runner.run(program, host);
       return showEnd(end, code, visible(caller));
     },
@@ -97,26 +97,26 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
 }
 
 /** While a person thinks about one of its calls, the program's own time stands still. */
-async function callWithoutHurry(
+async function callWithPausedTimeLimit(
   context: ToolContext,
   {
     step,
     name,
     input,
-    onAsked,
-  }: { step: number; name: string; input: unknown; onAsked: (id: string) => Promise<void> },
+    onApprovalRequested,
+  }: { step: number; name: string; input: unknown; onApprovalRequested: (id: string) => Promise<void> },
 ) {
-  let goOn: (() => void) | undefined;
+  let resume: (() => void) | undefined;
   try {
     return await context.call(name, input, {
       step,
-      onAsked: async (approvalId) => {
-        goOn ??= context.askingPerson();
-        await onAsked(approvalId);
+      onApprovalRequested: async (approvalId) => {
+        resume ??= context.pauseTimeLimit();
+        await onApprovalRequested(approvalId);
       },
     });
   } finally {
-    goOn?.();
+    resume?.();
   }
 }
 
@@ -124,8 +124,8 @@ function describe(names: readonly string[], tools: readonly AnyTool[]): string {
   const known = new Map(tools.flatMap((tool) => [tool.name, ...tool.aliases].map((name) => [name, tool] as const)));
   const found = names.flatMap((name) => known.get(name) ?? []);
   const missing = names.filter((name) => !known.has(name));
-  const said = missing.map((name) => `// There is no tool "${name}". Find its name with api.search("${name}").`);
-  return [declareTools(found), ...said].filter((part) => part !== "").join("\n\n");
+  const notes = missing.map((name) => `// There is no tool "${name}". Find its name with api.search("${name}").`);
+  return [declareTools(found), ...notes].filter((part) => part !== "").join("\n\n");
 }
 
 function showEnd(end: CodeEnd, code: string, tools: readonly AnyTool[]): ToolOutput {

@@ -81,9 +81,9 @@ describe("base64_decode", () => {
   });
 
   test("refuses to return more than a result holds", async () => {
-    const most = 4_000_000;
-    expect(await decode(Buffer.alloc(most, "x").toString("base64"))).toMatchObject({ success: true });
-    const result = await decode(Buffer.alloc(most + 1, "x").toString("base64"));
+    const max = 4_000_000;
+    expect(await decode(Buffer.alloc(max, "x").toString("base64"))).toMatchObject({ success: true });
+    const result = await decode(Buffer.alloc(max + 1, "x").toString("base64"));
     expect(result).toMatchObject({ success: false, error: { code: "input_too_large" } });
   });
 });

@@ -5,7 +5,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
 import { detectMediaType } from "../../files/media-type.ts";
 import { readBase64 } from "./read-base64.ts";
-import { MOST_TEXT, textTooLong } from "./text-limit.ts";
+import { MAX_TEXT_LENGTH, textTooLong } from "./text-limit.ts";
 
 export function createBase64DecodeTool() {
   return createTool({
@@ -36,7 +36,7 @@ export function createBase64DecodeTool() {
     origin: { type: "builtin" },
     run({ encoded, encoding }) {
       const bytes = readBase64(encoded, encoding);
-      if (bytes.length > MOST_TEXT) throw textTooLong("The decoded text");
+      if (bytes.length > MAX_TEXT_LENGTH) throw textTooLong("The decoded text");
       const decoded = decodeUtf8(bytes);
       return {
         content: [textBlock(decoded === "" ? "The decoded text is empty." : decoded)],
@@ -47,15 +47,15 @@ export function createBase64DecodeTool() {
   });
 }
 
-const MOST_BYTES_SHOWN = 32;
+const MAX_SHOWN_BYTES = 32;
 
 function decodeUtf8(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    const hex = bytes.toString("hex", 0, MOST_BYTES_SHOWN);
+    const hex = bytes.toString("hex", 0, MAX_SHOWN_BYTES);
     const mediaType = detectMediaType(bytes.subarray(0, 32));
-    const rest = bytes.length > MOST_BYTES_SHOWN ? " …" : "";
+    const rest = bytes.length > MAX_SHOWN_BYTES ? " …" : "";
     throw toolError(
       "bad_encoding",
       `It decodes to ${bytes.length} bytes that are not UTF-8 text${mediaType ? `, but ${mediaType}` : ""}. ` +

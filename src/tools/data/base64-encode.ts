@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import { text as textBlock } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
-import { MOST_TEXT, textTooLong } from "./text-limit.ts";
+import { MAX_TEXT_LENGTH, textTooLong } from "./text-limit.ts";
 
 export function createBase64EncodeTool() {
   return createTool({
@@ -28,7 +28,7 @@ export function createBase64EncodeTool() {
     origin: { type: "builtin" },
     run({ text, encoding = "base64" }) {
       const bytes = Buffer.from(text, "utf8");
-      if (Math.ceil(bytes.length / 3) * 4 > MOST_TEXT) throw textTooLong("The encoded text");
+      if (Math.ceil(bytes.length / 3) * 4 > MAX_TEXT_LENGTH) throw textTooLong("The encoded text");
       const encoded = bytes.toString(encoding);
       return {
         content: [textBlock(encoded === "" ? "The text is empty, and so is its base64." : encoded)],

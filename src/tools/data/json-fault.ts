@@ -21,11 +21,13 @@ export function unexpected(text: string, offset: number, expected: string): Tool
 }
 
 /** Longest piece of the text that a message repeats. */
-const MOST_QUOTED = 40;
+const MAX_QUOTED_LENGTH = 40;
 
 export function quoted(piece: string): string {
   const characters = [...piece];
-  return JSON.stringify(characters.length > MOST_QUOTED ? `${characters.slice(0, MOST_QUOTED).join("")}…` : piece);
+  return JSON.stringify(
+    characters.length > MAX_QUOTED_LENGTH ? `${characters.slice(0, MAX_QUOTED_LENGTH).join("")}…` : piece,
+  );
 }
 
 export function foundAt(text: string, offset: number): string {
@@ -41,7 +43,7 @@ export function codeOf(character: string): string {
 }
 
 function wordAt(text: string, offset: number): string | undefined {
-  return /^[\p{L}\p{N}_$]+/u.exec(text.slice(offset, offset + 2 * MOST_QUOTED))?.[0];
+  return /^[\p{L}\p{N}_$]+/u.exec(text.slice(offset, offset + 2 * MAX_QUOTED_LENGTH))?.[0];
 }
 
 /** The usual slips, by what stands there. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import { text as textBlock } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
-import { MOST_TEXT, textTooLong } from "./text-limit.ts";
+import { MAX_TEXT_LENGTH, textTooLong } from "./text-limit.ts";
 import { readJson } from "./read-json.ts";
 
 export function createJsonParseTool() {
@@ -20,7 +20,7 @@ export function createJsonParseTool() {
     tags: ["json", "parse", "decode", "validate"],
     origin: { type: "builtin" },
     run({ text }) {
-      if (text.length > MOST_TEXT) throw textTooLong("The JSON text");
+      if (text.length > MAX_TEXT_LENGTH) throw textTooLong("The JSON text");
       const { data, notes } = readJson(text);
       return {
         content: [

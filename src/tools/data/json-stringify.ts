@@ -3,7 +3,7 @@ import { ToolCategory } from "../../core/category.ts";
 import { text as textBlock } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
-import { MOST_TEXT, textTooLong } from "./text-limit.ts";
+import { MAX_TEXT_LENGTH, textTooLong } from "./text-limit.ts";
 
 export function createJsonStringifyTool() {
   return createTool({
@@ -27,7 +27,7 @@ export function createJsonStringifyTool() {
     origin: { type: "builtin" },
     run({ data, pretty = false }) {
       const text = stringify(data, pretty);
-      if (text.length > MOST_TEXT) throw textTooLong("The JSON text");
+      if (text.length > MAX_TEXT_LENGTH) throw textTooLong("The JSON text");
       return { content: [textBlock(text)], display: `JSON text of ${text.length} characters`, details: { text } };
     },
   });

@@ -2,9 +2,9 @@ import { toolError } from "../../core/error.ts";
 import { codeOf, foundAt, jsonFault, quoted, unexpected } from "./json-fault.ts";
 
 /** Less than a result may hold, so that what was read can be returned whole. */
-const MOST_DEPTH = 60;
-const MOST_VALUES = 90_000;
-const MOST_NOTES = 20;
+const MAX_DEPTH = 60;
+const MAX_VALUES = 90_000;
+const MAX_NOTES = 20;
 
 export interface ReadJson {
   data: unknown;
@@ -39,7 +39,7 @@ export function readJson(text: string): ReadJson {
 
   function readValue(): unknown {
     skipBlanks();
-    if (++values > MOST_VALUES) throw tooMuch(`more than ${MOST_VALUES} values`);
+    if (++values > MAX_VALUES) throw tooMuch(`more than ${MAX_VALUES} values`);
     const first = text[at];
     if (first === "{") return readObject();
     if (first === "[") return readList();
@@ -78,7 +78,7 @@ export function readJson(text: string): ReadJson {
   }
 
   function readItems(close: "}" | "]", readItem: () => void): void {
-    if (++depth > MOST_DEPTH) throw tooMuch(`more than ${MOST_DEPTH} levels of nesting`);
+    if (++depth > MAX_DEPTH) throw tooMuch(`more than ${MAX_DEPTH} levels of nesting`);
     at++;
     skipBlanks();
     if (text[at] !== close) {
@@ -131,7 +131,7 @@ export function readJson(text: string): ReadJson {
     const value = Number(token);
     if (!Number.isFinite(value)) throw jsonFault(text, start, `the number ${quoted(token)} is too large.`);
     if (/^-?\d+$/.test(token) && !Number.isSafeInteger(value) && BigInt(value) !== BigInt(token)) {
-      if (notes.length < MOST_NOTES) {
+      if (notes.length < MAX_NOTES) {
         notes.push(
           `${token.slice(0, 40)} has more digits than a number holds and became ${value}; keep it as a string.`,
         );

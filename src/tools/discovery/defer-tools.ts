@@ -36,7 +36,7 @@ export function deferTools(tools: readonly AnyTool[], { budget, isCore, loaded, 
   if (!search) return { tools, deferred: [] };
   const others = tools.filter((tool) => tool !== search);
   if (cost.fits(others, budget)) return { tools: others, deferred: [] };
-  const core = takeWhatFits(others.filter(isCore), budget * CORE_SHARE, cost);
+  const core = takeWithinBudget(others.filter(isCore), budget * CORE_SHARE, cost);
   const room = budget - sum(core, cost) - cost.of(search);
   const byName = new Map(others.map((tool) => [tool.name, tool]));
   const inCore = new Set(core);
@@ -45,13 +45,13 @@ export function deferTools(tools: readonly AnyTool[], { budget, isCore, loaded, 
   // What was found last is shown whatever it costs: to search and to be given nothing would never end.
   const [newest = [], ...older] = newestFirst.map((tool) => [tool]);
   const left = room - sum(newest, cost);
-  const found = [...newest, ...takeWhatFits(older.flat(), left, cost)].toReversed();
+  const found = [...newest, ...takeWithinBudget(older.flat(), left, cost)].toReversed();
   const shown = [...core, search, ...found];
   const isShown = new Set<AnyTool>(shown);
   return { tools: shown, deferred: others.filter((tool) => !isShown.has(tool)) };
 }
 
-function takeWhatFits(tools: readonly AnyTool[], room: number, cost: DefinitionCost): AnyTool[] {
+function takeWithinBudget(tools: readonly AnyTool[], room: number, cost: DefinitionCost): AnyTool[] {
   let left = room;
   return tools.filter((tool) => {
     // Of thousands of tools only as many are counted as may still fit.

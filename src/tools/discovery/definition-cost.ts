@@ -4,7 +4,7 @@ import type { AnyTool } from "../../core/tool.ts";
 import type { DefinitionCost } from "./defer-tools.ts";
 
 /** An estimate this far from the budget is not wrong about which side of it the tools are on. */
-const SURE = 1.6;
+const SAFETY_MARGIN = 1.6;
 
 /** What definitions cost, each counted once, and only where an estimate does not settle it. */
 export function createDefinitionCost(counter: TokenCounter): DefinitionCost {
@@ -13,9 +13,9 @@ export function createDefinitionCost(counter: TokenCounter): DefinitionCost {
   return {
     of: exact,
     fits(tools, budget) {
-      const likely = sumUpTo(tools, estimated, budget * SURE);
-      if (likely * SURE <= budget) return true;
-      if (likely > budget * SURE) return false;
+      const likely = sumUpTo(tools, estimated, budget * SAFETY_MARGIN);
+      if (likely * SAFETY_MARGIN <= budget) return true;
+      if (likely > budget * SAFETY_MARGIN) return false;
       return sumUpTo(tools, exact, budget) <= budget;
     },
   };
@@ -28,11 +28,11 @@ export function definitionText(tool: AnyTool): string {
 }
 
 /** Stops where it is clear that it is more. */
-function sumUpTo(tools: readonly AnyTool[], costOf: (tool: AnyTool) => number, most: number): number {
+function sumUpTo(tools: readonly AnyTool[], costOf: (tool: AnyTool) => number, max: number): number {
   let total = 0;
   for (const tool of tools) {
     total += costOf(tool);
-    if (total > most) break;
+    if (total > max) break;
   }
   return total;
 }

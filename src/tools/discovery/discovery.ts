@@ -13,7 +13,7 @@ export interface ToolSearchOptions {
   core?: readonly string[];
 }
 
-export interface DiscoveryParts extends ToolSearchOptions {
+export interface DiscoveryDependencies extends ToolSearchOptions {
   counter: TokenCounter;
   /** Whether a list of names, groups and patterns holds the tool. */
   isListed(tool: AnyTool, list: readonly string[]): boolean;
@@ -46,7 +46,7 @@ const DEFAULT_BUDGET = 20_000;
 const DEFAULT_CORE = ["group:fs", "exec", "process", "run_code", "web_search", "web_fetch", "group:agents"];
 
 /** Many tools in a small context: which are shown, and how the others are found. */
-export function createDiscovery(parts: DiscoveryParts): Discovery {
+export function createDiscovery(parts: DiscoveryDependencies): Discovery {
   const { counter, budget = DEFAULT_BUDGET, core, isListed, toolsFor } = parts;
   // Asked of every tool at every step of a model, and always answered alike.
   const known = new WeakMap<AnyTool, boolean>();

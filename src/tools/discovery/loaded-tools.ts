@@ -1,7 +1,7 @@
 import type { Caller } from "../../core/call.ts";
 
-const MOST_CONVERSATIONS = 1000;
-const MOST_NAMES = 100;
+const MAX_CONVERSATIONS = 1000;
+const MAX_NAMES = 100;
 
 /** What conversations have loaded, in memory: forgotten, it is found again. */
 export class LoadedTools {
@@ -17,8 +17,8 @@ export class LoadedTools {
     const older = this.of(caller).filter((name) => !names.includes(name));
     // Put in anew, so that the conversation that is idle the longest is the first to go.
     this.#names.delete(key);
-    this.#names.set(key, [...older, ...new Set(names)].slice(-MOST_NAMES));
-    if (this.#names.size > MOST_CONVERSATIONS) this.#names.delete(this.#names.keys().next().value!);
+    this.#names.set(key, [...older, ...new Set(names)].slice(-MAX_NAMES));
+    if (this.#names.size > MAX_CONVERSATIONS) this.#names.delete(this.#names.keys().next().value!);
   }
 }
 

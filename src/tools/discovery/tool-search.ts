@@ -23,7 +23,7 @@ export interface ToolSearchDependencies {
 }
 
 const SELECT = "select:";
-const MOST_FOUND = 20;
+const MAX_FOUND = 20;
 const USUALLY_FOUND = 5;
 
 /** Finds tools among those that are not shown, and loads them for this conversation. */
@@ -49,7 +49,7 @@ export function createToolSearchTool({ toolsFor, load }: ToolSearchDependencies)
         limit: {
           type: "integer",
           minimum: 1,
-          maximum: MOST_FOUND,
+          maximum: MAX_FOUND,
           description: `How many to load at most; ${USUALLY_FOUND} unless said`,
         },
         response: {
@@ -93,7 +93,7 @@ function select(list: string, tools: SearchedTools): { found: AnyTool[]; missing
   const found = new Set<AnyTool>();
   const missing: string[] = [];
   const names = list.split(",").map((name) => name.trim());
-  for (const name of names.filter((each) => each !== "").slice(0, MOST_FOUND)) {
+  for (const name of names.filter((each) => each !== "").slice(0, MAX_FOUND)) {
     const tool = tools.get(name);
     if (tool) found.add(tool);
     else missing.push(notThere(name, tools.nearest(name)));

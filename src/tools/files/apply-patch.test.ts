@@ -37,11 +37,11 @@ function stage(content: Record<string, string | Buffer> = {}, { before }: Stage 
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), bytes);
   }
-  const told: FileChange[] = [];
+  const reported: FileChange[] = [];
   const journal = {
     async before(change: FileChange) {
-      told.push(change);
-      before?.(change, told.length);
+      reported.push(change);
+      before?.(change, reported.length);
     },
   };
   const files = createFiles(createPathPolicy({ workspace: folder }), { journal });
@@ -53,7 +53,7 @@ function stage(content: Record<string, string | Buffer> = {}, { before }: Stage 
     folder,
     tool,
     haft,
-    told,
+    reported,
     at: (path: string) => join(folder, path),
     tree: () => readTree(folder),
     apply: (...lines: string[]) =>
@@ -76,7 +76,7 @@ test("apply_patch keeps the contract of tools", async () => {
 });
 
 test("adds, updates, moves and deletes in one patch, and says what it did", async () => {
-  const { apply, tree, told } = stage({ "a.txt": "one\ntwo\n", "b.txt": "b\n", "old.txt": "o\np\n" });
+  const { apply, tree, reported } = stage({ "a.txt": "one\ntwo\n", "b.txt": "b\n", "old.txt": "o\np\n" });
   const result = await apply(
     "*** Add File: sub/new.txt",
     "+hello",
@@ -111,8 +111,10 @@ test("adds, updates, moves and deletes in one patch, and says what it did", asyn
     ],
     diff: expect.stringContaining("-two\n+zwei\n"),
   });
-  expect(new Set(told.map(({ callId }) => callId))).toEqual(new Set([result.callId]));
-  expect(told.filter(({ kind }) => kind !== "make_directory").map(({ kind, old }) => [kind, old?.toString()])).toEqual([
+  expect(new Set(reported.map(({ callId }) => callId))).toEqual(new Set([result.callId]));
+  expect(
+    reported.filter(({ kind }) => kind !== "make_directory").map(({ kind, old }) => [kind, old?.toString()]),
+  ).toEqual([
     ["write", undefined],
     ["write", "one\ntwo\n"],
     ["write", undefined],
@@ -122,7 +124,7 @@ test("adds, updates, moves and deletes in one patch, and says what it did", asyn
 });
 
 test("nothing is touched when a later part of the patch does not fit", async () => {
-  const { apply, tree, told } = stage({ "a.txt": "one\n", "b.txt": "two\n" });
+  const { apply, tree, reported } = stage({ "a.txt": "one\n", "b.txt": "two\n" });
   const before = tree();
   const result = await apply(
     "*** Add File: new.txt",
@@ -138,7 +140,7 @@ test("nothing is touched when a later part of the patch does not fit", async () 
   );
   expect(result).toMatchObject({ error: { code: "no_match" } });
   expect(tree()).toEqual(before);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test("a failure of the file system half-way takes everything back, folders that were made included", async () => {
@@ -316,15 +318,15 @@ test("two patches of one file at the same time both land", async () => {
 
 test("an approver sees what will change; a patch that cannot be read is not asked about", async () => {
   const { tool, folder } = stage({ "a.txt": "one\n" });
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const haft = createHaft({
     tools: [tool],
     folder,
-    approver: async (approval) => void asked.push(approval),
+    approver: async (approval) => void requested.push(approval),
   });
   await haft.execute("apply_patch", { patch: "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** End Patch" });
-  expect(JSON.stringify(asked)).toContain("M a.txt");
-  expect(JSON.stringify(asked)).toContain("-one\\n+1");
+  expect(JSON.stringify(requested)).toContain("M a.txt");
+  expect(JSON.stringify(requested)).toContain("-one\\n+1");
   expect(await haft.execute("apply_patch", { patch: "" })).toMatchObject({ error: { code: "bad_patch" } });
-  expect(asked).toHaveLength(1);
+  expect(requested).toHaveLength(1);
 });

@@ -26,7 +26,7 @@ export async function commitPatch(plan: readonly PatchStep[], files: Files): Pro
     }
     return written;
   } catch (error) {
-    throw failedHalfWay(error, await takeBack(undo));
+    throw failedPartway(error, await rollBack(undo));
   }
 }
 
@@ -78,13 +78,13 @@ async function remove(
 }
 
 /** The last first; the paths at which it did not work. */
-async function takeBack(undo: readonly Undo[]): Promise<string[]> {
+async function rollBack(undo: readonly Undo[]): Promise<string[]> {
   const left: string[] = [];
   for (const { path, run } of undo.toReversed()) await run().catch(() => left.push(path));
   return left;
 }
 
-function failedHalfWay(error: unknown, left: readonly string[]): ToolError {
+function failedPartway(error: unknown, left: readonly string[]): ToolError {
   const { code, message, data } = toFailure(error);
   if (left.length === 0) {
     return toolError(code, message, { next: "Nothing of the patch was applied.", data, cause: error });

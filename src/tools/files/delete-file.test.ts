@@ -28,14 +28,14 @@ function stage(content: Record<string, string> = {}) {
     mkdirSync(dirname(at(path)), { recursive: true });
     writeFileSync(at(path), text);
   }
-  const told: FileChange[] = [];
+  const reported: FileChange[] = [];
   const tool = createDeleteFileTool({
     files: createFiles(createPathPolicy({ workspace: folder }), {
-      journal: { before: async (change) => void told.push(change) },
+      journal: { before: async (change) => void reported.push(change) },
     }),
   });
   const haft = createHaft({ tools: [tool], folder, approver: async () => ({ approved: true, by: "test" }) });
-  return { at, folder, tool, told, remove: (input: object) => haft.execute("delete_file", input) };
+  return { at, folder, tool, reported, remove: (input: object) => haft.execute("delete_file", input) };
 }
 
 test("delete_file keeps the contract of tools", async () => {
@@ -44,21 +44,23 @@ test("delete_file keeps the contract of tools", async () => {
 });
 
 test("a file goes, and its content is told to the undo journal before", async () => {
-  const { at, remove, told } = stage({ "a.txt": "1\n", "b.txt": "2\n" });
+  const { at, remove, reported } = stage({ "a.txt": "1\n", "b.txt": "2\n" });
   const result = await remove({ path: "a.txt" });
   expect(result).toMatchObject({ details: { deleted: true, path: "a.txt", type: "file" } });
   expect([existsSync(at("a.txt")), existsSync(at("b.txt"))]).toEqual([false, true]);
-  expect(told).toMatchObject([{ kind: "delete", path: at("a.txt"), old: Buffer.from("1\n"), callId: result.callId }]);
+  expect(reported).toMatchObject([
+    { kind: "delete", path: at("a.txt"), old: Buffer.from("1\n"), callId: result.callId },
+  ]);
 });
 
 test("a folder goes when it is empty, or with all in it when that is said", async () => {
-  const { at, remove, told } = stage({ "full/a.txt": "1" });
+  const { at, remove, reported } = stage({ "full/a.txt": "1" });
   mkdirSync(at("empty"));
   expect(await remove({ path: "full" })).toMatchObject({ error: { code: "not_empty" } });
   expect(await remove({ path: "empty" })).toMatchObject({ details: { deleted: true, type: "directory" } });
   expect(await remove({ path: "full", recursive: true })).toMatchObject({ status: "completed" });
   expect(existsSync(at("full"))).toBe(false);
-  expect(told.map(({ path }) => path)).toContain(at("full/a.txt"));
+  expect(reported.map(({ path }) => path)).toContain(at("full/a.txt"));
 });
 
 test("a link goes and not what it leads to, be that outside or nowhere", async () => {

@@ -9,7 +9,7 @@ export interface DescribedChange {
   shown: string;
 }
 
-const MOST_SHOWN = 4_000;
+const MAX_SHOWN = 4_000;
 const HUNK_HEAD = /^@@ -(\d+)((?:,\d+)?) \+(\d+)/gm;
 
 /** Of two texts, or of a part of them that begins after `linesBefore` lines. */
@@ -24,6 +24,6 @@ export async function describeChange(
       : text.replace(HUNK_HEAD, (_, old, count, fresh) => {
           return `@@ -${Number(old) + linesBefore}${count} +${Number(fresh) + linesBefore}`;
         });
-  const shown = diff.length <= MOST_SHOWN ? diff : `${diff.slice(0, MOST_SHOWN)}\n[… the rest of the diff is left out]`;
+  const shown = diff.length <= MAX_SHOWN ? diff : `${diff.slice(0, MAX_SHOWN)}\n[… the rest of the diff is left out]`;
   return { diff, added, removed, shown };
 }

@@ -27,9 +27,9 @@ function stage(content: Record<string, string | Buffer> = {}, { requireRead = tr
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-edit-")));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const [path, bytes] of Object.entries(content)) writeFileSync(join(folder, path), bytes);
-  const told: FileChange[] = [];
+  const reported: FileChange[] = [];
   const files = createFiles(createPathPolicy({ workspace: folder }), {
-    journal: { before: async (change) => void told.push(change) },
+    journal: { before: async (change) => void reported.push(change) },
   });
   const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes(), requireRead };
   const tool = createEditTool(dependencies);
@@ -39,7 +39,7 @@ function stage(content: Record<string, string | Buffer> = {}, { requireRead = tr
     folder,
     tool,
     haft,
-    told,
+    reported,
     at: (path: string) => join(folder, path),
     text: (path: string) => readFileSync(join(folder, path), "utf8"),
     read: (input: object) => haft.execute("read", input),
@@ -59,7 +59,7 @@ test("edit keeps the contract of tools", async () => {
 });
 
 test("the one place is replaced, and the result has the diff, the step and the line", async () => {
-  const { edit, read, text, told, at } = stage({ "a.txt": "one\ntwo\nthree\n" });
+  const { edit, read, text, reported, at } = stage({ "a.txt": "one\ntwo\nthree\n" });
   await read({ path: "a.txt" });
   const result = await edit({ path: "a.txt", old_string: "two", new_string: "zwei" });
   expect(text("a.txt")).toBe("one\nzwei\nthree\n");
@@ -73,7 +73,7 @@ test("the one place is replaced, and the result has the diff, the step and the l
     diff: expect.stringContaining("@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n"),
   });
   expect(result.display).toBe("Edited a.txt: 1 place, +1 −1");
-  expect(told).toMatchObject([
+  expect(reported).toMatchObject([
     { kind: "write", path: at("a.txt"), old: Buffer.from("one\ntwo\nthree\n"), callId: result.callId },
   ]);
 });

@@ -1,10 +1,10 @@
-import { type NearPlace, findNearPlaces, wordsOf } from "./find-near-places.ts";
+import { type NearMatch, findNearMatches, wordsOf } from "./find-near-places.ts";
 import { foldInnerBlanks, foldLookAlikes } from "./fold-line.ts";
-import { MAX_AMBIGUOUS_PLACES, type MatchStep, wantedText } from "./match-text.ts";
+import { MAX_AMBIGUOUS_MATCHES, type MatchStep, wantedText } from "./match-text.ts";
 import { type Line, indentOf, isBlank, splitLines } from "./split-lines.ts";
 
 const MAX_CHARS = 800;
-const MAX_PLACES = 3;
+const MAX_NEAR_MATCHES = 3;
 const MAX_LISTED = 20;
 const SHOWN_WIDTH = 100;
 /** What a minified file holds beyond this is not compared. */
@@ -25,11 +25,13 @@ export function explainMiss(text: string, oldString: string, name = "old_string"
   const lines = splitLines(text);
   if (lines.length === 0) return "The file is empty.";
   const wanted = wantedText(oldString).lines.map((line) => line.slice(0, MAX_LINE_CHARS));
-  const places = findNearPlaces(text, lines, wanted, MAX_PLACES);
-  if (places.length === 0)
+  const nearMatches = findNearMatches(text, lines, wanted, MAX_NEAR_MATCHES);
+  if (nearMatches.length === 0)
     return bounded(["Nothing in the file is like it. The file begins:", ...preview(lines)], readAgain);
-  const parts = places.flatMap((place, rank) => explainPlace({ lines, wanted, name }, place, rank === 0 ? 2 : 1));
-  return bounded([places.length === 1 ? "The nearest place:" : "The nearest places:", ...parts], quoteExactly);
+  const parts = nearMatches.flatMap((match, rank) =>
+    explainNearMatch({ lines, wanted, name }, match, rank === 0 ? 2 : 1),
+  );
+  return bounded([nearMatches.length === 1 ? "The nearest place:" : "The nearest places:", ...parts], quoteExactly);
 }
 
 /** Both sides of the comparison, and what the model calls its own. */
@@ -47,14 +49,14 @@ export function explainAmbiguity(lineNumbers: readonly number[], step: MatchStep
   const listed = [...new Set(lineNumbers)];
   const more = listed.length > MAX_LISTED ? " and more" : "";
   const where = `${listed.length === 1 ? "line" : "lines"} ${listed.slice(0, MAX_LISTED).join(", ")}${more}`;
-  const least = lineNumbers.length >= MAX_AMBIGUOUS_PLACES ? "at least " : "";
-  return `It is found ${least}${lineNumbers.length} times${OVERLOOKED[step]}: ${where}. Nothing was changed.`;
+  const min = lineNumbers.length >= MAX_AMBIGUOUS_MATCHES ? "at least " : "";
+  return `It is found ${min}${lineNumbers.length} times${OVERLOOKED[step]}: ${where}. Nothing was changed.`;
 }
 
-function explainPlace(sides: Sides, place: NearPlace, most: number): string[] {
-  const number = place.line + 1;
-  const found = differences(sides, place).slice(0, most);
-  if (found.length === 0) return [`- line ${number}: ${clip(sides.lines[place.line]?.text ?? "", 0)}`];
+function explainNearMatch(sides: Sides, match: NearMatch, max: number): string[] {
+  const number = match.line + 1;
+  const found = differences(sides, match).slice(0, max);
+  if (found.length === 0) return [`- line ${number}: ${clip(sides.lines[match.line]?.text ?? "", 0)}`];
   return found.map((difference, index) => {
     if (index > 0) return `  ${difference}`;
     return difference.includes(`line ${number}`) ? `- ${difference}` : `- from line ${number} on: ${difference}`;
@@ -62,10 +64,10 @@ function explainPlace(sides: Sides, place: NearPlace, most: number): string[] {
 }
 
 /** Walks both sides in step, over lines that one side lacks, and says what differs where. */
-function differences({ lines, wanted, name }: Sides, place: NearPlace): string[] {
+function differences({ lines, wanted, name }: Sides, match: NearMatch): string[] {
   const found: string[] = [];
-  let at = place.line;
-  let index = place.wantedLine;
+  let at = match.line;
+  let index = match.wantedLine;
   while (index < wanted.length && found.length < 2) {
     const want = wanted[index] ?? "";
     const have = shortened(lines[at]);

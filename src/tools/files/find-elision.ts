@@ -11,13 +11,13 @@ export interface Elision {
 }
 
 /** What a line says once its wrapping is off. */
-interface Saying {
+interface UnwrappedLine {
   phrase: string;
   commented: boolean;
   bracketed: boolean;
 }
 
-const LONGEST_PLACEHOLDER = 120;
+const MAX_PLACEHOLDER_LENGTH = 120;
 
 const OPENERS = /^(?:\{\s*\/\*+|\/\*+|<!--|\/{2,}|#(?!#)|--|;+|%+)\s*/;
 const CLOSERS = /\s*(?:\*\/\s*\}|\*+\/|-->)$/;
@@ -104,7 +104,7 @@ function elisionsOf(text: string): Elision[] {
   });
 }
 
-function isElision({ phrase, commented, bracketed }: Saying): boolean {
+function isElision({ phrase, commented, bracketed }: UnwrappedLine): boolean {
   if (SPREAD.test(phrase)) return false;
   if (ONLY_DOTS.test(phrase)) return commented;
   const words = phrase
@@ -114,26 +114,26 @@ function isElision({ phrase, commented, bracketed }: Saying): boolean {
     .replace(/[.!:;,。！：]+$/, "");
   const dotted = HAS_DOTS.test(phrase);
   return (
-    saysOneOf(PLAIN, words) ||
-    ((dotted || bracketed) && saysOneOf(WITH_DOTS_OR_BRACKETS, words)) ||
-    (dotted && saysOneOf(WITH_DOTS, words)) ||
-    (DOTS_FIRST.test(phrase) && saysOneOf(AFTER_DOTS, words))
+    matchesOneOf(PLAIN, words) ||
+    ((dotted || bracketed) && matchesOneOf(WITH_DOTS_OR_BRACKETS, words)) ||
+    (dotted && matchesOneOf(WITH_DOTS, words)) ||
+    (DOTS_FIRST.test(phrase) && matchesOneOf(AFTER_DOTS, words))
   );
 }
 
 /** Takes comment signs and brackets off a line; undefined for one that is neither commented nor bracketed nor dotted around. */
-function unwrap(trimmed: string): Saying | undefined {
-  if (trimmed === "" || trimmed.length > LONGEST_PLACEHOLDER) return undefined;
+function unwrap(trimmed: string): UnwrappedLine | undefined {
+  if (trimmed === "" || trimmed.length > MAX_PLACEHOLDER_LENGTH) return undefined;
   const bare = trimmed.replace(OPENERS, "").replace(CLOSERS, "").trim();
   const inner = BRACKETS.exec(bare)?.[1]?.trim();
-  const said = inner ?? bare;
+  const content = inner ?? bare;
   const commented = bare !== trimmed;
   const bracketed = inner !== undefined;
-  if (!commented && !bracketed && !DOTS_AROUND.test(said)) return undefined;
-  return { phrase: said.toLowerCase().replace(/\s+/g, " "), commented, bracketed };
+  if (!commented && !bracketed && !DOTS_AROUND.test(content)) return undefined;
+  return { phrase: content.toLowerCase().replace(/\s+/g, " "), commented, bracketed };
 }
 
-function saysOneOf(patterns: readonly RegExp[], words: string): boolean {
+function matchesOneOf(patterns: readonly RegExp[], words: string): boolean {
   return patterns.some((pattern) => pattern.test(words));
 }
 

@@ -2,7 +2,7 @@ import { distance } from "fastest-levenshtein";
 import { foldLookAlikes } from "./fold-line.ts";
 import { type Line, isBlank } from "./split-lines.ts";
 
-export interface NearPlace {
+export interface NearMatch {
   /** Index of the file's line that the wanted line at `wantedLine` is likely to mean. */
   line: number;
   wantedLine: number;
@@ -15,7 +15,7 @@ const MAX_WEIGHED = 24;
 const MAX_COMPARED_CHARS = 200;
 const MAX_COMPARED_LINES = 8;
 const MAX_LINE_CHARS = 10_000;
-const LEAST_LIKENESS = 0.35;
+const MIN_SIMILARITY = 0.35;
 
 interface Probe {
   word: string;
@@ -26,24 +26,24 @@ interface Probe {
  * The places most like the wanted lines, best first. Words of the wanted lines vote for the lines that hold them, and only
  * the best few places are then compared in full, so that the cost is a few searches of the text whatever its size.
  */
-export function findNearPlaces(
+export function findNearMatches(
   text: string,
   lines: readonly Line[],
   wanted: readonly string[],
-  most: number,
-): NearPlace[] {
+  max: number,
+): NearMatch[] {
   const firstWanted = wanted.findIndex((line) => !isBlank(line));
   if (firstWanted < 0) return [];
   const starts = vote(text, lines, probesOf(wanted, wordsOf)) ?? vote(text, lines, probesOf(wanted, piecesOf)) ?? [];
   const weighed = starts
     .map((start) => ({ start, likeness: likeness(lines, wanted, start) }))
-    .filter((place) => place.likeness >= LEAST_LIKENESS)
+    .filter((match) => match.likeness >= MIN_SIMILARITY)
     .sort((one, other) => other.likeness - one.likeness || one.start - other.start);
   const chosen: number[] = [];
   for (const { start } of weighed) {
     const apart = Math.max(1, Math.min(wanted.length, 5));
     if (chosen.every((other) => Math.abs(other - start) >= apart)) chosen.push(start);
-    if (chosen.length === most) break;
+    if (chosen.length === max) break;
   }
   return chosen.map((start) => {
     const wantedLine = Math.max(firstWanted, -start);

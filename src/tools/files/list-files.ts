@@ -10,7 +10,7 @@ import { failWithSuggestion } from "./suggest-path.ts";
 
 const DEFAULT_LIMIT = 500;
 /** Entries looked at before a recursive listing gives up looking for more. */
-const MOST_VISITED = 100_000;
+const MAX_VISITED = 100_000;
 
 export interface ListedFile {
   path: string;
@@ -92,7 +92,7 @@ async function list(files: Files, path: string, { recursive, matches, limit, sig
         if (listing.listed.length >= limit) return { ...listing, truncated: true };
         listing.listed.push({ path: below, name, type, size: info?.size ?? 0, modified: info?.modifiedMs ?? 0 });
       }
-      if (++visited > MOST_VISITED) throw tooMany();
+      if (++visited > MAX_VISITED) throw tooMany();
     }
   }
   return listing;
@@ -109,7 +109,7 @@ async function entriesOf(files: Files, path: string, folder: string, { closed }:
 }
 
 function tooMany() {
-  return toolError("too_large", `More than ${MOST_VISITED} entries are below this folder`, {
+  return toolError("too_large", `More than ${MAX_VISITED} entries are below this folder`, {
     next: "List a folder further down, or use glob.",
   });
 }

@@ -110,12 +110,12 @@ function spellings(lines: readonly HunkLine[]): (readonly HunkLine[])[] {
 function findAnchors(lines: readonly Line[], context: readonly string[], cursor: number): number[] | string {
   let anchors: number[] = [];
   for (const [depth, wanted] of context.entries()) {
-    const places = findContext(lines, wanted, cursor);
+    const positions = findContext(lines, wanted, cursor);
     anchors =
       depth === 0
-        ? places
+        ? positions
         : firstBelowEach(
-            places,
+            positions,
             anchors.map((anchor) => anchor + 1),
           );
     if (anchors.length === 0) return wanted;

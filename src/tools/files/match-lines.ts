@@ -29,10 +29,10 @@ export function createLineFinder(lines: readonly Line[]): LineFinder {
   return {
     findLoosely(wanted) {
       // A line several times as long as any wanted one does not equal it, and may be a whole minified file.
-      const longest = 1_000 + 4 * Math.max(0, ...wanted.map((line) => line.length));
+      const maxLength = 1_000 + 4 * Math.max(0, ...wanted.map((line) => line.length));
       const keyAt = (index: number): string | undefined => {
         const text = textAt(index);
-        return text.length > longest ? undefined : (keys[index] ??= withoutBlanks(text));
+        return text.length > maxLength ? undefined : (keys[index] ??= withoutBlanks(text));
       };
       return findRuns(lines.length, keyAt, wanted.map(withoutBlanks));
     },

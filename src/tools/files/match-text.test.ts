@@ -4,7 +4,7 @@ import { findMatch } from "./match-text.ts";
 function found(text: string, old: string, all = false) {
   const match = findMatch(text, old, { all });
   return (
-    match && { step: match.step, stripped: match.stripped, places: match.places.map((p) => text.slice(p.start, p.end)) }
+    match && { step: match.step, stripped: match.stripped, ranges: match.ranges.map((p) => text.slice(p.start, p.end)) }
   );
 }
 
@@ -28,12 +28,12 @@ describe("each rung of the ladder", () => {
     ["indentation", "  if x:\n    y() \n  z()", "if x:\n    y()\n  z()", "  if x:\n    y() \n  z()"],
     ["flattened_indentation", "  a {\n    b\n  }\n", "a {\nb\n}", "  a {\n    b\n  }"],
     ["inner_blanks", "  call( a,b )\n", "call(a, b)", "  call( a,b )"],
-  ])("%s", (step, text, old, place) => {
-    expect(found(text, old)).toEqual({ step, stripped: undefined, places: [place] });
+  ])("%s", (step, text, old, range) => {
+    expect(found(text, old)).toEqual({ step, stripped: undefined, ranges: [range] });
   });
 
   test("an earlier rung wins over a later one that would find more", () => {
-    expect(found("a  \nb\n", "a")).toMatchObject({ step: "exact", places: ["a"] });
+    expect(found("a  \nb\n", "a")).toMatchObject({ step: "exact", ranges: ["a"] });
     expect(found("x y  \n x y\n", "x y\n")).toMatchObject({ step: "exact" });
   });
 });
@@ -56,21 +56,21 @@ describe("what is never matched", () => {
 });
 
 test("all places are given, overlapping ones too, since each is a reading of the request", () => {
-  expect(found("aXaXa", "aXa")?.places).toHaveLength(2);
-  expect(found("aXaXa", "aXa", true)?.places).toHaveLength(1);
+  expect(found("aXaXa", "aXa")?.ranges).toHaveLength(2);
+  expect(found("aXaXa", "aXa", true)?.ranges).toHaveLength(1);
   expect(found("a \nb\n-\na  \nb\n", "a\nb\n")).toMatchObject({
     step: "trailing_blanks",
-    places: ["a \nb\n", "a  \nb\n"],
+    ranges: ["a \nb\n", "a  \nb\n"],
   });
 });
 
 test("an ambiguity is bounded, a wish for all is not", () => {
   const text = "x\n".repeat(1_000);
-  expect(found(text, "x")?.places).toHaveLength(100);
-  expect(found(text, "x", true)?.places).toHaveLength(1_000);
+  expect(found(text, "x")?.ranges).toHaveLength(100);
+  expect(found(text, "x", true)?.ranges).toHaveLength(1_000);
   const blanks = "x  \n".repeat(1_000);
-  expect(found(blanks, "x\n")?.places).toHaveLength(100);
-  expect(found(blanks, "x\n", true)?.places).toHaveLength(1_000);
+  expect(found(blanks, "x\n")?.ranges).toHaveLength(100);
+  expect(found(blanks, "x\n", true)?.ranges).toHaveLength(1_000);
 });
 
 test("a place beyond the bound still counts against a match being the only one", () => {
@@ -78,7 +78,7 @@ test("a place beyond the bound still counts against a match being the only one",
   const even = "    x {\n      y\n    }\n";
   expect(found(`${even}${uneven}${even}`, "  x {\n    y\n  }\n")).toMatchObject({
     step: "indentation",
-    places: [even, even],
+    ranges: [even, even],
   });
 });
 
@@ -101,5 +101,5 @@ describe("line numbers pasted from a listing", () => {
 });
 
 test("an empty line too many at the edges of the old text is overlooked", () => {
-  expect(found("a\nb\nc\n", "\na\nb\n\n")).toEqual({ step: "exact", stripped: "blank_edges", places: ["a\nb\n"] });
+  expect(found("a\nb\nc\n", "\na\nb\n\n")).toEqual({ step: "exact", stripped: "blank_edges", ranges: ["a\nb\n"] });
 });

@@ -16,7 +16,7 @@ export type MatchStep =
 /** What had to be taken from the old text before it was looked for. */
 export type Stripped = "blank_edges" | "line_numbers";
 
-export interface Place {
+export interface TextRange {
   start: number;
   end: number;
   /** Index of the first matched line; absent where the match need not be whole lines. */
@@ -28,7 +28,7 @@ export interface TextMatch {
   step: MatchStep;
   stripped?: Stripped;
   /** In file order; more than one means ambiguous, unless all are wanted. */
-  places: Place[];
+  ranges: TextRange[];
   /** The old text as it was looked for. */
   old: WantedText;
   /** Does to the new text what was done to the old one. */
@@ -43,7 +43,7 @@ export interface WantedText {
 }
 
 /** Beyond this many places an ambiguity is no clearer; replacing all has no such limit. */
-export const MAX_AMBIGUOUS_PLACES = 100;
+export const MAX_AMBIGUOUS_MATCHES = 100;
 
 /**
  * Finds where `oldString` stands in `text`, on the first rung that finds it anywhere. Every rung but the first two takes
@@ -57,16 +57,16 @@ export function findMatch(text: string, oldString: string, options: { all?: bool
   const same = (newLines: readonly string[]): string[] => [...newLines];
 
   const exact = findSubstrings(text, wanted, all);
-  if (exact.length > 0) return { step: "exact", places: exact, old, prepareNew: same };
+  if (exact.length > 0) return { step: "exact", ranges: exact, old, prepareNew: same };
   const lines = splitLines(text);
   const lf = joinWanted(old);
   const ends = lf === wanted && !text.includes("\r") ? [] : findAcrossLineEnds(text, lines, lf, all);
-  if (ends.length > 0) return { step: "line_ends", places: ends, old, prepareNew: same };
+  if (ends.length > 0) return { step: "line_ends", ranges: ends, old, prepareNew: same };
 
   const finder = createLineFinder(lines);
   const asGiven = climb(lines, finder, { old, all });
   // Equal lines that are no equal text: the file lacks the final line end that the old text has.
-  if (asGiven?.step === "exact") return { step: "line_ends", places: asGiven.places, old, prepareNew: same };
+  if (asGiven?.step === "exact") return { step: "line_ends", ranges: asGiven.ranges, old, prepareNew: same };
   if (asGiven) return { ...asGiven, old, prepareNew: same };
   const cut = withoutBlankEdges(old);
   const asCut = cut && climb(lines, finder, { old: cut.old, all });
@@ -89,7 +89,7 @@ function climb(
   lines: readonly Line[],
   finder: LineFinder,
   { old, all }: { old: WantedText; all: boolean },
-): Pick<TextMatch, "step" | "places"> | undefined {
+): Pick<TextMatch, "step" | "ranges"> | undefined {
   if (old.lines.every(isBlank)) return undefined;
   const loose = finder.findLoosely(old.lines);
   if (loose.length === 0) return undefined;
@@ -97,18 +97,18 @@ function climb(
     const runs = finder.narrow(loose, old.lines, FOLDS[step]);
     return all ? withoutOverlap(runs, old.lines.length) : runs;
   };
-  const reindented = (runs: readonly number[], find: typeof findReindent): Place[] =>
+  const reindented = (runs: readonly number[], find: typeof findReindent): TextRange[] =>
     runs.flatMap((first) => {
       const fileLines = lines.slice(first, first + old.lines.length).map((line) => line.text);
       const reindent = find(old.lines, fileLines);
-      return reindent ? [{ ...placeOf(lines, old, first), reindent }] : [];
+      return reindent ? [{ ...rangeOf(lines, old, first), reindent }] : [];
     });
-  const answer = (step: MatchStep, places: Place[]) =>
-    places.length > 0 ? { step, places: all ? places : places.slice(0, MAX_AMBIGUOUS_PLACES) } : undefined;
+  const answer = (step: MatchStep, ranges: TextRange[]) =>
+    ranges.length > 0 ? { step, ranges: all ? ranges : ranges.slice(0, MAX_AMBIGUOUS_MATCHES) } : undefined;
   const asTheyStand = (step: "exact" | "trailing_blanks" | "look_alikes") =>
     answer(
       step,
-      runsOf(step).map((first) => placeOf(lines, old, first)),
+      runsOf(step).map((first) => rangeOf(lines, old, first)),
     );
 
   const unshifted = asTheyStand("exact") ?? asTheyStand("trailing_blanks") ?? asTheyStand("look_alikes");
@@ -123,7 +123,7 @@ function climb(
   );
 }
 
-function placeOf(lines: readonly Line[], old: WantedText, first: number): Place {
+function rangeOf(lines: readonly Line[], old: WantedText, first: number): TextRange {
   const from = lines[first];
   const last = lines[first + old.lines.length - 1];
   if (from === undefined || last === undefined) throw new RangeError("a matched run lies outside the text");
@@ -131,20 +131,20 @@ function placeOf(lines: readonly Line[], old: WantedText, first: number): Place 
   return { start: from.start, end, firstLine: first };
 }
 
-function findSubstrings(text: string, wanted: string, all: boolean): Place[] {
-  const places: Place[] = [];
-  if (wanted === "") return places;
+function findSubstrings(text: string, wanted: string, all: boolean): TextRange[] {
+  const ranges: TextRange[] = [];
+  if (wanted === "") return ranges;
   let start = text.indexOf(wanted);
-  while (start >= 0 && (all || places.length < MAX_AMBIGUOUS_PLACES)) {
-    places.push({ start, end: start + wanted.length });
+  while (start >= 0 && (all || ranges.length < MAX_AMBIGUOUS_MATCHES)) {
+    ranges.push({ start, end: start + wanted.length });
     // Overlapping places are still two readings of one request, so only "replace all" steps over them.
     start = text.indexOf(wanted, start + (all ? wanted.length : 1));
   }
-  return places;
+  return ranges;
 }
 
 /** Looks for LF text in a text of any line ends; offsets are those of the text as it is. */
-function findAcrossLineEnds(text: string, lines: readonly Line[], wanted: string, all: boolean): Place[] {
+function findAcrossLineEnds(text: string, lines: readonly Line[], wanted: string, all: boolean): TextRange[] {
   if (!text.includes("\r")) return findSubstrings(text, wanted, all);
   const starts: number[] = [];
   let length = 0;
@@ -184,9 +184,9 @@ function withoutBlankEdges(old: WantedText): { old: WantedText; prepareNew: Text
   const head = old.lines.findIndex((line) => !isBlank(line));
   const tail = old.lines.length - 1 - old.lines.findLastIndex((line) => !isBlank(line));
   if (head < 0 || head + tail === 0) return undefined;
-  const cutTail = (lines: readonly string[], most: number): string[] => {
+  const cutTail = (lines: readonly string[], max: number): string[] => {
     let end = lines.length;
-    while (end > 0 && lines.length - end < most && isBlank(lines[end - 1] ?? "")) end--;
+    while (end > 0 && lines.length - end < max && isBlank(lines[end - 1] ?? "")) end--;
     return lines.slice(0, end);
   };
   return {

@@ -30,9 +30,9 @@ function stage(content: Record<string, string> = {}) {
     mkdirSync(dirname(at(path)), { recursive: true });
     writeFileSync(at(path), text);
   }
-  const told: FileChange[] = [];
+  const reported: FileChange[] = [];
   const files = createFiles(createPathPolicy({ workspace: folder }), {
-    journal: { before: async (change) => void told.push(change) },
+    journal: { before: async (change) => void reported.push(change) },
   });
   const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes() };
   const haft = createHaft({
@@ -41,7 +41,7 @@ function stage(content: Record<string, string> = {}) {
     approver: async () => ({ approved: true, by: "test" }),
   });
   const move = (input: object) => haft.execute("move_file", input);
-  return { at, folder, haft, move, told, tool: createMoveFileTool(dependencies) };
+  return { at, folder, haft, move, reported, tool: createMoveFileTool(dependencies) };
 }
 
 test("move_file keeps the contract of tools", async () => {
@@ -50,12 +50,12 @@ test("move_file keeps the contract of tools", async () => {
 });
 
 test("a file moves into folders that are made for it, and the journal is told", async () => {
-  const { at, move, told } = stage({ "a.txt": "content" });
+  const { at, move, reported } = stage({ "a.txt": "content" });
   const result = await move({ source: "a.txt", destination: "new/place/b.txt" });
   expect(result).toMatchObject({ details: { success: true, from: "a.txt", to: "new/place/b.txt" } });
   expect(readFileSync(at("new/place/b.txt"), "utf8")).toBe("content");
   expect(existsSync(at("a.txt"))).toBe(false);
-  expect(told.at(-1)).toMatchObject({
+  expect(reported.at(-1)).toMatchObject({
     kind: "move",
     path: at("a.txt"),
     to: at("new/place/b.txt"),
@@ -64,12 +64,12 @@ test("a file moves into folders that are made for it, and the journal is told", 
 });
 
 test("a target that exists is refused, unless it may be replaced", async () => {
-  const { at, move, told } = stage({ "a.txt": "new", "b.txt": "old" });
+  const { at, move, reported } = stage({ "a.txt": "new", "b.txt": "old" });
   expect(await move({ from: "a.txt", to: "b.txt" })).toMatchObject({ error: { code: "path_exists" } });
   expect(readFileSync(at("b.txt"), "utf8")).toBe("old");
   expect(await move({ from: "a.txt", to: "b.txt", overwrite: true })).toMatchObject({ status: "completed" });
   expect(readFileSync(at("b.txt"), "utf8")).toBe("new");
-  expect(told.at(-1)?.old?.toString()).toBe("old");
+  expect(reported.at(-1)?.old?.toString()).toBe("old");
 });
 
 test("a folder moves with all that is in it, but not into itself; a link moves as a link", async () => {

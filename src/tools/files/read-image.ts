@@ -5,7 +5,7 @@ import { type OpenFile, readAll } from "../../files/open-file.ts";
 
 /** What providers take as an image, and how large it may be. */
 const SHOWN_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const MOST_BYTES = 4.5 * 1024 * 1024;
+const MAX_BYTES = 4.5 * 1024 * 1024;
 
 export async function readImage(
   file: OpenFile,
@@ -18,15 +18,11 @@ export async function readImage(
       next: "Convert it to PNG first, for instance through exec.",
     });
   }
-  const bytes = await readAll(file, { maxBytes: MOST_BYTES, signal });
+  const bytes = await readAll(file, { maxBytes: MAX_BYTES, signal });
   if (bytes === null) {
-    throw toolError(
-      "too_large",
-      `${shown} is an image of ${file.info.size} bytes; at most ${MOST_BYTES} can be shown`,
-      {
-        next: "Scale it down first, for instance through exec.",
-      },
-    );
+    throw toolError("too_large", `${shown} is an image of ${file.info.size} bytes; at most ${MAX_BYTES} can be shown`, {
+      next: "Scale it down first, for instance through exec.",
+    });
   }
   const measured = await measureImage(bytes);
   const size = measured ? `${measured.width}×${measured.height}` : "of unknown dimensions";

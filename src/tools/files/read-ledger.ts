@@ -4,8 +4,8 @@ import type { ToolContext } from "../../core/tool.ts";
 import type { FileInfo } from "../../files/file-info.ts";
 
 /** Most files that one session is remembered to have read; the oldest are forgotten, and must be read again. */
-const MOST_FILES = 10_000;
-const MOST_SESSIONS = 1_000;
+const MAX_FILES = 10_000;
+const MAX_SESSIONS = 1_000;
 
 /** Up to this size the content itself is remembered, so that a file which was merely touched is not called changed. */
 export const FINGERPRINTED_BYTES = 256 * 1024;
@@ -56,14 +56,14 @@ export function createReadLedger(kept?: SeenFiles): ReadLedger {
     // To the end of the map: the sessions used last are kept.
     sessions.delete(key);
     sessions.set(key, seen);
-    dropOldest(sessions, MOST_SESSIONS);
+    dropOldest(sessions, MAX_SESSIONS);
     return seen;
   };
   const seenBy = (context: ToolContext): Map<string, Seen> => seenIn(sessionOf(context));
   const put = (files: Map<string, Seen>, path: string, seen: Seen): void => {
     files.delete(path);
     files.set(path, seen);
-    dropOldest(files, MOST_FILES);
+    dropOldest(files, MAX_FILES);
   };
   const remember = (context: ToolContext, path: string, seen: Seen): void => {
     put(seenBy(context), path, seen);
@@ -103,9 +103,9 @@ function fingerprintOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("base64");
 }
 
-function dropOldest(map: Map<string, unknown>, most: number): void {
+function dropOldest(map: Map<string, unknown>, max: number): void {
   for (const oldest of map.keys()) {
-    if (map.size <= most) return;
+    if (map.size <= max) return;
     map.delete(oldest);
   }
 }

@@ -2,8 +2,8 @@ import type { ToolOutput } from "../../core/result.ts";
 import { type OpenFile, readAll } from "../../files/open-file.ts";
 import { decodeText } from "../../files/text-encoding.ts";
 
-const MOST_BYTES = 20 * 1024 * 1024;
-const MOST_OUTPUT = 2_000;
+const MAX_BYTES = 20 * 1024 * 1024;
+const MAX_OUTPUT_LENGTH = 2_000;
 
 type Text = string | string[];
 
@@ -27,7 +27,7 @@ export async function readNotebook(
   shown: string,
   signal: AbortSignal,
 ): Promise<ToolOutput | undefined> {
-  const bytes = await readAll(file, { maxBytes: MOST_BYTES, signal });
+  const bytes = await readAll(file, { maxBytes: MAX_BYTES, signal });
   const cells = bytes === null ? undefined : cellsOf(decodeText(bytes).text);
   if (bytes === null || cells === undefined) return undefined;
   const content = cells.map((cell, i) => showCell(cell, i + 1)).join("\n\n") || "(a notebook without cells)";
@@ -62,7 +62,7 @@ function showOutput({ text, data, ename, evalue }: CellOutput): string {
   if (ename !== undefined) return `${ename}: ${evalue ?? ""}`;
   const shown = join(text ?? (data?.["text/plain"] as Text | undefined));
   if (shown === "" && data) return `(${Object.keys(data).join(", ")})`;
-  return shown.length > MOST_OUTPUT ? `${shown.slice(0, MOST_OUTPUT)}…` : shown;
+  return shown.length > MAX_OUTPUT_LENGTH ? `${shown.slice(0, MAX_OUTPUT_LENGTH)}…` : shown;
 }
 
 function join(source: Text | undefined): string {

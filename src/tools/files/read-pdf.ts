@@ -4,8 +4,8 @@ import { type OpenFile, readAll } from "../../files/open-file.ts";
 import { openPdf } from "../../files/pdf-text.ts";
 import type { ReadRange } from "./read.ts";
 
-const MOST_BYTES = 50 * 1024 * 1024;
-const MOST_PAGES = 20;
+const MAX_BYTES = 50 * 1024 * 1024;
+const MAX_PAGES = 20;
 
 /** The text of some pages of a PDF. */
 export async function readPdf(
@@ -14,9 +14,9 @@ export async function readPdf(
   { pages }: ReadRange,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
-  const bytes = await readAll(file, { maxBytes: MOST_BYTES, signal });
+  const bytes = await readAll(file, { maxBytes: MAX_BYTES, signal });
   if (bytes === null) {
-    throw toolError("too_large", `${shown} is a PDF of ${file.info.size} bytes; at most ${MOST_BYTES} are read`, {
+    throw toolError("too_large", `${shown} is a PDF of ${file.info.size} bytes; at most ${MAX_BYTES} are read`, {
       next: "Split it first, for instance through exec.",
     });
   }
@@ -30,7 +30,7 @@ export async function readPdf(
       parts.push(`--- page ${page} of ${document.pages} ---\n${text || "(no text on this page)"}`);
     }
     const content = parts.join("\n\n");
-    const next = Math.min(document.pages, last + MOST_PAGES);
+    const next = Math.min(document.pages, last + MAX_PAGES);
     return {
       content: last < document.pages ? `${content}\n\n[Use pages=${last + 1}-${next} to continue.]` : content,
       display: `Read ${shown}: pages ${first}-${last} of ${document.pages}`,
@@ -60,12 +60,12 @@ function unreadable(shown: string, cause: unknown): never {
 function parsePages(pages: string | undefined, total: number): { first: number; last: number } {
   const match = /^\s*(\d+)\s*(-)?\s*(\d+)?\s*$/.exec(pages ?? "1-");
   const first = Number(match?.[1]);
-  const wanted = match?.[3] === undefined ? (match?.[2] ? first + MOST_PAGES - 1 : first) : Number(match[3]);
+  const wanted = match?.[3] === undefined ? (match?.[2] ? first + MAX_PAGES - 1 : first) : Number(match[3]);
   const last = Math.min(wanted, total);
-  if (!match || (match[3] !== undefined && !match[2]) || first < 1 || last < first || last - first >= MOST_PAGES) {
+  if (!match || (match[3] !== undefined && !match[2]) || first < 1 || last < first || last - first >= MAX_PAGES) {
     const count = `${total} ${total === 1 ? "page" : "pages"}`;
     throw toolError("bad_range", `pages ${JSON.stringify(pages)} does not name pages of a PDF that has ${count}`, {
-      next: `Give a range such as 1-5, at most ${MOST_PAGES} pages at once.`,
+      next: `Give a range such as 1-5, at most ${MAX_PAGES} pages at once.`,
     });
   }
   return { first, last };

@@ -7,8 +7,8 @@ import { decodeBytes } from "../../files/text-encoding.ts";
 import type { ReadRange } from "./read.ts";
 
 /** Each line also costs its number; together with 50 KiB of text this stays below the tool's own budget. */
-const MOST_LINES = 5_000;
-const MOST_FORCED_BYTES = 16 * 1024 * 1024;
+const MAX_LINES = 5_000;
+const MAX_FORCED_BYTES = 16 * 1024 * 1024;
 
 export interface TextReading extends ReadRange {
   shown: string;
@@ -20,7 +20,7 @@ export interface TextReading extends ReadRange {
 export async function readText(given: OpenFile, indexes: LineIndexes, reading: TextReading): Promise<ToolOutput> {
   const { shown, maxBytes, offset, encoding, signal } = reading;
   const { size } = given.info;
-  const limit = reading.limit === undefined ? undefined : Math.min(reading.limit, MOST_LINES);
+  const limit = reading.limit === undefined ? undefined : Math.min(reading.limit, MAX_LINES);
   if (maxBytes !== undefined && limit === undefined) refuseLarge(shown, size, maxBytes);
   const range = { ...(offset === undefined ? {} : { offset }), ...(limit === undefined ? {} : { limit }), signal };
   const file = encoding === undefined ? given : await transcode(given, encoding, signal);
@@ -52,19 +52,19 @@ export async function readText(given: OpenFile, indexes: LineIndexes, reading: T
 }
 
 function notices({ firstLine, lastLine, totalLines, nextOffset, cut, stoppedBy, encoding }: LineWindow): string[] {
-  const said: string[] = [];
+  const notes: string[] = [];
   if (nextOffset !== null) {
     const of = totalLines === null ? "" : ` of ${totalLines}`;
     const why = stoppedBy === "bytes" ? " (the answer is full)" : "";
-    said.push(`[Showing lines ${firstLine}-${lastLine}${of}${why}. Use offset=${nextOffset} to continue.]`);
+    notes.push(`[Showing lines ${firstLine}-${lastLine}${of}${why}. Use offset=${nextOffset} to continue.]`);
   }
   if (cut.length > 0) {
     const first = cut.slice(0, 5).map(({ line, bytes }) => `${line} (${bytes} bytes)`);
     const which = `${cut.length === 1 ? "line" : "lines"} ${first.join(", ")}${cut.length > 5 ? ", …" : ""}`;
-    said.push(`[Only the beginning is shown of the long ${which}.]`);
+    notes.push(`[Only the beginning is shown of the long ${which}.]`);
   }
-  if (encoding !== "utf-8") said.push(`[Encoding: ${encoding}.]`);
-  return said;
+  if (encoding !== "utf-8") notes.push(`[Encoding: ${encoding}.]`);
+  return notes;
 }
 
 function describe(shown: string, { lines, totalLines, firstLine, lastLine }: LineWindow): string {
@@ -98,15 +98,11 @@ function endsWithLineFeed(file: OpenFile, encoding: string): boolean {
 
 /** The same file as if it were UTF-8: the caller knows better what its bytes mean. It is held in memory, so it is bounded. */
 async function transcode(file: OpenFile, encoding: string, signal: AbortSignal): Promise<OpenFile> {
-  const original = await readAll(file, { maxBytes: MOST_FORCED_BYTES, signal });
+  const original = await readAll(file, { maxBytes: MAX_FORCED_BYTES, signal });
   if (original === null) {
-    throw toolError(
-      "too_large",
-      `A file above ${MOST_FORCED_BYTES} bytes is read in the encoding it is found to have`,
-      {
-        next: "Leave out encoding.",
-      },
-    );
+    throw toolError("too_large", `A file above ${MAX_FORCED_BYTES} bytes is read in the encoding it is found to have`, {
+      next: "Leave out encoding.",
+    });
   }
   const bytes = Buffer.from(decodeBytes(original, encoding));
   const readNow = (buffer: Buffer, position: number): number => bytes.copy(buffer, 0, position);

@@ -96,9 +96,9 @@ test("a long line is cut at 2,000 characters, and it is said of which", async ()
 test("offset 0 means the start, limit bounds the window, and many lines never exceed the budget of the gate", async () => {
   const { read } = stage({ "n.txt": lines(40_000, () => "x") });
   expect((await read({ path: "n.txt", offset: 0, limit: 2 })).details).toMatchObject({ firstLine: 1, lastLine: 2 });
-  const most = await read({ path: "n.txt", limit: 1_000_000 });
-  expect(most.details).toMatchObject({ lastLine: 5000, nextOffset: 5001 });
-  expect(most.metadata.spill).toBeUndefined();
+  const max = await read({ path: "n.txt", limit: 1_000_000 });
+  expect(max.details).toMatchObject({ lastLine: 5000, nextOffset: 5001 });
+  expect(max.metadata.spill).toBeUndefined();
 });
 
 test("an offset past the end says how many lines there are", async () => {

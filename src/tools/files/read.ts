@@ -47,7 +47,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes }: File
     labels: ["sensitive_data"],
     labelsOf: ({ path }) => (isSensitivePath(files, path) ? ["sensitive_data"] : []),
     // The window itself is bounded; the gate's own budget must not cut it once more.
-    limits: { maxOutputBytes: 96 * 1024 },
+    limits: { maxResultBytes: 96 * 1024 },
     dialects: {
       snake: { name: "read_file" },
       claude: { name: "Read", parameters: { path: "file_path" } },

@@ -19,12 +19,12 @@ test("in a very long text equal lines at both ends still are none", () => {
 });
 
 test("whoever writes added lines is told which line they replace or follow", () => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   changedLines(0, ["a", "b", "c"], ["a", "B", "c", "d"], (added, at) => {
-    told.push([added, at]);
+    reported.push([added, at]);
     return added;
   });
-  expect(told).toEqual([
+  expect(reported).toEqual([
     [["B"], { fileLine: 1, newLine: 1 }],
     [["d"], { fileLine: 2, newLine: 3 }],
   ]);

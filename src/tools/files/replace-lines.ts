@@ -25,8 +25,8 @@ export function changedLines(
   let head = 0;
   while (head < oldLines.length && head < newLines.length && oldLines[head] === newLines[head]) head++;
   let tail = 0;
-  const most = Math.min(oldLines.length, newLines.length) - head;
-  while (tail < most && oldLines[oldLines.length - 1 - tail] === newLines[newLines.length - 1 - tail]) tail++;
+  const max = Math.min(oldLines.length, newLines.length) - head;
+  while (tail < max && oldLines[oldLines.length - 1 - tail] === newLines[newLines.length - 1 - tail]) tail++;
   const oldMiddle = oldLines.slice(head, oldLines.length - tail);
   const newMiddle = newLines.slice(head, newLines.length - tail);
   let fileLine = first + head;

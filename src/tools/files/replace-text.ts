@@ -1,7 +1,7 @@
 import { toolError } from "../../core/error.ts";
 import { explainAmbiguity, explainMiss } from "./explain-miss.ts";
 import { refuseElisions } from "./find-elision.ts";
-import { type MatchStep, type Place, type Stripped, type TextMatch, findMatch, wantedText } from "./match-text.ts";
+import { type MatchStep, type TextRange, type Stripped, type TextMatch, findMatch, wantedText } from "./match-text.ts";
 import { type LineChange, changedLines, replaceLines } from "./replace-lines.ts";
 import { type Splice, spliceText } from "./splice-text.ts";
 import { type Line, indentOf, isBlank, lineEndAt, lineNumbersOf, splitLines, toLf, withoutBom } from "./split-lines.ts";
@@ -33,11 +33,11 @@ export interface Replaced {
 /** These rungs recognise a place by less than its lines, so that "replace all" may not multiply the guess. */
 const SINGLE_ONLY: ReadonlySet<MatchStep> = new Set(["flattened_indentation", "inner_blanks"]);
 
-const tellApart = "Quote more of the lines around the one you mean, or set replace_all to change every place.";
+const disambiguationHint = "Quote more of the lines around the one you mean, or set replace_all to change every place.";
 
 interface Located {
   index: number;
-  place: Place;
+  range: TextRange;
 }
 
 /**
@@ -55,7 +55,7 @@ export function replaceText(text: string, edits: readonly TextEdit[]): Replaced 
 
   const matches = edits.map((edit, index) => matchEdit(text, edit, nameOf(edits, index)));
   refuseOverlap(text, matches);
-  const lines = matches.some((match) => match.places.some(isWholeLines)) ? splitLines(text) : [];
+  const lines = matches.some((match) => match.ranges.some(isWholeLines)) ? splitLines(text) : [];
   const splices = matches
     .flatMap((match, index) => {
       const found = spliceMatch(text, lines, match, newStringOf(text, edits[index]));
@@ -98,13 +98,13 @@ function matchEdit(text: string, edit: TextEdit, name: string): TextMatch {
   if (match === undefined) {
     throw toolError("no_match", `${name}old_string was not found`, { next: explainMiss(text, edit.oldString) });
   }
-  if (match.places.length > 1 && (!all || SINGLE_ONLY.has(match.step))) {
+  if (match.ranges.length > 1 && (!all || SINGLE_ONLY.has(match.step))) {
     const numbers = lineNumbersOf(
       text,
-      match.places.map((place) => place.start),
+      match.ranges.map((range) => range.start),
     );
     throw toolError("ambiguous", `${name}old_string is not unique`, {
-      next: `${explainAmbiguity(numbers, match.step)} ${all ? "Quote each place exactly." : tellApart}`,
+      next: `${explainAmbiguity(numbers, match.step)} ${all ? "Quote each place exactly." : disambiguationHint}`,
       data: { lines: numbers },
     });
   }
@@ -117,12 +117,12 @@ function matchEdit(text: string, edit: TextEdit, name: string): TextMatch {
 }
 
 function refuseOverlap(text: string, matches: readonly TextMatch[]): void {
-  const located: Located[] = matches.flatMap((match, index) => match.places.map((place) => ({ index, place })));
-  located.sort((one, other) => one.place.start - other.place.start);
+  const located: Located[] = matches.flatMap((match, index) => match.ranges.map((range) => ({ index, range })));
+  located.sort((one, other) => one.range.start - other.range.start);
   located.forEach((here, at) => {
     const before = located[at - 1];
-    if (before === undefined || here.place.start >= before.place.end) return;
-    const [line] = lineNumbersOf(text, [here.place.start]);
+    if (before === undefined || here.range.start >= before.range.end) return;
+    const [line] = lineNumbersOf(text, [here.range.start]);
     const [one, other] = [before.index, here.index].sort((a, b) => a - b);
     throw toolError("overlap", `edits[${one}] and edits[${other}] overlap at line ${line}`, {
       next: "Nothing was changed. All edits match the original text: merge these two into one edit.",
@@ -142,10 +142,10 @@ function refuseTouching(splices: readonly Splice[]): void {
 }
 
 function spliceMatch(text: string, lines: readonly Line[], match: TextMatch, newString: string): Splice[] {
-  return match.places.flatMap((place) => {
-    if (isWholeLines(place)) return spliceLines(text, lines, { match, place, newString });
-    const { start, end } = place;
-    const newText = withLineEndsOf(text, place, newString);
+  return match.ranges.flatMap((range) => {
+    if (isWholeLines(range)) return spliceLines(text, lines, { match, range, newString });
+    const { start, end } = range;
+    const newText = withLineEndsOf(text, range, newString);
     return text.slice(start, end) === newText ? [] : [{ start, end, newText }];
   });
 }
@@ -161,14 +161,14 @@ function newStringOf(text: string, edit: TextEdit | undefined): string {
 function spliceLines(
   text: string,
   lines: readonly Line[],
-  { match, place, newString }: { match: TextMatch; place: Place & { firstLine: number }; newString: string },
+  { match, range, newString }: { match: TextMatch; range: TextRange & { firstLine: number }; newString: string },
 ): Splice[] {
   const { old } = match;
   const given = old.ended ? endedLines(newString) : toLf(newString).split("\n");
   const newLines = match.prepareNew(given);
-  const changes = changedLines(place.firstLine, old.lines, newLines, (added, { fileLine, newLine }) => {
-    const near = lines.slice(place.firstLine, fileLine + 1).findLast((line) => !isBlank(line.text));
-    return place.reindent?.(added, { index: newLine, indent: indentOf(near?.text ?? "") }) ?? added;
+  const changes = changedLines(range.firstLine, old.lines, newLines, (added, { fileLine, newLine }) => {
+    const near = lines.slice(range.firstLine, fileLine + 1).findLast((line) => !isBlank(line.text));
+    return range.reindent?.(added, { index: newLine, indent: indentOf(near?.text ?? "") }) ?? added;
   });
   return replaceLines(text, lines, changes, (change, index) => ownLineEnd(lines, change, index));
 }
@@ -189,7 +189,7 @@ function ownLineEnd(lines: readonly Line[], change: LineChange, index: number): 
 }
 
 /** Gives the line ends of a new text, one after the other, those of the place it replaces, and further ones its neighbour's. */
-function withLineEndsOf(text: string, { start, end }: Place, newText: string): string {
+function withLineEndsOf(text: string, { start, end }: TextRange, newText: string): string {
   if (!/[\r\n]/.test(newText) || !/[\r\n]/.test(text)) return newText;
   const own = text.slice(start, end).match(/\r\n|\n|\r/g) ?? [];
   const further = own.at(-1) ?? nearestLineEnd(text, end);
@@ -205,19 +205,19 @@ function nearestLineEnd(text: string, from: number): string {
 }
 
 function describeEdits(text: string, matches: readonly TextMatch[]): AppliedEdit[] {
-  const starts = matches.flatMap((match) => match.places.map((place) => place.start)).sort((a, b) => a - b);
+  const starts = matches.flatMap((match) => match.ranges.map((range) => range.start)).sort((a, b) => a - b);
   const numbers = lineNumbersOf(text, starts);
   const numberAt = new Map(starts.map((start, index) => [start, numbers[index] ?? 1]));
-  return matches.map(({ step, stripped, places }) => ({
+  return matches.map(({ step, stripped, ranges }) => ({
     step,
     ...(stripped && { stripped }),
-    replacements: places.length,
-    lines: places.map((place) => numberAt.get(place.start) ?? 1),
+    replacements: ranges.length,
+    lines: ranges.map((range) => numberAt.get(range.start) ?? 1),
   }));
 }
 
-function isWholeLines(place: Place): place is Place & { firstLine: number } {
-  return place.firstLine !== undefined;
+function isWholeLines(range: TextRange): range is TextRange & { firstLine: number } {
+  return range.firstLine !== undefined;
 }
 
 function noChange(name: string): Error {

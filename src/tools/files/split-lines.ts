@@ -54,8 +54,8 @@ export function commonLineEnd(lines: readonly Line[]): string {
   const counts = new Map<string, number>();
   for (const { eol } of lines) if (eol !== "") counts.set(eol, (counts.get(eol) ?? 0) + 1);
   let best = "\n";
-  let most = 0;
-  for (const [eol, count] of counts) if (count > most) [best, most] = [eol, count];
+  let max = 0;
+  for (const [eol, count] of counts) if (count > max) [best, max] = [eol, count];
   return best;
 }
 

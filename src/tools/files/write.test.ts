@@ -31,10 +31,10 @@ function stage(content: Record<string, string | Buffer> = {}, { requireRead = tr
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-write-")));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const [path, bytes] of Object.entries(content)) writeFileSync(join(folder, path), bytes);
-  const told: (FileChange & { onDisk: string | undefined })[] = [];
+  const reported: (FileChange & { onDisk: string | undefined })[] = [];
   const journal = {
     async before(change: FileChange) {
-      told.push({ ...change, onDisk: existsSync(change.path) ? readFileSync(change.path, "latin1") : undefined });
+      reported.push({ ...change, onDisk: existsSync(change.path) ? readFileSync(change.path, "latin1") : undefined });
     },
   };
   const files = createFiles(createPathPolicy({ workspace: folder }), { journal });
@@ -44,7 +44,7 @@ function stage(content: Record<string, string | Buffer> = {}, { requireRead = tr
   const haft = createHaft({ tools, folder, approver: async () => ({ approved: true, by: "test" }) });
   const call = (name: string) => (input: object, session?: string) =>
     haft.execute(name, input, session === undefined ? {} : { caller: { session } });
-  return { folder, tool, told, at: (path: string) => join(folder, path), read: call("read"), write: call("write") };
+  return { folder, tool, reported, at: (path: string) => join(folder, path), read: call("read"), write: call("write") };
 }
 
 test("write keeps the contract of tools", async () => {
@@ -53,12 +53,17 @@ test("write keeps the contract of tools", async () => {
 });
 
 test("a new file is made with the folders above it, and the undo journal is told before", async () => {
-  const { at, told, write } = stage();
+  const { at, reported, write } = stage();
   const result = await write({ path: "deep/er/a.txt", content: "hello\n" });
   expect(readFileSync(at("deep/er/a.txt"), "utf8")).toBe("hello\n");
   expect(result.details).toMatchObject({ bytesWritten: 6, path: "deep/er/a.txt", created: true, added: 1, removed: 0 });
-  expect(told.at(-1)).toMatchObject({ kind: "write", path: at("deep/er/a.txt"), was: "absent", callId: result.callId });
-  expect(told.at(-1)?.onDisk).toBeUndefined();
+  expect(reported.at(-1)).toMatchObject({
+    kind: "write",
+    path: at("deep/er/a.txt"),
+    was: "absent",
+    callId: result.callId,
+  });
+  expect(reported.at(-1)?.onDisk).toBeUndefined();
 });
 
 test.each(["Write", "write_file"])("it is also called %s, with file_path and contents", async (name) => {
@@ -113,14 +118,14 @@ test("a file that was only touched has not changed", async () => {
 
 test("the preview of an unread file is refused like the write, before anybody is asked", async () => {
   const { tool, folder, read } = stage({ "a.txt": "secret\n" });
-  const asked: unknown[] = [];
-  const approver = async (approval: unknown) => void asked.push(approval);
+  const requested: unknown[] = [];
+  const approver = async (approval: unknown) => void requested.push(approval);
   const haft = createHaft({ tools: [tool], folder, approver });
   expect(await haft.execute("write", { path: "a.txt", content: "x\n" })).toMatchObject({ error: { code: "not_read" } });
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
   await read({ path: "a.txt" });
   await haft.execute("write", { path: "a.txt", content: "x\n" });
-  expect(JSON.stringify(asked)).toContain("-secret\\n+x");
+  expect(JSON.stringify(requested)).toContain("-secret\\n+x");
 });
 
 test.each([

@@ -85,7 +85,7 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
     demand: "requireRead" | "requireFresh",
   ) {
     const allowed = filesOf({ files }, context, "write");
-    const present = await readIfThere(allowed, path);
+    const present = await readIfExists(allowed, path);
     if (present && requireRead) reads[demand](context, present, path);
     refuseElisions(content, present?.decoded.text ?? "", "content");
     return { allowed, present, bytes: present ? encodeLike(content, present.decoded) : encodeNew(content, encoding) };
@@ -104,7 +104,7 @@ interface Present {
   decoded: DecodedText;
 }
 
-async function readIfThere(files: Files, path: string): Promise<Present | undefined> {
+async function readIfExists(files: Files, path: string): Promise<Present | undefined> {
   try {
     const { bytes, info } = await files.readWhole(path);
     return { info, bytes, decoded: decodeText(bytes) };

@@ -6,13 +6,13 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createSpillFolder } from "../../files/spill-folder.ts";
 import { createGuardedNet } from "../../net/guarded-net.ts";
-import { type Answer, startServer } from "../../net/local-server.fixture.ts";
+import { type RequestHandler, startServer } from "../../net/local-server.fixture.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { createHaft } from "../../runtime.ts";
 import { createHttpTools } from "./http-tools.ts";
 import type { HttpDetails } from "./read-response.ts";
 
-async function open(answer: Answer) {
+async function open(answer: RequestHandler) {
   const server = await startServer(answer);
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-http-")));
   const net = createGuardedNet({ exceptions: [`127.0.0.1:${server.port}`] });
@@ -33,7 +33,7 @@ async function open(answer: Answer) {
 
 describe("http_get", () => {
   test("gives status, headers and body", async () => {
-    const { origin, call, asked } = await open((_request, response) => {
+    const { origin, call, requests } = await open((_request, response) => {
       response
         .writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" })
         .end(gzipSync('{"a":1}'));
@@ -42,7 +42,7 @@ describe("http_get", () => {
     expect(details).toMatchObject({ status: 200, headers: { "content-type": "application/json" }, body: '{"a":1}' });
     expect(result.display).toBe(`GET ${origin}/x?y=1: 200, 7 bytes`);
     expect(shown).toMatch(/^<untrusted mark="\w+" source="http.*>\nHTTP 200\n[^]*\n\n\{"a":1\}\n<\/untrusted/);
-    expect(asked).toMatchObject([{ method: "GET", path: "/x?y=1", headers: { "x-mine": "1" } }]);
+    expect(requests).toMatchObject([{ method: "GET", path: "/x?y=1", headers: { "x-mine": "1" } }]);
   });
 
   test("gives an error status as an answer", async () => {
@@ -78,14 +78,14 @@ describe("http_get", () => {
   });
 
   test("lists redirects, and tells one to another host instead of following it", async () => {
-    const { origin, call, asked } = await open(({ path }, response) => {
+    const { origin, call, requests } = await open(({ path }, response) => {
       const location = { "/a": "/b", "/b": "http://other.example/c" }[path];
       response.writeHead(location ? 302 : 200, location ? { location } : {}).end();
     });
     const { details, shown } = await call("http_get", { url: `${origin}/a` });
     expect(details).toMatchObject({ status: 302, url: `${origin}/b`, redirects: [{ status: 302, to: `${origin}/b` }] });
     expect(shown).toContain("Not followed, because it leads to another host: http://other.example/c");
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
   test("gives text in which nothing is a call or a terminal code, in headers neither", async () => {
@@ -115,7 +115,7 @@ describe("http_get", () => {
 
 describe("http_post", () => {
   test("sends a body, as JSON where it is JSON", async () => {
-    const { origin, call, asked } = await open((_request, response) => void response.writeHead(201).end("made"));
+    const { origin, call, requests } = await open((_request, response) => void response.writeHead(201).end("made"));
     expect((await call("http_post", { url: origin, body: '{"a":1}' })).details).toMatchObject({
       status: 201,
       body: "made",
@@ -127,7 +127,7 @@ describe("http_post", () => {
     });
     await call("http_post", { url: origin, body: "words" });
     await call("http_post", { url: origin });
-    expect(asked.map(({ method, body, headers }) => [method, body, headers["content-type"]])).toEqual([
+    expect(requests.map(({ method, body, headers }) => [method, body, headers["content-type"]])).toEqual([
       ["POST", '{"a":1}', "application/json"],
       ["POST", "a=1", "application/x-www-form-urlencoded"],
       ["POST", "words", "text/plain; charset=utf-8"],
@@ -136,11 +136,11 @@ describe("http_post", () => {
   });
 
   test("asks first, and shows what would be sent", async () => {
-    const { origin, tools, asked } = await open((_request, response) => void response.end());
+    const { origin, tools, requests } = await open((_request, response) => void response.end());
     const haft = createTestHaft({ tools, approver: undefined });
     const input = { url: origin, body: "to\u202ebe", headers: { Accept: "x" } };
     expect(await haft.execute("http_post", input)).toMatchObject({ status: "pending", pending: { kind: "approval" } });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     const preview = await tools[1]?.preview?.(input, {} as never);
     expect(textOf(preview?.content ?? [])).toBe(`POST ${origin}\nAccept: x\n\nto\\u{202e}be`);
   });
@@ -148,9 +148,9 @@ describe("http_post", () => {
 
 describe("http_request", () => {
   test("sends any method, in any case, and refuses those that are none", async () => {
-    const { origin, call, asked } = await open((_request, response) => void response.end());
+    const { origin, call, requests } = await open((_request, response) => void response.end());
     for (const method of ["delete", "PATCH", "HEAD"]) await call("http_request", { method, url: origin });
-    expect(asked.map(({ method }) => method)).toEqual(["DELETE", "PATCH", "HEAD"]);
+    expect(requests.map(({ method }) => method)).toEqual(["DELETE", "PATCH", "HEAD"]);
     expect((await call("http_request", { method: "CONNECT", url: origin })).result).toMatchObject({
       error: { code: "invalid_input" },
     });
@@ -169,11 +169,11 @@ describe("http_request", () => {
   });
 
   test("is judged by rules about hosts, whichever tool they name", async () => {
-    const { tools, origin, asked } = await open((_request, response) => void response.end());
+    const { tools, origin, requests } = await open((_request, response) => void response.end());
     const haft = createHaft({ tools, rules: { deny: ["WebFetch(domain:127.0.0.1)"] } });
     onTestFinished(() => haft.shutdown());
     for (const name of ["http_get", "http_post"])
       expect(await haft.execute(name, { url: origin })).toMatchObject({ error: { code: "denied" } });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });

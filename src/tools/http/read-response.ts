@@ -22,30 +22,30 @@ export interface HttpDetails {
 
 export interface ReadResponseOptions {
   method: string;
-  keep?: (bytes: Buffer) => Promise<string>;
+  save?: (bytes: Buffer) => Promise<string>;
 }
 
-const MOST_TEXT = 256 * 1024;
-const MOST_BINARY = 64 * 1024;
+const MAX_TEXT_LENGTH = 256 * 1024;
+const MAX_BINARY_BYTES = 64 * 1024;
 const TEXT_TYPE =
   /^(?:text\/|application\/(?:.*\+)?(?:json|xml|javascript|x-www-form-urlencoded|yaml|x-ndjson|graphql))/i;
 
 /** An answer as data for programs, and as text that a model may read. */
 export async function readResponse(
   { status, headers, body, url, redirects, notFollowed }: GuardedResponse,
-  { method, keep }: ReadResponseOptions,
+  { method, save }: ReadResponseOptions,
 ): Promise<ToolOutput<HttpDetails>> {
   const type = headers["content-type"] ?? "";
   const isText = TEXT_TYPE.test(type) || !isBinary(body);
   const whole = isText ? disarmed(body, type) : body.toString("base64");
-  const most = isText ? MOST_TEXT : MOST_BINARY;
-  const isCut = whole.length > most;
-  const file = isCut && keep ? await keep(isText ? Buffer.from(whole) : body) : undefined;
+  const max = isText ? MAX_TEXT_LENGTH : MAX_BINARY_BYTES;
+  const isCut = whole.length > max;
+  const file = isCut && save ? await save(isText ? Buffer.from(whole) : body) : undefined;
   const details: HttpDetails = {
     status,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, disarmText(value)])),
     // Half of a base64 text is of no use to anybody.
-    body: isCut ? (isText ? whole.slice(0, most).toWellFormed() : "") : whole,
+    body: isCut ? (isText ? whole.slice(0, max).toWellFormed() : "") : whole,
     bodyEncoding: isText ? "text" : "base64",
     bytes: body.length,
     ...(isCut ? { truncated: true as const } : {}),

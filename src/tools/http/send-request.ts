@@ -37,8 +37,8 @@ export async function sendRequest(
     signal: context.signal,
     follow: "same-host",
   });
-  const keep = openSpill && (async (bytes: Buffer) => keepBody(await openSpill({ callId: context.callId }), bytes));
-  return readResponse(response, { method, ...(keep ? { keep } : {}) });
+  const save = openSpill && (async (bytes: Buffer) => saveBody(await openSpill({ callId: context.callId }), bytes));
+  return readResponse(response, { method, ...(save ? { save } : {}) });
 }
 
 /** Everything that the answer decides about, with nothing hidden in it. */
@@ -64,7 +64,7 @@ function isJson(body: string): boolean {
   }
 }
 
-async function keepBody(sink: BodySink, bytes: Buffer): Promise<string> {
+async function saveBody(sink: BodySink, bytes: Buffer): Promise<string> {
   await sink.write(bytes).catch(async (error: unknown) => {
     await sink.close();
     throw error;

@@ -19,7 +19,7 @@ export interface ServiceAnswer {
   text: string;
 }
 
-const MOST_BYTES = 2 * 1024 * 1024;
+const MAX_BYTES = 2 * 1024 * 1024;
 const NOT_SENT =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_|ERR_TLS_|UNABLE_TO_|SELF_SIGNED_)/;
 
@@ -27,7 +27,7 @@ const NOT_SENT =
  * One request to a service. Whatever else happens, it never looks as if nothing was sent where that is not known: who sends
  * again would send twice. An answer of 400 and above is given back as an answer.
  */
-export async function askService(fetch: GuardedFetch, request: ServiceRequest): Promise<ServiceAnswer> {
+export async function callService(fetch: GuardedFetch, request: ServiceRequest): Promise<ServiceAnswer> {
   const { service, url, method = "POST", headers = {}, body, signal } = request;
   const sent = body === undefined ? undefined : JSON.stringify(body);
   const response = await fetch(url, {
@@ -36,14 +36,14 @@ export async function askService(fetch: GuardedFetch, request: ServiceRequest): 
     ...(sent === undefined ? {} : { body: sent }),
     signal,
     follow: "none",
-    maxBytes: MOST_BYTES,
+    maxBytes: MAX_BYTES,
   }).catch((thrown: unknown) => {
     if (signal.aborted) throw signal.reason;
     throw explain(thrown, service, method === "GET");
   });
   const text = response.body.toString("utf8");
   if (response.notFollowed) {
-    throw toolError("failed", `${service} answered with a redirect, which is not followed.`, { next: TELL });
+    throw toolError("failed", `${service} answered with a redirect, which is not followed.`, { next: TELL_USER });
   }
   if (response.status === 429 || response.status === 503) {
     const wait = response.headers["retry-after"];
@@ -55,7 +55,7 @@ export async function askService(fetch: GuardedFetch, request: ServiceRequest): 
   return { status: response.status, json: parse(text), text };
 }
 
-const TELL = "Tell the user; only they can set this up.";
+const TELL_USER = "Tell the user; only they can set this up.";
 
 /** Of a failure the code alone: the address of a request may hold its key. */
 function explain(thrown: unknown, service: string, isRead: boolean): unknown {
@@ -81,7 +81,7 @@ export function unknownOutcome(service: string, why: string) {
 export function refusedBy(service: string, reason: string, isKey = false) {
   const shown = disarmText(reason).replace(/\s+/g, " ").slice(0, 300);
   return toolError("failed", `${service} refused it: ${shown || "it gave no reason"}. Nothing was changed.`, {
-    next: isKey ? `${TELL} The key is wrong, or may not do this.` : "Correct it if you can, else tell the user.",
+    next: isKey ? `${TELL_USER} The key is wrong, or may not do this.` : "Correct it if you can, else tell the user.",
   });
 }
 

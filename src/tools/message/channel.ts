@@ -21,7 +21,7 @@ export interface ChannelRequest {
 /** What is known afterwards, and no more than that. */
 export interface Delivery {
   /** In one sentence: who took it, and what is not known. */
-  told: string;
+  summary: string;
   /** By which it can be replied to, edited and so on. */
   messageId?: string;
   /** Addresses that were refused while others were accepted. */
@@ -39,7 +39,7 @@ export interface ReceivedMessage {
 
 /** One way to reach people. What it cannot do is absent. */
 export interface Channel {
-  readonly acts: { readonly [action in MessageAction]?: (request: ChannelRequest) => Promise<Delivery> };
+  readonly handlers: { readonly [action in MessageAction]?: (request: ChannelRequest) => Promise<Delivery> };
   /** Why it cannot send as it is set up, and what to set. */
   readonly problem?: string | undefined;
   close?(): void;
@@ -82,7 +82,7 @@ export interface ChannelKind {
   /** Hosts, as `host:port`, that the settings name themselves: they may stand in a private network. */
   hosts?(settings: ChannelSettings): string[];
   /** Whether it has but one place to write to, so that no target has to be named. */
-  readonly hasOnePlace?: boolean;
+  readonly hasSingleTarget?: boolean;
   open(settings: ChannelSettings, world: ChannelWorld): Channel;
 }
 

@@ -145,7 +145,7 @@ describe.skipIf(process.platform === "win32" || process.platform === "darwin")("
     writeFileSync(join(folder, "notify-send"), `#!/bin/sh\n${script}\n`);
     chmodSync(join(folder, "notify-send"), 0o755);
     const env = { PATH: `${folder}:${process.env["PATH"]}`, HOME: folder, SECRET: "s" };
-    return { folder, ...openMessage({ desk: { type: "desktop" } }, env) };
+    return { folder, ...openMessage({ sessionService: { type: "desktop" } }, env) };
   }
 
   test("is handed to the desktop as words, never as options or a script", async () => {
@@ -163,7 +163,7 @@ describe.skipIf(process.platform === "win32" || process.platform === "darwin")("
   });
 
   test("without the program is not ready", async () => {
-    const { message } = openMessage({ desk: { type: "desktop" } }, { PATH: "/nowhere" });
+    const { message } = openMessage({ sessionService: { type: "desktop" } }, { PATH: "/nowhere" });
     expect(textOf((await message({ text: "hi" })).content)).toContain("libnotify");
   });
 });

@@ -34,7 +34,7 @@ describe("who is written to", () => {
     const { message, shown } = openMessage(TABLE);
     expect(await message({ channel: "team", to: "ops", text: "hi" })).toMatchObject({ success: true });
     expect(shown).toEqual(["[#ops] hi"]);
-    for (const [input, told] of [
+    for (const [input, summary] of [
       [{ channel: "team", to: "#ops" }, "There is no target of team"],
       [{ channel: "team", to: "opps" }, '"ops"'],
       [{ channel: "teem", to: "ops" }, '"team"'],
@@ -44,7 +44,7 @@ describe("who is written to", () => {
     ] as const) {
       const result = await message({ ...input, text: "hi" });
       expect(result).toMatchObject({ success: false, error: { code: "invalid_input" } });
-      expect(textOf(result.content)).toContain(told);
+      expect(textOf(result.content)).toContain(summary);
     }
     expect(shown).toHaveLength(1);
   });
@@ -120,15 +120,15 @@ test("what people wrote is marked as theirs, and forges nothing", async () => {
 });
 
 test("channels reach no private address but the one that their settings name", async () => {
-  const { origin, asked } = await startServer((_request, response) => void response.end("{}"));
+  const { origin, requests } = await startServer((_request, response) => void response.end("{}"));
   const net = createGuardedNet({ exceptions: channelHosts({ hook: { type: "webhook", targets: { a: origin } } }) });
   const other = { hook: { type: "webhook", targets: { b: "http://127.0.0.1:1/x" } } };
   const [channel] = openChannels(other, { ...world, fetch: net.fetch });
   const request = { address: "http://127.0.0.1:1/x", text: "hi", subject: "", messageId: "", emoji: "", limit: 0 };
-  await expect(channel!.acts.send!({ ...request, signal: new AbortController().signal })).rejects.toMatchObject({
+  await expect(channel!.handlers.send!({ ...request, signal: new AbortController().signal })).rejects.toMatchObject({
     code: "denied",
   });
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   await net.close();
 });
 
@@ -149,10 +149,10 @@ describe("settings", () => {
     const pager: ChannelKind = {
       type: "pager",
       open: ({ options }) => ({
-        acts: {
+        handlers: {
           async send({ address, text }) {
             sent.push(`${String(options?.["prefix"])} ${address}: ${text}`);
-            return { told: "Beeped." };
+            return { summary: "Beeped." };
           },
         },
       }),

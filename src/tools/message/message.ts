@@ -82,19 +82,19 @@ export function createMessageTool(channels: readonly OpenChannel[]) {
       const { action, text = "", subject = "", messageId = "", emoji = "", limit = DEFAULT_READ } = input;
       if (channel.problem !== undefined) throw notReady(channel, channel.problem);
       const request = { address, text, subject, messageId, emoji, limit, signal };
-      const delivery = await channel.acts[action]!(request);
+      const delivery = await channel.handlers[action]!(request);
       return show(delivery, { action, channel: channel.name, to });
     },
   });
 }
 
-interface Place {
+interface MessageTarget {
   channel: OpenChannel;
   to: string;
   address: string;
 }
 
-function resolveTarget(channels: readonly OpenChannel[], input: Input): Place {
+function resolveTarget(channels: readonly OpenChannel[], input: Input): MessageTarget {
   if (channels.length === 0) {
     throw toolError("failed", "No channel is set up.", {
       next: "Tell the user: `message.channels` in the configuration.",
@@ -104,7 +104,7 @@ function resolveTarget(channels: readonly OpenChannel[], input: Input): Place {
   const targets = [...channel.targets];
   const [to, address] = pick(targets, ([name]) => name, { wanted: input.to, what: `target of ${channel.name}` });
   const { action } = input;
-  if (!channel.acts[action]) {
+  if (!channel.handlers[action]) {
     const next = `It can: ${channel.actions.join(", ")}.`;
     throw toolError("invalid_input", `${channel.name} (${channel.type}) cannot ${action}.`, { next });
   }
@@ -141,7 +141,7 @@ function describe({ name, type, targets, actions }: OpenChannel): string {
 }
 
 /** Everything that the answer decides about, with nothing hidden in it. */
-function preview({ action, text, subject, messageId, emoji }: Input, { channel, to, address }: Place) {
+function preview({ action, text, subject, messageId, emoji }: Input, { channel, to, address }: MessageTarget) {
   const shown = (value: string | undefined, name = ""): string[] =>
     value === undefined ? [] : [`${name}${showHiddenCharacters(value)}`];
   const lines = [
@@ -167,7 +167,7 @@ function disarmed({ id, from, text, at }: ReceivedMessage): ReceivedMessage {
 }
 
 function show(
-  { told, messageId, refused, messages: received }: Delivery,
+  { summary, messageId, refused, messages: received }: Delivery,
   place: { action: string; channel: string; to: string },
 ) {
   const { action, channel, to } = place;
@@ -184,8 +184,8 @@ function show(
   return {
     content:
       listed === undefined
-        ? [told + id, ...(warnings ?? [])].join(" ")
-        : `${told}\n${wrapUntrusted(listed || "(no messages)", `${channel}/${to}`)}`,
+        ? [summary + id, ...(warnings ?? [])].join(" ")
+        : `${summary}\n${wrapUntrusted(listed || "(no messages)", `${channel}/${to}`)}`,
     display: `${action} ${channel}/${to}`,
     details,
     ...(warnings ? { metadata: { warnings } } : {}),

@@ -30,7 +30,7 @@ export interface OpenChannel {
   readonly actions: readonly MessageAction[];
   /** Why it cannot be used, and what to do. */
   readonly problem: string | undefined;
-  readonly acts: Channel["acts"];
+  readonly handlers: Channel["handlers"];
   close(): void;
 }
 
@@ -44,16 +44,16 @@ export function openChannels(
     .filter(([, { enabled }]) => enabled !== false)
     .map(([name, settings]) => {
       const kind = kinds.find(({ type }) => type === settings.type);
-      const targets = new Map(Object.entries(settings.targets ?? (kind?.hasOnePlace ? { default: "" } : {})));
-      const { acts, problem, close } = kind ? kind.open(settings, world) : closed(settings.type, kinds);
+      const targets = new Map(Object.entries(settings.targets ?? (kind?.hasSingleTarget ? { default: "" } : {})));
+      const { handlers, problem, close } = kind ? kind.open(settings, world) : closed(settings.type, kinds);
       const noTargets = targets.size === 0 ? "name at least one place in `targets`" : undefined;
       return {
         name,
         type: settings.type,
         targets,
-        actions: MESSAGE_ACTIONS.filter((action) => acts[action]),
+        actions: MESSAGE_ACTIONS.filter((action) => handlers[action]),
         problem: unsetVariable(settings) ?? problem ?? noTargets,
-        acts,
+        handlers,
         close: () => close?.(),
       };
     });
@@ -74,5 +74,5 @@ function unsetVariable(settings: ChannelSettings): string | undefined {
 
 function closed(type: string, kinds: readonly ChannelKind[]): Channel {
   const types = kinds.map((kind) => kind.type);
-  return { acts: {}, problem: `there is no type "${type}" (${didYouMean(type, types) ?? types.join(", ")})` };
+  return { handlers: {}, problem: `there is no type "${type}" (${didYouMean(type, types) ?? types.join(", ")})` };
 }

@@ -1,22 +1,22 @@
 // Each service as its own documentation describes it, on a server of this machine; the services themselves were not asked.
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { type Answer, type Asked, startServer, startSocket } from "../../net/local-server.fixture.ts";
+import { type RequestHandler, type ReceivedRequest, startServer, startSocket } from "../../net/local-server.fixture.ts";
 import type { ChannelSettings } from "./channel.ts";
 import { openMessage } from "./open-message.fixture.ts";
 
-const reply = (response: Parameters<Answer>[1], body: unknown, status = 200, headers = {}): void =>
+const reply = (response: Parameters<RequestHandler>[1], body: unknown, status = 200, headers = {}): void =>
   void response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 
-const bodyOf = ({ body }: Asked): unknown => (body === "" ? undefined : JSON.parse(body));
-const asCalls = (asked: readonly Asked[]) => asked.map((one) => [one.method, one.path, bodyOf(one)]);
+const bodyOf = ({ body }: ReceivedRequest): unknown => (body === "" ? undefined : JSON.parse(body));
+const asCalls = (requests: readonly ReceivedRequest[]) => requests.map((one) => [one.method, one.path, bodyOf(one)]);
 
 interface Service {
   settings: Omit<ChannelSettings, "type" | "endpoint">;
   authorization: string | undefined;
-  answer: Answer;
+  answer: RequestHandler;
   /** A key that the service does not know, as it says so. */
-  noKey: Answer;
+  noKey: RequestHandler;
   /** What a send, a reply, an edit, a deletion, a reaction and a read are over the wire. */
   wire: Record<string, [method: string, path: string, body: unknown]>;
   id: string;
@@ -99,7 +99,7 @@ const SERVICES: Record<string, Service> = {
 };
 
 describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, answer, noKey, wire, id, read }) => {
-  const open = async (speaks: Answer = answer) => {
+  const open = async (speaks: RequestHandler = answer) => {
     const server = await startServer(speaks);
     return { server, ...openMessage({ team: { type, endpoint: server.origin, ...settings } }) };
   };
@@ -113,8 +113,8 @@ describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, 
     const said = JSON.parse(
       JSON.stringify([method, path, body]).replaceAll('"ID"', `"${id}"`).replaceAll("/ID", `/${id}`),
     );
-    expect(JSON.parse(JSON.stringify(asCalls(server.asked)))).toEqual([said]);
-    expect(server.asked[0]!.headers.authorization).toBe(authorization);
+    expect(JSON.parse(JSON.stringify(asCalls(server.requests)))).toEqual([said]);
+    expect(server.requests[0]!.headers.authorization).toBe(authorization);
   });
 
   test("what was sent has an id, and nobody claims that it was read", async () => {
@@ -143,13 +143,13 @@ describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, 
     const result = await message({ text: "hi" });
     expect(result).toMatchObject({ error: { code: "unavailable", retryable: true } });
     expect(textOf(result.content)).toMatch(/nothing was sent.*12 seconds/);
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   test("a service that fails, or breaks off, leaves it unknown, and is not asked twice", async () => {
     const { message, server } = await open((_request, response) => reply(response, {}, 500));
     expect(await message({ text: "hi" })).toMatchObject({ error: { code: "unknown_outcome", retryable: false } });
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
     const port = await startSocket((socket) => socket.once("data", () => socket.destroy()));
     const broken = openMessage({ team: { type, endpoint: `http://127.0.0.1:${port}`, ...settings } });
     const result = await broken.message({ text: "hi" });
@@ -171,7 +171,7 @@ describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, 
         : void response.writeHead(302, { location: "/elsewhere" }).end(),
     );
     expect(await message({ text: "hi" })).toMatchObject({ success: false, error: { code: "failed" } });
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   test("without a key it is not ready, and says what to set", async () => {
@@ -181,7 +181,7 @@ describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, 
 });
 
 test("a message to a person in Slack opens their channel once, and edits stand in it", async () => {
-  const { asked, origin } = await startServer(({ path }, response) =>
+  const { requests, origin } = await startServer(({ path }, response) =>
     reply(
       response,
       path.endsWith("open") ? { ok: true, channel: { id: "D9" } } : { ok: true, channel: "D9", ts: "1.2" },
@@ -190,7 +190,7 @@ test("a message to a person in Slack opens their channel once, and edits stand i
   const { message } = openMessage({ me: { type: "slack", endpoint: origin, token: "x", targets: { ada: "U1" } } });
   await message({ text: "hi" });
   await message({ action: "edit", text: "ho", messageId: "1.2" });
-  expect(asCalls(asked)).toEqual([
+  expect(asCalls(requests)).toEqual([
     ["POST", "/conversations.open", { users: "U1" }],
     ["POST", "/chat.postMessage", { channel: "D9", text: "hi" }],
     ["POST", "/chat.update", { channel: "D9", ts: "1.2", text: "ho" }],
@@ -198,14 +198,14 @@ test("a message to a person in Slack opens their channel once, and edits stand i
 });
 
 test("a webhook is posted JSON with its headers, and what it answers is told", async () => {
-  const { asked, origin } = await startServer(({ path }, response) =>
+  const { requests, origin } = await startServer(({ path }, response) =>
     path === "/no" ? reply(response, { why: "closed" }, 410) : void response.writeHead(202).end(),
   );
   const settings = { headers: { "x-key": "k" }, targets: { ops: `${origin}/hook?key=secret`, gone: `${origin}/no` } };
   const { message } = openMessage({ hook: { type: "webhook", ...settings } });
   const sent = await message({ to: "ops", text: "hi", subject: "Build" });
   expect(textOf(sent.content)).toContain("accepted it (202)");
-  expect(asked).toMatchObject([{ method: "POST", path: "/hook?key=secret", headers: { "x-key": "k" } }]);
-  expect(bodyOf(asked[0]!)).toEqual({ text: "hi", subject: "Build", sentAt: expect.stringMatching(/^20\d\d-/) });
+  expect(requests).toMatchObject([{ method: "POST", path: "/hook?key=secret", headers: { "x-key": "k" } }]);
+  expect(bodyOf(requests[0]!)).toEqual({ text: "hi", subject: "Build", sentAt: expect.stringMatching(/^20\d\d-/) });
   expect(textOf((await message({ to: "gone", text: "hi" })).content)).toContain('410 {"why":"closed"}');
 });

@@ -3,7 +3,7 @@ import { ToolCategory } from "../../core/category.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ListedResource, ListedTemplate, ResourceServers } from "./resource-servers.ts";
 
-const MOST_LISTED = 500;
+const MAX_LISTED = 500;
 
 interface Listing {
   resources: ({ server: string } & ListedResource)[];
@@ -49,8 +49,8 @@ export function createListMcpResourcesTool(servers: ResourceServers) {
 }
 
 function cut(listing: Listing): Listing {
-  const left = listing.resources.length + listing.templates.length - MOST_LISTED;
+  const left = listing.resources.length + listing.templates.length - MAX_LISTED;
   if (left <= 0) return listing;
-  const resources = listing.resources.slice(0, MOST_LISTED);
-  return { ...listing, resources, templates: listing.templates.slice(0, MOST_LISTED - resources.length), more: left };
+  const resources = listing.resources.slice(0, MAX_LISTED);
+  return { ...listing, resources, templates: listing.templates.slice(0, MAX_LISTED - resources.length), more: left };
 }

@@ -3,9 +3,9 @@ export interface Confinement {
   /** Whether commands that stay in it run without asking. */
   readonly autoAllow: boolean;
   /** What a command may do in it, in one line, for whoever is asked. */
-  readonly says: string;
+  readonly summary: string;
   /** The command, put into it. */
-  wrap(command: readonly string[], place: ConfinedCommand): readonly string[];
+  wrap(command: readonly string[], commandOptions: ConfinedCommand): readonly string[];
 }
 
 export interface ConfinedCommand {

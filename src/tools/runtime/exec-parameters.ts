@@ -1,5 +1,5 @@
 import type { InferOutput } from "../../schema/infer.ts";
-import { DEFAULT_TIMEOUT_MS, DEFAULT_YIELD_MS, MOST_BACKGROUND_MS, MOST_FOREGROUND_MS } from "./run-times.ts";
+import { DEFAULT_TIMEOUT_MS, DEFAULT_YIELD_MS, MAX_BACKGROUND_MS, MAX_FOREGROUND_MS } from "./run-times.ts";
 
 export const EXEC_PARAMETERS = {
   type: "object",
@@ -12,10 +12,10 @@ export const EXEC_PARAMETERS = {
     timeout: {
       type: "number",
       minimum: 1,
-      maximum: MOST_BACKGROUND_MS,
+      maximum: MAX_BACKGROUND_MS,
       description:
         `Milliseconds after which the command and all it started is ended. Given: the call waits that long, at most ` +
-        `${MOST_FOREGROUND_MS} unless it goes to the background. Default: ${DEFAULT_TIMEOUT_MS} in the foreground.`,
+        `${MAX_FOREGROUND_MS} unless it goes to the background. Default: ${DEFAULT_TIMEOUT_MS} in the foreground.`,
     },
     working_directory: {
       type: "string",
@@ -29,7 +29,7 @@ export const EXEC_PARAMETERS = {
     yield_ms: {
       type: "number",
       minimum: 0,
-      maximum: MOST_FOREGROUND_MS,
+      maximum: MAX_FOREGROUND_MS,
       description:
         "Milliseconds to wait; a command that still runs then goes on in the background, and the answer names its " +
         `process id. Default: ${DEFAULT_YIELD_MS}, or no yield where \`timeout\` is given.`,

@@ -56,7 +56,7 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
   const spill = exit && shown.truncated ? closedSpill(await process.output.spillAll()) : undefined;
   const spillRef = spill?.ref;
   const isKept = !exit || exit.leftBehind || (shown.truncated && spillRef === undefined);
-  const output = shown.text(shown.truncated ? whereIsTheRest(run, shown, spill) : "");
+  const output = shown.text(shown.truncated ? describeRest(run, shown, spill) : "");
   const durationMs = Math.round(exit?.durationMs ?? run.elapsedMs);
   const details: ExecDetails = {
     status: statusOf(command, process),
@@ -88,7 +88,7 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
   };
 }
 
-function whereIsTheRest({ id }: Run, { gapAt }: ShortOutput, spill: ClosedSpill | undefined): string {
+function describeRest({ id }: Run, { gapAt }: ShortOutput, spill: ClosedSpill | undefined): string {
   if (spill) return `${describeSpill(spill)}; read on there from line ${gapAt}.`;
   return `Read on with process ${JSON.stringify({ action: "log", id, offset: gapAt })}.`;
 }

@@ -39,7 +39,7 @@ function stage(more: Partial<ExecDependencies> = {}, host: Record<string, string
     tools: [tool],
     folder: workspace,
     approver: async () => ({ approved: true, by: "test" }),
-    approvals: { mostShownBytes: 8 * 1024 * 1024 },
+    approvals: { maxShownBytes: 8 * 1024 * 1024 },
   });
   endings.push(async () => {
     await processes.shutdown();

@@ -105,7 +105,7 @@ export function createExecTool(dependencies: ExecDependencies) {
       command: {
         ...readCommandWith(command, { directory, env: env as Record<string, string> | undefined, stdin }),
         // A rule that allows the command was not made with this in mind.
-        ...(outside && dependencies.confining ? { unsaid: "It is to run outside of the sandbox." } : {}),
+        ...(outside && dependencies.confining ? { undetermined: "It is to run outside of the sandbox." } : {}),
       },
     }),
     preview: async (input, context) =>
@@ -150,7 +150,7 @@ async function run(
       limitMs,
       elapsedMs: clock.monotonic() - startedAt,
       stopped,
-      ...howConfined(input, dependencies.confining),
+      ...describeConfinement(input, dependencies.confining),
     },
     { ...REPLY_LIMITS, ...reply },
   );
@@ -203,11 +203,11 @@ function confined(
     Pick<ConfinedCommand, "terminal"> & { allowedPaths: readonly string[] | undefined },
 ): readonly string[] {
   const shell = findShell(env);
-  const place = { cwd, terminal, ...(allowedPaths ? { allowedPaths } : {}) };
-  return confinement.wrap([shell.path, ...shell.args(shellCommand)], place);
+  const commandOptions = { cwd, terminal, ...(allowedPaths ? { allowedPaths } : {}) };
+  return confinement.wrap([shell.path, ...shell.args(shellCommand)], commandOptions);
 }
 
-function howConfined(
+function describeConfinement(
   { outside_sandbox: outside }: ExecInput,
   confining: Confining | undefined,
 ): Pick<Run, "confined" | "unconfined"> {
@@ -257,9 +257,10 @@ function previewCommand(input: ExecInput, files: Files, confining: Confining | u
   const lines = [
     showHiddenCharacters(command),
     "",
-    `in ${showHiddenCharacters(whereTo(files, directory ?? "."))}${input.run_in_background ? ", in the background" : ""}`,
+    `in ${showHiddenCharacters(describeDirectory(files, directory ?? "."))}${input.run_in_background ? ", in the background" : ""}`,
   ];
-  if (confining?.confinement) lines.push(input.outside_sandbox ? "OUTSIDE of the sandbox" : confining.confinement.says);
+  if (confining?.confinement)
+    lines.push(input.outside_sandbox ? "OUTSIDE of the sandbox" : confining.confinement.summary);
   else if (confining?.missing) lines.push(`not confined: ${confining.missing}`);
   const danger = dangerReason(command);
   if (danger) lines.push(`careful: ${danger}`);
@@ -270,7 +271,7 @@ function previewCommand(input: ExecInput, files: Files, confining: Confining | u
   return { title: "Run a command", content: [text(lines.join("\n"))] };
 }
 
-function whereTo(files: Files, directory: string): string {
+function describeDirectory(files: Files, directory: string): string {
   try {
     return files.realPath(directory);
   } catch {

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Files } from "../../files/files.ts";
-import { holdsDenied } from "../../files/holds-denied.ts";
+import { containsDenied } from "../../files/holds-denied.ts";
 import { isInside } from "../../files/path-policy.ts";
 import { analyseCommand } from "../../shell/analyse-command.ts";
 import { findProgram } from "../../shell/find-shell.ts";
@@ -34,7 +34,7 @@ export function planReadOnly(
     if (analysis.class !== "read-only" || !analysis.execution) return undefined;
     const paths = analysis.paths.map((path) => files.realPath(resolve(cwd, path)));
     const readsBelow = analysis.commands?.some((command) => command.readsBelow);
-    if (readsBelow && paths.some((path) => holdsDenied(files.policy, path))) return undefined;
+    if (readsBelow && paths.some((path) => containsDenied(files.policy, path))) return undefined;
     return quoteExecution(analysis.execution, (name) => {
       if (name.startsWith("/")) return name;
       // One that is not there is still no other: the shell says that it is missing.

@@ -47,7 +47,7 @@ export function describeList(known: readonly Known[], now: number): ToolOutput {
 }
 
 /** What came since somebody last looked, and how the process is now. */
-export function describeNews(
+export function describeNewOutput(
   news: PollResult,
   process: RunningProcess,
   { limits, now }: { limits: ReplyLimits; now: number },

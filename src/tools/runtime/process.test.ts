@@ -25,12 +25,12 @@ function stage(more: Partial<ExecDependencies> = {}) {
   const processes = createProcessTable();
   const environments = createSessionEnvironments({ host: process.env });
   const files = createFiles(createPathPolicy({ workspace }));
-  const asked: string[] = [];
+  const requested: string[] = [];
   const haft = createHaft({
     tools: createRuntimeTools({ processes, environments, files, ...more }),
     folder: workspace,
     approver: async ({ input }) => {
-      asked.push(String((input as { action?: string }).action ?? "exec"));
+      requested.push(String((input as { action?: string }).action ?? "exec"));
       return { approved: true, by: "test" };
     },
   });
@@ -50,7 +50,7 @@ function stage(more: Partial<ExecDependencies> = {}) {
   const ask = (action: string, more: Record<string, unknown> = {}, session?: string): Promise<ToolResult> =>
     haft.execute("process", { action, ...more }, session === undefined ? {} : { caller: { session } });
   const toEnd = (id: string) => ask("poll", { id, wait_ms: 20_000 });
-  return { haft, processes, start, ask, toEnd, asked };
+  return { haft, processes, start, ask, toEnd, requested };
 }
 
 const outputOf = (result: ToolResult): string => (result.details as { output: string }).output;
@@ -230,9 +230,9 @@ describe("process", () => {
   });
 
   test("asks before it types, and not before it looks or ends", async () => {
-    const { start, ask, asked } = stage();
+    const { start, ask, requested } = stage();
     const id = await start("cat", { keep_stdin_open: true });
-    asked.length = 0;
+    requested.length = 0;
     for (const action of ["list", "poll", "log"]) await ask(action, action === "list" ? {} : { id, wait_ms: 0 });
     await ask("write", { id, data: "rm -rf x\n", wait_ms: 0 });
     await ask("submit", { id, wait_ms: 0 });
@@ -240,7 +240,7 @@ describe("process", () => {
     await ask("send-keys", { id, keys: ["x", "Enter"], wait_ms: 0 });
     await ask("send-keys", { id, keys: ["C-c"], wait_ms: 0 });
     await ask("kill", { id });
-    expect(asked).toEqual(["write", "submit", "paste", "send-keys"]);
+    expect(requested).toEqual(["write", "submit", "paste", "send-keys"]);
   });
 
   test("shows who decides what is typed, and where", async () => {

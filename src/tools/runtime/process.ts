@@ -13,7 +13,7 @@ import {
   refuseProcessInput,
   typesSomething,
 } from "./process-parameters.ts";
-import { describeList, describeLog, describeNews, describeState } from "./process-reply.ts";
+import { describeList, describeLog, describeNewOutput, describeState } from "./process-reply.ts";
 import { processOwner } from "./process-owner.ts";
 import { commandLine } from "./run-status.ts";
 import { REPLY_LIMITS, type ReplyLimits } from "./shorten-output.ts";
@@ -92,7 +92,7 @@ async function run(input: ProcessInput, context: ToolContext, dependencies: Proc
 
   /** Input is answered with what came of it. */
   const answer = async (): Promise<ToolOutput> =>
-    describeNews(
+    describeNewOutput(
       await processes.poll(owner, id, { waitMs: waitMs ?? ANSWER_MS, until: "exit", signal }),
       processes.get(owner, id).process,
       { limits, now: clock.now() },
@@ -107,7 +107,7 @@ async function run(input: ProcessInput, context: ToolContext, dependencies: Proc
     case "poll": {
       const until = waitMs === undefined ? "output" : "exit";
       const news = await processes.poll(owner, id, { waitMs: waitMs ?? POLL_MS, until, signal });
-      return describeNews(news, processes.get(owner, id).process, { limits, now: clock.now() });
+      return describeNewOutput(news, processes.get(owner, id).process, { limits, now: clock.now() });
     }
     case "log": {
       const { offset, limit } = input;

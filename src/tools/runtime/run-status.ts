@@ -44,12 +44,12 @@ export function describeDuration(ms: number): string {
     : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-const LONGEST_COMMAND = 80;
+const MAX_COMMAND_LENGTH = 80;
 
 /** A command in one line of a list. */
 export function commandLine(command: string): string {
   const line = command.replace(/\s+/gu, " ").trim();
   const visible = line.replace(/[\u0000-\u001f\u007f-\u009f]/g, "�");
   const characters = [...visible];
-  return characters.length <= LONGEST_COMMAND ? visible : `${characters.slice(0, LONGEST_COMMAND - 1).join("")}…`;
+  return characters.length <= MAX_COMMAND_LENGTH ? visible : `${characters.slice(0, MAX_COMMAND_LENGTH - 1).join("")}…`;
 }

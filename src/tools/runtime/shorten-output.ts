@@ -71,11 +71,11 @@ function backStart(bytes: Buffer, { maxBytes, maxLines }: ReplyLimits): number {
     if (start < 0) start = 0;
   }
   if (start > 0) start++;
-  const least = bytes.length - maxBytes;
-  if (start >= least) return start;
-  const newline = bytes.indexOf(NEWLINE, least);
-  if (newline >= 0 && newline - least <= BOUNDARY_BYTES && newline + 1 < bytes.length) return newline + 1;
-  return least + orphanedPrefix(bytes.subarray(least));
+  const min = bytes.length - maxBytes;
+  if (start >= min) return start;
+  const newline = bytes.indexOf(NEWLINE, min);
+  if (newline >= 0 && newline - min <= BOUNDARY_BYTES && newline + 1 < bytes.length) return newline + 1;
+  return min + orphanedPrefix(bytes.subarray(min));
 }
 
 function countLines(bytes: Buffer): number {

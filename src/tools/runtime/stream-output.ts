@@ -3,7 +3,7 @@ import type { OutputBuffer } from "../../shell/output-buffer.ts";
 import { stripTerminalCodes } from "../../shell/strip-terminal-codes.ts";
 
 const INTERVAL_MS = 100;
-const MOST_CHARACTERS = 16 * 1024;
+const MAX_CHARACTERS = 16 * 1024;
 /** A terminal sequence whose end has not come yet. */
 const UNFINISHED_CODE = /\u001b(?:\[[0-?]{0,64}[ -/]{0,2}|[\]PX^_][^\u0007\u001b]{0,256})?$/;
 
@@ -26,7 +26,7 @@ export function streamOutput(output: OutputBuffer, update: (text: string) => voi
     const shown = stripTerminalCodes(text.slice(0, text.length - heldBack.length));
     if (shown === "") return;
     hasSent = true;
-    update(shown.length > MOST_CHARACTERS ? endOf(shown) : shown);
+    update(shown.length > MAX_CHARACTERS ? endOf(shown) : shown);
   }
 
   const unsubscribe = output.subscribe(() => (timer ??= clock.after(INTERVAL_MS, send)));
@@ -38,6 +38,6 @@ export function streamOutput(output: OutputBuffer, update: (text: string) => voi
 }
 
 function endOf(text: string): string {
-  const end = text.slice(-MOST_CHARACTERS);
+  const end = text.slice(-MAX_CHARACTERS);
   return `[… ${text.length - end.length} characters …]${end.isWellFormed() ? end : end.slice(1)}`;
 }

@@ -123,11 +123,11 @@ test("nothing outside the allowed paths is found, however the pattern is written
 test("files that are closed to the agent are not there, neither as a result nor as one more", async () => {
   plant("a.txt", ".env", "id_rsa", "server.key", ".ssh/config");
   // Times of which the policy was not asked: that is not what keeps them out.
-  const modifiedTimes = { most: 100, of: (_: string, paths: readonly string[]) => Promise.resolve(paths.map(() => 0)) };
+  const modifiedTimes = { max: 100, of: (_: string, paths: readonly string[]) => Promise.resolve(paths.map(() => 0)) };
   for (const haft of [
     open(),
     open(undefined, { modifiedTimes }),
-    open(undefined, { modifiedTimes: { ...modifiedTimes, most: 1 } }),
+    open(undefined, { modifiedTimes: { ...modifiedTimes, max: 1 } }),
   ]) {
     expect(await glob({ pattern: "**/*", limit: 1 }, haft)).toMatchObject({ files: ["a.txt"], truncated: false });
   }
@@ -149,7 +149,7 @@ test("more than the limit is said, without a total, and narrowing is advised", a
 
 test("too many to sort by time come in order of their paths, and that is said", async () => {
   plant("c.txt", "a.txt", ".env.txt", "b.txt", "d.txt");
-  const modifiedTimes = { most: 2, of: () => Promise.reject(new Error("not asked")) };
+  const modifiedTimes = { max: 2, of: () => Promise.reject(new Error("not asked")) };
   const found = await glob({ pattern: "*.txt", limit: 2, hidden: false }, open(undefined, { modifiedTimes }));
   expect(found.files).toEqual(["a.txt", "b.txt"]);
   expect(found.text).toContain("order of their paths");

@@ -100,7 +100,7 @@ async function findFiles(scope: SearchScope, directory: OpenDirectory, query: Fi
   });
   const named = asText ? pathsOf(answer, asText) : [];
   const found = named.length > 0 ? named : pathsOf(answer, asPattern);
-  const selection = await selectNewest(found, { directory: directory.real, files, times, most: query.limit });
+  const selection = await selectNewest(found, { directory: directory.real, files, times, max: query.limit });
   return { ...selection, end: answer.end };
 }
 

@@ -74,30 +74,30 @@ export function createGrepTool(dependencies: SearchDependencies) {
     signature: ({ path }) => ({ text: path, reads: [path] }),
     run: async (input, context) => {
       const scope = scopeOf(context);
-      const place = await openPlace(scope.files, input.path);
+      const target = await openTarget(scope.files, input.path);
       try {
-        return await search(scope, input, place);
+        return await search(scope, input, target);
       } finally {
-        place.directory.close();
+        target.directory.close();
       }
     },
   });
 }
 
-interface Place {
+interface SearchTarget {
   directory: OpenDirectory;
   /** The name of the one file in it that is meant. */
   file?: string;
 }
 
-async function openPlace(files: Files, path: string): Promise<Place> {
+async function openTarget(files: Files, path: string): Promise<SearchTarget> {
   const { type, real } = await files.info(path);
   if (type === "directory") return { directory: await files.openDirectory(path) };
   return { directory: await files.openDirectory(dirname(real)), file: basename(real) };
 }
 
-async function search(scope: SearchScope, input: GrepInput, place: Place): Promise<ToolOutput<GrepDetails>> {
-  const { directory, file } = place;
+async function search(scope: SearchScope, input: GrepInput, target: SearchTarget): Promise<ToolOutput<GrepDetails>> {
+  const { directory, file } = target;
   const show = (path: string) => scope.files.show(join(directory.real, path));
   if (file !== undefined && (await isBinaryFile(scope.files, join(directory.real, file)))) {
     return reply(`${show(file)} is not text: it was not searched.`, "not text", { ...NOTHING, searched: 0 });
@@ -118,7 +118,7 @@ async function search(scope: SearchScope, input: GrepInput, place: Place): Promi
     ...(input.type === undefined ? {} : { type: input.type }),
     ...(input.output_mode === "count" ? { counting: { maxPerFile: input.max_per_file } } : {}),
   });
-  const answer: Answering = { scope, input, place, found, pattern, show };
+  const answer: GrepRun = { scope, input, target, found, pattern, show };
   const { lines, details, summary } = await (input.output_mode === "content"
     ? answerLines(answer)
     : answerFiles(answer));
@@ -142,31 +142,31 @@ async function search(scope: SearchScope, input: GrepInput, place: Place): Promi
   return reply(lines.join("\n"), isEmpty ? "no matches" : summary, { ...details, ...searched, truncated });
 }
 
-interface Answering {
+interface GrepRun {
   scope: SearchScope;
   input: GrepInput;
-  place: Place;
+  target: SearchTarget;
   found: MatchingFiles;
   pattern: readonly string[];
   show(path: string): string;
 }
 
-interface Answer {
+interface GrepReport {
   lines: string[];
   details: GrepDetails;
   summary: string;
 }
 
-async function answerLines({ scope, input, place, found, pattern, show }: Answering): Promise<Answer> {
+async function answerLines({ scope, input, target, found, pattern, show }: GrepRun): Promise<GrepReport> {
   const { offset, limit } = input;
-  const directory = place.directory.real;
+  const directory = target.directory.real;
   const { files, times } = scope;
   // Every file has a match, so one more than are shown tells whether there are more.
-  const selection = await selectNewest([...found.found.keys()], { directory, files, times, most: offset + limit + 1 });
+  const selection = await selectNewest([...found.found.keys()], { directory, files, times, max: offset + limit + 1 });
   const before = input.before ?? input.context ?? 0;
   const after = input.after ?? input.context ?? 0;
   const read = await readMatches(scope, {
-    directory: place.directory,
+    directory: target.directory,
     paths: selection.paths,
     pattern,
     before,
@@ -191,12 +191,12 @@ async function answerLines({ scope, input, place, found, pattern, show }: Answer
   return { lines, details, summary };
 }
 
-async function answerFiles({ scope, input, place, found, show }: Answering): Promise<Answer> {
+async function answerFiles({ scope, input, target, found, show }: GrepRun): Promise<GrepReport> {
   const { offset, limit } = input;
-  const directory = place.directory.real;
+  const directory = target.directory.real;
   const isCounting = input.output_mode === "count";
   const { files, times } = scope;
-  const selection = await selectNewest([...found.found.keys()], { directory, files, times, most: offset + limit });
+  const selection = await selectNewest([...found.found.keys()], { directory, files, times, max: offset + limit });
   const paths = selection.paths.slice(offset);
   const counts = paths.map((path) => ({ path: show(path), count: found.found.get(path) ?? 0 }));
   const lines = counts.map(({ path, count }) => (isCounting ? `${path}: ${count}` : path));

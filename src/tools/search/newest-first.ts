@@ -16,7 +16,7 @@ function compareNewestFirst(a: DatedPath, b: DatedPath): number {
 /** When files below a folder were changed. */
 export interface ModifiedTimes {
   /** More than this take too long; such a list is put in the order of paths. */
-  readonly most: number;
+  readonly max: number;
   /** NaN for what is gone. */
   of(directory: string, paths: readonly string[]): Promise<readonly number[]>;
 }
@@ -24,7 +24,7 @@ export interface ModifiedTimes {
 /** By a guarded look at each file: exact, and slow. */
 export function modifiedTimesByInfo(files: Files): ModifiedTimes {
   const modified = async (path: string) => (await files.info(path).catch(() => null))?.modifiedMs ?? NaN;
-  return { most: 1_000, of: (directory, paths) => Promise.all(paths.map((path) => modified(join(directory, path)))) };
+  return { max: 1_000, of: (directory, paths) => Promise.all(paths.map((path) => modified(join(directory, path)))) };
 }
 
 export interface Selection {
@@ -37,25 +37,25 @@ export interface Selection {
 /** The first `most` that may be read, newest first. What may not is left out as if it were not there. */
 export async function selectNewest(
   found: readonly string[],
-  { directory, files, times, most }: { directory: string; files: Files; times: ModifiedTimes; most: number },
+  { directory, files, times, max }: { directory: string; files: Files; times: ModifiedTimes; max: number },
 ): Promise<Selection> {
   const isAllowed = (path: string) => isReadable(files, join(directory, path));
-  if (found.length <= times.most) return take(await sortByTime(found, directory, times), most, isAllowed, "newest");
-  const first = take(lowestPaths(found, 2 * most + 1), most, isAllowed, "path");
+  if (found.length <= times.max) return take(await sortByTime(found, directory, times), max, isAllowed, "newest");
+  const first = take(lowestPaths(found, 2 * max + 1), max, isAllowed, "path");
   // Only where most of the first may not be read is the rest needed.
-  return first.hasMore ? first : take(found.toSorted(comparePaths), most, isAllowed, "path");
+  return first.hasMore ? first : take(found.toSorted(comparePaths), max, isAllowed, "path");
 }
 
 function take(
   sorted: Iterable<string>,
-  most: number,
+  max: number,
   isAllowed: (path: string) => boolean,
   order: Selection["order"],
 ): Selection {
   const paths: string[] = [];
   for (const path of sorted) {
     if (!isAllowed(path)) continue;
-    if (paths.length === most) return { paths, hasMore: true, order };
+    if (paths.length === max) return { paths, hasMore: true, order };
     paths.push(path);
   }
   return { paths, hasMore: false, order };

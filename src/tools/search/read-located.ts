@@ -3,9 +3,9 @@ import type { OpenFile } from "../../files/open-file.ts";
 import { decodeText, detectBom } from "../../files/text-encoding.ts";
 import type { LocatedLine } from "./locate-lines.ts";
 
-export const MOST_LINE_CHARACTERS = 500;
+export const MAX_LINE_CHARACTERS = 500;
 /** Enough for the longest line that is shown, whatever its characters. */
-const WINDOW_BYTES = 4 * MOST_LINE_CHARACTERS;
+const WINDOW_BYTES = 4 * MAX_LINE_CHARACTERS;
 const NEWLINE = 10;
 
 export interface ReadLine {
@@ -71,10 +71,10 @@ async function readTranscoded(files: Files, path: string, located: readonly Loca
 
 /** At most so many characters of a line, those around `at` among them; what is missing is marked. */
 function cutAround(text: string, at: number): { text: string; isCut: boolean } {
-  if (text.length <= MOST_LINE_CHARACTERS) return { text, isCut: false };
-  const latest = text.length - MOST_LINE_CHARACTERS;
-  const from = Math.max(0, Math.min(latest, at - MOST_LINE_CHARACTERS / 4));
-  const part = text.slice(from, from + MOST_LINE_CHARACTERS);
+  if (text.length <= MAX_LINE_CHARACTERS) return { text, isCut: false };
+  const latest = text.length - MAX_LINE_CHARACTERS;
+  const from = Math.max(0, Math.min(latest, at - MAX_LINE_CHARACTERS / 4));
+  const part = text.slice(from, from + MAX_LINE_CHARACTERS);
   return { text: `${from > 0 ? "…" : ""}${part.toWellFormed()}${from < latest ? "…" : ""}`, isCut: true };
 }
 

@@ -26,14 +26,14 @@ export interface ReadMatches {
 }
 
 /** A command line may not be longer on every system. */
-const MOST_PATH_CHARACTERS = 24_000;
-const MOST_ANSWER_CHARACTERS = 48_000;
+const MAX_PATH_CHARACTERS = 24_000;
+const MAX_ANSWER_CHARACTERS = 48_000;
 
 /** The lines that match, of as many files as it takes. */
 export async function readMatches(scope: SearchScope, request: MatchRequest): Promise<ReadMatches> {
   const { paths, offset, limit, maxPerFile, before, after } = request;
   const files: MatchedFile[] = [];
-  let [skip, room, characters] = [offset, limit, MOST_ANSWER_CHARACTERS];
+  let [skip, room, characters] = [offset, limit, MAX_ANSWER_CHARACTERS];
   for (const batch of batchesOf(paths)) {
     const { byFile, end } = await locateLines({
       ...request,
@@ -84,7 +84,7 @@ function batchesOf(paths: readonly string[]): string[][] {
   let length = Infinity;
   for (const path of paths) {
     length += path.length + 1;
-    if (length > MOST_PATH_CHARACTERS) {
+    if (length > MAX_PATH_CHARACTERS) {
       batches.push([]);
       length = path.length + 1;
     }

@@ -38,7 +38,7 @@ interface Program {
 }
 
 /** Answers the search needs fit many times; beyond it the rest is left out, and that is said. */
-const MOST_OUTPUT_BYTES = 16 * 1024 * 1024;
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 export interface RipgrepOptions {
   /** Without one it is the native one where that starts, else the other. */
@@ -102,11 +102,11 @@ async function runProgram(program: Program, search: RipgrepRun): Promise<Ripgrep
     timeoutMs,
     graceMs: 200,
     // Each stream gets a quarter of it, and of that the first half is what holds the beginning.
-    output: { maxBytes: MOST_OUTPUT_BYTES * 8, separateStreams: true },
+    output: { maxBytes: MAX_OUTPUT_BYTES * 8, separateStreams: true },
   });
   let isFull = false;
   running.output.subscribe(() => {
-    if (isFull || running.output.bytesOf("stdout") <= MOST_OUTPUT_BYTES) return;
+    if (isFull || running.output.bytesOf("stdout") <= MAX_OUTPUT_BYTES) return;
     isFull = true;
     void running.kill();
   });

@@ -6,10 +6,10 @@ export const WALK_PARAMETERS = {
   respect_gitignore: z.boolean().default(true).describe("Leave out what .gitignore files leave out"),
 };
 
-const MOST_RESULTS = 1_000;
+const MAX_RESULTS = 1_000;
 
 export const limitOf = (what: string) =>
-  z.number().int().min(1).max(MOST_RESULTS).default(100).describe(`At most this many ${what}`);
+  z.number().int().min(1).max(MAX_RESULTS).default(100).describe(`At most this many ${what}`);
 
 /** Only text can be given to another program. */
 export const patternOf = (description: string) =>

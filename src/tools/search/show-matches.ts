@@ -1,4 +1,4 @@
-import { MOST_LINE_CHARACTERS, type ReadLine } from "./read-located.ts";
+import { MAX_LINE_CHARACTERS, type ReadLine } from "./read-located.ts";
 import type { RipgrepAnswer } from "./ripgrep.ts";
 
 export interface MatchedFile {
@@ -33,7 +33,7 @@ export function stoppedNote(end: Exclude<RipgrepAnswer["end"], "complete">): str
 
 export function cutNote(files: readonly MatchedFile[]): string[] {
   const isCut = files.some(({ lines }) => lines.some((line) => line.isCut));
-  return isCut ? [`[Lines of more than ${MOST_LINE_CHARACTERS} characters are cut, marked by …]`] : [];
+  return isCut ? [`[Lines of more than ${MAX_LINE_CHARACTERS} characters are cut, marked by …]`] : [];
 }
 
 /** What a call can be continued with; a total is only said where it was counted. */

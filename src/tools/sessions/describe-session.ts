@@ -38,6 +38,6 @@ export function describeSession(session: SessionView): DescribedSession {
 
 /** One line for a person and for a model. */
 export function lineOf({ key, label, state, turns, lastText }: DescribedSession): string {
-  const said = lastText === undefined ? "" : `: ${lastText.replaceAll(/\s+/g, " ").slice(0, 120)}`;
-  return `${label === undefined ? key : `${label} (${key})`}, ${state}, ${turns} turns${said}`;
+  const message = lastText === undefined ? "" : `: ${lastText.replaceAll(/\s+/g, " ").slice(0, 120)}`;
+  return `${label === undefined ? key : `${label} (${key})`}, ${state}, ${turns} turns${message}`;
 }

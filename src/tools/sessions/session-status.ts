@@ -28,8 +28,11 @@ export function createSessionStatusTool(access: SessionAccess, { clock }: { cloc
       const time = clock.now();
       if (!found) {
         const key = caller.session ?? null;
-        const said = key === null ? "This call belongs to no session." : `Session ${key} is not a stored one.`;
-        return { content: [text(said)], details: { stored: false as const, session: key, depth: caller.depth, time } };
+        const message = key === null ? "This call belongs to no session." : `Session ${key} is not a stored one.`;
+        return {
+          content: [text(message)],
+          details: { stored: false as const, session: key, depth: caller.depth, time },
+        };
       }
       const { session, waiting, children } = found;
       const described = describeSession(session);

@@ -89,7 +89,7 @@ describe("the session tools", () => {
     }
     const all = stageSessions(oneAgent([{ text: "hello" }]).agents, {
       store: stage.store,
-      desk: { visibility: "all" },
+      sessionService: { visibility: "all" },
     });
     expect(await call(all, "sessions_send", { session: "stranger", message: "hi" }, child)).toMatchObject({
       details: { status: "ok", reply: "hello" },
@@ -196,7 +196,7 @@ describe("the session tools", () => {
   test("go no deeper and no wider than they may", async () => {
     const held = gate();
     const stage = stageSessions(oneAgent([{ text: "ok" }], { before: () => held.pass() }).agents, {
-      desk: { maxDepth: 1, maxChildren: 1 },
+      sessionService: { maxDepth: 1, maxChildren: 1 },
     });
     await stage.sessions.create({ key: "parent" });
     const first = await call(stage, "sessions_spawn", { task: "t" }, "parent");
@@ -212,7 +212,7 @@ describe("the session tools", () => {
     const stage = stageSessions(oneAgent([{ text: "ok" }, { text: "ok" }]).agents);
     await stage.sessions.create({ key: "parent" });
     const caller = { session: "parent", depth: 0 };
-    const spawn = (task: string) => stage.desk.spawn({ caller }, { task, id: "call_1" });
+    const spawn = (task: string) => stage.sessionService.spawn({ caller }, { task, id: "call_1" });
     const [one, two] = [await spawn("t"), await spawn("t")];
     expect(two.key).toBe(one.key);
     await stage.sessions.settled();
@@ -248,7 +248,7 @@ describe("the session tools", () => {
   test("carry what one session has seen to whoever reads it", async () => {
     const shared: string[] = [];
     const stage = stageSessions(oneAgent([{ text: "ok" }, { text: "ok" }]).agents, {
-      desk: { shareTaint: (from, to) => Promise.resolve(void shared.push(`${from} > ${to}`)) },
+      sessionService: { shareTaint: (from, to) => Promise.resolve(void shared.push(`${from} > ${to}`)) },
     });
     await stage.sessions.create({ key: "parent" });
     const { details } = await call(stage, "sessions_spawn", { task: "t", label: "c" }, "parent");

@@ -5,7 +5,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { describeSession } from "./describe-session.ts";
 import type { EntryView, PartView, SessionAccess } from "./session-access.ts";
 
-const MOST_TEXT = 4_000;
+const MAX_TEXT_LENGTH = 4_000;
 
 export function createSessionsHistoryTool(access: SessionAccess) {
   return createTool({
@@ -48,11 +48,11 @@ function showEntry({ seq, message, end }: EntryView, showTools: boolean): string
     );
     return `#${seq} results\n${results.join("\n")}`;
   }
-  const said =
+  const shownText =
     typeof message.content === "string"
       ? message.content
       : message.content.flatMap((part) => show(part, showTools)).join("\n");
-  return said === "" ? "" : `#${seq} ${message.role}: ${cut(said, MOST_TEXT)}`;
+  return shownText === "" ? "" : `#${seq} ${message.role}: ${cut(shownText, MAX_TEXT_LENGTH)}`;
 }
 
 function show(part: PartView, showTools: boolean): string[] {
@@ -62,6 +62,6 @@ function show(part: PartView, showTools: boolean): string[] {
   return [`calls ${part.name} (${part.callId}) ${cut(JSON.stringify(part.input) ?? "", 500)}`];
 }
 
-function cut(value: string, most: number): string {
-  return value.length <= most ? value : `${value.slice(0, most)}…`;
+function cut(value: string, max: number): string {
+  return value.length <= max ? value : `${value.slice(0, max)}…`;
 }

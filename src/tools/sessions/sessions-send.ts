@@ -6,7 +6,7 @@ import { failureOf, toFailure, ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { SentView, SessionAccess } from "./session-access.ts";
 
-const MOST_SECONDS = 600;
+const MAX_SECONDS = 600;
 
 export interface SentDetails {
   status: "ok" | "accepted" | "timeout" | "error" | "forbidden";
@@ -32,7 +32,7 @@ export function createSessionsSendTool(access: SessionAccess) {
     parameters: z.object({
       session: z.string().min(1).max(1000).describe("Key or label of the session"),
       message: z.string().min(1).max(100_000).describe("What to say to it"),
-      timeout_seconds: z.number().min(0).max(MOST_SECONDS).default(30).describe("How long to wait for the answer"),
+      timeout_seconds: z.number().min(0).max(MAX_SECONDS).default(30).describe("How long to wait for the answer"),
     }),
     parameterAliases: { sessionKey: "session", label: "session", timeoutSeconds: "timeout_seconds" },
     kind: "execute",

@@ -20,9 +20,9 @@ export function createSessionsStopTool(access: SessionAccess) {
     idempotent: true,
     async run({ session: target }, { caller }) {
       const { key, stopped } = await access.stop(caller, target);
-      const said =
+      const message =
         stopped === 0 ? `Session ${key} was not at work.` : `Session ${key} was stopped (${stopped} in all).`;
-      return { content: said, details: { session: key, stopped } };
+      return { content: message, details: { session: key, stopped } };
     },
   });
 }

@@ -36,10 +36,10 @@ export function createCurrentTimeTool({ clock, timezone }: CurrentTimeOptions) {
     category: ToolCategory.SYSTEM,
     tags: ["time", "date", "clock", "timezone"],
     origin: { type: "builtin" },
-    run({ timezone: asked = timezone ?? hostZone() }) {
+    run({ timezone: requested = timezone ?? hostZone() }) {
       const timestamp = clock.now();
-      const format = formatIn(asked);
-      const zone = nameOf(asked, format);
+      const format = formatIn(requested);
+      const zone = nameOf(requested, format);
       const parts = new Map(format.formatToParts(timestamp).map(({ type, value }) => [type, value]));
       const iso = isoOf(timestamp, parts);
       return {
@@ -78,10 +78,10 @@ function formatIn(zone: string): Intl.DateTimeFormat {
 }
 
 /** Runtimes resolve names to old ones (Asia/Kolkata to Asia/Calcutta): only case and abbreviations are put right. */
-function nameOf(asked: string, format: Intl.DateTimeFormat): string {
+function nameOf(requested: string, format: Intl.DateTimeFormat): string {
   const resolved = format.resolvedOptions().timeZone;
-  const isSame = resolved.toLowerCase() === asked.toLowerCase();
-  return asked.includes("/") && !isSame ? asked : resolved;
+  const isSame = resolved.toLowerCase() === requested.toLowerCase();
+  return requested.includes("/") && !isSame ? requested : resolved;
 }
 
 function isoOf(timestamp: number, parts: ReadonlyMap<string, string>): string {

@@ -32,8 +32,8 @@ export function createGetEnvTool(options: EnvironmentOptions) {
       const name = JSON.stringify(key).slice(1, -1);
       if (value === null) {
         const hint = didYouMean(key, Object.keys(options.environments.environmentOf(caller.session)));
-        const said = `${name} is not set for the commands of this session.${hint ? ` ${hint}` : ""}`;
-        return { content: [text(said)], display: `${name} is not set`, details: { value } };
+        const message = `${name} is not set for the commands of this session.${hint ? ` ${hint}` : ""}`;
+        return { content: [text(message)], display: `${name} is not set`, details: { value } };
       }
       const note = "\n(What looks like a secret is masked here. Commands get the whole value.)";
       return {

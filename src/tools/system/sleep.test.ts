@@ -62,7 +62,7 @@ describe("sleep", () => {
     expect(textOf(result.content)).toContain("Stopped after 1.5 of 60 seconds.");
     await clock.advance(0);
     // The gate keeps timers of its own, but lets go of them.
-    expect(clock.heldTimers).toBe(0);
+    expect(clock.refTimers).toBe(0);
   });
 
   test("is cut short by the caller's own time limit, and still says how long it slept", async () => {
@@ -80,7 +80,7 @@ describe("sleep", () => {
       after: (ms: number, fire: () => void) => {
         now += ms > 1 ? ms - 0.7 : ms;
         queueMicrotask(fire);
-        return { cancel: () => undefined, hold: () => undefined };
+        return { cancel: () => undefined, setRef: () => undefined };
       },
     };
     const haft = createHaft({ tools: [createSleepTool({ clock: early })] });

@@ -5,7 +5,7 @@ import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 
 /** A little under the hour that the gate gives to any call, so that it is the sleep that ends, not the call. */
-const MOST_SECONDS = 3590;
+const MAX_SECONDS = 3590;
 /** Between the end of the sleep and the call's own time limit. */
 const SLACK_SECONDS = 5;
 
@@ -27,8 +27,8 @@ export function createSleepTool({ clock }: { clock: Clock }) {
       duration: z
         .number()
         .min(0)
-        .max(MOST_SECONDS)
-        .describe(`How long to wait, in seconds; fractions are possible, at most ${MOST_SECONDS}`),
+        .max(MAX_SECONDS)
+        .describe(`How long to wait, in seconds; fractions are possible, at most ${MAX_SECONDS}`),
     }),
     kind: "readonly",
     category: ToolCategory.SYSTEM,
@@ -39,8 +39,8 @@ export function createSleepTool({ clock }: { clock: Clock }) {
     async run({ duration }, { signal }) {
       const sleptMs = await sleep(duration * 1000, clock, signal);
       const slept = Math.round(sleptMs) / 1000;
-      const said = signal.aborted ? `Stopped after ${slept} of ${duration} seconds.` : `Slept ${slept} seconds.`;
-      return { content: [text(said)], display: said, details: { slept } };
+      const message = signal.aborted ? `Stopped after ${slept} of ${duration} seconds.` : `Slept ${slept} seconds.`;
+      return { content: [text(message)], display: message, details: { slept } };
     },
   });
 }

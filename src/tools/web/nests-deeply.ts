@@ -1,4 +1,4 @@
-const MOST_DEPTH = 1000;
+const MAX_DEPTH = 1000;
 /** Elements that end by themselves, or that old pages leave open. */
 const NOT_COUNTED =
   /^(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|p|li|dt|dd|tr|td|th|tbody|thead|tfoot|option|colgroup|font)$/;
@@ -9,7 +9,7 @@ export function nestsDeeply(html: string): boolean {
   for (const [, slash, name = ""] of html.matchAll(/<(\/?)([a-z][a-z0-9-]{0,30})(?=[\s/>])/gi)) {
     if (NOT_COUNTED.test(name.toLowerCase())) continue;
     depth = slash ? Math.max(0, depth - 1) : depth + 1;
-    if (depth > MOST_DEPTH) return true;
+    if (depth > MAX_DEPTH) return true;
   }
   return false;
 }

@@ -10,15 +10,15 @@ export interface PageCache {
 export interface PageCacheOptions {
   clock: Clock;
   ttlMs: number;
-  mostPages?: number;
-  mostCharacters?: number;
+  maxPages?: number;
+  maxCharacters?: number;
 }
 
 export function createPageCache({
   clock,
   ttlMs,
-  mostPages = 100,
-  mostCharacters = 32 * 1024 * 1024,
+  maxPages = 100,
+  maxCharacters = 32 * 1024 * 1024,
 }: PageCacheOptions): PageCache {
   const kept = new Map<string, { page: Page; until: number }>();
   let characters = 0;
@@ -39,7 +39,7 @@ export function createPageCache({
       kept.set(url, { page, until: clock.monotonic() + ttlMs });
       characters += page.content.length;
       for (const oldest of kept.keys()) {
-        if (kept.size <= mostPages && characters <= mostCharacters) break;
+        if (kept.size <= maxPages && characters <= maxCharacters) break;
         drop(oldest);
       }
     },

@@ -61,7 +61,7 @@ export function createPageConverter({
         leave();
         thread.unref();
         idle = clock.after(IDLE_MS, () => void end());
-        idle.hold(false);
+        idle.setRef(false);
         if (answer.page) resolve(answer.page);
         else reject(new Error(answer.problem));
       };

@@ -16,20 +16,20 @@ export interface PageReader {
 }
 
 /** Markup beyond this is stripped rather than understood. */
-const MOST_MARKUP = 4 * 1024 * 1024;
-const MOST_PDF_PAGES = 100;
+const MAX_MARKUP_LENGTH = 4 * 1024 * 1024;
+const MAX_PDF_PAGES = 100;
 /** Less than this, with scripts in it, is a page that they would have to fill. */
-const LEAST_TEXT = 200;
+const MIN_TEXT_LENGTH = 200;
 
 /** An answer as text that a model can read: pages as Markdown, PDFs by page, the rest as it is. */
 export async function readPage(
   { url, status, headers, body }: GuardedResponse,
-  asked: string,
+  requested: string,
   reader: PageReader,
   signal: AbortSignal,
 ): Promise<Page> {
   const type = (headers["content-type"] ?? "").toLowerCase();
-  const base = { url: asked, finalUrl: url, status, notes: [] };
+  const base = { url: requested, finalUrl: url, status, notes: [] };
   if (type.includes("application/pdf") || body.subarray(0, 5).toString("latin1") === "%PDF-") {
     return { ...base, ...(await readPdf(body, url, signal)) };
   }
@@ -53,7 +53,7 @@ async function readMarkup(
   signal: AbortSignal,
 ): Promise<Pick<Page, "kind" | "content" | "title" | "author" | "published" | "notes">> {
   const page = await convert(html, url, converter, signal);
-  if (page.content.length >= LEAST_TEXT || !/<script\b/i.test(html)) return page;
+  if (page.content.length >= MIN_TEXT_LENGTH || !/<script\b/i.test(html)) return page;
   const noted = (note: string) => ({ ...page, notes: [...page.notes, note] });
   if (!render) return noted("The page has hardly any text; it may need JavaScript, as in the browser tool.");
   let markup: string;
@@ -75,12 +75,12 @@ async function convert(html: string, url: string, converter: PageConverter, sign
     content: disarmText(stripMarkup(html)),
     notes: [`Shown as plain words, because ${why}.`],
   });
-  if (html.length > MOST_MARKUP) return stripped("the page is too large to be converted");
+  if (html.length > MAX_MARKUP_LENGTH) return stripped("the page is too large to be converted");
   if (nestsDeeply(html)) return stripped("its markup is nested too deeply");
   try {
     const { content, title, author, published } = await converter.convert({ html, url }, signal);
     const words = content.trim() === "" ? stripMarkup(html) : "";
-    if (words.length > LEAST_TEXT) return stripped("nothing in it looks like its content");
+    if (words.length > MIN_TEXT_LENGTH) return stripped("nothing in it looks like its content");
     const named = Object.entries({ title, author, published }).filter(([, value]) => value !== "");
     return {
       kind: "html" as const,
@@ -104,12 +104,12 @@ async function readPdf(body: Buffer, url: string, signal: AbortSignal) {
   const pdf = await openPdf(body).catch(unreadable);
   try {
     const parts: string[] = [];
-    for (let page = 1; page <= Math.min(pdf.pages, MOST_PDF_PAGES); page++) {
+    for (let page = 1; page <= Math.min(pdf.pages, MAX_PDF_PAGES); page++) {
       signal.throwIfAborted();
       const text = await pdf.textOf(page).catch(unreadable);
       parts.push(`--- page ${page} of ${pdf.pages} ---\n${disarmText(text) || "(no text on this page)"}`);
     }
-    const notes = pdf.pages > MOST_PDF_PAGES ? [`Only the first ${MOST_PDF_PAGES} pages were read.`] : [];
+    const notes = pdf.pages > MAX_PDF_PAGES ? [`Only the first ${MAX_PDF_PAGES} pages were read.`] : [];
     return { kind: "pdf" as const, content: parts.join("\n\n"), pages: pdf.pages, notes };
   } finally {
     await pdf.close();

@@ -2,7 +2,7 @@ import iconv from "iconv-lite";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createGuardedNet } from "../../net/guarded-net.ts";
-import { type Answer, startServer } from "../../net/local-server.fixture.ts";
+import { type RequestHandler, startServer } from "../../net/local-server.fixture.ts";
 import { createFakeClock } from "../../testing/fake-clock.ts";
 import { createHaft } from "../../runtime.ts";
 import { createPageConverter } from "./page-converter.ts";
@@ -17,7 +17,7 @@ const article = (body: string): string =>
   `<html><head><title>A title</title></head><body><article><h1>Head</h1>${body}</article></body></html>`;
 const WORDS = "Words that make an article of some length, so that nobody doubts that this is one. ".repeat(5);
 
-async function open(answer: Answer, dependencies: Partial<WebFetchDependencies> = {}) {
+async function open(answer: RequestHandler, dependencies: Partial<WebFetchDependencies> = {}) {
   const server = await startServer(answer);
   const net = createGuardedNet({ exceptions: [`127.0.0.1:${server.port}`] });
   const haft = createHaft({ tools: [createWebFetchTool({ fetch: net.fetch, converter, ...dependencies })] });
@@ -33,20 +33,20 @@ async function open(answer: Answer, dependencies: Partial<WebFetchDependencies> 
   return { ...server, call, haft };
 }
 
-const html: Answer = (_request, response) => {
+const html: RequestHandler = (_request, response) => {
   response.writeHead(200, { "content-type": "text/html" }).end(article(`<p>${WORDS}<a href="/next">on</a></p>`));
 };
 
 describe("web_fetch", () => {
   test("gives a page as Markdown between marks, with its title and absolute links", async () => {
-    const { origin, call, asked } = await open(html);
+    const { origin, call, requests } = await open(html);
     const { page, shown } = await call({ url: `${origin}/a` });
     expect(page).toMatchObject({ kind: "html", title: "A title", status: 200, finalUrl: `${origin}/a`, offset: 0 });
     expect(page.content).toContain(`[on](${origin}/next)`);
     expect(shown).toMatch(
       /^<untrusted mark="(\w+)" source="[^"]+">\n# A title\n[^]+\n<\/untrusted mark="\1">\n\[The text above/,
     );
-    expect(asked[0]?.headers.accept).toContain("text/markdown");
+    expect(requests[0]?.headers.accept).toContain("text/markdown");
   });
 
   test.each([
@@ -93,7 +93,7 @@ describe("web_fetch", () => {
 
   test("gives long pages in parts that fit together, without fetching again", async () => {
     const whole = Array.from({ length: 2000 }, (_, line) => `line ${line} 😀`).join("\n");
-    const { origin, call, asked } = await open((_request, response) => {
+    const { origin, call, requests } = await open((_request, response) => {
       response.writeHead(200, { "content-type": "text/plain" }).end(whole);
     });
     let text = "";
@@ -106,19 +106,19 @@ describe("web_fetch", () => {
       expect(shown).toContain(hint);
     }
     expect(text).toBe(whole);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     expect((await call({ url: origin, offset: 10_000_000 })).shown).toContain("nothing at offset");
   });
 
   test("keeps a page for a while, and fetches it again after that or when asked to", async () => {
     const clock = createFakeClock();
-    const { origin, call, asked } = await open(html, { clock, cacheTtlMs: 60_000 });
+    const { origin, call, requests } = await open(html, { clock, cacheTtlMs: 60_000 });
     expect((await call({ url: `${origin}/#a` })).page.fromCache).toBeUndefined();
     expect((await call({ url: `${origin}/#b` })).page.fromCache).toBe(true);
     await call({ url: `${origin}/#b`, refresh: true });
     await clock.advance(60_001);
     await call({ url: `${origin}/#b` });
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
   });
 
   test("fetches several at once, and tells which could not be had", async () => {
@@ -144,7 +144,7 @@ describe("web_fetch", () => {
   });
 
   test("tells a redirect to another host instead of following it, and follows one on the same", async () => {
-    const { origin, call, asked } = await open((request, response) => {
+    const { origin, call, requests } = await open((request, response) => {
       if (request.path === "/far") response.writeHead(301, { location: "https://other.example/x" }).end();
       else if (request.path === "/near") response.writeHead(301, { location: "/here" }).end();
       else html(request, response);
@@ -153,11 +153,11 @@ describe("web_fetch", () => {
     expect(page.redirect).toBe("https://other.example/x");
     expect(shown).toContain("Call web_fetch with that URL");
     expect((await call({ url: `${origin}/near` })).page.finalUrl).toBe(`${origin}/here`);
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
   });
 
   test("says that a page needs JavaScript, or has it rendered where that can be done", async () => {
-    const empty: Answer = (_request, response) => {
+    const empty: RequestHandler = (_request, response) => {
       response
         .writeHead(200, { "content-type": "text/html" })
         .end('<body><div id="root"></div><script src="/app.js"></script></body>');
@@ -169,14 +169,14 @@ describe("web_fetch", () => {
   });
 
   test("is judged by rules about hosts, for each of its addresses", async () => {
-    const { origin, haft, asked } = await open(html);
+    const { origin, haft, requests } = await open(html);
     const verdict = (urls: string[]) =>
       createHaft({
         tools: [haft.registry.get("web_fetch")!],
         rules: { deny: ["WebFetch(domain:evil.example)"] },
       }).execute("WebFetch", { urls });
     expect(await verdict([origin, "https://EVIL.example./x"])).toMatchObject({ error: { code: "denied" } });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     expect(await verdict([origin])).toMatchObject({ success: true });
   });
 });
@@ -215,13 +215,13 @@ describe("converting pages", () => {
   });
 
   test("loads nothing for a page and runs none of its scripts", { timeout: 60_000 }, async () => {
-    const { origin, call, asked } = await open((_request, response) => {
+    const { origin, call, requests } = await open((_request, response) => {
       const traps = `<img src="/i.png"><script src="/s.js"></script><link rel=stylesheet href="/c.css"><iframe src="/f"></iframe>
         <script>document.title = "changed"</script>`;
       response.writeHead(200, { "content-type": "text/html" }).end(article(`${traps}<p>${WORDS}</p>`));
     });
     expect((await call({ url: origin })).page.title).toBe("A title");
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 });
 

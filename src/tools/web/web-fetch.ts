@@ -21,20 +21,20 @@ export interface WebFetchDependencies extends PageReader {
 export type FetchedPage = ShownPage | { url: string; error: ToolFailure };
 
 const CACHE_MS = 15 * 60_000;
-const MOST_URLS = 10;
+const MAX_URLS = 10;
 const DEFAULT_LIMIT = 20_000;
-const MOST_LIMIT = 100_000;
+const MAX_LIMIT = 100_000;
 const ACCEPT = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, */*;q=0.5";
 
 const PARAMETERS = z.object({
   url: z.string().max(8192).optional().describe("The whole address of a page, with http:// or https://"),
-  urls: z.array(z.string().max(8192)).max(MOST_URLS).optional().describe(`Several at once, at most ${MOST_URLS}`),
+  urls: z.array(z.string().max(8192)).max(MAX_URLS).optional().describe(`Several at once, at most ${MAX_URLS}`),
   offset: z.number().int().min(0).optional().describe("The character of the page's text to begin at; 0 where absent"),
   limit: z
     .number()
     .int()
     .min(1)
-    .max(MOST_LIMIT)
+    .max(MAX_LIMIT)
     .optional()
     .describe(`Most characters a page; at most ${DEFAULT_LIMIT} where absent`),
   refresh: z.boolean().optional().describe("Fetch again what was fetched a short while ago"),
@@ -85,13 +85,13 @@ export function createWebFetchTool(dependencies: WebFetchDependencies) {
     tags: ["web", "page", "url", "markdown", "pdf", "read"],
     labels: ["untrusted_input", "outside_effect"],
     // Each page may be as long as asked for: then nothing of it is cut again.
-    limits: { maxOutputBytes: MOST_URLS * MOST_LIMIT, timeoutMs: 120_000 },
+    limits: { maxResultBytes: MAX_URLS * MAX_LIMIT, timeoutMs: 120_000 },
     origin: { type: "builtin" },
     signature: (input) => ({ text: urlsOf(input).join(" "), urls: urlsOf(input) }),
     async run(input, { signal }) {
       const urls = urlsOf(input);
-      if (urls.length === 0 || urls.length > MOST_URLS) {
-        throw toolError("invalid_input", `web_fetch needs a url, or 1 to ${MOST_URLS} urls.`);
+      if (urls.length === 0 || urls.length > MAX_URLS) {
+        throw toolError("invalid_input", `web_fetch needs a url, or 1 to ${MAX_URLS} urls.`);
       }
       const fairShare = Math.min(DEFAULT_LIMIT, Math.floor((2 * DEFAULT_LIMIT) / urls.length));
       const window = { offset: input.offset ?? 0, limit: input.limit ?? fairShare };

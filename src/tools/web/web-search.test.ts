@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createGuardedNet } from "../../net/guarded-net.ts";
-import { type Answer, type Asked, startServer } from "../../net/local-server.fixture.ts";
+import { type RequestHandler, type ReceivedRequest, startServer } from "../../net/local-server.fixture.ts";
 import { createHaft } from "../../runtime.ts";
 import { SEARCH_PROVIDERS, searchChain, searchHosts, type WebSearchSettings } from "./search/search-chain.ts";
 import type { SearchResult } from "./search/search-provider.ts";
@@ -10,14 +10,14 @@ import { createWebSearchTool } from "./web-search.ts";
 interface Protocol {
   settings: object;
   /** What the provider's documentation says that it is sent, for "tea house", 3 results, of the last week. */
-  expects(request: Asked): void;
+  expects(request: ReceivedRequest): void;
   answer: string;
   type?: string;
   noKey: [status: number, body: string];
   noQuota: [status: number, body: string];
 }
 
-const query = ({ path }: Asked) => Object.fromEntries(new URL(path, "http://x").searchParams);
+const query = ({ path }: ReceivedRequest) => Object.fromEntries(new URL(path, "http://x").searchParams);
 
 /** As each provider documents itself; the services themselves were not asked. */
 const PROTOCOLS: Record<string, Protocol> = {
@@ -147,7 +147,11 @@ const PROTOCOLS: Record<string, Protocol> = {
   },
 };
 
-async function open(answer: Answer, settings: (origin: string) => WebSearchSettings, env: Record<string, string> = {}) {
+async function open(
+  answer: RequestHandler,
+  settings: (origin: string) => WebSearchSettings,
+  env: Record<string, string> = {},
+) {
   const server = await startServer(answer);
   const net = createGuardedNet({ exceptions: searchHosts(settings(server.origin), env) });
   const haft = createHaft({ tools: [createWebSearchTool({ fetch: net.fetch, search: settings(server.origin), env })] });
@@ -167,7 +171,7 @@ async function open(answer: Answer, settings: (origin: string) => WebSearchSetti
 }
 
 const answerWith =
-  (status: number, body: string, type = "application/json"): Answer =>
+  (status: number, body: string, type = "application/json"): RequestHandler =>
   (_request, response) =>
     void response.writeHead(status, { "content-type": type }).end(body);
 
@@ -178,7 +182,7 @@ describe.each(SEARCH_PROVIDERS.map(({ name }) => name))("%s", (name) => {
     (result.error?.data as { problems: { kind: string }[] } | undefined)?.problems.map(({ kind }) => kind);
 
   test("is asked as it documents, and understood", async () => {
-    const { search, asked } = await open(answerWith(200, protocol.answer, protocol.type), settings);
+    const { search, requests } = await open(answerWith(200, protocol.answer, protocol.type), settings);
     const { details } = await search({ query: "tea house", limit: 3, freshness: "oneWeek" });
     expect(details).toMatchObject({
       provider: name,
@@ -187,7 +191,7 @@ describe.each(SEARCH_PROVIDERS.map(({ name }) => name))("%s", (name) => {
         { title: "Two", url: "https://two.example/", snippet: "second" },
       ],
     });
-    protocol.expects(asked[0] as Asked);
+    protocol.expects(requests[0] as ReceivedRequest);
   });
 
   test("gives no more than asked for, and nothing where there is nothing", async () => {
@@ -245,7 +249,7 @@ describe("web_search", () => {
   });
 
   test("asks the next provider where one fails, and says so", async () => {
-    const { search, asked } = await open(
+    const { search, requests } = await open(
       (request, response) =>
         request.path.startsWith("/brave")
           ? answerWith(429, "{}")(request, response)
@@ -260,7 +264,7 @@ describe("web_search", () => {
     );
     const { result, details } = await search();
     expect(details.provider).toBe("tavily");
-    expect(asked.map(({ path }) => path.replace(/\?.*/, ""))).toEqual(["/brave", "/tavily"]);
+    expect(requests.map(({ path }) => path.replace(/\?.*/, ""))).toEqual(["/brave", "/tavily"]);
     expect(result.metadata.warnings).toEqual([
       expect.stringContaining("BING_SEARCH_API_KEY"),
       expect.stringContaining("quota at brave"),
@@ -268,14 +272,14 @@ describe("web_search", () => {
   });
 
   test("accepts the names that others give the number of results", async () => {
-    const { search, asked } = await open(answerWith(200, tavily.answer), (origin) => ({
+    const { search, requests } = await open(answerWith(200, tavily.answer), (origin) => ({
       provider: "tavily",
       apiKey: "x",
       endpoint: origin,
       maxResults: 7,
     }));
     for (const more of [{}, { limit: 1 }, { count: 2 }, { max_results: 3 }]) await search({ query: "x", ...more });
-    expect(asked.map(({ body }) => (JSON.parse(body) as { max_results: number }).max_results)).toEqual([7, 1, 2, 3]);
+    expect(requests.map(({ body }) => (JSON.parse(body) as { max_results: number }).max_results)).toEqual([7, 1, 2, 3]);
   });
 
   test("shows results as text of strangers", async () => {

@@ -4,7 +4,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { type ErrorCode, toolError } from "../../core/error.ts";
 import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
 import type { GuardedFetch } from "../../net/guarded-net.ts";
-import { askProvider, type SearchProblem } from "./search/ask-provider.ts";
+import { callProvider, type SearchProblem } from "./search/ask-provider.ts";
 import { searchChain, type WebSearchSettings } from "./search/search-chain.ts";
 import type { Freshness, SearchResult } from "./search/search-provider.ts";
 
@@ -27,7 +27,7 @@ const FRESHNESS: Readonly<Record<string, Freshness | undefined>> = {
   year: "year",
 };
 const DEFAULT_RESULTS = 10;
-const MOST_RESULTS = 50;
+const MAX_RESULTS = 50;
 
 /** Searches the web with the configured provider, and with the next one where that fails. */
 export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchDependencies) {
@@ -43,7 +43,7 @@ export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchD
     },
     parameters: z.object({
       query: z.string().trim().min(1).max(1000).describe("Words to search for"),
-      limit: z.number().int().min(1).max(MOST_RESULTS).optional().describe("Most results; 10 where absent"),
+      limit: z.number().int().min(1).max(MAX_RESULTS).optional().describe("Most results; 10 where absent"),
       freshness: z
         .enum(["noLimit", "oneDay", "oneWeek", "oneMonth", "oneYear", "day", "week", "month", "year"])
         .optional()
@@ -61,7 +61,7 @@ export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchD
     async run({ query, limit = search.maxResults ?? DEFAULT_RESULTS, freshness = "noLimit" }, { signal }) {
       const problems: SearchProblem[] = [];
       for (const link of chain) {
-        const answer = await askProvider(link, { query, limit, freshness: FRESHNESS[freshness] }, { fetch, signal });
+        const answer = await callProvider(link, { query, limit, freshness: FRESHNESS[freshness] }, { fetch, signal });
         if ("problem" in answer) {
           problems.push(answer.problem);
           continue;
@@ -82,7 +82,7 @@ export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchD
 }
 
 function disarmed({ title, url, snippet, published }: SearchResult): SearchResult {
-  const clean = (text: string, most: number): string => disarmText(text).replace(/\s+/g, " ").trim().slice(0, most);
+  const clean = (text: string, max: number): string => disarmText(text).replace(/\s+/g, " ").trim().slice(0, max);
   return {
     title: clean(title, 300),
     url: clean(url, 2000),
@@ -108,8 +108,8 @@ const CODES: Record<SearchProblem["kind"], ErrorCode> = {
 function unanswered(problems: readonly SearchProblem[]) {
   const codes = problems.map(({ kind }) => CODES[kind]);
   const isForUser = !codes.includes("unavailable");
-  const told = problems.map(({ message }) => message).join(". ");
-  return toolError(isForUser ? "failed" : "unavailable", `No search: ${told}.`, {
+  const problemText = problems.map(({ message }) => message).join(". ");
+  return toolError(isForUser ? "failed" : "unavailable", `No search: ${problemText}.`, {
     next: isForUser ? "Tell the user; only they can set this up." : "Try again later, or work without a search.",
     data: { problems },
   });

@@ -5,15 +5,15 @@ import type { TourStep } from "../tour.ts";
 export const askFirst: TourStep = {
   title: ["Ask a person first", "先征求用户确认"],
   async run({ example, page }) {
-    const { tool, approved: first, declined: second, shows, happened } = example.asked;
+    const { tool, approved: first, declined: second, shows, happened } = example.requested;
     // Without an approver who answers at once the question stays open.
     const haft = createHaft({ tools: example.tools });
-    const asked = await haft.execute(tool, first);
+    const requested = await haft.execute(tool, first);
     page.check(
       [`${tool} called`, `调用 ${tool}`],
-      asked.status === "pending" && !happened(first),
+      requested.status === "pending" && !happened(first),
       ["pending, has not run", "等待确认，尚未执行"],
-      asked.status,
+      requested.status,
     );
     const [question] = await haft.approvals.list("open");
     const preview = textOf(question!.preview?.content ?? []);
@@ -26,7 +26,7 @@ export const askFirst: TourStep = {
     const approved = await haft.approve(question!.id, "tour");
     page.check(["Approved", "同意后"], approved.success && happened(first), ["ran once", "执行一次"], approved.display);
     await haft.execute(tool, second);
-    const declined = await haft.decline((await haft.approvals.list("open"))[0]!.id, "not today");
+    const declined = await haft.deny((await haft.approvals.list("open"))[0]!.id, "not today");
     page.check(
       ["Declined", "拒绝后"],
       declined.status === "failed" && declined.error.code === "declined" && !happened(second),

@@ -9,7 +9,7 @@ export const chainTools: TourStep = {
     const parameters = { type: "object", additionalProperties: true } as const;
     haft.register(createChain({ name: "tour_chain", description: "Run the steps in order", parameters, steps }));
     const result = await haft.execute("tour_chain", input);
-    page.say(["Steps", "步骤"], steps.map(({ tool }) => tool).join(" → "));
+    page.print(["Steps", "步骤"], steps.map(({ tool }) => tool).join(" → "));
     page.check(
       ["Result", "结果"],
       result.success && textOf(result.content).includes(gives),

@@ -9,7 +9,7 @@ export function playTool({ tool, calls }: Play): TourStep {
       for (const { label, input, holds, outcome, prints } of calls) {
         const result = await haft.execute(tool, input);
         page.check(label, holds(result), outcome, `${result.status}: ${result.display}`);
-        if (prints) page.say(prints, textOf(result.content));
+        if (prints) page.print(prints, textOf(result.content));
       }
     },
   };

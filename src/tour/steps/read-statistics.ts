@@ -10,7 +10,7 @@ export const readStatistics: TourStep = {
       const { count = 0, failures = 0 } = callStats[tool.name] ?? {};
       const name = shownName(tool);
       const calls = count === 1 ? "call" : "calls";
-      page.say([name, name], [`${count} ${calls}, ${failures} failed`, `${count} 次调用，${failures} 次失败`]);
+      page.print([name, name], [`${count} ${calls}, ${failures} failed`, `${count} 次调用，${failures} 次失败`]);
     }
     page.check(["Tools left", "剩余工具"], total === example.tools.length, [String(total), String(total)]);
     const counted = Object.values(callStats).reduce((sum, { count }) => sum + count, 0);

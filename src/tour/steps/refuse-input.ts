@@ -12,8 +12,8 @@ export const refuseInput: TourStep = {
       [`refused, offers "${near}"`, `正确拒绝，提示 "${near}"`],
       refused.display,
     );
-    const { asked, near: nearName } = example.wrongName;
-    const unknown = await haft.execute(asked, {});
+    const { requested, near: nearName } = example.wrongName;
+    const unknown = await haft.execute(requested, {});
     page.check(
       ["Misspelt tool", "工具名写错"],
       unknown.status === "failed" &&

@@ -4,20 +4,20 @@ import type { TourStep } from "../tour.ts";
 export const registerTools: TourStep = {
   title: ["Create a tool registry and register the built-in tools", "创建工具注册表并注册内置工具"],
   async run({ haft, example, page }) {
-    const heard: string[] = [];
-    const stop = haft.registry.on("toolRegistered", ({ tool }) => heard.push(tool.name));
+    const received: string[] = [];
+    const stop = haft.registry.on("toolRegistered", ({ tool }) => received.push(tool.name));
     const registered = haft.registry.registerMany(example.tools);
     stop();
     const fromServers = haft.registry.list().filter(({ origin }) => origin.type === "mcp");
     const builtIn = registered.filter(({ origin }) => origin.type === "builtin");
-    page.say([`Registered ${registered.length} tools`, `已注册 ${registered.length} 个工具`], shownNames(registered));
-    page.say(["Built in", "内置工具"], String(builtIn.length));
-    page.say(["MCP tools", "MCP 工具"], String(fromServers.length));
+    page.print([`Registered ${registered.length} tools`, `已注册 ${registered.length} 个工具`], shownNames(registered));
+    page.print(["Built in", "内置工具"], String(builtIn.length));
+    page.print(["MCP tools", "MCP 工具"], String(fromServers.length));
     page.check(
       ["Events", "事件"],
-      heard.join() === example.tools.map(({ name }) => name).join(),
+      received.join() === example.tools.map(({ name }) => name).join(),
       ["one for each tool", "每个工具各一个"],
-      heard.join(", "),
+      received.join(", "),
     );
     page.check(["Same name again", "重复注册"], isRefused(), ["refused", "正确拒绝"]);
 

@@ -52,8 +52,8 @@ const words = defineWords({
 
 export default function ApprovalsView() {
   const w = useWords(words);
-  const [place, go] = useLocation();
-  const wanted = decodeURIComponent(place.split("/")[2] ?? "");
+  const [location, go] = useLocation();
+  const wanted = decodeURIComponent(location.split("/")[2] ?? "");
   const [tab, setTab] = useState<"open" | "answered">("open");
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const { data, error, refetch } = useApi<Page<ApprovalInfo>>("approvals");

@@ -29,8 +29,8 @@ export function RuleChoice(props: {
 }) {
   const w = useWords(words);
   const [rule, setRule] = useState(props.offered);
-  const asked = useDeferredValue(rule.trim());
-  const { data: effect } = useApi<RuleEffect>(withQuery("policy/effect", { rule: asked, decision: "allow" }));
+  const requested = useDeferredValue(rule.trim());
+  const { data: effect } = useApi<RuleEffect>(withQuery("policy/effect", { rule: requested, decision: "allow" }));
   const isBad = rule.trim() === "" || effect?.problem !== undefined;
   return (
     <details className="rule-choice">

@@ -3,12 +3,12 @@ import { useApi } from "../../api.ts";
 import { QuestionCard } from "./question-card.tsx";
 
 /** No event tells of a question: it may be asked in another process. */
-const LOOK_EVERY_MS = 3000;
+const CHECK_INTERVAL_MS = 3000;
 
 /** What MCP servers ask people; nothing where this server has no such questions. */
 export function useOpenQuestions(isThere: boolean): readonly QuestionInfo[] {
   const { data } = useApi<Page<QuestionInfo>>(isThere ? "questions?state=open" : undefined, {
-    everyMs: LOOK_EVERY_MS,
+    everyMs: CHECK_INTERVAL_MS,
   });
   return data?.items ?? [];
 }

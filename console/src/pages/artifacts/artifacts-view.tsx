@@ -38,10 +38,10 @@ const words = defineWords({
 
 /** `/artifacts/{id}/{session}`; the session may be missing. */
 export default function ArtifactsView() {
-  const [place] = useLocation();
-  const [, , id, session = ""] = place.split("/");
+  const [location] = useLocation();
+  const [, , id, session = ""] = location.split("/");
   if (!id) return <ArtifactList />;
-  return <ArtifactView key={place} id={decodeURIComponent(id)} session={decodeURIComponent(session)} />;
+  return <ArtifactView key={location} id={decodeURIComponent(id)} session={decodeURIComponent(session)} />;
 }
 
 function ArtifactList() {

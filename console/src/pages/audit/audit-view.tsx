@@ -54,8 +54,8 @@ const words = defineWords({
 });
 
 export default function AuditView() {
-  const [place] = useLocation();
-  const wanted = place.split("/")[2];
+  const [path] = useLocation();
+  const wanted = path.split("/")[2];
   return wanted ? <Entry id={decodeURIComponent(wanted)} /> : <AuditList />;
 }
 

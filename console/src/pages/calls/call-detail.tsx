@@ -11,7 +11,7 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { readableTime, ResultView } from "../../parts/result-view.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { keepEdited } from "../tools/call-form.tsx";
+import { saveEdited } from "../tools/call-form.tsx";
 import { CopyAs } from "./copy-as.tsx";
 import { UndoChanges } from "./undo-changes.tsx";
 import { Waterfall } from "./waterfall.tsx";
@@ -77,7 +77,7 @@ export function CallDetailView({ callId }: { callId: string }) {
     );
   };
   const edit = (): void => {
-    keepEdited(call.toolName, call.input ?? {});
+    saveEdited(call.toolName, call.input ?? {});
     go(`/tools/${encodeURIComponent(call.toolName)}`);
   };
   const isLive = call.status === "running" || call.status === "waiting";

@@ -51,8 +51,8 @@ const words = defineWords({
 });
 
 export default function CallsView() {
-  const [place] = useLocation();
-  const wanted = place.split("/")[2];
+  const [location] = useLocation();
+  const wanted = location.split("/")[2];
   return wanted ? <CallDetailView callId={decodeURIComponent(wanted)} /> : <CallsList />;
 }
 

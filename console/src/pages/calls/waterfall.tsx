@@ -9,7 +9,7 @@ const words = defineWords({
 });
 
 /** A pause longer than this is drawn as a gap of this length: one call an hour ago must not squeeze the others. */
-const MOST_PAUSE_MS = 2_000;
+const MAX_PAUSE_MS = 2_000;
 
 interface Bar {
   call: CallInfo;
@@ -76,15 +76,15 @@ function layOut(calls: readonly CallInfo[]): { bars: Bar[]; length: number } {
   const start = busyUntil;
   const bars = ordered.map((call): Bar => {
     const pause = call.requestedAt - busyUntil;
-    if (pause > MOST_PAUSE_MS) skipped += pause - MOST_PAUSE_MS;
+    if (pause > MAX_PAUSE_MS) skipped += pause - MAX_PAUSE_MS;
     const end = Math.max(endOf(call), call.requestedAt);
     busyUntil = Math.max(busyUntil, end);
     const at = (time: number): number => time - start - skipped;
     const parts: Bar["parts"] = [];
     const began = call.startedAt ?? end;
-    const asked = call.askedAt;
-    if (asked !== undefined) parts.push({ kind: "waiting", from: at(asked), to: at(call.answeredAt ?? end) });
-    const queuedFrom = asked === undefined ? call.requestedAt : (call.answeredAt ?? end);
+    const requested = call.askedAt;
+    if (requested !== undefined) parts.push({ kind: "waiting", from: at(requested), to: at(call.answeredAt ?? end) });
+    const queuedFrom = requested === undefined ? call.requestedAt : (call.answeredAt ?? end);
     if (began - queuedFrom > 1) parts.push({ kind: "queued", from: at(queuedFrom), to: at(began) });
     if (call.startedAt !== undefined) parts.push({ kind: "running", from: at(began), to: at(end) });
     if (parts.length === 0) parts.push({ kind: "running", from: at(call.requestedAt), to: at(end) });

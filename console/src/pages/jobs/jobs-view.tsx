@@ -46,8 +46,8 @@ const words = defineWords({
 const LIVE = { everyMs: 5000 };
 
 export default function JobsView() {
-  const [place] = useLocation();
-  const wanted = place.split("/")[2];
+  const [location] = useLocation();
+  const wanted = location.split("/")[2];
   return wanted ? <JobDetailView key={wanted} id={decodeURIComponent(wanted)} /> : <JobsList />;
 }
 

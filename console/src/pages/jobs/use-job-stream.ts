@@ -3,7 +3,7 @@ import type { JobDetail, JobFrame, JobLogLine } from "../../../../src/http/wire.
 import { addressOf } from "../../api.ts";
 
 /** As many as a person reads; the server keeps not many more. */
-const MOST_LINES = 1000;
+const MAX_LINES = 1000;
 
 /** A job's log as it grows, and the job as it is; until it ends. `round` is another number when it is run again. */
 export function useJobStream(id: string, round: number): { lines: JobLogLine[]; job: JobDetail | undefined } {
@@ -11,10 +11,10 @@ export function useJobStream(id: string, round: number): { lines: JobLogLine[]; 
   const [job, setJob] = useState<JobDetail>();
   useEffect(() => {
     const stream = new EventSource(addressOf(`jobs/${encodeURIComponent(id)}/updates`), { withCredentials: true });
-    const hear = (event: MessageEvent<string>): void => {
+    const onMessage = (event: MessageEvent<string>): void => {
       const frame = JSON.parse(event.data) as JobFrame;
       if (frame.type === "line") {
-        setLines((before) => [...before, frame.line].slice(-MOST_LINES));
+        setLines((before) => [...before, frame.line].slice(-MAX_LINES));
         return;
       }
       setJob(frame.job);
@@ -22,8 +22,8 @@ export function useJobStream(id: string, round: number): { lines: JobLogLine[]; 
     };
     // Whoever connects again is told everything again.
     stream.addEventListener("open", () => setLines([]));
-    stream.addEventListener("line", hear);
-    stream.addEventListener("job", hear);
+    stream.addEventListener("line", onMessage);
+    stream.addEventListener("job", onMessage);
     return () => stream.close();
   }, [id, round]);
   return { lines, job };

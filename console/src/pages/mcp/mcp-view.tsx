@@ -27,11 +27,11 @@ const words = defineWords({
 });
 
 /** Servers come, go and change by themselves, and no event tells of it. */
-const LOOK_EVERY_MS = 3000;
+const CHECK_INTERVAL_MS = 3000;
 
 export default function McpView() {
   const w = useWords(words);
-  const { data, error, refetch } = useApi<Page<McpServerInfo>>("mcp", { everyMs: LOOK_EVERY_MS });
+  const { data, error, refetch } = useApi<Page<McpServerInfo>>("mcp", { everyMs: CHECK_INTERVAL_MS });
   return (
     <PageFrame title={w.title} lead={w.lead}>
       {error ? <Failure error={error} again={() => void refetch()} /> : null}

@@ -42,15 +42,15 @@ export function ServerContents({ server }: { server: string }) {
 
 function Contents({ server }: { server: string }) {
   const w = useWords(words);
-  const place = `mcp/${encodeURIComponent(server)}`;
-  const listed = useApi<McpResourceList>(`${place}/resources`);
-  const prompts = useApi<Page<McpPromptInfo>>(`${place}/prompts`).data?.items ?? [];
+  const basePath = `mcp/${encodeURIComponent(server)}`;
+  const listed = useApi<McpResourceList>(`${basePath}/resources`);
+  const prompts = useApi<Page<McpPromptInfo>>(`${basePath}/prompts`).data?.items ?? [];
   const [result, setResult] = useState<ToolResult>();
   const [problem, setProblem] = useState<Error>();
   const { resources = [], templates = [] } = listed.data ?? {};
   const read = (uri: string): void => {
     setProblem(undefined);
-    post<ToolResult>(`${place}/read`, { uri }).then(setResult, setProblem);
+    post<ToolResult>(`${basePath}/read`, { uri }).then(setResult, setProblem);
   };
   if (listed.error) return <Failure error={listed.error} again={() => void listed.refetch()} />;
   return (

@@ -23,7 +23,7 @@ const words = defineWords({
       skipped: "skipped",
     },
     missed: (count: number) => `${count} missed while nobody was running`,
-    asked: (by: string) => `asked for by ${by}`,
+    requested: (by: string) => `asked for by ${by}`,
     call: "call",
     answer: "answer it",
   },
@@ -43,7 +43,7 @@ const words = defineWords({
       skipped: "跳过",
     },
     missed: (count: number) => `无人运行时错过 ${count} 次`,
-    asked: (by: string) => `由 ${by} 要求`,
+    requested: (by: string) => `由 ${by} 要求`,
     call: "调用",
     answer: "去处理",
   },
@@ -106,7 +106,7 @@ function RunTable({ runs }: { runs: readonly ScheduleRun[] }) {
               <td>
                 <span className="row">
                   {run.missed > 0 ? <span className="badge warn">{w.missed(run.missed)}</span> : null}
-                  {run.trigger === "request" ? <span className="badge">{w.asked(run.by ?? "?")}</span> : null}
+                  {run.trigger === "request" ? <span className="badge">{w.requested(run.by ?? "?")}</span> : null}
                   {run.outcome ? <VisibleText text={run.outcome} /> : null}
                   {run.pending?.kind === "approval" ? (
                     <Link href={`/approvals/${run.pending.id}`}>{w.answer}</Link>

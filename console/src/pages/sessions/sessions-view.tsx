@@ -42,8 +42,8 @@ const words = defineWords({
 });
 
 export default function SessionsView() {
-  const [place] = useLocation();
-  const wanted = place.split("/")[2];
+  const [location] = useLocation();
+  const wanted = location.split("/")[2];
   return wanted ? <SessionDetailView id={decodeURIComponent(wanted)} /> : <SessionsList />;
 }
 

@@ -18,14 +18,14 @@ export function useSessionStream(key: string): StreamedSession {
   useEffect(() => {
     setShown(NOTHING);
     const stream = new EventSource(addressOf(`sessions/${encodeURIComponent(key)}/updates`), { withCredentials: true });
-    const hear = (event: MessageEvent<string>): void => {
+    const onMessage = (event: MessageEvent<string>): void => {
       const frame = JSON.parse(event.data) as SessionFrame;
       setShown((before) => add(before, frame));
       if (frame.type === "entry" && (frame.entry.end || frame.entry.incoming)) {
         void queries.invalidateQueries({ queryKey: ["sessions"] });
       }
     };
-    for (const type of ["entry", "text", "tool_result"] as const) stream.addEventListener(type, hear);
+    for (const type of ["entry", "text", "tool_result"] as const) stream.addEventListener(type, onMessage);
     return () => stream.close();
   }, [key]);
   return shown;

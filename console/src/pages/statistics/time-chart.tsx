@@ -16,10 +16,10 @@ export function TimeChart(props: {
   series: readonly Series[];
   unit?: string;
 }) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const { times, series, unit } = props;
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (!element) return;
     let chart: uPlot | undefined;
     const draw = (): void => {
@@ -68,5 +68,5 @@ export function TimeChart(props: {
       chart?.destroy();
     };
   }, [JSON.stringify([times, series, unit])]);
-  return <div ref={place} className="chart" role="img" aria-label={props.label} />;
+  return <div ref={container} className="chart" role="img" aria-label={props.label} />;
 }

@@ -132,7 +132,7 @@ export function CallForm({ tool }: { tool: ToolInfo }) {
 const EDITED = "haft.edited-call";
 
 /** A past call, to be changed and made again. */
-export function keepEdited(tool: string, input: unknown): void {
+export function saveEdited(tool: string, input: unknown): void {
   sessionStorage.setItem(EDITED, JSON.stringify({ tool, input }));
 }
 

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import type { CallInfo, ChangeInfo, Page } from "../../../../src/http/wire.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
-import { keepEdited } from "./call-form.tsx";
+import { saveEdited } from "./call-form.tsx";
 
 const words = defineWords({
   en: {
@@ -42,7 +42,7 @@ export function FirstSteps() {
   const approved = calls.find(({ approvalId, status }) => approvalId !== undefined && status === "completed");
   const hasUndone = changes.some(({ state }) => state === "undone");
   if (hasCalled && approved && hasUndone) return null;
-  const write = (): void => keepEdited("write", { path: "hello.txt", content: "Hello from Haft\n" });
+  const write = (): void => saveEdited("write", { path: "hello.txt", content: "Hello from Haft\n" });
   return (
     <section className="panel first-steps" aria-label={w.title}>
       <Step done={hasCalled} title={w.call} how={w.callHow} href="/tools/list_files" />

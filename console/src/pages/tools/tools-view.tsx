@@ -39,8 +39,8 @@ const words = defineWords({
 
 export default function ToolsView() {
   const w = useWords(words);
-  const [place] = useLocation();
-  const chosen = decodeURIComponent(place.split("/")[2] ?? "");
+  const [location] = useLocation();
+  const chosen = decodeURIComponent(location.split("/")[2] ?? "");
   const [search, setSearch] = useState("");
   const [group, setGroup] = useState("");
   const box = useSearchKey();

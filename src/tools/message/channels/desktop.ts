@@ -21,7 +21,7 @@ const DEADLINE_MS = 10_000;
 /** A notification on the desktop of the machine that this runs on. */
 export const desktopChannel: ChannelKind = {
   type: "desktop",
-  hasOnePlace: true,
+  hasSingleTarget: true,
   open(_settings, { env }) {
     const name = process.platform === "darwin" ? "osascript" : "notify-send";
     const own = Object.fromEntries(DESKTOP_ENV.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]])));
@@ -31,7 +31,7 @@ export const desktopChannel: ChannelKind = {
         program === undefined
           ? `there is no \`${name}\` here; on Linux it comes with libnotify (libnotify-bin)`
           : undefined,
-      acts: {
+      handlers: {
         async send({ text, subject, signal }) {
           if (program === undefined) throw toolError("unavailable", `There is no \`${name}\` on this machine.`);
           const words = [subject || "Haft", text];
@@ -42,7 +42,7 @@ export const desktopChannel: ChannelKind = {
           const started = await startProcess({ argv, cwd: tmpdir(), env: own, signal, timeoutMs: DEADLINE_MS });
           const exit = await started.wait();
           if (exit.exitCode === 0)
-            return { told: "Handed to the desktop of this machine. Whether somebody saw it is not known." };
+            return { summary: "Handed to the desktop of this machine. Whether somebody saw it is not known." };
           throw toolError("failed", `\`${name}\` ended with ${exit.exitCode ?? exit.reason}: nothing was shown.`, {
             next: "Tell the user; a desktop may not be there.",
           });

@@ -1,7 +1,7 @@
-import { askService, refusedBy, textAt } from "../ask-service.ts";
+import { callService, refusedBy, textAt } from "../ask-service.ts";
 import { type ChannelKind, type ChannelRequest, hostOf } from "../channel.ts";
 
-const MOST_CHARACTERS = 2000;
+const MAX_CHARACTERS = 2000;
 
 /** https://docs.discord.com/developers/resources/message, with the token of a bot. Targets are ids of channels. */
 export const discordChannel: ChannelKind = {
@@ -18,39 +18,39 @@ export const discordChannel: ChannelKind = {
       { path = "", body }: { path?: string; body?: object } = {},
     ) => {
       const url = `${endpoint.replace(/\/$/, "")}/channels/${encodeURIComponent(address)}/messages${path}`;
-      const { status, json } = await askService(fetch, { service: "Discord", url, method, headers, body, signal });
+      const { status, json } = await callService(fetch, { service: "Discord", url, method, headers, body, signal });
       if (status < 400) return json;
-      const said = textAt(json, "message") || `status ${status}`;
-      throw refusedBy("Discord", said, status === 401 || status === 403);
+      const problem = textAt(json, "message") || `status ${status}`;
+      throw refusedBy("Discord", problem, status === 401 || status === 403);
     };
     /** Nobody is called by a text: `@everyone` in it stays text. */
     const content = (text: string) => {
-      if (text.length > MOST_CHARACTERS)
-        throw refusedBy("Discord", `a message has at most ${MOST_CHARACTERS} characters`);
+      if (text.length > MAX_CHARACTERS)
+        throw refusedBy("Discord", `a message has at most ${MAX_CHARACTERS} characters`);
       return { content: text, allowed_mentions: { parse: [] } };
     };
     const write = async (request: ChannelRequest, reference: object) => {
       const json = await call("POST", request, { body: { ...content(request.text), ...reference } });
-      return { told: "Discord accepted it. Whether somebody read it is not known.", messageId: textAt(json, "id") };
+      return { summary: "Discord accepted it. Whether somebody read it is not known.", messageId: textAt(json, "id") };
     };
     const at = ({ messageId }: ChannelRequest): string => `/${encodeURIComponent(messageId)}`;
     return {
       problem: token === "" ? "set `token` to the token of a Discord bot" : undefined,
-      acts: {
+      handlers: {
         send: (request) => write(request, {}),
         reply: (request) =>
           write(request, { message_reference: { message_id: request.messageId, fail_if_not_exists: true } }),
         async edit(request) {
           await call("PATCH", request, { path: at(request), body: content(request.text) });
-          return { told: "Discord changed the message.", messageId: request.messageId };
+          return { summary: "Discord changed the message.", messageId: request.messageId };
         },
         async delete(request) {
           await call("DELETE", request, { path: at(request) });
-          return { told: "Discord deleted the message. Who read it before has read it." };
+          return { summary: "Discord deleted the message. Who read it before has read it." };
         },
         async react(request) {
           await call("PUT", request, { path: `${at(request)}/reactions/${encodeURIComponent(request.emoji)}/@me` });
-          return { told: "Discord added the reaction." };
+          return { summary: "Discord added the reaction." };
         },
         async read(request) {
           const json = await call("GET", request, { path: `?limit=${request.limit}` });
@@ -60,7 +60,7 @@ export const discordChannel: ChannelKind = {
             text: textAt(message, "content"),
             at: textAt(message, "timestamp"),
           }));
-          return { told: `The last ${messages.length} messages.`, messages };
+          return { summary: `The last ${messages.length} messages.`, messages };
         },
       },
     };

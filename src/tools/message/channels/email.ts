@@ -13,7 +13,7 @@ export const emailChannel: ChannelKind = {
     const missing = [...(host ? [] : ["`host` to your mail server"]), ...(from ? [] : ["`from` to your address"])];
     return {
       problem: missing.length === 0 ? undefined : `set ${missing.join(" and ")}`,
-      acts: {
+      handlers: {
         send: (request) => post(settings, world, request),
         reply: (request) => post(settings, world, request),
       },
@@ -64,7 +64,7 @@ async function post(settings: ChannelSettings, world: ChannelWorld, request: Cha
     });
     const refused = sent.rejected.map(String);
     return {
-      told: `The mail server took it for ${sent.accepted.length} of ${sent.accepted.length + refused.length} addresses. Whether it arrives is not known.`,
+      summary: `The mail server took it for ${sent.accepted.length} of ${sent.accepted.length + refused.length} addresses. Whether it arrives is not known.`,
       messageId: sent.messageId,
       ...(refused.length > 0 ? { refused } : {}),
     };

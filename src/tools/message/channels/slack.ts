@@ -1,4 +1,4 @@
-import { askService, field, refusedBy, type ServiceRequest, textAt } from "../ask-service.ts";
+import { callService, field, refusedBy, type ServiceRequest, textAt } from "../ask-service.ts";
 import { type ChannelKind, type ChannelRequest, hostOf } from "../channel.ts";
 
 const KEY_ERRORS = new Set([
@@ -18,7 +18,7 @@ export const slackChannel: ChannelKind = {
     const ask = async (request: Pick<ServiceRequest, "method" | "body" | "signal">, path: string) => {
       const url = `${endpoint.replace(/\/$/, "")}/${path}`;
       const headers = { authorization: `Bearer ${token}` };
-      const { json, status } = await askService(fetch, { service: "Slack", url, headers, ...request });
+      const { json, status } = await callService(fetch, { service: "Slack", url, headers, ...request });
       if (field(json, "ok") === true) return json;
       const error = textAt(json, "error") || `status ${status}`;
       throw refusedBy("Slack", error, KEY_ERRORS.has(error));
@@ -37,27 +37,27 @@ export const slackChannel: ChannelKind = {
     const write = async (request: ChannelRequest, thread: object) => {
       const channel = await channelOf(request);
       const json = await call("chat.postMessage", { channel, text: escaped(request.text), ...thread }, request.signal);
-      return { told: "Slack accepted it. Whether somebody read it is not known.", messageId: textAt(json, "ts") };
+      return { summary: "Slack accepted it. Whether somebody read it is not known.", messageId: textAt(json, "ts") };
     };
     return {
       problem: token === "" ? "set `token` to the token of a Slack bot (xoxb-…)" : undefined,
-      acts: {
+      handlers: {
         send: (request) => write(request, {}),
         reply: (request) => write(request, { thread_ts: request.messageId }),
         async edit(request) {
           const { messageId: ts, text, signal } = request;
           await call("chat.update", { channel: await channelOf(request), ts, text: escaped(text) }, signal);
-          return { told: "Slack changed the message.", messageId: ts };
+          return { summary: "Slack changed the message.", messageId: ts };
         },
         async delete(request) {
           await call("chat.delete", { channel: await channelOf(request), ts: request.messageId }, request.signal);
-          return { told: "Slack deleted the message. Who read it before has read it." };
+          return { summary: "Slack deleted the message. Who read it before has read it." };
         },
         async react(request) {
           const { messageId: timestamp, emoji, signal } = request;
           const name = emoji.replace(/^:|:$/g, "");
           await call("reactions.add", { channel: await channelOf(request), timestamp, name }, signal);
-          return { told: "Slack added the reaction." };
+          return { summary: "Slack added the reaction." };
         },
         async read(request) {
           const { limit, signal } = request;
@@ -71,7 +71,7 @@ export const slackChannel: ChannelKind = {
             text: unescaped(textAt(message, "text")),
             at: new Date(Number(textAt(message, "ts")) * 1000).toISOString(),
           }));
-          return { told: `The last ${messages.length} messages.`, messages };
+          return { summary: `The last ${messages.length} messages.`, messages };
         },
       },
     };

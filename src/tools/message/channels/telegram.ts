@@ -1,7 +1,7 @@
-import { askService, field, refusedBy, textAt } from "../ask-service.ts";
+import { callService, field, refusedBy, textAt } from "../ask-service.ts";
 import { type ChannelKind, type ChannelRequest, hostOf } from "../channel.ts";
 
-const MOST_CHARACTERS = 4096;
+const MAX_CHARACTERS = 4096;
 
 /** https://core.telegram.org/bots/api. Targets are ids of chats, or @names of channels. A bot cannot read what was written. */
 export const telegramChannel: ChannelKind = {
@@ -11,38 +11,38 @@ export const telegramChannel: ChannelKind = {
     const call = async (method: string, { address, signal }: ChannelRequest, body: object) => {
       const url = `${endpoint.replace(/\/$/, "")}/bot${token}/${method}`;
       const given = { chat_id: address, ...body };
-      const { json, status } = await askService(fetch, { service: "Telegram", url, body: given, signal });
+      const { json, status } = await callService(fetch, { service: "Telegram", url, body: given, signal });
       if (field(json, "ok") === true) return json;
       const code = field(json, "error_code") ?? status;
       throw refusedBy("Telegram", textAt(json, "description") || `status ${status}`, code === 401 || code === 403);
     };
     const bounded = (text: string): string => {
-      if (text.length <= MOST_CHARACTERS) return text;
-      throw refusedBy("Telegram", `a message has at most ${MOST_CHARACTERS} characters`);
+      if (text.length <= MAX_CHARACTERS) return text;
+      throw refusedBy("Telegram", `a message has at most ${MAX_CHARACTERS} characters`);
     };
     const write = async (request: ChannelRequest, more: object) => {
       const json = await call("sendMessage", request, { text: bounded(request.text), ...more });
       const messageId = textAt(json, "result", "message_id");
-      return { told: "Telegram accepted it. Whether somebody read it is not known.", messageId };
+      return { summary: "Telegram accepted it. Whether somebody read it is not known.", messageId };
     };
     const numberOf = ({ messageId }: ChannelRequest) => ({ message_id: Number(messageId) });
     return {
       problem: /^\d+:[\w-]+$/.test(token) ? undefined : "set `token` to the token of a Telegram bot (123456:ABC…)",
-      acts: {
+      handlers: {
         send: (request) => write(request, {}),
         reply: (request) => write(request, { reply_parameters: numberOf(request) }),
         async edit(request) {
           await call("editMessageText", request, { ...numberOf(request), text: bounded(request.text) });
-          return { told: "Telegram changed the message.", messageId: request.messageId };
+          return { summary: "Telegram changed the message.", messageId: request.messageId };
         },
         async delete(request) {
           await call("deleteMessage", request, numberOf(request));
-          return { told: "Telegram deleted the message. Who read it before has read it." };
+          return { summary: "Telegram deleted the message. Who read it before has read it." };
         },
         async react(request) {
           const reaction = [{ type: "emoji", emoji: request.emoji }];
           await call("setMessageReaction", request, { ...numberOf(request), reaction });
-          return { told: "Telegram added the reaction." };
+          return { summary: "Telegram added the reaction." };
         },
       },
     };

@@ -1,4 +1,4 @@
-import { askService, refusedBy } from "../ask-service.ts";
+import { callService, refusedBy } from "../ask-service.ts";
 import { type ChannelKind, hostOf } from "../channel.ts";
 
 /** Posts JSON to an address of the user's own. Each target is one. */
@@ -9,13 +9,19 @@ export const webhookChannel: ChannelKind = {
     const wrong = Object.entries(targets).find(([, address]) => !/^https?:\/\//i.test(address));
     return {
       problem: wrong && `the target "${wrong[0]}" must be an address that begins with https:// or http://`,
-      acts: {
+      handlers: {
         async send({ address, text, subject, signal }) {
           const body = { text, ...(subject ? { subject } : {}), sentAt: new Date(clock.now()).toISOString() };
           const service = "The webhook";
-          const { status, text: said } = await askService(fetch, { service, url: address, headers, body, signal });
-          if (status >= 400) throw refusedBy(service, `${status} ${said}`, status === 401 || status === 403);
-          return { told: `The webhook accepted it (${status}). What it does with it is not known.` };
+          const { status, text: responseText } = await callService(fetch, {
+            service,
+            url: address,
+            headers,
+            body,
+            signal,
+          });
+          if (status >= 400) throw refusedBy(service, `${status} ${responseText}`, status === 401 || status === 403);
+          return { summary: `The webhook accepted it (${status}). What it does with it is not known.` };
         },
       },
     };

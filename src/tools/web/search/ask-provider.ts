@@ -11,12 +11,12 @@ export interface SearchProblem {
 
 export type SearchAnswer = { results: SearchResult[] } | { problem: SearchProblem };
 
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 const QUOTA = /quota|rate.?limit|limit.?exceeded|out of call volume|too many requests|insufficient|余额|额度/i;
 const REFUSED = /api.?key|token|unauthori[sz]ed|subscription|credential|permission/i;
 
 /** Asks one provider; never throws but when the caller gave up. */
-export async function askProvider(
+export async function callProvider(
   { provider, keys, missing }: ChainLink,
   query: SearchQuery,
   { fetch, signal }: { fetch: GuardedFetch; signal: AbortSignal },
@@ -26,9 +26,9 @@ export async function askProvider(
   });
   if (missing !== undefined) return problem("missing_key", missing);
   try {
-    const limited = { ...query, limit: Math.min(query.limit, provider.mostResults) };
+    const limited = { ...query, limit: Math.min(query.limit, provider.maxResults) };
     const { url, ...request } = provider.ask(limited, keys);
-    const { status, body } = await fetch(url, { ...request, signal, follow: "same-host", maxBytes: MOST_BYTES });
+    const { status, body } = await fetch(url, { ...request, signal, follow: "same-host", maxBytes: MAX_BYTES });
     const answer = body.toString("utf8");
     const refusal = refusalOf(status, answer);
     if (refusal === "authorisation")

@@ -7,7 +7,7 @@ export const bing: SearchProvider = {
   name: "bing",
   endpoint: "https://api.bing.microsoft.com/v7.0/search",
   needs: { apiKey: ["BING_SEARCH_API_KEY", "BING_API_KEY"] },
-  mostResults: 50,
+  maxResults: 50,
   ask: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
     // It knows no year.
     url: withQuery(endpoint, {

@@ -7,7 +7,7 @@ export const bocha: SearchProvider = {
   name: "bocha",
   endpoint: "https://api.bochaai.com/v1/web-search",
   needs: { apiKey: ["BOCHA_API_KEY"] },
-  mostResults: 50,
+  maxResults: 50,
   ask: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
     url: endpoint,
     method: "POST",

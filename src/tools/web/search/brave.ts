@@ -5,7 +5,7 @@ export const brave: SearchProvider = {
   name: "brave",
   endpoint: "https://api.search.brave.com/res/v1/web/search",
   needs: { apiKey: ["BRAVE_SEARCH_API_KEY", "BRAVE_API_KEY"] },
-  mostResults: 20,
+  maxResults: 20,
   ask: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
     url: withQuery(endpoint, { q: query, count: limit, freshness: freshness && `p${freshness[0]}` }),
     headers: { "x-subscription-token": apiKey, accept: "application/json" },

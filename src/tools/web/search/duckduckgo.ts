@@ -10,7 +10,7 @@ export const duckduckgo: SearchProvider = {
   name: "duckduckgo",
   endpoint: "https://html.duckduckgo.com/html/",
   needs: {},
-  mostResults: 25,
+  maxResults: 25,
   ask: ({ query, freshness }, { endpoint }) => ({
     url: withQuery(endpoint, { q: query, df: freshness?.[0] }),
     headers: { accept: "text/html" },

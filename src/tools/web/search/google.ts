@@ -8,7 +8,7 @@ export const google: SearchProvider = {
     apiKey: ["GOOGLE_SEARCH_API_KEY", "GOOGLE_API_KEY"],
     engineId: ["GOOGLE_SEARCH_ENGINE_ID", "GOOGLE_CSE_ID"],
   },
-  mostResults: 10,
+  maxResults: 10,
   ask: ({ query, limit, freshness }, { apiKey, engineId, endpoint }) => ({
     url: withQuery(endpoint, { q: query, cx: engineId, num: limit, dateRestrict: freshness && `${freshness[0]}1` }),
     // Not in the query, where it would end up in logs.

@@ -33,7 +33,7 @@ export interface SearchProvider {
   /** What it cannot do without, and the names in the environment that may hold it. */
   needs: Partial<Record<keyof ProviderKeys, readonly string[]>>;
   /** More are not asked for at once. */
-  mostResults: number;
+  maxResults: number;
   ask(query: SearchQuery, keys: ProviderKeys): Pick<GuardedRequest, "method" | "headers" | "body"> & { url: string };
   /** Of the answer's text; throws where it is not what was expected. */
   read(answer: string): SearchResult[];

@@ -5,7 +5,7 @@ export const searxng: SearchProvider = {
   name: "searxng",
   endpoint: undefined,
   needs: { endpoint: ["SEARXNG_URL"] },
-  mostResults: 50,
+  maxResults: 50,
   ask: ({ query, freshness }, { endpoint }) => ({
     url: withQuery(endpoint.replace(/\/(?:search)?\/?$/, "") + "/search", {
       q: query,

@@ -5,7 +5,7 @@ export const tavily: SearchProvider = {
   name: "tavily",
   endpoint: "https://api.tavily.com/search",
   needs: { apiKey: ["TAVILY_API_KEY"] },
-  mostResults: 20,
+  maxResults: 20,
   ask: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
     url: endpoint,
     method: "POST",
