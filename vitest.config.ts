@@ -7,8 +7,8 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^haft\/client$/, replacement: here("src/client/index.ts") },
-      { find: /^haft\/formats$/, replacement: here("src/formats/index.ts") },
-      { find: /^haft\/agent$/, replacement: here("src/agents.ts") },
+      { find: /^haft\/formats$/, replacement: here("src/formats.ts") },
+      { find: /^haft\/agent$/, replacement: here("src/agent.ts") },
       { find: /^haft\/host$/, replacement: here("src/host.ts") },
       { find: /^haft\/server$/, replacement: here("src/server.ts") },
       { find: /^haft\/testing$/, replacement: here("src/testing/index.ts") },

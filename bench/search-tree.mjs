@@ -52,8 +52,8 @@ export async function openSearch(root, engine) {
     await Promise.all(
       [
         "runtime.js",
-        "files/files.js",
-        "files/path-policy.js",
+        "io/files/files.js",
+        "io/files/path-policy.js",
         "tools/search/search-tools.js",
         "tools/search/ripgrep.js",
       ].map(load),

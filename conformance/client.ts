@@ -1,7 +1,7 @@
 // The client that the conformance suite talks to: Haft's own MCPClient. It does what any host does with a server: signs in
 // where that is wanted, lists everything, and calls every tool.
 import { MCPClient } from "../src/mcp/client/mcp-client.ts";
-import { MemoryTokenStore } from "../src/mcp/client/token-store.ts";
+import { MemoryTokenStore } from "../src/mcp/client/oauth.ts";
 import type { McpServerConfig } from "../src/mcp/server-config.ts";
 
 interface Context {

@@ -4,10 +4,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { InputRequests } from "@modelcontextprotocol/server";
 import { createHaft, createTool, type ToolContext } from "../src/index.ts";
-import { createMcpEndpoint } from "../src/mcp/server/mcp-endpoint.ts";
-import type { McpPrompt } from "../src/mcp/server/mcp-prompt.ts";
-import type { McpResourceSource } from "../src/mcp/server/mcp-resource.ts";
-import type { McpIdentity } from "../src/mcp/server/mcp-runtime.ts";
+import { createMcpEndpoint } from "../src/mcp/server/streamable-http.ts";
+import type { McpPrompt } from "../src/mcp/server/prompts.ts";
+import type { McpResourceSource } from "../src/mcp/server/resources.ts";
+import type { McpIdentity } from "../src/mcp/server/server-options.ts";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";

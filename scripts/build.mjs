@@ -19,8 +19,8 @@ const ENTRIES = [
   "host",
   "server",
   "client/index",
-  "formats/index",
-  "agents",
+  "formats",
+  "agent",
   "tour/main",
 ];
 

@@ -3,7 +3,10 @@
  * `tests` the beginning of test names, with those of the groups they stand in.
  */
 export const BUN_CANNOT_RUN = [
-  { files: "src/shell/spawn-on-terminal.test.ts", reason: "node-pty writes through a part of node:tty that Bun lacks" },
+  {
+    files: "src/io/shell/pseudo-terminal.test.ts",
+    reason: "node-pty writes through a part of node:tty that Bun lacks",
+  },
   { tests: "input on a terminal", reason: "node-pty writes through a part of node:tty that Bun lacks" },
   ...[
     "exec takes a failure for one on a terminal",

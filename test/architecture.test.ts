@@ -1,10 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { checkImports, checkLightness } from "./house/check-architecture.ts";
-import type { Architecture, Place, SourceFile } from "./house/check-architecture.ts";
-import { checkFileForm } from "./house/check-file-form.ts";
-import type { FormRules } from "./house/check-file-form.ts";
+import {
+  type Architecture,
+  checkImports,
+  checkLightness,
+  type Place,
+  type SourceFile,
+} from "./house/check-architecture.ts";
+import { checkFileForm, type FormRules } from "./house/check-file-form.ts";
 import { readEntries, ROOT } from "./house/read-entries.ts";
 
 const PRIMITIVES = ["files", "shell", "net"];

@@ -1,10 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import { chooseLanguage, type Language } from "../src/tour/language.ts";
-import { openExample } from "../src/tour/open-example.ts";
-import { runTour } from "../src/tour/run-tour.ts";
-import type { Example } from "../src/tour/tour.ts";
+import { chooseLanguage, type Language } from "../src/tour/page.ts";
+import { openExample } from "../src/tour/example.ts";
+import { type Example, runTour } from "../src/tour/run-tour.ts";
 
 interface Semaphore {
   colour?: boolean;

@@ -80,7 +80,7 @@ function haftOverStdio() {
 async function haftWith(server) {
   // The single modules: the entries are bundles of their own, and a tool of one is no tool of another.
   const [{ createHaft }, { MCPClient }, { wrapMCPTool }] = await Promise.all(
-    ["runtime.js", "mcp/client/mcp-client.js", "mcp/client/wrap-mcp-tool.js"].map(
+    ["runtime.js", "mcp/client/mcp-client.js", "mcp/client/mcp-tool.js"].map(
       (file) => import(pathToFileURL(join(DIST, file)).href),
     ),
   );

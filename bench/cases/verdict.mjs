@@ -17,8 +17,8 @@ export async function run({ report }) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-bench-verdict-")));
   mkdirSync(join(folder, "src/deep"), { recursive: true });
   writeFileSync(join(folder, "src/deep/a.ts"), "x\n");
-  const { RuleSet } = await load("policy/rules/rule-book.js");
-  const { readCommand } = await load("shell/read-command.js");
+  const { RuleSet } = await load("gate/permit/rules/rule-set.js");
+  const { readCommand } = await load("io/shell/command-signature.js");
   const { openWorkspace } = await importWorkspace();
   const workspace = openWorkspace(folder);
   try {

@@ -19,7 +19,7 @@ export async function run({ report }) {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${server.address().port}`;
   const load = (module) => import(pathToFileURL(join(DIST, module)).href);
-  const { createGuardedNet } = await load("net/guarded-net.js");
+  const { createGuardedNet } = await load("io/net/guarded-fetch.js");
   const net = createGuardedNet({ exceptions: ["127.0.0.1"] });
   try {
     await reportGuard({ report, net, origin });

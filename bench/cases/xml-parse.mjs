@@ -14,7 +14,7 @@ const TOKEN = 16;
 
 export async function run({ report, notMeasured, withoutPeers }) {
   const { createToolCallParser, parseToolCalls } = await import(
-    pathToFileURL(join(DIST, "formats/text/tool-call-parser.js")).href
+    pathToFileURL(join(DIST, "models/text/tool-call-parser.js")).href
   );
   const options = { format: "xml", tools: [TOOL] };
   const check = (calls) => {

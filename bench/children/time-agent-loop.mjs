@@ -40,7 +40,7 @@ const model = {
 const loops = {
   async haft() {
     const { createHaft } = await importHaft();
-    const { createAgent } = await import(pathToFileURL(join(DIST, "agents.js")).href);
+    const { createAgent } = await import(pathToFileURL(join(DIST, "agent.js")).href);
     const haft = createHaft({ concurrency: { maxConcurrent: 1000 } });
     haft.register({
       name: "add",

@@ -1,8 +1,8 @@
 import type { HaftClient } from "../client/create-client.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { ApprovalAnswered, ApprovalInfo } from "../http/wire.ts";
-import type { ApprovalAnswer } from "../policy/approval.ts";
-import type { ShownApproval } from "../policy/show-approval.ts";
+import type { ApprovalAnswer } from "../calls/approval.ts";
+import type { ShownApproval } from "../gate/permit/describe-approval.ts";
 import type { Terminal } from "./terminal.ts";
 import { createTerminalApprover } from "./terminal-approver.ts";
 

@@ -1,5 +1,5 @@
 import type { HaftClient } from "../client/create-client.ts";
-import type { ToolEvent } from "../core/event.ts";
+import type { ToolEvent } from "../core/events.ts";
 import type { Middleware } from "../core/stage.ts";
 import type { Output } from "./output.ts";
 import type { Terminal } from "./terminal.ts";

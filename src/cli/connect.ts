@@ -1,5 +1,4 @@
-import type { HaftClient } from "../client/create-client.ts";
-import { createClient } from "../client/create-client.ts";
+import { createClient, type HaftClient } from "../client/create-client.ts";
 import type { ConnectOptions, EmbedOptions } from "./command.ts";
 import type { Output } from "./output.ts";
 import type { Terminal } from "./terminal.ts";

@@ -1,8 +1,6 @@
-import type { Agent, AgentResult, AgentEvent } from "../agent/agent.ts";
-import type { Message } from "../agent/message.ts";
-import { ToolCallContext } from "../core/call-context.ts";
-import { textOf } from "../core/content.ts";
-import { firstLine } from "../core/first-line.ts";
+import type { Agent, AgentEvent, AgentResult, Message } from "../models/agent/agent.ts";
+import { ToolCallContext } from "../core/tool-call-context.ts";
+import { firstLine, textOf } from "../core/content.ts";
 import type { CallMode } from "../core/call.ts";
 import { openHaft } from "../host.ts";
 import type { Invocation } from "./command.ts";

@@ -1,4 +1,4 @@
-import { showInline } from "../policy/show-text.ts";
+import { showInline } from "../gate/permit/describe-approval.ts";
 import type { TerminalKeys } from "./terminal-keys.ts";
 
 /** Keys that were typed in one go: escape sequences whole, everything else one by one. */

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../config/load-config.ts";
 import { systemClock } from "../core/clock.ts";
 import { openBrowserProgram } from "../host/open-browser.ts";
-import { searchChain } from "../tools/web/search/search-chain.ts";
+import { searchChain } from "../tools/web/search-providers.ts";
 import type { Finding } from "./examine.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -61,7 +61,7 @@ export async function examineServer(client: HaftClient): Promise<Finding[]> {
 async function examineSandbox(config: LoadedConfig | undefined): Promise<Omit<Finding, "what">> {
   const { mode = "auto", autoAllow = false } = config?.value.sandbox ?? {};
   if (mode === "off") return { state: "warning", found: "commands are not confined: switched off by sandbox.mode" };
-  const { findBubblewrap } = await import("../sandbox/os/find-bubblewrap.ts");
+  const { findBubblewrap } = await import("../io/sandbox/bubblewrap.ts");
   const { program, why } = findBubblewrap();
   if (program !== undefined) {
     return { state: "ok", found: `commands are confined by ${program}${autoAllow ? " and run without asking" : ""}` };
@@ -120,7 +120,7 @@ function describeConfig({ sources, warnings, untrusted }: LoadedConfig): Omit<Fi
 async function examineStore(folder: string, url: string | undefined): Promise<Omit<Finding, "what">> {
   const file = join(folder, ".haft", "haft.db");
   if (url === undefined && !existsSync(file)) return { state: "ok", found: `${file} is made at the first use` };
-  const { openStore } = await import("../store/open-store.ts");
+  const { openStore } = await import("../store/store.ts");
   const store = await openStore(url === undefined ? { folder } : { url });
   try {
     const { ok, count, problems } = await store.audit.verify();
@@ -158,7 +158,7 @@ async function examineConsole(): Promise<Omit<Finding, "what">> {
 }
 
 async function examineShell({ env }: DoctorOptions): Promise<Omit<Finding, "what">> {
-  const { findShell } = await import("../shell/find-shell.ts");
+  const { findShell } = await import("../io/shell/find-program.ts");
   const { path } = findShell(env as Record<string, string>);
   return { state: "ok", found: path };
 }

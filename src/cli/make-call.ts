@@ -77,7 +77,7 @@ export async function makeCall(
   }
 
   async function askQuestions(): Promise<void> {
-    const { serverKey } = await import("../mcp/client/exposed-name.ts");
+    const { serverKey } = await import("../mcp/client/tool-definition.ts");
     const signal = AbortSignal.any([answered.signal, interrupted]);
     await watchQuestions(client, signal, async (question) => {
       if (!tool.startsWith(`mcp__${serverKey(question.server)}__`)) return;

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { userInfo } from "node:os";
-import type { HaftClient } from "../client/create-client.ts";
-import { createClient } from "../client/create-client.ts";
+import { createClient, type HaftClient } from "../client/create-client.ts";
 import { openHaft } from "../host.ts";
 import { UNCONFINED_WARNING } from "../host/open-confinement.ts";
 import { openInProcess } from "../http/open-in-process.ts";

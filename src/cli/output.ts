@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { showHiddenCharacters } from "../shell/hidden-characters.ts";
+import { showHiddenCharacters } from "../io/shell/terminal-text.ts";
 import { showJson } from "./show-json.ts";
 import { type Terminal, type TerminalOutput, usesColour } from "./terminal.ts";
 

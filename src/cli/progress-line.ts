@@ -1,5 +1,5 @@
 import { textOf } from "../core/content.ts";
-import type { Update } from "../core/event.ts";
+import type { Update } from "../core/events.ts";
 import { safeLine } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -25,7 +25,7 @@ export async function readPolicyTests(
 
 async function readTests(file: string): Promise<PermissionTest[]> {
   const [{ parseConfigText }, { configSchema }] = await Promise.all([
-    import("../config/parse-config-text.ts"),
+    import("../config/config-text.ts"),
     import("../config/config-schema.ts"),
   ]);
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {

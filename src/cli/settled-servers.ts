@@ -55,6 +55,6 @@ export async function awaitTools(
 }
 
 async function chooseServerOf(tool: string): Promise<NonNullable<WaitOptions["choose"]>> {
-  const { serverKey } = await import("../mcp/client/exposed-name.ts");
+  const { serverKey } = await import("../mcp/client/tool-definition.ts");
   return (servers) => servers.filter(({ name }) => tool.startsWith(`mcp__${serverKey(name)}__`));
 }

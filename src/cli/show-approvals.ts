@@ -1,5 +1,5 @@
 import type { ApprovalInfo } from "../http/wire.ts";
-import { describeApproval } from "../policy/show-approval.ts";
+import { describeApproval } from "../gate/permit/describe-approval.ts";
 import { toShown } from "./ask-person.ts";
 import { type Output, safeLine } from "./output.ts";
 import { showColumns } from "./show-columns.ts";

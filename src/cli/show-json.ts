@@ -1,4 +1,4 @@
-import { showHiddenCharacters } from "../shell/hidden-characters.ts";
+import { showHiddenCharacters } from "../io/shell/terminal-text.ts";
 
 /**
  * The same data for every reader of JSON, and nothing in it that a terminal would act on or hide: JSON itself escapes what is

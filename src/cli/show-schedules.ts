@@ -1,5 +1,5 @@
 import type { ScheduleInfo, ScheduleRun } from "../http/wire.ts";
-import { showTarget, showTiming } from "../tools/automation/show-schedule.ts";
+import { showTarget, showTiming } from "../tools/schedules/schedule-text.ts";
 import { type Output, safeLine, type Style } from "./output.ts";
 import { showColumns } from "./show-columns.ts";
 import { showDuration, showTime } from "./show-time.ts";

@@ -6,7 +6,7 @@ import { DEFAULT_PORT, type HttpServer, serveHttp } from "../http/http-server.ts
 import { logLine } from "../http/log-line.ts";
 import { createMcpHandler, MCP_STATE_KEY } from "../http/mcp-endpoint.ts";
 import { capabilitiesOfHost } from "../http/parts/parts-of-host.ts";
-import type { JobWorker } from "../jobs/job-queue.ts";
+import type { JobWorker } from "../calls/job-queue.ts";
 import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "../host/find-package.ts";
 import { userName } from "./open-embedded.ts";

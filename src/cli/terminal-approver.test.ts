@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { type IPty, spawn } from "@lydell/node-pty";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { bundleProgram } from "../../test/house/bundle-program.ts";
-import { anApproval } from "../policy/approval-store.suite.ts";
+import { anApproval } from "../calls/approval-store.suite.ts";
 import { createTerminalApprover } from "./terminal-approver.ts";
 
 let base: string;

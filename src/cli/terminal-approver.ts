@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from "../core/clock.ts";
-import type { ApprovalAnswer } from "../policy/approval.ts";
-import { describeApproval, type ShownApproval } from "../policy/show-approval.ts";
-import { showInline } from "../policy/show-text.ts";
+import type { ApprovalAnswer } from "../calls/approval.ts";
+import { describeApproval, showInline, type ShownApproval } from "../gate/permit/describe-approval.ts";
 import { editLine } from "./edit-line.ts";
 import { type KeyInput, TerminalKeys } from "./terminal-keys.ts";
 

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach } from "vitest";
-import { ConfigError } from "./config-problem.ts";
+import { ConfigError } from "./problems.ts";
 import type { HaftConfig } from "./config-schema.ts";
-import type { Environment } from "./expand-variables.ts";
+import type { Environment } from "./variables.ts";
 import { loadConfig, type LoadedConfig } from "./load-config.ts";
 
 export interface TestFolders {

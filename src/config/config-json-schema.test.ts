@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { toSchema } from "../schema/to-schema.ts";
-import { configJsonSchema } from "./config-json-schema.ts";
+import { configJsonSchema } from "./config-schema.ts";
 
 const PUBLISHED = fileURLToPath(new URL("../../docs/haft.config.schema.json", import.meta.url));
 const text = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;

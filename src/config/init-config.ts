@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { createFiles } from "../files/files.ts";
-import { createPathPolicy } from "../files/path-policy.ts";
+import { createFiles } from "../io/files/files.ts";
+import { createPathPolicy } from "../io/files/path-policy.ts";
 
 /** What every line does is said in it; nothing in it changes a default. */
 const STARTER = `# Configuration of Haft for this folder. Every key is optional.

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { showTrustedFields, showTrustedSetting } from "./show-trusted-fields.ts";
+import { showTrustedFields, showTrustedSetting } from "./trust-items.ts";
 
 test("values of secrets are hidden, and what runs is shown whole", () => {
   const shown = showTrustedFields({

@@ -1,5 +1,5 @@
 import type { ToolError } from "./error.ts";
-import type { Update } from "./event.ts";
+import type { Update } from "./events.ts";
 import type { ToolResult } from "./result.ts";
 import type { AnyTool } from "./tool.ts";
 
@@ -183,4 +183,48 @@ export function note(call: Call, fact: string, value: unknown): void {
 export function toolOf(call: Call): AnyTool {
   if (!call.tool) throw new Error("A stage that needs the tool stands before `resolve`.");
   return call.tool;
+}
+
+/** Ids need not be guessed, only differ: between processes by the prefix, within one by the count. */
+const PREFIX = `call_${Math.random().toString(36).slice(2, 10)}`;
+const BLOCK = 36 ** 2;
+/** Joining two strings that exist is four times faster than writing a number, and every call needs an id. */
+const ENDINGS = Array.from({ length: BLOCK }, (_, i) => i.toString(36).padStart(2, "0"));
+let blocks = 0;
+let block = "";
+let used = BLOCK;
+
+export function nextCallId(): string {
+  if (used === BLOCK) {
+    block = `${PREFIX}${(blocks++).toString(36)}`;
+    used = 0;
+  }
+  return block + ENDINGS[used++]!;
+}
+
+/** A toolkit again, from its names, for a call that goes on after its process or its toolkit is gone. */
+export function rebuildScope(
+  names: readonly string[],
+  registry: { get(name: string): AnyTool | undefined },
+): ToolScope {
+  const admitted = new Set(names);
+  return {
+    get(name) {
+      const tool = registry.get(name);
+      return tool && admitted.has(tool.name) ? tool : undefined;
+    },
+    names: () => names,
+    refusal: (name) => `Tool '${name}' not available in the toolkit that the call was made in`,
+  };
+}
+
+/** A list of names as the policy that leaves nothing else. Hazard: an empty allow list would leave everything. */
+export function allowOnlyTools(names: readonly string[]): CallPolicy {
+  return names.length === 0 ? { deny: ["*"] } : { allow: [...names] };
+}
+
+/** For a stage that waits for what may never come: not longer than the call's own caller does, nor beyond shutdown. */
+export function abortable<T>(call: Call, awaited: Promise<T>): Promise<T> {
+  const aborted = new Promise<never>((_resolve, reject) => (call.onAbort = reject));
+  return Promise.race([awaited, aborted]).finally(() => (call.onAbort = undefined));
 }

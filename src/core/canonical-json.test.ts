@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson } from "./json.ts";
 
 describe("canonicalJson", () => {
   test("is the same for equal data, whatever the order of keys", () => {

@@ -1,9 +1,8 @@
 import type { InferOutput, SchemaSource } from "../schema/infer.ts";
-import { createTool } from "./create-tool.ts";
+import { createTool, type ToolConfig, type ToolOf } from "./create-tool.ts";
 import { textOf } from "./content.ts";
 import { failureOf, toFailure, toolError } from "./error.ts";
 import type { ToolOutput, ToolResult } from "./result.ts";
-import type { ToolConfig, ToolOf } from "./tool-config.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** One step of a chain: a tool, and how its input is made. By default it is given the details of the step before. */

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createHaft } from "../runtime.ts";
-import { createTool } from "./create-tool.ts";
+import { createTool, type ToolConfig } from "./create-tool.ts";
 import { ToolValidationError } from "./error.ts";
 import { isTool, type AnyTool, type ToolContext } from "./tool.ts";
-import type { ToolConfig } from "./tool-config.ts";
 import type { SchemaSource } from "../schema/infer.ts";
 
 type Config = ToolConfig<SchemaSource, SchemaSource, unknown>;

@@ -1,6 +1,7 @@
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { descriptionText } from "./description.ts";
-import type { AnyTool, DialectName } from "./tool.ts";
+import { propertiesOf } from "../schema/schema-properties.ts";
+import { canonicalJson } from "./json.ts";
+import type { AnyTool, DialectName, ToolDescription } from "./tool.ts";
 
 /** What a model is told of a tool. Providers' own shapes are made from this. */
 export interface FunctionDeclaration {
@@ -63,4 +64,74 @@ export function callDefinitionOf(tool: AnyTool): ToolCallDefinition {
     ...(tool.output ? { output: tool.output.jsonSchema } : {}),
     async: tool.mode === "background",
   };
+}
+
+export function toDescription(description: string | ToolDescription): ToolDescription {
+  if (typeof description === "string") return { short: description };
+  return { ...description };
+}
+
+/** The whole description as a model reads it. */
+export function descriptionText(description: ToolDescription): string {
+  const parts = [description.short];
+  if (description.long) parts.push(description.long);
+  if (description.usageNotes?.length) parts.push(["Usage notes:", ...description.usageNotes.map(bullet)].join("\n"));
+  if (description.important?.length) parts.push(["Important:", ...description.important.map(bullet)].join("\n"));
+  if (description.examples?.length) {
+    const examples = description.examples.map(({ input, description: what }) =>
+      bullet(`${JSON.stringify(input)}${what ? ` (${what})` : ""}`),
+    );
+    parts.push(["Examples:", ...examples].join("\n"));
+  }
+  return parts.join("\n\n");
+}
+
+function bullet(line: string): string {
+  return `- ${line}`;
+}
+
+/** What became of the parameters that were sent under other names. */
+export interface Renamed {
+  /** Names that no model was told, and what they were read as. */
+  repairs: string[];
+  /** Parameters that were sent twice, differently. */
+  conflicts: string[];
+}
+
+/**
+ * Gives declared aliases, and the names of dialects, their canonical names. The input is changed in place. A dialect's
+ * name is no repair: a model was told it.
+ */
+export function renameParameters(tool: AnyTool, input: Record<string, unknown>): Renamed {
+  const renamed: Renamed = { repairs: [], conflicts: [] };
+  const schema = tool.parameters.jsonSchema;
+  for (const [alias, name] of tool.parameterAliases) {
+    if (!Object.hasOwn(input, alias) || propertiesOf(schema, schema).has(alias)) continue;
+    if (!Object.hasOwn(input, name)) input[name] = input[alias];
+    else if (input[name] !== input[alias]) {
+      renamed.conflicts.push(`${alias}: the same as "${name}", which was given too; send one of them`);
+    }
+    delete input[alias];
+    const isShown = Object.values(tool.dialects).some(({ parameters }) => parameters?.[name] === alias);
+    if (!isShown) renamed.repairs.push(`${alias}: read as "${name}"`);
+  }
+  return renamed;
+}
+
+/** Everything that a tool says of itself, for hashes of its definition. Its code cannot be seen. */
+export function definitionParts(tool: AnyTool): readonly unknown[] {
+  const { name, version, kind, origin, labels, mode, aliases, dependsOn } = tool;
+  return [declarationOf(tool), name, version, kind, origin, labels, mode, aliases, dependsOn];
+}
+
+const hashes = new WeakMap<AnyTool, string>();
+
+/** The same for the same definition, wherever it is kept: with a question, in the audit log. `sha256` gives hex. */
+export function definitionHash(tool: AnyTool, sha256: (text: string) => string): string {
+  let hash = hashes.get(tool);
+  if (hash === undefined) {
+    hash = `sha256:${sha256(canonicalJson(definitionParts(tool)))}`;
+    hashes.set(tool, hash);
+  }
+  return hash;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { EventEmitter } from "./emitter.ts";
-import type { ToolEvent } from "./event.ts";
+import { EventEmitter, type ToolEvent } from "./events.ts";
 
 const event: ToolEvent = { type: "tool_registered", at: 1, toolName: "a", source: "own" };
 

@@ -1,4 +1,4 @@
-import { toPlainData } from "./plain-data.ts";
+import { toPlainData } from "./json.ts";
 
 /**
  * Every failure of a call is one of these codes. The table says who must act on it (`actor`) and whether the same call

@@ -1,5 +1,4 @@
 import { toolError, type ToolError } from "./error.ts";
-import { INPUT_LIMITS, notAccepted, tooLarge } from "./input-limits.ts";
 
 /**
  * JSON text to data, strictly. JSON.parse does the parsing; the scan before it finds what JSON.parse lets through: a key
@@ -99,4 +98,17 @@ function checkNumber(token: string): void {
   if (isInteger && !Number.isSafeInteger(value) && BigInt(value) !== BigInt(token)) {
     throw notAccepted(`the number ${token.slice(0, 40)} would lose digits; send it as a string`, "");
   }
+}
+
+/** Bounds that hold before anything else sees an input. */
+export const INPUT_LIMITS = { depth: 64, values: 100_000, characters: 16 * 1024 * 1024 };
+
+export function tooLarge(what: string): ToolError {
+  return toolError("input_too_large", `The input has ${what}`, { next: "Send less at once, or in several calls." });
+}
+
+export function notAccepted(what: string, location: string): ToolError {
+  return toolError("invalid_input", `Parameter validation failed: ${location ? `${location}: ` : ""}${what}`, {
+    data: { issues: [location ? `${location}: ${what}` : what] },
+  });
 }

@@ -1,7 +1,8 @@
-import { type AgentTool, fromAgentTool } from "./agent-tool.ts";
-import { createTool } from "./create-tool.ts";
+import type { SchemaSource } from "../schema/infer.ts";
+import { createTool, type ToolConfig } from "./create-tool.ts";
+import type { Update } from "./events.ts";
 import type { Registrable, ToolRegistry } from "./registry.ts";
-import { type AnyTool, isTool } from "./tool.ts";
+import { type AnyTool, isTool, type ToolContext, type ToolOrigin } from "./tool.ts";
 
 /** What a plugin says of itself before any of its code runs. */
 export interface PluginManifest {
@@ -71,4 +72,19 @@ function toPluginTool(candidate: AgentTool | Registrable, manifest: PluginManife
     return fromAgentTool(candidate as AgentTool, origin);
   }
   return createTool({ ...(candidate as Exclude<Registrable, AnyTool>), origin });
+}
+
+/** A tool in the words of seed 003: its code takes the call's id first, then the input, a signal and a listener. */
+export interface AgentTool extends Omit<ToolConfig<SchemaSource, SchemaSource, unknown>, "execute" | "run"> {
+  name: string;
+  execute(toolCallId: string, params: never, signal?: AbortSignal, onUpdate?: (update: Update) => void): unknown;
+}
+
+export function fromAgentTool({ execute, ...config }: AgentTool, origin: ToolOrigin = { type: "own" }): AnyTool {
+  return createTool({
+    ...config,
+    origin,
+    run: (input: unknown, context: ToolContext) =>
+      execute(context.callId, input as never, context.signal, (update) => context.update(update)),
+  } as ToolConfig<SchemaSource, SchemaSource, unknown>);
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hideSecrets } from "./mask-secret.ts";
-import { redactSecrets } from "./redact-secrets.ts";
+import { hideSecrets, redactSecrets } from "./mask-secrets.ts";
 
 describe("text that may hold a secret", () => {
   test.each([

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createHaft } from "../runtime.ts";
-import { createTool } from "./create-tool.ts";
+import { createTool, type ToolConfig } from "./create-tool.ts";
 import { ToolRegistry } from "./registry.ts";
 import type { AnyTool, ToolOrigin } from "./tool.ts";
-import type { ToolConfig } from "./tool-config.ts";
 import type { SchemaSource } from "../schema/infer.ts";
 
 type Config = Partial<ToolConfig<SchemaSource, SchemaSource, unknown>>;

@@ -1,17 +1,13 @@
 import type { SchemaSource } from "../schema/infer.ts";
+import { propertiesOf } from "../schema/schema-properties.ts";
 import type { ToolScope } from "./call.ts";
-import { originKey, ToolCatalogue } from "./catalogue.ts";
 import { toCategory } from "./category.ts";
-import { createTool } from "./create-tool.ts";
-import { declarationOf, type FunctionDeclaration } from "./definition.ts";
-import { EventEmitter, type Listener } from "./emitter.ts";
-import type { EventOf } from "./event.ts";
-import { createSearchIndex, type SearchIndex } from "./search/tool-index.ts";
-import { searchFieldsOf } from "./search-fields.ts";
-import type { CallStatistics, ToolStatistics } from "./statistics.ts";
-import { type AnyTool, type DialectName, isTool } from "./tool.ts";
-import type { ToolConfig } from "./tool-config.ts";
-import { bindGate, type ToolGate, unbindGate } from "./tool-gate.ts";
+import { createTool, type ToolConfig } from "./create-tool.ts";
+import { declarationOf, descriptionText, type FunctionDeclaration } from "./definition.ts";
+import { EventEmitter, type EventOf, type Listener } from "./events.ts";
+import { createSearchIndex, type SearchFields, type SearchIndex } from "./search/tool-index.ts";
+import { originKey, ToolCatalogue } from "./tool-catalog.ts";
+import { type AnyTool, bindGate, type DialectName, isTool, type ToolGate, unbindGate } from "./tool.ts";
 import { AgentToolkit } from "./toolkit.ts";
 
 /** What can be registered: a tool, or the configuration of one. */
@@ -270,3 +266,40 @@ export class ToolRegistry implements ToolScope {
 }
 
 type RegistryListener = Listener<{ type: string; tool: AnyTool }>;
+
+/** What a search looks at in a tool. */
+function searchFieldsOf(tool: AnyTool): SearchFields {
+  const schema = tool.parameters.jsonSchema;
+  const properties = propertiesOf(schema, schema);
+  return {
+    name: tool.name,
+    aliases: [...tool.aliases],
+    // Most tools have no title of their own, and their name is not to be read twice.
+    ...(tool.title === tool.name ? {} : { title: tool.title }),
+    description: descriptionText(tool.description),
+    tags: [...tool.tags],
+    category: tool.category,
+    parameters: [...properties.keys()],
+    parameterText: Array.from(properties.values(), ({ description }) =>
+      typeof description === "string" ? description : "",
+    ).join(" "),
+  };
+}
+
+/** What is known of a tool's calls. Durations in milliseconds. */
+export interface ToolStatistics {
+  count: number;
+  failures: number;
+  avgDuration: number;
+  p50: number;
+  p95: number;
+  /** Of content given to the model. */
+  bytes: number;
+  /** Answers that came after the caller had been told of a timeout or an abort. */
+  late: number;
+  byArm?: Record<string, { count: number; failures: number; avgDuration: number }>;
+}
+
+export interface CallStatistics {
+  byTool(): Record<string, ToolStatistics>;
+}

@@ -1,5 +1,6 @@
-import { type Content, text } from "./content.ts";
-import type { ToolFailure } from "./error.ts";
+import { type Call, toolOf } from "./call.ts";
+import { type Content, firstLine, text } from "./content.ts";
+import { toFailure, ToolError, type ToolFailure } from "./error.ts";
 
 /** One call's outcome, as plain JSON: it crosses a queue, HTTP and MCP unchanged. */
 export type ToolResult<Details = unknown> = CompletedResult<Details> | FailedResult | PendingResult;
@@ -73,4 +74,45 @@ export interface ToolOutput<Details = unknown> {
 /** A value shown to the model as JSON and given to programs as it is. */
 export function jsonResult<T>(payload: T): { content: Content[]; details: T } {
   return { content: [text(JSON.stringify(payload, null, 2) ?? "null")], details: payload };
+}
+
+/** Results are made here and in the executor, always with the same fields in the same order. */
+export function failed(call: Call, failure: ToolFailure): FailedResult {
+  return {
+    callId: call.id,
+    toolName: call.tool?.name ?? call.requestedName,
+    status: "failed",
+    success: false,
+    content: [{ type: "text", text: failure.message }],
+    display: firstLine(failure.message),
+    error: failure,
+    metadata: {},
+    startedAt: call.startedAt,
+    completedAt: 0,
+    durationMs: 0,
+  };
+}
+
+/** What was thrown, as a failed result of this call's tool. */
+export function fromThrown(call: Call, thrown: unknown): FailedResult {
+  try {
+    if (thrown instanceof ToolError && thrown.toolName === "") thrown.toolName = call.tool?.name ?? call.requestedName;
+  } catch {
+    // Frozen, or a proxy that does not want to be looked at: it becomes data all the same.
+  }
+  return failed(call, toFailure(thrown));
+}
+
+export function pending(call: Call, waitingFor: PendingResult["pending"], message: string): PendingResult {
+  return {
+    callId: call.id,
+    toolName: toolOf(call).name,
+    status: "pending",
+    success: false,
+    content: [{ type: "text", text: message }],
+    display: firstLine(message),
+    pending: waitingFor,
+    metadata: {},
+    startedAt: call.startedAt,
+  };
 }

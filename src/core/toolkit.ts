@@ -1,8 +1,7 @@
 import type { CallOptions, ToolScope } from "./call.ts";
 import { declarationOf, type FunctionDeclaration } from "./definition.ts";
 import type { ToolResult } from "./result.ts";
-import type { AnyTool, DialectName } from "./tool.ts";
-import { defaultGate, gateOf, type ToolGate } from "./tool-gate.ts";
+import { type AnyTool, defaultGate, type DialectName, gateOf, type ToolGate } from "./tool.ts";
 
 /** What one agent may use. A name that is not in it is refused, whatever the registry knows. */
 export class AgentToolkit implements ToolScope {

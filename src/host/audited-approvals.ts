@@ -1,6 +1,5 @@
-import type { AuditLog } from "../executor/audit-log.ts";
-import type { Approval } from "../policy/approval.ts";
-import type { ApprovalChanges, ApprovalStore } from "../policy/approval-store.ts";
+import type { AuditLog } from "../gate/audit-log.ts";
+import type { Approval, ApprovalChanges, ApprovalStore } from "../calls/approval.ts";
 
 /** Questions and answers that also stand in the audit log: an answer before it counts, so that none counts unrecorded. */
 export function auditedApprovals(store: ApprovalStore, audit: AuditLog): ApprovalStore {

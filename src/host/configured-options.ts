@@ -1,9 +1,8 @@
 import type { LoadedConfig } from "../config/load-config.ts";
-import { createPolicyLayers, type PolicyLayer } from "../policy/policy-layers.ts";
+import { createPolicyLayers, type PolicyLayer } from "../gate/permit/policy-layers.ts";
 import type { CallMode } from "../core/call.ts";
-import { MODES_WITHOUT_TRUST } from "../config/list-trust-items.ts";
-import { RuleSet } from "../policy/rules/rule-book.ts";
-import { isAtLeastAsStrict } from "../policy/rules/stricter-mode.ts";
+import { MODES_WITHOUT_TRUST } from "../config/trust-items.ts";
+import { isAtLeastAsStrict, RuleSet } from "../gate/permit/rules/rule-set.ts";
 import type { HaftOptions } from "../runtime.ts";
 
 /** What configuration files say, as the options of a runtime. */

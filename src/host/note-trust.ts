@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { TrustStatus } from "../config/trust.ts";
-import type { AuditLog } from "../executor/audit-log.ts";
+import type { AuditLog } from "../gate/audit-log.ts";
 
 const RECENT = 100;
 

@@ -1,11 +1,11 @@
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AnyTool } from "../core/tool.ts";
-import type { Spill } from "../executor/bound.ts";
+import type { Spill } from "../gate/bound.ts";
 import { type ArtifactManager, createArtifactManager } from "../tools/artifacts/artifact-manager.ts";
 import type { ArtifactStore } from "../tools/artifacts/artifact-store.ts";
 import { createArtifactTools } from "../tools/artifacts/artifact-tools.ts";
-import { saveOutputsAsArtifacts } from "../tools/artifacts/keep-outputs.ts";
+import { saveOutputsAsArtifacts } from "../tools/artifacts/output-artifacts.ts";
 import type { Workspace } from "../workspace.ts";
 
 export interface ArtifactsHost {

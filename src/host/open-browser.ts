@@ -1,16 +1,15 @@
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AnyTool } from "../core/tool.ts";
-import { startForwardProxy } from "../net/forward-proxy.ts";
-import { createOpenSocket } from "../net/open-socket.ts";
-import { readProxyEnvironment } from "../net/proxy-table.ts";
-import { findBrowser } from "../shell/find-browser.ts";
-import { shellEnvironment } from "../shell/shell-environment.ts";
+import { startForwardProxy } from "../io/net/forward-proxy.ts";
+import { createOpenSocket } from "../io/net/connections.ts";
+import { readProxyEnvironment } from "../io/net/proxy-environment.ts";
+import { findBrowser } from "../io/shell/find-program.ts";
+import { shellEnvironment } from "../io/shell/shell-environment.ts";
 import { createBrowserTool } from "../tools/browser/browser.ts";
-import { type BrowserProgram, createBrowserProgram } from "../tools/browser/browser-program.ts";
-import { createProfiles, type ProfileLimits } from "../tools/browser/profiles.ts";
-import { createRefusedAddresses } from "../tools/browser/refused-places.ts";
-import { createPageRenderer, type PageRenderer } from "../tools/browser/render-page.ts";
+import { type BrowserProgram, createBrowserProgram, createRefusedAddresses } from "../tools/browser/browser-program.ts";
+import { createProfiles, type ProfileLimits } from "../tools/browser/browser-profiles.ts";
+import { createPageRenderer, type PageRenderer } from "../tools/browser/page-renderer.ts";
 import type { Workspace } from "../workspace.ts";
 
 export interface BrowserHost {

@@ -1,13 +1,17 @@
 import type { Clock } from "../core/clock.ts";
 import { ToolError } from "../core/error.ts";
 import type { AnyTool } from "../core/tool.ts";
-import { sessionOf } from "../tools/artifacts/artifact.ts";
+import { sessionOf } from "../tools/artifacts/artifact-store.ts";
 import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
-import { authorshipOf } from "../tools/artifacts/artifact-parameters.ts";
-import { createCanvasTool } from "../tools/canvas/canvas.ts";
-import { createCanvasBoard } from "../tools/canvas/canvas-board.ts";
-import { renderDocument, type RenderedDocument } from "../tools/canvas/render-document.ts";
-import type { Surface, SurfaceBrowser, SurfaceStore } from "../tools/canvas/surface.ts";
+import { authorshipOf } from "../tools/artifacts/artifact-tools.ts";
+import { createCanvasBoard, createCanvasTool } from "../tools/canvas/canvas.ts";
+import {
+  renderDocument,
+  type RenderedDocument,
+  type Surface,
+  type SurfaceBrowser,
+  type SurfaceStore,
+} from "../tools/canvas/render-document.ts";
 import { loadCanvasLibrary } from "./load-canvas-library.ts";
 
 /** What agents show now. */

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ConfigError } from "../config/config-problem.ts";
+import { ConfigError } from "../config/problems.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
-import { startForwardProxy } from "../net/forward-proxy.ts";
-import { createOpenSocket } from "../net/open-socket.ts";
-import { findBubblewrap, type SandboxState } from "../sandbox/os/find-bubblewrap.ts";
-import type { SandboxOptions } from "../sandbox/os/open-sandbox.ts";
+import { startForwardProxy } from "../io/net/forward-proxy.ts";
+import { createOpenSocket } from "../io/net/connections.ts";
+import { findBubblewrap, type SandboxState } from "../io/sandbox/bubblewrap.ts";
+import type { SandboxOptions } from "../io/sandbox/sandbox.ts";
 
 export interface HostConfinement {
   /** For the workspace; undefined where commands are not to be confined. */

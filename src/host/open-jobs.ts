@@ -1,8 +1,8 @@
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
-import type { JobEvent, JobQueue } from "../jobs/job-queue.ts";
-import type { EngineOptions } from "../store/bullmq-engine.ts";
+import type { JobEvent, JobQueue } from "../calls/job-queue.ts";
+import type { EngineOptions } from "../store/bullmq/engine.ts";
 
 export interface JobQueueHost {
   /** The queue in the store: for the processes of one machine. */
@@ -26,8 +26,8 @@ export function openJobQueue(
     return embedded;
   }
   return whenNeeded(async () => {
-    const { openPostgresEngine, openRedisEngine } = await import("../store/bullmq-engine.ts");
-    const { openBullMqJobs } = await import("../store/bullmq-jobs.ts");
+    const { openPostgresEngine, openRedisEngine } = await import("../store/bullmq/engine.ts");
+    const { openBullMqJobs } = await import("../store/bullmq/bullmq-jobs.ts");
     const engine = await (redisUrl === undefined
       ? openPostgresEngine(url, { load })
       : openRedisEngine(redisUrl, { load }));

@@ -1,9 +1,9 @@
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AnyTool } from "../core/tool.ts";
-import { createGuardedNet } from "../net/guarded-net.ts";
-import { createOpenSocket } from "../net/open-socket.ts";
-import { readProxyEnvironment } from "../net/proxy-table.ts";
+import { createGuardedNet } from "../io/net/guarded-fetch.ts";
+import { createOpenSocket } from "../io/net/connections.ts";
+import { readProxyEnvironment } from "../io/net/proxy-environment.ts";
 import { createMessageTool } from "../tools/message/message.ts";
 import type { ChannelKind } from "../tools/message/channel.ts";
 import { CHANNEL_KINDS, channelHosts, type OpenChannel, openChannels } from "../tools/message/open-channels.ts";

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../config/load-config.ts";
-import { readProxyEnvironment } from "../net/proxy-table.ts";
-import { portOf } from "../net/read-url.ts";
-import { createStreamingNet, type StreamingFetch, type StreamingNet } from "../net/streaming-net.ts";
+import { readProxyEnvironment } from "../io/net/proxy-environment.ts";
+import { portOf } from "../io/net/url-check.ts";
+import { createStreamingNet, type StreamingFetch, type StreamingNet } from "../io/net/streaming-fetch.ts";
 
 /** How MCP servers and models are reached, whose addresses the configuration names. */
 export interface NamedNet {

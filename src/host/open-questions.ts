@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { Clock } from "../core/clock.ts";
-import { ServerQuestions } from "../mcp/client/server-questions.ts";
-import type { Store } from "../store/open-store.ts";
+import { ServerQuestions } from "../mcp/client/elicitation.ts";
+import type { Store } from "../store/store.ts";
 
 /** What MCP servers ask people, kept in the store; that somebody answered stands in the audit log before it counts. */
 export function openQuestions(

@@ -1,6 +1,6 @@
 import type { McpHub } from "../mcp/client/mcp-hub.ts";
-import { shownResources, shownTemplates } from "../mcp/client/shown-resources.ts";
-import type { ResourceServers } from "../tools/resources/resource-servers.ts";
+import { shownResources, shownTemplates } from "../mcp/client/server-resources.ts";
+import type { ResourceServers } from "../tools/discovery/mcp-resources.ts";
 
 /** The servers of a hub, as the tools that read resources see them. */
 export function openResources(hub: McpHub): ResourceServers {

@@ -3,14 +3,14 @@ import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Schedule, ScheduleRun, ScheduleTarget } from "../core/schedule.ts";
-import { journalKey } from "../executor/known.ts";
-import { hasEnded } from "../jobs/job.ts";
+import { journalKey } from "../gate/idempotency.ts";
+import { hasEnded } from "../calls/job.ts";
 import { Scheduler, type WakeSession } from "../jobs/scheduler.ts";
 import { Schedules } from "../jobs/schedules.ts";
-import { findRefusal } from "../policy/tool-policy.ts";
+import { findRefusal } from "../gate/permit/tool-policy.ts";
 import type { Haft } from "../runtime.ts";
-import type { Store } from "../store/open-store.ts";
-import { createCronTool } from "../tools/automation/cron.ts";
+import type { Store } from "../store/store.ts";
+import { createCronTool } from "../tools/schedules/cron.ts";
 
 export interface ScheduleHost {
   haft: Haft;

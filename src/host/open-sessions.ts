@@ -1,15 +1,19 @@
-import type { Agent } from "../agent/agent.ts";
-import type { PendingCall, Session } from "../agent/session.ts";
-import { createSessionService, type SessionServiceOptions, type SessionService } from "../agent/session-desk.ts";
-import { createSessions, type Sessions } from "../agent/sessions.ts";
-import { findLateResult } from "../agents/find-late-result.ts";
+import type { Agent } from "../models/agent/agent.ts";
+import type { PendingCall, Session } from "../models/agent/session-store.ts";
+import {
+  createSessionService,
+  type SessionServiceOptions,
+  type SessionService,
+} from "../models/agent/session-service.ts";
+import { createSessions, type Sessions } from "../models/agent/sessions.ts";
+import { findLateResult } from "../capabilities/late-results.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { Haft } from "../runtime.ts";
-import type { SessionEnvironments } from "../shell/session-environments.ts";
-import type { Store } from "../store/open-store.ts";
+import type { SessionEnvironments } from "../io/shell/shell-environment.ts";
+import type { Store } from "../store/store.ts";
 import { createSessionTools } from "../tools/sessions/session-tools.ts";
 
 /** Which agent answers in a session. Throws, with what to do, where none can. */

@@ -1,11 +1,11 @@
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AnyTool } from "../core/tool.ts";
-import { createSpillFolder } from "../files/spill-folder.ts";
-import { createGuardedNet } from "../net/guarded-net.ts";
-import { readProxyEnvironment } from "../net/proxy-table.ts";
-import { createHttpTools } from "../tools/http/http-tools.ts";
-import { searchHosts } from "../tools/web/search/search-chain.ts";
+import { createSpillFolder } from "../io/files/spill-folder.ts";
+import { createGuardedNet } from "../io/net/guarded-fetch.ts";
+import { readProxyEnvironment } from "../io/net/proxy-environment.ts";
+import { createHttpTools } from "../tools/web/http-tools.ts";
+import { searchHosts } from "../tools/web/search-providers.ts";
 import type { PageReader } from "../tools/web/read-page.ts";
 import { createWebTools } from "../tools/web/web-tools.ts";
 import type { Workspace } from "../workspace.ts";

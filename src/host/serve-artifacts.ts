@@ -1,5 +1,5 @@
 import { ToolError } from "../core/error.ts";
-import type { McpResourceSource } from "../mcp/server/mcp-resource.ts";
+import type { McpResourceSource } from "../mcp/server/resources.ts";
 import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
 
 const PREFIX = "haft://artifact/";

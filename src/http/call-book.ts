@@ -1,4 +1,4 @@
-import type { ToolEvent, Update } from "../core/event.ts";
+import type { ToolEvent, Update } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { CallInfo, CallStatus, Page } from "./wire.ts";
 

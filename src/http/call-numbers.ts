@@ -1,6 +1,6 @@
 import { ERROR_CODES } from "../core/error.ts";
-import type { ToolEvent } from "../core/event.ts";
-import type { ToolStatistics } from "../core/statistics.ts";
+import type { ToolEvent } from "../core/events.ts";
+import type { ToolStatistics } from "../core/registry.ts";
 import type { StatisticsQuery } from "./host-parts.ts";
 import type { StatisticsInfo, ToolNumbers } from "./wire.ts";
 

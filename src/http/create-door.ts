@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { ClientTools } from "../agent/client-tools.ts";
+import { ClientTools } from "../models/client-tools.ts";
 import type { Haft } from "../runtime.ts";
 import type { OriginPolicy } from "./allowed-places.ts";
 import { crossOrigin } from "./answer-request.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { ClientTools } from "../agent/client-tools.ts";
+import type { ClientTools } from "../models/client-tools.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Haft } from "../runtime.ts";
 import type { RecentCalls } from "./call-book.ts";

@@ -1,5 +1,5 @@
 import { FeedEntry, estimateLength } from "./feed-entry.ts";
-import type { ToolEvent } from "../core/event.ts";
+import type { ToolEvent } from "../core/events.ts";
 import type { EventMessage } from "./wire.ts";
 
 export interface EventFilter {

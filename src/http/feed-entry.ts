@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { ToolEvent } from "../core/event.ts";
+import type { ToolEvent } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { EventMessage } from "./wire.ts";
 

@@ -2,8 +2,8 @@ import type { CallAuthority } from "../core/call.ts";
 import type { ScheduleRequest } from "../core/schedule.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
-import type { AuditFact } from "../executor/audit-log.ts";
-import type { JobQuery } from "../jobs/job-queue.ts";
+import type { AuditFact } from "../gate/audit-log.ts";
+import type { JobQuery } from "../calls/job-queue.ts";
 import type * as wire from "./wire.ts";
 
 /**

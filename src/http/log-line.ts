@@ -1,4 +1,4 @@
-import { showHiddenCharacters } from "../shell/hidden-characters.ts";
+import { showHiddenCharacters } from "../io/shell/terminal-text.ts";
 
 const MAX_CHARACTERS = 200;
 

@@ -1,6 +1,6 @@
-import type { McpResourceSource } from "../mcp/server/mcp-resource.ts";
-import type { McpEndpoint } from "../mcp/server/mcp-endpoint.ts";
-import { describeApproval } from "../policy/show-approval.ts";
+import type { McpResourceSource } from "../mcp/server/resources.ts";
+import type { McpEndpoint } from "../mcp/server/streamable-http.ts";
+import { describeApproval } from "../gate/permit/describe-approval.ts";
 import type { Haft } from "../runtime.ts";
 import type { Endpoint } from "./http-server.ts";
 
@@ -24,7 +24,7 @@ export function createMcpHandler(haft: Haft, settings: McpEndpointSettings): End
   const { version, approvalAddress, resources = [], defers = false, stateKey, onError } = settings;
   let opening: Promise<McpEndpoint> | undefined;
   const open = async (): Promise<McpEndpoint> => {
-    const { createMcpEndpoint } = await import("../mcp/server/mcp-endpoint.ts");
+    const { createMcpEndpoint } = await import("../mcp/server/streamable-http.ts");
     return createMcpEndpoint(haft, {
       describe: (question) => describeApproval(question as never),
       serverInfo: { name: "haft", title: "Haft", version },

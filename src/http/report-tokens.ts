@@ -3,8 +3,7 @@ import type { Caller } from "../core/call.ts";
 import { estimatedTokens } from "../core/token-counter.ts";
 import type { AnyTool } from "../core/tool.ts";
 import type { Haft } from "../runtime.ts";
-import { compactDeclaration } from "../tools/discovery/compact-declaration.ts";
-import { definitionText } from "../tools/discovery/definition-cost.ts";
+import { compactDeclaration, definitionText } from "../tools/discovery/definition-cost.ts";
 import type { StatisticsInfo, TokenReport } from "./wire.ts";
 
 /** So many are counted at once before others have their turn. */

@@ -1,5 +1,5 @@
 import type { CallMode, CallOptions } from "../core/call.ts";
-import type { Update } from "../core/event.ts";
+import type { Update } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Haft } from "../runtime.ts";
 import type { RecentCalls } from "./call-book.ts";

@@ -1,4 +1,4 @@
-import type { ClientLink } from "../agent/client-call.ts";
+import type { ClientLink } from "../models/client-tools.ts";
 import { ToolError } from "../core/error.ts";
 import type { ApiContext } from "./door.ts";
 import { HttpError } from "./door-error.ts";

@@ -1,6 +1,5 @@
-import { migrate } from "../store/migrate.ts";
-import type { Migrations } from "../store/migration.ts";
-import type { SqlDatabase } from "../store/sql-database.ts";
+import { migrate, type Migrations } from "../store/migrations.ts";
+import type { SqlDatabase } from "../store/database.ts";
 import type { StoredToken, TokenStore } from "./tokens.ts";
 import type { Scope } from "./wire.ts";
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { EventOf, ToolEvent } from "../core/event.ts";
+import type { EventOf, ToolEvent } from "../core/events.ts";
 import type { RecentCall } from "./call-book.ts";
 import type { ApiContext } from "./door.ts";
 import { type Identity, isCurrent } from "./identify.ts";

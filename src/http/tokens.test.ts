@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { openSqlite } from "../store/open-sqlite.ts";
+import { openSqlite } from "../store/sqlite.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { openTokenStore } from "./sql-token-store.ts";
 import { issueToken, MemoryTokenStore, type TokenStore } from "./tokens.ts";

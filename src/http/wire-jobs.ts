@@ -2,7 +2,7 @@
 import type { CallMode, CallPolicy, Caller } from "../core/call.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Schedule, ScheduleRequest, ScheduleRun, ScheduleStatus } from "../core/schedule.ts";
-import type { Job, JobLogLine, JobState } from "../jobs/job.ts";
+import type { Job, JobLogLine, JobState } from "../calls/job.ts";
 import type { Page } from "./wire.ts";
 
 export type { JobLogLine, JobState, ScheduleRun, ScheduleStatus };

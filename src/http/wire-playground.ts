@@ -1,7 +1,7 @@
 // A part of wire.ts: what a model wrote, and what would come of it.
 import type { CallMode } from "../core/call.ts";
-import type { TextFormatName } from "../formats/text/text-format.ts";
-import type { ParsedToolCall } from "../formats/text/tool-call-event.ts";
+import type { TextFormatName } from "../models/text/text-format.ts";
+import type { ParsedToolCall } from "../models/text/tool-call-parser.ts";
 import type { Explanation } from "./wire-records.ts";
 
 // Playground: GET /api/playground, POST /api/playground, POST /api/playground/answer

@@ -3,8 +3,8 @@ import type { CallMode, Caller, Verdict } from "../core/call.ts";
 import type { Content } from "../core/content.ts";
 import type { ErrorCode } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { FormContent, ServerQuestion } from "../mcp/client/server-question.ts";
-import type { McpServerStatus } from "../mcp/client/server-status.ts";
+import type { FormContent, ServerQuestion } from "../mcp/client/elicitation.ts";
+import type { McpServerStatus } from "../mcp/client/mcp-hub.ts";
 import type { Page } from "./wire.ts";
 
 // Policy: GET /api/policy, POST /api/policy/explain, GET /api/policy/lint, POST /api/policy/simulate,

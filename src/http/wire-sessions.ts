@@ -1,7 +1,7 @@
 // Sessions of agents: GET|POST /api/sessions, GET /api/sessions/{key}, GET /api/sessions/{key}/history,
 // GET /api/sessions/{key}/updates (event stream), POST /api/sessions/{key}/messages, POST /api/sessions/{key}/stop
-import type { SessionEntry, SessionState } from "../agent/session.ts";
-import type { SessionEvent } from "../agent/session-feed.ts";
+import type { SessionEntry, SessionState } from "../models/agent/session-store.ts";
+import type { SessionEvent } from "../models/agent/sessions.ts";
 import type { CallMode, Caller } from "../core/call.ts";
 
 export type { SessionEntry, SessionState };

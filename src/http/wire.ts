@@ -5,10 +5,10 @@
  * of 400 or more; a call that fails is an answer (200) whose `ToolResult` says so; a part that this server does not have is
  * missing from `ServerInfo.parts`, and its routes answer 404 `not_here`.
  */
-import type { ClientToolResult, ClientCall, ClientTool } from "../agent/client-call.ts";
+import type { ClientToolResult, ClientCall, ClientTool } from "../models/client-tools.ts";
 import type { CallMode, Caller, Verdict } from "../core/call.ts";
 import type { ErrorCode } from "../core/error.ts";
-import type { ToolEvent, ToolEventType, Update } from "../core/event.ts";
+import type { ToolEvent, ToolEventType, Update } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Preview, TaintLabel, ToolExample, ToolKind, ToolOrigin, ToolPermission } from "../core/tool.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";

@@ -1,16 +1,12 @@
-import { pending } from "../core/build-result.ts";
-import { callEvent } from "../core/call-event.ts";
-import { type BackgroundOptions, type Call, type CallPolicy, note, toolOf } from "../core/call.ts";
-import { canonicalJson } from "../core/canonical-json.ts";
+import { pending, type ToolResult } from "../core/result.ts";
+import { callEvent, type EventEmitter } from "../core/events.ts";
+import { allowOnlyTools, type BackgroundOptions, type Call, type CallPolicy, note, toolOf } from "../core/call.ts";
+import { canonicalJson, toPlainData } from "../core/json.ts";
 import type { Clock } from "../core/clock.ts";
-import type { EventEmitter } from "../core/emitter.ts";
 import { toolError } from "../core/error.ts";
-import { allowOnlyTools } from "../core/hold-to-names.ts";
-import { toPlainData } from "../core/plain-data.ts";
 import type { ToolRegistry } from "../core/registry.ts";
-import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
-import type { Job, JobCall, JobRequest } from "./job.ts";
+import type { Job, JobCall, JobRequest } from "../calls/job.ts";
 
 export interface BackgroundStageOptions {
   clock: Clock;

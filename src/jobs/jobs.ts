@@ -1,17 +1,14 @@
 import { hostname } from "node:os";
-import type { Call, CallOptions } from "../core/call.ts";
+import type { JobContext, JobEvent, JobOutcome, JobQueue, JobWorker } from "../calls/job-queue.ts";
+import { cancelledJob, hasEnded, type Job, type JobRequest, unknownJob } from "../calls/job.ts";
+import type { Call, CallOptions, SecondPass } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
-import type { EventEmitter } from "../core/emitter.ts";
+import { toolError, type ToolError } from "../core/error.ts";
+import type { EventEmitter, Update } from "../core/events.ts";
 import type { ToolRegistry } from "../core/registry.ts";
-import type { ToolResult } from "../core/result.ts";
+import type { PendingResult, ToolResult } from "../core/result.ts";
+import type { ToolCallParams } from "../core/tool-call-context.ts";
 import type { AnyTool } from "../core/tool.ts";
-import { cancelledJob, unknownJob } from "./job-failure.ts";
-import { hasEnded, type Job, type JobRequest } from "./job.ts";
-import type { JobEvent, JobQueue, JobWorker } from "./job-queue.ts";
-import { OpenContexts, type ResultListener } from "./joined-contexts.ts";
-import { MissedJobResults } from "./missed-ends.ts";
-import { endJob, runJob, type SecondPassGate } from "./run-job.ts";
-import { JobEventEmitter } from "./tell-job.ts";
 
 export interface JobsOptions {
   queue: JobQueue;
@@ -290,4 +287,218 @@ function stillPending({ id, call: { callId, toolName }, createdAt }: Job): ToolR
     ...{ callId, toolName, status: "pending", success: false, content: [{ type: "text", text: message }] },
     ...{ display: message, pending: { kind: "job", id }, metadata: {}, startedAt: createdAt },
   };
+}
+
+/** The gate, for what passes it a second time. */
+interface SecondPassGate {
+  executeSecondPass(
+    name: string,
+    input: unknown,
+    options: CallOptions,
+    pass: SecondPass,
+    refusal?: ToolError,
+  ): Promise<ToolResult>;
+}
+
+/** So many workers may die with a job before it is taken for the reason. */
+const MAX_LOST = 5;
+const FIRST_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 60_000;
+
+/** Makes the call of a job, in its second pass through the gate, and says whether that was its end. */
+async function runJob(job: Job, { signal, update }: JobContext, gate: SecondPassGate): Promise<JobOutcome> {
+  if (job.lost > MAX_LOST) return { result: await endJob(job, lostTooOften(job), gate) };
+  let again: JobOutcome["again"];
+  const { toolName, toolVersion, input, verdict } = job.call;
+  const result = await gate.executeSecondPass(
+    `${toolName}@${toolVersion}`,
+    input,
+    { ...optionsOf(job), signal, onUpdate: update },
+    {
+      ...{ kind: "job", id: job.id, verdict },
+      again(call, ended) {
+        again = nextTry(job, ended, call.began);
+        return again !== undefined;
+      },
+    },
+  );
+  return again ? { result, again } : { result };
+}
+
+/** Records the end of a job that is not to run (any more). */
+function endJob(job: Job, why: ToolError, gate: SecondPassGate): Promise<ToolResult> {
+  const { toolName, input, verdict } = job.call;
+  return gate.executeSecondPass(toolName, input, optionsOf(job), { kind: "job", id: job.id, verdict }, why);
+}
+
+function optionsOf({ id, round, call }: Job): CallOptions {
+  const ownKey = `job:${id}${round > 1 ? `#${round}` : ""}`;
+  return { ...call.options, id: call.callId, caller: call.caller, idempotencyKey: call.idempotencyKey ?? ownKey };
+}
+
+function nextTry(job: Job, result: ToolResult, began: boolean): JobOutcome["again"] {
+  if (result.status !== "failed" || !result.error.retryable) return undefined;
+  if (began && !job.call.idempotent) return undefined;
+  if (result.error.code === "shutdown") return { inMs: 0, counts: false };
+  // Its turn has not come: the machine is full, or the same call still runs elsewhere.
+  if (!began && result.error.code !== "not_recorded") return { inMs: FIRST_PAUSE_MS, counts: false };
+  if (job.attempt >= job.attempts) return undefined;
+  return { inMs: Math.min(FIRST_PAUSE_MS * 2 ** (job.attempt - 1), MAX_PAUSE_MS), counts: true };
+}
+
+function lostTooOften({ id, lost }: Job): ToolError {
+  return toolError("unknown_outcome", `${lost} workers ended while they ran job "${id}", which is not tried again`, {
+    next: "Check its effect first; what it was given may be more than a worker can bear.",
+  });
+}
+
+/** Says of a call that was made here what its job does elsewhere, in the words of the gate. */
+class JobEventEmitter {
+  readonly #events: EventEmitter;
+  readonly #clock: Clock;
+
+  constructor(events: EventEmitter, clock: Clock) {
+    this.#events = events;
+    this.#clock = clock;
+  }
+
+  started(job: Job): void {
+    if (!this.#events.hasListeners("tool_call_started")) return;
+    this.#events.emit({ type: "tool_call_started", ...this.#base(job), input: job.call.input });
+  }
+
+  updated(job: Job, update: Update): void {
+    if (!this.#events.hasListeners("tool_call_updated")) return;
+    this.#events.emit({ type: "tool_call_updated", ...this.#base(job), update });
+  }
+
+  ended(job: Job, result: ToolResult): void {
+    const base = { ...this.#base(job), callId: result.callId, result };
+    const { durationMs = 0 } = result;
+    if (result.status === "completed") this.#events.emit({ type: "tool_call_completed", ...base, durationMs });
+    else if (result.status === "pending") this.#events.emit({ type: "tool_call_pending", ...base });
+    else this.#events.emit({ type: "tool_call_failed", ...base, error: result.error, durationMs });
+  }
+
+  #base({ call: { callId, toolName, caller } }: Job) {
+    return { at: this.#clock.now(), callId, toolName, caller };
+  }
+}
+
+/** Whoever wants to hear of results: a `ToolCallContext`, or anything else that has one of these. */
+interface ResultListener {
+  /** Told of every result that arrives. What it throws stops nobody else. */
+  onToolCall?(result: ToolResult): void;
+  /** Those that know which calls they wait for are given their results, and no others. */
+  setToolCallResult?(result: ToolResult): void;
+  pending?(): readonly ToolCallParams[];
+  awaited?(): readonly PendingResult[];
+}
+
+/** The contexts of the conversations that are under way here. */
+class OpenContexts {
+  readonly #contexts = new Set<ResultListener>();
+  readonly #onError: (error: unknown) => void;
+
+  constructor(onError: (error: unknown) => void = () => {}) {
+    this.#onError = onError;
+  }
+
+  add(context: ResultListener): () => void {
+    this.#contexts.add(context);
+    return () => void this.#contexts.delete(context);
+  }
+
+  await(jobId: string, callId: string): boolean {
+    return [...this.#contexts].some((context) => waitsFor(context, jobId, callId));
+  }
+
+  /** Joins the result to its call where that is waited for, and tells everybody. */
+  join(jobId: string, result: ToolResult, contexts: Iterable<ResultListener> = this.#contexts): void {
+    for (const context of contexts) {
+      this.#try(() => {
+        if (waitsFor(context, jobId, result.callId)) context.setToolCallResult?.(result);
+      });
+    }
+    this.notify(result, contexts);
+  }
+
+  notify(result: ToolResult, contexts: Iterable<ResultListener> = this.#contexts): void {
+    for (const context of contexts) this.#try(() => context.onToolCall?.(result));
+  }
+
+  #try(notify: () => unknown): void {
+    try {
+      const notified = notify();
+      if (notified instanceof Promise) notified.catch(this.#onError);
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+}
+
+/** By the job where that was noted already, else by the call alone: ids of calls need not be unique beyond a conversation. */
+function waitsFor(context: ResultListener, jobId: string, wanted: string): boolean {
+  if (!context.pending?.().some(({ callId }) => callId === wanted)) return false;
+  const awaited = context.awaited?.().find(({ callId }) => callId === wanted);
+  return awaited === undefined || awaited.pending.id === jobId;
+}
+
+export interface MissedJobResultsOptions {
+  clock: Clock;
+  /** Ids of the jobs whose end is to be told here. */
+  awaited(): Iterable<string>;
+  find(id: string): Promise<Job | undefined>;
+  notify(job: Job): void;
+}
+
+const CHECK_AFTER_MS = 5_000;
+const MAX_BATCH_SIZE = 50;
+
+/**
+ * Asks now and then for the jobs that are waited for: that one has ended is told, but what tells it may break, be restarted
+ * or forget, and then nobody would ever hear.
+ */
+class MissedJobResults {
+  readonly #options: MissedJobResultsOptions;
+  #next = 0;
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  constructor(options: MissedJobResultsOptions) {
+    this.#options = options;
+  }
+
+  /** Something is waited for; it looks for as long as anything is. */
+  watch(): void {
+    if (this.#timer || this.#isClosed) return;
+    this.#timer = this.#options.clock.after(CHECK_AFTER_MS, () => void this.#look());
+    this.#timer.setRef(false);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+  }
+
+  async #look(): Promise<void> {
+    const { awaited, find, notify } = this.#options;
+    const ids = [...new Set(awaited())];
+    await Promise.all(
+      this.#nextOf(ids).map(async (id) => {
+        // Where nobody can be asked now, one is asked again.
+        const job = await find(id).catch(() => undefined);
+        if (job && hasEnded(job) && !this.#isClosed) notify(job);
+      }),
+    );
+    this.#timer = undefined;
+    if (ids.length > 0) this.watch();
+  }
+
+  /** Another part each time, so that everybody has his turn. */
+  #nextOf(ids: readonly string[]): string[] {
+    const from = ids.length > MAX_BATCH_SIZE ? this.#next % ids.length : 0;
+    this.#next = from + MAX_BATCH_SIZE;
+    return [...ids.slice(from), ...ids.slice(0, from)].slice(0, MAX_BATCH_SIZE);
+  }
 }

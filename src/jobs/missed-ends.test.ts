@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { createHaft } from "../runtime.ts";
-import type { JobQueue } from "./job-queue.ts";
-import { MemoryJobs } from "./memory-jobs.ts";
+import type { JobQueue } from "../calls/job-queue.ts";
+import { MemoryJobs } from "./memory-job-queue.ts";
 
 test("an end that nobody told is found: who waits is answered, and it is told once", async () => {
   const { clock, pass } = handClock();

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { CallAuthority, Caller } from "../core/call.ts";
-import { canonicalJson } from "../core/canonical-json.ts";
+import { canonicalJson } from "../core/json.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { Schedule, ScheduleRequest, ScheduleRun, ScheduleStatus, ScheduleTarget } from "../core/schedule.ts";

@@ -69,3 +69,129 @@ export function eachSubschema(schema: JsonSchema, visit: (sub: unknown, path: re
     }
   }
 }
+
+/** Any absolute address would do; it is what a schema without `$id` is resolved against. */
+const ROOT_URI = "haft://schema/";
+
+interface RefIndex {
+  readonly byUri: Map<string, JsonSchema>;
+  /** The base address of schemas that stand below an `$id`; all others have the root's. */
+  readonly baseOf: Map<JsonSchema, string>;
+}
+const indexes = new WeakMap<JsonSchema, RefIndex>();
+
+/**
+ * What a schema's `$ref` (or `$dynamicRef`) finally means inside `root`; a schema without one is returned as it is.
+ * Undefined where the reference is remote, dangling or circular. Keywords beside the `$ref` are not merged in.
+ */
+export function resolveRef(root: JsonSchema, schema: JsonSchema): JsonSchema | undefined {
+  const seen = new Set<JsonSchema>();
+  let current: JsonSchema | undefined = schema;
+  while (current !== undefined && refOf(current) !== undefined) {
+    if (seen.has(current)) return undefined;
+    seen.add(current);
+    current = followRef(root, current);
+  }
+  return current;
+}
+
+/** One step of `resolveRef`. */
+export function followRef(root: JsonSchema, schema: JsonSchema): JsonSchema | undefined {
+  const ref = refOf(schema);
+  if (ref === undefined) return undefined;
+  const index = indexOf(root);
+  const uri = parseUri(ref, index.baseOf.get(schema) ?? baseOfRoot(root));
+  if (uri === undefined) return undefined;
+  const resource = index.byUri.get(uri.address);
+  if (uri.fragment === "") return resource;
+  if (uri.fragment.startsWith("/")) return resource && asSchema(readPointer(resource, uri.fragment));
+  return index.byUri.get(`${uri.address}#${uri.fragment}`) ?? index.byUri.get(`#${uri.fragment}`);
+}
+
+export function refOf(schema: JsonSchema): string | undefined {
+  const ref = schema["$ref"] ?? schema["$dynamicRef"] ?? schema["$recursiveRef"];
+  return typeof ref === "string" ? ref : undefined;
+}
+
+/** Whether a reference names another document, by an address that `root` does not contain. */
+export function isRemoteRef(root: JsonSchema, ref: string): boolean {
+  const uri = parseUri(ref, baseOfRoot(root));
+  return uri !== undefined && !ref.startsWith("#") && !indexOf(root).byUri.has(uri.address);
+}
+
+function indexOf(root: JsonSchema): RefIndex {
+  let index = indexes.get(root);
+  if (index === undefined) indexes.set(root, (index = buildIndex(root)));
+  return index;
+}
+
+function buildIndex(root: JsonSchema): RefIndex {
+  const byUri = new Map<string, JsonSchema>([[ROOT_URI, root]]);
+  const baseOf = new Map<JsonSchema, string>();
+  const seen = new Set<JsonSchema>();
+  const waiting: { schema: JsonSchema; base: string }[] = [{ schema: root, base: ROOT_URI }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { schema } = next;
+    if (seen.has(schema)) continue;
+    seen.add(schema);
+    let { base } = next;
+    const { $id, $anchor, $dynamicAnchor } = schema;
+    // Draft 07 spells an anchor as `$id: "#name"`.
+    const anchors = [
+      $anchor,
+      $dynamicAnchor,
+      typeof $id === "string" && $id.startsWith("#") ? $id.slice(1) : undefined,
+    ];
+    if (typeof $id === "string" && !$id.startsWith("#")) {
+      base = parseUri($id, base)?.address ?? base;
+      if (!byUri.has(base)) byUri.set(base, schema);
+    }
+    if (base !== ROOT_URI) baseOf.set(schema, base);
+    for (const anchor of anchors) {
+      if (typeof anchor !== "string") continue;
+      byUri.set(`${base}#${anchor}`, schema);
+      if (anchor === $dynamicAnchor && !byUri.has(`#${anchor}`)) byUri.set(`#${anchor}`, schema);
+    }
+    const from = base;
+    eachSubschema(schema, (sub) => {
+      if (isObject(sub)) waiting.push({ schema: sub, base: from });
+    });
+  }
+  return { byUri, baseOf };
+}
+
+function baseOfRoot(root: JsonSchema): string {
+  const { $id } = root;
+  return typeof $id === "string" && !$id.startsWith("#") ? (parseUri($id, ROOT_URI)?.address ?? ROOT_URI) : ROOT_URI;
+}
+
+function parseUri(ref: string, base: string): { address: string; fragment: string } | undefined {
+  try {
+    const url = new URL(ref, base);
+    const fragment = decodeURIComponent(url.hash.slice(1));
+    url.hash = "";
+    return { address: url.href, fragment };
+  } catch {
+    return undefined;
+  }
+}
+
+function readPointer(start: unknown, pointer: string): unknown {
+  let current = start;
+  for (const key of parsePointer(pointer)) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
+    current = (current as Record<string, unknown>)[key];
+  }
+  return current;
+}
+
+/** The keys of a JSON Pointer such as `/a~1b/0`. */
+export function parsePointer(pointer: string): string[] {
+  if (pointer === "") return [];
+  const keys = pointer.slice(1).split("/");
+  return keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+export function formatPointer(path: readonly PropertyKey[]): string {
+  return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}

@@ -1,8 +1,18 @@
-import { isExponentialPattern } from "./exponential-pattern.ts";
-import { SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, JSON_TYPES } from "./json-schema.ts";
-import { asSchema, eachSubschema, isJsonType, isObject } from "./json-schema.ts";
-import type { JsonSchema } from "./json-schema.ts";
-import { followRef, formatPointer, isRemoteRef, refOf } from "./resolve-ref.ts";
+import { isExponentialPattern } from "./exponential-regex.ts";
+import {
+  asSchema,
+  eachSubschema,
+  followRef,
+  formatPointer,
+  isJsonType,
+  isObject,
+  isRemoteRef,
+  JSON_TYPES,
+  type JsonSchema,
+  refOf,
+  SCHEMA_LIST_KEYWORDS,
+  SCHEMA_MAP_KEYWORDS,
+} from "./json-schema.ts";
 
 export interface SchemaProblem {
   /** JSON Pointer into the schema, such as `#/properties/size/minimum`. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonSchema } from "./json-schema.ts";
-import { toPortableSchema } from "./portable-schema.ts";
-import { COMMON_RULES } from "./schema-rules.ts";
+import { COMMON_RULES, toPortableSchema } from "./portable-schema.ts";
 
 const portable = (schema: JsonSchema): JsonSchema => toPortableSchema(schema, COMMON_RULES).schema;
 

@@ -1,9 +1,4 @@
-import { asSchema, isObject } from "./json-schema.ts";
-import type { JsonSchema } from "./json-schema.ts";
-import { followRef, formatPointer, refOf } from "./resolve-ref.ts";
-import { mergeSchemas } from "./merge-schemas.ts";
-import { CHECKED_ONLY, type SchemaRules, SHOWN_IN_WORDS, WRITTEN_APART } from "./schema-rules.ts";
-import { joinChoices, joinForms } from "./join-choices.ts";
+import { asSchema, followRef, formatPointer, isObject, type JsonSchema, refOf } from "./json-schema.ts";
 
 /** Something that a model is not shown as the tool declared it. The gate still checks calls against the whole schema. */
 export interface Simplification {
@@ -313,4 +308,203 @@ function orNull(schema: JsonSchema): JsonSchema {
 
 function asObject(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
+}
+
+/** What one provider takes of JSON Schema. */
+export interface SchemaRules {
+  /** Beyond those that every provider takes. */
+  readonly keywords: ReadonlySet<string>;
+  /** Values of `format`; all where absent. */
+  readonly formats?: ReadonlySet<string>;
+  /** Whether a recursive schema may refer to its `$defs`. */
+  readonly references: boolean;
+  /** Every object says `additionalProperties: false`. */
+  readonly closed?: boolean;
+  /** Every property is required; what is optional may be null. */
+  readonly allRequired?: boolean;
+  readonly stringEnums?: boolean;
+  readonly propertyName: RegExp;
+}
+
+/** Kept by every provider, each by a rule of its own. */
+const WRITTEN_APART: ReadonlySet<string> = new Set([
+  ...["type", "description", "enum", "properties", "required", "items", "prefixItems", "anyOf", "oneOf"],
+  ...["additionalProperties", "unevaluatedProperties"],
+]);
+
+/** Where a provider does not take them, a model can still be told. All other keywords say nothing to a model. */
+const SHOWN_IN_WORDS: ReadonlySet<string> = new Set([
+  ...[
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+  ],
+  ...["minLength", "maxLength", "pattern", "format", "minProperties", "maxProperties", "default", "contentEncoding"],
+]);
+
+/** Too much for words: a call that breaks them is refused with a message that says how. */
+const CHECKED_ONLY: ReadonlySet<string> = new Set([
+  ...["not", "if", "then", "else", "dependentSchemas", "dependentRequired", "dependencies", "patternProperties"],
+  ...["propertyNames", "contains", "minContains", "maxContains", "contentSchema"],
+]);
+
+export const LIMITS = [
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minItems",
+  "maxItems",
+];
+export const PLAIN = [
+  "title",
+  "default",
+  "format",
+  "pattern",
+  "minLength",
+  "maxLength",
+  "additionalProperties",
+  ...LIMITS,
+];
+export const COMMON_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** What all who pass a schema on to models of many makes take: the common part. */
+export const COMMON_RULES: SchemaRules = { keywords: new Set(PLAIN), references: false, propertyName: COMMON_NAME };
+
+/** Larger wins, smaller wins: what two limits mean together. */
+const LOWER = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"]);
+const UPPER = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"]);
+const WORDS = new Set(["title", "description", "default", "examples", "$comment", "$id", "$schema", "$anchor"]);
+
+/** Two schemas that both hold, as one. Where one cannot say both, the first stays, and it is told. */
+function mergeSchemas(first: JsonSchema, second: JsonSchema, lost: (what: string) => void): JsonSchema {
+  const merged: JsonSchema = { ...first };
+  for (const [keyword, value] of Object.entries(second)) {
+    const before = merged[keyword];
+    if (before === undefined) merged[keyword] = value;
+    else if (JSON.stringify(before) !== JSON.stringify(value)) merged[keyword] = both(keyword, before, value, lost);
+  }
+  return merged;
+}
+
+function both(keyword: string, first: unknown, second: unknown, lost: (what: string) => void): unknown {
+  if (LOWER.has(keyword)) return Math.max(Number(first), Number(second));
+  if (UPPER.has(keyword)) return Math.min(Number(first), Number(second));
+  if (WORDS.has(keyword)) return first;
+  if (keyword === "properties" && isObject(first) && isObject(second)) return mergeProperties(first, second);
+  if (keyword === "required") return [...new Set([first, second].flat())];
+  if (keyword === "type" || keyword === "enum") return overlap([first].flat(), [second].flat(), first);
+  if (keyword === "additionalProperties" || keyword === "unevaluatedProperties") return closest(first, second);
+  if (keyword === "items" && isObject(first) && isObject(second)) return { allOf: [first, second] };
+  if (keyword === "$defs" || keyword === "definitions") return { ...(second as object), ...(first as object) };
+  lost(`two different values of ${keyword} both hold; only the first is shown`);
+  return first;
+}
+
+function mergeProperties(first: Record<string, unknown>, second: Record<string, unknown>): Record<string, unknown> {
+  const merged = { ...first };
+  for (const [name, property] of Object.entries(second)) {
+    merged[name] = Object.hasOwn(merged, name) ? { allOf: [merged[name], property] } : property;
+  }
+  return merged;
+}
+
+function overlap(first: unknown[], second: unknown[], otherwise: unknown): unknown {
+  const has = (list: unknown[], value: unknown): boolean =>
+    list.some((each) => JSON.stringify(each) === JSON.stringify(value)) ||
+    (value === "integer" && list.includes("number"));
+  const common = [
+    ...first.filter((value) => has(second, value)),
+    ...second.filter((value) => value === "integer" && !first.includes(value) && has(first, value)),
+  ];
+  if (common.length === 0) return otherwise;
+  return Array.isArray(otherwise) ? common : common[0];
+}
+
+function closest(first: unknown, second: unknown): unknown {
+  if (first === false || second === false) return false;
+  if (first === true) return second;
+  return second === true ? first : { allOf: [first, second] };
+}
+
+/** One object that has the properties of all forms; required is what every form requires. */
+function joinForms(base: JsonSchema, forms: readonly JsonSchema[]): JsonSchema {
+  const properties = new Map<string, unknown[]>();
+  for (const form of forms) {
+    for (const [name, property] of Object.entries(propertiesIn(form))) {
+      properties.set(name, [...(properties.get(name) ?? []), property]);
+    }
+  }
+  const own = propertiesIn(base);
+  const joined: Record<string, unknown> = { ...own };
+  for (const [name, found] of properties) {
+    const choices = distinct(found);
+    const either = choices.length === 1 ? choices[0] : { anyOf: choices };
+    joined[name] = Object.hasOwn(own, name)
+      ? choices.length === 1
+        ? { allOf: [own[name], either] }
+        : own[name]
+      : either;
+  }
+  const lists = forms.map(requiredIn);
+  const always = lists[0]?.filter((name) => lists.every((list) => list.includes(name))) ?? [];
+  const required = [...new Set([...requiredIn(base), ...always])];
+  const isClosed = base["additionalProperties"] === false || (forms.length > 0 && forms.every(isClosedForm));
+  const requirements = lists.map((list) => [...new Set([...requiredIn(base), ...list])].join(", "));
+  const hint =
+    new Set(requirements).size > 1
+      ? `Give one of these: ${requirements.map((names) => `{ ${names} }`).join(" or ")}.`
+      : "";
+  const description = [base["description"], hint].filter(Boolean).join(" ");
+  return {
+    ...base,
+    properties: joined,
+    ...(required.length > 0 ? { required } : {}),
+    ...(isClosed ? { additionalProperties: false } : {}),
+    ...(description === "" ? {} : { description }),
+  };
+}
+
+/** A choice below the root: fixed values become one list of values, everything else stays a choice. */
+function joinChoices(schema: JsonSchema, branches: readonly JsonSchema[]): JsonSchema {
+  const { anyOf: _any, oneOf: _one, type, ...rest } = schema;
+  const typed = branches.map((branch) =>
+    type === undefined || branch["type"] !== undefined ? branch : { type, ...branch },
+  );
+  const choices = distinct(typed) as JsonSchema[];
+  const [only] = choices;
+  if (choices.length === 1 && only) return { ...only, ...rest };
+  const values = choices.map(fixedValues);
+  if (values.every((list) => list !== undefined)) return { ...rest, enum: distinct(values.flat()) };
+  return { ...rest, anyOf: choices };
+}
+
+function fixedValues(branch: JsonSchema): unknown[] | undefined {
+  const { type: _type, ...rest } = branch;
+  const keys = Object.keys(rest);
+  if (keys.length === 1 && "const" in rest) return [rest["const"]];
+  if (keys.length === 1 && Array.isArray(rest["enum"])) return rest["enum"];
+  return keys.length === 0 && branch["type"] === "null" ? [null] : undefined;
+}
+
+function propertiesIn({ properties }: JsonSchema): Record<string, unknown> {
+  return isObject(properties) ? properties : {};
+}
+
+function requiredIn({ required }: JsonSchema): string[] {
+  return Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
+}
+
+function isClosedForm(form: JsonSchema): boolean {
+  return form["additionalProperties"] === false;
+}
+
+function distinct(values: readonly unknown[]): unknown[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }

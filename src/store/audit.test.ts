@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { AuditProblem } from "../executor/audit-log.ts";
-import { hafted } from "../executor/audit-log.suite.ts";
-import { AUDIT_COLUMNS, type AuditRow } from "./audit-row.ts";
-import { openStore, type Store, type StoreLocation } from "./open-store.ts";
-import type { SqlValue } from "./sql-database.ts";
+import type { AuditProblem } from "../gate/audit-log.ts";
+import { hafted } from "../gate/audit-log.suite.ts";
+import { AUDIT_COLUMNS, type AuditRow } from "./audit-chain.ts";
+import { openStore, type Store, type StoreLocation } from "./store.ts";
+import type { SqlValue } from "./database.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 let server: TestPostgres;

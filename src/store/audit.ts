@@ -1,29 +1,280 @@
+import { hash as hashText } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "../core/call.ts";
-import { secretNames } from "../core/mask-secret.ts";
-import { redactSecrets } from "../core/redact-secrets.ts";
+import { definitionHash } from "../core/definition.ts";
+import { type RedactLimits, redactSecrets, secretNames } from "../core/mask-secrets.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type {
   AuditEntry,
-  AuditFact,
   AuditFacets,
+  AuditFact,
   AuditHead,
+  AuditKind,
   AuditLog,
   AuditPage,
   AuditQuery,
   AuditReport,
   CallHistory,
-} from "../executor/audit-log.ts";
-import type { CallRecord } from "../executor/call-log.ts";
-import { AUDIT_MIGRATIONS, AUDIT_SELECT, type AuditRow, column, toEntry } from "./audit-row.ts";
-import { AuditWriter } from "./audit-writer.ts";
-import { describeAnswer, describeBegun, type Redact } from "./describe-call.ts";
-import { findLost } from "./lost-calls.ts";
-import { countFacets, queryAudit } from "./query-audit.ts";
-import type { StoreContext, StoreModule } from "./store-part.ts";
-import { toCallRecord } from "./to-call-record.ts";
-import { verifyAudit } from "./verify-audit.ts";
+  CallRecord,
+} from "../gate/audit-log.ts";
+import {
+  AUDIT_COLUMNS,
+  AUDIT_MIGRATIONS,
+  AUDIT_SELECT,
+  type AuditDraft,
+  type AuditRow,
+  column,
+  hashOfRow,
+  toDraft,
+  toEntry,
+  valuesOf,
+  verifyAudit,
+} from "./audit-chain.ts";
+import { countFacets, queryAudit, toCallRecord } from "./audit-query.ts";
+import type { SqlDatabase, SqlTransaction, SqlValue } from "./database.ts";
+import type { StoreContext, StoreModule } from "./table.ts";
+
+/** Rows of one INSERT: PostgreSQL is asked once for many, SQLite has few statements to prepare. */
+const ROWS_AT_ONCE = 50;
+
+/** A draft, and what it does to the list of calls that are under way. */
+interface AuditWrite {
+  draft: AuditDraft;
+  opens?: string;
+  closes?: string;
+}
+
+/**
+ * Puts entries at the end of the chain. Whoever appends has the lock for the rest of the transaction, so that the chain is
+ * one, however many processes write to it.
+ */
+async function appendAudit(tx: SqlTransaction, facts: readonly AuditWrite[]): Promise<AuditRow[]> {
+  await tx.lock("audit");
+  const end = await readEnd(tx);
+  let { seq, hash } = end;
+  const writes = end.isMissing && facts[0] ? [headless(facts[0].draft, seq), ...facts] : facts;
+  const rows = writes.map(({ draft }) => {
+    const row: AuditRow = { seq: ++seq, ...draft, previous: hash, hash: "" };
+    row.hash = hash = hashOfRow(row);
+    return row;
+  });
+  for (const some of chunks(rows)) {
+    await tx.run(insertInto("audit", AUDIT_COLUMNS, some.length), some.flatMap(valuesOf));
+  }
+  await tx.run("UPDATE audit_head SET count = ?, hash = ? WHERE id = 1", [seq, hash]);
+  await keepOpen(tx, writes, rows);
+  return rows;
+}
+
+async function readEnd(tx: SqlTransaction): Promise<{ seq: number; hash: string; isMissing: boolean }> {
+  const [head] = await tx.all<{ count: number; hash: string; last: number | null }>(
+    "SELECT count, hash, (SELECT MAX(seq) FROM audit) AS last FROM audit_head WHERE id = 1",
+  );
+  // Beyond the head lies only what somebody put there; it stays where it is, and `verify` names it.
+  if (head) return { seq: Math.max(head.count, head.last ?? 0), hash: head.hash, isMissing: false };
+  const [last] = await tx.all<{ seq: number; hash: string }>("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1");
+  await tx.run("INSERT INTO audit_head (id, count, hash) VALUES (1, 0, '')");
+  return { seq: last?.seq ?? 0, hash: last?.hash ?? "", isMissing: true };
+}
+
+/** Somebody removed the head, and with it the proof of where the chain ended. */
+function headless({ at, owner }: AuditDraft, seq: number): AuditWrite {
+  const reason = `The log's head was missing: what stood after entry ${seq}, if anything, was cut off.`;
+  return { draft: toDraft({ kind: "gap", data: { reason } }, at, owner) };
+}
+
+/** A call that begins and ends in one group is never on the list. */
+async function keepOpen(tx: SqlTransaction, writes: readonly AuditWrite[], rows: readonly AuditRow[]): Promise<void> {
+  const opened = new Map<string, AuditRow>();
+  const closed: string[] = [];
+  for (const [at, { opens, closes }] of writes.entries()) {
+    if (opens !== undefined) opened.set(opens, rows[at]!);
+    if (closes !== undefined && !opened.delete(closes)) closed.push(closes);
+  }
+  for (const some of chunks([...opened])) {
+    const values = some.flatMap(([run, { owner, seq }]): SqlValue[] => [run, owner, seq]);
+    await tx.run(insertInto("audit_open", ["run", "owner", "seq"], some.length), values);
+  }
+  for (const some of chunks(closed)) {
+    await tx.run(`DELETE FROM audit_open WHERE run IN (${some.map(() => "?").join(", ")})`, some);
+  }
+}
+
+function* chunks<T>(items: readonly T[]): Generator<T[]> {
+  for (let from = 0; from < items.length; from += ROWS_AT_ONCE) yield items.slice(from, from + ROWS_AT_ONCE);
+}
+
+function insertInto(table: string, columns: readonly string[], rows: number): string {
+  const one = `(${columns.map(() => "?").join(", ")})`;
+  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${Array<string>(rows).fill(one).join(", ")}`;
+}
+
+/** How long an entry that nobody waits for may wait for others to be committed with it. */
+const GROUP_MS = 5;
+/** While the store cannot be written: entries that are kept until it can, and how often that is tried. */
+const MAX_KEPT = 10_000;
+const RETRY_MS = 500;
+const MAX_BATCH_SIZE = 1000;
+
+interface Waiting extends AuditWrite {
+  /** Something has happened already, so that it must be written later if it cannot be written now. */
+  isKept: boolean;
+  synced: boolean;
+  settle?: (error?: unknown) => void;
+}
+
+/** Entries that were not even kept. */
+interface Gap {
+  count: number;
+  since: number;
+  until: number;
+  reason: string;
+}
+
+export interface WriteOptions {
+  opens?: string | undefined;
+  closes?: string | undefined;
+  isKept?: boolean;
+  synced?: boolean;
+}
+
+/** Commits entries in groups: whatever is waiting goes into one transaction. */
+class AuditWriter {
+  readonly #database: SqlDatabase;
+  readonly #owner: string;
+  readonly #now: () => number;
+  #waiting: Waiting[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #isDueNext = false;
+  #flushing: Promise<void> | undefined;
+  #failure: Error | undefined;
+  #isClosed = false;
+  #dropped: Gap | undefined;
+
+  constructor(database: SqlDatabase, owner: string, now: () => number) {
+    this.#database = database;
+    this.#owner = owner;
+    this.#now = now;
+  }
+
+  /** Why the last group could not be written; undefined once one could. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  /** In a few milliseconds, together with others; nobody waits for it, and it is kept until it can be written. */
+  add(fact: AuditFact, options: WriteOptions = {}): void {
+    this.#push(fact, { ...options, isKept: true });
+    this.#flushLater(this.#failure ? RETRY_MS : GROUP_MS);
+  }
+
+  /** As soon as this turn of the event loop is over, with everything that waits then. */
+  commit(fact: AuditFact, options: WriteOptions = {}): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (error?: unknown): void => (error === undefined ? resolve() : reject(error as Error));
+      if (!this.#push(fact, options, settle)) return reject(this.#failure);
+      if (this.#isDueNext) return;
+      this.#isDueNext = true;
+      setImmediate(() => {
+        this.#isDueNext = false;
+        this.flush().catch(() => undefined);
+      });
+    });
+  }
+
+  /** Rejects where something that waits could not be written. */
+  async flush(): Promise<void> {
+    while (this.#flushing) await this.#flushing.catch(() => undefined);
+    if (this.#waiting.length === 0 && !this.#dropped) return;
+    this.#flushing = this.#writeAll().finally(() => void (this.#flushing = undefined));
+    await this.#flushing;
+  }
+
+  /** Writes what waits, and does not try again later. */
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      this.#isClosed = true;
+      clearTimeout(this.#timer);
+    }
+  }
+
+  #push(fact: AuditFact, { opens, closes, isKept = false, synced = false }: WriteOptions, settle?: Waiting["settle"]) {
+    const at = this.#now();
+    if (isKept && this.#waiting.length >= MAX_KEPT && this.#failure) {
+      this.#dropped ??= { count: 0, since: at, until: at, reason: this.#failure.message };
+      this.#dropped.count++;
+      this.#dropped.until = at;
+      return false;
+    }
+    this.#waiting.push({
+      draft: toDraft(fact, at, this.#owner),
+      ...(opens === undefined ? {} : { opens }),
+      ...(closes === undefined ? {} : { closes }),
+      isKept,
+      synced,
+      ...(settle ? { settle } : {}),
+    });
+    return true;
+  }
+
+  async #writeAll(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    while (this.#waiting.length > 0 || this.#dropped) {
+      const group = this.#waiting.slice(0, MAX_BATCH_SIZE);
+      const isLast = group.length === this.#waiting.length;
+      this.#waiting = this.#waiting.slice(group.length);
+      const gap = isLast ? this.#dropped : undefined;
+      if (gap) this.#dropped = undefined;
+      try {
+        await this.#write(
+          gap ? [...group, this.#gapOf(gap)] : group,
+          group.some(({ synced }) => synced),
+        );
+      } catch (error) {
+        // Nothing is dropped unless the store has failed before, so that this is the earlier part of one gap.
+        if (gap) this.#dropped = { ...gap, count: gap.count + (this.#dropped?.count ?? 0) };
+        this.#keep(group, error instanceof Error ? error : new Error(String(error)));
+        throw error;
+      }
+      this.#failure = undefined;
+      for (const { settle } of group) settle?.();
+    }
+  }
+
+  async #write(writes: readonly AuditWrite[], synced: boolean): Promise<AuditRow[]> {
+    return await this.#database.transaction((tx) => appendAudit(tx, writes), { synced });
+  }
+
+  #keep(group: readonly Waiting[], error: Error): void {
+    this.#failure = error;
+    const kept = group.filter(({ isKept }) => isKept);
+    for (const { settle } of group) settle?.(error);
+    // Who waited has been told; what has happened is still to be written.
+    for (const waiting of kept) delete waiting.settle;
+    this.#waiting = [...kept, ...this.#waiting];
+    if (this.#waiting.length > 0) {
+      // A store that stays full must not keep a program from ending; `close` says what was not written.
+      this.#flushLater(RETRY_MS)?.unref();
+    }
+  }
+
+  /** In real time, whatever the clock says: nothing expires here. It holds the process, so that no entry is left behind. */
+  #flushLater(ms: number): NodeJS.Timeout | undefined {
+    if (this.#isClosed) return undefined;
+    return (this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.flush().catch(() => undefined);
+    }, ms));
+  }
+
+  #gapOf(gap: Gap): AuditWrite {
+    return { draft: toDraft({ kind: "gap", data: { ...gap } }, this.#now(), this.#owner) };
+  }
+}
 
 export const auditModule: StoreModule<SqlAuditLog> = {
   migrations: AUDIT_MIGRATIONS,
@@ -167,4 +418,111 @@ function describeLost(lost: readonly AuditEntry[]): string {
     `${lost.length === 1 ? "A call was" : `${lost.length} calls were`} under way when an earlier process ended: ` +
     `${names.join(", ")}${more}. Whether they took effect is not known; check before making them again.`
   );
+}
+
+/** `redactSecrets`, with the names that the store was given. */
+type Redact = (value: unknown, limits?: RedactLimits) => unknown;
+
+/** What is kept of a call before its effect. */
+function describeBegun(call: Call, redact: Redact = redactSecrets): AuditFact {
+  const data = { ...toolData(call, redact), ...inputData(call, redact), ...verdictData(call, redact) };
+  return { ...describe(call, "call_begun"), data };
+}
+
+/** What is kept of its answer. The input stands in the entry of its beginning, where there is one. */
+function describeAnswer(
+  call: Call,
+  result: ToolResult,
+  { began, redact = redactSecrets }: { began: boolean; redact?: Redact },
+): AuditFact {
+  return {
+    ...describe(call, kindOf(result, began)),
+    status: result.status,
+    data: {
+      ...toolData(call, redact),
+      ...(began ? {} : inputData(call, redact)),
+      ...verdictData(call, redact),
+      startedAt: call.startedAt,
+      ...(result.completedAt === undefined ? {} : { completedAt: result.completedAt }),
+      ...(result.durationMs === undefined ? {} : { durationMs: Math.round(result.durationMs * 1000) / 1000 }),
+      ...(result.status === "pending" ? { pending: result.pending } : {}),
+      ...(result.status === "failed"
+        ? { error: { code: result.error.code, message: redact(result.error.message, { maxTextLength: 1000 }) } }
+        : {}),
+      summary: redact(result.display, { maxTextLength: 500 }),
+      contentBytes: result.content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0),
+      ...(result.metadata.spill ? { spill: result.metadata.spill } : {}),
+      ...(Object.keys(result.metadata).length > 0
+        ? { metadata: redact(result.metadata, { maxTextLength: 300, maxTotalLength: 2000 }) }
+        : {}),
+    },
+  };
+}
+
+function kindOf(result: ToolResult, began: boolean): AuditKind {
+  if (result.status === "pending") return "call_waiting";
+  if (began) return "call_ended";
+  return result.metadata.known === undefined ? "call_refused" : "call_known";
+}
+
+function describe(call: Call, kind: AuditKind): AuditFact {
+  return {
+    kind,
+    callId: call.id,
+    parentId: call.parent?.id,
+    toolName: call.tool?.name ?? call.requestedName,
+    caller: call.caller,
+    verdict: call.verdict?.decision,
+  };
+}
+
+function toolData({ tool, requestedName }: Call, redact: Redact): Record<string, unknown> {
+  if (!tool) return { requestedName: redact(requestedName, { maxTextLength: 200 }) };
+  return {
+    toolVersion: tool.version,
+    toolKind: tool.kind,
+    definition: definitionHash(tool, (text) => hashText("sha256", text)),
+  };
+}
+
+function inputData(call: Call, redact: Redact): Record<string, unknown> {
+  return { input: redact(call.accepted ?? call.input) };
+}
+
+function verdictData({ verdict }: Call, redact: Redact): Record<string, unknown> {
+  if (!verdict) return {};
+  const { decision: _decision, ...why } = verdict;
+  return { verdict: redact(why, { maxTextLength: 500 }) };
+}
+
+/** Writes `call_lost` for every call that had begun in a process which is gone; those of live processes are left alone. */
+async function findLost({ database, owners, clock }: StoreContext): Promise<AuditEntry[]> {
+  const holders = await database.all<{ owner: string }>("SELECT DISTINCT owner FROM audit_open");
+  const lost: AuditEntry[] = [];
+  for (const { owner } of holders) {
+    if (await owners.isAlive(owner)) continue;
+    const rows = await database.transaction(async (tx) => {
+      // Whoever takes the rows says it; of two processes that start at once the other finds none.
+      const open = await tx.all<{ seq: number }>("DELETE FROM audit_open WHERE owner = ? RETURNING seq", [owner]);
+      const begun = await readBegun(tx, open);
+      const writes = begun.map((entry) => ({ draft: toDraft(lostOf(entry), clock.now(), owners.id) }));
+      return writes.length === 0 ? [] : appendAudit(tx, writes);
+    });
+    lost.push(...rows.map(toEntry));
+  }
+  return lost;
+}
+
+async function readBegun(tx: SqlTransaction, open: readonly { seq: number }[]): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  for (const { seq } of [...open].sort((a, b) => a.seq - b.seq)) {
+    const [row] = await tx.all<AuditRow>(`${AUDIT_SELECT} WHERE seq = ?`, [seq]);
+    if (row) entries.push(toEntry(row));
+  }
+  return entries;
+}
+
+function lostOf({ callId, parentId, toolName, caller, seq, at, owner }: AuditEntry) {
+  const data = { begunSeq: seq, begunAt: at, begunBy: owner };
+  return { kind: "call_lost", status: "unknown", callId, parentId, toolName, caller, data } as const;
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../../test/setup/until.ts";
 import type { ScheduleRun } from "../core/schedule.ts";
 import { scheduleFor } from "../jobs/schedule-store.suite.ts";
-import { openStore, type Store, type StoreLocation } from "./open-store.ts";
+import { openStore, type Store, type StoreLocation } from "./store.ts";
 import { prepareChildren, type TestChild, type TestChildren } from "./start-child.fixture.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 

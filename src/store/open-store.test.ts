@@ -14,8 +14,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { ToolError } from "../core/error.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
-import { openSqlite } from "./open-sqlite.ts";
-import { openStore, type Store } from "./open-store.ts";
+import { openSqlite } from "./sqlite.ts";
+import { openStore, type Store } from "./store.ts";
 
 const base = mkdtempSync(join(tmpdir(), "haft-open-"));
 const newFolder = (): string => mkdtempSync(join(base, "w-"));

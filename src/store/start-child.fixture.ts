@@ -34,7 +34,7 @@ export async function prepareChildren(entries: Readonly<Record<string, string>> 
   const bundle = await rolldown({
     input: {
       haft: join(ROOT, "src/index.ts"),
-      store: join(ROOT, "src/store/open-store.ts"),
+      store: join(ROOT, "src/store/store.ts"),
       ...Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(ROOT, "src", file)])),
     },
     platform: "node",

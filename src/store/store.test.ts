@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";
-import { describeAuditLog } from "../executor/audit-log.suite.ts";
-import { describeCallJournal } from "../executor/call-journal.suite.ts";
-import { openStore, type Store, type StoreLocation } from "./open-store.ts";
+import { describeAuditLog } from "../gate/audit-log.suite.ts";
+import { describeCallJournal } from "../calls/call-journal.suite.ts";
+import { openStore, type Store, type StoreLocation } from "./store.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 let server: TestPostgres;

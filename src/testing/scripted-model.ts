@@ -1,7 +1,8 @@
-import type { CallMode } from "../core/call.ts";
+import { type CallMode, nextCallId } from "../core/call.ts";
 import { textOf } from "../core/content.ts";
 import type { FunctionDeclaration } from "../core/definition.ts";
 import type { ToolResult } from "../core/result.ts";
+import type { GeneratedTurn, LanguageModel, StreamPart } from "../models/agent/language-model.ts";
 import type { Haft } from "../runtime.ts";
 
 export interface ScriptedCall {
@@ -67,4 +68,83 @@ export async function playScript(
 /** What a model would read of some results. */
 export function readResults(results: readonly ToolResult[]): string[] {
   return results.map(({ content }) => textOf(content));
+}
+
+/** What a language model was asked with, as far as scripts look at it. */
+export interface LanguageModelRequest {
+  prompt: readonly { role: string; content: string | readonly Record<string, unknown>[] }[];
+  tools?: readonly { name: string; description?: string; inputSchema?: unknown }[];
+  abortSignal?: AbortSignal;
+}
+
+export interface ScriptedLanguageTurn extends ScriptedTurn {
+  reasoning?: string;
+  usage?: { inputTokens?: number; outputTokens?: number };
+  finish?: "stop" | "length" | "content-filter";
+}
+
+export type LanguageScript = readonly (
+  | ScriptedLanguageTurn
+  | Error
+  | ((request: LanguageModelRequest) => ScriptedLanguageTurn | Promise<ScriptedLanguageTurn>)
+)[];
+
+/** A language model of the AI SDK whose turns are written down; an Error is thrown in its turn. Streams word by word. */
+export function createScriptedLanguageModel(
+  script: LanguageScript,
+): LanguageModel & { readonly requests: readonly LanguageModelRequest[] } {
+  const requests: LanguageModelRequest[] = [];
+  const next = async (options: unknown): Promise<GeneratedTurn & { content: ScriptedPart[] }> => {
+    const request = options as LanguageModelRequest;
+    const turn = script[requests.length];
+    requests.push(request);
+    request.abortSignal?.throwIfAborted();
+    if (turn === undefined)
+      throw new Error(`The script has ${script.length} turns, but the model was asked once more.`);
+    if (turn instanceof Error) throw turn;
+    return generate(typeof turn === "function" ? await turn(request) : turn);
+  };
+  return {
+    specificationVersion: "v3",
+    provider: "scripted",
+    modelId: "model",
+    requests,
+    doGenerate: next,
+    async doStream(options) {
+      const { content, finishReason, usage } = await next(options);
+      const parts = [...content.flatMap(streamed), { type: "finish", finishReason, usage }];
+      return { stream: ReadableStream.from(parts) as ReadableStream<StreamPart> };
+    },
+  };
+}
+
+type ScriptedPart = { type: string; text?: string };
+
+function generate({ text, calls = [], reasoning, usage, finish = "stop" }: ScriptedLanguageTurn) {
+  const { inputTokens = 1, outputTokens = 1 } = usage ?? {};
+  return {
+    content: [
+      ...(reasoning ? [{ type: "reasoning", text: reasoning }] : []),
+      ...(text ? [{ type: "text", text }] : []),
+      ...calls.map(({ id, name, input = {} }) => ({
+        type: "tool-call",
+        toolCallId: id ?? nextCallId(),
+        toolName: name,
+        input: typeof input === "string" ? input : JSON.stringify(input),
+      })),
+    ],
+    finishReason: { unified: calls.length > 0 ? "tool-calls" : finish, raw: undefined },
+    usage: { inputTokens: { total: inputTokens }, outputTokens: { total: outputTokens } },
+  };
+}
+
+function streamed(part: ScriptedPart, at: number): object[] {
+  if (part.type !== "text" && part.type !== "reasoning") return [part];
+  const id = String(at);
+  const words = part.text?.match(/\S+\s*|\s+/g) ?? [];
+  return [
+    { type: `${part.type}-start`, id },
+    ...words.map((delta) => ({ type: `${part.type}-delta`, id, delta })),
+    { type: `${part.type}-end`, id },
+  ];
 }

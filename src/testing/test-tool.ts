@@ -1,9 +1,9 @@
 import type { CallOptions } from "../core/call.ts";
-import { canonicalJson } from "../core/canonical-json.ts";
+import { canonicalJson } from "../core/json.ts";
 import { ERROR_CODES } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
-import { propertiesOf } from "../schema/find-property.ts";
+import { propertiesOf } from "../schema/schema-properties.ts";
 import { createHaft, type HaftOptions } from "../runtime.ts";
 
 export interface TestToolOptions {

@@ -1,7 +1,7 @@
 // `npm run test:tools`: the guided tour on a terminal. Ends with 1 when a check did not hold.
 import process from "node:process";
-import { chooseLanguage } from "./language.ts";
-import { openExample } from "./open-example.ts";
+import { chooseLanguage } from "./page.ts";
+import { openExample } from "./example.ts";
 import { runTour } from "./run-tour.ts";
 
 // A reader who has seen enough, such as `head`, closes the pipe.

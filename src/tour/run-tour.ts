@@ -1,20 +1,24 @@
-import { createHaft } from "../runtime.ts";
-import { Page, type PageOptions } from "./page.ts";
-import { askFirst } from "./steps/ask-first.ts";
-import { buildCall } from "./steps/build-call.ts";
-import { chainTools } from "./steps/chain-tools.ts";
-import { denyTool } from "./steps/deny-tool.ts";
-import { filterTools } from "./steps/filter-tools.ts";
-import { findTools } from "./steps/find-tools.ts";
-import { getTools } from "./steps/get-tools.ts";
-import { mcpTools } from "./steps/mcp-tools.ts";
-import { planMode } from "./steps/plan-mode.ts";
-import { playTool } from "./steps/play-tool.ts";
-import { readStatistics } from "./steps/read-statistics.ts";
-import { refuseInput } from "./steps/refuse-input.ts";
-import { registerTools } from "./steps/register-tools.ts";
-import { streamProgress } from "./steps/stream-progress.ts";
-import type { Example, TourStep } from "./tour.ts";
+import type { ChainStep } from "../core/chain.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { AnyTool } from "../core/tool.ts";
+import { createHaft, type Haft } from "../runtime.ts";
+import { Page, type PageOptions, type Phrase } from "./page.ts";
+import {
+  askFirst,
+  buildCall,
+  chainTools,
+  denyTool,
+  filterTools,
+  findTools,
+  getTools,
+  mcpTools,
+  planMode,
+  playTool,
+  readStatistics,
+  refuseInput,
+  registerTools,
+  streamProgress,
+} from "./steps.ts";
 
 /** Walks through the tool system and checks what it says on the way. Gives how many checks held, and how many did not. */
 export async function runTour(example: Example, options: PageOptions): Promise<{ held: number; failed: number }> {
@@ -59,4 +63,63 @@ function stepsOf({ plays }: Example): TourStep[] {
     chainTools,
     readStatistics,
   ];
+}
+
+/** What a step is given. The steps share one runtime, so that the last one can show what passed through it. */
+export interface Tour {
+  readonly haft: Haft;
+  readonly example: Example;
+  readonly page: Page;
+}
+
+export interface TourStep {
+  readonly title: Phrase;
+  run(tour: Tour): Promise<void>;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** The tools that are shown, and everything that the steps have to know of them. */
+export interface Example {
+  readonly tools: readonly AnyTool[];
+  readonly readOnly: readonly string[];
+  readonly changing: readonly string[];
+  /** One step of the tour each. */
+  readonly plays: readonly Play[];
+  /** What a person looks for, and which tool should be found first. */
+  readonly search: { category: Phrase; tag: string; query: string; finds: string };
+  /** A good call, and the same with a parameter misspelt; `near` is what the answer should offer. */
+  readonly call: { tool: string; input: Input; misspelt: Input; near: string };
+  /** A name that nobody has, close to one that is there. */
+  readonly wrongName: { requested: string; near: string };
+  /** A tool that policy denies; `happened` says whether it ran after all. */
+  readonly denied: { tool: string; input: Input; happened(): boolean };
+  /** Two calls of a tool that asks first, one for each answer; `shows` must be in the question. */
+  readonly requested: {
+    tool: string;
+    approved: Input;
+    declined: Input;
+    shows: string;
+    happened(input: Input): boolean;
+  };
+  /** A call that takes long; by `begins` one sees that it has begun. */
+  readonly slow: { tool: string; input: Input; begins: string };
+  readonly chain: { steps: readonly ChainStep[]; input: Input; gives: string };
+  /** Ends what still runs, and leaves nothing behind. */
+  close(): Promise<void>;
+}
+
+/** Some calls of one tool, and what each should come to. */
+export interface Play {
+  readonly tool: string;
+  readonly calls: readonly PlayedCall[];
+}
+
+export interface PlayedCall {
+  readonly label: Phrase;
+  readonly input: Input;
+  readonly outcome: Phrase;
+  holds(result: ToolResult): boolean;
+  /** Under which label what the tool answered is printed too. */
+  readonly prints?: Phrase;
 }

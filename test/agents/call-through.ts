@@ -1,9 +1,9 @@
 // The agent loop as an entrance: a model that makes the given call, by function calling or as text.
 import type { CallOptions, ToolResult } from "haft";
 import { createScriptedLanguageModel, type TestHaft } from "haft/testing";
-import { createAgent } from "../../src/agents.ts";
-import { parseToolCalls } from "../../src/formats/text/tool-call-parser.ts";
-import { textFormat } from "../../src/formats/text/format-table.ts";
+import { createAgent } from "../../src/agent.ts";
+import { parseToolCalls } from "../../src/models/text/tool-call-parser.ts";
+import { textFormat } from "../../src/models/text/format-table.ts";
 
 interface Called {
   readonly haft: TestHaft;

@@ -5,7 +5,7 @@ import type { ToolResult } from "../../src/core/result.ts";
 import { createTool } from "../../src/core/create-tool.ts";
 import { createHaft } from "../../src/runtime.ts";
 import { failPoint } from "../../src/store/fail-point.ts";
-import { openStore } from "../../src/store/open-store.ts";
+import { openStore } from "../../src/store/store.ts";
 
 const [, , place, ledger, callId, role] = process.argv as unknown as string[];
 const say = (word: string): void => void process.stdout.write(`${word}\n`);

@@ -2,11 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MemoryJournal } from "../../src/executor/call-journal.ts";
-import type { CallJournal } from "../../src/executor/call-journal.ts";
-import { type ApprovalStore, MemoryApprovalStore } from "../../src/policy/approval-store.ts";
+import { type CallJournal, MemoryJournal } from "../../src/calls/call-journal.ts";
+import { type ApprovalStore, MemoryApprovalStore } from "../../src/calls/approval.ts";
 import { startPostgres } from "../../src/store/start-postgres.fixture.ts";
-import { openStore, type StoreLocation } from "../../src/store/open-store.ts";
+import { openStore, type StoreLocation } from "../../src/store/store.ts";
 
 export interface OpenedStore {
   approvals: ApprovalStore;

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openWorkspace } from "haft/workspace";
 import { toolOf } from "../../src/core/call.ts";
-import { RuleSet } from "../../src/policy/rules/rule-book.ts";
-import { suggestRules } from "../../src/policy/rules/suggest-rules.ts";
+import { RuleSet } from "../../src/gate/permit/rules/rule-set.ts";
+import { suggestRules } from "../../src/gate/permit/rules/suggest-rules.ts";
 import { idOf, makeFolder, openGate } from "./open-gate.ts";
 import { memoryStoreFactory } from "./open-stores.ts";
 

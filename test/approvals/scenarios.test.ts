@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AnyTool, createTool, text, textOf } from "haft";
 import { createFakeClock } from "haft/testing";
 import type { Verdict } from "../../src/core/call.ts";
-import { definitionHash } from "../../src/core/definition-hash.ts";
-import { sha256 } from "../../src/policy/bind-approval.ts";
+import { definitionHash } from "../../src/core/definition.ts";
+import { sha256 } from "../../src/calls/approval-binding.ts";
 import { idOf, makeFolder, openGate, type GateOptions } from "./open-gate.ts";
 import { type StoreFactory, memoryStoreFactory, postgresStoreFactory, sqliteStoreFactory } from "./open-stores.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
-import { type ChatRequest, type ChatTurn, startChatServer } from "../../src/agents/chat-server.fixture.ts";
+import { type ChatRequest, type ChatTurn, startChatServer } from "../../src/models/agent/chat-server.fixture.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
 

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type ChatTurn, startChatServer } from "../../src/agents/chat-server.fixture.ts";
+import { type ChatTurn, startChatServer } from "../../src/models/agent/chat-server.fixture.ts";
 import { bundleHaft, type HaftProgram } from "./run-haft.ts";
 
 let haft: HaftProgram;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { HostOptions } from "haft/host";
 import { createScriptedLanguageModel, type LanguageScript } from "haft/testing";
-import { createAgent } from "../../src/agents.ts";
+import { createAgent } from "../../src/agent.ts";
 import { openHostCli } from "./open-host-cli.ts";
 
 async function open(script?: LanguageScript) {

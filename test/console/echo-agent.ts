@@ -1,7 +1,6 @@
 import type { Haft } from "haft";
-import type { AgentModel } from "../../src/agent/agent-model.ts";
-import { type Message, textOfMessage } from "../../src/agent/message.ts";
-import { createAgent } from "../../src/agents/create-agent.ts";
+import { type AgentModel, type Message, textOfMessage } from "../../src/models/agent/agent.ts";
+import { createAgent } from "../../src/capabilities/create-agent.ts";
 
 /** An agent whose model needs no network: it repeats, writes a file where it is told to, and can take for ever. */
 export function createEchoAgent(haft: Haft, name: string) {

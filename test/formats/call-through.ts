@@ -5,15 +5,15 @@ import { Agent, Runner } from "@openai/agents-core";
 import { generateText } from "ai";
 import type { CallOptions, ToolResult } from "haft";
 import type { TestHaft } from "haft/testing";
-import { toAISDKTools } from "../../src/formats/adapters/ai-sdk.ts";
-import { toLangChainTools } from "../../src/formats/adapters/langchain.ts";
-import { toOpenAIAgentsTools } from "../../src/formats/adapters/openai-agents.ts";
-import { createAgentsModel, createModel7 } from "../../src/formats/adapters/scripted-models.fixture.ts";
-import { createAnthropicReader, toAnthropicTools } from "../../src/formats/providers/anthropic.ts";
-import { textFormat } from "../../src/formats/text/format-table.ts";
-import { formatToolResult } from "../../src/formats/text/format-tool-result.ts";
-import type { TextFormatName } from "../../src/formats/text/text-format.ts";
-import { createToolCallParser } from "../../src/formats/text/tool-call-parser.ts";
+import { toAISDKTools } from "../../src/models/frameworks/ai-sdk.ts";
+import { toLangChainTools } from "../../src/models/frameworks/langchain.ts";
+import { toOpenAIAgentsTools } from "../../src/models/frameworks/openai-agents.ts";
+import { createAgentsModel, createModel7 } from "../../src/models/frameworks/scripted-models.fixture.ts";
+import { createAnthropicReader, toAnthropicTools } from "../../src/models/providers/anthropic.ts";
+import { textFormat } from "../../src/models/text/format-table.ts";
+import { formatToolResult } from "../../src/models/text/format-tool-result.ts";
+import type { TextFormatName } from "../../src/models/text/text-format.ts";
+import { createToolCallParser } from "../../src/models/text/tool-call-parser.ts";
 
 interface Called {
   readonly haft: TestHaft;

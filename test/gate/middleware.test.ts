@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failed } from "../../src/core/build-result.ts";
+import { failed } from "../../src/core/result.ts";
 import { createTool } from "../../src/core/create-tool.ts";
 import { failureOf } from "../../src/core/error.ts";
 import type { Middleware, StageName } from "../../src/core/stage.ts";

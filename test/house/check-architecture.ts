@@ -1,8 +1,7 @@
 // Holds source files against a table of places: who may import whom, who may touch the machine.
 import { builtinModules } from "node:module";
 import { posix } from "node:path";
-import { parseModule } from "./parse-module.ts";
-import type { ModuleImport } from "./parse-module.ts";
+import { type ModuleImport, parseModule } from "./parse-module.ts";
 
 export interface Place {
   /** A folder or file below src/; `tools/*` makes every folder below tools/ a place of its own. */

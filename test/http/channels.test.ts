@@ -9,7 +9,7 @@ import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
 import { issueToken } from "../../src/http/tokens.ts";
 import type { Scope } from "../../src/http/wire.ts";
 import { createClient } from "../../src/client/index.ts";
-import { startServer } from "../../src/net/local-server.fixture.ts";
+import { startServer } from "../../src/io/net/local-server.fixture.ts";
 
 async function openChannelServer(permissions = {}) {
   const hook = await startServer((_request, response) => void response.writeHead(204).end());

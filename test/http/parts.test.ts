@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openWorkspace } from "haft/workspace";
-import { createMemoryUndo } from "../../src/files/undo-memory.ts";
-import { createUndo } from "../../src/files/undo.ts";
+import { createMemoryUndo } from "../../src/io/files/undo-store.ts";
+import { createUndo } from "../../src/io/files/undo.ts";
 import { auditCapability } from "../../src/http/parts/audit-part.ts";
 import { pastCallsOf, policyCapability } from "../../src/http/parts/policy-part.ts";
 import { undoCapability } from "../../src/http/parts/undo-part.ts";
-import { RuleSet } from "../../src/policy/rules/rule-book.ts";
-import { openStore } from "../../src/store/open-store.ts";
+import { RuleSet } from "../../src/gate/permit/rules/rule-set.ts";
+import { openStore } from "../../src/store/store.ts";
 import { openCheckedClient } from "./checked-client.ts";
 import { openTestServer } from "./open-door.ts";
 

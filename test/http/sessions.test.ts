@@ -7,7 +7,7 @@ import { createTool } from "haft";
 import type { HaftClient, Scope, SessionFrame } from "haft/client";
 import { openHaft } from "haft/host";
 import { createScriptedLanguageModel, type LanguageScript } from "haft/testing";
-import { createAgent } from "../../src/agents/create-agent.ts";
+import { createAgent } from "../../src/capabilities/create-agent.ts";
 import { serveHttp } from "../../src/http/http-server.ts";
 import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
 import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";

@@ -1,6 +1,6 @@
-import type { JobQueue } from "../../src/jobs/job-queue.ts";
-import { openPostgresEngine, openRedisEngine } from "../../src/store/bullmq-engine.ts";
-import { openBullMqJobs } from "../../src/store/bullmq-jobs.ts";
+import type { JobQueue } from "../../src/calls/job-queue.ts";
+import { openPostgresEngine, openRedisEngine } from "../../src/store/bullmq/engine.ts";
+import { openBullMqJobs } from "../../src/store/bullmq/bullmq-jobs.ts";
 
 /** Where everybody of one test finds the same jobs. */
 export interface JobLocation {

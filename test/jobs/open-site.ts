@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ToolResult } from "../../src/core/result.ts";
 import { createHaft, type Haft } from "../../src/runtime.ts";
-import { openStore } from "../../src/store/open-store.ts";
+import { openStore } from "../../src/store/store.ts";
 import { type LedgerTool, ledgerTool } from "./ledger-tool.ts";
 import { type JobLocation, openQueue } from "./open-queue.ts";
 import type { WorkOrder } from "./work-process.ts";

@@ -1,7 +1,7 @@
 // A worker as a process of its own, which may be killed at any moment. Run as a program: see scale-out.test.ts.
 // argv: where the jobs are, the file that every effect is appended to, and the names of the tools, as JSON.
 import { createHaft } from "../../src/runtime.ts";
-import { openStore } from "../../src/store/open-store.ts";
+import { openStore } from "../../src/store/store.ts";
 import { openQueue, type JobLocation } from "./open-queue.ts";
 import { type LedgerTool, ledgerTool } from "./ledger-tool.ts";
 

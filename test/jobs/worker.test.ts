@@ -3,8 +3,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type { Job } from "../../src/jobs/job.ts";
-import { openStore } from "../../src/store/open-store.ts";
+import type { Job } from "../../src/calls/job.ts";
+import { openStore } from "../../src/store/store.ts";
 import { bundleHaft, type HaftProgram } from "../cli/run-haft.ts";
 
 let haft: HaftProgram;

@@ -1,7 +1,7 @@
 import { type HaftOptions, textOf } from "haft";
 import { describe, expect, test } from "vitest";
-import { MemoryPinStore } from "../../src/mcp/client/pin-store.ts";
-import { reviewStateOf } from "../../src/mcp/client/wrap-mcp-tool.ts";
+import { MemoryPinStore } from "../../src/mcp/client/tool-pinning.ts";
+import { reviewStateOf } from "../../src/mcp/client/mcp-tool.ts";
 import { connectHub, openHub, scripted, SCRIPTED, until } from "./connect-scripted.ts";
 
 type Approval = Parameters<NonNullable<HaftOptions["approver"]>>[0];

@@ -6,9 +6,9 @@ import { createMcpHandler, InMemoryTransport } from "@modelcontextprotocol/serve
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createHaft, textOf } from "haft";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { ElicitationRequest } from "../../src/mcp/client/answer-server.ts";
+import type { ElicitationRequest } from "../../src/mcp/client/server-requests.ts";
 import { MCPClient, type MCPClientOptions } from "../../src/mcp/client/mcp-client.ts";
-import { wrapMCPTool } from "../../src/mcp/client/wrap-mcp-tool.ts";
+import { wrapMCPTool } from "../../src/mcp/client/mcp-tool.ts";
 import type { McpServerConfig } from "../../src/mcp/server-config.ts";
 import { until } from "./connect-scripted.ts";
 import { cancelled, createModernServer } from "./modern-server.mjs";

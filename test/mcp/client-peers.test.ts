@@ -9,7 +9,7 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { textOf } from "haft";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { ElicitationRequest } from "../../src/mcp/client/answer-server.ts";
+import type { ElicitationRequest } from "../../src/mcp/client/server-requests.ts";
 import type { McpServerConfig } from "../../src/mcp/server-config.ts";
 import { connectHub, scripted, until } from "./connect-scripted.ts";
 import { createModernServer } from "./modern-server.mjs";

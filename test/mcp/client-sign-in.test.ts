@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MemoryTokenStore } from "../../src/mcp/client/token-store.ts";
+import { MemoryTokenStore } from "../../src/mcp/client/oauth.ts";
 import { connectHub } from "./connect-scripted.ts";
 import { callbackOf, type OAuthServer, openOAuthServer } from "./open-oauth-door.ts";
 

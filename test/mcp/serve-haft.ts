@@ -13,11 +13,11 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { onTestFinished } from "vitest";
-import { createMcpEndpoint, type McpEndpoint, type McpEndpointOptions } from "../../src/mcp/server/mcp-endpoint.ts";
-import type { McpIdentity, McpRuntime } from "../../src/mcp/server/mcp-runtime.ts";
-import { serveMcp, type ServeMcpOptions } from "../../src/mcp/server/serve-mcp.ts";
-import { describeApproval } from "../../src/policy/show-approval.ts";
-import type { Approval } from "../../src/policy/approval.ts";
+import { createMcpEndpoint, type McpEndpoint, type McpEndpointOptions } from "../../src/mcp/server/streamable-http.ts";
+import type { McpIdentity, McpRuntime } from "../../src/mcp/server/server-options.ts";
+import { serveMcp, type ServeMcpOptions } from "../../src/mcp/server/stdio-server.ts";
+import { describeApproval } from "../../src/gate/permit/describe-approval.ts";
+import type { Approval } from "../../src/calls/approval.ts";
 
 export const DESCRIBE = { describe: (question: unknown) => describeApproval(question as Approval) };
 

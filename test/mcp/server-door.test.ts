@@ -7,7 +7,7 @@ import { z } from "zod";
 import { serveHttp } from "../../src/http/http-server.ts";
 import { type Route, HANDLED } from "../../src/http/route.ts";
 import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
-import { createMcpEndpoint } from "../../src/mcp/server/mcp-endpoint.ts";
+import { createMcpEndpoint } from "../../src/mcp/server/streamable-http.ts";
 import { connectV1, connectV2, DESCRIBE, post, serveOverHttp } from "./serve-haft.ts";
 
 function createHaft() {

@@ -3,7 +3,7 @@ import { createTestHaft } from "haft/testing";
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import type { McpEndpoint } from "../../src/mcp/server/mcp-endpoint.ts";
+import type { McpEndpoint } from "../../src/mcp/server/streamable-http.ts";
 import { accept, connectDirectly, connectV2, post, serveOverHttp, type ClientWishes } from "./serve-haft.ts";
 
 const ERAS = [["modern"], ["legacy"]] as const;

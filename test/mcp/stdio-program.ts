@@ -1,8 +1,8 @@
 // A Haft that is served over its own pipes, as `haft mcp` does it: for tests with real processes.
 import { createHaft, createTool } from "../../src/index.ts";
-import { serveMcpStdio } from "../../src/mcp/server/serve-mcp.ts";
-import { describeApproval } from "../../src/policy/show-approval.ts";
-import type { Approval } from "../../src/policy/approval.ts";
+import { serveMcpStdio } from "../../src/mcp/server/stdio-server.ts";
+import { describeApproval } from "../../src/gate/permit/describe-approval.ts";
+import type { Approval } from "../../src/calls/approval.ts";
 
 const haft = createHaft();
 haft.register(

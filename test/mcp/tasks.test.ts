@@ -5,10 +5,10 @@ import { InMemoryTransport } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { MCPClient, type MCPClientOptions } from "../../src/mcp/client/mcp-client.ts";
-import { wrapMCPTool } from "../../src/mcp/client/wrap-mcp-tool.ts";
-import type { McpEndpoint, McpEndpointOptions } from "../../src/mcp/server/mcp-endpoint.ts";
-import type { McpRuntime } from "../../src/mcp/server/mcp-runtime.ts";
-import { serveMcp } from "../../src/mcp/server/serve-mcp.ts";
+import { wrapMCPTool } from "../../src/mcp/client/mcp-tool.ts";
+import type { McpEndpoint, McpEndpointOptions } from "../../src/mcp/server/streamable-http.ts";
+import type { McpRuntime } from "../../src/mcp/server/server-options.ts";
+import { serveMcp } from "../../src/mcp/server/stdio-server.ts";
 import { connectV2, DESCRIBE, post, serveOverHttp } from "./serve-haft.ts";
 
 const TASKS = "io.modelcontextprotocol/tasks";

@@ -1,8 +1,8 @@
 import { createHaft, type Haft } from "haft";
 import { onTestFinished } from "vitest";
-import { createGuardedNet } from "../../src/net/guarded-net.ts";
-import { type RequestHandler, type LocalServer, startServer } from "../../src/net/local-server.fixture.ts";
-import { createHttpTools } from "../../src/tools/http/http-tools.ts";
+import { createGuardedNet } from "../../src/io/net/guarded-fetch.ts";
+import { type RequestHandler, type LocalServer, startServer } from "../../src/io/net/local-server.fixture.ts";
+import { createHttpTools } from "../../src/tools/web/http-tools.ts";
 import { createWebTools } from "../../src/tools/web/web-tools.ts";
 
 /** A server of this machine, the tools that may reach it and nothing else here, and a person who says yes. */

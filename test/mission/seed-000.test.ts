@@ -28,8 +28,8 @@ import {
 import { trust } from "haft/host";
 import { createFakeClock, createTestHaft } from "haft/testing";
 import { z } from "zod";
-import { startServer } from "../../src/net/local-server.fixture.ts";
-import { createActor, createReflector, createTaskContext, runTask } from "../../src/agents.ts";
+import { startServer } from "../../src/io/net/local-server.fixture.ts";
+import { createActor, createReflector, createTaskContext, runTask } from "../../src/agent.ts";
 import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";
 import { openWeb, searchAnswer } from "./open-web.ts";

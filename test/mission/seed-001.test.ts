@@ -16,11 +16,11 @@ import {
 } from "haft";
 import { createScriptedLanguageModel, createTestHaft } from "haft/testing";
 import { z } from "zod";
-import { createAgent } from "../../src/agents.ts";
-import { PROVIDERS } from "../../src/formats/providers/provider-table.fixture.ts";
+import { createAgent } from "../../src/agent.ts";
+import { PROVIDERS } from "../../src/models/providers/provider-table.fixture.ts";
 import { createRipgrep } from "../../src/tools/search/ripgrep.ts";
 import { createSearchTools } from "../../src/tools/search/search-tools.ts";
-import { openExample } from "../../src/tour/open-example.ts";
+import { openExample } from "../../src/tour/example.ts";
 import { runTour } from "../../src/tour/run-tour.ts";
 import { openProject } from "./open-project.ts";
 import { openWeb, pageAnswer } from "./open-web.ts";

@@ -16,7 +16,7 @@ import {
 } from "haft";
 import { createScriptedLanguageModel, createTestHaft, type LanguageScript } from "haft/testing";
 import { formatToolResult, parseToolCalls, ToolPromptGenerator, XMLToolCallParser } from "haft/formats";
-import { connectSubagents, createAgent, createAgentTools } from "../../src/agents.ts";
+import { connectSubagents, createAgent, createAgentTools } from "../../src/agent.ts";
 import { makeHostFolder } from "./open-host.ts";
 import { openWeb, pageAnswer, PDF, searchAnswer } from "./open-web.ts";
 

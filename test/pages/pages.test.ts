@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import iconv from "iconv-lite";
 import { afterAll, describe, expect, test } from "vitest";
-import type { GuardedResponse } from "../../src/net/guarded-net.ts";
+import type { GuardedResponse } from "../../src/io/net/guarded-fetch.ts";
 import { createPageConverter } from "../../src/tools/web/page-converter.ts";
 import { readPage } from "../../src/tools/web/read-page.ts";
 

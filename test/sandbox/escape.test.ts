@@ -19,7 +19,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createHaft, type Haft, type ToolResult } from "haft";
 import { openHaft, trust } from "haft/host";
 import { openWorkspace } from "haft/workspace";
-import { findBubblewrap } from "../../src/sandbox/os/find-bubblewrap.ts";
+import { findBubblewrap } from "../../src/io/sandbox/bubblewrap.ts";
 import { canRun } from "../setup/requirements.ts";
 
 const sandbox = findBubblewrap();

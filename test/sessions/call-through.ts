@@ -1,9 +1,9 @@
 // A session as an entrance: something is said to it, its agent makes the given call, and the history has the result.
 import type { CallOptions, ToolResult } from "haft";
 import { createScriptedLanguageModel, type TestHaft } from "haft/testing";
-import { createAgent } from "../../src/agents.ts";
-import { MemorySessionStore } from "../../src/agent/session-store.ts";
-import { createSessions } from "../../src/agent/sessions.ts";
+import { createAgent } from "../../src/agent.ts";
+import { MemorySessionStore } from "../../src/models/agent/session-store.ts";
+import { createSessions } from "../../src/models/agent/sessions.ts";
 
 interface Called {
   readonly haft: TestHaft;

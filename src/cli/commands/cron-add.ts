@@ -1,5 +1,5 @@
 import type { CallMode } from "../../http/wire.ts";
-import { readTiming } from "../../tools/automation/read-timing.ts";
+import { readTiming } from "../../tools/schedules/schedule-text.ts";
 import { defineCommand } from "../command.ts";
 import { readCallInput } from "../read-call-input.ts";
 import { showSchedules } from "../show-schedules.ts";

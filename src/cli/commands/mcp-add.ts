@@ -20,7 +20,7 @@ export const command = defineCommand({
     if ((url === undefined) === (program === undefined)) {
       throw new UsageError("Say either --url URL, or the command that starts the server after --.");
     }
-    const { addMcpServer } = await import("../../config/add-mcp-server.ts");
+    const { addMcpServer } = await import("../../config/mcp-json.ts");
     const server =
       url === undefined
         ? { command: program!, ...(args.length > 0 ? { args } : {}), ...pairs("env", env) }

@@ -14,9 +14,9 @@ export const command = defineCommand({
     ".mcp.json of the folder. What could not be carried over is said. Then `haft trust` lets them run.",
   ],
   async run({ operands: [file = ""], folder, terminal, output }) {
-    const { showProblem } = await import("../../config/config-problem.ts");
-    const { readMcpServers } = await import("../../config/read-mcp-servers.ts");
-    const { addMcpServer, toMcpJson } = await import("../../config/add-mcp-server.ts");
+    const { showProblem } = await import("../../config/problems.ts");
+    const { readMcpServers } = await import("../../config/mcp-entries.ts");
+    const { addMcpServer, toMcpJson } = await import("../../config/mcp-json.ts");
     // Variables stay variables: their values are secrets, and belong into no file.
     const env = new Proxy(terminal.env, { get: (_env, name) => `\${${String(name)}}` });
     const { dialect, servers, notes: read } = await readMcpServers({ file: resolve(file) }, { env, folder });

@@ -1,9 +1,9 @@
 import { openHaft } from "../../host.ts";
 import { serveArtifacts } from "../../host/serve-artifacts.ts";
 import { MCP_STATE_KEY } from "../../http/mcp-endpoint.ts";
-import { serveMcpStdio } from "../../mcp/server/serve-mcp.ts";
-import { describeApproval } from "../../policy/show-approval.ts";
-import { isToolAllowed } from "../../policy/tool-policy.ts";
+import { serveMcpStdio } from "../../mcp/server/stdio-server.ts";
+import { describeApproval } from "../../gate/permit/describe-approval.ts";
+import { isToolAllowed } from "../../gate/permit/tool-policy.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { userName } from "../open-embedded.ts";

@@ -1,4 +1,4 @@
-import { TEXT_FORMATS } from "../../formats/text/text-format.ts";
+import { TEXT_FORMATS } from "../../models/text/text-format.ts";
 import type { JudgedCall, ParsedAnswer, ParseRequest, ToolResult } from "../../http/wire.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT, exitCodeOf } from "../exit-code.ts";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { createRecorder } from "../../executor/recorder.ts";
+import { createRecorder } from "../../gate/record-and-replay.ts";
 import { defineCommand } from "../command.ts";
 import { UsageError } from "../usage-error.ts";
 

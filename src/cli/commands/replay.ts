@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { createReplay, type ReplayReport } from "../../executor/replay.ts";
+import { createReplay, type ReplayReport } from "../../gate/record-and-replay.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { safeLine } from "../output.ts";

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { openHaft } from "../../host.ts";
-import { isToolAllowed } from "../../policy/tool-policy.ts";
+import { isToolAllowed } from "../../gate/permit/tool-policy.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { safe } from "../output.ts";

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { createSearchIndex } from "./tool-index.ts";
-import type { SearchFields } from "./tool-index.ts";
+import { createSearchIndex, type SearchFields } from "./tool-index.ts";
 
 interface LabelledSet {
   readonly tools: { readonly id: string; readonly fields: SearchFields }[];

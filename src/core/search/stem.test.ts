@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stem } from "./stem.ts";
+import { stem } from "./words.ts";
 
 describe("stem", () => {
   it.each([

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSearchIndex } from "./tool-index.ts";
-import type { SearchFields, SearchOptions } from "./tool-index.ts";
+import { createSearchIndex, type SearchFields, type SearchOptions } from "./tool-index.ts";
 
 function indexOf(tools: Record<string, Omit<SearchFields, "name">>) {
   const index = createSearchIndex();

@@ -1,9 +1,6 @@
-import { createNameLookup } from "./name-lookup.ts";
-import { createNearWords } from "./near-words.ts";
 import { readQuery } from "./query.ts";
-import { createRanking } from "./ranking.ts";
-import { scanWords } from "./words.ts";
-import type { WordKind } from "./words.ts";
+import { createNearWords } from "./similar-words.ts";
+import { foldCase, scanWords, type WordKind } from "./words.ts";
 
 export interface SearchFields {
   readonly name: string;
@@ -269,4 +266,134 @@ export function createSearchIndex(): SearchIndex {
     remove,
     search,
   };
+}
+
+/** Names without regard to case and separators: readFile, read_file and "read file" are one. */
+export interface NameLookup {
+  add(name: string, slot: number): void;
+  remove(name: string, slot: number): void;
+  exact(name: string): readonly number[];
+  /** Slots with the share of their name that the beginning covers. */
+  startingWith(beginning: string): { slot: number; share: number }[];
+}
+
+const bucketLetters = 2;
+
+function createNameLookup(): NameLookup {
+  const slotsByName = new Map<string, number[]>();
+  const namesByBeginning = new Map<string, Set<string>>();
+
+  function add(name: string, slot: number): void {
+    const squashed = squash(name);
+    if (squashed === "") return;
+    const slots = slotsByName.get(squashed);
+    if (slots !== undefined) {
+      if (!slots.includes(slot)) slots.push(slot);
+      return;
+    }
+    slotsByName.set(squashed, [slot]);
+    const beginning = squashed.slice(0, bucketLetters);
+    const names = namesByBeginning.get(beginning);
+    if (names === undefined) namesByBeginning.set(beginning, new Set([squashed]));
+    else names.add(squashed);
+  }
+
+  function remove(name: string, slot: number): void {
+    const squashed = squash(name);
+    const rest = slotsByName.get(squashed)?.filter((other) => other !== slot) ?? [];
+    if (rest.length > 0) {
+      slotsByName.set(squashed, rest);
+      return;
+    }
+    slotsByName.delete(squashed);
+    namesByBeginning.get(squashed.slice(0, bucketLetters))?.delete(squashed);
+  }
+
+  function exact(name: string): readonly number[] {
+    return slotsByName.get(squash(name)) ?? [];
+  }
+
+  function startingWith(beginning: string): { slot: number; share: number }[] {
+    const squashed = squash(beginning);
+    if (squashed.length < bucketLetters) return [];
+    const found: { slot: number; share: number }[] = [];
+    for (const name of namesByBeginning.get(squashed.slice(0, bucketLetters)) ?? []) {
+      if (!name.startsWith(squashed)) continue;
+      for (const slot of slotsByName.get(name) ?? []) found.push({ slot, share: squashed.length / name.length });
+    }
+    return found;
+  }
+
+  return { add, remove, exact, startingWith };
+}
+
+function squash(name: string): string {
+  if (/^[\x20-\x7e]*$/.test(name)) return name.toLowerCase().replace(/[^a-z0-9]+/g, "");
+  return foldCase(name).replace(/[^\p{L}\p{M}\p{N}]+/gu, "");
+}
+
+export interface Ranked {
+  readonly slot: number;
+  readonly score: number;
+}
+
+export interface RankRules {
+  /** Asked only of slots that would make the list. */
+  accepts(slot: number): boolean;
+  /** Which of two equal scores comes first. */
+  before(slot: number, other: number): boolean;
+}
+
+/** Sums scores by slot in memory that is kept from query to query, and picks the best. */
+export interface Ranking {
+  reset(slots: number): void;
+  add(slot: number, score: number): void;
+  best(limit: number, rules: RankRules): Ranked[];
+}
+
+function createRanking(): Ranking {
+  let scores = new Float64Array(64);
+  let touched = new Int32Array(64);
+  let count = 0;
+
+  function reset(slots: number): void {
+    for (let at = 0; at < count; at++) scores[touched[at] as number] = 0;
+    count = 0;
+    if (slots <= scores.length) return;
+    const size = Math.max(slots, scores.length * 2);
+    scores = new Float64Array(size);
+    touched = new Int32Array(size);
+  }
+
+  function add(slot: number, score: number): void {
+    if (score <= 0) return;
+    const before = scores[slot] as number;
+    if (before === 0) touched[count++] = slot;
+    scores[slot] = before + score;
+  }
+
+  function best(limit: number, rules: RankRules): Ranked[] {
+    const list: Ranked[] = [];
+    let min = 0;
+    for (let at = 0; at < count; at++) {
+      const slot = touched[at] as number;
+      const score = scores[slot] as number;
+      if (score < min) continue;
+      const last = list[limit - 1];
+      if (last !== undefined && !comesBefore(slot, score, last, rules)) continue;
+      if (!rules.accepts(slot)) continue;
+      let place = list.length;
+      while (place > 0 && comesBefore(slot, score, list[place - 1] as Ranked, rules)) place--;
+      list.splice(place, 0, { slot, score });
+      if (list.length > limit) list.pop();
+      min = list[limit - 1]?.score ?? 0;
+    }
+    return list;
+  }
+
+  return { reset, add, best };
+}
+
+function comesBefore(slot: number, score: number, other: Ranked, rules: RankRules): boolean {
+  return score > other.score || (score === other.score && rules.before(slot, other.slot));
 }

@@ -1,5 +1,5 @@
 import { ToolError } from "../../core/error.ts";
-import type { Artifact } from "../../tools/artifacts/artifact.ts";
+import type { Artifact } from "../../tools/artifacts/artifact-store.ts";
 import type { ArtifactManager } from "../../tools/artifacts/artifact-manager.ts";
 import { HttpError } from "../door-error.ts";
 import type { ArtifactsCapability } from "../host-parts.ts";

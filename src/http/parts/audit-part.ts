@@ -1,11 +1,6 @@
 import type { Verdict } from "../../core/call.ts";
 import { isErrorCode } from "../../core/error.ts";
-import type {
-  AuditEntry as LoggedEntry,
-  AuditHead,
-  AuditLog,
-  AuditQuery as LogQuery,
-} from "../../executor/audit-log.ts";
+import type { AuditEntry as LoggedEntry, AuditHead, AuditLog, AuditQuery as LogQuery } from "../../gate/audit-log.ts";
 import { HttpError } from "../door-error.ts";
 import type { AuditCapability } from "../host-parts.ts";
 import type { AuditEntry, AuditPage, AuditQuery } from "../wire.ts";

@@ -1,4 +1,4 @@
-import { hasEnded, type Job } from "../../jobs/job.ts";
+import { hasEnded, type Job } from "../../calls/job.ts";
 import type { Jobs } from "../../jobs/jobs.ts";
 import type { JobsCapability } from "../host-parts.ts";
 import type { JobDetail, JobInfo } from "../wire.ts";

@@ -1,6 +1,6 @@
 import type { McpHub } from "../../mcp/client/mcp-hub.ts";
-import { readBlock } from "../../mcp/client/read-result.ts";
-import { shownPrompts, shownResources, shownTemplates } from "../../mcp/client/shown-resources.ts";
+import { readBlock } from "../../mcp/client/mcp-tool.ts";
+import { shownPrompts, shownResources, shownTemplates } from "../../mcp/client/server-resources.ts";
 import { HttpError } from "../door-error.ts";
 import type { McpCapability, OnAuditFact } from "../host-parts.ts";
 import type { McpActionRequest } from "../wire.ts";

@@ -1,5 +1,5 @@
 import type { LoadedConfig } from "../../config/load-config.ts";
-import { isSecretName, hideSecrets } from "../../core/mask-secret.ts";
+import { isSecretName, hideSecrets } from "../../core/mask-secrets.ts";
 import type { HaftHost } from "../../host.ts";
 import type { HostCapabilities, OnAuditFact } from "../host-parts.ts";
 import type { ConfigurationInfo } from "../wire.ts";

@@ -1,5 +1,4 @@
-import type { ServerQuestion } from "../../mcp/client/server-question.ts";
-import type { ServerQuestions } from "../../mcp/client/server-questions.ts";
+import type { ServerQuestion, ServerQuestions } from "../../mcp/client/elicitation.ts";
 import type { QuestionsCapability } from "../host-parts.ts";
 import type { QuestionInfo } from "../wire.ts";
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Session } from "../../agent/session.ts";
+import type { Session } from "../../models/agent/session-store.ts";
 import { ToolError } from "../../core/error.ts";
 import type { HostSessions } from "../../host/open-sessions.ts";
 import { HttpError } from "../door-error.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../core/clock.ts";
 import { statisticsCapability } from "./statistics-part.ts";
-import { openStore } from "../../store/open-store.ts";
+import { openStore } from "../../store/store.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 import { ERROR_CODES, isErrorCode } from "../../core/error.ts";
-import type { AuditEntry, AuditLog } from "../../executor/audit-log.ts";
+import type { AuditEntry, AuditLog } from "../../gate/audit-log.ts";
 import type { HostCapabilities, StatisticsQuery } from "../host-parts.ts";
 import type { StatisticsInfo, ToolNumbers } from "../wire.ts";
 

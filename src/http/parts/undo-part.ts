@@ -1,5 +1,5 @@
-import type { ListedChange, Undo } from "../../files/undo.ts";
-import { rootCall } from "../../files/undo-store.ts";
+import type { ListedChange, Undo } from "../../io/files/undo.ts";
+import { rootCall } from "../../io/files/undo-store.ts";
 import { HttpError } from "../door-error.ts";
 import type { UndoCapability } from "../host-parts.ts";
 import type { ChangeInfo, Page } from "../wire.ts";

@@ -1,5 +1,5 @@
-import type { Approval } from "../../policy/approval.ts";
-import { parseRule } from "../../policy/rules/rule.ts";
+import type { Approval } from "../../calls/approval.ts";
+import { parseRule } from "../../gate/permit/rules/rule.ts";
 import type { ApiContext } from "../door.ts";
 import { HttpError, toRefusal } from "../door-error.ts";
 import { type Identity, requireScope } from "../identify.ts";

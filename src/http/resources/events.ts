@@ -1,6 +1,6 @@
 import type { ApiContext } from "../door.ts";
 import { HttpError } from "../door-error.ts";
-import type { ToolEventType } from "../../core/event.ts";
+import type { ToolEventType } from "../../core/events.ts";
 import type { EventFilter } from "../event-feed.ts";
 import { isCurrent } from "../identify.ts";
 import { type Query, type QueryParameter, type Resource, route, HANDLED } from "../route.ts";

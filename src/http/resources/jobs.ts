@@ -1,4 +1,4 @@
-import { JOB_STATES } from "../../jobs/job.ts";
+import { JOB_STATES } from "../../calls/job.ts";
 import type { ApiContext } from "../door.ts";
 import { HttpError } from "../door-error.ts";
 import type { JobsCapability } from "../host-parts.ts";

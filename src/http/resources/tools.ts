@@ -1,7 +1,7 @@
 import { declarationOf } from "../../core/definition.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import { originGroups, TOOL_GROUPS } from "../../policy/groups.ts";
+import { originGroups, TOOL_GROUPS } from "../../gate/permit/tool-groups.ts";
 import type { ApiContext } from "../door.ts";
 import { HttpError } from "../door-error.ts";
 import { json, type Resource, route } from "../route.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JOB_STATES } from "../../jobs/job.ts";
+import { JOB_STATES } from "../../calls/job.ts";
 import type * as wire from "../wire.ts";
 import {
   any,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { TEXT_FORMATS } from "../../formats/text/text-format.ts";
+import { TEXT_FORMATS } from "../../models/text/text-format.ts";
 import type * as wire from "../wire.ts";
 import { Failure, fields, Mode, name, typed } from "./basics.ts";
 import { Explanation } from "./policy.ts";

@@ -4,6 +4,7 @@ import type {
   Client,
   FetchLike,
   GetPromptResult,
+  McpSubscription,
   Progress,
   Prompt,
   ReadResourceResult,
@@ -15,16 +16,78 @@ import type {
 } from "@modelcontextprotocol/client";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
+import { loadPackage } from "../../schema/load-package.ts";
 import type { McpServerConfig } from "../server-config.ts";
-import { elicit, type ServerAnswers } from "./answer-server.ts";
-import { checkResourceUri } from "./check-resource-uri.ts";
-import { explainFailure, signInFailed, unavailable } from "./explain-failure.ts";
-import { maintainSubscription } from "./keep-listening.ts";
-import { abortable } from "./or-aborted.ts";
-import { type Connection, type ConnectionEvents, connectGiven, isStdio, openConnection } from "./open-connection.ts";
-import { readHttpUrl } from "./server-address.ts";
-import { createSignIn, type SignIn, type SignInOptions } from "./sign-in.ts";
-import { traceContext } from "./trace-context.ts";
+import { explainFailure, signInFailed, unavailable } from "./connection-failures.ts";
+import { connectGiven, type Connection, type ConnectionEvents, isStdio, openConnection } from "./connection.ts";
+import { createSignIn, type SignIn, type SignInOptions } from "./oauth.ts";
+import { elicit, type ServerAnswers } from "./server-requests.ts";
+import { checkResourceUri } from "./server-resources.ts";
+import { readHttpUrl } from "./transports.ts";
+
+const RELISTEN_MS = 5000;
+
+export interface ListeningOptions {
+  clock: Clock;
+  events: Partial<ConnectionEvents>;
+  isCurrent(): boolean;
+}
+
+/** Streams of changes break. What changed meanwhile was not heard, so everything counts as changed. */
+function maintainSubscription(
+  client: Client,
+  options: ListeningOptions,
+  subscription: McpSubscription | undefined = client.autoOpenedSubscription,
+): void {
+  const { clock, events, isCurrent } = options;
+  void subscription?.closed.then((how) => {
+    if (how !== "remote" || !isCurrent()) return;
+    const listenAgain = async (): Promise<void> => {
+      if (!isCurrent()) return;
+      try {
+        const again = await client.listen(subscription.honoredFilter);
+        for (const what of ["tools", "prompts", "resources"] as const) events.listChanged?.(what);
+        maintainSubscription(client, options, again);
+      } catch {
+        events.fault?.("The server no longer tells of changes.");
+      }
+    };
+    clock.after(RELISTEN_MS, () => void listenAgain()).setRef(false);
+  });
+}
+
+interface Api {
+  context: { active(): unknown };
+  propagation: { inject(context: unknown, carrier: Record<string, string>): void };
+}
+
+/** Where a host that traces has put its providers. Looking there costs nothing where it has not. */
+const REGISTERED = Symbol.for("opentelemetry.js.api.1");
+const CARRIED = ["traceparent", "tracestate", "baggage"];
+
+let api: Api | null | undefined;
+
+/** The keys by which a server can join the trace of the call; undefined where nothing is traced. */
+function traceContext(): Record<string, string> | undefined {
+  if ((globalThis as Record<symbol, unknown>)[REGISTERED] === undefined) return undefined;
+  if (api === undefined) {
+    try {
+      api = loadPackage<Api>("@opentelemetry/api", "tracing");
+    } catch {
+      api = null;
+    }
+  }
+  if (!api) return undefined;
+  const carrier: Record<string, string> = {};
+  try {
+    api.propagation.inject(api.context.active(), carrier);
+  } catch {
+    // A propagator that fails, fails alone.
+    return undefined;
+  }
+  const kept = Object.entries(carrier).filter(([key]) => CARRIED.includes(key));
+  return kept.length > 0 ? Object.fromEntries(kept) : undefined;
+}
 
 /** A tool as its server describes it. */
 export type MCPTool = SdkTool;
@@ -263,8 +326,8 @@ export class MCPClient {
       throw toolError("conflict", `MCP server "${server.name}" knows no sign-in`, { next: "Check its configuration." });
     }
     const parameters = await signIn.returned(callback);
-    const { loadClientSdk } = await import("../load-client-sdk.ts");
-    const { openTransport } = await import("./open-transport.ts");
+    const { loadClientSdk } = await import("./connection.ts");
+    const { openTransport } = await import("./transports.ts");
     const transport = await openTransport(await loadClientSdk(), server, "http", {
       ...this.#transportOptions(),
       signIn,
@@ -380,5 +443,22 @@ function toConfig(server: string | URL | McpServerConfig): McpServerConfig {
 function tooSlow(server: string, ms: number): Error {
   return toolError("timeout", `MCP server "${server}" was not ready after ${ms} ms`, {
     next: "Look at what it writes to its standard error, or give it more time.",
+  });
+}
+
+/** Waits for work, or no longer than the signal lets it. What comes too late is handed to `onTooLate`, to be closed. */
+export function abortable<T>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  onTooLate: (value: T) => void = () => undefined,
+): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    work
+      .then((value) => (signal.aborted ? onTooLate(value) : resolve(value)), reject)
+      .finally(() => signal.removeEventListener("abort", abort));
   });
 }

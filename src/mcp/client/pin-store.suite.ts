@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Pin, PinStore } from "./pin-store.ts";
+import type { Pin, PinStore } from "./tool-pinning.ts";
 
 /** What every PinStore does. */
 export function pinStoreSuite(name: string, open: () => PinStore | Promise<PinStore>): void {

@@ -1,4 +1,4 @@
-import { MemoryPinStore } from "./pin-store.ts";
+import { MemoryPinStore } from "./tool-pinning.ts";
 import { pinStoreSuite } from "./pin-store.suite.ts";
 
 pinStoreSuite("MemoryPinStore", () => new MemoryPinStore());

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseFrame, refuseLongLine } from "./parse-frame.ts";
-import { createLineReader, type LongLine } from "./read-lines.ts";
+import { createLineReader, type LongLine, parseFrame, refuseLongLine } from "./stdio-transport.ts";
 
 function readAll(chunks: readonly Buffer[], maxBytes: number) {
   const lines: string[] = [];

@@ -3,16 +3,14 @@ import { toolError, ToolError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { McpServerConfig } from "../server-config.ts";
-import { isSignInNeeded, unavailable } from "./explain-failure.ts";
-import { MCPClient, type MCPClientOptions } from "./mcp-client.ts";
-import { abortable } from "./or-aborted.ts";
-import type { PinStore } from "./pin-store.ts";
-import { createRecentLines } from "./recent-lines.ts";
-import type { McpServerState, McpServerStatus } from "./server-status.ts";
+import { isSignInNeeded, unavailable } from "./connection-failures.ts";
+import { abortable, MCPClient, type MCPClientOptions } from "./mcp-client.ts";
+import type { McpServerState, McpServerStatus } from "./mcp-hub.ts";
+import type { ToolCaller } from "./mcp-tool.ts";
+import type { AnswerElicitation } from "./server-requests.ts";
 import { createServerTools, type ServerTools } from "./server-tools.ts";
-import { pauseTimeLimitWhileAnswering } from "./stop-time-while-asking.ts";
-import { launchHash, launchText, shownDifference, shownLaunchHash } from "./tool-definition.ts";
-import type { ToolCaller } from "./wrap-mcp-tool.ts";
+import { launchHash, launchText, shownDifference, shownLaunchHash, shownText } from "./tool-definition.ts";
+import type { PinStore } from "./tool-pinning.ts";
 
 export interface ServerLinkOptions {
   config: McpServerConfig;
@@ -280,4 +278,59 @@ function signInNeeded(server: string): ToolError {
     next: "Ask the person to sign in to it; do not repeat the call before.",
     data: { signIn: true },
   });
+}
+
+/**
+ * While a server asks a person, time stands still for the calls that it works on: which of them it asks for, it need not say.
+ * Where none of them waits any more, the question is taken back.
+ */
+function pauseTimeLimitWhileAnswering(answer: AnswerElicitation, running: ReadonlySet<ToolContext>): AnswerElicitation {
+  return async (request, signal) => {
+    const calls = [...running];
+    const message = `MCP server "${request.server}" asks the person something, and waits for the answer`;
+    const resumes = calls.map((call) => {
+      call.update({ progress: { done: 0, message } });
+      return call.pauseTimeLimit();
+    });
+    const takenBack = new AbortController();
+    const checkAgain = (): void => {
+      if (signal.aborted || (calls.length > 0 && calls.every((call) => call.signal.aborted))) takenBack.abort();
+    };
+    const signals = [signal, ...calls.map((call) => call.signal)];
+    for (const each of signals) each.addEventListener("abort", checkAgain, { once: true });
+    checkAgain();
+    try {
+      return await answer(request, takenBack.signal);
+    } finally {
+      for (const each of signals) each.removeEventListener("abort", checkAgain);
+      for (const go of resumes) go();
+    }
+  };
+}
+
+/** The last lines of something that may never stop talking. */
+export interface RecentLines {
+  push(line: string): void;
+  lines(): string[];
+  /** Of all that were pushed. */
+  readonly count: number;
+}
+
+const KEPT = 20;
+const MAX_LINE_LENGTH = 300;
+
+function createRecentLines(): RecentLines {
+  const kept: string[] = [];
+  let count = 0;
+  return {
+    push(line) {
+      count++;
+      kept.push(line.slice(0, MAX_LINE_LENGTH + 1));
+      if (kept.length > KEPT) kept.shift();
+    },
+    lines: () => kept.map((line) => shownText(line, MAX_LINE_LENGTH)),
+    get count() {
+      return count;
+    },
+  };
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ServerQuestion } from "./server-question.ts";
-import type { ServerQuestionStore } from "./server-question-store.ts";
+import type { ServerQuestion, ServerQuestionStore } from "./elicitation.ts";
 
 /** What every ServerQuestionStore does. */
 export function serverQuestionStoreSuite(

@@ -1,4 +1,4 @@
 import { serverQuestionStoreSuite } from "./server-question-store.suite.ts";
-import { MemoryServerQuestionStore } from "./server-question-store.ts";
+import { MemoryServerQuestionStore } from "./elicitation.ts";
 
 serverQuestionStoreSuite("MemoryServerQuestionStore", () => new MemoryServerQuestionStore());

@@ -3,13 +3,11 @@ import { toolError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { McpServerConfig } from "../server-config.ts";
-import { createDefinitionReview, type DefinitionReview } from "./definition-review.ts";
+import { createDefinitionReview, type DefinitionReview, type Pin, type PinStore } from "./tool-pinning.ts";
 import type { MCPTool } from "./mcp-client.ts";
-import type { Pin, PinStore } from "./pin-store.ts";
-import type { McpToolStatus } from "./server-status.ts";
-import { shownText } from "./shown-text.ts";
-import { definitionText, hashOf, shownDifference } from "./tool-definition.ts";
-import { type ToolCaller, wrapMCPTool } from "./wrap-mcp-tool.ts";
+import type { McpToolStatus } from "./mcp-hub.ts";
+import { definitionText, hashOf, shownDifference, shownText } from "./tool-definition.ts";
+import { type ToolCaller, wrapMCPTool } from "./mcp-tool.ts";
 
 export interface ServerToolsOptions {
   config: McpServerConfig;

@@ -1,19 +1,16 @@
-import type { CallToolResult, InputRequiredResult, InputRequests } from "@modelcontextprotocol/server";
+import type { CallToolResult, InputRequests, InputRequiredResult } from "@modelcontextprotocol/server";
 import type { CallOptions } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
+import { toolError } from "../../core/error.ts";
 import type { ToolResult } from "../../core/result.ts";
-import { supportsTasks } from "../task.ts";
-import { approvalForm } from "./approval-form.ts";
-import { requestPermission, QUESTION, takePermission } from "./ask-permission.ts";
-import { waitForJobResult } from "./hold-for-job.ts";
-import type { McpQuestion } from "./mcp-runtime.ts";
+import { supportsTasks } from "../task-protocol.ts";
+import { approvalForm, QUESTION, requestPermission, takePermission } from "./approval-form.ts";
 import type { McpConnection, McpService } from "./mcp-service.ts";
-import { OpenRequest } from "./open-request.ts";
+import { OpenRequest, type Round, waitWithClient } from "./open-requests.ts";
 import { digestOf, type RequestState } from "./request-state.ts";
-import type { Round } from "./round.ts";
-import { missingTasks, writeCreatedTask } from "./serve-tasks.ts";
-import { watchCall } from "./watch-call.ts";
-import { writePending, writeResult } from "./write-result.ts";
+import type { McpQuestion, McpRuntime } from "./server-options.ts";
+import { missingTasks, writeCreatedTask } from "./tasks.ts";
+import { writePending, writeResult } from "./tool-result.ts";
 
 type Params = { name: string; arguments?: Record<string, unknown> };
 type ToolCallResponse = CallToolResult | InputRequiredResult;
@@ -235,4 +232,42 @@ function pause(clock: Clock, ms: number): Promise<void> {
 /** Of clients, and never the name of an agent of ours. */
 function agentNameOf(clientName: string): string {
   return `mcp:${clientName.replaceAll(/[^\w.-]/g, "_").slice(0, 60)}`;
+}
+
+/** The result of a job, for a client that waits for it; `pending` where it takes longer. Who cancels the call, cancels the job. */
+async function waitForJobResult(
+  id: string,
+  { call, service }: { call: OpenRequest<unknown>; service: McpService },
+): Promise<ToolResult> {
+  const jobs = service.runtime.jobs!;
+  const result = await waitWithClient(call, service, (signal) => jobs.wait(id, { signal }));
+  if (result) return result;
+  if (call.signal.aborted) await jobs.cancel(id, "its client cancelled it").catch(() => undefined);
+  const job = await jobs.get(id);
+  if (!job)
+    throw toolError("unavailable", `Job ${id} is gone`, { next: "Look at the state of things before you call again." });
+  const { callId, toolName } = job.call;
+  const message = `Job ${id} has not ended.`;
+  return {
+    ...{ callId, toolName, status: "pending", success: false, content: [{ type: "text", text: message }] },
+    ...{ display: message, pending: { kind: "job", id }, metadata: {}, startedAt: job.createdAt },
+  };
+}
+
+/**
+ * Settles when the call is made here by whoever answered for it: once it has started, or ended without. From then on the
+ * same call, made again, is given that one's result.
+ */
+function watchCall(runtime: McpRuntime, callId: string): { made: Promise<void>; stop(): void } {
+  let resolveMade!: () => void;
+  const made = new Promise<void>((resolve) => (resolveMade = resolve));
+  const onCallEvent = (event: { callId: string }): void => {
+    if (event.callId === callId) resolveMade();
+  };
+  const stops = [
+    runtime.on("tool_call_started", onCallEvent),
+    runtime.on("tool_call_completed", onCallEvent),
+    runtime.on("tool_call_failed", onCallEvent),
+  ];
+  return { made, stop: () => stops.forEach((stop) => stop()) };
 }

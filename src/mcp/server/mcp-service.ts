@@ -1,18 +1,17 @@
 import { randomBytes } from "node:crypto";
 import type { Server } from "@modelcontextprotocol/server";
 import type { Clock } from "../../core/clock.ts";
-import { loadServerSdk, type ServerSdk } from "../load-server-sdk.ts";
-import type { McpClientPeer } from "./mcp-client-peer.ts";
-import type { McpResourceSource } from "./mcp-resource.ts";
-import type { McpIdentity, McpJob, McpRuntime } from "./mcp-runtime.ts";
-import type { McpServerOptions } from "./mcp-server-options.ts";
-import type { OpenRequest } from "./open-request.ts";
-import { SuspendedRequests } from "./parked-requests.ts";
-import { createRequestStates, MIN_KEY_BYTES, type RequestStates } from "./request-state.ts";
-import { SpilledOutputs } from "./spilled-outputs.ts";
-import { createTaskIds, type TaskIds } from "./task-ids.ts";
-import { createToolPages } from "./tool-pages.ts";
-import { McpToolCatalog } from "./tool-shelf.ts";
+import { createToolPages, McpToolCatalog } from "./listed-tools.ts";
+import { type OpenRequest, SuspendedRequests } from "./open-requests.ts";
+import {
+  createRequestStates,
+  createTaskIds,
+  MIN_KEY_BYTES,
+  type RequestStates,
+  type TaskIds,
+} from "./request-state.ts";
+import { type McpResourceSource, SpilledOutputs } from "./resources.ts";
+import type { McpClientPeer, McpIdentity, McpJob, McpRuntime, McpServerOptions } from "./server-options.ts";
 
 /** What all connections of one server share. */
 export interface McpService {
@@ -166,4 +165,13 @@ export function forwardChanges(
         if (!watched || watched.has(change.uri)) await server.sendResourceUpdated({ uri: change.uri });
     }
   }
+}
+
+export type ServerSdk = typeof import("@modelcontextprotocol/server");
+
+let loaded: Promise<ServerSdk> | undefined;
+
+/** Loaded when the first client is served: most programs that import Haft serve none. */
+function loadServerSdk(): Promise<ServerSdk> {
+  return (loaded ??= import("@modelcontextprotocol/server"));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isMadePortable, toPortableName } from "./portable-name.ts";
+import { isMadePortable, toPortableName } from "./listed-tools.ts";
 
 test.each(["read", "read_file", "mcp__github__create-issue", "a".repeat(40)])("%s is told as it is", (name) => {
   expect(toPortableName(name)).toBe(name);

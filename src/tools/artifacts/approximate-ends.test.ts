@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { approximateEnds } from "./approximate-ends.ts";
+import { approximateEnds } from "./fuzzy-replace.ts";
 
 /** The table that the bits stand for. */
 function plainEnds(pattern: string, text: string, fromStart: boolean): number[] {

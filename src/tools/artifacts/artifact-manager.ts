@@ -1,14 +1,20 @@
 import { type Clock, systemClock } from "../../core/clock.ts";
-import { toolError } from "../../core/error.ts";
-import type { UnifiedDiff } from "../../files/unified-diff.ts";
-import { unifiedDiff } from "../../files/unified-diff.ts";
-import { type Artifact, type ArtifactKey, type ArtifactUpdateType, type ArtifactVersion } from "./artifact.ts";
-import type { ArtifactVersionInfo } from "./artifact.ts";
-import { MAX_CHARACTERS, MAX_VERSIONS } from "./artifact.ts";
-import type { ArtifactQuery, ArtifactStore } from "./artifact-store.ts";
-import { MemoryArtifactStore } from "./artifact-store.ts";
-import { replaceIn, type Replaced } from "./replace-in.ts";
-import { changedSince, notFound, taken, tooLong, tooManyVersions, unknownVersion } from "./artifact-refusal.ts";
+import { toolError, type ToolError } from "../../core/error.ts";
+import { nearestNames } from "../../core/nearest-name.ts";
+import { unifiedDiff, type UnifiedDiff } from "../../io/files/unified-diff.ts";
+import {
+  type Artifact,
+  type ArtifactKey,
+  type ArtifactQuery,
+  type ArtifactStore,
+  type ArtifactUpdateType,
+  type ArtifactVersion,
+  type ArtifactVersionInfo,
+  MAX_CHARACTERS,
+  MAX_VERSIONS,
+  MemoryArtifactStore,
+} from "./artifact-store.ts";
+import { type Replaced, replaceIn } from "./fuzzy-replace.ts";
 
 /** On whose behalf a version is made. */
 export interface Authorship {
@@ -162,4 +168,46 @@ interface Made {
 
 function checkLength({ length }: string): void {
   if (length > MAX_CHARACTERS) throw tooLong(length);
+}
+
+function notFound(id: string, others: readonly string[]): ToolError {
+  const near = nearestNames(id, others);
+  const known = (near.length > 0 ? near : others.slice(0, 10)).map((name) => `"${name}"`).join(", ");
+  const next =
+    others.length === 0
+      ? "This session has none yet: make it with create_artifact."
+      : `${near.length > 0 ? "Did you mean" : "There are"}: ${known}? list_artifacts shows all.`;
+  return toolError("path_not_found", `There is no artifact "${id}" in this session`, { next, data: { near } });
+}
+
+function taken(id: string): ToolError {
+  return toolError("path_exists", `There is an artifact "${id}" already`, {
+    next: "Change it with update_artifact or rewrite_artifact, or choose another id.",
+  });
+}
+
+function unknownVersion(id: string, version: number, newest: number): ToolError {
+  return toolError("bad_range", `The artifact "${id}" has no version ${version}`, {
+    next: newest === 1 ? "There is only version 1." : `There are versions 1 to ${newest}.`,
+    data: { newest },
+  });
+}
+
+function changedSince(id: string, expected: number, newest: number): ToolError {
+  return toolError("stale", `The artifact "${id}" is at version ${newest} by now, and not at ${expected}`, {
+    next: "Read it again (diff_artifact shows what changed), then make the change on that version.",
+    data: { expected, newest },
+  });
+}
+
+function tooLong(characters: number): ToolError {
+  return toolError("too_large", `The content has ${characters} characters; an artifact holds ${MAX_CHARACTERS}`, {
+    next: "Split it into several artifacts, or write a file.",
+  });
+}
+
+function tooManyVersions(id: string): ToolError {
+  return toolError("too_large", `The artifact "${id}" has ${MAX_VERSIONS} versions, and holds no more`, {
+    next: "Go on in a new artifact.",
+  });
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Artifact, ArtifactVersion } from "./artifact.ts";
-import type { ArtifactStore } from "./artifact-store.ts";
+import type { Artifact, ArtifactStore, ArtifactVersion } from "./artifact-store.ts";
 
 const artifact = (id: string, more: Partial<Artifact> = {}): Artifact => ({
   session: "s",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { locateText } from "./locate-text.ts";
+import { locateText } from "./fuzzy-replace.ts";
 
 async function replaced(text: string, quoted: string, by = "[x]"): Promise<string> {
   const located = await locateText(quoted, text);

@@ -1,10 +1,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from "playwright-core";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
-import { type FoundBrowser } from "../../shell/find-browser.ts";
-import { isExecutableFile } from "../../shell/find-shell.ts";
-import { loadPlaywright, type Playwright } from "./load-playwright.ts";
-import type { RefusedAddresses } from "./refused-places.ts";
+import { type FoundBrowser, isExecutableFile } from "../../io/shell/find-program.ts";
 
 /** One browser for everybody; what belongs to a session is in a profile of its own. */
 export interface BrowserProgram {
@@ -165,4 +162,51 @@ function reasonOf(cause: unknown): string {
     text,
   );
   return knownProblem?.[0] ?? text.split("\n")[0]!.slice(0, 300);
+}
+
+type Playwright = Pick<typeof import("playwright-core"), "chromium">;
+
+async function loadPlaywright(load: () => Promise<Playwright> = () => import("playwright-core")): Promise<Playwright> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw toolError("missing_package", 'The browser needs the package "playwright-core"', {
+      next: "Run: npm install playwright-core",
+      cause,
+    });
+  }
+}
+
+/** What the proxy refused lately, so that a page that did not load can be explained. */
+export interface RefusedAddresses {
+  note(target: string, error: unknown): void;
+  /** Why this address was refused since it was last asked for, where it was. */
+  take(url: string): unknown;
+}
+
+const MAX_ENTRIES = 200;
+
+export function createRefusedAddresses(): RefusedAddresses {
+  const errors = new Map<string, unknown>();
+  return {
+    note(target, error) {
+      const key = keyOf(target.includes("://") ? target : `https://${target}`);
+      errors.delete(key);
+      errors.set(key, error);
+      if (errors.size > MAX_ENTRIES) errors.delete(errors.keys().next().value!);
+    },
+    take(url) {
+      const key = keyOf(url);
+      const error = errors.get(key);
+      errors.delete(key);
+      return error;
+    },
+  };
+}
+
+/** The proxy is told a host and a port, of plain requests the origin. */
+function keyOf(address: string): string {
+  if (!URL.canParse(address)) return address;
+  const { hostname, port, protocol } = new URL(address);
+  return `${hostname}:${port || (protocol === "http:" || protocol === "ws:" ? 80 : 443)}`;
 }

@@ -1,28 +1,25 @@
+import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import { type Content, text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
-import type { ToolContext } from "../../core/tool.ts";
-import { disarmText } from "../../core/untrusted-text.ts";
-import type { Files } from "../../files/files.ts";
-import { act, STEP_MS } from "./act.ts";
-import {
-  BROWSER_PARAMETERS,
-  type BrowserInput,
-  missingIn,
-  mustConfirm,
-  signatureOfInput,
-} from "./browser-parameters.ts";
+import type { Signature } from "../../core/signature.ts";
+import type { Preview, ToolContext } from "../../core/tool.ts";
+import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
+import type { Files } from "../../io/files/files.ts";
+import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
+import { type Profile, type Profiles, saveNew, type Tab } from "./browser-profiles.ts";
 import type { BrowserProgram } from "./browser-program.ts";
-import { explainFailure } from "./explain-failure.ts";
-import { checkAddress, navigate } from "./go-to.ts";
-import { previewAction } from "./preview-action.ts";
-import type { Profile, Profiles } from "./profiles.ts";
-import { saveNew } from "./save-download.ts";
-import { locationOf, showConsole, showTabs } from "./show-tabs.ts";
-import type { Tab } from "./tab.ts";
-import { takePicture } from "./take-picture.ts";
-import { elementAt, takeSnapshot } from "./take-snapshot.ts";
+import {
+  act,
+  checkAddress,
+  elementAt,
+  explainFailure,
+  navigate,
+  STEP_MS,
+  takePicture,
+  takeSnapshot,
+} from "./page-actions.ts";
 
 export interface BrowserDependencies {
   program: BrowserProgram;
@@ -252,4 +249,156 @@ function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener("abort", stop, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
   });
+}
+
+const ACTIONS = [
+  "status",
+  "start",
+  "stop",
+  "tabs",
+  "open",
+  "focus",
+  "close",
+  "navigate",
+  "snapshot",
+  "screenshot",
+  "act",
+  "console",
+  "pdf",
+  "upload",
+  "dialog",
+] as const;
+const ACTS = ["click", "type", "press", "hover", "select", "drag", "wait", "evaluate"] as const;
+
+const ref = z.string().regex(/^[\w-]{1,40}$/);
+
+const BROWSER_PARAMETERS = z.object({
+  action: z.enum(ACTIONS).describe("What to do"),
+  kind: z.enum(ACTS).optional().describe("For act: what to do in the page"),
+  url: z.string().max(8192).optional().describe("For open and navigate: the whole address, with http:// or https://"),
+  tab: z.string().max(20).optional().describe("Id of a tab, such as t1; the current one where absent"),
+  ref: ref.optional().describe("Of an element, as the newest snapshot says, such as e12"),
+  toRef: ref.optional().describe("For drag: where to"),
+  text: z
+    .string()
+    .max(100_000)
+    .optional()
+    .describe("For type: what to fill in; for wait: text that must appear; for dialog: what to answer"),
+  gone: z.boolean().optional().describe("For wait: the text must disappear"),
+  ms: z.number().int().min(0).max(30_000).optional().describe("For wait: so many milliseconds"),
+  submit: z.boolean().optional().describe("For type: press Enter afterwards"),
+  key: z.string().max(60).optional().describe("For press: such as Enter, ArrowDown, Control+a"),
+  values: z.array(z.string().max(1000)).max(100).optional().describe("For select: values or labels of options"),
+  double: z.boolean().optional().describe("For click: twice"),
+  button: z.enum(["left", "right", "middle"]).optional().describe("For click"),
+  script: z.string().max(50_000).optional().describe("For evaluate: a JavaScript expression or function"),
+  to: z.enum(["back", "forward", "reload"]).optional().describe("For navigate, in place of a url"),
+  fullPage: z.boolean().optional().describe("For screenshot: all of the page, not only what is in view"),
+  depth: z.number().int().min(1).max(100).optional().describe("For snapshot: how deep"),
+  limit: z.number().int().min(1).max(200).optional().describe("For console: most lines; 50 where absent"),
+  level: z.enum(["all", "errors"]).optional().describe("For console"),
+  path: z.string().max(4096).optional().describe("For pdf: the file to write; in the downloads folder where absent"),
+  paths: z.array(z.string().max(4096)).min(1).max(10).optional().describe("For upload: files of the workspace"),
+  accept: z.boolean().optional().describe("For dialog: how the next one is answered; true where absent"),
+  snapshot: z.boolean().optional().describe("For open, navigate and act: give the snapshot as well"),
+});
+export type BrowserInput = z.infer<typeof BROWSER_PARAMETERS>;
+
+const NEEDS: Partial<Record<BrowserInput["action"], readonly (keyof BrowserInput)[]>> = {
+  focus: ["tab"],
+  act: ["kind"],
+  upload: ["ref", "paths"],
+};
+const ACT_NEEDS: Record<(typeof ACTS)[number], readonly (keyof BrowserInput)[]> = {
+  click: ["ref"],
+  type: ["ref", "text"],
+  press: ["key"],
+  hover: ["ref"],
+  select: ["ref", "values"],
+  drag: ["ref", "toRef"],
+  wait: [],
+  evaluate: ["script"],
+};
+
+/** What is missing, before anybody is asked about a call that cannot run. */
+function missingIn(input: BrowserInput): string | null {
+  const { action, kind } = input;
+  const needs = [...(NEEDS[action] ?? []), ...(action === "act" && kind ? ACT_NEEDS[kind] : [])];
+  const missing = needs.filter((name) => input[name] === undefined);
+  if (missing.length > 0) return `To ${kind ?? action}, ${missing.map((name) => `"${name}"`).join(" and ")} is needed.`;
+  if (action === "navigate" && (input.url === undefined) === (input.to === undefined)) {
+    return 'To navigate, either "url" or "to" is needed.';
+  }
+  if (kind === "wait" && input.text === undefined && input.ms === undefined)
+    return 'To wait, "text" or "ms" is needed.';
+  return null;
+}
+
+/** Acts that only look; all others may send something in the name of whoever uses the browser. */
+const LOOKING: ReadonlySet<string> = new Set(["hover", "wait"]);
+
+function mustConfirm({ action, kind, path }: BrowserInput): boolean {
+  if (action === "act") return !LOOKING.has(kind ?? "");
+  return action === "upload" || (action === "pdf" && path !== undefined);
+}
+
+/** For rules: `act click`, `open https://…`, `upload`. */
+function signatureOfInput({ action, kind, url, paths = [], path }: BrowserInput): Signature {
+  const words = action === "act" ? `act ${kind ?? ""}`.trim() : action;
+  if ((action === "open" || action === "navigate") && url !== undefined)
+    return { text: `${words} ${url}`, urls: [url] };
+  if (action === "upload") return { text: words, reads: paths };
+  if (action === "pdf" && path !== undefined) return { text: words, changes: [path] };
+  return { text: words };
+}
+
+/** What the answer decides about: where it would happen, and with what. */
+async function previewAction(input: BrowserInput, profile: Profile | undefined): Promise<Preview> {
+  const { action, kind, ref, tab, ...rest } = input;
+  const where = tab === undefined ? profile?.current : profile?.tabs.get(tab);
+  const element = where && ref ? await describeElement(where, ref) : "";
+  const lines = [
+    `${kind ?? action}${ref === undefined ? "" : ` ${ref}${element}`}`,
+    ...(where ? [`on ${where.page.url()}`] : []),
+    ...Object.entries(rest).map(
+      ([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
+    ),
+  ];
+  return { title: "Use the browser", content: [text(lines.map((line) => showHiddenCharacters(line)).join("\n"))] };
+}
+
+/** Not by a snapshot: that would give new refs while somebody decides about one. */
+async function describeElement(tab: Tab, ref: string): Promise<string> {
+  const element = await elementAt(tab, ref).catch(() => undefined);
+  const shown = await element?.evaluate((node) => (node as unknown as { outerHTML: string }).outerHTML).catch(() => "");
+  return shown ? ` (${shown.replace(/\s+/g, " ").slice(0, 300)})` : "";
+}
+
+export interface TabLocation {
+  tab: string;
+  url: string;
+  title: string;
+}
+
+/** Where a tab is now; nowhere when it was closed meanwhile. */
+async function locationOf({ id, page }: Tab): Promise<TabLocation | undefined> {
+  if (page.isClosed()) return undefined;
+  const title = await page.title().catch(() => "");
+  return { tab: id, url: disarmText(page.url()).slice(0, 2000), title: disarmText(title).slice(0, 300) };
+}
+
+async function showTabs({ tabs, current }: Profile): Promise<Content> {
+  const lines = await Promise.all(
+    [...tabs.values()].map(async (tab) => {
+      const { url = "", title = "" } = (await locationOf(tab)) ?? {};
+      return `${tab.id}${tab === current ? " (current)" : ""}: ${title || "(no title)"} ${url}`;
+    }),
+  );
+  return text(lines.length === 0 ? "No tab is open." : wrapUntrusted(lines.join("\n"), "browser tabs"));
+}
+
+function showConsole({ console: lines, page }: Tab, { limit = 50, level = "all" }: BrowserInput): Content {
+  const wanted = level === "all" ? lines : lines.filter((line) => line.level === "error" || line.level === "exception");
+  const shown = wanted.slice(-limit).map((line) => `[${line.level}] ${line.text}`);
+  return text(shown.length === 0 ? "The console is empty." : wrapUntrusted(shown.join("\n"), page.url()));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRefusedAddresses } from "./refused-places.ts";
+import { createRefusedAddresses } from "./browser-program.ts";
 
 test("a refusal is found by any address of its host and port, once", () => {
   const refused = createRefusedAddresses();

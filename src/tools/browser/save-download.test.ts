@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { safeName } from "./save-download.ts";
+import { safeName } from "./browser-profiles.ts";
 
 test.each([
   ["tea.txt", "tea.txt"],

@@ -6,17 +6,17 @@ import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
-import type { CanvasBoard } from "./canvas-board.ts";
-import { type LoadLibrary, renderDocument } from "./render-document.ts";
 import {
   CONTENT_TYPES,
+  type LoadLibrary,
   type Picture,
+  renderDocument,
   type Surface,
   SURFACE_KINDS,
   type SurfaceBrowser,
-  type SurfaceStore,
   type SurfaceKind,
-} from "./surface.ts";
+  type SurfaceStore,
+} from "./render-document.ts";
 
 export interface CanvasDependencies {
   board: CanvasBoard;
@@ -205,4 +205,30 @@ async function problemOf(work: Promise<unknown>, signal: AbortSignal): Promise<s
     signal.throwIfAborted();
     return disarmText(error instanceof Error ? error.message : String(error)).slice(0, 500);
   }
+}
+
+/** What is shown now, by session. Documents outlive it as artifacts; what is shown does not outlive the process. */
+interface CanvasBoard {
+  show(surface: Surface): void;
+  /** False where nothing was shown. */
+  hide(session: string): boolean;
+  find(session: string): Surface | undefined;
+  /** Newest first. */
+  list(): Surface[];
+}
+
+const MAX_SURFACES = 200;
+
+export function createCanvasBoard(): CanvasBoard {
+  const surfaces = new Map<string, Surface>();
+  return {
+    show(surface) {
+      surfaces.delete(surface.session);
+      surfaces.set(surface.session, surface);
+      if (surfaces.size > MAX_SURFACES) surfaces.delete(surfaces.keys().next().value!);
+    },
+    hide: (session) => surfaces.delete(session),
+    find: (session) => surfaces.get(session),
+    list: () => [...surfaces.values()].reverse(),
+  };
 }

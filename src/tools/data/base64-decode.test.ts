@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createHaft } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
-import { createBase64DecodeTool } from "./base64-decode.ts";
+import { createBase64DecodeTool } from "./base64-tools.ts";
 
 const haft = createHaft({ tools: [createBase64DecodeTool()] });
 const decode = (encoded: string, encoding?: string) =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createHaft } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
-import { createJsonStringifyTool } from "./json-stringify.ts";
+import { createJsonStringifyTool } from "./json-tools.ts";
 
 const stringify = (input: unknown) =>
   createHaft({ tools: [createJsonStringifyTool()] }).execute("json_stringify", input);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readJson } from "./read-json.ts";
+import { readJson } from "./json-tools.ts";
 
 function faultOf(text: string): { code: string; message: string; data: { line: number; column: number } } {
   try {

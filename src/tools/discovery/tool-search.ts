@@ -1,15 +1,79 @@
-import type { CallAuthority } from "../../core/call.ts";
+import type { CallAuthority, Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
-import { text } from "../../core/content.ts";
+import { firstLine, text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { declarationOf } from "../../core/definition.ts";
-import { firstLine } from "../../core/first-line.ts";
+import type { TokenCounter } from "../../core/token-counter.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import { TOOL_SEARCH } from "./defer-tools.ts";
-import { compactDeclaration } from "./compact-declaration.ts";
+import { compactDeclaration, createDefinitionCost } from "./definition-cost.ts";
+
+export interface ToolSearchOptions {
+  /** Tokens that the definitions shown to a model may take; where all fit, all are shown. */
+  budget?: number;
+  /** Names, groups and patterns of the tools that are always shown, as far as half of the budget goes. */
+  core?: readonly string[];
+}
+
+export interface DiscoveryDependencies extends ToolSearchOptions {
+  counter: TokenCounter;
+  /** Whether a list of names, groups and patterns holds the tool. */
+  isListed(tool: AnyTool, list: readonly string[]): boolean;
+  toolsFor(authority: CallAuthority): SearchedTools;
+}
+
+/** To whom tools are shown, and how many of them. */
+export interface Shown {
+  mode?: string | undefined;
+  /** Of these tools alone, in place of all that exist for the caller. */
+  among?: readonly AnyTool[] | undefined;
+  caller?: Partial<Caller> | undefined;
+  /** In place of what the caller's calls have loaded: for who keeps the conversation itself. */
+  loaded?: Iterable<string> | undefined;
+  /** In place of the configured one. */
+  budget?: number | undefined;
+}
+
+export interface Discovery {
+  readonly tool: AnyTool;
+  readonly cost: DefinitionCost;
+  /** Which of these tools a model is shown now. */
+  choose(tools: readonly AnyTool[], shown: Omit<Shown, "mode" | "among">): ShownSet;
+}
+
+/** A tenth of a context of 200,000 tokens. */
+const DEFAULT_BUDGET = 20_000;
+
+/** What nearly every task needs, besides tools of one's own. */
+const DEFAULT_CORE = ["group:fs", "exec", "process", "run_code", "web_search", "web_fetch", "group:agents"];
+
+/** Many tools in a small context: which are shown, and how the others are found. */
+export function createDiscovery(parts: DiscoveryDependencies): Discovery {
+  const { counter, budget = DEFAULT_BUDGET, core, isListed, toolsFor } = parts;
+  // Asked of every tool at every step of a model, and always answered alike.
+  const known = new WeakMap<AnyTool, boolean>();
+  const isCore = (tool: AnyTool): boolean => {
+    let answer = known.get(tool);
+    if (answer === undefined) {
+      answer = (core === undefined && tool.origin.type === "own") || isListed(tool, core ?? DEFAULT_CORE);
+      known.set(tool, answer);
+    }
+    return answer;
+  };
+  const loadedTools = new LoadedTools();
+  const cost = createDefinitionCost(counter);
+  return {
+    cost,
+    tool: createToolSearchTool({
+      toolsFor,
+      load: ({ caller }, names) => loadedTools.add(caller, names),
+    }),
+    choose: (tools, { caller = {}, loaded = loadedTools.of(caller), budget: own = budget }) =>
+      deferTools(tools, { budget: own, isCore, loaded, cost }),
+  };
+}
 
 /** The tools that exist for one call: what policy and permission leave its caller, before anything is ranked. */
-export interface SearchedTools {
+interface SearchedTools {
   search(query: string, limit: number): readonly AnyTool[];
   get(name: string): AnyTool | undefined;
   /** Names that a wrong one may have meant. */
@@ -27,7 +91,7 @@ const MAX_FOUND = 20;
 const USUALLY_FOUND = 5;
 
 /** Finds tools among those that are not shown, and loads them for this conversation. */
-export function createToolSearchTool({ toolsFor, load }: ToolSearchDependencies) {
+function createToolSearchTool({ toolsFor, load }: ToolSearchDependencies) {
   return createTool({
     name: TOOL_SEARCH,
     title: "Search tools",
@@ -124,4 +188,98 @@ function showLine(tool: AnyTool): string {
 function showWhole(tool: AnyTool): string {
   const { name, description, parameters } = declarationOf(tool);
   return `- ${name}: ${description}\n  parameters: ${JSON.stringify(parameters)}`;
+}
+
+export const TOOL_SEARCH = "tool_search";
+
+/** What a model is shown, and what it may find. */
+export interface ShownSet {
+  /** In an order that stays: what is loaded later comes last, so that providers can keep what came before. */
+  tools: readonly AnyTool[];
+  deferred: readonly AnyTool[];
+}
+
+export interface DeferOptions {
+  /** Tokens that all definitions together may take. */
+  budget: number;
+  isCore(tool: AnyTool): boolean;
+  /** Names that the conversation has loaded, the newest last. */
+  loaded: Iterable<string>;
+  cost: DefinitionCost;
+}
+
+export interface DefinitionCost {
+  of(tool: AnyTool): number;
+  fits(tools: readonly AnyTool[], budget: number): boolean;
+}
+
+/** The rest is for what is found. */
+const CORE_SHARE = 0.5;
+
+/**
+ * All tools where they fit; else the core set, tool_search, and what was loaded, the newest first where not all of it fits.
+ * This is about the context and never about rights: a tool that is not shown is called by its name like any other.
+ */
+export function deferTools(tools: readonly AnyTool[], { budget, isCore, loaded, cost }: DeferOptions): ShownSet {
+  const search = tools.find(({ name }) => name === TOOL_SEARCH);
+  // Without it nobody could find what is not shown.
+  if (!search) return { tools, deferred: [] };
+  const others = tools.filter((tool) => tool !== search);
+  if (cost.fits(others, budget)) return { tools: others, deferred: [] };
+  const core = takeWithinBudget(others.filter(isCore), budget * CORE_SHARE, cost);
+  const room = budget - sum(core, cost) - cost.of(search);
+  const byName = new Map(others.map((tool) => [tool.name, tool]));
+  const inCore = new Set(core);
+  const wanted = [...loaded].flatMap((name) => byName.get(name) ?? []).filter((tool) => !inCore.has(tool));
+  const newestFirst = [...new Set(wanted.toReversed())];
+  // What was found last is shown whatever it costs: to search and to be given nothing would never end.
+  const [newest = [], ...older] = newestFirst.map((tool) => [tool]);
+  const left = room - sum(newest, cost);
+  const found = [...newest, ...takeWithinBudget(older.flat(), left, cost)].toReversed();
+  const shown = [...core, search, ...found];
+  const isShown = new Set<AnyTool>(shown);
+  return { tools: shown, deferred: others.filter((tool) => !isShown.has(tool)) };
+}
+
+function takeWithinBudget(tools: readonly AnyTool[], room: number, cost: DefinitionCost): AnyTool[] {
+  let left = room;
+  return tools.filter((tool) => {
+    // Of thousands of tools only as many are counted as may still fit.
+    if (left <= 0) return false;
+    const tokens = cost.of(tool);
+    if (tokens > left) return false;
+    left -= tokens;
+    return true;
+  });
+}
+
+function sum(tools: readonly AnyTool[], cost: DefinitionCost): number {
+  return tools.reduce((total, tool) => total + cost.of(tool), 0);
+}
+
+const MAX_CONVERSATIONS = 1000;
+const MAX_NAMES = 100;
+
+/** What conversations have loaded, in memory: forgotten, it is found again. */
+class LoadedTools {
+  readonly #names = new Map<string, readonly string[]>();
+
+  /** The newest last. */
+  of(caller: Partial<Caller>): readonly string[] {
+    return this.#names.get(keyOf(caller)) ?? [];
+  }
+
+  add(caller: Partial<Caller>, names: readonly string[]): void {
+    const key = keyOf(caller);
+    const older = this.of(caller).filter((name) => !names.includes(name));
+    // Put in anew, so that the conversation that is idle the longest is the first to go.
+    this.#names.delete(key);
+    this.#names.set(key, [...older, ...new Set(names)].slice(-MAX_NAMES));
+    if (this.#names.size > MAX_CONVERSATIONS) this.#names.delete(this.#names.keys().next().value!);
+  }
+}
+
+/** A session is one conversation; without one, all calls of the same caller are. */
+function keyOf({ session, user, agent, task }: Partial<Caller>): string {
+  return JSON.stringify(session === undefined ? [user, agent, task] : session);
 }

@@ -2,7 +2,7 @@ import { structuredPatch } from "diff";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toFailure } from "../../core/error.ts";
-import { applyHunks } from "./apply-hunks.ts";
+import { applyHunks } from "./apply-patch.ts";
 import { type Hunk, parsePatch } from "./parse-patch.ts";
 
 function hunksOf(...body: string[]): Hunk[] {

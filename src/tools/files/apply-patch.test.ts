@@ -15,15 +15,15 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { createFiles } from "../../files/files.ts";
-import { createLineIndexes } from "../../files/line-index.ts";
-import { createPathPolicy } from "../../files/path-policy.ts";
-import type { FileChange } from "../../files/undo-journal.ts";
+import { createFiles } from "../../io/files/files.ts";
+import { createLineIndexes } from "../../io/files/line-index.ts";
+import { createPathPolicy } from "../../io/files/path-policy.ts";
+import type { FileChange } from "../../io/files/undo-store.ts";
 import { createHaft } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
 import { createApplyPatchTool } from "./apply-patch.ts";
 import { createEditTool } from "./edit.ts";
-import { createReadLedger } from "./read-ledger.ts";
+import { createReadLedger } from "./read-before-edit.ts";
 
 interface Stage {
   /** Asked before each change, also before those that take one back; a rejection makes it fail. */

@@ -1,10 +1,26 @@
+import { dirname } from "node:path";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
-import { commitPatch } from "./commit-patch.ts";
-import { describeChange } from "./describe-change.ts";
-import { filesOf, type FileToolDependencies, pathLock } from "./file-tool.ts";
-import { parsePatch } from "./parse-patch.ts";
-import { type PatchStep, planPatch } from "./plan-patch.ts";
+import { toFailure, toolError, ToolError } from "../../core/error.ts";
+import type { Files } from "../../io/files/files.ts";
+import type { FileInfo } from "../../io/files/open-file.ts";
+import { decodeText, encodeText } from "../../io/files/text-encoding.ts";
+import { refuseElisions } from "./elided-text.ts";
+import { describeChange, failWithSuggestion, filesOf, type FileToolDependencies, pathLock } from "./file-access.ts";
+import { explainAmbiguity, explainMiss } from "./match-failure.ts";
+import { badPatch, type FileChange, type Hunk, type HunkLine, parsePatch } from "./parse-patch.ts";
+import { joinAdjacent, type LineChange, replaceLines, type Splice, spliceText } from "./replace-lines.ts";
+import {
+  commonLineEnd,
+  createLineFinder,
+  findReindent,
+  foldLookAlikes,
+  FOLDS,
+  type Line,
+  type LineFinder,
+  type MatchStep,
+  splitLines,
+} from "./text-match.ts";
 
 export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies, "files" | "reads">) {
   return createTool({
@@ -94,4 +110,413 @@ function pathsOf(patch: string): string[] {
   } catch {
     return [];
   }
+}
+
+/** What a patch does to one file, worked out before anything is touched. */
+interface PatchStep {
+  type: FileChange["type"];
+  path: string;
+  moveTo?: string;
+  before: string;
+  after: string;
+  bytes: Buffer;
+  /** Of what is replaced or deleted; absent for a new file. */
+  old?: { bytes: Buffer; info: FileInfo };
+}
+
+/** Reads and changes every file in memory. Whatever does not fit is said here, with nothing changed. */
+async function planPatch(changes: readonly FileChange[], files: Files): Promise<PatchStep[]> {
+  const plan: PatchStep[] = [];
+  const taken = new Set<string>();
+  for (const change of changes) {
+    const step = await planChange(change, files);
+    for (const path of step.moveTo === undefined ? [step.path] : [step.path, step.moveTo]) {
+      const real = files.realPath(path, "write");
+      if (taken.has(real)) throw changedTwice(path, change.patchLine);
+      taken.add(real);
+    }
+    plan.push(step);
+  }
+  if (plan.every(({ type, before, after, moveTo }) => type === "update" && before === after && moveTo === undefined)) {
+    throw toolError("no_change", "The patch changes nothing", { next: "Check that its + and - lines differ." });
+  }
+  return plan;
+}
+
+async function planChange(change: FileChange, files: Files): Promise<PatchStep> {
+  const { type, path } = change;
+  if (type === "add") {
+    await requireAbsent(files, path);
+    refuseElisions(change.text, "", `the added file ${path}`);
+    return { type, path, before: "", after: change.text, bytes: Buffer.from(change.text) };
+  }
+  const moveTo = type === "update" ? change.moveTo : undefined;
+  if (type === "delete" || moveTo !== undefined) await refuseLink(files, path);
+  const old = await files.readWhole(path).catch((error: unknown) => failWithSuggestion(error, files, path));
+  const decoded = decodeText(old.bytes);
+  if (type === "delete") return { type, path, before: decoded.text, after: "", bytes: Buffer.alloc(0), old };
+  if (moveTo !== undefined) await requireAbsent(files, moveTo);
+  const after = change.hunks.length > 0 ? applyHunks(decoded.text, change.hunks).text : decoded.text;
+  const bytes = after === decoded.text ? old.bytes : encodeText(after, decoded);
+  return { type, path, ...(moveTo === undefined ? {} : { moveTo }), before: decoded.text, after, bytes, old };
+}
+
+async function requireAbsent(files: Files, path: string): Promise<void> {
+  try {
+    await files.info(path);
+  } catch (error) {
+    if (error instanceof ToolError && error.code === "path_not_found") return;
+    throw error;
+  }
+  throw toolError("path_exists", `${path} exists already`, {
+    next: "Use *** Update File to change it, or another path.",
+  });
+}
+
+/** What removing a link takes away cannot be put back from what it leads to. */
+async function refuseLink(files: Files, path: string): Promise<void> {
+  const info = await files.info(path).catch((error: unknown) => failWithSuggestion(error, files, path));
+  if (info.linkTarget === undefined) return;
+  throw toolError("not_regular_file", `${path} is a symbolic link, which a patch neither deletes nor moves`, {
+    next: "Use delete_file or move_file for the link, or name the file it leads to.",
+  });
+}
+
+function changedTwice(path: string, patchLine: number): Error {
+  return badPatch(
+    "duplicate_path",
+    `${path} is a file that the patch changes already, under another name`,
+    "Bring all changes of one file into one section.",
+    patchLine,
+  );
+}
+
+/** A file as a patch left it. */
+export interface WrittenFile {
+  info: FileInfo;
+  bytes: Buffer;
+}
+
+interface Undo {
+  path: string;
+  run(): Promise<unknown>;
+}
+
+/** Carries out a plan. When a step fails, those before it are taken back, and the error says whether that worked. */
+async function commitPatch(plan: readonly PatchStep[], files: Files): Promise<WrittenFile[]> {
+  const undo: Undo[] = [];
+  const written: WrittenFile[] = [];
+  try {
+    for (const step of plan) {
+      const info = await commitStep(step, files, undo);
+      if (info) written.push({ info, bytes: step.bytes });
+    }
+    return written;
+  } catch (error) {
+    throw failedPartway(error, await rollBack(undo));
+  }
+}
+
+async function commitStep(step: PatchStep, files: Files, undo: Undo[]): Promise<FileInfo | undefined> {
+  const { path, moveTo, bytes, old } = step;
+  if (!old) return create(path, bytes, { files, undo });
+  if (step.type === "delete") return remove(path, old, { files, undo });
+  if (moveTo !== undefined) {
+    const info = await create(moveTo, bytes, { files, undo, mode: old.info.mode });
+    await remove(path, old, { files, undo });
+    return info;
+  }
+  if (step.before === step.after) return old.info;
+  const { info } = await files.writeFileAtomic(path, bytes, { ifStamp: old.info.stamp });
+  undo.push({ path, run: () => files.writeFileAtomic(path, old.bytes, { ifStamp: info.stamp }) });
+  return info;
+}
+
+interface Committing {
+  files: Files;
+  undo: Undo[];
+  mode?: number;
+}
+
+async function create(path: string, bytes: Buffer, { files, undo, mode }: Committing): Promise<FileInfo> {
+  // On their own first: folders made for a file that is taken back go with it.
+  for (const folder of await files.makeDirectories(dirname(path))) {
+    undo.push({ path: folder, run: () => files.deleteDirectory(folder) });
+  }
+  const { info } = await files.writeFileAtomic(path, bytes, {
+    ifAbsent: true,
+    ...(mode === undefined ? {} : { mode }),
+  });
+  undo.push({ path, run: () => files.deleteFile(path) });
+  return info;
+}
+
+async function remove(
+  path: string,
+  old: NonNullable<PatchStep["old"]>,
+  { files, undo }: Committing,
+): Promise<undefined> {
+  const { stamp } = await files.info(path);
+  if (stamp !== old.info.stamp) {
+    throw toolError("stale", `${path} was changed by someone else meanwhile`, { next: "Read it again, then repeat." });
+  }
+  await files.deleteFile(path);
+  undo.push({ path, run: () => files.writeFileAtomic(path, old.bytes, { ifAbsent: true, mode: old.info.mode }) });
+}
+
+/** The last first; the paths at which it did not work. */
+async function rollBack(undo: readonly Undo[]): Promise<string[]> {
+  const left: string[] = [];
+  for (const { path, run } of undo.toReversed()) await run().catch(() => left.push(path));
+  return left;
+}
+
+function failedPartway(error: unknown, left: readonly string[]): ToolError {
+  const { code, message, data } = toFailure(error);
+  if (left.length === 0) {
+    return toolError(code, message, { next: "Nothing of the patch was applied.", data, cause: error });
+  }
+  return toolError(
+    "io_error",
+    `The patch failed half-way (${message}), and could not be taken back in: ${left.join(", ")}`,
+    {
+      next: "Look at these files before going on.",
+      data: { paths: left },
+      cause: error,
+    },
+  );
+}
+
+export interface Patched {
+  text: string;
+  /** In ascending order; none where the hunks change nothing. */
+  splices: Splice[];
+  /** For each hunk the line number, from 1 and in the original text, and the rung that found it. */
+  hunks: { line: number; step: MatchStep }[];
+}
+
+/**
+ * Applies the hunks of one file, all or, with a ToolError, none. Kept lines keep the file's bytes, added lines take its
+ * most common line end, and its byte order mark and final line end stay as they are; an empty file gets a final one.
+ */
+export function applyHunks(text: string, hunks: readonly Hunk[]): Patched {
+  for (const hunk of hunks) refuseElidedHunk(hunk);
+  const lines = splitLines(text);
+  const located = locateHunks(lines, hunks);
+  if (!("found" in located)) throw failure(text, hunks, located);
+  const inOrder = located.found.toSorted((one, other) => one.first - other.first);
+  const changes = joinAdjacent(inOrder.flatMap((hunk) => hunkChanges(lines, hunk)));
+  const eol = commonLineEnd(lines);
+  const splices = replaceLines(text, lines, changes, () => eol);
+  return {
+    text: spliceText(text, splices),
+    splices,
+    hunks: located.found.map(({ first, step }) => ({ line: first + 1, step })),
+  };
+}
+
+function refuseElidedHunk(hunk: Hunk): void {
+  const added = hunk.lines.filter((line) => line.kind === "add").map((line) => line.text);
+  const name = `the added lines of the hunk at patch line ${hunk.patchLine}`;
+  refuseElisions(added.join("\n"), oldLinesOf(hunk.lines).join("\n"), name);
+}
+
+function hunkChanges(lines: readonly Line[], hunk: LocatedHunk): LineChange[] {
+  const changes: LineChange[] = [];
+  const written = writtenLines(lines, hunk);
+  let at = hunk.first;
+  let newAt = 0;
+  for (const { kind } of hunk.lines) {
+    if (kind === "add") changes.push({ first: at, count: 0, added: written.slice(newAt, newAt + 1) });
+    if (kind === "remove") changes.push({ first: at, count: 1, added: [] });
+    if (kind !== "add") at++;
+    if (kind !== "remove") newAt++;
+  }
+  return changes;
+}
+
+/** The kept and added lines as they go into the file: where all old lines are shifted alike, so are the new ones. */
+function writtenLines(lines: readonly Line[], { first, step, lines: used }: LocatedHunk): string[] {
+  const written = used.filter((line) => line.kind !== "remove").map((line) => line.text);
+  if (step !== "indentation") return written;
+  const old = oldLinesOf(used);
+  const reindent = findReindent(
+    old,
+    lines.slice(first, first + old.length).map((line) => line.text),
+  );
+  return reindent?.(written, { index: 0, indent: "" }) ?? written;
+}
+
+function failure(text: string, hunks: readonly Hunk[], located: Exclude<LocatedHunks, { found: unknown }>): ToolError {
+  if ("ambiguous" in located) {
+    const { hunk, firsts, step } = located.ambiguous;
+    const numbers = firsts.map((first) => first + 1);
+    return toolError("ambiguous", `${nameOf(hunks, hunk)} does not say which place it means`, {
+      next: `${explainAmbiguity(numbers, step)} Add kept lines around the change, or name the enclosing line after "@@".`,
+      data: { hunk, lines: numbers },
+    });
+  }
+  const { hunk, context, above } = located.missing;
+  const data = { hunk, patchLine: hunks[hunk]?.patchLine };
+  if (context !== undefined) {
+    const next = explainMiss(text, context, 'the line after "@@"');
+    return toolError("no_match", `${nameOf(hunks, hunk)}: the line after "@@" was not found below the hunk before it`, {
+      next,
+      data,
+    });
+  }
+  if (above !== undefined) {
+    const next =
+      "Nothing was changed. Put the hunks of a file in the order of its lines, and change each line only once.";
+    return toolError(
+      "no_match",
+      `${nameOf(hunks, hunk)} is found at line ${above + 1}, which is not below the hunk before it`,
+      { next, data },
+    );
+  }
+  const next = explainMiss(text, oldLinesOf(hunks[hunk]?.lines ?? []).join("\n"), "the hunk");
+  return toolError("no_match", `${nameOf(hunks, hunk)} does not match the file`, { next, data });
+}
+
+function nameOf(hunks: readonly Hunk[], index: number): string {
+  return `Hunk ${index + 1} (patch line ${hunks[index]?.patchLine ?? 0})`;
+}
+
+interface LocatedHunk {
+  /** Index of the line at which the hunk's lines begin. */
+  first: number;
+  step: MatchStep;
+  /** The hunk's lines as far as they were used. */
+  lines: readonly HunkLine[];
+}
+
+type LocatedHunks =
+  | { found: LocatedHunk[] }
+  | { missing: { hunk: number; context?: string; above?: number } }
+  | { ambiguous: { hunk: number; firsts: number[]; step: MatchStep } };
+
+/** The passes over the file, in order; blanks inside lines always count. */
+const STEPS = ["exact", "trailing_blanks", "look_alikes", "indentation"] as const;
+
+interface Candidates {
+  firsts: number[];
+  step: MatchStep;
+  lines: readonly HunkLine[];
+}
+
+/**
+ * Places hunks in file order, each after the one before it. They have their places only where no other choice would also
+ * be in order: what the first places from the top and the last places from the bottom agree on.
+ */
+function locateHunks(lines: readonly Line[], hunks: readonly Hunk[]): LocatedHunks {
+  const found: LocatedHunk[] = [];
+  const all: Candidates[] = [];
+  const finder = createLineFinder(lines);
+  let cursor = 0;
+  for (const [index, hunk] of hunks.entries()) {
+    const anchors = findAnchors(lines, hunk.context, cursor);
+    if (typeof anchors === "string") return { missing: { hunk: index, context: anchors } };
+    const candidates = findCandidates(lines, hunk, { finder, anchors, cursor });
+    const first = candidates?.firsts[0];
+    if (candidates === undefined || first === undefined) {
+      const above = findCandidates(lines, hunk, { finder, anchors: [], cursor: 0 })?.firsts[0];
+      return { missing: { hunk: index, ...(above !== undefined && above < cursor && { above }) } };
+    }
+    all.push(candidates);
+    found.push({ first, step: candidates.step, lines: candidates.lines });
+    // Lines to append say nothing about where the next hunk lies.
+    if (!isAppended(lines, candidates)) cursor = first + oldLinesOf(candidates.lines).length;
+  }
+  let limit = lines.length;
+  for (let index = hunks.length - 1; index >= 0; index--) {
+    const candidates = all[index];
+    const chosen = found[index]?.first;
+    if (candidates === undefined || chosen === undefined || isAppended(lines, candidates)) continue;
+    const length = oldLinesOf(candidates.lines).length;
+    const last = candidates.firsts.findLast((first) => first + length <= limit);
+    if (last !== chosen) return { ambiguous: { hunk: index, firsts: candidates.firsts, step: candidates.step } };
+    limit = chosen;
+  }
+  return { found };
+}
+
+function oldLinesOf(lines: readonly HunkLine[]): string[] {
+  return lines.filter((line) => line.kind !== "add").map((line) => line.text);
+}
+
+function isAppended(lines: readonly Line[], { firsts, lines: used }: Candidates): boolean {
+  return firsts[0] === lines.length && oldLinesOf(used).length === 0;
+}
+
+function findCandidates(
+  lines: readonly Line[],
+  hunk: Hunk,
+  { finder, anchors, cursor }: { finder: LineFinder; anchors: readonly number[]; cursor: number },
+): Candidates | undefined {
+  for (const used of spellings(hunk.lines)) {
+    const old = oldLinesOf(used);
+    if (old.length === 0) {
+      const firsts = anchors.length > 0 ? anchors.map((anchor) => anchor + 1) : [lines.length];
+      return { firsts, step: "exact", lines: used };
+    }
+    const loose = finder.findLoosely(old).filter((first) => first >= cursor);
+    const runs = STEPS.map((step) => ({ step, firsts: finder.narrow(loose, old, FOLDS[step]) }));
+    const end = lines.length - old.length;
+    const atEnd = hunk.endOfFile ? runs.find(({ firsts }) => firsts.includes(end)) : undefined;
+    if (atEnd) return { firsts: [end], step: atEnd.step, lines: used };
+    for (const { step, firsts } of runs) {
+      const below = anchors.length > 0 ? firstBelowEach(firsts, anchors) : firsts;
+      if (below.length > 0) return { firsts: below, step, lines: used };
+    }
+  }
+  return undefined;
+}
+
+/** A hunk as it stands, then without the empty lines at its edges that may be mere spacing. */
+function spellings(lines: readonly HunkLine[]): (readonly HunkLine[])[] {
+  const from = lines.findIndex((line) => !line.bare);
+  const to = lines.findLastIndex((line) => !line.bare) + 1;
+  if (to === 0) return [lines];
+  const tailCut = lines.slice(0, to);
+  const cut = lines.slice(from, to);
+  const onlyAdds = cut.every((line) => line.kind === "add");
+  if (onlyAdds) return [cut];
+  return [lines, ...(to < lines.length ? [tailCut] : []), ...(from > 0 ? [cut] : [])];
+}
+
+/** Indices of the innermost context line, one for each place the outermost stands at; a text is the context that is missing. */
+function findAnchors(lines: readonly Line[], context: readonly string[], cursor: number): number[] | string {
+  let anchors: number[] = [];
+  for (const [depth, wanted] of context.entries()) {
+    const positions = findContext(lines, wanted, cursor);
+    anchors =
+      depth === 0
+        ? positions
+        : firstBelowEach(
+            positions,
+            anchors.map((anchor) => anchor + 1),
+          );
+    if (anchors.length === 0) return wanted;
+  }
+  return anchors;
+}
+
+function findContext(lines: readonly Line[], wanted: string, cursor: number): number[] {
+  const indices = (matches: (text: string) => boolean): number[] =>
+    lines.flatMap((line, index) => (index >= cursor && matches(line.text) ? [index] : []));
+  for (const step of STEPS) {
+    const fold = FOLDS[step];
+    const key = fold(wanted);
+    const found = indices((text) => fold(text) === key);
+    if (found.length > 0) return found;
+  }
+  // Context only points: `class Foo` may well stand for `class Foo(Base):`.
+  const start = foldLookAlikes(wanted).trim();
+  return start.length < 3 ? [] : indices((text) => foldLookAlikes(text).trim().startsWith(start));
+}
+
+/** For each anchor the first index at or below it; a hunk may repeat its context line as its own first line. */
+function firstBelowEach(indices: readonly number[], anchors: readonly number[]): number[] {
+  const below = anchors.map((anchor) => indices.find((index) => index >= anchor));
+  return [...new Set(below.filter((index) => index !== undefined))];
 }

@@ -11,9 +11,9 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createFiles } from "../../files/files.ts";
-import { createPathPolicy } from "../../files/path-policy.ts";
-import type { FileChange } from "../../files/undo-journal.ts";
+import { createFiles } from "../../io/files/files.ts";
+import { createPathPolicy } from "../../io/files/path-policy.ts";
+import type { FileChange } from "../../io/files/undo-store.ts";
 import { createHaft } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
 import { createDeleteFileTool } from "./delete-file.ts";

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
-import type { Files } from "../../files/files.ts";
-import { filesOf, type FileToolDependencies, PATH_ALIASES, pathLock } from "./file-tool.ts";
-import { failWithSuggestion } from "./suggest-path.ts";
+import type { Files } from "../../io/files/files.ts";
+import { failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES, pathLock } from "./file-access.ts";
 
 export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "files">) {
   return createTool({

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { encodeText } from "../../files/text-encoding.ts";
-import { describeChange } from "./describe-change.ts";
-import { editBytes } from "./edit-bytes.ts";
-import { replaceText, type TextEdit } from "./replace-text.ts";
+import { encodeText } from "../../io/files/text-encoding.ts";
+import { describeChange } from "./file-access.ts";
+import { editBytes, replaceText, type TextEdit } from "./edit.ts";
 
 /** Above the size from which exact text is looked for in the bytes. */
 const LINES = 12_000;

@@ -1,15 +1,39 @@
+import { isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError, ToolError } from "../../core/error.ts";
 import type { ToolContext } from "../../core/tool.ts";
-import type { FileInfo } from "../../files/file-info.ts";
-import type { Files } from "../../files/files.ts";
-import { describeChange } from "./describe-change.ts";
-import { editBytes } from "./edit-bytes.ts";
-import { filesOf, type FileToolDependencies, PATH_ALIASES, pathLock } from "./file-tool.ts";
-import { refuseElisions } from "./find-elision.ts";
-import type { AppliedEdit, TextEdit } from "./replace-text.ts";
-import { failWithSuggestion } from "./suggest-path.ts";
+import type { Files } from "../../io/files/files.ts";
+import { createNewlineCounter } from "../../io/files/line-index.ts";
+import type { FileInfo } from "../../io/files/open-file.ts";
+import { decodeText, encodeText, looksLikeUtf16 } from "../../io/files/text-encoding.ts";
+import { refuseElisions } from "./elided-text.ts";
+import {
+  describeChange,
+  failWithSuggestion,
+  filesOf,
+  type FileToolDependencies,
+  PATH_ALIASES,
+  pathLock,
+} from "./file-access.ts";
+import { explainAmbiguity, explainMiss } from "./match-failure.ts";
+import { changedLines, type LineChange, replaceLines, type Splice, spliceText } from "./replace-lines.ts";
+import {
+  findMatch,
+  indentOf,
+  isBlank,
+  type Line,
+  lineEndAt,
+  lineNumbersOf,
+  type MatchStep,
+  splitLines,
+  type Stripped,
+  type TextMatch,
+  type TextRange,
+  toLf,
+  wantedText,
+  withoutBom,
+} from "./text-match.ts";
 
 const editParameters = z.object({
   old_string: z.string().describe("The text to replace, exactly as it stands in the file"),
@@ -167,4 +191,313 @@ function describeSteps(edits: readonly AppliedEdit[]): string {
   const inexact = edits.filter(({ step }) => step !== "exact");
   if (inexact.length === 0) return ".";
   return ` (found by: ${[...new Set(inexact.map(({ step }) => step))].join(", ")}).`;
+}
+
+/** From here on decoding a whole file costs more than the edit, and exact text is looked for in its bytes first. */
+const LARGE_BYTES = 256 * 1024;
+/** Lines kept around a change that was made in bytes: more than a diff shows. */
+const LINES_AROUND = 4;
+const LINE_FEED = 0x0a;
+const COUNTED_BYTES = 256 * 1024;
+
+export interface EditedBytes {
+  bytes: Buffer;
+  /** Texts whose diff is that of the change: the whole ones, or as much of them as a diff shows. */
+  before: string;
+  after: string;
+  /** How many lines of the file stand before these texts. */
+  linesBefore: number;
+  edits: AppliedEdit[];
+}
+
+/** Carries out edits in the bytes of a file of any encoding. What is outside the replaced places stays, byte for byte. */
+export function editBytes(bytes: Buffer, edits: readonly TextEdit[]): EditedBytes {
+  const [first] = edits;
+  const exact = first && edits.length === 1 && bytes.length > LARGE_BYTES ? replaceExactBytes(bytes, first) : undefined;
+  if (exact) return exact;
+  const decoded = decodeText(bytes);
+  const replaced = replaceText(decoded.text, edits);
+  return {
+    bytes: encodeText(replaced.text, decoded),
+    before: decoded.text,
+    after: replaced.text,
+    linesBefore: 0,
+    edits: replaced.edits,
+  };
+}
+
+/** In a large file: exact and unique text inside a line, found and replaced as bytes. Everything else takes the long way. */
+function replaceExactBytes(bytes: Buffer, { oldString, newString, replaceAll }: TextEdit): EditedBytes | undefined {
+  const both = oldString + newString;
+  if (replaceAll || oldString === "" || oldString === newString || /[\r\n\ufeff]/.test(both) || !both.isWellFormed()) {
+    return undefined;
+  }
+  const old = Buffer.from(oldString);
+  const at = bytes.indexOf(old);
+  if (at < 0 || bytes.indexOf(old, at + 1) >= 0 || looksLikeUtf16(bytes) !== null || !isUtf8(bytes)) return undefined;
+  refuseElisions(newString, oldString, "new_string");
+  const end = at + old.length;
+  const from = lineStart(bytes, at, LINES_AROUND);
+  const linesBefore = countFeeds(bytes, from);
+  const head = bytes.subarray(from, at).toString();
+  const tail = bytes.subarray(end, lineEnd(bytes, end, LINES_AROUND)).toString();
+  return {
+    bytes: Buffer.concat([bytes.subarray(0, at), Buffer.from(newString), bytes.subarray(end)]),
+    before: head + oldString + tail,
+    after: head + newString + tail,
+    linesBefore,
+    edits: [{ step: "exact", replacements: 1, lines: [linesBefore + head.split("\n").length] }],
+  };
+}
+
+function lineStart(bytes: Buffer, at: number, linesBefore: number): number {
+  let start = at;
+  for (let line = 0; line <= linesBefore && start > 0; line++) {
+    // The first round finds the start of the line itself, each further one steps over a line feed.
+    const from = line === 0 ? start - 1 : start - 2;
+    start = from < 0 ? 0 : bytes.lastIndexOf(LINE_FEED, from) + 1;
+  }
+  return start;
+}
+
+function lineEnd(bytes: Buffer, at: number, linesAfter: number): number {
+  let end = at;
+  for (let line = 0; line <= linesAfter && end < bytes.length; line++) {
+    const feed = bytes.indexOf(LINE_FEED, end);
+    end = feed < 0 ? bytes.length : feed + 1;
+  }
+  return end;
+}
+
+function countFeeds(bytes: Buffer, until: number): number {
+  const { block, count } = createNewlineCounter(COUNTED_BYTES);
+  let feeds = 0;
+  for (let at = 0; at < until; at += COUNTED_BYTES) {
+    feeds += count(bytes.copy(block, 0, at, Math.min(until, at + COUNTED_BYTES)));
+  }
+  return feeds;
+}
+
+export interface TextEdit {
+  oldString: string;
+  newString: string;
+  /** Replace every place instead of requiring exactly one. */
+  replaceAll?: boolean;
+}
+
+/** How one edit was carried out. */
+interface AppliedEdit {
+  step: MatchStep;
+  stripped?: Stripped;
+  replacements: number;
+  /** Line numbers, from 1 and in the original text, at which the replaced places begin. */
+  lines: number[];
+}
+
+export interface Replaced {
+  text: string;
+  /** In ascending order; a writer of bytes needs to touch nothing else. */
+  splices: Splice[];
+  /** In the order of the edits given. */
+  edits: AppliedEdit[];
+}
+
+/** These rungs recognise a place by less than its lines, so that "replace all" may not multiply the guess. */
+const SINGLE_ONLY: ReadonlySet<MatchStep> = new Set(["flattened_indentation", "inner_blanks"]);
+
+const disambiguationHint = "Quote more of the lines around the one you mean, or set replace_all to change every place.";
+
+interface Located {
+  index: number;
+  range: TextRange;
+}
+
+/**
+ * Carries out edits that all speak of the text as it is given, none of the result of another: all of them or, with a
+ * ToolError, none. New text takes the line ends of the place it goes to; everything outside the splices stays.
+ */
+export function replaceText(text: string, edits: readonly TextEdit[]): Replaced {
+  if (edits.length === 0) {
+    throw toolError("invalid_input", "edits is empty", {
+      next: "Give at least one edit with old_string and new_string.",
+    });
+  }
+  const created = createText(text, edits);
+  if (created) return created;
+
+  const matches = edits.map((edit, index) => matchEdit(text, edit, nameOf(edits, index)));
+  refuseOverlap(text, matches);
+  const lines = matches.some((match) => match.ranges.some(isWholeLines)) ? splitLines(text) : [];
+  const splices = matches
+    .flatMap((match, index) => {
+      const found = spliceMatch(text, lines, match, newStringOf(text, edits[index]));
+      if (found.length === 0) throw noChange(nameOf(edits, index));
+      return found;
+    })
+    .sort((one, other) => one.start - other.start);
+  refuseTouching(splices);
+  return { text: spliceText(text, splices), splices, edits: describeEdits(text, matches) };
+}
+
+function createText(text: string, edits: readonly TextEdit[]): Replaced | undefined {
+  const index = edits.findIndex((edit) => edit.oldString === "");
+  const edit = edits[index];
+  if (edit === undefined) return undefined;
+  const name = nameOf(edits, index);
+  if (withoutBom(text) !== "") {
+    throw toolError("invalid_input", `${name}old_string is empty, but the file has content`, {
+      next: "Quote the text to replace in old_string, or use write to replace the whole file.",
+    });
+  }
+  if (edits.length > 1) {
+    throw toolError("invalid_input", `${name}old_string is empty, which creates the text and leaves nothing to edit`, {
+      next: "Give a single edit with an empty old_string, or use write.",
+    });
+  }
+  if (edit.newString === "") throw noChange(name);
+  const splice = { start: text.length, end: text.length, newText: edit.newString };
+  return {
+    text: spliceText(text, [splice]),
+    splices: [splice],
+    edits: [{ step: "exact", replacements: 1, lines: [1] }],
+  };
+}
+
+function matchEdit(text: string, edit: TextEdit, name: string): TextMatch {
+  if (edit.oldString === edit.newString) throw noChange(name);
+  const all = edit.replaceAll ?? false;
+  const match = findMatch(text, edit.oldString, { all });
+  if (match === undefined) {
+    throw toolError("no_match", `${name}old_string was not found`, { next: explainMiss(text, edit.oldString) });
+  }
+  if (match.ranges.length > 1 && (!all || SINGLE_ONLY.has(match.step))) {
+    const numbers = lineNumbersOf(
+      text,
+      match.ranges.map((range) => range.start),
+    );
+    throw toolError("ambiguous", `${name}old_string is not unique`, {
+      next: `${explainAmbiguity(numbers, match.step)} ${all ? "Quote each place exactly." : disambiguationHint}`,
+      data: { lines: numbers },
+    });
+  }
+  refuseElisions(
+    match.prepareNew(toLf(edit.newString).split("\n")).join("\n"),
+    match.old.lines.join("\n"),
+    `${name}new_string`,
+  );
+  return match;
+}
+
+function refuseOverlap(text: string, matches: readonly TextMatch[]): void {
+  const located: Located[] = matches.flatMap((match, index) => match.ranges.map((range) => ({ index, range })));
+  located.sort((one, other) => one.range.start - other.range.start);
+  located.forEach((here, at) => {
+    const before = located[at - 1];
+    if (before === undefined || here.range.start >= before.range.end) return;
+    const [line] = lineNumbersOf(text, [here.range.start]);
+    const [one, other] = [before.index, here.index].sort((a, b) => a - b);
+    throw toolError("overlap", `edits[${one}] and edits[${other}] overlap at line ${line}`, {
+      next: "Nothing was changed. All edits match the original text: merge these two into one edit.",
+      data: { edits: [one, other], line },
+    });
+  });
+}
+
+/** Taking the last line of a file without final line end takes the end before it too, which another edit may hold. */
+function refuseTouching(splices: readonly Splice[]): void {
+  splices.forEach((splice, at) => {
+    if (splice.start >= (splices[at - 1]?.end ?? 0)) return;
+    throw toolError("overlap", "Two edits change the same line end", {
+      next: "Nothing was changed. Merge the edits of the last two lines into one.",
+    });
+  });
+}
+
+function spliceMatch(text: string, lines: readonly Line[], match: TextMatch, newString: string): Splice[] {
+  return match.ranges.flatMap((range) => {
+    if (isWholeLines(range)) return spliceLines(text, lines, { match, range, newString });
+    const { start, end } = range;
+    const newText = withLineEndsOf(text, range, newString);
+    return text.slice(start, end) === newText ? [] : [{ start, end, newText }];
+  });
+}
+
+/** A byte order mark quoted along with the text is not part of the change. */
+function newStringOf(text: string, edit: TextEdit | undefined): string {
+  if (edit === undefined) return "";
+  return withoutBom(text) !== text || withoutBom(edit.oldString) !== edit.oldString
+    ? withoutBom(edit.newString)
+    : edit.newString;
+}
+
+function spliceLines(
+  text: string,
+  lines: readonly Line[],
+  { match, range, newString }: { match: TextMatch; range: TextRange & { firstLine: number }; newString: string },
+): Splice[] {
+  const { old } = match;
+  const given = old.ended ? endedLines(newString) : toLf(newString).split("\n");
+  const newLines = match.prepareNew(given);
+  const changes = changedLines(range.firstLine, old.lines, newLines, (added, { fileLine, newLine }) => {
+    const near = lines.slice(range.firstLine, fileLine + 1).findLast((line) => !isBlank(line.text));
+    return range.reindent?.(added, { index: newLine, indent: indentOf(near?.text ?? "") }) ?? added;
+  });
+  return replaceLines(text, lines, changes, (change, index) => ownLineEnd(lines, change, index));
+}
+
+/** Where the old text ends with a line end, so does the new one, whether it says so or not. */
+function endedLines(newString: string): string[] {
+  return newString === "" ? [] : wantedText(newString).lines;
+}
+
+/** An added line takes the end of the line it stands for, else of the nearest line. */
+function ownLineEnd(lines: readonly Line[], change: LineChange, index: number): string {
+  const replaced = Math.min(index, change.count - 1);
+  for (const near of [change.first + Math.max(replaced, 0), change.first + change.count - 1, change.first - 1, 0]) {
+    const eol = lines[near]?.eol;
+    if (eol) return eol;
+  }
+  return "\n";
+}
+
+/** Gives the line ends of a new text, one after the other, those of the place it replaces, and further ones its neighbour's. */
+function withLineEndsOf(text: string, { start, end }: TextRange, newText: string): string {
+  if (!/[\r\n]/.test(newText) || !/[\r\n]/.test(text)) return newText;
+  const own = text.slice(start, end).match(/\r\n|\n|\r/g) ?? [];
+  const further = own.at(-1) ?? nearestLineEnd(text, end);
+  let index = 0;
+  return newText.replace(/\r\n|\n/g, () => own[index++] ?? further);
+}
+
+function nearestLineEnd(text: string, from: number): string {
+  const after = text.indexOf("\n", from);
+  const at = after >= 0 ? after : text.lastIndexOf("\n", from);
+  if (at >= 0) return text[at - 1] === "\r" ? "\r\n" : "\n";
+  return lineEndAt(text, text.indexOf("\r")) || "\n";
+}
+
+function describeEdits(text: string, matches: readonly TextMatch[]): AppliedEdit[] {
+  const starts = matches.flatMap((match) => match.ranges.map((range) => range.start)).sort((a, b) => a - b);
+  const numbers = lineNumbersOf(text, starts);
+  const numberAt = new Map(starts.map((start, index) => [start, numbers[index] ?? 1]));
+  return matches.map(({ step, stripped, ranges }) => ({
+    step,
+    ...(stripped && { stripped }),
+    replacements: ranges.length,
+    lines: ranges.map((range) => numberAt.get(range.start) ?? 1),
+  }));
+}
+
+function isWholeLines(range: TextRange): range is TextRange & { firstLine: number } {
+  return range.firstLine !== undefined;
+}
+
+function noChange(name: string): Error {
+  return toolError("no_change", `${name}old_string and new_string give the same text`, {
+    next: "Nothing was changed. If the file already says what you want, go on; otherwise correct new_string.",
+  });
+}
+
+function nameOf(edits: readonly TextEdit[], index: number): string {
+  return edits.length > 1 ? `edits[${index}]: ` : "";
 }

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { createFiles } from "../../files/files.ts";
-import { createLineIndexes } from "../../files/line-index.ts";
-import { createPathPolicy } from "../../files/path-policy.ts";
+import { createFiles } from "../../io/files/files.ts";
+import { createLineIndexes } from "../../io/files/line-index.ts";
+import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
 import { createFileTools } from "./file-tools.ts";
-import { createReadLedger } from "./read-ledger.ts";
+import { createReadLedger } from "./read-before-edit.ts";
 
 const tools = createFileTools({
   files: createFiles(createPathPolicy({ workspace: "." })),

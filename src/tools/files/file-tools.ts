@@ -2,7 +2,7 @@ import type { AnyTool } from "../../core/tool.ts";
 import { createApplyPatchTool } from "./apply-patch.ts";
 import { createDeleteFileTool } from "./delete-file.ts";
 import { createEditTool } from "./edit.ts";
-import type { FileToolDependencies } from "./file-tool.ts";
+import type { FileToolDependencies } from "./file-access.ts";
 import { createGetFileInfoTool } from "./get-file-info.ts";
 import { createListFilesTool } from "./list-files.ts";
 import { createMoveFileTool } from "./move-file.ts";

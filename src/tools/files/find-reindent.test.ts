@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findFlatReindent, findReindent } from "./find-reindent.ts";
+import { findFlatReindent, findReindent } from "./text-match.ts";
 
 test.each([
   ["adds what is missing", ["a", "  b"], ["    a", "      b"], ["x", "  y", ""], ["    x", "      y", ""]],

@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, realpathSync, rmSync, symlinkSync, utimesSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createFiles } from "../../files/files.ts";
-import { createPathPolicy } from "../../files/path-policy.ts";
+import { createFiles } from "../../io/files/files.ts";
+import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
 import { createGetFileInfoTool } from "./get-file-info.ts";

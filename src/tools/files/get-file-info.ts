@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
-import { filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-tool.ts";
+import { filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-access.ts";
 
 /** Whether something is there, and what. A missing path is an answer, not a failure. */
 export function createGetFileInfoTool({ files }: Pick<FileToolDependencies, "files">) {

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
-import type { Files } from "../../files/files.ts";
-import type { DirectoryEntry } from "../../files/list-directory.ts";
-import { filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-tool.ts";
-import { compileNamePattern } from "./name-pattern.ts";
-import { markName } from "./read-folder.ts";
-import { failWithSuggestion } from "./suggest-path.ts";
+import type { ToolOutput } from "../../core/result.ts";
+import type { DirectoryEntry, Files } from "../../io/files/files.ts";
+import { compileGlob } from "../../io/files/glob-pattern.ts";
+import { failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-access.ts";
+import type { ReadRange } from "./read.ts";
 
 const DEFAULT_LIMIT = 500;
 /** Entries looked at before a recursive listing gives up looking for more. */
@@ -112,4 +111,45 @@ function tooMany() {
   return toolError("too_large", `More than ${MAX_VISITED} entries are below this folder`, {
     next: "List a folder further down, or use glob.",
   });
+}
+
+const DEFAULT_ENTRIES = 500;
+
+/** What is in a folder, paged like lines: a model that reads a folder wants to know what it may read. */
+export async function readFolder(
+  files: Files,
+  path: string,
+  { offset = 1, limit = DEFAULT_ENTRIES }: ReadRange,
+): Promise<ToolOutput> {
+  const all = await files.listDirectory(path);
+  const first = Math.max(1, offset);
+  if (first > Math.max(1, all.length)) {
+    throw toolError("bad_range", `${path} has ${all.length} entries; there is no entry ${first}`, {
+      next: "Read with a smaller offset.",
+    });
+  }
+  const entries = all.slice(first - 1, first - 1 + limit);
+  const next = first + entries.length <= all.length ? first + entries.length : null;
+  const lines = entries.map(({ name, type }) => markName(name, type));
+  if (all.length === 0) lines.push("(empty folder)");
+  if (next !== null) {
+    lines.push(`[Showing entries ${first}-${next - 1} of ${all.length}. Use offset=${next} to continue.]`);
+  }
+  return {
+    content: [`${path} is a folder:`, ...lines].join("\n"),
+    display: `Listed ${path}: ${all.length} ${all.length === 1 ? "entry" : "entries"}`,
+    details: { path, entries: entries.map(({ name, type }) => ({ name, type })), total: all.length, nextOffset: next },
+  };
+}
+
+/** A slash behind folders and an at sign behind links, as `ls -F` has them. */
+function markName(name: string, type: DirectoryEntry["type"]): string {
+  return type === "directory" ? `${name}/` : type === "symlink" ? `${name}@` : name;
+}
+
+/** A pattern without a slash speaks of names, one with a slash of paths below the listed folder. */
+function compileNamePattern(pattern: string): (path: string) => boolean {
+  const glob = compileGlob(pattern);
+  if (pattern.includes("/")) return (path) => glob.matches(path);
+  return (path) => glob.matches(path.slice(path.lastIndexOf("/") + 1));
 }

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { FOLDS, createLineFinder } from "./match-lines.ts";
-import { splitLines } from "./split-lines.ts";
+import { createLineFinder, FOLDS, splitLines } from "./text-match.ts";
 
 const line = fc.constantFrom("a", " a", "a ", "a b", "ab", "‘q’", "'q'", "", "  ", "f( x )", "f(x)");
 

@@ -12,15 +12,15 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createFiles } from "../../files/files.ts";
-import { createPathPolicy } from "../../files/path-policy.ts";
-import type { FileChange } from "../../files/undo-journal.ts";
+import { createFiles } from "../../io/files/files.ts";
+import { createPathPolicy } from "../../io/files/path-policy.ts";
+import type { FileChange } from "../../io/files/undo-store.ts";
 import { createHaft } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
-import { createLineIndexes } from "../../files/line-index.ts";
+import { createLineIndexes } from "../../io/files/line-index.ts";
 import { createFileTools } from "./file-tools.ts";
 import { createMoveFileTool } from "./move-file.ts";
-import { createReadLedger } from "./read-ledger.ts";
+import { createReadLedger } from "./read-before-edit.ts";
 
 function stage(content: Record<string, string> = {}) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-move-")));

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
-import { filesOf, type FileToolDependencies, pathLock } from "./file-tool.ts";
-import { failWithSuggestion } from "./suggest-path.ts";
+import { failWithSuggestion, filesOf, type FileToolDependencies, pathLock } from "./file-access.ts";
 
 export function createMoveFileTool({ files, reads }: Pick<FileToolDependencies, "files" | "reads">) {
   return createTool({

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { createFiles } from "../../files/files.ts";
-import { createLineIndexes } from "../../files/line-index.ts";
-import { createPathPolicy } from "../../files/path-policy.ts";
+import { createFiles } from "../../io/files/files.ts";
+import { createLineIndexes } from "../../io/files/line-index.ts";
+import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
-import { createReadLedger } from "./read-ledger.ts";
+import { createReadLedger } from "./read-before-edit.ts";
 import { createReadTool } from "./read.ts";
 
 function stage(content: Record<string, string | Buffer>) {

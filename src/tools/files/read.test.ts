@@ -5,12 +5,12 @@ import { dirname, join } from "node:path";
 import iconv from "iconv-lite";
 import { expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { createFiles } from "../../files/files.ts";
-import { createLineIndexes } from "../../files/line-index.ts";
-import { createPathPolicy } from "../../files/path-policy.ts";
+import { createFiles } from "../../io/files/files.ts";
+import { createLineIndexes } from "../../io/files/line-index.ts";
+import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
-import { createReadLedger } from "./read-ledger.ts";
+import { createReadLedger } from "./read-before-edit.ts";
 import { createReadTool } from "./read.ts";
 
 function stage(content: Record<string, string | Buffer> = {}, { maxReadBytes }: { maxReadBytes?: number } = {}) {

@@ -3,19 +3,15 @@ import { createTool } from "../../core/create-tool.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { ToolContext } from "../../core/tool.ts";
-import { isBinary } from "../../files/is-binary.ts";
-import { detectMediaType } from "../../files/media-type.ts";
-import { type OpenFile, readAll } from "../../files/open-file.ts";
-import { isSensitivePath } from "../../files/sensitive-path.ts";
-import { encodingNamed } from "./encoding-name.ts";
-import { filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-tool.ts";
-import { readFolder } from "./read-folder.ts";
-import { readImage } from "./read-image.ts";
-import { FINGERPRINTED_BYTES } from "./read-ledger.ts";
-import { readNotebook } from "./read-notebook.ts";
-import { readPdf } from "./read-pdf.ts";
-import { readText } from "./read-text.ts";
-import { failWithSuggestion } from "./suggest-path.ts";
+import type { LineIndexes } from "../../io/files/line-index.ts";
+import { detectMediaType, measureImage, openPdf } from "../../io/files/media.ts";
+import { type OpenFile, readAll } from "../../io/files/open-file.ts";
+import { isSensitivePath } from "../../io/files/path-policy.ts";
+import { type LineWindow, readLines } from "../../io/files/read-lines.ts";
+import { decodeBytes, decodeText, isBinary } from "../../io/files/text-encoding.ts";
+import { encodingNamed, failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-access.ts";
+import { readFolder } from "./list-files.ts";
+import { FINGERPRINTED_BYTES } from "./read-before-edit.ts";
 
 /** Where reading begins and how much of it is wanted, in whatever the file is made of. */
 export interface ReadRange {
@@ -106,4 +102,270 @@ function binary(shown: string, mediaType: string | null, size: number): ToolErro
     next: "Use a program that understands it, through exec.",
     data: { mediaType, size },
   });
+}
+
+/** Each line also costs its number; together with 50 KiB of text this stays below the tool's own budget. */
+const MAX_LINES = 5_000;
+const MAX_FORCED_BYTES = 16 * 1024 * 1024;
+
+export interface TextReading extends ReadRange {
+  shown: string;
+  maxBytes?: number;
+  signal: AbortSignal;
+}
+
+/** A window of lines, numbered, with what to ask for next. */
+async function readText(given: OpenFile, indexes: LineIndexes, reading: TextReading): Promise<ToolOutput> {
+  const { shown, maxBytes, offset, encoding, signal } = reading;
+  const { size } = given.info;
+  const limit = reading.limit === undefined ? undefined : Math.min(reading.limit, MAX_LINES);
+  if (maxBytes !== undefined && limit === undefined) refuseLarge(shown, size, maxBytes);
+  const range = { ...(offset === undefined ? {} : { offset }), ...(limit === undefined ? {} : { limit }), signal };
+  const file = encoding === undefined ? given : await transcode(given, encoding, signal);
+  const window = await readLines(file, indexes, range);
+  const { lines, firstLine, lastLine, totalLines, nextOffset, cut } = window;
+  if (lines.length === 0 && firstLine > 1) throw pastTheEnd(shown, window);
+  const content = lines.join("\n") + (nextOffset === null && endsWithLineFeed(file, window.encoding) ? "\n" : "");
+  if (maxBytes !== undefined) refuseLarge(shown, Buffer.byteLength(content), maxBytes);
+  const numbered = lines.map((line, i) => `${String(firstLine + i).padStart(6)}\t${line}`);
+  return {
+    content: [
+      numbered.length > 0 ? numbered.join("\n") : "(empty file)",
+      ...notices({ ...window, encoding: encoding ?? window.encoding }),
+    ].join("\n"),
+    display: describe(shown, window),
+    details: {
+      content,
+      size,
+      path: shown,
+      lines: lines.length,
+      firstLine,
+      lastLine,
+      totalLines,
+      nextOffset,
+      truncated: nextOffset !== null || cut.length > 0,
+      encoding: encoding ?? window.encoding,
+    },
+  };
+}
+
+function notices({ firstLine, lastLine, totalLines, nextOffset, cut, stoppedBy, encoding }: LineWindow): string[] {
+  const notes: string[] = [];
+  if (nextOffset !== null) {
+    const of = totalLines === null ? "" : ` of ${totalLines}`;
+    const why = stoppedBy === "bytes" ? " (the answer is full)" : "";
+    notes.push(`[Showing lines ${firstLine}-${lastLine}${of}${why}. Use offset=${nextOffset} to continue.]`);
+  }
+  if (cut.length > 0) {
+    const first = cut.slice(0, 5).map(({ line, bytes }) => `${line} (${bytes} bytes)`);
+    const which = `${cut.length === 1 ? "line" : "lines"} ${first.join(", ")}${cut.length > 5 ? ", …" : ""}`;
+    notes.push(`[Only the beginning is shown of the long ${which}.]`);
+  }
+  if (encoding !== "utf-8") notes.push(`[Encoding: ${encoding}.]`);
+  return notes;
+}
+
+function describe(shown: string, { lines, totalLines, firstLine, lastLine }: LineWindow): string {
+  if (lines.length === 0) return `Read ${shown}: empty`;
+  if (firstLine !== 1 || lastLine !== totalLines) return `Read ${shown}: lines ${firstLine}-${lastLine}`;
+  return `Read ${shown}: ${totalLines} ${totalLines === 1 ? "line" : "lines"}`;
+}
+
+function pastTheEnd(shown: string, { firstLine, totalLines }: LineWindow) {
+  const there = totalLines === null ? "fewer lines" : `${totalLines} ${totalLines === 1 ? "line" : "lines"}`;
+  return toolError("bad_range", `${shown} has ${there}; there is no line ${firstLine}`, {
+    next: "Read with a smaller offset.",
+    data: { totalLines },
+  });
+}
+
+function refuseLarge(shown: string, bytes: number, maxBytes: number): void {
+  if (bytes <= maxBytes) return;
+  throw toolError("too_large", `That is ${bytes} bytes of ${shown}, more than the ${maxBytes} that are given at once`, {
+    next: "Ask for fewer lines, with offset and limit, or search in the file.",
+    data: { bytes, maxBytes },
+  });
+}
+
+/** A program that writes the content back must not lose the last line end. */
+function endsWithLineFeed(file: OpenFile, encoding: string): boolean {
+  const tail = Buffer.alloc(Math.min(4, file.info.size));
+  const bytes = tail.subarray(0, file.readNow(tail, file.info.size - tail.length));
+  return decodeBytes(bytes, encoding).endsWith("\n");
+}
+
+/** The same file as if it were UTF-8: the caller knows better what its bytes mean. It is held in memory, so it is bounded. */
+async function transcode(file: OpenFile, encoding: string, signal: AbortSignal): Promise<OpenFile> {
+  const original = await readAll(file, { maxBytes: MAX_FORCED_BYTES, signal });
+  if (original === null) {
+    throw toolError("too_large", `A file above ${MAX_FORCED_BYTES} bytes is read in the encoding it is found to have`, {
+      next: "Leave out encoding.",
+    });
+  }
+  const bytes = Buffer.from(decodeBytes(original, encoding));
+  const readNow = (buffer: Buffer, position: number): number => bytes.copy(buffer, 0, position);
+  return {
+    // Line indexes are kept by name: this is not the file of that name.
+    info: { ...file.info, real: `${file.info.real}\0${encoding}`, size: bytes.length },
+    read: async (buffer, position) => readNow(buffer, position),
+    readNow,
+    close: () => {},
+  };
+}
+
+const MAX_BYTES = 50 * 1024 * 1024;
+const MAX_PAGES = 20;
+
+/** The text of some pages of a PDF. */
+async function readPdf(file: OpenFile, shown: string, { pages }: ReadRange, signal: AbortSignal): Promise<ToolOutput> {
+  const bytes = await readAll(file, { maxBytes: MAX_BYTES, signal });
+  if (bytes === null) {
+    throw toolError("too_large", `${shown} is a PDF of ${file.info.size} bytes; at most ${MAX_BYTES} are read`, {
+      next: "Split it first, for instance through exec.",
+    });
+  }
+  const document = await openPdf(bytes).catch((cause: unknown) => unreadable(shown, cause));
+  try {
+    const { first, last } = parsePages(pages, document.pages);
+    const parts: string[] = [];
+    for (let page = first; page <= last; page++) {
+      signal.throwIfAborted();
+      const text = await document.textOf(page).catch((cause: unknown) => unreadable(shown, cause));
+      parts.push(`--- page ${page} of ${document.pages} ---\n${text || "(no text on this page)"}`);
+    }
+    const content = parts.join("\n\n");
+    const next = Math.min(document.pages, last + MAX_PAGES);
+    return {
+      content: last < document.pages ? `${content}\n\n[Use pages=${last + 1}-${next} to continue.]` : content,
+      display: `Read ${shown}: pages ${first}-${last} of ${document.pages}`,
+      details: {
+        content,
+        size: bytes.length,
+        path: shown,
+        totalPages: document.pages,
+        firstPage: first,
+        lastPage: last,
+      },
+    };
+  } finally {
+    await document.close();
+  }
+}
+
+function unreadable(shown: string, cause: unknown): never {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  throw toolError("bad_encoding", `${shown} cannot be read as a PDF: ${why}`, {
+    next: "It may be damaged or locked; ask for another copy.",
+    cause,
+  });
+}
+
+/** `3`, `3-`, `3-7`; from the first on where nothing is said. */
+function parsePages(pages: string | undefined, total: number): { first: number; last: number } {
+  const match = /^\s*(\d+)\s*(-)?\s*(\d+)?\s*$/.exec(pages ?? "1-");
+  const first = Number(match?.[1]);
+  const wanted = match?.[3] === undefined ? (match?.[2] ? first + MAX_PAGES - 1 : first) : Number(match[3]);
+  const last = Math.min(wanted, total);
+  if (!match || (match[3] !== undefined && !match[2]) || first < 1 || last < first || last - first >= MAX_PAGES) {
+    const count = `${total} ${total === 1 ? "page" : "pages"}`;
+    throw toolError("bad_range", `pages ${JSON.stringify(pages)} does not name pages of a PDF that has ${count}`, {
+      next: `Give a range such as 1-5, at most ${MAX_PAGES} pages at once.`,
+    });
+  }
+  return { first, last };
+}
+
+const READ_NOTEBOOK_MAX_BYTES = 20 * 1024 * 1024;
+const MAX_OUTPUT_LENGTH = 2_000;
+
+type Text = string | string[];
+
+interface Cell {
+  id?: string;
+  cell_type?: string;
+  source?: Text;
+  outputs?: CellOutput[];
+}
+
+interface CellOutput {
+  text?: Text;
+  data?: Record<string, unknown>;
+  ename?: string;
+  evalue?: string;
+}
+
+/** A Jupyter notebook as its cells with their outputs, without the JSON around them; undefined for what is none. */
+async function readNotebook(file: OpenFile, shown: string, signal: AbortSignal): Promise<ToolOutput | undefined> {
+  const bytes = await readAll(file, { maxBytes: READ_NOTEBOOK_MAX_BYTES, signal });
+  const cells = bytes === null ? undefined : cellsOf(decodeText(bytes).text);
+  if (bytes === null || cells === undefined) return undefined;
+  const content = cells.map((cell, i) => showCell(cell, i + 1)).join("\n\n") || "(a notebook without cells)";
+  return {
+    content: `${content}\n[Cells of a notebook. Read it with offset=1 for the JSON that edit works on.]`,
+    display: `Read notebook ${shown}: ${cells.length} ${cells.length === 1 ? "cell" : "cells"}`,
+    details: {
+      content,
+      size: bytes.length,
+      path: shown,
+      cells: cells.map((cell, i) => ({ index: i + 1, id: cell.id, type: cell.cell_type, source: join(cell.source) })),
+    },
+  };
+}
+
+function cellsOf(text: string): Cell[] | undefined {
+  try {
+    const { cells } = JSON.parse(text) as { cells?: unknown };
+    return Array.isArray(cells) && cells.every((cell) => typeof cell === "object" && cell !== null) ? cells : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function showCell({ cell_type, id, source, outputs }: Cell, number: number): string {
+  const head = `[${number}] ${cell_type ?? "cell"}${id ? ` ${id}` : ""}`;
+  const shown = (Array.isArray(outputs) ? outputs : []).map(showOutput).filter((output) => output !== "");
+  return [head, join(source), ...shown.map((output) => `→ ${output}`)].join("\n");
+}
+
+function showOutput({ text, data, ename, evalue }: CellOutput): string {
+  if (ename !== undefined) return `${ename}: ${evalue ?? ""}`;
+  const shown = join(text ?? (data?.["text/plain"] as Text | undefined));
+  if (shown === "" && data) return `(${Object.keys(data).join(", ")})`;
+  return shown.length > MAX_OUTPUT_LENGTH ? `${shown.slice(0, MAX_OUTPUT_LENGTH)}…` : shown;
+}
+
+function join(source: Text | undefined): string {
+  return Array.isArray(source) ? source.join("") : (source ?? "");
+}
+
+/** What providers take as an image, and how large it may be. */
+const SHOWN_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const READ_IMAGE_MAX_BYTES = 4.5 * 1024 * 1024;
+
+async function readImage(file: OpenFile, shown: string, mimeType: string, signal: AbortSignal): Promise<ToolOutput> {
+  if (!SHOWN_TYPES.includes(mimeType)) {
+    throw toolError("not_regular_file", `${shown} is an image of type ${mimeType}, which models cannot be shown`, {
+      next: "Convert it to PNG first, for instance through exec.",
+    });
+  }
+  const bytes = await readAll(file, { maxBytes: READ_IMAGE_MAX_BYTES, signal });
+  if (bytes === null) {
+    throw toolError(
+      "too_large",
+      `${shown} is an image of ${file.info.size} bytes; at most ${READ_IMAGE_MAX_BYTES} can be shown`,
+      {
+        next: "Scale it down first, for instance through exec.",
+      },
+    );
+  }
+  const measured = await measureImage(bytes);
+  const size = measured ? `${measured.width}×${measured.height}` : "of unknown dimensions";
+  return {
+    content: [
+      { type: "text", text: `MEDIA:${shown}` },
+      { type: "image", data: bytes.toString("base64"), mimeType },
+    ],
+    display: `Read image ${shown}: ${mimeType}, ${size}`,
+    details: { path: shown, mimeType, size: bytes.length, ...measured },
+  };
 }

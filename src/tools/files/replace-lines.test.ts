@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { changedLines, joinAdjacent, replaceLines } from "./replace-lines.ts";
-import { spliceText } from "./splice-text.ts";
-import { splitLines } from "./split-lines.ts";
+import { changedLines, joinAdjacent, replaceLines, spliceText } from "./replace-lines.ts";
+import { splitLines } from "./text-match.ts";
 
 test("lines in both versions are no part of a change", () => {
   expect(changedLines(10, ["a", "b", "c", "d"], ["a", "B", "c", "new", "d"])).toEqual([

@@ -1,6 +1,5 @@
 import { diffArrays } from "diff";
-import type { Line } from "./split-lines.ts";
-import type { Splice } from "./splice-text.ts";
+import type { Line } from "./text-match.ts";
 
 /** `count` lines from index `first` on give way to `added`. */
 export interface LineChange {
@@ -87,4 +86,23 @@ export function replaceLines(
 
 function joinTwo(one: LineChange, two: LineChange): LineChange {
   return { first: one.first, count: one.count + two.count, added: [...one.added, ...two.added] };
+}
+
+/** One replaced range of a text; everything outside the ranges stays as it is, byte for byte. */
+export interface Splice {
+  start: number;
+  end: number;
+  newText: string;
+}
+
+/** Applies splices that are in ascending order and do not overlap. */
+export function spliceText(text: string, splices: readonly Splice[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end, newText } of splices) {
+    parts.push(text.slice(at, start), newText);
+    at = end;
+  }
+  parts.push(text.slice(at));
+  return parts.join("");
 }

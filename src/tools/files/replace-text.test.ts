@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toFailure } from "../../core/error.ts";
-import { type TextEdit, replaceText } from "./replace-text.ts";
+import { type TextEdit, replaceText } from "./edit.ts";
 
 const edit = (oldString: string, newString: string, replaceAll?: boolean): TextEdit => ({
   oldString,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { spliceText } from "./splice-text.ts";
+import { spliceText } from "./replace-lines.ts";
 
 test("splices replace their ranges and nothing else", () => {
   expect(

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { commonLineEnd, lineNumbersOf, splitLines } from "./split-lines.ts";
+import { commonLineEnd, lineNumbersOf, splitLines } from "./text-match.ts";
 
 test("a text of any line ends is its lines and their ends, behind its byte order mark", () => {
   const part = fc.constantFrom("a", "bc", "\n", "\r\n", "\r", " ", "\u2028");

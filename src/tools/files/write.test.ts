@@ -17,13 +17,13 @@ import { join } from "node:path";
 import iconv from "iconv-lite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { createFiles } from "../../files/files.ts";
-import { createLineIndexes } from "../../files/line-index.ts";
-import { createPathPolicy } from "../../files/path-policy.ts";
-import type { FileChange } from "../../files/undo-journal.ts";
+import { createFiles } from "../../io/files/files.ts";
+import { createLineIndexes } from "../../io/files/line-index.ts";
+import { createPathPolicy } from "../../io/files/path-policy.ts";
+import type { FileChange } from "../../io/files/undo-store.ts";
 import { createHaft } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
-import { createReadLedger } from "./read-ledger.ts";
+import { createReadLedger } from "./read-before-edit.ts";
 import { createReadTool } from "./read.ts";
 import { createWriteTool } from "./write.ts";
 

@@ -2,15 +2,19 @@ import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
 import type { ToolContext } from "../../core/tool.ts";
-import type { FileInfo } from "../../files/file-info.ts";
-import type { Files } from "../../files/files.ts";
-import { isBinary } from "../../files/is-binary.ts";
-import { convertLineEnds, type DecodedText, decodeText, encodeText } from "../../files/text-encoding.ts";
-import { describeChange } from "./describe-change.ts";
-import { encodingNamed } from "./encoding-name.ts";
-import { filesOf, type FileToolDependencies, PATH_ALIASES, pathLock } from "./file-tool.ts";
-import { refuseElisions } from "./find-elision.ts";
-import { withoutBom } from "./split-lines.ts";
+import type { FileInfo } from "../../io/files/open-file.ts";
+import type { Files } from "../../io/files/files.ts";
+import { convertLineEnds, type DecodedText, decodeText, encodeText, isBinary } from "../../io/files/text-encoding.ts";
+import {
+  describeChange,
+  encodingNamed,
+  filesOf,
+  type FileToolDependencies,
+  PATH_ALIASES,
+  pathLock,
+} from "./file-access.ts";
+import { refuseElisions } from "./elided-text.ts";
+import { withoutBom } from "./text-match.ts";
 
 export function createWriteTool({ files, reads, requireRead = true }: FileToolDependencies) {
   return createTool({

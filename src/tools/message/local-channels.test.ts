@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { startSocket } from "../../net/local-server.fixture.ts";
+import { startSocket } from "../../io/net/local-server.fixture.ts";
 import type { ChannelSettings } from "./channel.ts";
 import { loadMailer } from "./channels/email.ts";
 import { openMessage } from "./open-message.fixture.ts";

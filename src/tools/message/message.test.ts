@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { startServer } from "../../net/local-server.fixture.ts";
+import { startServer } from "../../io/net/local-server.fixture.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { systemClock } from "../../core/clock.ts";
-import { createGuardedNet } from "../../net/guarded-net.ts";
+import { createGuardedNet } from "../../io/net/guarded-fetch.ts";
 import type { ChannelKind } from "./channel.ts";
 import { createMessageTool } from "./message.ts";
 import { openMessage } from "./open-message.fixture.ts";

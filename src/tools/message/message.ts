@@ -5,7 +5,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
-import { showHiddenCharacters } from "../../shell/hidden-characters.ts";
+import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 import { type Delivery, MESSAGE_ACTIONS, type MessageAction, type ReceivedMessage } from "./channel.ts";
 import type { OpenChannel } from "./open-channels.ts";
 

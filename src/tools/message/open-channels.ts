@@ -1,6 +1,12 @@
 import { didYouMean } from "../../core/nearest-name.ts";
-import type { Channel, ChannelKind, ChannelSettings, ChannelWorld, MessageAction } from "./channel.ts";
-import { MESSAGE_ACTIONS } from "./channel.ts";
+import {
+  type Channel,
+  type ChannelKind,
+  type ChannelSettings,
+  type ChannelWorld,
+  MESSAGE_ACTIONS,
+  type MessageAction,
+} from "./channel.ts";
 import { consoleChannel } from "./channels/console.ts";
 import { desktopChannel } from "./channels/desktop.ts";
 import { discordChannel } from "./channels/discord.ts";

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../core/clock.ts";
-import { createGuardedNet } from "../../net/guarded-net.ts";
-import { createOpenSocket } from "../../net/open-socket.ts";
+import { createGuardedNet } from "../../io/net/guarded-fetch.ts";
+import { createOpenSocket } from "../../io/net/connections.ts";
 import { createHaft, type Haft } from "../../runtime.ts";
 import { createMessageTool } from "./message.ts";
 import { channelHosts, type ChannelTable, openChannels } from "./open-channels.ts";

@@ -1,7 +1,12 @@
 // Each service as its own documentation describes it, on a server of this machine; the services themselves were not asked.
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { type RequestHandler, type ReceivedRequest, startServer, startSocket } from "../../net/local-server.fixture.ts";
+import {
+  type RequestHandler,
+  type ReceivedRequest,
+  startServer,
+  startSocket,
+} from "../../io/net/local-server.fixture.ts";
 import type { ChannelSettings } from "./channel.ts";
 import { openMessage } from "./open-message.fixture.ts";
 

@@ -2,15 +2,21 @@ import { join } from "node:path";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
-import type { Files } from "../../files/files.ts";
-import type { OpenDirectory } from "../../files/list-directory.ts";
-import { compileGlob, type GlobPattern, splitBase, withLiteralBrackets } from "../../files/glob-pattern.ts";
-import { selectNewest } from "./newest-first.ts";
+import type { Files, OpenDirectory } from "../../io/files/files.ts";
+import { compileGlob, type GlobPattern, splitBase, withLiteralBrackets } from "../../io/files/glob-pattern.ts";
+import {
+  CALL_MS,
+  createScopes,
+  limitOf,
+  patternOf,
+  type SearchDependencies,
+  type SearchScope,
+  selectNewest,
+  WALK_PARAMETERS,
+  walkOptions,
+} from "./search-scope.ts";
 import type { RipgrepAnswer } from "./ripgrep.ts";
-import { CALL_MS, createScopes, type SearchDependencies, type SearchScope } from "./search-dependencies.ts";
-import { limitOf, patternOf, WALK_PARAMETERS } from "./search-parameters.ts";
-import { stoppedNote } from "./show-matches.ts";
-import { walkOptions } from "./walk-options.ts";
+import { stoppedNote } from "./search-matches.ts";
 
 export function createGlobTool(dependencies: SearchDependencies) {
   const scopeOf = createScopes(dependencies);

@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, utimesSync, 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createFiles } from "../../files/files.ts";
-import { createPathPolicy } from "../../files/path-policy.ts";
+import { createFiles } from "../../io/files/files.ts";
+import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft, type Haft } from "../../runtime.ts";
 import { createGrepTool, type GrepDetails } from "./grep.ts";
 import { createRipgrep, type Ripgrep, type RipgrepEngine } from "./ripgrep.ts";
-import type { SearchDependencies } from "./search-dependencies.ts";
+import type { SearchDependencies } from "./search-scope.ts";
 
 let base: string;
 let root: string;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createIgnoreRules } from "./ignore-rules.ts";
+import { createIgnoreRules } from "./file-filter.ts";
 
 test("the rules of one file hold at any depth unless they are anchored", () => {
   const isIgnored = createIgnoreRules([{ directory: "", text: "node_modules/\n*.log\n/dist\n" }]);

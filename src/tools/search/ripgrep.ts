@@ -1,9 +1,9 @@
 import { parse } from "node:path";
 import { toolError, ToolError } from "../../core/error.ts";
-import type { OpenDirectory } from "../../files/list-directory.ts";
-import type { Exit } from "../../shell/process-exit.ts";
-import { startProcess } from "../../shell/run-process.ts";
-import { shellEnvironment } from "../../shell/shell-environment.ts";
+import type { OpenDirectory } from "../../io/files/files.ts";
+import type { Exit } from "../../io/shell/exit-status.ts";
+import { startProcess } from "../../io/shell/run-process.ts";
+import { shellEnvironment } from "../../io/shell/shell-environment.ts";
 
 export interface RipgrepRun {
   /** Options only: no bare word, so that nothing is ever taken for a path. */

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { agentsByLabel, gate, oneAgent, type SessionStage, stageSessions } from "../../agent/session-stage.fixture.ts";
+import {
+  agentsByLabel,
+  gate,
+  oneAgent,
+  type SessionStage,
+  stageSessions,
+} from "../../models/agent/session-stage.fixture.ts";
 import { textOf } from "../../core/content.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { testTool } from "../../testing/test-tool.ts";

@@ -3,8 +3,7 @@ import { ToolCategory } from "../../core/category.ts";
 import type { Clock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
-import { toolError } from "../../core/error.ts";
-import type { ToolError } from "../../core/error.ts";
+import { toolError, type ToolError } from "../../core/error.ts";
 import { nearestNames } from "../../core/nearest-name.ts";
 
 export interface CurrentTimeOptions {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createHaft } from "../../runtime.ts";
-import { createSessionEnvironments } from "../../shell/session-environments.ts";
+import { createSessionEnvironments } from "../../io/shell/shell-environment.ts";
 import { testTool } from "../../testing/test-tool.ts";
-import { createSetEnvTool } from "./set-env.ts";
+import { createSetEnvTool } from "./env-tools.ts";
 
 const SECRET = "not-for-anybody";
 

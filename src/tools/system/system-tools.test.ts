@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createHaft } from "../../runtime.ts";
-import { createSessionEnvironments } from "../../shell/session-environments.ts";
+import { createSessionEnvironments } from "../../io/shell/shell-environment.ts";
 import { createFakeClock } from "../../testing/fake-clock.ts";
 import { createSystemTools } from "./system-tools.ts";
 

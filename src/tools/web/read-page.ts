@@ -1,13 +1,11 @@
 import { toolError } from "../../core/error.ts";
 import { disarmText } from "../../core/untrusted-text.ts";
-import { decodeDeclared } from "../../files/decode-declared.ts";
-import { isBinary } from "../../files/is-binary.ts";
-import { openPdf } from "../../files/pdf-text.ts";
-import type { GuardedResponse } from "../../net/guarded-net.ts";
-import { nestsDeeply } from "./nests-deeply.ts";
-import type { Page } from "./page.ts";
+import { decodeDeclared, isBinary } from "../../io/files/text-encoding.ts";
+import { openPdf } from "../../io/files/media.ts";
+import type { GuardedResponse } from "../../io/net/guarded-fetch.ts";
+import { nestsDeeply, stripMarkup } from "./html-text.ts";
+import type { Page } from "./web-fetch.ts";
 import type { PageConverter } from "./page-converter.ts";
-import { stripMarkup } from "./strip-markup.ts";
 
 export interface PageReader {
   converter: PageConverter;

@@ -1,14 +1,13 @@
 import iconv from "iconv-lite";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { createGuardedNet } from "../../net/guarded-net.ts";
-import { type RequestHandler, startServer } from "../../net/local-server.fixture.ts";
+import { createGuardedNet } from "../../io/net/guarded-fetch.ts";
+import { type RequestHandler, startServer } from "../../io/net/local-server.fixture.ts";
 import { createFakeClock } from "../../testing/fake-clock.ts";
 import { createHaft } from "../../runtime.ts";
 import { createPageConverter } from "./page-converter.ts";
-import type { ShownPage } from "./show-page.ts";
-import { stripMarkup } from "./strip-markup.ts";
-import { createWebFetchTool, type WebFetchDependencies } from "./web-fetch.ts";
+import { createWebFetchTool, type ShownPage, type WebFetchDependencies } from "./web-fetch.ts";
+import { stripMarkup } from "./html-text.ts";
 
 const converter = createPageConverter();
 afterAll(() => converter.close());

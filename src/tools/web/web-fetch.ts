@@ -4,11 +4,9 @@ import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toFailure, toolError, type ToolFailure } from "../../core/error.ts";
-import type { GuardedFetch } from "../../net/guarded-net.ts";
-import type { Page } from "./page.ts";
-import { createPageCache } from "./page-cache.ts";
+import { wrapUntrusted } from "../../core/untrusted-text.ts";
+import type { GuardedFetch } from "../../io/net/guarded-fetch.ts";
 import { type PageReader, readPage } from "./read-page.ts";
-import { cutPage, showPage, type ShownPage } from "./show-page.ts";
 
 export interface WebFetchDependencies extends PageReader {
   fetch: GuardedFetch;
@@ -126,4 +124,119 @@ function refusal(status: number, url: string, content: string) {
       status === 404 || status === 410 ? "Check the address, or search for the page." : "Try another source, or later.",
     data: { status, url },
   });
+}
+
+/** What was fetched, ready to be shown in parts. */
+export interface Page {
+  /** As asked for, and where the answer came from. */
+  url: string;
+  finalUrl: string;
+  status: number;
+  kind: "html" | "pdf" | "json" | "text";
+  title?: string;
+  author?: string;
+  published?: string;
+  /** Of strangers; disarmed. */
+  content: string;
+  /** Of a PDF. */
+  pages?: number;
+  /** What a reader should know of how it was made. */
+  notes: readonly string[];
+  /** Where it leads to another host: nothing was fetched from there. */
+  redirect?: string;
+}
+
+/** Pages for a while, so that reading on, or asking again, fetches nothing. The oldest go first. */
+export interface PageCache {
+  get(url: string): Page | undefined;
+  set(url: string, page: Page): void;
+}
+
+export interface PageCacheOptions {
+  clock: Clock;
+  ttlMs: number;
+  maxPages?: number;
+  maxCharacters?: number;
+}
+
+function createPageCache({
+  clock,
+  ttlMs,
+  maxPages = 100,
+  maxCharacters = 32 * 1024 * 1024,
+}: PageCacheOptions): PageCache {
+  const kept = new Map<string, { page: Page; until: number }>();
+  let characters = 0;
+  const drop = (url: string): void => {
+    characters -= kept.get(url)?.page.content.length ?? 0;
+    kept.delete(url);
+  };
+  return {
+    get(url) {
+      const found = kept.get(url);
+      if (!found) return undefined;
+      if (found.until > clock.monotonic()) return found.page;
+      drop(url);
+      return undefined;
+    },
+    set(url, page) {
+      drop(url);
+      kept.set(url, { page, until: clock.monotonic() + ttlMs });
+      characters += page.content.length;
+      for (const oldest of kept.keys()) {
+        if (kept.size <= maxPages && characters <= maxCharacters) break;
+        drop(oldest);
+      }
+    },
+  };
+}
+
+/** A part of a page, and where the next one begins. */
+export interface ShownPage extends Omit<Page, "notes"> {
+  offset: number;
+  totalCharacters: number;
+  nextOffset?: number;
+  notes?: readonly string[];
+  fromCache?: true;
+}
+
+export interface Window {
+  offset: number;
+  limit: number;
+}
+
+function cutPage({ notes, ...page }: Page, { offset, limit }: Window): ShownPage {
+  const { content } = page;
+  const end = wholeCharacter(content, Math.min(content.length, offset + limit));
+  return {
+    ...page,
+    content: content.slice(wholeCharacter(content, offset), end),
+    offset,
+    totalCharacters: content.length,
+    ...(end < content.length ? { nextOffset: end } : {}),
+    ...(notes.length > 0 ? { notes } : {}),
+  };
+}
+
+/** For the model: what it is, its text between marks, and how to go on. */
+function showPage(page: ShownPage): string {
+  if (page.redirect !== undefined) {
+    return `${page.url} leads to another host: ${page.redirect}\nNothing was fetched from there. Call web_fetch with that URL if you want it.`;
+  }
+  const facts = [page.title && `# ${page.title}`, page.author && `by ${page.author}`, page.published].filter(Boolean);
+  const body = [...(page.offset === 0 ? facts : []), page.content].join("\n");
+  const lines = [wrapUntrusted(body, page.finalUrl), ...(page.notes ?? [])];
+  if (page.nextOffset !== undefined) {
+    lines.push(
+      `[Characters ${page.offset} to ${page.nextOffset} of ${page.totalCharacters}. Use offset=${page.nextOffset} to continue.]`,
+    );
+  } else if (page.content === "" && page.offset > 0) {
+    lines.push(`[The page has ${page.totalCharacters} characters; there is nothing at offset ${page.offset}.]`);
+  }
+  return lines.join("\n");
+}
+
+function wholeCharacter(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at;
 }

@@ -1,10 +1,15 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { createGuardedNet } from "../../net/guarded-net.ts";
-import { type RequestHandler, type ReceivedRequest, startServer } from "../../net/local-server.fixture.ts";
+import { createGuardedNet } from "../../io/net/guarded-fetch.ts";
+import { type RequestHandler, type ReceivedRequest, startServer } from "../../io/net/local-server.fixture.ts";
 import { createHaft } from "../../runtime.ts";
-import { SEARCH_PROVIDERS, searchChain, searchHosts, type WebSearchSettings } from "./search/search-chain.ts";
-import type { SearchResult } from "./search/search-provider.ts";
+import {
+  SEARCH_PROVIDERS,
+  searchChain,
+  searchHosts,
+  type SearchResult,
+  type WebSearchSettings,
+} from "./search-providers.ts";
 import { createWebSearchTool } from "./web-search.ts";
 
 interface Protocol {

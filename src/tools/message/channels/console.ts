@@ -1,4 +1,4 @@
-import { showHiddenCharacters } from "../../../shell/hidden-characters.ts";
+import { showHiddenCharacters } from "../../../io/shell/terminal-text.ts";
 import type { ChannelKind, ReceivedMessage } from "../channel.ts";
 
 const MAX_KEPT = 100;

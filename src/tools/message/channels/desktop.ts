@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { toolError } from "../../../core/error.ts";
-import { findProgram } from "../../../shell/find-shell.ts";
-import { startProcess } from "../../../shell/run-process.ts";
+import { findProgram } from "../../../io/shell/find-program.ts";
+import { startProcess } from "../../../io/shell/run-process.ts";
 import type { ChannelKind } from "../channel.ts";
 
 /** What a program needs to find the desktop of the person, and no more. */

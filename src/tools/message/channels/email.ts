@@ -1,6 +1,13 @@
 import { toolError } from "../../../core/error.ts";
-import { refusedBy, unknownOutcome } from "../ask-service.ts";
-import type { ChannelKind, ChannelRequest, ChannelSettings, ChannelWorld, Delivery } from "../channel.ts";
+import {
+  type ChannelKind,
+  type ChannelRequest,
+  type ChannelSettings,
+  type ChannelWorld,
+  type Delivery,
+  refusedBy,
+  unknownOutcome,
+} from "../channel.ts";
 
 const DEADLINE_MS = 30_000;
 

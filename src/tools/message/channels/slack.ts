@@ -1,5 +1,13 @@
-import { callService, field, refusedBy, type ServiceRequest, textAt } from "../ask-service.ts";
-import { type ChannelKind, type ChannelRequest, hostOf } from "../channel.ts";
+import {
+  callService,
+  type ChannelKind,
+  type ChannelRequest,
+  field,
+  hostOf,
+  refusedBy,
+  type ServiceRequest,
+  textAt,
+} from "../channel.ts";
 
 const KEY_ERRORS = new Set([
   "invalid_auth",

@@ -1,5 +1,4 @@
-import { callService, field, refusedBy, textAt } from "../ask-service.ts";
-import { type ChannelKind, type ChannelRequest, hostOf } from "../channel.ts";
+import { callService, type ChannelKind, type ChannelRequest, field, hostOf, refusedBy, textAt } from "../channel.ts";
 
 const MAX_CHARACTERS = 4096;
 

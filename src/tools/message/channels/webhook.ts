@@ -1,5 +1,4 @@
-import { callService, refusedBy } from "../ask-service.ts";
-import { type ChannelKind, hostOf } from "../channel.ts";
+import { callService, type ChannelKind, hostOf, refusedBy } from "../channel.ts";
 
 /** Posts JSON to an address of the user's own. Each target is one. */
 export const webhookChannel: ChannelKind = {

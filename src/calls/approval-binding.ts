@@ -1,0 +1,124 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { type Call, toolOf, type Verdict } from "../core/call.ts";
+import type { Content } from "../core/content.ts";
+import { definitionHash } from "../core/definition.ts";
+import { ToolPermissionError } from "../core/error.ts";
+import { canonicalJson, MAX_CONTENT_TEXT_LENGTH, toPlainData } from "../core/json.ts";
+import type { Preview } from "../core/tool.ts";
+import { realRoot } from "../io/files/path-name.ts";
+import type { ApprovalBinding } from "./approval.ts";
+
+/** What a call would act on, besides what it says itself. */
+export interface CallWorld {
+  /** What decided that it asks: where something else does by now, the person did not know of it. */
+  verdict: Verdict;
+  workspace: string;
+  preview: Preview | undefined;
+  /** Of the session's environment: a hash, or any text that differs when it does. */
+  environment: string;
+}
+
+export function hashOf(value: unknown): string {
+  return `sha256:${sha256(canonicalJson(value))}`;
+}
+
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** The same for the same call made again, in this process or another. */
+export function callKeyOf(call: Call): string {
+  const { allowedPaths, mode, policy } = call.options;
+  const { session, agent, user } = call.caller;
+  const sent = call.sent ?? call.accepted;
+  return hashOf([call.id, [session, agent, user], toolOf(call).name, sent, allowedPaths, mode, policy]);
+}
+
+export function bindingOf(call: Call, world: CallWorld): ApprovalBinding {
+  const { allowedPaths, mode, policy } = call.options;
+  const { verdict } = world;
+  return {
+    tool: definitionHash(toolOf(call), sha256),
+    input: hashOf(call.accepted),
+    preview: hashOf(world.preview ?? null),
+    cwd: cwdOf(call.accepted, world.workspace),
+    environment: world.environment,
+    caller: hashOf(call.caller),
+    paths: hashOf(allowedPaths ?? null),
+    mode: mode ?? "default",
+    policy: hashOf([policy, verdict.by, verdict.rule, verdict.origin]),
+  };
+}
+
+const WORDS: Record<keyof ApprovalBinding, string> = {
+  tool: "the tool's definition",
+  input: "the arguments",
+  preview: "what the preview shows",
+  cwd: "the folder",
+  environment: "the environment",
+  caller: "the caller",
+  paths: "the allowed paths",
+  mode: "the mode",
+  policy: "the policy, or which part of it asks",
+};
+
+/** What differs, in words; empty where nothing does. */
+export function changesBetween(shown: ApprovalBinding, now: ApprovalBinding): string[] {
+  return (Object.keys(WORDS) as (keyof ApprovalBinding)[])
+    .filter((part) => shown[part] !== now[part])
+    .map((part) => WORDS[part]);
+}
+
+/** Names of the parameter that says where a call works. */
+const CWD_PARAMETERS = ["working_directory", "cwd"];
+
+/** Where the links lead now: a link that is turned later makes it another folder. */
+function cwdOf(input: unknown, workspace: string): string {
+  const fields = typeof input === "object" && input !== null ? (input as Record<string, unknown>) : {};
+  const named = CWD_PARAMETERS.map((name) => fields[name]).find((value) => typeof value === "string" && value !== "");
+  return realRoot((named as string | undefined)?.replaceAll("\0", "") ?? ".", workspace);
+}
+
+/** What a person can be asked to read. */
+export const MAX_SHOWN_BYTES = 64 * 1024;
+const TAIL_CHARACTERS = 200;
+
+/** The arguments as plain data. What cannot be shown in full cannot be approved: refused, never cut. */
+export function showableInput(call: Call, maxBytes: number): unknown {
+  const { value, faults } = toPlainData(call.accepted, MAX_CONTENT_TEXT_LENGTH);
+  if (faults.length > 0) {
+    throw new ToolPermissionError(
+      toolOf(call).name,
+      `the arguments cannot be shown to a person (${faults.slice(0, 3).join("; ")})`,
+      "Give them as plain data.",
+    );
+  }
+  const text = JSON.stringify(value, undefined, 2) ?? "";
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= maxBytes) return value;
+  throw new ToolPermissionError(
+    toolOf(call).name,
+    `the arguments are too long to be shown to a person in full (${bytes} bytes, at most ${maxBytes}; ` +
+      `${hashOf(call.accepted)}; they end with ${JSON.stringify(text.slice(-TAIL_CHARACTERS))})`,
+    "Do it in several smaller calls, or ask for a rule that allows this call without asking.",
+  );
+}
+
+/** The preview as it is shown. It may be cut, because the arguments are not: length, hash and end are said. */
+export function boundPreview(preview: Preview, maxBytes: number): Preview {
+  let left = maxBytes;
+  const content = preview.content.map((block): Content => {
+    const text = block.type === "text" ? block.text : undefined;
+    const bytes = Buffer.byteLength(text ?? JSON.stringify(block));
+    if (bytes <= left) {
+      left -= bytes;
+      return block;
+    }
+    const shown = text === undefined ? "" : `${text.slice(0, Math.floor(left / 4))}\n`;
+    left = 0;
+    const end = text === undefined ? "" : `, and this is its end:\n${text.slice(-TAIL_CHARACTERS)}`;
+    return { type: "text", text: `${shown}[cut: the whole has ${bytes} bytes, ${hashOf(block)}${end}]` };
+  });
+  return { title: preview.title.slice(0, 1000), content };
+}

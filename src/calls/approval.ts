@@ -1,0 +1,202 @@
+import type { Caller, CallOptions, Verdict } from "../core/call.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { Preview } from "../core/tool.ts";
+
+/**
+ * Open until somebody answers or nobody does; a yes is used once. What was asked about may change meanwhile: then the
+ * question is void, and asked anew.
+ */
+export type ApprovalState = "open" | "approved" | "declined" | "expired" | "void" | "used";
+
+/** How far a yes reaches: this call, what a rule covers in this session, what it covers from now on. */
+export type ApprovalScope = "once" | "session" | "always";
+
+/** Everything that an answer is for. Where any of it differs, the answer does not count. Hashes, but for the folder. */
+export interface ApprovalBinding {
+  tool: string;
+  input: string;
+  preview: string;
+  cwd: string;
+  environment: string;
+  caller: string;
+  paths: string;
+  mode: string;
+  policy: string;
+}
+
+/** A call as it was made, as data: enough to make it again in another process. */
+export interface MadeCall {
+  name: string;
+  /** What was sent, where a hook made the approval's input of it. */
+  input?: unknown;
+  options: Omit<CallOptions, "signal" | "onUpdate" | "onApprovalRequested" | "taskId" | "userId">;
+  /** The names that its toolkit had, where it was made in one. */
+  scope?: readonly string[];
+  /** Whether the tool itself was called, and not a name. */
+  isDirect: boolean;
+}
+
+/** A question to a person, bound to exactly one call. Plain data. */
+export interface Approval {
+  id: string;
+  callId: string;
+  /** Equal for the same call made again: id, caller, tool, input and what narrows it. */
+  callKey: string;
+  toolName: string;
+  toolVersion: string;
+  input: unknown;
+  caller: Caller;
+  /** Why it asks, in one sentence. */
+  reason: string;
+  /** What decided that it asks. */
+  verdict: Verdict;
+  preview?: Preview;
+  /** Rules that "for this session" and "always" would save; none where only "once" is offered. */
+  suggestedRules: readonly string[];
+  binding: ApprovalBinding;
+  /** Of the binding: says in one word what would run. */
+  hash: string;
+  made: MadeCall;
+  /** Whether the caller waits for the answer, and will run the call itself. */
+  waits: boolean;
+  askedAt: number;
+  expiresAt: number;
+  state: ApprovalState;
+  answeredBy?: string;
+  /** The door that the answer came through. */
+  answeredVia?: string;
+  answeredAt?: number;
+  /** Why it was declined, expired or became void: told to the model. */
+  note?: string;
+  /** What was granted besides this call. */
+  scope?: ApprovalScope;
+  rules?: readonly string[];
+  /** Whether there is a rule among them that was not suggested, and may allow more than was shown. */
+  rulesEdited?: boolean;
+  usedAt?: number;
+}
+
+export interface ApprovalAnswer {
+  approved: boolean;
+  by?: string;
+  reason?: string;
+  scope?: ApprovalScope;
+  /** Instead of the suggested ones. */
+  rule?: string | readonly string[];
+  /** The door that it came through. */
+  via?: string;
+  /** What whoever answers may do, where the door knows: without "approve" the answer is refused. */
+  rights?: readonly string[];
+}
+
+/** The ones that still decide about their call; the others are history. */
+const CURRENT_STATES: readonly ApprovalState[] = ["open", "approved", "declined"];
+
+export interface OpenLimits {
+  maxOpen: number;
+  maxOpenOfSession: number;
+}
+
+export type AddedApproval =
+  | { outcome: "added"; approval: Approval }
+  /** The call has a question already that still counts. */
+  | { outcome: "known"; approval: Approval }
+  | { outcome: "full"; open: number };
+
+export type ApprovalChanges = Partial<Omit<Approval, "id" | "callKey">> & { state: ApprovalState };
+
+/** Where questions and answers are kept. Several processes may share one: each method is one step for all of them. */
+export interface ApprovalStore {
+  /** Whether others than this process may write to it. */
+  readonly shared: boolean;
+  /** At most one question of a call is open, approved or declined at a time. */
+  add(approval: Approval, limits: OpenLimits): MaybePromise<AddedApproval>;
+  get(id: string): MaybePromise<Approval | undefined>;
+  /** The question of this call that is open, approved or declined. */
+  current(callKey: string): MaybePromise<Approval | undefined>;
+  /** The newest so many, oldest first. */
+  list(state?: ApprovalState, max?: number): MaybePromise<Approval[]>;
+  /** Only where the state is still `from`; undefined where it is not. */
+  change(id: string, from: ApprovalState, changes: ApprovalChanges): MaybePromise<Approval | undefined>;
+  /** Drops what was asked before that time and decides nothing any more; an old no as well. */
+  prune(before: number): MaybePromise<void>;
+}
+
+/** Nothing outlives this process. */
+export class MemoryApprovalStore implements ApprovalStore {
+  readonly shared = false;
+  readonly #approvals = new Map<string, Approval>();
+  readonly #current = new Map<string, string>();
+  readonly #capacity: number;
+
+  constructor(capacity = 1000) {
+    this.#capacity = capacity;
+  }
+
+  add(approval: Approval, { maxOpen, maxOpenOfSession }: OpenLimits): AddedApproval {
+    const known = this.current(approval.callKey);
+    if (known) return { outcome: "known", approval: known };
+    const open = this.#countOpen(() => true);
+    const ofSession = this.#countOpen(({ caller }) => caller.session === approval.caller.session);
+    if (open >= maxOpen) return { outcome: "full", open };
+    if (ofSession >= maxOpenOfSession) return { outcome: "full", open: ofSession };
+    const kept = structuredClone(approval);
+    this.#approvals.set(approval.id, kept);
+    this.#current.set(approval.callKey, approval.id);
+    this.#dropAnswered();
+    return { outcome: "added", approval: structuredClone(kept) };
+  }
+
+  get(id: string): Approval | undefined {
+    const approval = this.#approvals.get(id);
+    return approval && structuredClone(approval);
+  }
+
+  current(callKey: string): Approval | undefined {
+    const id = this.#current.get(callKey);
+    return id === undefined ? undefined : this.get(id);
+  }
+
+  list(state?: ApprovalState, max = Number.MAX_SAFE_INTEGER): Approval[] {
+    const all = [...this.#approvals.values()].filter((approval) => state === undefined || approval.state === state);
+    return all.slice(-max).map((approval) => structuredClone(approval));
+  }
+
+  change(id: string, from: ApprovalState, changes: ApprovalChanges): Approval | undefined {
+    const approval = this.#approvals.get(id);
+    if (approval?.state !== from) return undefined;
+    const changed = { ...approval, ...structuredClone(changes) };
+    this.#approvals.set(id, changed);
+    if (!CURRENT_STATES.includes(changed.state)) this.#current.delete(changed.callKey);
+    return structuredClone(changed);
+  }
+
+  prune(before: number): void {
+    for (const approval of this.#approvals.values()) {
+      if (approval.askedAt < before && isOver(approval)) this.#drop(approval);
+    }
+  }
+
+  #countOpen(counts: (approval: Approval) => boolean): number {
+    let open = 0;
+    for (const approval of this.#approvals.values()) if (approval.state === "open" && counts(approval)) open++;
+    return open;
+  }
+
+  /** Open questions and answers that wait to be used are never dropped. */
+  #dropAnswered(): void {
+    for (const approval of this.#approvals.values()) {
+      if (this.#approvals.size <= this.#capacity) return;
+      if (isOver(approval)) this.#drop(approval);
+    }
+  }
+
+  #drop({ id, callKey }: Approval): void {
+    this.#approvals.delete(id);
+    if (this.#current.get(callKey) === id) this.#current.delete(callKey);
+  }
+}
+
+function isOver({ state }: Approval): boolean {
+  return state !== "open" && state !== "approved";
+}

@@ -1,0 +1,108 @@
+import { hasEnded } from "../calls/job.ts";
+import type { Caller } from "../core/call.ts";
+import { firstLine } from "../core/content.ts";
+import { failureOf } from "../core/error.ts";
+import type { FailedResult, PendingResult, ToolResult } from "../core/result.ts";
+import { journalKey } from "../gate/idempotency.ts";
+import type { LateResults } from "../models/agent/agent.ts";
+import type { Haft } from "../runtime.ts";
+
+interface Awaiting {
+  caller: Partial<Caller>;
+  /** Calls of this caller that were answered `pending` before. */
+  awaited: readonly PendingResult[];
+}
+
+/**
+ * Hears the end of calls that were answered `pending`, whoever ends them: a worker, here or elsewhere, a person's yes, a
+ * client. What ended before anybody listened is found at once.
+ */
+export async function watchLateResults(haft: Haft, { caller, awaited }: Awaiting): Promise<LateResults> {
+  const waiting = new Set(awaited.map(({ callId }) => callId));
+  let ended: ToolResult[] = [];
+  const onCallEnded = (event: { callId: string; caller: Caller; result: ToolResult }): void => {
+    if (isSame(event.caller, caller) && waiting.delete(event.callId)) ended.push(event.result);
+  };
+  const stops = [
+    haft.on("tool_call_pending", (event) => {
+      if (isSame(event.caller, caller)) waiting.add(event.callId);
+    }),
+    haft.on("tool_call_completed", onCallEnded),
+    haft.on("tool_call_failed", onCallEnded),
+  ];
+  // A job of an earlier process is told of to those alone who say that they wait for it.
+  if (awaited.some(({ pending }) => pending.kind === "job")) {
+    stops.push(
+      haft.jobs.follow({
+        pending: () => awaited.map(({ callId, toolName }) => ({ callId, name: toolName, input: undefined })),
+        awaited: () => awaited,
+      }),
+    );
+  }
+  for (const call of awaited) {
+    const result = await findLateResult(haft, call, caller);
+    if (result && waiting.delete(call.callId)) ended.push(result);
+  }
+  return {
+    take() {
+      const taken = ended;
+      ended = [];
+      return taken;
+    },
+    close: () => stops.forEach((stop) => stop()),
+  };
+}
+
+/** As the journal tells callers apart. */
+function isSame(one: Partial<Caller>, other: Partial<Caller>): boolean {
+  return one.session === other.session && one.agent === other.agent && one.user === other.user;
+}
+
+/** A call that was made before, and what it waits for, where it was answered `pending`. */
+export interface EarlierCall {
+  callId: string;
+  toolName: string;
+  pending?: PendingResult["pending"];
+}
+
+/** What became of a call, whoever ended it: the journal has what ran, jobs and approvals have what did not. */
+export async function findLateResult(
+  haft: Haft,
+  { callId, toolName, pending }: EarlierCall,
+  caller: Partial<Caller>,
+): Promise<ToolResult | undefined> {
+  const entry = await haft.journal.find(journalKey(caller, callId));
+  if (entry?.state === "done") return { ...entry.result, callId };
+  if (entry || !pending) return undefined;
+  if (pending.kind === "job") {
+    const job = await haft.jobs.get(pending.id);
+    return job?.result && hasEnded(job) ? { ...job.result, callId } : undefined;
+  }
+  const approval = pending.kind === "approval" ? await haft.approvals.get(pending.id) : undefined;
+  if (!approval || approval.state === "open" || approval.state === "approved" || approval.state === "used")
+    return undefined;
+  // A program is told no by the call that it made, goes on, and says its end itself.
+  if (toolName === "run_code") {
+    void haft.recoverPrograms().catch(() => undefined);
+    return undefined;
+  }
+  const reason = approval.note === undefined ? "" : `: ${approval.note}`;
+  const message =
+    approval.state === "declined"
+      ? `A person said no to this call${reason}. Do not repeat it.`
+      : "Nobody answered in time whether this call may run. It did not run.";
+  return refused({ callId, toolName, message, at: haft.executor.clock.now() });
+}
+
+function refused({ message, at, ...call }: { callId: string; toolName: string; message: string; at: number }) {
+  return {
+    ...call,
+    status: "failed",
+    success: false,
+    content: [{ type: "text", text: message }],
+    display: firstLine(message),
+    error: failureOf("declined", message),
+    metadata: {},
+    startedAt: at,
+  } satisfies FailedResult;
+}

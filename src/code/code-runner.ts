@@ -1,0 +1,141 @@
+import { canonicalJson } from "../core/json.ts";
+import type { Call, CallToContinue, Caller } from "../core/call.ts";
+import { type Clock, systemClock } from "../core/clock.ts";
+import { toolError } from "../core/error.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { Stage } from "../core/stage.ts";
+import { createCodeThreads } from "./code-thread.ts";
+import { MemoryProgramStore, type ProgramStore, type StoredProgram } from "./program-store.ts";
+import { type ProgramEnd, type ProgramHost, type ProgramLimits, type ProgramStart, runProgram } from "./run-program.ts";
+
+export interface CodeRunnerOptions {
+  store?: ProgramStore;
+  clock?: Clock;
+  limits?: Partial<ProgramLimits & { memoryBytes: number }>;
+  /** Makes the second pass of a call. */
+  continueCall(call: CallToContinue, approvalId: string): Promise<ToolResult>;
+  /** Whether a person may still answer. */
+  isOpen(approvalId: string): Promise<boolean>;
+  /** Whether the call has ended, and its end is known. */
+  isDone(call: CallToContinue): Promise<boolean>;
+}
+
+export interface ProgramToRun {
+  call: CallToContinue;
+  source: string;
+  language?: "javascript" | "typescript";
+}
+
+/** Snapshots are images of a machine: only the same machine can go on with one. */
+const ENGINE = "quickjs-wasi/3.6";
+const DEFAULT_LIMITS = { cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, maxCalls: 1000, mostOutputBytes: 64 * 1024 };
+
+/** Runs programs, and goes on with those that waited for a person, in this process or in one that is gone. */
+export function createCodeRunner(options: CodeRunnerOptions) {
+  const { store = new MemoryProgramStore(), clock = systemClock, continueCall, isOpen, isDone } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const threads = createCodeThreads({ clock, memoryBytes: limits.memoryBytes });
+  /** Claimed by `goOn`, for the call that it makes next. */
+  const claimed = new Map<string, StoredProgram>();
+  const underWay = new Set<string>();
+
+  return { run, stage: stage(), answered, recover, close: () => threads.close() };
+
+  async function run({ call, source, language }: ProgramToRun, host: Omit<ProgramHost, "save">): Promise<ProgramEnd> {
+    const key = keyOf(call.options);
+    const stored = claimed.get(key) ?? (await store.claim(key));
+    claimed.delete(key);
+    if (!stored && (await store.list()).some((one) => one.key === key)) throw runsElsewhere();
+    if (stored && stored.engine !== ENGINE) throw writtenByAnother();
+    const start: ProgramStart = stored ? { state: stored.state } : { source, ...(language ? { language } : {}) };
+    const save: ProgramHost["save"] = async (state) =>
+      store.save({ key, call, state, engine: ENGINE, savedAt: clock.now() });
+    const thread = await threads.take();
+    underWay.add(key);
+    try {
+      return await runProgram(start, { thread, limits, host: { ...host, save } });
+    } finally {
+      thread.release();
+      underWay.delete(key);
+    }
+  }
+
+  /** Left last of all: what is over is forgotten only when its end has been recorded and told. */
+  function stage(): Stage {
+    return {
+      name: "programs",
+      leave(call, result) {
+        if (call.tool?.name !== "run_code") return result;
+        return leaveProgram(call, result).then(() => result);
+      },
+    };
+  }
+
+  async function leaveProgram(call: Call, result: ToolResult): Promise<void> {
+    const key = keyOf({ id: call.id, caller: call.caller });
+    // Nobody is told of a program twice because the note about it could not be thrown away: the journal knows its end.
+    try {
+      if (result.status === "pending") {
+        await store.release(key);
+        // Answered while the rest of it was still running.
+        resumeIfAnswered(key).catch(() => undefined);
+      } else if (result.status === "completed" || !isPassing(result.error.code)) await store.remove(key);
+      else await store.release(key);
+    } catch {
+      return;
+    }
+  }
+
+  /** A person has answered, and what the program asked for was done or refused: it goes on. */
+  async function answered(approvalId: string): Promise<void> {
+    const waiting = (await store.list()).find(({ approvals }) => approvals.includes(approvalId));
+    if (waiting) await resume(waiting.key, approvalId);
+  }
+
+  /** Programs whose process ended after the answer. */
+  async function recover(): Promise<void> {
+    for (const { key } of await store.list()) await resumeIfAnswered(key);
+  }
+
+  async function resumeIfAnswered(key: string): Promise<void> {
+    const approvals = (await store.list()).find((one) => one.key === key)?.approvals ?? [];
+    for (const id of approvals) if (!(await isOpen(id))) return resume(key, id);
+  }
+
+  async function resume(key: string, approvalId: string): Promise<void> {
+    if (underWay.has(key)) return;
+    const program = await store.claim(key);
+    if (!program) return;
+    // Its process ended between the end of the call and here: it was told already.
+    if (await isDone(program.call)) return store.remove(key);
+    claimed.set(key, program);
+    await continueCall(program.call, approvalId);
+    // It was refused before it ran.
+    if (claimed.delete(key)) await store.release(key);
+  }
+}
+
+function keyOf({ id, caller = {} }: { id?: string; caller?: Partial<Caller> }): string {
+  return canonicalJson([caller.session, caller.agent, caller.user, id]);
+}
+
+/** Failures after which the same call may go on. */
+function isPassing(code: string): boolean {
+  return code === "shutdown" || code === "busy" || code === "not_recorded";
+}
+
+function runsElsewhere() {
+  return toolError("busy", "This program is being run by another process", {
+    next: "Wait for its result instead of running it again.",
+  });
+}
+
+function writtenByAnother() {
+  return toolError(
+    "unknown_outcome",
+    "The program waited under another version of Haft, which alone can go on with it",
+    {
+      next: "Look at which of its calls were made, then write a program for the rest.",
+    },
+  );
+}

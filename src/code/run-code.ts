@@ -1,0 +1,332 @@
+import { distance } from "fastest-levenshtein";
+import type { Caller, CallToContinue } from "../core/call.ts";
+import { ToolCategory } from "../core/category.ts";
+import { text } from "../core/content.ts";
+import { createTool } from "../core/create-tool.ts";
+import { failureOf, isErrorCode, type ToolFailure } from "../core/error.ts";
+import type { ToolOutput, ToolResult } from "../core/result.ts";
+import type { AnyTool, ToolContext } from "../core/tool.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+
+export interface RunCodeDependencies {
+  runner: CodeRunner;
+  /** What this caller may use, best first. */
+  search(query: string, caller: Caller): readonly AnyTool[];
+  /** All that this caller may use. */
+  visible(caller: Caller): readonly AnyTool[];
+}
+
+const MAX_CODE_LENGTH = 200_000;
+/** Of running, without the time in which a person thinks. */
+const TIMEOUT_MS = 300_000;
+const MAX_FOUND = 10;
+
+/** One tool in which a model writes a program against all the others. */
+export function createRunCodeTool({ runner, search, visible }: RunCodeDependencies) {
+  return createTool({
+    name: "run_code",
+    title: "Run code",
+    description: {
+      short: "Runs a JavaScript or TypeScript program that calls tools; only what it returns is shown.",
+      long:
+        "Use it for many calls, loops, filters and joins: results stay in the program. Globals: `tools.NAME(input)` calls a tool " +
+        "and gives a promise of its data, or of its text where it has no data; a failed call throws an error with `code` and `message`. " +
+        '`await api.search("words")` finds tools, `await api.describe("name", …)` gives their TypeScript declarations. ' +
+        "`console.log` prints. End with `return value`.",
+      usageNotes: [
+        "There is no file system, network, import or timer: call tools for those.",
+        "Calls that must be permitted by a person are asked for as always; the program waits for the answer.",
+        "Several calls at once: await Promise.all([…]).",
+      ],
+      examples: [
+        {
+          input: {
+            code: 'const files = await api.describe("grep", "read");\nreturn files;',
+          },
+          description: "see how tools are called",
+        },
+      ],
+    },
+    // No schema library: the front door of the package imports this.
+    parameters: {
+      type: "object",
+      properties: {
+        code: {
+          type: "string",
+          minLength: 1,
+          maxLength: MAX_CODE_LENGTH,
+          description: "The body of an async function; `return` gives its value",
+        },
+        language: {
+          enum: ["javascript", "typescript"],
+          description: "Found out by itself where absent",
+        },
+      },
+      required: ["code"],
+      additionalProperties: false,
+    } as const,
+    // It does nothing by itself, but nobody knows beforehand what its calls do; each of those is judged for itself.
+    kind: "execute",
+    permission: "auto",
+    category: ToolCategory.CODE,
+    tags: ["code", "program", "javascript", "typescript", "loop", "batch"],
+    origin: { type: "builtin" },
+    // Its calls are known again by their numbers: what was done is not done twice.
+    idempotent: true,
+    limits: { timeoutMs: TIMEOUT_MS },
+    async run({ code, language }, context) {
+      const { caller } = context;
+      const host = {
+        signal: context.signal,
+        call: (step: number, name: string, input: unknown, onApprovalRequested: (id: string) => Promise<void>) =>
+          callWithPausedTimeLimit(context, { step, name, input, onApprovalRequested }),
+        search: (query: string) =>
+          search(query, caller)
+            .filter(({ name }) => name !== "run_code")
+            .slice(0, MAX_FOUND)
+            .map(({ name, description }) => ({ name, description: description.short })),
+        describe: (names: readonly string[]) => describe(names, visible(caller)),
+        print: (line: string) => context.update({ content: [text(`${line}\n`)] }),
+      };
+      const program = { call: context.toContinuation(), source: code, ...(language ? { language } : {}) };
+      const end = await runner.run(program, host);
+      return showEnd(end, code, visible(caller));
+    },
+  });
+}
+
+/** While a person thinks about one of its calls, the program's own time stands still. */
+async function callWithPausedTimeLimit(
+  context: ToolContext,
+  {
+    step,
+    name,
+    input,
+    onApprovalRequested,
+  }: { step: number; name: string; input: unknown; onApprovalRequested: (id: string) => Promise<void> },
+) {
+  let resume: (() => void) | undefined;
+  try {
+    return await context.call(name, input, {
+      step,
+      onApprovalRequested: async (approvalId) => {
+        resume ??= context.pauseTimeLimit();
+        await onApprovalRequested(approvalId);
+      },
+    });
+  } finally {
+    resume?.();
+  }
+}
+
+function describe(names: readonly string[], tools: readonly AnyTool[]): string {
+  const known = new Map(tools.flatMap((tool) => [tool.name, ...tool.aliases].map((name) => [name, tool] as const)));
+  const found = names.flatMap((name) => known.get(name) ?? []);
+  const missing = names.filter((name) => !known.has(name));
+  const notes = missing.map((name) => `// There is no tool "${name}". Find its name with api.search("${name}").`);
+  return [declareTools(found), ...notes].filter((part) => part !== "").join("\n\n");
+}
+
+function showEnd(end: CodeEnd, code: string, tools: readonly AnyTool[]): ToolOutput {
+  const { output, calls } = end;
+  const printed = output.length > 0 ? [`Printed:\n${output.join("\n")}`] : [];
+  if (end.status === "done") {
+    const shown = typeof end.value === "string" ? end.value : (JSON.stringify(end.value, null, 2) ?? "null");
+    return {
+      content: [text([shown, ...printed].join("\n\n"))],
+      display: `The program made ${count(calls)} and ended.`,
+      details: { value: end.value, output, calls },
+    };
+  }
+  if (end.status === "waits") {
+    const id = end.approvals[0] ?? "";
+    const many = end.approvals.length === 1 ? "a person" : `a person, about ${end.approvals.length} calls`;
+    return {
+      content: [
+        text(`The program waits for ${many}, and goes on by itself after the answer. Do not run it again.`),
+        ...printed.map((part) => text(part)),
+      ],
+      display: `Waits for ${many}.`,
+      details: { approvals: end.approvals, output, calls },
+      pending: { kind: "approval", id },
+    };
+  }
+  const error = failureFor(end.error, explainError(end.error, code, tools));
+  return {
+    content: [text([error.message, ...printed].join("\n\n"))],
+    display: error.message.split("\n")[0]!,
+    details: { error: end.error, output, calls },
+    error,
+  };
+}
+
+function failureFor(
+  { name, code, line, column }: Extract<CodeEnd, { status: "failed" }>["error"],
+  message: string,
+): ToolFailure {
+  const known = isErrorCode(code) ? code : name === "TimeoutError" ? "timeout" : "failed";
+  return { ...failureOf(known, message, name), ...(line === undefined ? {} : { data: { line, column } }) };
+}
+
+function count(calls: number): string {
+  return calls === 1 ? "1 call" : `${calls} calls`;
+}
+
+/** Runs programs that can do nothing but call tools. */
+interface CodeRunner {
+  /** The same call again: goes on where its program stopped, if that waits for somebody. */
+  run(program: CodeToRun, host: CodeHost): Promise<CodeEnd>;
+}
+
+export interface CodeToRun {
+  call: CallToContinue;
+  source: string;
+  language?: "javascript" | "typescript";
+}
+
+/** What a program needs from the call that runs it. */
+export interface CodeHost {
+  readonly signal: AbortSignal;
+  call(
+    step: number,
+    name: string,
+    input: unknown,
+    onApprovalRequested: (approvalId: string) => Promise<void>,
+  ): Promise<ToolResult>;
+  search(query: string): unknown;
+  describe(names: readonly string[]): unknown;
+  print(line: string): void;
+}
+
+interface CodeEndBase {
+  /** What it printed. */
+  output: readonly string[];
+  /** How many calls it made. */
+  calls: number;
+}
+
+type CodeEnd = CodeEndBase &
+  (
+    | { status: "done"; value: unknown }
+    | { status: "failed"; error: { name: string; message: string; line?: number; column?: number; code?: string } }
+    | { status: "waits"; approvals: readonly string[] }
+  );
+
+/** The tools as TypeScript, as a program sees them. */
+export function declareTools(tools: readonly AnyTool[]): string {
+  return tools.map(declareTool).join("\n\n");
+}
+
+function declareTool(tool: AnyTool): string {
+  const { parameters } = tool.getFunctionDeclaration();
+  const lines = [tool.description.short, ...(tool.description.important ?? [])];
+  const comment = `/** ${lines.join(" ").replaceAll("*/", "* /").replace(/\s+/g, " ")} */`;
+  const name = /^[A-Za-z_$][\w$]*$/.test(tool.name) ? `tools.${tool.name}` : `tools[${JSON.stringify(tool.name)}]`;
+  const output = tool.output ? typeOf(tool.output.jsonSchema, 0) : "unknown";
+  return `${comment}\n${name}(input: ${typeOf(parameters, 0)}): Promise<${output}>`;
+}
+
+/** Deep schemas are shown as far as a reader follows them. */
+const MAX_DEPTH = 6;
+
+function typeOf(schema: JsonSchema | boolean | undefined, depth: number): string {
+  if (typeof schema !== "object" || depth > MAX_DEPTH) return "unknown";
+  if ("const" in schema) return literal(schema.const);
+  if (Array.isArray(schema.enum)) return schema.enum.map(literal).join(" | ") || "never";
+  const parts = schema.anyOf ?? schema.oneOf;
+  if (Array.isArray(parts)) return unique(parts.map((part) => typeOf(part as JsonSchema, depth + 1))).join(" | ");
+  if (Array.isArray(schema.type)) {
+    return unique(schema.type.map((type) => typeOf({ ...schema, type } as JsonSchema, depth))).join(" | ");
+  }
+  switch (schema.type) {
+    case "string":
+    case "boolean":
+    case "null":
+      return schema.type;
+    case "number":
+    case "integer":
+      return "number";
+    case "array":
+      return arrayOf(typeOf(schema.items as JsonSchema, depth + 1));
+    default:
+      return objectOf(schema, depth);
+  }
+}
+
+function objectOf(schema: JsonSchema, depth: number): string {
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
+  const required = new Set<string>((schema.required ?? []) as string[]);
+  if (properties.length === 0) {
+    const rest = schema.additionalProperties;
+    if (typeof rest === "object") return `Record<string, ${typeOf(rest as JsonSchema, depth + 1)}>`;
+    // A schema that says nothing of further parameters admits none.
+    return schema.type === "object" ? (rest === true ? "Record<string, unknown>" : "{}") : "unknown";
+  }
+  const members = properties.map(([name, property]) => {
+    const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+    const description =
+      typeof property === "object" && property.description ? ` /* ${shorten(property.description)} */` : "";
+    return `${key}${required.has(name) ? "" : "?"}: ${typeOf(property, depth + 1)}${description}`;
+  });
+  return `{ ${members.join("; ")} }`;
+}
+
+function arrayOf(item: string): string {
+  return /[ |]/.test(item) ? `Array<${item}>` : `${item}[]`;
+}
+
+function literal(value: unknown): string {
+  return JSON.stringify(value) ?? "unknown";
+}
+
+function unique(types: readonly string[]): string[] {
+  return [...new Set(types)];
+}
+
+function shorten(text: unknown): string {
+  const line = String(text).replaceAll("*/", "* /").replace(/\s+/g, " ");
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+}
+
+interface ProgramError {
+  name: string;
+  message: string;
+  line?: number;
+  column?: number;
+}
+
+const GLOBALS = ["tools", "api", "console"];
+const UNAVAILABLE: Readonly<Record<string, string>> = {
+  fetch: "There is no network in a program: call tools.http_get or tools.web_fetch.",
+  require: "There are no modules in a program: everything is a tool.",
+  process: "There is no process in a program: call tools.get_env for variables.",
+  setTimeout: "There are no timers in a program: call tools.sleep.",
+};
+
+/** What went wrong, where, the line itself, and what is probably meant. */
+function explainError(error: ProgramError, code: string, tools: readonly AnyTool[]): string {
+  const where = error.line === undefined ? "" : ` (line ${error.line}, column ${error.column ?? 1})`;
+  const source = error.line === undefined ? undefined : code.split("\n")[error.line - 1]?.trim();
+  const shown = source ? [`> ${source.length > 200 ? `${source.slice(0, 199)}…` : source}`] : [];
+  const advice = adviceFor(error.message, tools);
+  return [`${error.name}: ${error.message}${where}`, ...shown, ...(advice ? [advice] : [])].join("\n");
+}
+
+function adviceFor(message: string, tools: readonly AnyTool[]): string | undefined {
+  const name = /^'?([\w$]+)'? is not defined/.exec(message)?.[1];
+  if (name === undefined) return undefined;
+  if (Object.hasOwn(UNAVAILABLE, name)) return UNAVAILABLE[name];
+  const calls = tools.flatMap((tool) => [tool.name, ...tool.aliases]);
+  const near = nearest(name, [...calls, ...GLOBALS]);
+  if (near === undefined) return `Programs have tools, api and console. Find tools with api.search("…").`;
+  return `Did you mean ${GLOBALS.includes(near) ? near : `tools.${near}(…)`}?`;
+}
+
+function nearest(name: string, names: readonly string[]): string | undefined {
+  let best: { name: string; far: number } | undefined;
+  for (const one of names) {
+    const far = distance(name.toLowerCase(), one.toLowerCase());
+    if (!best || far < best.far) best = { name: one, far };
+  }
+  return best && best.far <= Math.max(1, Math.floor(name.length / 3)) ? best.name : undefined;
+}

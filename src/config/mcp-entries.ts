@@ -1,0 +1,362 @@
+import { homedir } from "node:os";
+import { basename, dirname, resolve } from "node:path";
+import { didYouMean, nearestNames } from "../core/nearest-name.ts";
+import { type ConfigFormat, formatOf, parseConfigText, type ParsedText, readConfigText } from "./config-text.ts";
+import { ConfigError, type ConfigPath, type ConfigProblem, showPath } from "./problems.ts";
+import { type ClientVariables, expandClientVariables } from "./variables.ts";
+
+export interface ReadMcpOptions extends Partial<ClientVariables> {
+  /** Told from the file's name and its keys where absent. */
+  dialect?: McpDialect;
+  /** Of a text: how it is written; JSON (with all that JSON5 admits) where absent. */
+  format?: ConfigFormat;
+}
+
+export interface McpServerList {
+  dialect: McpDialect;
+  servers: McpServerConfig[];
+  /** What was inferred, what is missing, and what could not be carried over. */
+  notes: ConfigProblem[];
+}
+
+/** An entry as it stands in a file, before anything is expanded. */
+export interface RawMcpEntry {
+  name: string;
+  path: ConfigPath;
+  fields: Record<string, unknown>;
+}
+
+/** Reads the MCP servers of any client's file. Throws a `ConfigError` where there is none, or it cannot be read. */
+export async function readMcpServers(
+  source: { file: string } | { text: string; file?: string },
+  options: ReadMcpOptions = {},
+): Promise<McpServerList> {
+  const { file } = source;
+  const text = "text" in source ? source.text : await readConfigText(source.file);
+  if (text === null) throw new ConfigError([{ file, message: "There is no such file." }]);
+  const format = options.format ?? (file === undefined ? "json" : formatOf(file));
+  const parsed = await parseConfigText(text, file ?? "(text)", format);
+  const dialect = options.dialect ?? dialectOf(parsed.value, file, format);
+  const variables: ClientVariables = {
+    env: options.env ?? process.env,
+    home: options.home ?? homedir(),
+    folder: options.folder ?? workspaceOf(file),
+  };
+  const entries = findMcpEntries(parsed.value, file);
+  return { dialect, ...readMcpEntries(entries, { dialect, file, variables, parsed }) };
+}
+
+export interface EntryOrigin {
+  dialect: McpDialect;
+  file: string | undefined;
+  variables: ClientVariables;
+  parsed?: Pick<ParsedText, "positionOf">;
+}
+
+export function readMcpEntries(
+  entries: readonly RawMcpEntry[],
+  { dialect, file, variables, parsed }: EntryOrigin,
+): { servers: McpServerConfig[]; notes: ConfigProblem[] } {
+  const servers: McpServerConfig[] = [];
+  const notes: ConfigProblem[] = [];
+  for (const { name, path, fields } of entries) {
+    const position = parsed?.positionOf(path);
+    const read = readMcpEntry({ name, fields, dialect, file, line: position?.line }, variables);
+    const where = { ...(file === undefined ? {} : { file }), ...position, path: showPath(path) };
+    notes.push(...read.notes.map((note) => ({ ...where, message: `MCP server "${name}": ${note}` })));
+    if (read.server && servers.some((other) => other.name === name)) {
+      notes.push({ ...where, message: `MCP server "${name}" is there twice; the later one counts.` });
+      servers.splice(
+        servers.findIndex((other) => other.name === name),
+        1,
+      );
+    }
+    if (read.server) servers.push(read.server);
+  }
+  return { servers, notes };
+}
+
+/** The places where clients keep their servers: an object by name, or the seed's list with names in it. */
+const KEYS: readonly ConfigPath[] = [
+  ["mcpServers"],
+  ["servers"],
+  ["mcp_servers"],
+  ["mcp", "servers"],
+  ["tools", "mcpServers"],
+];
+
+/** Throws a `ConfigError` for an entry that is no object, so that none is lost in silence. */
+export function findMcpEntries(value: unknown, file?: string): RawMcpEntry[] {
+  if (Array.isArray(value)) return entriesOf(value, [], file);
+  return KEYS.flatMap((key) => {
+    let at = value;
+    for (const part of key) at = isObject(at) ? at[part as string] : undefined;
+    return at === undefined || at === null ? [] : entriesOf(at, key, file);
+  });
+}
+
+function entriesOf(value: unknown, path: ConfigPath, file: string | undefined): RawMcpEntry[] {
+  const fail = (at: ConfigPath, message: string): never => {
+    throw new ConfigError([{ file, path: showPath(at), message }]);
+  };
+  if (Array.isArray(value)) {
+    return value.map((fields: unknown, index) => {
+      const at = [...path, index];
+      if (!isObject(fields) || typeof fields["name"] !== "string") return fail(at, 'Must be an object with a "name".');
+      return { name: fields["name"], path: at, fields };
+    });
+  }
+  if (!isObject(value)) return fail(path, "Must be an object of servers by name, or a list.");
+  return Object.entries(value).map(([name, fields]) => {
+    if (!isObject(fields)) return fail([...path, name], "Must be an object.");
+    return { name, path: [...path, name], fields };
+  });
+}
+
+export function dialectOf(value: unknown, file: string | undefined, format = formatOf(file ?? "")): McpDialect {
+  const keys = isObject(value) ? value : {};
+  if (format === "toml" || "mcp_servers" in keys) return "codex";
+  const path = (file ?? "").replaceAll("\\", "/");
+  if (/\.cursor\//.test(path)) return "cursor";
+  if (/\.gemini\//.test(path)) return "gemini";
+  if (/\.vscode\//.test(path) || "servers" in keys || "inputs" in keys) return "vscode";
+  if (isObject(keys["mcp"]) && "servers" in keys["mcp"]) return "openclaw";
+  if (Array.isArray(value) || "tools" in keys || Array.isArray(keys["mcpServers"])) return "haft";
+  const text = JSON.stringify(keys["mcpServers"] ?? {});
+  if (/\$\{(env:|workspaceFolder|userHome)/.test(text)) return "cursor";
+  return /"httpUrl":/.test(text) ? "gemini" : "claude";
+}
+
+/** The folder that a client's file belongs to: the one above `.cursor/`, `.vscode/`, `.gemini/`. */
+function workspaceOf(file: string | undefined): string {
+  if (file === undefined) return process.cwd();
+  const folder = dirname(resolve(file));
+  return /^\.(cursor|vscode|gemini|codex|claude)$/.test(basename(folder)) ? dirname(folder) : folder;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export interface McpEntry {
+  name: string;
+  fields: Record<string, unknown>;
+  dialect: McpDialect;
+  file?: string;
+  line?: number;
+}
+
+export interface ReadEntry {
+  /** Absent where the entry names no server that could be reached. */
+  server?: McpServerConfig;
+  /** What was inferred, and what could not be carried over. */
+  notes: string[];
+}
+
+const TRANSPORTS: Readonly<Record<string, McpServerConfig["transport"]>> = {
+  stdio: "stdio",
+  local: "stdio",
+  http: "http",
+  "streamable-http": "http",
+  streamablehttp: "http",
+  streamable_http: "http",
+  remote: "http",
+  sse: "sse",
+  ws: "ws",
+  websocket: "ws",
+};
+
+/** Fields that say nothing about how the server is reached or what it may do. */
+const HARMLESS = new Set(["name", "description", "$schema", "gallery", "version", "icon", "title", "displayName"]);
+
+/** Fields of other clients that mean nothing here: no misspelling is to be looked for in them. */
+const KNOWN_ELSEWHERE = new Set([
+  ...[
+    "auth",
+    "envFile",
+    "dev",
+    "sandbox",
+    "sandboxEnabled",
+    "autoApprove",
+    "alwaysAllow",
+    "authProviderType",
+    "scopes",
+  ],
+  ...["required", "tools", "approval_mode", "default_tools_approval_mode", "bearer_token", "instructions", "extension"],
+]);
+
+/** One entry of any dialect, in one shape. */
+function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables: ClientVariables): ReadEntry {
+  const notes: string[] = [];
+  const missing = new Set<string>();
+  const used = new Set<string>();
+  const field = (key: string): unknown => {
+    used.add(key);
+    return fields[key];
+  };
+  const expand = (text: string) => expandClientVariables(text, dialect, variables, (what) => missing.add(what));
+  const wrong = (key: string, wanted: string): undefined => {
+    notes.push(`"${key}" must be ${wanted}, and is left out.`);
+  };
+  const text = (...keys: string[]): string | undefined => {
+    for (const key of keys) {
+      const value = field(key);
+      if (typeof value === "string") return expand(value);
+      if (value !== undefined && value !== null) wrong(key, "text");
+    }
+    return undefined;
+  };
+  const list = (...keys: string[]): string[] | undefined => {
+    for (const key of keys) {
+      const value = field(key);
+      if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.map(expand);
+      if (value !== undefined && value !== null) wrong(key, "a list of texts");
+    }
+    return undefined;
+  };
+  const record = (...keys: string[]): Record<string, string> => {
+    const entries: [string, string][] = [];
+    for (const key of keys) {
+      const value = field(key);
+      if (value === undefined || value === null) continue;
+      if (typeof value !== "object" || Array.isArray(value)) wrong(key, "an object of texts");
+      else for (const [each, of] of Object.entries(value)) if (of !== null) entries.push([each, expand(String(of))]);
+    }
+    return Object.fromEntries(entries);
+  };
+  const fromEnvironment = (variable: string): string => {
+    const value = variables.env[variable];
+    if (value === undefined) missing.add(variable);
+    return value ?? `\${${variable}}`;
+  };
+
+  const type = text("type", "transport");
+  const command = text("command");
+  const args = list("args");
+  const httpUrl = text("httpUrl");
+  const url = httpUrl ?? text("url", "serverUrl");
+  const headers = record("headers", "http_headers");
+  const bearer = field("bearer_token_env_var");
+  if (typeof bearer === "string") headers["Authorization"] = `Bearer ${fromEnvironment(bearer)}`;
+  for (const [header, variable] of Object.entries(record("env_http_headers")))
+    headers[header] = fromEnvironment(variable);
+  const env = record("env");
+  for (const variable of list("env_vars") ?? []) {
+    const value = variables.env[variable];
+    if (value !== undefined) env[variable] = value;
+  }
+  const timeoutMs = milliseconds(field("timeout")) ?? milliseconds(field("tool_timeout_sec"), 1000);
+  if (typeof field("startup_timeout_sec") === "number") notes.push('"startup_timeout_sec" is not carried over.');
+  const cwd = text("cwd");
+  const headersHelper = text("headersHelper");
+  const oauth = field("oauth");
+  const enabled = field("enabled") !== false && field("disabled") !== true;
+  const includeTools = list("includeTools", "enabled_tools");
+  const excludeTools = list("excludeTools", "disabled_tools");
+  const trust = field("trust");
+  const alwaysLoad = field("alwaysLoad");
+
+  const declared = type === undefined ? undefined : TRANSPORTS[type.toLowerCase()];
+  if (type !== undefined && declared === undefined) {
+    const near = didYouMean(type, Object.keys(TRANSPORTS)) ?? "Known are stdio, http, sse and ws.";
+    notes.push(`The transport "${type}" is not known. ${near}`);
+  }
+  for (const key of Object.keys(fields)) {
+    if (used.has(key) || HARMLESS.has(key)) continue;
+    const [near] = KNOWN_ELSEWHERE.has(key) ? [] : nearestNames(key, used, 1);
+    notes.push(`"${key}" is not carried over.${near ? ` Did you mean "${near}"?` : ""}`);
+  }
+  const transport = declared ?? inferTransport({ command, url, isHttpUrl: httpUrl !== undefined, dialect });
+  if (type !== undefined && declared === undefined) return { notes };
+  if (!transport) return { notes: [...notes, 'It has neither "command" nor "url": say one of them.'] };
+  if (declared === undefined && transport !== "stdio") {
+    notes.push(`The file does not say the transport; "${transport}" was inferred. Say it as "type".`);
+  }
+  const shared = {
+    name,
+    enabled,
+    isInferred: declared === undefined,
+    ...(includeTools ? { includeTools } : {}),
+    ...(excludeTools ? { excludeTools } : {}),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(typeof trust === "boolean" ? { trust } : {}),
+    ...(typeof alwaysLoad === "boolean" ? { alwaysLoad } : {}),
+    dialect,
+    ...(file === undefined ? {} : { file }),
+    ...(line === undefined ? {} : { line }),
+  };
+  if (missing.size > 0) notes.push(`Not set: ${[...missing].join(", ")}. Their places stay as they are written.`);
+  if (transport === "stdio") {
+    if (command === undefined) return { notes: [...notes, 'A stdio server needs "command".'] };
+    const server = { ...shared, transport, command, args: args ?? [], env, ...(cwd === undefined ? {} : { cwd }) };
+    return { server: { ...server, missing: [...missing] }, notes };
+  }
+  if (url === undefined) return { notes: [...notes, `A server with transport "${transport}" needs "url".`] };
+  const remote = {
+    ...shared,
+    transport,
+    url,
+    headers,
+    ...(headersHelper === undefined ? {} : { headersHelper }),
+    ...(oauth === undefined ? {} : { oauth }),
+  };
+  return { server: { ...remote, missing: [...missing] }, notes };
+}
+
+interface Reach {
+  command: string | undefined;
+  url: string | undefined;
+  isHttpUrl: boolean;
+  dialect: McpDialect;
+}
+
+function inferTransport({ command, url, isHttpUrl, dialect }: Reach): McpServerConfig["transport"] | undefined {
+  if (url === undefined) return command === undefined ? undefined : "stdio";
+  if (/^wss?:/i.test(url)) return "ws";
+  return dialect === "gemini" && !isHttpUrl ? "sse" : "http";
+}
+
+function milliseconds(value: unknown, factor = 1): number | undefined {
+  return typeof value === "number" && value > 0 ? value * factor : undefined;
+}
+
+/** Whose way of writing a list of MCP servers it is. */
+export type McpDialect = "haft" | "claude" | "cursor" | "vscode" | "gemini" | "codex" | "openclaw";
+
+interface AnyServer {
+  name: string;
+  enabled: boolean;
+  /** True where the file does not say the transport and it was told from the other fields. */
+  isInferred: boolean;
+  includeTools?: readonly string[];
+  excludeTools?: readonly string[];
+  timeoutMs?: number;
+  /** What the file says: whether its calls may go unasked. Not the trust of the folder. */
+  trust?: boolean;
+  alwaysLoad?: boolean;
+  dialect: McpDialect;
+  file?: string;
+  line?: number;
+  /** Variables that are not set and `${input:…}` that a person must give; the texts stay as written. */
+  missing: readonly string[];
+}
+
+export interface StdioServer extends AnyServer {
+  transport: "stdio";
+  command: string;
+  args: readonly string[];
+  env: Readonly<Record<string, string>>;
+  cwd?: string;
+}
+
+export interface RemoteServer extends AnyServer {
+  transport: "http" | "sse" | "ws";
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** A command that prints headers as JSON: it executes. */
+  headersHelper?: string;
+  oauth?: unknown;
+}
+
+/** One server, whatever file it came from. */
+export type McpServerConfig = StdioServer | RemoteServer;

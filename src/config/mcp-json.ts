@@ -1,0 +1,91 @@
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { toolError } from "../core/error.ts";
+import { withFileLock } from "./file-lock.ts";
+import { isObject, type McpServerConfig } from "./mcp-entries.ts";
+
+/** A server as `.mcp.json` writes it. */
+export interface McpJsonServer {
+  type?: string;
+  command?: string;
+  args?: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  url?: string;
+  headers?: Readonly<Record<string, string>>;
+  headersHelper?: string;
+  oauth?: unknown;
+  cwd?: string;
+  disabled?: true;
+  includeTools?: readonly string[];
+  excludeTools?: readonly string[];
+  /** Milliseconds. */
+  timeout?: number;
+  alwaysLoad?: boolean;
+}
+
+/** Adds a server to `.mcp.json` of a folder, or puts it in the place of the one with its name. */
+export async function addMcpServer(
+  folder: string,
+  name: string,
+  server: McpJsonServer,
+): Promise<{ file: string; replaced: boolean }> {
+  const file = join(folder, ".mcp.json");
+  return withFileLock(file, async () => {
+    const settings = await readSettings(file);
+    const servers = isObject(settings["mcpServers"]) ? settings["mcpServers"] : {};
+    const replaced = Object.hasOwn(servers, name);
+    const text = JSON.stringify({ ...settings, mcpServers: { ...servers, [name]: server } }, null, 2);
+    const fresh = `${file}.${process.pid}.tmp`;
+    await writeFile(fresh, `${text}\n`, { mode: 0o600 });
+    await rename(fresh, file);
+    return { file, replaced };
+  });
+}
+
+/** A server of another client's file in these words, and what of it was left behind. */
+export function toMcpJson(server: McpServerConfig): { entry: McpJsonServer; notes: string[] } {
+  const { enabled, includeTools, excludeTools, timeoutMs: timeout, alwaysLoad, trust } = server;
+  const entry = {
+    ...reachOf(server),
+    ...(enabled ? {} : { disabled: true as const }),
+    ...given({ includeTools, excludeTools, timeout, alwaysLoad }),
+  };
+  // What another program may do unasked says nothing about this one.
+  const notes = trust === true ? ['"trust" is not carried over: allow its tools by rules.'] : [];
+  return { entry, notes };
+}
+
+function reachOf(server: McpServerConfig): McpJsonServer {
+  if (server.transport !== "stdio") {
+    const { transport: type, url, headers, headersHelper, oauth } = server;
+    return { type, url, ...(Object.keys(headers).length > 0 ? { headers } : {}), ...given({ headersHelper, oauth }) };
+  }
+  const { command, args, env, cwd } = server;
+  return {
+    command,
+    ...(args.length > 0 ? { args } : {}),
+    ...(Object.keys(env).length > 0 ? { env } : {}),
+    ...given({ cwd }),
+  };
+}
+
+function given<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
+
+async function readSettings(file: string): Promise<Record<string, unknown>> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw error;
+  }
+  try {
+    const settings: unknown = JSON.parse(text);
+    if (isObject(settings)) return settings;
+  } catch {
+    // Said below: what cannot be read is not written over.
+  }
+  throw toolError("bad_encoding", `${file} is no JSON object, so nothing was added to it`, { next: "Mend it first." });
+}

@@ -1,0 +1,143 @@
+import { readFile, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Clock, systemClock, type Timer } from "../core/clock.ts";
+import type { Plugin, PluginManifest } from "../core/plugin.ts";
+import { isObject } from "./mcp-entries.ts";
+import type { ConfigOriginName, ConfigSource } from "./sources.ts";
+
+export interface LoadedPlugins {
+  /** For `haft.use`. */
+  plugins: { plugin: Plugin; reference: PluginReference }[];
+  /** What could not be loaded; the others were. */
+  failures: { reference: PluginReference; message: string }[];
+}
+
+const ENTRIES = ["index.ts", "index.mts", "index.mjs", "index.js"];
+
+/**
+ * Imports the plugins that a loaded configuration names: `plugins` of `loadConfig` holds those of a folder only when they
+ * are trusted. A disabled one is not imported. One that fails, or does not end, harms no other; one that ends the process
+ * does, as it runs in it.
+ */
+export async function loadPlugins(
+  { plugins }: { plugins: readonly PluginReference[] },
+  { timeoutMs = 10_000, clock = systemClock }: { timeoutMs?: number; clock?: Clock } = {},
+): Promise<LoadedPlugins> {
+  const loaded: LoadedPlugins = { plugins: [], failures: [] };
+  for (const reference of plugins.filter(({ enabled }) => enabled)) {
+    try {
+      const plugin = await withinTime(loadPlugin(reference), timeoutMs, clock);
+      loaded.plugins.push({ plugin, reference });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      loaded.failures.push({ reference, message: `The plugin "${reference.from}" was not loaded: ${why}` });
+    }
+  }
+  return loaded;
+}
+
+async function loadPlugin(reference: PluginReference): Promise<Plugin> {
+  const entry = await findEntry(reference);
+  const { createJiti } = await import("jiti");
+  const jiti = createJiti(entry, { fsCache: false, moduleCache: false });
+  const exported: unknown = await jiti.import(entry, { default: true });
+  const manifest = (isObject(exported) ? exported["manifest"] : undefined) ?? (await readManifest(reference));
+  const register = isObject(exported) ? exported["register"] : exported;
+  if (!isManifest(manifest)) throw new Error("It has no manifest: export `{ manifest: { id }, register }` as default.");
+  if (typeof register !== "function") throw new Error("It has no register function: export `{ manifest, register }`.");
+  return {
+    manifest: { ...manifest, ...narrower(manifest.tools, reference.tools) },
+    register: (api) => (register as Plugin["register"]).call(exported, api),
+  };
+}
+
+/** A file itself; of a folder what its package.json names, or an index; of a package what it exports. */
+async function findEntry({ from, path, folder }: PluginReference): Promise<string> {
+  if (path === undefined) {
+    const { createJiti } = await import("jiti");
+    return fileURLToPath(createJiti(join(folder, "haft.config.js")).esmResolve(from));
+  }
+  const info = await stat(path).catch(() => undefined);
+  if (info?.isFile()) return path;
+  if (!info?.isDirectory()) throw new Error(`There is nothing at ${path}.`);
+  const { main } = await readJson(join(path, "package.json"));
+  for (const name of [...(typeof main === "string" ? [main] : []), ...ENTRIES]) {
+    if ((await stat(join(path, name)).catch(() => undefined))?.isFile()) return join(path, name);
+  }
+  throw new Error(`${path} has neither an index file nor a package.json with "main".`);
+}
+
+/** A plugin of seed 003's form keeps its manifest beside its code. */
+async function readManifest({ path }: PluginReference): Promise<unknown> {
+  if (path === undefined) return undefined;
+  const manifest = await readJson(join(path, "haft.plugin.json"));
+  return "id" in manifest ? manifest : undefined;
+}
+
+async function readJson(file: string): Promise<Record<string, unknown>> {
+  const text = await readFile(file, "utf8").catch(() => "{}");
+  const value: unknown = JSON.parse(text);
+  return isObject(value) ? value : {};
+}
+
+function isManifest(value: unknown): value is PluginManifest {
+  return isObject(value) && typeof value["id"] === "string";
+}
+
+async function withinTime<T>(work: Promise<T>, timeoutMs: number, clock: Clock): Promise<T> {
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = clock.after(timeoutMs, () => reject(new Error(`it did not load within ${timeoutMs} ms.`)));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    timer?.cancel();
+    // Its later failure is nobody's any more.
+    work.catch(() => {});
+  }
+}
+
+/** A plugin that a configuration names, where what it says is trusted. */
+export interface PluginReference {
+  /** A path or the name of a package, as it is written. */
+  from: string;
+  /** The path, resolved against the folder of the file that names it; absent for a package. */
+  path?: string;
+  enabled: boolean;
+  /** The tools it may register, whatever it says of itself. */
+  tools?: readonly string[];
+  origin: ConfigOriginName;
+  /** Where a package is looked for. */
+  folder: string;
+  file?: string;
+}
+
+/** Each once. Where one source disables what another names, it is disabled. */
+export function listPlugins(sources: readonly ConfigSource[]): PluginReference[] {
+  const references = new Map<string, PluginReference>();
+  for (const { origin, folder, file, value } of sources) {
+    for (const setting of value.plugins ?? []) {
+      const { from, enabled = true, tools } = typeof setting === "string" ? { from: setting } : setting;
+      const path = /^(\.{0,2}\/|[A-Za-z]:[\\/])/.test(from) ? resolve(folder, from) : undefined;
+      const known = references.get(path ?? from);
+      references.set(path ?? from, {
+        from,
+        ...(path === undefined ? {} : { path }),
+        enabled: enabled && (known?.enabled ?? true),
+        ...narrower(known?.tools, tools),
+        origin,
+        folder,
+        ...(file === undefined ? {} : { file }),
+      });
+    }
+  }
+  return [...references.values()];
+}
+
+/** What both lists let through; an absent one lets everything through. */
+function narrower(a: readonly string[] | undefined, b: readonly string[] | undefined): { tools?: readonly string[] } {
+  const tools = a && b ? b.filter((name) => a.includes(name)) : (a ?? b);
+  return tools ? { tools } : {};
+}

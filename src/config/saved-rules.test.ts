@@ -1,0 +1,133 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+import { describe, expect, test } from "vitest";
+import { openConfigFolders } from "./config-folders.fixture.ts";
+import { initConfig } from "./init-config.ts";
+import { removeLocalRule, saveLocalRule } from "./saved-rules.ts";
+
+const rulesIn = async (folders: ReturnType<typeof openConfigFolders>) =>
+  (await folders.load()).sources.find(({ origin }) => origin === "local")?.permissions;
+
+describe("a saved rule", () => {
+  test("counts at once, is for nobody else's eyes, and is not committed", async () => {
+    const folders = openConfigFolders();
+    const rule = "Bash(git commit -m \"# 'x': y\":*)";
+    expect(await saveLocalRule(folders.folder, "allow", rule, folders)).toBe(true);
+    expect(await saveLocalRule(folders.folder, "allow", rule, folders)).toBe(false);
+    await saveLocalRule(folders.folder, "deny", "Read(./private/**)", folders);
+    const { sources, untrusted } = await folders.load();
+    expect(sources[0]).toMatchObject({ origin: "local", permissions: { allow: [rule], deny: ["Read(./private/**)"] } });
+    expect(untrusted).toEqual([]);
+    const file = join(folders.folder, ".haft/config.yml");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8")).toMatch(/^# Rules that were answered/);
+    expect(readFileSync(join(folders.folder, ".haft/.gitignore"), "utf8")).toBe("*\n");
+  });
+
+  test("leaves comments, order and the rest of the file as they are", async () => {
+    const before =
+      "# mine\ntools:\n  timeout: 5 # short\npermissions:\n  # asked for\n  deny:\n    - Edit(./x) # why\n  ask: []\n";
+    const folders = openConfigFolders({ ".haft/config.yml": before });
+    await saveLocalRule(folders.folder, "deny", "Edit(./y)", folders);
+    await saveLocalRule(folders.folder, "ask", "Bash", folders);
+    expect(readFileSync(join(folders.folder, ".haft/config.yml"), "utf8")).toBe(
+      before.replace("# why\n", "# why\n    - Edit(./y)\n").replace("ask: []", "ask: [ Bash ]"),
+    );
+    expect(await removeLocalRule(folders.folder, "deny", "Edit(./y)", folders)).toBe(true);
+    expect(await removeLocalRule(folders.folder, "deny", "Edit(./y)", folders)).toBe(false);
+    expect((await rulesIn(folders))?.deny).toEqual(["Edit(./x)"]);
+  });
+
+  test("that came with the folder is not one that a person saved", async () => {
+    const folders = openConfigFolders({ ".haft/config.yml": "permissions:\n  allow: [Bash]\n" });
+    expect(await rulesIn(folders)).toMatchObject({ allow: [] });
+    await saveLocalRule(folders.folder, "allow", "Edit", folders);
+    expect(await rulesIn(folders)).toMatchObject({ allow: ["Edit"] });
+    await removeLocalRule(folders.folder, "allow", "Edit", folders);
+    folders.write({ ".haft/config.yml": "permissions:\n  allow: [Edit]\n" });
+    expect(await rulesIn(folders)).toMatchObject({ allow: [] });
+  });
+
+  test("is not written over a file that is broken, nor through a link, and is one line", async () => {
+    const broken = openConfigFolders({ ".haft/config.yml": "permissions: [" });
+    await expect(saveLocalRule(broken.folder, "deny", "Edit", broken)).rejects.toThrow("Not valid YAML");
+    const odd = openConfigFolders({ ".haft/config.yml": "permissions: { deny: Bash }" });
+    await expect(saveLocalRule(odd.folder, "deny", "Edit", odd)).rejects.toThrow("Must be a list");
+    const linked = openConfigFolders();
+    mkdirSync(join(linked.home, "elsewhere"));
+    symlinkSync(join(linked.home, "elsewhere"), join(linked.folder, ".haft"));
+    await expect(saveLocalRule(linked.folder, "deny", "Edit", linked)).rejects.toThrow("not a folder of its own");
+    for (const rule of ["", " ", "a\nb", "a\0b"]) {
+      await expect(saveLocalRule(odd.folder, "deny", rule, odd)).rejects.toThrow("one line of text");
+    }
+  });
+
+  test("of three processes at once: none is lost", async () => {
+    const folders = openConfigFolders();
+    // A child needs plain JavaScript, beside a link to the installed packages.
+    const root = fileURLToPath(new URL("../../", import.meta.url));
+    symlinkSync(join(root, "node_modules"), join(folders.home, "node_modules"));
+    const bundle = await rolldown({
+      input: join(root, "src/config/saved-rules.ts"),
+      platform: "node",
+      external: (id) => !id.startsWith(".") && !isAbsolute(id),
+    });
+    await bundle.write({ file: join(folders.home, "local-rules.mjs"), format: "esm", codeSplitting: false });
+    await bundle.close();
+    const script = `const { saveLocalRule } = await import(${JSON.stringify(join(folders.home, "local-rules.mjs"))});
+      const [folder, home, name] = process.argv.slice(1);
+      for (let at = 0; at < 8; at += 1) await saveLocalRule(folder, "allow", "Bash(" + name + at + ")", { home, env: {} });`;
+    const run = (name: string) =>
+      new Promise<string>((resolve, reject) => {
+        const child = spawn(process.execPath, [
+          "--input-type=module",
+          "-e",
+          script,
+          folders.folder,
+          folders.home,
+          name,
+        ]);
+        let errors = "";
+        child.stderr.on("data", (chunk: Buffer) => void (errors += chunk.toString()));
+        child.on("error", reject);
+        child.on("close", () => resolve(errors));
+      });
+    expect(await Promise.all(["a", "b", "c"].map(run))).toEqual(["", "", ""]);
+    const expected = ["a", "b", "c"].flatMap((name) => Array.from({ length: 8 }, (_, at) => `Bash(${name}${at})`));
+    expect((await rulesIn(folders))?.allow.toSorted()).toEqual(expected);
+    expect((await folders.load()).untrusted).toEqual([]);
+  });
+
+  test("waits for no process that died", async () => {
+    const folders = openConfigFolders({ ".haft/config.yml": "{}" });
+    const gone = spawn(process.execPath, ["-e", ""]);
+    await new Promise((resolve) => gone.on("close", resolve));
+    writeFileSync(join(folders.folder, ".haft/config.yml.lock"), `${gone.pid}@${hostname()}`);
+    expect(await saveLocalRule(folders.folder, "deny", "Edit", folders)).toBe(true);
+  });
+});
+
+describe("initConfig", () => {
+  test("writes a file that is valid, needs no trust, and is never written over", async () => {
+    const folders = openConfigFolders();
+    expect(await initConfig(folders.folder)).toBe(join(folders.folder, "haft.config.yml"));
+    const { value, warnings, untrusted, sources } = await folders.load();
+    expect(value.tools).toEqual({ timeout: 30_000, maxConcurrent: 3 });
+    expect(sources[0]!.permissions.deny).toEqual(["Read(./secrets/**)"]);
+    expect([...warnings, ...untrusted]).toEqual([]);
+    await expect(initConfig(folders.folder)).rejects.toThrow("already exists");
+  });
+
+  test("is still valid with everything in it uncommented", async () => {
+    const folders = openConfigFolders();
+    const file = await initConfig(folders.folder);
+    const text = readFileSync(file, "utf8");
+    folders.write({ "haft.config.yml": text.replace(/^(\s*)# (?=\s*(- )?\w+:( |$))/gm, "$1") });
+    expect(readFileSync(file, "utf8")).toMatch(/^mcpServers:/m);
+    expect(await folders.problems()).toEqual([]);
+  });
+});

@@ -1,0 +1,323 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { canonicalJson } from "../core/json.ts";
+import { hideSecrets, isSecretName, maskSecret } from "../core/mask-secrets.ts";
+import { isInside, realRoot } from "../io/files/path-name.ts";
+import { findMcpEntries, isObject } from "./mcp-entries.ts";
+import { type ConfigPath, showPath } from "./problems.ts";
+import type { RawSource } from "./sources.ts";
+
+/** A part of a folder's configuration that counts only when a person has agreed to it. */
+export interface TrustItem {
+  kind: "code" | "hook" | "mcp_server" | "plugin" | "permission" | "setting";
+  file: string;
+  line?: number;
+  /** Where it stands in the file: `hooks.PreToolUse[0].hooks[0]`; empty for a whole module. */
+  path: string;
+  /** What would run or be loosened, whole but for secrets, for a person. Show it with hidden characters made visible. */
+  what: string;
+  /** Of the part and of the files of the folder that it names: another content is another digest. */
+  digest: string;
+}
+
+export interface LocatedItem extends TrustItem {
+  at: ConfigPath;
+}
+
+export function withoutPath({ at: _at, ...item }: LocatedItem): TrustItem {
+  return item;
+}
+
+/** Modes that count without trust, wherever they do not loosen what the user set. */
+export const MODES_WITHOUT_TRUST: ReadonlySet<string> = new Set(["default", "plan", "dontAsk"]);
+
+/**
+ * What in a source of a folder executes something, reaches out, or loosens what the user set. Denials, questions and
+ * narrower layers are not among it: they always count.
+ */
+export async function listTrustItems(source: RawSource, folder: string): Promise<LocatedItem[]> {
+  const { file = "", code, value } = source;
+  const found: LocatedItem[] = [];
+  const add = (kind: TrustItem["kind"], at: ConfigPath, what: string, content: unknown, files: FileDigests = {}) => {
+    const position = source.positionOf(at);
+    const digest = digestOf(canonicalJson({ kind, content, files }));
+    found.push({ kind, file, ...(position ? { line: position.line } : {}), path: showPath(at), what, digest, at });
+  };
+  if (code !== undefined) add("code", [], `run the module ${file}`, "module", await digestModule(file, folder, code));
+  if (!isObject(value)) return found;
+
+  for (const { name, path, fields } of findMcpEntries(value, file)) {
+    const words = [fields["command"], ...listOf(fields["args"])].filter((word) => typeof word === "string");
+    const helper = typeof fields["headersHelper"] === "string" ? wordsOf(fields["headersHelper"]) : [];
+    const files = await digestNamedFiles([...words, ...helper], folder);
+    add("mcp_server", path, `MCP server "${name}": ${showTrustedFields(fields)}`, { name, fields }, files);
+  }
+  if (source.kind === "mcp") return found;
+
+  for (const [event, groups] of entriesOf(value["hooks"])) {
+    for (const [index, group] of listOf(groups).entries()) {
+      if (!isObject(group)) continue;
+      const matcher = group["matcher"] ?? "*";
+      for (const [each, handler] of listOf(group["hooks"]).entries()) {
+        if (!isObject(handler)) continue;
+        const command = typeof handler["command"] === "string" ? handler["command"] : "";
+        const args = listOf(handler["args"]).filter((word) => typeof word === "string");
+        const files = await digestNamedFiles([...wordsOf(command), command, ...args], folder);
+        const what = `hook ${event}, for ${JSON.stringify(matcher)}: ${showTrustedFields(handler)}`;
+        add("hook", ["hooks", event, index, "hooks", each], what, { event, matcher, handler }, files);
+      }
+    }
+  }
+  const permissions = isObject(value["permissions"]) ? value["permissions"] : {};
+  for (const [index, rule] of listOf(permissions["allow"]).entries()) {
+    add("permission", ["permissions", "allow", index], `allow without asking: ${String(rule)}`, allowContent(rule));
+  }
+  const mode = permissions["defaultMode"];
+  if (typeof mode === "string" && !MODES_WITHOUT_TRUST.has(mode)) {
+    add("permission", ["permissions", "defaultMode"], `start in the mode ${JSON.stringify(mode)}`, { mode });
+  }
+  if (source.kind === "haft") await listSettings(value, folder, add);
+  return found;
+}
+
+const MODEL_SETTINGS: ReadonlySet<string> = new Set(["model", "baseUrl", "apiKey", "limits", "prices"]);
+
+type Add = (kind: TrustItem["kind"], at: ConfigPath, what: string, content: unknown, files?: FileDigests) => void;
+
+async function listSettings(value: Record<string, unknown>, folder: string, add: Add): Promise<void> {
+  for (const [index, plugin] of listOf(value["plugins"]).entries()) {
+    const from = isObject(plugin) ? plugin["from"] : plugin;
+    if (typeof from !== "string" || (isObject(plugin) && plugin["enabled"] === false)) continue;
+    add(
+      "plugin",
+      ["plugins", index],
+      `load the plugin ${JSON.stringify(from)}`,
+      plugin,
+      await digestPlugin(from, folder),
+    );
+  }
+  const setting = (path: ConfigPath, content: unknown) =>
+    add("setting", path, `set ${showPath(path)} to ${showTrustedSetting(path, content)}`, {
+      path: showPath(path),
+      content,
+    });
+  const { workspace, browser, tools, server, store, jobs, sessions, audit, network, sandbox, message, agent, agents } =
+    value;
+  const places: [ConfigPath, unknown][] = [
+    [["tools", "allowedPaths"], isObject(tools) ? tools["allowedPaths"] : undefined],
+    [["workspace", "allowedPaths"], isObject(workspace) ? workspace["allowedPaths"] : undefined],
+    [["workspace", "readOnlyPaths"], isObject(workspace) ? workspace["readOnlyPaths"] : undefined],
+  ];
+  for (const [path, paths] of places) {
+    for (const [index, each] of listOf(paths).entries()) {
+      // A variable can lead anywhere, and so can a link in the folder.
+      const isOwn = typeof each === "string" && !each.includes("${") && isInside(realRoot(each, folder), folder);
+      if (!isOwn) add("setting", [...path, index], `reach ${JSON.stringify(each)} outside the folder`, { path, each });
+    }
+  }
+  if (isObject(workspace)) {
+    for (const [index, glob] of listOf(workspace["permitGlobs"]).entries()) {
+      add("setting", ["workspace", "permitGlobs", index], `lift protection from ${JSON.stringify(glob)}`, { glob });
+    }
+    for (const [key, harmless] of [
+      ["unrestricted", false],
+      ["requireReadBeforeEdit", true],
+    ] as const) {
+      if (workspace[key] !== undefined && workspace[key] !== harmless) setting(["workspace", key], workspace[key]);
+    }
+  }
+  for (const [key, content] of entriesOf(server)) if (key !== "port") setting(["server", key], content);
+  for (const [key, content] of entriesOf(store)) setting(["store", key], content);
+  if (isObject(jobs) && jobs["redisUrl"] !== undefined) setting(["jobs", "redisUrl"], jobs["redisUrl"]);
+  // Each of them may give sessions more.
+  for (const [key, content] of entriesOf(sessions)) setting(["sessions", key], content);
+  // The only one that narrows is what is left to reach.
+  // A folder may want more of the sandbox, never less, without being trusted.
+  for (const [key, content] of entriesOf(sandbox)) {
+    if (key !== "tools" && !(key === "mode" && content === "required") && !(key === "autoAllow" && content === false)) {
+      setting(["sandbox", key], content);
+    }
+  }
+  for (const [key, content] of entriesOf(network)) if (key !== "hosts") setting(["network", key], content);
+  if (isObject(browser)) {
+    if (browser["executable"] !== undefined) setting(["browser", "executable"], browser["executable"]);
+    if (browser["confined"] === false) setting(["browser", "confined"], false);
+  }
+  // Who is written to, and with which key.
+  for (const [name, content] of entriesOf(isObject(message) ? message["channels"] : undefined)) {
+    setting(["message", "channels", name], content);
+  }
+  // Where a conversation goes, with which key, and what it may cost.
+  const settingsOfAgent = (position: ConfigPath, one: unknown): void => {
+    for (const [key, content] of entriesOf(one)) if (MODEL_SETTINGS.has(key)) setting([...position, key], content);
+  };
+  settingsOfAgent(["agent"], agent);
+  for (const [name, one] of entriesOf(agents)) settingsOfAgent(["agents", name], one);
+  const search = isObject(tools) ? tools["webSearch"] : undefined;
+  for (const [key, content] of entriesOf(search)) {
+    // Where a query goes, and a key with it.
+    if (key === "endpoint" || key === "fallbacks") setting(["tools", "webSearch", key], content);
+  }
+  if (isObject(audit) && audit["enabled"] !== undefined && audit["enabled"] !== true) {
+    setting(["audit", "enabled"], audit["enabled"]);
+  }
+}
+
+/** So that a rule which a person saved is known again, wherever in the file it stands. */
+export function allowDigest(rule: string): string {
+  return digestOf(canonicalJson({ kind: "permission", content: allowContent(rule), files: {} }));
+}
+
+function allowContent(rule: unknown): unknown {
+  return { allow: rule };
+}
+
+/** Of a package its name alone: what is installed under it is the package manager's to vouch for. */
+async function digestPlugin(from: string, folder: string): Promise<FileDigests> {
+  const path = resolve(folder, from);
+  const info = await stat(path).catch(() => undefined);
+  if (info?.isFile()) return digestModule(path, folder);
+  if (!info?.isDirectory()) return isPath(from) ? { [from]: "absent" } : {};
+  // Too large to be covered: a digest that is never the same, so that it is never trusted.
+  return (await digestFolder(path)) ?? { [from]: `too large ${process.hrtime.bigint()}` };
+}
+
+function isPath(from: string): boolean {
+  return /^\.{0,2}\//.test(from);
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return isObject(value) ? Object.entries(value) : [];
+}
+
+/**
+ * An entry as a person agrees to it. What runs is shown whole, so that nothing hides behind the look of a secret; hidden are
+ * values of variables and headers, and passwords in addresses.
+ */
+export function showTrustedFields(fields: Readonly<Record<string, unknown>>): string {
+  const shown = Object.entries(fields).filter(([key]) => key !== "name");
+  return JSON.stringify(Object.fromEntries(shown.map(([key, value]) => [key, showField(key, value)])));
+}
+
+export function showTrustedSetting(path: ConfigPath, content: unknown): string {
+  return JSON.stringify(hideIn(String(path.at(-1) ?? ""), content));
+}
+
+function showField(key: string, value: unknown): unknown {
+  if (typeof value === "string") {
+    if (/url$/i.test(key)) return hideSecrets(value);
+    return isSecretName(key) ? hide(key, value) : value;
+  }
+  if (key === "env" || /headers$/i.test(key) || key === "oauth") return hideIn(key, value);
+  return value;
+}
+
+function hideIn(name: string, value: unknown): unknown {
+  if (typeof value === "string") return hide(name, value);
+  if (Array.isArray(value)) return value.map((each) => hideIn(name, each));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, hideIn(key, each)]));
+}
+
+function hide(name: string, value: string): string {
+  // A variable is no secret.
+  if (/^(?:Bearer )?\$\{[\w:.]+\}$/i.test(value)) return value;
+  if (isSecretName(name)) return maskSecret(name, value).value;
+  // Options and commands, as NODE_OPTIONS has them, decide what runs.
+  return /(?:^|\s)-|[;|$`]/.test(value) ? value : hideSecrets(value);
+}
+
+const MAX_FILES = 2_000;
+const MAX_BYTES = 32 * 1024 * 1024;
+const MODULE_ENDINGS = ["", ".ts", ".mts", ".js", ".mjs", ".cjs", ".cts", ".json", "/index.ts", "/index.js"];
+
+/** What a file held, by its path below the folder; a file that is not there is told apart from an empty one. */
+type FileDigests = Record<string, string>;
+
+function digestOf(text: string | Uint8Array): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/**
+ * The files of the folder that a command line names. What those load in turn is not covered: a script's own imports, the
+ * scripts of a package.json.
+ */
+async function digestNamedFiles(words: readonly string[], folder: string): Promise<FileDigests> {
+  const digests: FileDigests = {};
+  for (const word of words) {
+    const path = resolve(
+      folder,
+      word.replace(/^\$\{?(?:CLAUDE_PROJECT_DIR|HAFT_PROJECT_DIR|workspaceFolder)\}?\/?/, "./"),
+    );
+    if (!isInside(path, folder) || path === folder) continue;
+    const digest = await digestIfFile(path);
+    if (digest !== undefined || word.includes("/")) digests[relative(folder, path)] = digest ?? "absent";
+  }
+  return digests;
+}
+
+/** The words of a command as far as quotes tell: enough to find the files that it names. */
+function wordsOf(command: string): string[] {
+  const quoted = [...command.matchAll(/"([^"]*)"|'([^']*)'/g)].map((found) => found[1] ?? found[2]!);
+  // A path may be quoted in part: "$CLAUDE_PROJECT_DIR"/hooks/check.sh.
+  return [...quoted, ...command.replace(/["']/g, "").split(/[\s;&|()<>]+/)].filter(Boolean);
+}
+
+/** A module and the modules of the folder that it imports by a relative path. */
+async function digestModule(entry: string, folder: string, text?: string): Promise<FileDigests> {
+  const digests: FileDigests = {};
+  const waiting = [{ path: entry, source: text }];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const name = relative(folder, next.path);
+    if (Object.hasOwn(digests, name) || Object.keys(digests).length >= MAX_FILES) continue;
+    const source = next.source ?? (await readFile(next.path, "utf8").catch(() => undefined));
+    digests[name] = source === undefined ? "absent" : digestOf(source);
+    for (const [, specifier] of (source ?? "").matchAll(/(?:from|import|require)\s*\(?\s*["'](\.[^"']*)["']/g)) {
+      const path = await firstFile(resolve(dirname(next.path), specifier!));
+      if (path) waiting.push({ path, source: undefined });
+    }
+  }
+  return digests;
+}
+
+/** Every file of a folder, without installed packages; undefined where it is too large to be covered. */
+async function digestFolder(folder: string): Promise<FileDigests | undefined> {
+  const digests: FileDigests = {};
+  let bytes = 0;
+  const walk = async (at: string): Promise<boolean> => {
+    for (const entry of await readdir(at, { withFileTypes: true })) {
+      const path = join(at, entry.name);
+      if (entry.isDirectory()) {
+        if (entry.name !== "node_modules" && entry.name !== ".git" && !(await walk(path))) return false;
+        continue;
+      }
+      // A link is followed: what it leads to is what would run.
+      const info = await stat(path).catch(() => undefined);
+      if (!info?.isFile()) continue;
+      bytes += info.size;
+      if (bytes > MAX_BYTES || Object.keys(digests).length >= MAX_FILES) return false;
+      digests[relative(folder, path)] = digestOf(await readFile(path));
+    }
+    return true;
+  };
+  return (await walk(folder)) ? digests : undefined;
+}
+
+async function digestIfFile(path: string): Promise<string | undefined> {
+  const info = await stat(path).catch(() => undefined);
+  if (!info?.isFile()) return undefined;
+  return info.size > MAX_BYTES ? `size ${info.size}, changed ${info.mtimeMs}` : digestOf(await readFile(path));
+}
+
+async function firstFile(base: string): Promise<string | undefined> {
+  // Sources name the file that will be built, "./a.js" for a.ts.
+  for (const candidate of [...MODULE_ENDINGS.map((ending) => base + ending), base.replace(/\.(m?)js$/, ".$1ts")]) {
+    if ((await stat(candidate).catch(() => undefined))?.isFile()) return candidate;
+  }
+  return undefined;
+}

@@ -1,0 +1,102 @@
+import { basename, sep } from "node:path";
+import type { McpDialect } from "./mcp-entries.ts";
+import type { ConfigPath } from "./problems.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const VARIABLE = /\$(\$?)\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
+
+/** `${VAR}` and `${VAR:-default}` (also where VAR is empty); `$${VAR}` stays `${VAR}`. Missing ones stay as written. */
+function expandVariables(text: string, env: Environment, onMissing: (name: string) => void): string {
+  return text.replace(VARIABLE, (whole, escape: string, name: string, fallback: string | undefined) => {
+    if (escape) return whole.slice(1);
+    const value = env[name];
+    if (fallback !== undefined) return value || fallback;
+    if (value === undefined) onMissing(name);
+    return value ?? whole;
+  });
+}
+
+export interface Expansion {
+  value: unknown;
+  /** The texts that were changed: where the schema wants a number or a boolean, they may become one. */
+  expanded: ConfigPath[];
+}
+
+/** Expands the texts of a value, never its keys, and nothing below a path that `isLiteral`. */
+export function expandAll(
+  value: unknown,
+  env: Environment,
+  { isLiteral, onMissing }: { isLiteral(path: ConfigPath): boolean; onMissing(name: string, path: ConfigPath): void },
+): Expansion {
+  const expanded: ConfigPath[] = [];
+  const expand = (each: unknown, path: ConfigPath): unknown => {
+    if (isLiteral(path)) return each;
+    if (typeof each === "string") {
+      if (!each.includes("${")) return each;
+      expanded.push(path);
+      return expandVariables(each, env, (name) => onMissing(name, path));
+    }
+    if (Array.isArray(each)) return each.map((item, index) => expand(item, [...path, index]));
+    if (typeof each !== "object" || each === null) return each;
+    return Object.fromEntries(Object.entries(each).map(([key, field]) => [key, expand(field, [...path, key])]));
+  };
+  return { value: expand(value, []), expanded };
+}
+
+export interface ClientVariables {
+  env: Environment;
+  home: string;
+  /** What `${workspaceFolder}` stands for. */
+  folder: string;
+}
+
+const EDITOR_FORM = /^\$\{((env|input):.+|workspaceFolder(Basename)?|userHome)\}$/;
+
+/** Expands a text as the client would whose file it stands in. What has no value stays as written and is told. */
+export function expandClientVariables(
+  text: string,
+  dialect: McpDialect,
+  { env, home, folder }: ClientVariables,
+  onMissing: (what: string) => void,
+): string {
+  const lookUp = (name: string, whole: string): string => {
+    if (env[name] === undefined) onMissing(name);
+    return env[name] ?? whole;
+  };
+  const expandEditor = (part: string): string =>
+    part.replace(/\$\{([^}]*)\}/g, (whole, inner: string) => {
+      const name = /^env:(.+)$/.exec(inner)?.[1];
+      if (name !== undefined) return lookUp(name, whole);
+      const fixed: Record<string, string> = {
+        workspaceFolder: folder,
+        workspaceFolderBasename: basename(folder),
+        userHome: home,
+        pathSeparator: sep,
+        "/": sep,
+      };
+      if (Object.hasOwn(fixed, inner)) return fixed[inner]!;
+      onMissing(inner);
+      return whole;
+    });
+  switch (dialect) {
+    case "haft":
+      // Entries are pasted here from everywhere: the forms of editors are understood too, in one pass.
+      return text.replace(/\$?\$\{[^}]*\}/g, (part) =>
+        EDITOR_FORM.test(part) ? expandEditor(part) : expandVariables(part, env, onMissing),
+      );
+    case "claude":
+    case "openclaw":
+      return expandVariables(text, env, onMissing);
+    case "cursor":
+    case "vscode":
+      return expandEditor(text);
+    case "gemini":
+      return text.replace(
+        /\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%/g,
+        (whole, braced?: string, bare?: string, percent?: string) => lookUp((braced ?? bare ?? percent)!, whole),
+      );
+    case "codex":
+      return text;
+  }
+}

@@ -1,0 +1,131 @@
+import type { Call, Caller } from "./call.ts";
+import type { Content } from "./content.ts";
+import type { ToolFailure } from "./error.ts";
+import type { ToolResult } from "./result.ts";
+
+interface EventBase {
+  at: number;
+}
+interface CallEventBase extends EventBase {
+  callId: string;
+  toolName: string;
+  caller: Caller;
+  parentId?: string;
+}
+
+/**
+ * Facts, in this order for one call:
+ *
+ *     requested → (permission_requested → permission_resolved)? → (job_queued | started → updated*)? → completed | failed
+ *
+ * A call that waits for a person, a job or a client ends its first pass with `tool_call_pending` instead. A terminal event
+ * is emitted after the state it speaks of can be read. `tool_call_settled_late` may follow a timeout or an abort.
+ */
+export type ToolEvent =
+  | (CallEventBase & { type: "tool_call_requested"; input: unknown })
+  | (CallEventBase & { type: "permission_requested"; approvalId: string; reason: string })
+  | (CallEventBase & {
+      type: "permission_resolved";
+      approvalId: string;
+      approved: boolean;
+      by?: string;
+      reason?: string;
+    })
+  | (CallEventBase & { type: "job_queued"; jobId: string })
+  | (CallEventBase & { type: "tool_call_started"; input: unknown })
+  | (CallEventBase & { type: "tool_call_updated"; update: Update })
+  | (CallEventBase & { type: "tool_call_pending"; result: ToolResult })
+  | (CallEventBase & { type: "tool_call_completed"; result: ToolResult; durationMs: number })
+  | (CallEventBase & { type: "tool_call_failed"; result: ToolResult; error: ToolFailure; durationMs: number })
+  | (CallEventBase & { type: "tool_call_settled_late"; succeeded: boolean; afterMs: number })
+  | (EventBase & { type: "tool_registered"; toolName: string; source: string })
+  | (EventBase & { type: "tool_unregistered"; toolName: string; source: string });
+
+export type ToolEventType = ToolEvent["type"];
+export type EventOf<T extends ToolEventType> = Extract<ToolEvent, { type: T }>;
+
+/** A partial result of a running call. */
+export interface Update {
+  content?: Content[];
+  /** Of the whole, where it is known. */
+  progress?: { done: number; total?: number; message?: string };
+  details?: unknown;
+}
+
+type CallEventType = Exclude<ToolEventType, "tool_registered" | "tool_unregistered">;
+type Facts<T extends CallEventType> = Omit<EventOf<T>, "type" | "at" | "callId" | "toolName" | "caller" | "parentId">;
+
+/** An event about this call, with what every such event says. */
+export function callEvent<T extends CallEventType>(call: Call, type: T, at: number, facts: Facts<T>): EventOf<T> {
+  return {
+    type,
+    at,
+    callId: call.id,
+    toolName: call.tool?.name ?? call.requestedName,
+    caller: call.caller,
+    ...(call.parent ? { parentId: call.parent.id } : {}),
+    ...facts,
+  } as unknown as EventOf<T>;
+}
+
+export type Listener<E> = (event: E) => void;
+
+/** Tells listeners facts. One that throws, or rejects, harms nobody: it is reported to `onListenerError` and the rest go on. */
+export class EventEmitter {
+  readonly #byType = new Map<ToolEventType, Set<Listener<never>>>();
+  readonly #all = new Set<Listener<ToolEvent>>();
+  readonly #onListenerError: (error: unknown, event: ToolEvent) => void;
+  #count = 0;
+
+  constructor(onListenerError: (error: unknown, event: ToolEvent) => void = () => {}) {
+    this.#onListenerError = onListenerError;
+  }
+
+  /** Returns the function that stops listening. `"*"` hears everything. */
+  on<T extends ToolEventType>(type: T, listener: Listener<EventOf<T>>): () => void;
+  on(type: "*", listener: Listener<ToolEvent>): () => void;
+  /** For whoever passes types on: the caller's own signature ties listener and type together. */
+  on(type: ToolEventType | "*", listener: Listener<never>): () => void;
+  on(type: ToolEventType | "*", listener: Listener<never>): () => void {
+    const listeners = type === "*" ? (this.#all as Set<Listener<never>>) : this.#listenersOf(type);
+    if (!listeners.has(listener)) this.#count++;
+    listeners.add(listener);
+    return () => {
+      if (listeners.delete(listener)) this.#count--;
+    };
+  }
+
+  /** Whether anybody would hear it: emitters ask first, so that nobody builds an event for nobody. */
+  hasListeners(type: ToolEventType): boolean {
+    if (this.#count === 0) return false;
+    return this.#all.size > 0 || (this.#byType.get(type)?.size ?? 0) > 0;
+  }
+
+  emit(event: ToolEvent): void {
+    for (const listener of this.#byType.get(event.type) ?? []) this.#notify(listener as Listener<ToolEvent>, event);
+    for (const listener of this.#all) this.#notify(listener, event);
+  }
+
+  #notify(listener: Listener<ToolEvent>, event: ToolEvent): void {
+    try {
+      const returned: unknown = listener(event);
+      if (returned instanceof Promise) returned.catch((error: unknown) => this.#report(error, event));
+    } catch (error) {
+      this.#report(error, event);
+    }
+  }
+
+  #report(error: unknown, event: ToolEvent): void {
+    try {
+      this.#onListenerError(error, event);
+    } catch {
+      // Who is told of listeners that fail harms nobody either.
+    }
+  }
+
+  #listenersOf(type: ToolEventType): Set<Listener<never>> {
+    let listeners = this.#byType.get(type);
+    if (!listeners) this.#byType.set(type, (listeners = new Set()));
+    return listeners;
+  }
+}

@@ -1,0 +1,239 @@
+import { nearestNames } from "./nearest-name.ts";
+import type { AnyTool } from "./tool.ts";
+
+interface Entry {
+  /** The one a plain name means: the first registered, so that a later version never shadows it unasked. */
+  preferred: AnyTool;
+  versions: AnyTool[];
+  split?: Split;
+}
+
+/** Names to tools: who answers to which name, alias and version, and that no two ever answer to one. */
+export class ToolCatalogue {
+  readonly #entries = new Map<string, Entry>();
+  readonly #aliases = new Map<string, string>();
+  /** Names and aliases in lower case with `_`, to the canonical names of those that would answer. */
+  readonly #folded = new Map<string, Set<string>>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Adds a tool, or a further version of one from the same origin. A taken name is refused; MCP tools give way. */
+  add(tool: AnyTool): { displaced: readonly AnyTool[] } {
+    const rivals = this.#conflictingNames(tool);
+    const versions = rivals.has(tool.name) ? [] : (this.#entries.get(tool.name)?.versions ?? []);
+    if (versions.some(({ version }) => version === tool.version)) {
+      throw new TypeError(
+        `Tool "${tool.name}" is already registered. Choose another name, unregister it first, or give another version.`,
+      );
+    }
+    const displaced = Array.from(rivals).flatMap((name) => this.remove(name));
+    const entry = this.#entries.get(tool.name);
+    if (entry) entry.versions.push(tool);
+    else this.#entries.set(tool.name, { preferred: tool, versions: [tool] });
+    this.#indexNames(tool);
+    return { displaced };
+  }
+
+  /** The tools that went: all versions of a plain name, one where a version is asked for. */
+  remove(requested: string): readonly AnyTool[] {
+    const tool = this.get(requested);
+    const entry = tool && this.#entries.get(tool.name);
+    if (!entry) return [];
+    const gone = requested.includes("@") ? [tool] : entry.versions;
+    entry.versions = entry.versions.filter((version) => !gone.includes(version));
+    if (entry.versions.length === 0) this.#entries.delete(tool.name);
+    else if (gone.includes(entry.preferred)) entry.preferred = entry.versions[0]!;
+    if (entry.split?.arms.some((arm) => gone.includes(arm.tool))) delete entry.split;
+    this.#aliases.clear();
+    this.#folded.clear();
+    for (const { versions } of this.#entries.values()) versions.forEach((version) => this.#indexNames(version));
+    return gone;
+  }
+
+  /** By name, alias, `name@version`, or a spelling that differs in case or `-` and fits one tool only. */
+  get(requested: string): AnyTool | undefined {
+    const entry = this.#entries.get(requested);
+    if (entry) return entry.preferred;
+    const { name, version } = parseVersionedName(requested);
+    const found = this.#entry(name);
+    if (!found || version === undefined) return found?.preferred;
+    return newestMatch(version, found.versions);
+  }
+
+  /** Like `get`, for a host's own code: a wrong name is an error that shows the nearest ones. */
+  require(requested: string): AnyTool {
+    const tool = this.get(requested);
+    if (tool) return tool;
+    const near = this.nearest(requested);
+    throw new TypeError(
+      `No tool answers to "${requested}".${near.length > 0 ? ` Near: ${near.map((name) => `"${name}"`).join(", ")}.` : ""}`,
+    );
+  }
+
+  *preferred(): Generator<AnyTool> {
+    for (const entry of this.#entries.values()) yield entry.preferred;
+  }
+
+  names(): string[] {
+    return [...this.#entries.keys()];
+  }
+
+  versions(name: string): readonly AnyTool[] {
+    return this.#entry(name)?.versions ?? [];
+  }
+
+  prefer(versioned: string): AnyTool {
+    const tool = this.require(versioned);
+    this.#entry(tool.name)!.preferred = tool;
+    return tool;
+  }
+
+  split(name: string, weights: Readonly<Record<string, number>>): void {
+    const arms = Object.entries(weights).map(([version, weight]) => {
+      if (!(weight >= 0 && weight < Infinity)) {
+        throw new RangeError(`The weight of ${name}@${version} must be a number from 0 up, got ${weight}.`);
+      }
+      return { arm: version, tool: this.require(`${name}@${version}`), weight };
+    });
+    if (!arms.some(({ weight }) => weight > 0)) throw new RangeError(`A split of "${name}" needs a weight above 0.`);
+    this.#entry(arms[0]!.tool.name)!.split = { arms };
+  }
+
+  endSplit(name: string): void {
+    delete this.#entry(this.require(name).name)!.split;
+  }
+
+  armOf(tool: AnyTool, key: string): { arm: string; tool: AnyTool } | undefined {
+    const entry = this.#entries.get(tool.name);
+    return entry?.split && entry.preferred === tool ? chooseArm(entry.split, key) : undefined;
+  }
+
+  nearest(name: string, filter: (tool: AnyTool) => boolean = () => true): string[] {
+    const all = [...this.#entries.keys(), ...this.#aliases.keys()];
+    return nearestNames(
+      name,
+      all.filter((candidate) => filter(this.#entry(candidate)!.preferred)),
+    );
+  }
+
+  #entry(name: string): Entry | undefined {
+    const canonical = this.#entries.has(name) ? name : (this.#aliases.get(name) ?? this.#uniqueMatch(name));
+    return canonical === undefined ? undefined : this.#entries.get(canonical);
+  }
+
+  #uniqueMatch(name: string): string | undefined {
+    const alike = this.#folded.get(fold(name));
+    return alike?.size === 1 ? alike.values().next().value : undefined;
+  }
+
+  #indexNames(tool: AnyTool): void {
+    for (const alias of tool.aliases) this.#aliases.set(alias, tool.name);
+    for (const name of [tool.name, ...tool.aliases]) {
+      const key = fold(name);
+      this.#folded.set(key, (this.#folded.get(key) ?? new Set()).add(tool.name));
+    }
+  }
+
+  /**
+   * The MCP tools that must give way. Anybody else who answers to one of the tool's names is a reason to refuse it; and
+   * of another origin also who would be mistaken for it, by a model or by the name in a policy.
+   */
+  #conflictingNames(tool: AnyTool): Set<string> {
+    const rivals = new Set<string>();
+    for (const name of [tool.name, ...tool.aliases]) {
+      for (const owner of this.#folded.get(fold(name)) ?? []) {
+        const present = this.#entries.get(owner)!.preferred;
+        const isSameOrigin = originKey(present) === originKey(tool);
+        if (isSameOrigin && (owner === tool.name || !this.#isNameOf(owner, name))) continue;
+        if (present.origin.type !== "mcp" || tool.origin.type === "mcp") throw refusal(tool, name, present);
+        rivals.add(owner);
+      }
+    }
+    return rivals;
+  }
+
+  #isNameOf(owner: string, name: string): boolean {
+    return owner === name || this.#aliases.get(name) === owner;
+  }
+}
+
+function fold(name: string): string {
+  return name.trim().toLowerCase().replaceAll("-", "_");
+}
+
+function refusal(tool: AnyTool, name: string, owner: AnyTool): TypeError {
+  // Otherwise a plugin could put itself beside a built-in tool as a newer version of it.
+  if (name === tool.name && owner.name === name) {
+    return new TypeError(
+      `Tool "${name}" from ${originKey(tool)} is refused: the name belongs to ${originKey(owner)}. Rename it.`,
+    );
+  }
+  return new TypeError(
+    `Tool "${tool.name}" cannot answer to "${name}": tool "${owner.name}" of ${originKey(owner)} already does, ` +
+      "or to a name that reads the same. Choose another name or alias.",
+  );
+}
+
+export function originKey({ origin }: AnyTool): string {
+  if (origin.type === "mcp") return `mcp:${origin.server}`;
+  if (origin.type === "plugin") return `plugin:${origin.plugin}`;
+  if (origin.type === "client") return `client:${origin.client}`;
+  return origin.type;
+}
+
+/** `read@2` asks for version 2 of `read`; a plain name for the version that the registry holds as its default. */
+function parseVersionedName(requested: string): { name: string; version: string | undefined } {
+  const at = requested.lastIndexOf("@");
+  if (at <= 0) return { name: requested, version: undefined };
+  return { name: requested.slice(0, at), version: requested.slice(at + 1) };
+}
+
+/** Whether `2` or `2.1` names the version `2.1.4`. */
+function matchesVersion(requested: string, version: string): boolean {
+  return version === requested || version.startsWith(`${requested}.`);
+}
+
+/** The newest of those that match, compared number by number. */
+function newestMatch(requested: string, tools: readonly AnyTool[]): AnyTool | undefined {
+  const exact = tools.find(({ version }) => version === requested);
+  if (exact) return exact;
+  return tools
+    .filter((tool) => matchesVersion(requested, tool.version))
+    .sort((a, b) => compareVersions(b.version, a.version))[0];
+}
+
+/** Number by number; a pre-release (`2.0.0-beta`) is older than what it leads to. */
+function compareVersions(a: string, b: string): number {
+  const [releaseA = "", preA] = a.split(/-(.*)/s);
+  const [releaseB = "", preB] = b.split(/-(.*)/s);
+  const byNumber = (left: string, right: string): number => left.localeCompare(right, "en", { numeric: true });
+  if (releaseA !== releaseB || preA === preB) return byNumber(releaseA, releaseB);
+  return preA === undefined ? 1 : preB === undefined ? -1 : byNumber(preA, preB);
+}
+
+/** A weighted split between versions of one tool. */
+interface Split {
+  arms: readonly { arm: string; tool: AnyTool; weight: number }[];
+}
+
+/** Picks an arm. One session always gets the same arm: a conversation that sees two tools under one name is confused. */
+function chooseArm(split: Split, key: string): { arm: string; tool: AnyTool } {
+  const total = split.arms.reduce((sum, { weight }) => sum + weight, 0);
+  let left = spread(key) * total;
+  for (const candidate of split.arms) {
+    left -= candidate.weight;
+    if (left < 0) return candidate;
+  }
+  return split.arms.at(-1)!;
+}
+
+/** FNV-1a with a final mix, as a number in [0, 1): even for keys that differ in their last character only. */
+function spread(key: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+}

@@ -1,0 +1,215 @@
+import { type Call, toolOf } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
+import { toolError, type ToolError } from "../core/error.ts";
+import type { Stage } from "../core/stage.ts";
+import { Admission, type ConcurrencyLimits } from "./concurrency.ts";
+import { Alarm, type Deadlines } from "./timeouts.ts";
+
+export interface AdmitOptions {
+  limits: ConcurrencyLimits;
+  clock: Clock;
+  deadlines: Deadlines;
+}
+
+export interface AdmitStage extends Stage {
+  /** A call's tool has really ended, also when its caller was answered long before: its locks are free. */
+  ended(call: Call): void;
+  load(): { running: number; waiting: number };
+}
+
+/** Lets calls run when their limits and locks allow it; until then they wait their turn. */
+export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
+  const admission = new Admission(limits);
+  const admissionQueue = new AdmissionQueue();
+  const admitWaiting = (): void => {
+    if (admissionQueue.size > 0)
+      admissionQueue.admitWaiting(
+        ({ call, locks }) => admission.tryAdmit(call, locks),
+        () => admission.hasCapacity,
+      );
+  };
+
+  return {
+    name: "admit",
+    enter(call) {
+      // Asked once: it is the tool's code, and must not fail in the middle of another call's way out.
+      const locks = toolOf(call).locks?.(call.input);
+      // Who comes while others wait does not overtake them, but for nested calls, which others may be waiting for.
+      if ((admissionQueue.size === 0 || call.parent) && admission.tryAdmit(call, locks)) return undefined;
+      return wait(call, locks ?? []);
+    },
+    leave(call, result) {
+      if (admission.leave(call)) admitWaiting();
+      return result;
+    },
+    ended(call) {
+      if (admission.locks.release(call)) admitWaiting();
+    },
+    load: () => ({ running: admission.running, waiting: admissionQueue.size }),
+  };
+
+  function wait(call: Call, locks: readonly string[]): Promise<undefined> {
+    if (admissionQueue.size >= limits.maxWaiting) throw busy(`${limits.maxWaiting} calls are waiting already`);
+    if (admission.locks.waits(call, locks)) throw deadlocked(locks);
+    return new Promise((resolve, reject) => {
+      const waiting: WaitingCall = {
+        call,
+        locks,
+        admit() {
+          deadlines.disarm(deadline);
+          call.onAbort = undefined;
+          resolve(undefined);
+        },
+      };
+      const giveUp = (why: ToolError): void => {
+        deadlines.disarm(deadline);
+        call.onAbort = undefined;
+        admissionQueue.remove(waiting);
+        admission.locks.release(call);
+        reject(why);
+        admitWaiting();
+      };
+      const deadline = new Alarm(() => giveUp(waitedTooLong(call, locks)));
+      deadlines.arm(deadline, limits.maxWaitMs, clock.monotonic());
+      call.onAbort = giveUp;
+      admissionQueue.add(waiting);
+      admitWaiting();
+    });
+  }
+
+  function waitedTooLong(call: Call, locks: readonly string[]): ToolError {
+    for (const key of locks) {
+      const holder = admission.locks.holderOf(key);
+      if (holder && holder !== call) return busy(`call ${holder.id} of "${toolOf(holder).name}" still holds ${key}`);
+    }
+    return busy(`no turn came within ${limits.maxWaitMs} ms`);
+  }
+}
+
+function busy(why: string): ToolError {
+  return toolError("busy", `The call was not run: ${why}`, { next: "Wait for other calls to end, then call again." });
+}
+
+function deadlocked(locks: readonly string[]): ToolError {
+  return toolError(
+    "deadlock",
+    `The call was not run: it waits for ${locks.join(", ")}, held by a call that waits for it`,
+    {
+      next: "Call again when the other call has ended.",
+    },
+  );
+}
+
+/** A call that waits for its turn. */
+interface WaitingCall {
+  readonly call: Call;
+  readonly locks: readonly string[];
+  admit(): void;
+}
+
+/** How far behind the first waiting call of a session one may be and still be let in before it. */
+const LOOK_AHEAD = 32;
+
+/** Who waits, in which order they are asked in: sessions take turns, and within a session the first goes first. */
+class AdmissionQueue {
+  readonly #sessions = new Map<string, Line>();
+  /** They wait for locks only, and their parents for them: behind calls that wait for such a parent they never came in. */
+  readonly #nested = new Line();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(waiting: WaitingCall): void {
+    this.#size++;
+    if (waiting.call.parent) {
+      this.#nested.push(waiting);
+      return;
+    }
+    const key = waiting.call.caller.session ?? "";
+    let queue = this.#sessions.get(key);
+    if (!queue) this.#sessions.set(key, (queue = new Line()));
+    queue.push(waiting);
+  }
+
+  remove(waiting: WaitingCall): void {
+    const key = waiting.call.caller.session ?? "";
+    const queue = waiting.call.parent ? this.#nested : this.#sessions.get(key);
+    const at = queue?.indexOf(waiting) ?? -1;
+    if (!queue || at < 0) return;
+    queue.removeAt(at);
+    this.#size--;
+    if (queue.length === 0 && queue !== this.#nested) this.#sessions.delete(key);
+  }
+
+  /** Lets in whoever `tryAdmit` accepts, nested calls first, then one of each session in turn, until nobody fits. */
+  admitWaiting(tryAdmit: (waiting: WaitingCall) => boolean, hasCapacity: () => boolean): void {
+    for (let next = nextOf(this.#nested, tryAdmit, Infinity); next; next = nextOf(this.#nested, tryAdmit, Infinity)) {
+      this.#size--;
+      next.admit();
+    }
+    for (let progress = true; progress && this.#sessions.size > 0;) {
+      progress = false;
+      for (const [key, queue] of this.#sessions) {
+        if (!hasCapacity()) return;
+        const next = nextOf(queue, tryAdmit, LOOK_AHEAD);
+        if (!next) continue;
+        progress = true;
+        this.#size--;
+        // To the back of the turn order: the session has had its turn.
+        this.#sessions.delete(key);
+        if (queue.length > 0) this.#sessions.set(key, queue);
+        next.admit();
+      }
+    }
+  }
+}
+
+/** Nobody overtakes a call that waits for the session to be empty, or for a lock that it wants too. */
+function nextOf(queue: Line, tryAdmit: (waiting: WaitingCall) => boolean, lookAhead: number): WaitingCall | undefined {
+  const wantedBefore = new Set<string>();
+  for (let i = 0; i < Math.min(queue.length, lookAhead); i++) {
+    const waiting = queue.at(i);
+    const isOvertaking = !waiting.call.parent && waiting.locks.some((key) => wantedBefore.has(key));
+    if (!isOvertaking && tryAdmit(waiting)) {
+      queue.removeAt(i);
+      return waiting;
+    }
+    if (!waiting.call.parent && toolOf(waiting.call).concurrency === "exclusive") return undefined;
+    for (const key of waiting.locks) wantedBefore.add(key);
+  }
+  return undefined;
+}
+
+/** A list that is left near its front, without moving those behind: an array would move a long queue for each. */
+class Line {
+  readonly #items: (WaitingCall | undefined)[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  at(index: number): WaitingCall {
+    return this.#items[this.#head + index]!;
+  }
+
+  indexOf(waiting: WaitingCall): number {
+    const found = this.#items.indexOf(waiting, this.#head);
+    return found < 0 ? -1 : found - this.#head;
+  }
+
+  push(waiting: WaitingCall): void {
+    this.#items.push(waiting);
+  }
+
+  removeAt(index: number): void {
+    this.#items.copyWithin(this.#head + 1, this.#head, this.#head + index);
+    this.#items[this.#head++] = undefined;
+    if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
+      this.#items.splice(0, this.#head);
+      this.#head = 0;
+    }
+  }
+}

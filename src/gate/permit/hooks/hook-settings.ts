@@ -1,0 +1,165 @@
+import type { AnyTool } from "../../../core/tool.ts";
+
+/** The moments at which hooks are asked, as Claude Code and Codex name them. */
+export const HOOK_EVENTS = ["PreToolUse", "PermissionRequest", "PostToolUse"] as const;
+export type HookEvent = (typeof HOOK_EVENTS)[number];
+
+/** What becomes of a call whose hook is missing, fails or takes too long. */
+export type OnFailure = "block" | "ignore";
+
+interface HookBase {
+  /** Seconds. */
+  timeout?: number;
+  onFailure?: OnFailure;
+}
+
+export interface CommandHook extends HookBase {
+  type: "command";
+  /** For a shell; with `args`, a program that is run without one. */
+  command: string;
+  args?: readonly string[];
+}
+
+export interface HttpHook extends HookBase {
+  type: "http";
+  url: string;
+  /** `$NAME` and `${NAME}` stand for variables of the host, of those in `allowedEnvVars` alone. */
+  headers?: Readonly<Record<string, string>>;
+  allowedEnvVars?: readonly string[];
+}
+
+/** Types that other systems have and this one does not (prompt, agent, mcp_tool): such a hook always fails. */
+export interface OtherHook extends HookBase {
+  type: string & {};
+}
+
+export interface HookGroup {
+  /** Names with `|` or `,` between them, or a regular expression; absent, empty or `*`: every tool. */
+  matcher?: string;
+  hooks: readonly (CommandHook | HttpHook | OtherHook)[];
+}
+
+/** The `hooks` of a settings file, as it is written there. */
+export type HookSettings = { readonly [event in HookEvent]?: readonly HookGroup[] };
+
+export interface HookSource {
+  settings: HookSettings;
+  /** The file, for whoever asks which hook decided. */
+  origin: string;
+}
+
+/** One hook of one file, ready to be asked. */
+export interface Hook {
+  event: HookEvent;
+  matcher: string;
+  spec: CommandHook | HttpHook | OtherHook;
+  origin: string;
+  /** For explanations: `PreToolUse(Bash): ./check.sh`. */
+  name: string;
+  timeoutMs: number;
+}
+
+const DEFAULT_SECONDS = 60;
+const MAX_SECONDS = 600;
+
+/** The hooks in the order in which they stand, and what in the files is taken and not obeyed. */
+export function readHookSettings(sources: readonly HookSource[]): { hooks: Hook[]; warnings: string[] } {
+  const hooks: Hook[] = [];
+  const warnings: string[] = [];
+  for (const { settings, origin } of sources) {
+    for (const [event, groups] of Object.entries(settings as Record<string, unknown>)) {
+      if (!isHookEvent(event)) {
+        warnings.push(`Hooks of ${event} in ${origin} are not run: there are ${HOOK_EVENTS.join(", ")}.`);
+        continue;
+      }
+      for (const group of listOf<HookGroup>(groups, `hooks.${event} of ${origin}`)) {
+        const { matcher = "" } = group;
+        for (const spec of listOf<Hook["spec"]>(group.hooks, `hooks.${event}[].hooks of ${origin}`)) {
+          const hook = hookOf({ event, matcher, spec, origin });
+          hooks.push(hook);
+          warnings.push(...warningsOf(hook));
+        }
+      }
+    }
+  }
+  return { hooks, warnings };
+}
+
+function hookOf({ event, matcher, spec, origin }: Pick<Hook, "event" | "matcher" | "spec" | "origin">): Hook {
+  const { timeout = DEFAULT_SECONDS, onFailure } = spec;
+  const where = `a hook of ${event} in ${origin}`;
+  const does = isCommand(spec) ? spec.command : isHttp(spec) ? spec.url : `of type ${spec.type}`;
+  if (typeof does !== "string" || does.trim() === "") throw new TypeError(`${where} has no command and no url.`);
+  if (typeof timeout !== "number" || !(timeout > 0)) throw new TypeError(`${where}: timeout is a number of seconds.`);
+  if (onFailure !== undefined && onFailure !== "block" && onFailure !== "ignore") {
+    throw new TypeError(`${where}: onFailure is "block" or "ignore", not ${JSON.stringify(onFailure)}.`);
+  }
+  const name = `${event}${matcher ? `(${matcher})` : ""}: ${does}`;
+  return { event, matcher, spec, origin, name, timeoutMs: Math.min(timeout, MAX_SECONDS) * 1000 };
+}
+
+function warningsOf({ name, spec, origin }: Hook): string[] {
+  const subject = `The hook "${name}" of ${origin}`;
+  if (!isCommand(spec) && !isHttp(spec)) {
+    return [`${subject} cannot be run: there are the types command and http. It counts as one that fails.`];
+  }
+  return ["if", "async"]
+    .filter((key) => Object.hasOwn(spec, key))
+    .map((key) => `${subject} has "${key}", which is not obeyed: it is asked at every matching call, and waited for.`);
+}
+
+export function isCommand(spec: Hook["spec"]): spec is CommandHook {
+  return spec.type === "command";
+}
+
+export function isHttp(spec: Hook["spec"]): spec is HttpHook {
+  return spec.type === "http";
+}
+
+function isHookEvent(event: string): event is HookEvent {
+  return (HOOK_EVENTS as readonly string[]).includes(event);
+}
+
+function listOf<T extends object>(value: unknown, where: string): readonly T[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || value.some((one) => typeof one !== "object" || one === null)) {
+    throw new TypeError(`${where} is a list of objects.`);
+  }
+  return value as T[];
+}
+
+/** Names, blanks and separators only: a list of exact names. Everything else is a regular expression. */
+const NAME_LIST = /^[\w\-\s,|]+$/;
+
+/** What matchers written for Claude Code mean by these tools, besides their own names. */
+const ALSO_KNOWN_AS: Readonly<Record<string, readonly string[]>> = {
+  edit: ["MultiEdit"],
+  // It does what these do: a hook that guards files must not be passed by it.
+  apply_patch: ["Edit", "Write", "MultiEdit"],
+};
+
+/** Whether a matcher means the tool, by its own name or by the one that Claude Code has for it. */
+export function createMatcher({ matcher, name, origin }: Pick<Hook, "matcher" | "name" | "origin">) {
+  const wanted = matcher.trim();
+  if (wanted === "" || wanted === "*") return () => true;
+  if (NAME_LIST.test(wanted)) {
+    const listed = new Set(wanted.split(/[|,]/).map((one) => one.trim()));
+    return (tool: AnyTool): boolean => namesOf(tool).some((one) => listed.has(one));
+  }
+  let pattern: RegExp;
+  try {
+    pattern = new RegExp(wanted);
+  } catch (cause) {
+    throw new TypeError(`The matcher of the hook "${name}" of ${origin} is no regular expression.`, { cause });
+  }
+  return (tool: AnyTool): boolean => namesOf(tool).some((one) => pattern.test(one));
+}
+
+export function claudeNameOf(tool: AnyTool): string {
+  return tool.dialects["claude"]?.name ?? tool.name;
+}
+
+function namesOf(tool: AnyTool): string[] {
+  const isOurs = tool.origin.type === "builtin" && Object.hasOwn(ALSO_KNOWN_AS, tool.name);
+  return [claudeNameOf(tool), tool.name, ...(isOurs ? ALSO_KNOWN_AS[tool.name]! : [])];
+}

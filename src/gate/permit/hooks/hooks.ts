@@ -1,0 +1,250 @@
+import { abortable, type Call, note, toolOf, type Verdict } from "../../../core/call.ts";
+import { type Content, firstLine, text } from "../../../core/content.ts";
+import { failureOf, type ToolError, ToolPermissionError } from "../../../core/error.ts";
+import { canonicalJson } from "../../../core/json.ts";
+import { failed, type ToolResult } from "../../../core/result.ts";
+import type { MaybePromise, Stage } from "../../../core/stage.ts";
+import type { AnyTool } from "../../../core/tool.ts";
+import { type HookResult, recordOf, runHooks, strictest } from "./hook-answer.ts";
+import { createMatcher, type Hook, type HookEvent, type HookSource, readHookSettings } from "./hook-settings.ts";
+import { type HookHost, hookInputOf } from "./run-hook.ts";
+
+export interface HooksOptions extends HookHost {
+  /** Reads `call.input`, which a hook has replaced, as the input of a new call is read; throws where it is none. */
+  revalidate(call: Call): MaybePromise<unknown>;
+}
+
+export interface Hooks {
+  /** PreToolUse: between `known` and `permit`. Absent where no hook wants it, as the other stage. */
+  readonly before: Stage | undefined;
+  /** PostToolUse: the last stage, so that what hooks make of an output is what is bounded, kept and replayed. */
+  readonly after: Stage | undefined;
+  /** What PreToolUse hooks said of this call: an ask, or nothing. A deny has ended the call already. */
+  verdictOf(call: Call): Verdict | undefined;
+  /** PermissionRequest: before a person is asked. A deny, or nothing; a hook's yes is no opinion. */
+  beforeApproval(call: Call): MaybePromise<Verdict | undefined>;
+  readonly warnings: readonly string[];
+}
+
+interface CallState {
+  hookResults: readonly HookResult[];
+  verdict: Verdict | undefined;
+}
+
+/** Programs and services of the user that see calls, and may refuse, question and rewrite them; never let more pass. */
+export function createHooks(sources: readonly HookSource[], options: HooksOptions): Hooks {
+  const { hooks, warnings } = readHookSettings(sources);
+  const matching = createSelection(hooks);
+  const states = new WeakMap<Call, CallState>();
+  const has = (event: HookEvent): boolean => hooks.some((hook) => hook.event === event);
+
+  const before: Stage = {
+    name: "hooks",
+    enter(call) {
+      const requested = matching("PreToolUse", toolOf(call));
+      return requested.length === 0 ? undefined : whileNeeded(call, (signal) => judge(call, requested, signal));
+    },
+  };
+
+  const after: Stage = {
+    name: "hooked",
+    leave(call, result) {
+      if (result.status === "pending") return result;
+      const requested = matching("PostToolUse", toolOf(call));
+      const hookResults = states.get(call)?.hookResults ?? [];
+      if (requested.length > 0) return review(call, result, requested);
+      return hookResults.some(({ answer }) => answer.additionalContext)
+        ? changeResult(call, result, hookResults, [])
+        : result;
+    },
+  };
+
+  return {
+    before: has("PreToolUse") ? before : undefined,
+    after: has("PreToolUse") || has("PostToolUse") ? after : undefined,
+    verdictOf: (call) => states.get(call)?.verdict,
+    warnings,
+    beforeApproval(call) {
+      const requested = matching("PermissionRequest", toolOf(call));
+      if (requested.length === 0) return undefined;
+      return whileNeeded(call, async (signal) => {
+        const hookResults = await runHooks(requested, hookInputOf(call, "PermissionRequest", options.workspace), {
+          host: options,
+          signal,
+        });
+        noteHooks(call, hookResults);
+        const verdict = verdictFrom(hookResults);
+        return verdict?.decision === "deny" ? verdict : undefined;
+      });
+    },
+  };
+
+  async function judge(call: Call, requested: readonly Hook[], signal: AbortSignal): Promise<undefined> {
+    const hookResults = await runHooks(requested, hookInputOf(call, "PreToolUse", options.workspace), {
+      host: options,
+      signal,
+    });
+    noteHooks(call, hookResults);
+    const verdict = verdictFrom(hookResults);
+    states.set(call, { hookResults, verdict });
+    if (verdict?.decision === "deny") {
+      call.verdict = verdict;
+      throw refused(call, verdict);
+    }
+    const rewriting = hookResults.filter(({ answer }) => answer.updatedInput);
+    if (rewriting.length === 0) return undefined;
+    call.sent = call.accepted;
+    await rewrite(call, rewriting);
+    return undefined;
+  }
+
+  /** Each hook saw what was sent, so that of two rewritings neither knows the other: both, or none. */
+  async function rewrite(call: Call, rewriting: readonly HookResult[]): Promise<void> {
+    const [first, ...others] = rewriting;
+    const wanted = first!.answer.updatedInput;
+    if (others.some(({ answer }) => canonicalJson(answer.updatedInput) !== canonicalJson(wanted))) {
+      const names = rewriting.map(({ hook }) => `"${hook.name}" of ${hook.origin}`).join(" and ");
+      throw broken(call, `the hooks ${names} want different inputs`);
+    }
+    call.input = wanted;
+    try {
+      await options.revalidate(call);
+    } catch (thrown) {
+      const { hook } = first!;
+      const why = thrown instanceof Error ? thrown.message : String(thrown);
+      throw broken(call, `the hook "${hook.name}" of ${hook.origin} gave it an input that it does not take: ${why}`);
+    }
+  }
+
+  async function review(call: Call, result: ToolResult, requested: readonly Hook[]): Promise<ToolResult> {
+    const signal = call.options.signal ?? new AbortController().signal;
+    const input = hookInputOf(call, "PostToolUse", options.workspace, result);
+    const hookResults = await runHooks(requested, input, { host: options, signal });
+    return changeResult(call, result, states.get(call)?.hookResults ?? [], hookResults);
+  }
+}
+
+/** The hooks of an event that mean a tool, found out once for each tool. */
+function createSelection(hooks: readonly Hook[]): (event: HookEvent, tool: AnyTool) => readonly Hook[] {
+  const matchers = hooks.map((hook) => ({ hook, means: createMatcher(hook) }));
+  const known = new WeakMap<AnyTool, Map<HookEvent, readonly Hook[]>>();
+  return (event, tool) => {
+    let ofTool = known.get(tool);
+    if (!ofTool) known.set(tool, (ofTool = new Map()));
+    let found = ofTool.get(event);
+    if (!found) {
+      found = matchers.filter(({ hook, means }) => hook.event === event && means(tool)).map(({ hook }) => hook);
+      ofTool.set(event, found);
+    }
+    return found;
+  };
+}
+
+/** Ends the hooks when nobody waits for the call any more. */
+async function whileNeeded<T>(call: Call, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  try {
+    return await abortable(call, work(controller.signal));
+  } finally {
+    controller.abort();
+  }
+}
+
+function verdictFrom(hookResults: readonly HookResult[]): Verdict | undefined {
+  const found = strictest(hookResults);
+  return (
+    found && {
+      decision: found.decision,
+      by: "hook",
+      reason: found.reason,
+      rule: found.hook.name,
+      origin: found.hook.origin,
+    }
+  );
+}
+
+function noteHooks(call: Call, hookResults: readonly HookResult[]): void {
+  note(call, "hooks", [...((call.facts?.["hooks"] as unknown[] | undefined) ?? []), ...hookResults.map(recordOf)]);
+}
+
+function refused(call: Call, { reason, origin }: Verdict): ToolError {
+  return new ToolPermissionError(
+    toolOf(call).name,
+    `a hook of ${origin} refused this call: ${reason}`,
+    "Do not repeat it as it is; do what the reason says, or tell the person.",
+  );
+}
+
+/** Not the model's fault, so that it is not told to mend its call. */
+function broken(call: Call, what: string): ToolError {
+  return new ToolPermissionError(
+    toolOf(call).name,
+    `the call has not run: ${what}`,
+    "Tell the person that these hooks need to be repaired.",
+  );
+}
+
+/** The result as the model gets it: replaced, commented, or held back where a hook that must see it could not. */
+function changeResult(
+  call: Call,
+  result: ToolResult,
+  before: readonly HookResult[],
+  after: readonly HookResult[],
+): ToolResult {
+  const withheld = after.find(({ failed }) => failed?.onFailure === "block");
+  const replaced = after.findLast(({ answer }) => answer.updatedToolOutput);
+  const kept = withheld ? withhold(call, withheld) : replaced ? replace(result, replaced) : result;
+  const notes = [...before, ...after].flatMap(notesOf);
+  const records = after.map(recordOf);
+  const known = (result.metadata["hooks"] as unknown[] | undefined) ?? [];
+  return {
+    ...kept,
+    content: [...kept.content, ...notes.map((note) => text(note))],
+    metadata: { ...result.metadata, ...(records.length > 0 ? { hooks: [...known, ...records] } : {}) },
+  };
+}
+
+function notesOf({ hook, answer }: HookResult): string[] {
+  const { additionalContext, decision, reason } = answer;
+  return [
+    ...(additionalContext === undefined ? [] : [`A hook (${hook.origin}) adds: ${additionalContext}`]),
+    // It has happened already; what is left is to say so.
+    ...(hook.event === "PostToolUse" && decision === "deny"
+      ? [`A hook (${hook.origin}) objects: ${reason ?? ""}`]
+      : []),
+  ];
+}
+
+/** Nothing of the old output stays, neither for the model nor for a program. */
+function replace(result: ToolResult, { answer }: HookResult): ToolResult {
+  const value = answer.updatedToolOutput?.value;
+  const { details: _details, ...rest } = result;
+  const content = contentOf(value);
+  const shown = content.find((one) => one.type === "text")?.text ?? "";
+  const isData = typeof value === "object" && value !== null && !Array.isArray(value);
+  return {
+    ...rest,
+    content,
+    display: firstLine(shown),
+    ...(isData ? { details: value } : {}),
+    ...(rest.status === "failed" ? { error: failureOf(rest.error.code, shown, rest.error.name) } : {}),
+  } as ToolResult;
+}
+
+function contentOf(value: unknown): Content[] {
+  if (typeof value === "string") return [text(value)];
+  const isContent = Array.isArray(value) && value.length > 0 && value.every(isTextContent);
+  return isContent ? value.map((one) => text(one.text)) : [text(JSON.stringify(value, null, 2) ?? "")];
+}
+
+function isTextContent(value: unknown): value is { type: "text"; text: string } {
+  const { type, text: words } = (value ?? {}) as { type?: unknown; text?: unknown };
+  return type === "text" && typeof words === "string";
+}
+
+function withhold(call: Call, { hook, failed: failure }: HookResult): ToolResult {
+  const message =
+    `The tool has run, but its output is held back: the hook "${hook.name}" of ${hook.origin} failed ` +
+    `(${failure?.why}). Do not repeat the call; tell the person that the hook is broken.`;
+  return failed(call, failureOf("denied", message, "ToolPermissionError"));
+}

@@ -1,0 +1,169 @@
+import { type Call, toolOf } from "../../../core/call.ts";
+import { textOf } from "../../../core/content.ts";
+import type { ToolResult } from "../../../core/result.ts";
+import type { AnyTool } from "../../../core/tool.ts";
+import { startProcess } from "../../../io/shell/run-process.ts";
+import { shellEnvironment } from "../../../io/shell/shell-environment.ts";
+import {
+  claudeNameOf,
+  type CommandHook,
+  type Hook,
+  type HookEvent,
+  type HttpHook,
+  isCommand,
+  isHttp,
+} from "./hook-settings.ts";
+
+/** What came of asking, before it is understood. */
+export type HookOutcome =
+  | { kind: "exit"; code: number; stdout: string; stderr: string }
+  | { kind: "http"; status: number; body: string }
+  /** It gave no answer: not found, not started, too late, too long. */
+  | { kind: "none"; why: string };
+
+/** Sends a body and reads the whole answer. Rejects when nobody answered. */
+export type HttpPost = (
+  url: string,
+  request: { headers: Readonly<Record<string, string>>; body: string; signal: AbortSignal },
+) => Promise<{ status: number; body: string }>;
+
+export interface HookHost {
+  /** Where commands run; told to them as HAFT_PROJECT_DIR and CLAUDE_PROJECT_DIR. */
+  workspace: string;
+  /** The host's environment, of which commands get what those of `exec` get; never what a session has set. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Absent: hooks of type http fail. */
+  post?: HttpPost | undefined;
+}
+
+/** Nothing that a hook has to say is longer. */
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+/** A result that is longer is not shown to hooks: they fail. */
+const MAX_INPUT_CHARACTERS = 16 * 1024 * 1024;
+const NOT_EXECUTABLE = 126;
+const NOT_FOUND = 127;
+
+/** Never rejects. */
+export async function runHook(hook: Hook, input: string, host: HookHost, signal: AbortSignal): Promise<HookOutcome> {
+  const { spec } = hook;
+  if (input.length > MAX_INPUT_CHARACTERS) return none("what it should judge is too long");
+  try {
+    if (isCommand(spec)) return await runCommand(spec, { hook, input, host, signal });
+    if (isHttp(spec)) return await send(spec, { hook, input, host, signal });
+    return none(`hooks of type ${spec.type} are not run here`);
+  } catch (thrown) {
+    return none(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}
+
+interface HookRun {
+  hook: Hook;
+  input: string;
+  host: HookHost;
+  signal: AbortSignal;
+}
+
+async function runCommand(spec: CommandHook, { hook, input, host, signal }: HookRun): Promise<HookOutcome> {
+  const { workspace } = host;
+  const inPlace = (word: string): string => word.replaceAll("${CLAUDE_PROJECT_DIR}", workspace);
+  const process = await startProcess({
+    ...(spec.args ? { argv: [spec.command, ...spec.args].map(inPlace) } : { shellCommand: spec.command }),
+    cwd: workspace,
+    env: {
+      ...shellEnvironment({ host: host.environment }),
+      HAFT_PROJECT_DIR: workspace,
+      HAFT_HOOK_EVENT: hook.event,
+      CLAUDE_PROJECT_DIR: workspace,
+    },
+    stdin: "pipe",
+    timeoutMs: hook.timeoutMs,
+    signal,
+    output: { separateStreams: true, maxBytes: MAX_OUTPUT_BYTES },
+  });
+  process.write(input);
+  process.endInput();
+  const exit = await process.wait();
+  const { stdout, stderr } = process.output.snapshot();
+  const message = stderr?.head.trim();
+  if (exit.reason === "timeout") return none(`it took longer than ${hook.timeoutMs / 1000} seconds`);
+  if (exit.reason !== "exited" || exit.exitCode === null) return none(`it was ended (${exit.signal ?? exit.reason})`);
+  if (exit.exitCode === NOT_FOUND || exit.exitCode === NOT_EXECUTABLE) {
+    return none(message || `its command was ${exit.exitCode === NOT_FOUND ? "not found" : "not executable"}`);
+  }
+  if (stdout?.omittedBytes) return none("it said too much");
+  return { kind: "exit", code: exit.exitCode, stdout: stdout?.head ?? "", stderr: message ?? "" };
+}
+
+async function send(spec: HttpHook, { hook, input, host, signal }: HookRun): Promise<HookOutcome> {
+  if (!host.post) return none("this runtime cannot send it");
+  const inTime = AbortSignal.timeout(hook.timeoutMs);
+  const allowed = new Set(spec.allowedEnvVars ?? []);
+  const fill = (value: string): string =>
+    value.replace(/\$(?:\{(\w+)\}|(\w+))/g, (_all, braced?: string, plain?: string) => {
+      const name = braced ?? plain ?? "";
+      return allowed.has(name) ? (host.environment[name] ?? "") : "";
+    });
+  const headers = Object.entries(spec.headers ?? {}).map(([name, value]) => [name, fill(value)] as const);
+  try {
+    const { status, body } = await host.post(spec.url, {
+      headers: { "content-type": "application/json", ...Object.fromEntries(headers) },
+      body: input,
+      signal: AbortSignal.any([signal, inTime]),
+    });
+    return { kind: "http", status, body };
+  } catch (thrown) {
+    if (inTime.aborted) return none(`it took longer than ${hook.timeoutMs / 1000} seconds`);
+    throw thrown;
+  }
+}
+
+function none(why: string): HookOutcome {
+  return { kind: "none", why };
+}
+
+/** What a hook reads, in the words of Claude Code. */
+export interface HookInput {
+  session_id: string;
+  /** Empty: conversations are not kept in files here. */
+  transcript_path: string;
+  cwd: string;
+  permission_mode: string;
+  hook_event_name: HookEvent;
+  tool_name: string;
+  tool_input: Record<string, unknown>;
+  tool_use_id: string;
+  tool_response?: Record<string, unknown>;
+}
+
+export function hookInputOf(call: Call, event: HookEvent, cwd: string, result?: ToolResult): HookInput {
+  const tool = toolOf(call);
+  return {
+    session_id: call.caller.session ?? "",
+    transcript_path: "",
+    cwd,
+    permission_mode: call.options.mode ?? "default",
+    hook_event_name: event,
+    tool_name: claudeNameOf(tool),
+    tool_input: inClaudeWords(tool, call.accepted),
+    tool_use_id: call.id,
+    ...(result ? { tool_response: responseOf(result) } : {}),
+  };
+}
+
+function inClaudeWords(tool: AnyTool, accepted: unknown): Record<string, unknown> {
+  const names = tool.dialects["claude"]?.parameters ?? {};
+  const entries = Object.entries((accepted ?? {}) as Record<string, unknown>);
+  return Object.fromEntries(entries.map(([name, value]) => [Object.hasOwn(names, name) ? names[name]! : name, value]));
+}
+
+/** What the tool gives to programs (`stdout`, `exitCode`, …), whether it worked, and what the model would read. */
+function responseOf(result: ToolResult): Record<string, unknown> {
+  const { details } = result;
+  const isObject = typeof details === "object" && details !== null && !Array.isArray(details);
+  return {
+    ...(isObject ? details : details === undefined ? {} : { details }),
+    success: result.success,
+    content: textOf(result.content),
+    ...(result.status === "failed" ? { error: result.error.message } : {}),
+  };
+}

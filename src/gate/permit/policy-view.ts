@@ -1,0 +1,90 @@
+import type { Caller, CallMode } from "../../core/call.ts";
+import { ToolNotFoundError } from "../../core/error.ts";
+import { didYouMean } from "../../core/nearest-name.ts";
+import type { ToolRegistry } from "../../core/registry.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import { stricter } from "./verdict.ts";
+import { type Explanation, explainVerdict } from "./rules/explain-verdict.ts";
+import { settle } from "./rules/evaluate-rules.ts";
+import { lintRules, type RuleFinding } from "./rules/lint-rules.ts";
+import type { RuleSet } from "./rules/rule-set.ts";
+import { type ExampleOutcome, type RuleExample, testRules } from "./rules/try-rules.ts";
+import type { SessionGrants } from "./session-grants.ts";
+import { type AnyLayer, explainVisibility } from "./visible-tools.ts";
+
+/** A call that is asked about and not made. */
+export interface SupposedCall {
+  mode?: CallMode;
+  caller?: Partial<Caller>;
+}
+
+/** What may run and why, for people and programs. Nothing here runs a tool. */
+export interface PolicyView {
+  readonly rules: RuleSet;
+  readonly grants: SessionGrants;
+  /** Which tools exist for a caller. */
+  layersFor(caller?: Partial<Caller>): readonly AnyLayer[];
+  /** Every layer, rule and file that was looked at, and which one decided. Throws where the input is not the tool's. */
+  explain(toolName: string, input: unknown, supposed?: SupposedCall): Explanation;
+  /** Rules that do nothing, or something else than they seem to. */
+  lint(): RuleFinding[];
+  /** Plays examples against the rules. */
+  test(examples: readonly RuleExample[]): ExampleOutcome[];
+}
+
+export interface PolicyViewOptions {
+  registry: ToolRegistry;
+  rules: RuleSet;
+  grants: SessionGrants;
+  layersFor(caller: Partial<Caller>): readonly AnyLayer[];
+  cwd: string;
+  /** Why a tool asks whatever the rules say, as the judge is given it. */
+  requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
+}
+
+export function createPolicyView({
+  registry,
+  rules,
+  grants,
+  layersFor,
+  cwd,
+  requiresApproval,
+}: PolicyViewOptions): PolicyView {
+  const find = (name: string) => registry.get(name);
+  return {
+    rules,
+    grants,
+    layersFor: (caller = {}) => layersFor(caller),
+    explain(toolName, input, { mode, caller = {} } = {}) {
+      const tool = find(toolName);
+      if (!tool) {
+        const names = registry.list().map(({ name }) => name);
+        throw new ToolNotFoundError(toolName, didYouMean(toolName, names) ?? `Tools are: ${names.join(", ")}.`);
+      }
+      const { layers } = explainVisibility(tool, layersFor(caller));
+      const call = { tool, input: tool.build(input).params, mode, cwd };
+      return withRequiredApproval(
+        explainVerdict(grants.ruleSetOf(caller), call, { layers }),
+        requiresApproval?.(tool),
+        mode,
+      );
+    },
+    lint: () => lintRules(rules.sources(), registry.list()),
+    test: (examples) => testRules(rules, examples, { cwd, findTool: find }),
+  };
+}
+
+/** As the judge does it: of the rules and what must be asked, the stricter counts. */
+function withRequiredApproval(
+  explained: Explanation,
+  reason: string | undefined,
+  mode: CallMode = "default",
+): Explanation {
+  if (reason === undefined) return explained;
+  const stepVerdict = settle({ decision: "ask", by: "policy", reason }, mode);
+  const verdict = explained.verdict.decision === "deny" ? explained.verdict : stricter(explained.verdict, stepVerdict);
+  const outcome = verdict === stepVerdict ? "decides" : "would decide";
+  const steps = [...explained.steps, { name: "must ask", outcome, stepVerdict } as const];
+  const text = `${explained.text}\nmust ask: ${outcome}: ${stepVerdict.decision}. ${reason}`;
+  return { ...explained, verdict, steps, text };
+}

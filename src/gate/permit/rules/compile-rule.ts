@@ -1,0 +1,155 @@
+import type { AnyTool } from "../../../core/tool.ts";
+import {
+  compileHostPattern,
+  compileOpening,
+  compilePathPattern,
+  compileWildcard,
+  hasWildcard,
+  matchParameter,
+  parseParameterPattern,
+  type PathPattern,
+  type TextMatcher,
+} from "./rule-patterns.ts";
+import { parseRule, readTarget, type Rule, type RuleTarget } from "./rule.ts";
+import { folderNames, type PathBases, type RuleFamily, type Subject, type SubjectPath } from "./rule-subject.ts";
+
+/** A rule made ready once; what a call touches decides which reading of its spec counts. */
+export interface CompiledRule extends Rule {
+  /** All calls of the tools that it names. */
+  isBare: boolean;
+  family: RuleFamily | undefined;
+  target: RuleTarget;
+  /** Whether it can concern calls of this tool at all. */
+  appliesTo(tool: AnyTool): boolean;
+  /** For deny and ask: whether anything in the call is what it speaks of. `isNamed`: it names the tool itself. */
+  touches(subject: Subject, isNamed: boolean): boolean;
+  /** For deny and ask: whether it may speak of what a command does not tell before it runs. */
+  mayTouchHidden(subject: Subject, isNamed: boolean): boolean;
+  /** For allow: whether it covers one path, command or address of a call of the tool. */
+  coversPath(path: SubjectPath, subject: Subject): boolean;
+  coversCommand(text: string, exactOnly: boolean): boolean;
+  coversUrl(url: string): boolean;
+  coversText(text: string): boolean;
+  /** Of a rule about paths, for the walk of a search. */
+  pathGlob(bases: PathBases): string | undefined;
+}
+
+/** Throws a TypeError that says what is wrong with the text. */
+export function compileRule(rule: Rule): CompiledRule {
+  const { name, spec, problem } = parseRule(rule.text);
+  if (problem !== undefined)
+    throw new TypeError(`The rule ${JSON.stringify(rule.text)} of ${rule.origin}: ${problem}.`);
+  const target = readTarget(name, rule.list);
+  const list = rule.list === "allow" ? "allow" : "forbid";
+  const source = rule.folder === undefined ? undefined : folderNames(rule.folder);
+  const basesOf = withSource(source);
+  const path = once(() => (spec === undefined ? undefined : compilePath(spec, list)));
+  const host = once(() => (spec === undefined ? undefined : compileHostPattern(spec, list)));
+  const command = once(() => compileCommandPattern(spec ?? "*"));
+  const opening = once(() => compileOpening(commandPattern((spec ?? "*").trim())));
+  const parameter = spec === undefined ? undefined : parseParameterPattern(spec);
+  const isExact = spec !== undefined && !hasWildcard(commandPattern(spec));
+
+  const compiled: CompiledRule = {
+    ...rule,
+    isBare: spec === undefined,
+    family: target.family,
+    target,
+    appliesTo: (tool) => target.names(tool) || target.mayApplyTo(tool),
+    touches(subject, isNamed) {
+      if (!isNamed && !(target.family && subject.has[target.family])) return false;
+      if (spec === undefined) return isNamed || touchesFamily(target.family, subject);
+      if (parameter && isNamed) {
+        const matched = matchParameter(parameter, subject);
+        if (matched !== undefined) return matched;
+      }
+      return touchesPaths(subject, isNamed) || touchesRest(subject);
+    },
+    mayTouchHidden(subject, isNamed) {
+      const hides = subject.command?.hides;
+      if (!hides || spec === undefined) return false;
+      const { family } = target;
+      if (family === "reads" || family === "changes") return hides[family].length > 0 || hides.commands.includes("");
+      if (family === "urls" || (family === undefined && !isNamed)) return false;
+      if (parameter && isNamed && matchParameter(parameter, subject) !== undefined) return false;
+      return hides.commands.some(opening());
+    },
+    coversPath: (one, subject) => path()?.matches(one, basesOf(subject.bases)) ?? false,
+    coversCommand: (text, exactOnly) => (!exactOnly || isExact) && command()(text),
+    coversUrl: (url) => host()?.(url) ?? false,
+    coversText: (text) => command()(text),
+    pathGlob: (bases) => path()?.glob(basesOf(bases)),
+  };
+  return compiled;
+
+  function touchesPaths(subject: Subject, isNamed: boolean): boolean {
+    const { family } = target;
+    if (!isNamed && family !== "reads" && family !== "changes") return false;
+    const pattern = path();
+    if (!pattern) return false;
+    const bases = basesOf(subject.bases);
+    if (family !== "changes") {
+      for (const one of subject.reads) if (pattern.matches(one, bases)) return true;
+      if (family) for (const one of subject.commandReads()) if (pattern.matches(one, bases)) return true;
+    }
+    if (family === "reads") return false;
+    const taken = (one: SubjectPath): boolean => pattern.matches(one, bases) || pattern.isParentOf(one, bases);
+    return subject.changes.some(taken) || (family === "changes" && subject.commandChanges().some(taken));
+  }
+
+  function touchesRest({ command: reading, urls, text, reads, changes }: Subject): boolean {
+    const { family } = target;
+    if (family === "reads" || family === "changes") return false;
+    if (reading && (family === "command" || family === undefined)) return reading.seen.some(command());
+    if (urls.length > 0) return urls.some(host() ?? command());
+    return text !== undefined && reads.length === 0 && changes.length === 0 && command()(text);
+  }
+}
+
+function touchesFamily(family: RuleFamily | undefined, subject: Subject): boolean {
+  switch (family) {
+    case "reads":
+      return subject.reads.length > 0;
+    case "changes":
+      return subject.changes.length > 0;
+    case "command":
+      return subject.command !== undefined;
+    case "urls":
+      return subject.urls.length > 0;
+    case undefined:
+      return false;
+  }
+}
+
+function commandPattern(spec: string): string {
+  return spec.endsWith(":*") ? `${spec.slice(0, -2)} *` : spec;
+}
+
+function compileCommandPattern(spec: string): TextMatcher {
+  return compileWildcard(commandPattern(spec.trim()));
+}
+
+/** A pattern that cannot be compiled (too long, too many alternatives) allows nothing and forbids everything. */
+function compilePath(spec: string, list: "forbid" | "allow"): PathPattern {
+  try {
+    return compilePathPattern(spec, list);
+  } catch {
+    return { matches: () => list === "forbid", isParentOf: () => false, glob: () => "**" };
+  }
+}
+
+/** The places with the rule's own folder, made once while they stay the same. */
+function withSource(source: readonly string[] | undefined): (bases: PathBases) => PathBases {
+  if (!source) return (bases) => bases;
+  let of: PathBases | undefined;
+  let made: PathBases | undefined;
+  return (bases) => {
+    if (of !== bases || !made) [of, made] = [bases, { ...bases, source }];
+    return made;
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

@@ -1,0 +1,254 @@
+import type { CallMode, Verdict } from "../../../core/call.ts";
+import type { CommandPart } from "../../../core/signature.ts";
+import { isInside } from "../../../io/files/path-name.ts";
+import type { CompiledRule } from "./compile-rule.ts";
+import { isProtectedName, isProtectedPath, mayBecomeProtected } from "./protected-paths.ts";
+import type { IndexedRule, RulesOfTool } from "./rule-set.ts";
+import { isReadOnlyPart, type Subject, type SubjectPath } from "./rule-subject.ts";
+
+/** One call to be judged, with the rules that can concern it. */
+export interface Case {
+  subject: Subject;
+  rules: RulesOfTool;
+  mode: CallMode;
+}
+
+export interface JudgeStep {
+  /** What is looked at, in words. */
+  name: string;
+  look(one: Case): Verdict | undefined;
+}
+
+/** The first that has something to say decides. No mode comes before what rules forbid or insist on asking. */
+export const JUDGE_STEPS: readonly JudgeStep[] = [
+  { name: "deny rules", look: ({ subject, rules }) => judgeList(subject, rules, "deny") },
+  { name: "ask rules", look: ({ subject, rules }) => judgeList(subject, rules, "ask") },
+  { name: "plan mode", look: judgePlanMode },
+  { name: "protected paths", look: judgeProtected },
+  { name: "what could not be read", look: judgeUnread },
+  { name: "mode", look: judgeMode },
+  { name: "allow rules", look: judgeAllow },
+  { name: "the tool itself", look: judgeTool },
+];
+
+export function judgeCase(one: Case): Verdict {
+  for (const step of JUDGE_STEPS) {
+    const verdict = step.look(one);
+    if (verdict) return settle(verdict, one.mode);
+  }
+  return settle({ decision: "ask", by: "policy", reason: "Nothing allows it." }, one.mode);
+}
+
+/** Where nobody is to be asked, a question is a no. */
+export function settle(verdict: Verdict, mode: CallMode): Verdict {
+  if (verdict.decision !== "ask" || mode !== "dontAsk") return verdict;
+  return { ...verdict, decision: "deny", reason: `${verdict.reason} In the mode dontAsk nobody is asked.` };
+}
+
+function judgeList(subject: Subject, rules: RulesOfTool, list: "deny" | "ask"): Verdict | undefined {
+  for (const { rule, isNamed } of rules[list]) {
+    if (!rule.touches(subject, isNamed)) continue;
+    const verb = list === "deny" ? "forbids it" : "says to ask";
+    return {
+      decision: list,
+      by: "rule",
+      reason: `The rule ${rule.text} (${rule.origin}) ${verb}.`,
+      ...ruleFacts([rule]),
+    };
+  }
+  return undefined;
+}
+
+function judgePlanMode({ subject, mode }: Case): Verdict | undefined {
+  if (mode !== "plan" || subject.tool.isReadOnly) return undefined;
+  return { decision: "deny", by: "mode", reason: "In plan mode only read-only tools run." };
+}
+
+function judgeProtected({ subject }: Case): Verdict | undefined {
+  if (!subject.has.changes) return undefined;
+  const path = [...subject.changes, ...subject.commandChanges()].find((one) => isProtectedPath(one, subject.bases));
+  if (!path) return undefined;
+  return {
+    decision: "ask",
+    by: "policy",
+    reason: `${path.given} is protected: what stands there is executed, or decides what is allowed.`,
+  };
+}
+
+function judgeUnread({ subject, rules, mode }: Case): Verdict | undefined {
+  const problem = subject.failed ? "The tool cannot say what this call touches." : subject.command?.problem;
+  if (problem === undefined) return judgeHidden(subject, rules);
+  // In this mode it matters only where something is forbidden that may be hidden in it.
+  const mayHide = [...rules.deny, ...rules.ask].some(({ rule }) => !rule.isBare);
+  if (mode === "bypassPermissions" && !mayHide) return undefined;
+  return { decision: "ask", by: "policy", reason: `${problem} So rules cannot vouch for it.` };
+}
+
+function judgeMode({ subject, mode }: Case): Verdict | undefined {
+  if (mode === "bypassPermissions") {
+    return { decision: "allow", by: "mode", reason: "The mode bypassPermissions asks for nothing else." };
+  }
+  const { changes, tool } = subject;
+  if (mode !== "acceptEdits" || tool.kind !== "write" || changes.length === 0) return undefined;
+  if (!changes.every((path) => isInWorkspace(path, subject))) return undefined;
+  return { decision: "allow", by: "mode", reason: "The mode acceptEdits lets changes of files in the workspace pass." };
+}
+
+function judgeAllow({ subject, rules, mode }: Case): Verdict | undefined {
+  if (rules.allow.length === 0) return undefined;
+  const covering = findCoverage(rules.allow, subject, {
+    mayChange: (path) => mode === "acceptEdits" && isInWorkspace(path, subject),
+    isInside: (path) => isInWorkspace(path, subject),
+  });
+  if (!covering) return undefined;
+  const [first, ...more] = covering;
+  const which =
+    more.length === 0
+      ? `The rule ${first?.text} (${first?.origin}) allows it.`
+      : `The rules ${covering.map(({ text }) => text).join(", ")} allow every part of it.`;
+  return { decision: "allow", by: "rule", reason: which, ...ruleFacts(covering) };
+}
+
+function judgeTool({ subject: { tool, input } }: Case): Verdict {
+  return tool.permission(input) === "auto"
+    ? { decision: "allow", by: "tool", reason: `"${tool.name}" need not ask for this.` }
+    : { decision: "ask", by: "tool", reason: `"${tool.name}" asks before it runs.` };
+}
+
+/** By its name and by where it leads. */
+function isInWorkspace(path: SubjectPath, { bases: { cwd } }: Subject): boolean {
+  const inside = (name: string): boolean => cwd.some((folder) => isInside(name, folder));
+  return inside(path.name) && inside(path.real());
+}
+
+function ruleFacts(rules: readonly CompiledRule[]): { rule: string; origin: string } {
+  return {
+    rule: [...new Set(rules.map(({ text }) => text))].join(", "),
+    origin: [...new Set(rules.map(({ origin }) => origin))].join(", "),
+  };
+}
+
+export interface CoverageOptions {
+  /** Whether a change of this file is allowed without a rule, by the mode. */
+  mayChange(path: SubjectPath): boolean;
+  isInside(path: SubjectPath): boolean;
+}
+
+/**
+ * The rules that together allow a call: each thing that it touches must be covered by one of them, or be harmless by
+ * itself. Undefined where something is left over.
+ */
+export function findCoverage(
+  rules: readonly IndexedRule[],
+  subject: Subject,
+  options: CoverageOptions,
+): readonly CompiledRule[] | undefined {
+  const whole = rules.find(({ rule, isNamed }) => rule.isBare && (isNamed || touchesOnly(rule, subject)));
+  if (whole) return [whole.rule];
+  const scoped = rules.filter(({ rule }) => !rule.isBare);
+  if (scoped.length === 0) return undefined;
+  if (subject.command) return coverCommand(scoped, subject, options);
+  const { changes, reads, urls, text } = subject;
+  if (changes.length > 0) return coverAll(changes, (path) => findPathRule(scoped, path, subject, "changes"));
+  if (reads.length > 0) return coverAll(reads, (path) => findPathRule(scoped, path, subject, "reads"));
+  if (urls.length > 0) return coverAll(urls, (url) => findNamed(scoped, (rule) => rule.coversUrl(url)));
+  return text === undefined ? undefined : coverAll([text], (one) => findNamed(scoped, (rule) => rule.coversText(one)));
+}
+
+/** `Edit` alone covers every tool that changes files; `Read` those that read and change nothing. */
+function touchesOnly({ family }: CompiledRule, { changes, reads }: Subject): boolean {
+  return family === "changes" ? changes.length > 0 : family === "reads" && changes.length === 0 && reads.length > 0;
+}
+
+function coverCommand(
+  rules: readonly IndexedRule[],
+  subject: Subject,
+  { mayChange, isInside }: CoverageOptions,
+): readonly CompiledRule[] | undefined {
+  const command = subject.command as NonNullable<Subject["command"]>;
+  if (command.undetermined !== undefined || !rules.some(({ isNamed }) => isNamed)) return undefined;
+  // Somebody allowed this very text, with all that is in it.
+  const asWritten = findNamed(rules, (rule) => rule.coversCommand(command.text.trim(), true));
+  if (asWritten) return [asWritten];
+  if (command.closed !== undefined) return undefined;
+  const covered = coverAll(command.parts, (part) => coverPart(rules, part, subject));
+  const outputs = coverAll(subject.outputs(), (path) =>
+    mayChange(path) ? "harmless" : findPathRule(rules, path, subject, "changes"),
+  );
+  const inputs = coverAll(subject.inputs(), (path) =>
+    isInside(path) ? "harmless" : findPathRule(rules, path, subject, "reads"),
+  );
+  if (!covered || !outputs || !inputs) return undefined;
+  // Without any rule it is for the tool to say.
+  const used = [...covered, ...outputs, ...inputs];
+  return used.length > 0 ? used : undefined;
+}
+
+function coverPart(
+  rules: readonly IndexedRule[],
+  part: CommandPart,
+  subject: Subject,
+): CompiledRule | "harmless" | undefined {
+  if (part.harmless) return "harmless";
+  if (part.closed !== undefined) return undefined;
+  for (const { text, exactOnly } of part.forms) {
+    const rule = findNamed(rules, (each) => each.coversCommand(text, exactOnly));
+    if (rule) return rule;
+  }
+  return isReadOnlyPart(part, subject) ? "harmless" : undefined;
+}
+
+function findPathRule(
+  rules: readonly IndexedRule[],
+  path: SubjectPath,
+  subject: Subject,
+  family: "reads" | "changes",
+): CompiledRule | undefined {
+  return rules.find(({ rule, isNamed }) => {
+    const isApplicable = rule.family === undefined ? isNamed && subject.command === undefined : rule.family === family;
+    return isApplicable && rule.coversPath(path, subject);
+  })?.rule;
+}
+
+function findNamed(rules: readonly IndexedRule[], covers: (rule: CompiledRule) => boolean): CompiledRule | undefined {
+  return rules.find(({ rule, isNamed }) => isNamed && covers(rule))?.rule;
+}
+
+function coverAll<T>(
+  items: readonly T[],
+  cover: (item: T) => CompiledRule | "harmless" | undefined,
+): CompiledRule[] | undefined {
+  const used = new Set<CompiledRule>();
+  for (const item of items) {
+    const rule = cover(item);
+    if (rule === undefined) return undefined;
+    if (rule !== "harmless") used.add(rule);
+  }
+  return [...used];
+}
+
+/** A rule that forbids or asks does not lose to words that are only known when the command runs. */
+function judgeHidden(subject: Subject, rules: RulesOfTool): Verdict | undefined {
+  const hides = subject.command?.hides;
+  if (!hides) return undefined;
+  const found = [...rules.deny, ...rules.ask].find(({ rule, isNamed }) => rule.mayTouchHidden(subject, isNamed));
+  if (found) {
+    const { text, origin } = found.rule;
+    return {
+      decision: "ask",
+      by: "policy",
+      reason: `What it does is only known when it runs, and the rule ${text} (${origin}) may concern it. Write the command out, without variables, patterns or programs that run others.`,
+      rule: text,
+      origin,
+    };
+  }
+  const names = subject.command?.text.split(/[\s'"`;|&()<>=:,{}/\\]+/) ?? [];
+  const mayProtected =
+    hides.changes.some(mayBecomeProtected) || (hides.commands.includes("") && names.some(isProtectedName));
+  if (!mayProtected) return undefined;
+  return {
+    decision: "ask",
+    by: "policy",
+    reason: "It may change a protected path, which is only known when it runs. Write the path out.",
+  };
+}

@@ -1,0 +1,268 @@
+import { didYouMean } from "../../../core/nearest-name.ts";
+import { signatureOf } from "../../../core/signature.ts";
+import type { AnyTool } from "../../../core/tool.ts";
+import { compileGlob } from "../../../io/files/glob-pattern.ts";
+import { NO_PREFIX_RULES, TRANSPARENT_WRAPPERS } from "../../../io/shell/command-wrappers.ts";
+import { isOriginGroup, TOOL_GROUPS } from "../tool-groups.ts";
+import { compileWildcard, hasWildcard, parseParameterPattern, propertyNames } from "./rule-patterns.ts";
+import {
+  mayAllow,
+  parseRule,
+  readTarget,
+  type Rule,
+  RULE_LISTS,
+  type RuleList,
+  type RuleSource,
+  type RuleText,
+  ruleToolName,
+} from "./rule.ts";
+
+const KINDS = ["kind:readonly", "kind:write", "kind:execute"];
+
+/** Rules that can never match, that others hide, that look like something they are not; with what to write instead. */
+export function lintRules(sources: readonly RuleSource[], tools: readonly AnyTool[] = []): RuleFinding[] {
+  const rules = sources.flatMap(rulesOf);
+  const findings = rules.flatMap((rule) =>
+    remarksOn(rule, rules, tools).map((remark): RuleFinding => ({
+      ...remark,
+      rule: rule.text,
+      list: rule.list,
+      origin: rule.origin,
+    })),
+  );
+  for (const { origin, defaultMode } of sources) {
+    if (defaultMode !== "bypassPermissions" || origin !== "project") continue;
+    const message = "A project's file cannot switch off questions. Say it in your own settings.";
+    findings.push({ level: "error", code: "mode_ignored", rule: defaultMode, list: "defaultMode", origin, message });
+  }
+  return findings;
+}
+
+function rulesOf({ origin, folder, ...lists }: RuleSource): Rule[] {
+  return RULE_LISTS.flatMap((list) =>
+    (lists[list] ?? []).map((text) => ({
+      text: text.trim(),
+      list,
+      origin,
+      ...(folder === undefined ? {} : { folder }),
+    })),
+  );
+}
+
+function remarksOn(rule: Rule, all: readonly Rule[], tools: readonly AnyTool[]): RuleRemark[] {
+  const parsed = parseRule(rule.text);
+  if (parsed.problem !== undefined) return [{ level: "error", code: "malformed", message: `${parsed.problem}.` }];
+  const unknown = lintName(parsed, rule, tools);
+  if (unknown) return [unknown];
+  const shadow = findShadow(rule, all);
+  return [...lintSpec(parsed, rule, tools), ...(shadow ? [shadow] : [])];
+}
+
+function lintName({ name }: RuleText, { list }: Rule, tools: readonly AnyTool[]): RuleRemark | undefined {
+  if (list === "allow" && !mayAllow(name)) {
+    const message = 'To allow by a pattern, the server must be said: write "mcp__server__*", or name the tools.';
+    return { level: "error", code: "ignored", message };
+  }
+  const key = name.toLowerCase();
+  const known = (hint: string | undefined, otherwise: string): RuleRemark => ({
+    level: "error",
+    code: "unknown_tool",
+    message: `There is no "${name}". ${hint ?? otherwise}`,
+  });
+  if (key.startsWith("kind:")) {
+    return KINDS.includes(key) ? undefined : known(didYouMean(name, KINDS), `Kinds are ${KINDS.join(", ")}.`);
+  }
+  if (key.startsWith("group:")) {
+    const groups = Object.keys(TOOL_GROUPS);
+    if (groups.includes(key) || isOriginGroup(key)) return undefined;
+    return known(didYouMean(name, groups), `Groups are ${groups.join(", ")}.`);
+  }
+  if (key.startsWith("mcp__") || name.includes("*") || tools.length === 0) return undefined;
+  const target = readTarget(name, "deny");
+  if (target.family || tools.some((tool) => target.names(tool))) return undefined;
+  const names = tools.flatMap((tool) => [tool.name, ...tool.aliases]);
+  const remark = known(didYouMean(name, names), "It may be registered later, or be misspelt.");
+  return { ...remark, level: "warning" };
+}
+
+function lintSpec({ name, spec }: RuleText, { list, text }: Rule, tools: readonly AnyTool[]): RuleRemark[] {
+  if (spec === undefined) return [];
+  const target = readTarget(name, "deny");
+  const named = tools.filter((tool) => target.names(tool));
+  const parameter = parseParameterPattern(spec);
+  const owner = parameter && named.find((tool) => propertyNames(tool).has(aliased(tool, parameter.name)));
+  if (parameter && (owner || /^(?:command|file_path|path|url)$/.test(parameter.name))) {
+    if (
+      /^(?:command|file_path|path|url|from|to|patch)$/.test(owner ? aliased(owner, parameter.name) : parameter.name)
+    ) {
+      const value = spec.slice(parameter.name.length + 1);
+      const message = `"${parameter.name}" is what the rule is about already. Write ${name}(${value}).`;
+      return [{ level: "error", code: "ignored", message }];
+    }
+    const message = "Parameters are looked at by deny and ask rules only, so this allows nothing.";
+    return list === "allow" ? [{ level: "error", code: "ignored", message }] : [];
+  }
+  if (target.family === "command") return lintCommandRule(spec, list);
+  if (target.family === "urls") return lintHost(spec, list);
+  const isFileTool = named.some((tool) => touchesFiles(tool));
+  if (target.family === "reads" || target.family === "changes" || isFileTool)
+    return lintPath(text, spec, target.family, named);
+  const isMute = named.length > 0 && named.every((tool) => !tool.signature);
+  const message = "The tool says nothing that a rule could be matched with. Write its name alone.";
+  return isMute ? [{ level: "error", code: "never_matches", message }] : [];
+}
+
+function aliased(tool: AnyTool, parameter: string): string {
+  return tool.parameterAliases.get(parameter) ?? parameter;
+}
+
+function lintHost(spec: string, list: Rule["list"]): RuleRemark[] {
+  const host = /^domain:(.+)$/i.exec(spec)?.[1];
+  if (host === undefined) {
+    const message = 'Addresses are matched by host: write "domain:example.com".';
+    return list === "allow" ? [{ level: "error", code: "ignored", message }] : [];
+  }
+  if (list !== "allow" || !host.replace(/^\*(?:\.|$)/, "").includes("*")) return [];
+  const message = 'To allow, "*" may stand only at the beginning: "domain:*.example.com".';
+  return [{ level: "error", code: "never_matches", message }];
+}
+
+function lintPath(text: string, spec: string, family: string | undefined, named: readonly AnyTool[]): RuleRemark[] {
+  if (spec.startsWith("!")) {
+    return [
+      { level: "error", code: "never_matches", message: 'A rule has no "!": put what is excepted on another list.' },
+    ];
+  }
+  try {
+    compileGlob(spec);
+  } catch (error) {
+    return [{ level: "error", code: "never_matches", message: (error as Error).message }];
+  }
+  if (family !== undefined) return [];
+  const general = named.some(({ isReadOnly }) => isReadOnly) ? "Read" : "Edit";
+  const message =
+    `It concerns this one tool; in Claude Code ${text} is ignored. ` +
+    `${general}(${spec}) concerns every tool that touches these files.`;
+  return [{ level: "note", code: "only_here", message }];
+}
+
+/** Asked with a text in every parameter: a tool cannot be asked for its signature in general. */
+function touchesFiles(tool: AnyTool): boolean {
+  try {
+    const probe = Object.fromEntries(Array.from(propertyNames(tool), (name) => [name, "x"]));
+    const { reads, changes } = signatureOf(tool, probe) ?? { text: "" };
+    return reads !== undefined || changes !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Something about a rule that its author probably did not mean. */
+export interface RuleFinding {
+  /** `error`: it does nothing, or not what it says. `warning`: it does more or less than it seems. `note`: worth knowing. */
+  level: "error" | "warning" | "note";
+  code:
+    | "malformed"
+    | "unknown_tool"
+    | "ignored"
+    | "never_matches"
+    | "too_wide"
+    | "shadowed"
+    | "duplicate"
+    | "only_here"
+    | "mode_ignored";
+  rule: string;
+  list: Rule["list"] | "defaultMode";
+  origin: string;
+  /** What is so, and what to write instead. */
+  message: string;
+}
+
+/** What a check has to say of one rule. */
+type RuleRemark = Pick<RuleFinding, "level" | "code" | "message">;
+
+const RUNS_ANYTHING = new RegExp(
+  "^(?:bash|sh|zsh|dash|ksh|fish|sudo|doas|su|env|xargs|eval|exec|python3?|node|ruby|perl|php|npx|bunx|ssh" +
+    "|docker (?:run|exec))$",
+);
+
+/** What is wrong with the spec of a rule about commands. */
+function lintCommandRule(spec: string, list: RuleList): RuleRemark[] {
+  const remarks: RuleRemark[] = [];
+  const pattern = spec.endsWith(":*") ? `${spec.slice(0, -2)} *` : spec;
+  const isOpen = hasWildcard(pattern);
+  const never = (message: string): number => remarks.push({ level: "error", code: "never_matches", message });
+  if (/:\*./.test(spec)) never('":*" means a beginning only at the very end. Use "*" inside a command.');
+  if (list !== "allow") return remarks;
+  if (isOpen && /&&|\|\||[;|\n]|&\s*$/.test(pattern)) {
+    never("Commands are taken apart at && || ; | and each part needs a rule. Write one rule for each part.");
+  }
+  if (/^[A-Za-z_]\w*=/.test(pattern) && isOpen) {
+    never("Harmless variables before a command are left out, others are always asked about. Write the command alone.");
+  }
+  const [first = ""] = pattern.split(" ");
+  if (isOpen && first !== "xargs" && TRANSPARENT_WRAPPERS.has(first)) {
+    never(`"${first}" is looked through. Write a rule for the command behind it.`);
+  }
+  if (isOpen && NO_PREFIX_RULES.has(first)) {
+    never(`"${first}" runs what stands behind it: only the whole command, without "*", can be allowed.`);
+  }
+  const program = pattern.replace(/ ?\*$/, "");
+  if (isOpen && RUNS_ANYTHING.test(program)) {
+    remarks.push({
+      level: "warning",
+      code: "too_wide",
+      message: `"${program}" runs any program: this allows everything.`,
+    });
+  } else if (/[\w-]\*$/.test(pattern) && !/\s/.test(pattern)) {
+    const message = `It also allows every program whose name begins so. Write "${program} *" for that program alone.`;
+    remarks.push({ level: "warning", code: "too_wide", message });
+  }
+  return remarks;
+}
+
+/** The rule that makes this one idle: one on a list that is looked at before, one that says the same or more. */
+function findShadow(rule: Rule, all: readonly Rule[]): RuleRemark | undefined {
+  const here = all.indexOf(rule);
+  for (const [at, other] of all.entries()) {
+    if (other === rule || !isBroader(other, rule)) continue;
+    const [mine, its] = [RULE_LISTS.indexOf(rule.list), RULE_LISTS.indexOf(other.list)];
+    const where = `${other.text} (${other.list}, ${other.origin})`;
+    if (its < mine) {
+      return { level: "warning", code: "shadowed", message: `${where} is looked at before and always decides.` };
+    }
+    if (its > mine) continue;
+    const isSame = isBroader(rule, other);
+    if (isSame && at < here) return { level: "note", code: "duplicate", message: `${where} says the same.` };
+    if (!isSame) return { level: "note", code: "shadowed", message: `${where} says it already.` };
+  }
+  return undefined;
+}
+
+/** Whether whatever `narrow` means, `wide` means too. Only what the texts themselves show. */
+function isBroader(wide: Rule, narrow: Rule): boolean {
+  const [a, b] = [parseRule(wide.text), parseRule(narrow.text)];
+  if (a.problem !== undefined || b.problem !== undefined) return false;
+  if (!coversName(a.name, b.name)) return false;
+  if (a.spec === undefined) return true;
+  if (b.spec === undefined) return false;
+  const [wideSpec, narrowSpec] = [plain(a.spec), plain(b.spec)];
+  if (wideSpec === narrowSpec) return !isRelativeToSource(a.spec) || wide.folder === narrow.folder;
+  // Only of commands does one pattern match another as text: `git *` means all that `git push *` does.
+  return ruleToolName(a.name) === "exec" && compileWildcard(wideSpec)(narrowSpec);
+}
+
+function coversName(wide: string, narrow: string): boolean {
+  const [a, b] = [ruleToolName(wide), ruleToolName(narrow)];
+  if (a === b || a === "*") return true;
+  if (a.endsWith("*")) return b.startsWith(a.slice(0, -1));
+  return /^mcp__[^*]+$/.test(a) && !/^mcp__.+?__./.test(a) && b.startsWith(`${a}__`);
+}
+
+function plain(spec: string): string {
+  return spec.endsWith(":*") ? `${spec.slice(0, -2)} *` : spec.trim();
+}
+
+function isRelativeToSource(spec: string): boolean {
+  return spec.startsWith("/") && !spec.startsWith("//");
+}

@@ -1,0 +1,254 @@
+import type { AnyTool } from "../../../core/tool.ts";
+import { compileGlob, type GlobPattern } from "../../../io/files/glob-pattern.ts";
+import { foldName } from "../../../io/files/path-name.ts";
+import type { PathBases, Subject, SubjectPath } from "./rule-subject.ts";
+
+/** What a path rule is relative to: the root, the home folder, the folder of its file, or the working folder. */
+type Base = "root" | "home" | "source" | "cwd";
+
+export interface PathPattern {
+  matches(path: SubjectPath, bases: PathBases): boolean;
+  /** For rules that forbid: whether the path is a folder that what is named lies in, and that goes with it. */
+  isParentOf(path: SubjectPath, bases: PathBases): boolean;
+  /** The same for the walk of a search: see `DenyRule` of files/. */
+  glob(bases: PathBases): string;
+}
+
+/**
+ * A pattern as in .gitignore. To allow, a path must be named by itself and by where it leads, and `src/**` means the one
+ * in the working folder; to forbid, either is enough, `src/**` means every one at any depth, and spelling is folded.
+ */
+export function compilePathPattern(spec: string, list: "forbid" | "allow"): PathPattern {
+  const { base, rest } = splitBase(spec);
+  const forbids = list === "forbid";
+  const isBare = base === "cwd" && !spec.startsWith("./");
+  const floats = isBare && (forbids || !/\/./.test(rest));
+  const text = forbids ? foldName(rest) : rest;
+  const globs = globsOf(text, forbids).map((glob) => compileGlob(floats ? `**/${glob}` : glob));
+  const anywhere = floats && forbids;
+  const needle = longestLiteral(text);
+  const fixed = fixedPart(text);
+  const fold = forbids ? foldName : (name: string) => name;
+  const basesOf = baseReader(base, fold);
+
+  const matchesName = (name: string, bases: PathBases): boolean => {
+    if (!name.includes(needle)) return false;
+    if (anywhere) return matchesAny(globs, name.slice(1));
+    for (const folder of basesOf(bases)) {
+      const below = belowFolder(name, folder);
+      if (below !== undefined && matchesAny(globs, below)) return true;
+    }
+    return false;
+  };
+  return {
+    matches(path, bases) {
+      const name = forbids ? path.foldedName() : path.name;
+      const byName = matchesName(name, bases);
+      // To forbid, one is enough; to allow, both are needed.
+      if (byName === forbids) return byName;
+      const real = forbids ? path.foldedReal() : path.real();
+      return real === name ? byName : matchesName(real, bases);
+    },
+    isParentOf(path, bases) {
+      const names = [path.foldedName(), path.foldedReal()];
+      return basesOf(bases).some((folder) =>
+        names.some(
+          (name) => name.length < folder.length + fixed.length + 1 && `${folder}/${fixed}`.startsWith(`${name}/`),
+        ),
+      );
+    },
+    glob: (bases) => {
+      const pattern = rest.replace(/\/(?:\*\*)?$/, "");
+      const [folder = "/"] = foldersOf(base, bases);
+      return isBare ? pattern : `${folder === "/" ? "" : folder}/${pattern}`;
+    },
+  };
+}
+
+function splitBase(spec: string): { base: Base; rest: string } {
+  if (spec.startsWith("//")) return { base: "root", rest: spec.replace(/^\/+/, "") };
+  if (spec === "~" || spec.startsWith("~/")) return { base: "home", rest: spec.slice(2) };
+  if (spec.startsWith("/")) return { base: "source", rest: spec.slice(1) };
+  return { base: "cwd", rest: spec.replace(/^(?:\.\/)+/, "") };
+}
+
+/** A folder that is named is named with all in it; when it is named by a wildcard, only for rules that forbid. */
+function globsOf(rest: string, forbids: boolean): string[] {
+  if (rest === "") return ["**"];
+  if (rest.endsWith("/")) return [...(forbids ? [rest.slice(0, -1)] : []), `${rest}**`];
+  const [, folder] = /^(.+)\/\*\*$/.exec(rest) ?? [];
+  if (folder !== undefined) return forbids ? [folder, rest] : [rest];
+  const isOpen = /[*?[{]/.test(rest.slice(rest.lastIndexOf("/") + 1));
+  return isOpen && !forbids ? [rest] : [rest, `${rest}/**`];
+}
+
+function matchesAny(globs: readonly GlobPattern[], path: string): boolean {
+  for (const glob of globs) if (glob.matches(path)) return true;
+  return false;
+}
+
+/** What every match contains: most paths are told from most rules by it alone. */
+function longestLiteral(rest: string): string {
+  if (/[{\\]/.test(rest)) return "";
+  const plain = rest.split("/").filter((part) => !/[*?[]/.test(part) && part !== "." && part !== "..");
+  return plain.reduce((longest, part) => (part.length > longest.length ? part : longest), "");
+}
+
+function fixedPart(rest: string): string {
+  const parts = rest.split("/");
+  const wild = parts.findIndex((part) => /[*?[{\\]/.test(part));
+  return (wild < 0 ? parts : parts.slice(0, wild)).filter(Boolean).join("/");
+}
+
+function belowFolder(path: string, folder: string): string | undefined {
+  if (folder === "/") return path.slice(1);
+  return path.startsWith(folder) && path[folder.length] === "/" ? path.slice(folder.length + 1) : undefined;
+}
+
+const ROOT: readonly string[] = ["/"];
+
+/** The folder by its name and by where it leads: the workspace itself may be behind a link. */
+function foldersOf(base: Base, { cwd, home, source }: PathBases): readonly string[] {
+  switch (base) {
+    case "root":
+      return ROOT;
+    case "home":
+      return home;
+    case "source":
+      return source ?? cwd;
+    case "cwd":
+      return cwd;
+  }
+}
+
+/** Folded once for each list of folders: those stay the same from call to call. */
+function baseReader(base: Base, fold: (name: string) => string): (bases: PathBases) => readonly string[] {
+  let of: readonly string[] | undefined;
+  let folded: readonly string[] = [];
+  return (bases) => {
+    const folders = foldersOf(base, bases);
+    if (folders !== of) [of, folded] = [folders, folders.map(fold)];
+    return folded;
+  };
+}
+
+/**
+ * `domain:example.com` is that host alone, `domain:*.example.com` every host below it, `domain:*` all. To allow, a `*` may
+ * stand nowhere else: whoever owns the end of a name owns the name.
+ */
+export function compileHostPattern(spec: string, list: "forbid" | "allow"): TextMatcher | undefined {
+  const pattern = /^domain:(.+)$/i.exec(spec.trim())?.[1]?.toLowerCase().replace(/\.$/, "");
+  if (pattern === undefined) return undefined;
+  if (list === "allow" && hasWildcard(pattern.replace(/^\*(?:\.|$)/, ""))) return () => false;
+  const matches = compileWildcard(pattern);
+  return (url) => {
+    const host = hostOf(url);
+    return host !== undefined && matches(host);
+  };
+}
+
+export function hostOf(url: string): string | undefined {
+  try {
+    const { protocol, hostname } = new URL(url);
+    return /^(?:https?|wss?):$/.test(protocol) ? hostname.toLowerCase().replace(/\.$/, "") : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface ParameterPattern {
+  name: string;
+  value: TextMatcher;
+}
+
+/** `Tool(model:opus*)`: one parameter and its value. `name:*` stays a pattern of commands, as in `Bash(env:*)`. */
+export function parseParameterPattern(spec: string): ParameterPattern | undefined {
+  const [, name, value] = /^([A-Za-z_][\w-]*):(.+)$/s.exec(spec) ?? [];
+  return name === undefined || value === undefined || value === "*" || name === "domain"
+    ? undefined
+    : { name, value: compileWildcard(value.trim()) };
+}
+
+/**
+ * Undefined where the tool has no such parameter: then it is no rule about one. What the tool's signature already
+ * speaks of (the command, a path) is matched by that alone, which sees through wrappers and links.
+ */
+export function matchParameter({ name, value }: ParameterPattern, subject: Subject): boolean | undefined {
+  const { tool, input } = subject;
+  const canonical = tool.parameterAliases.get(name) ?? name;
+  if (!propertyNames(tool).has(canonical)) return undefined;
+  const given = (input as Record<string, unknown> | undefined)?.[canonical];
+  if (given === undefined || given === null || isInSignature(given, subject)) return false;
+  return value(typeof given === "string" ? given : JSON.stringify(given));
+}
+
+function isInSignature(given: unknown, { command, reads, changes, urls }: Subject): boolean {
+  if (typeof given !== "string") return false;
+  return given === command?.text || urls.includes(given) || [...reads, ...changes].some((path) => path.given === given);
+}
+
+const known = new WeakMap<AnyTool, ReadonlySet<string>>();
+
+/** The names of a tool's own parameters, as far as its schema lists them. */
+export function propertyNames(tool: AnyTool): ReadonlySet<string> {
+  let names = known.get(tool);
+  if (!names) {
+    const { properties } = tool.parameters.jsonSchema as { properties?: unknown };
+    names = new Set(typeof properties === "object" && properties !== null ? Object.keys(properties) : []);
+    known.set(tool, names);
+  }
+  return names;
+}
+
+export type TextMatcher = (text: string) => boolean;
+
+/**
+ * `*` stands for any run of characters, blanks and line breaks included; `\*` is a star. A closing ` *` is a border of
+ * words: `ls *` is `ls` and `ls -l`, never `lsof`. Linear, so that a hostile pattern costs nothing.
+ */
+export function compileWildcard(pattern: string): TextMatcher {
+  const pieces = splitAtStars(pattern);
+  const [first = "", ...rest] = pieces;
+  const last = rest.pop();
+  if (last === undefined) return (text) => text === first;
+  if (rest.length === 0 && last === "" && first.endsWith(" ")) {
+    const words = first.slice(0, -1);
+    return (text) => text.startsWith(words) && (text.length === words.length || text[words.length] === " ");
+  }
+  const isBorder = last === "" && (rest.at(-1)?.endsWith(" ") ?? false);
+  return (text) =>
+    matchesPieces(text, first, rest, last) ||
+    (isBorder && matchesPieces(text, first, rest.slice(0, -1), (rest.at(-1) as string).slice(0, -1)));
+}
+
+/** Whether a text that begins so may be one that the pattern means. */
+export function compileOpening(pattern: string): TextMatcher {
+  const [first = "", ...rest] = splitAtStars(pattern);
+  return (opening) => first.startsWith(opening.trimEnd()) || (rest.length > 0 && opening.startsWith(first));
+}
+
+export function hasWildcard(pattern: string): boolean {
+  return splitAtStars(pattern).length > 1;
+}
+
+/** A text as a pattern that means just it. */
+export function escapeWildcard(text: string): string {
+  return text.replaceAll("*", "\\*");
+}
+
+function splitAtStars(pattern: string): string[] {
+  return pattern.split(/(?<!\\)\*+/).map((piece) => piece.replaceAll("\\*", "*"));
+}
+
+/** Between two stars the leftmost place is good enough: nothing is tried twice. */
+function matchesPieces(text: string, first: string, middle: readonly string[], last: string): boolean {
+  const until = text.length - last.length;
+  if (until < first.length || !text.startsWith(first) || !text.endsWith(last)) return false;
+  let at = first.length;
+  for (const piece of middle) {
+    const found = text.indexOf(piece, at);
+    if (found < 0 || found + piece.length > until) return false;
+    at = found + piece.length;
+  }
+  return true;
+}

@@ -1,0 +1,216 @@
+import { homedir } from "node:os";
+import type { CallMode, Verdict } from "../../../core/call.ts";
+import type { AnyTool } from "../../../core/tool.ts";
+import { type CompiledRule, compileRule } from "./compile-rule.ts";
+import { type Case, judgeCase } from "./evaluate-rules.ts";
+import { type PathBases, pathBasesFor, readSubject } from "./rule-subject.ts";
+import { type Rule, RULE_LISTS, type RuleList, type RuleSource } from "./rule.ts";
+
+/** plan forbids what dontAsk may allow, and asks where dontAsk refuses: neither stands in for the other. */
+const LOOSER: Readonly<Record<CallMode, readonly CallMode[]>> = {
+  plan: ["default", "acceptEdits", "bypassPermissions"],
+  dontAsk: ["default", "acceptEdits", "bypassPermissions"],
+  default: ["acceptEdits", "bypassPermissions"],
+  acceptEdits: ["bypassPermissions"],
+  bypassPermissions: [],
+};
+
+/** Whether nothing passes in the one mode that would not pass in the other. */
+export function isAtLeastAsStrict(mode: CallMode, as: CallMode): boolean {
+  return mode === as || LOOSER[mode].includes(as);
+}
+
+/** A call to be judged. */
+export interface JudgedCall {
+  tool: AnyTool;
+  /** As the schema accepted it. */
+  input: unknown;
+  /** Counts where it is at least as strict as the book's own, or where the book has none. */
+  mode?: CallMode | undefined;
+  /** The workspace: what paths are relative to. */
+  cwd: string;
+  home?: string;
+}
+
+/**
+ * Permission rules of every source: deny, then ask, then allow, whatever file they stand in. Compiled once; a verdict
+ * is synchronous and says which rule of which source decided.
+ */
+export class RuleSet {
+  #sources: RuleSource[] = [];
+  #compiled: CompiledRule[] = [];
+  #problems: string[] = [];
+  #indexOf = createRuleIndex([]);
+  #bases: { cwd: string; home: string; bases: PathBases } | undefined;
+
+  /** The most general source first: of modes, the last one said counts. */
+  constructor(sources: readonly RuleSource[] = []) {
+    this.#build(sources.map((source) => ({ ...source })));
+  }
+
+  judge(call: JudgedCall): Verdict {
+    return judgeCase(this.caseOf(call));
+  }
+
+  /** What is judged, for explanations and trials of single rules. */
+  caseOf({ tool, input, mode, cwd, home = homedir() }: JudgedCall): Case {
+    return {
+      subject: readSubject(tool, input, this.#basesOf(cwd, home)),
+      rules: this.#indexOf(tool),
+      mode: this.modeOf(mode),
+    };
+  }
+
+  /** Whether a rule denies every call of the tool, whatever its input. */
+  deniesAll(tool: AnyTool): boolean {
+    return this.#indexOf(tool).deny.some(({ rule, isNamed }) => rule.isBare && isNamed);
+  }
+
+  /** Every rule, in the order in which the lists are looked at. */
+  rules(): Rule[] {
+    return RULE_LISTS.flatMap((list) => this.#compiled.filter((rule) => rule.list === list)).map(toRule);
+  }
+
+  compiled(): readonly CompiledRule[] {
+    return this.#compiled;
+  }
+
+  sources(): readonly RuleSource[] {
+    return this.#sources;
+  }
+
+  /** What is no rule at all, and so does nothing. */
+  get problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  get defaultMode(): CallMode {
+    return this.modeOf(undefined);
+  }
+
+  /** The mode in which a call is judged that asks for this one: what is configured is not loosened by a call. */
+  modeOf(requested: CallMode | undefined): CallMode {
+    // A project's own file cannot switch off questions: whoever wrote it is not whoever runs it.
+    const configured = this.#sources.findLast(
+      ({ defaultMode, origin }) => defaultMode && !(defaultMode === "bypassPermissions" && origin === "project"),
+    )?.defaultMode;
+    const mode =
+      requested && (configured === undefined || isAtLeastAsStrict(requested, configured))
+        ? requested
+        : (configured ?? "default");
+    const mayBypass = this.#sources.every((source) => source.mayBypass !== false);
+    return mode === "bypassPermissions" && !mayBypass ? "default" : mode;
+  }
+
+  /** Adds a rule live, such as one that a person granted. Throws a TypeError where it is none. */
+  add(text: string, list: RuleList, origin: string, folder?: string): Rule {
+    const rule = compileRule({ text: text.trim(), list, origin, ...(folder === undefined ? {} : { folder }) });
+    const source = this.#sources.find((one) => one.origin === origin && one.folder === folder);
+    if (source?.[list]?.includes(rule.text)) return toRule(rule);
+    if (source) source[list] = [...(source[list] ?? []), rule.text];
+    else this.#sources.push({ origin, ...(folder === undefined ? {} : { folder }), [list]: [rule.text] });
+    this.#setRules([...this.#compiled, rule]);
+    return toRule(rule);
+  }
+
+  remove(text: string, list: RuleList, origin: string): boolean {
+    const isIt = (rule: Rule): boolean => rule.text === text.trim() && rule.list === list && rule.origin === origin;
+    if (!this.#compiled.some(isIt)) return false;
+    for (const source of this.#sources) {
+      if (source.origin === origin) source[list] = (source[list] ?? []).filter((each) => each.trim() !== text.trim());
+    }
+    this.#setRules(this.#compiled.filter((rule) => !isIt(rule)));
+    return true;
+  }
+
+  /** Puts a source in the place of the one with its origin, or at the end: for a file that was changed. */
+  replace(source: RuleSource): void {
+    const at = this.#sources.findIndex(({ origin }) => origin === source.origin);
+    this.#build(at < 0 ? [...this.#sources, { ...source }] : this.#sources.with(at, { ...source }));
+  }
+
+  /** Forgets a source: a file that was removed, a session that has ended. */
+  drop(origin: string): void {
+    this.#build(this.#sources.filter((source) => source.origin !== origin));
+  }
+
+  /**
+   * What `Read` rules forbid, as globs that a walk through folders leaves out (`denyGlobs` of a workspace): a search in
+   * a folder names none of the files that it reads.
+   */
+  deniedReadGlobs(cwd: string, home = homedir()): string[] {
+    const bases = this.#basesOf(cwd, home);
+    return this.#compiled
+      .filter(({ list, family, isBare }) => list === "deny" && family === "reads" && !isBare)
+      .flatMap((rule) => rule.pathGlob(bases) ?? []);
+  }
+
+  #build(sources: RuleSource[]): void {
+    this.#sources = sources;
+    this.#problems = [];
+    const compiled: CompiledRule[] = [];
+    for (const { origin, folder, ...lists } of sources) {
+      for (const list of RULE_LISTS) {
+        for (const text of lists[list] ?? []) {
+          try {
+            compiled.push(
+              compileRule({ text: text.trim(), list, origin, ...(folder === undefined ? {} : { folder }) }),
+            );
+          } catch (error) {
+            this.#problems.push((error as Error).message);
+          }
+        }
+      }
+    }
+    this.#setRules(compiled);
+  }
+
+  #setRules(compiled: CompiledRule[]): void {
+    this.#compiled = compiled;
+    this.#indexOf = createRuleIndex(compiled);
+  }
+
+  /** Asked anew when the folder differs: where it leads does not change under a running workspace. */
+  #basesOf(cwd: string, home: string): PathBases {
+    if (this.#bases?.cwd !== cwd || this.#bases.home !== home) {
+      this.#bases = { cwd, home, bases: pathBasesFor(cwd, home) };
+    }
+    return this.#bases.bases;
+  }
+}
+
+function toRule({ text, list, origin, folder }: CompiledRule): Rule {
+  return { text, list, origin, ...(folder === undefined ? {} : { folder }) };
+}
+
+export interface IndexedRule {
+  rule: CompiledRule;
+  /** The rule names this very tool; otherwise it may concern it by what a call touches. */
+  isNamed: boolean;
+}
+
+export type RulesOfTool = Readonly<Record<RuleList, readonly IndexedRule[]>>;
+
+/** The rules that can concern a tool, found once for each. */
+function createRuleIndex(rules: readonly CompiledRule[]): (tool: AnyTool) => RulesOfTool {
+  const known = new WeakMap<AnyTool, RulesOfTool>();
+  return (tool) => {
+    let found = known.get(tool);
+    if (!found) {
+      const of = (list: RuleList): IndexedRule[] =>
+        rules
+          .filter((rule) => rule.list === list && rule.appliesTo(tool))
+          .map((rule) => ({ rule, isNamed: rule.target.names(tool) }));
+      found = { deny: of("deny"), ask: of("ask"), allow: of("allow") };
+      known.set(tool, found);
+    }
+    return found;
+  };
+}
+
+/** Rules in whichever way a host gives them, as a book; one that is given is the one that is used. */
+export function readRules(given: Omit<RuleSource, "origin"> | readonly RuleSource[] | RuleSet | undefined): RuleSet {
+  if (given instanceof RuleSet) return given;
+  if (given === undefined) return new RuleSet();
+  return new RuleSet(Array.isArray(given) ? (given as readonly RuleSource[]) : [{ ...given, origin: "host" }]);
+}

@@ -1,0 +1,132 @@
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { type CommandPart, type CommandReading, type Signature, signatureOf } from "../../../core/signature.ts";
+import type { AnyTool } from "../../../core/tool.ts";
+import { foldName, realName } from "../../../io/files/path-name.ts";
+
+/** Rules that speak of a thing rather than of one tool: `Read(…)` is about every tool that reads a file. */
+export type RuleFamily = "reads" | "changes" | "command" | "urls";
+
+/** Folders that paths and patterns are relative to, each by name and, where that differs, by where it leads. */
+export interface PathBases {
+  cwd: readonly string[];
+  /** The same, folded as rules that forbid compare them. */
+  foldedCwd: readonly string[];
+  home: readonly string[];
+  /** Of the file that a rule stands in. */
+  source?: readonly string[] | undefined;
+}
+
+/** A path that a call touches. Where it leads is asked only when a rule needs it. */
+export interface SubjectPath {
+  given: string;
+  name: string;
+  real(): string;
+  foldedName(): string;
+  foldedReal(): string;
+}
+
+/** One call, as rules see it. */
+export interface Subject {
+  tool: AnyTool;
+  input: unknown;
+  text: string | undefined;
+  command: CommandReading | undefined;
+  reads: readonly SubjectPath[];
+  changes: readonly SubjectPath[];
+  urls: readonly string[];
+  /** Files that a command names: for rules that forbid. */
+  commandReads(): readonly SubjectPath[];
+  commandChanges(): readonly SubjectPath[];
+  inputs(): readonly SubjectPath[];
+  outputs(): readonly SubjectPath[];
+  /** What there is for rules that speak of a thing rather than of a tool. */
+  has: Readonly<Record<RuleFamily, boolean>>;
+  bases: PathBases;
+  /** Set when the tool could not say what the call touches. */
+  failed: boolean;
+}
+
+const NONE: readonly never[] = [];
+const none = (): readonly never[] => NONE;
+
+export function readSubject(tool: AnyTool, input: unknown, bases: PathBases): Subject {
+  let signature: Signature | undefined;
+  let failed = false;
+  try {
+    signature = signatureOf(tool, input);
+  } catch {
+    failed = true;
+  }
+  const command = signature?.command;
+  const [cwd = "/"] = bases.cwd;
+  const [home] = bases.home;
+  const pathsOf = (given: readonly string[] | undefined, folder = cwd): readonly SubjectPath[] =>
+    given === undefined || given.length === 0 ? NONE : given.map((path) => subjectPath(path, folder, home));
+  const ofCommand = (list: "reads" | "changes" | "inputs" | "outputs"): (() => readonly SubjectPath[]) => {
+    if (!command || command[list].length === 0) return none;
+    let paths: readonly SubjectPath[] | undefined;
+    return () => {
+      const folder = command.directory === undefined ? cwd : subjectPath(command.directory, cwd, home).name;
+      return (paths ??= pathsOf(command[list], folder));
+    };
+  };
+  return {
+    tool,
+    input,
+    text: signature?.text,
+    command,
+    reads: pathsOf(signature?.reads),
+    changes: pathsOf(signature?.changes),
+    urls: signature?.urls ?? NONE,
+    commandReads: ofCommand("reads"),
+    commandChanges: ofCommand("changes"),
+    inputs: ofCommand("inputs"),
+    outputs: ofCommand("outputs"),
+    has: {
+      reads: (signature?.reads?.length ?? 0) + (command?.reads.length ?? 0) > 0,
+      changes: (signature?.changes?.length ?? 0) + (command?.changes.length ?? 0) > 0,
+      command: command !== undefined,
+      urls: (signature?.urls?.length ?? 0) > 0,
+    },
+    bases,
+    failed,
+  };
+}
+
+function subjectPath(given: string, folder: string, home: string | undefined): SubjectPath {
+  const expanded = given === "~" || given.startsWith("~/") ? join(home ?? homedir(), given.slice(1)) : given;
+  const name = resolve(folder, expanded);
+  let real: string | undefined;
+  let foldedName: string | undefined;
+  let foldedReal: string | undefined;
+  const path: SubjectPath = {
+    given,
+    name,
+    // A NUL ends the name for the system; the tool refuses it.
+    real: () => (real ??= name.includes("\0") ? name : realName(name)),
+    foldedName: () => (foldedName ??= foldName(name)),
+    foldedReal: () => (foldedReal ??= path.real() === name ? path.foldedName() : foldName(path.real())),
+  };
+  return path;
+}
+
+/** A folder by its name, and by where it leads where that differs. */
+export function folderNames(folder: string): readonly string[] {
+  const name = resolve(folder);
+  const real = realName(name);
+  return real === name ? [name] : [name, real];
+}
+
+export function pathBasesFor(cwd: string, home: string): PathBases {
+  const names = folderNames(cwd);
+  return { cwd: names, foldedCwd: names.map(foldName), home: folderNames(home) };
+}
+
+/** Whether a part of a command needs no rule: the tool itself says of it, alone, that it need not ask. */
+export function isReadOnlyPart({ forms: [written] }: CommandPart, { tool, input, command }: Subject): boolean {
+  const fields = input as Record<string, unknown>;
+  const parameter = Object.keys(fields).find((name) => fields[name] === command?.text);
+  if (parameter === undefined || written === undefined) return false;
+  return tool.permission({ ...fields, [parameter]: written.text }) === "auto";
+}

@@ -1,0 +1,106 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createTool } from "../../../core/create-tool.ts";
+import type { AnyTool } from "../../../core/tool.ts";
+import { openWorkspace } from "../../../workspace.ts";
+import { RuleSet } from "./rule-set.ts";
+import { suggestRules } from "./suggest-rules.ts";
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-suggest-")));
+writeFileSync(join(root, "a.txt"), "x");
+const workspace = openWorkspace(root);
+afterAll(async () => {
+  await workspace.close();
+  rmSync(root, { recursive: true });
+});
+const toolNamed = (name: string): AnyTool => workspace.tools.find((tool) => tool.name === name)!;
+
+function suggest(name: string, raw: object): string[] {
+  const tool = toolNamed(name);
+  return suggestRules({ tool, input: tool.build(raw as never).params, cwd: root });
+}
+
+function decisionAfter(rules: readonly string[], command: string): string {
+  const tool = toolNamed("exec");
+  const ruleSet = new RuleSet([{ origin: "session", allow: rules }]);
+  return ruleSet.judge({ tool, input: tool.build({ command } as never).params, cwd: root }).decision;
+}
+
+describe("the rule that always would save", () => {
+  test.each([
+    ["npm run test --watch", ["Bash(npm run test *)"]],
+    ["npm test", ["Bash(npm test *)"]],
+    ["git commit -m 'a (b)'", ["Bash(git commit *)"]],
+    ["git push --force", ["Bash(git push --force)"]],
+    ["docker run -v /:/x alpine", ["Bash(docker run -v /:/x alpine)"]],
+    ["timeout 5 npm run build", ["Bash(npm run build *)"]],
+    ["./scripts/x.sh (a)", []],
+    ["./deploy.sh '(a)'", ["Bash(./deploy.sh '\\(a\\)')"]],
+    ["npm test && make lint | head -3", ["Bash(npm test *)", "Bash(make lint *)"]],
+    ["npm test > out.txt", ["Bash(npm test *)", "Edit(./out.txt)"]],
+    ["$X y", []],
+    ["for i in 1 2; do npm t; done", []],
+    ["PATH=. npm test", []],
+    ["a; b; c; d; e; f", []],
+    ["a; b; c; d; e", ["Bash(a)", "Bash(b)", "Bash(c)", "Bash(d)", "Bash(e)"]],
+    ["find . -exec rm {} ';'", []],
+    ["sudo apt install x", ["Bash(apt install *)"]],
+    ["make *", ["Bash(make \\*)"]],
+  ])("for %s is %j", (command, rules) => {
+    expect(suggest("exec", { command })).toEqual(rules);
+  });
+
+  test("names the program inside a shell, never the shell (ap-015)", () => {
+    const rules = suggest("exec", { command: "/bin/zsh -lc 'make -j2 all'" });
+    expect(rules).toEqual(["Bash(make -j2 all)"]);
+    expect(decisionAfter(rules, "/bin/zsh -lc 'rm x'")).toBe("ask");
+    expect(decisionAfter(rules, "make -j2 all")).toBe("allow");
+  });
+
+  test("does not extend to another way of running a script (ap-017)", () => {
+    const rules = suggest("exec", { command: "bash scripts/a.sh" });
+    expect(rules).toEqual(["Bash(bash scripts/a.sh)"]);
+    expect(decisionAfter(rules, "bash scripts/a.sh")).toBe("allow");
+    expect(decisionAfter(rules, "bash -s scripts/a.sh")).toBe("ask");
+  });
+
+  test.each(["npm run test --watch", "git commit -m 'a (b)'", "./deploy.sh '(a)'", "make *", "npm test > out.txt"])(
+    "allows the very call that it was made for: %s",
+    (command) => expect(decisionAfter(suggest("exec", { command }), command)).toBe("allow"),
+  );
+
+  test("of files is those very files", () => {
+    expect(suggest("write", { path: "src/[id].ts", content: "" })).toEqual(["Edit(./src/\\[id\\].ts)"]);
+    expect(suggest("move_file", { from: "a", to: "/tmp/b" })).toEqual(["Edit(./a)", "Edit(//tmp/b)"]);
+    const tool = toolNamed("write");
+    const judged = (path: string) =>
+      new RuleSet([{ origin: "session", allow: suggest("write", { path: "src/[id].ts", content: "" }) }]).judge({
+        tool,
+        input: tool.build({ path, content: "" } as never).params,
+        cwd: root,
+      }).decision;
+    expect(judged("src/[id].ts")).toBe("allow");
+    expect(judged("src/i.ts")).toBe("ask");
+  });
+
+  test("of a tool that has its own is that, and of others their name", () => {
+    const own = (more: object) =>
+      createTool({
+        name: "deploy",
+        description: "Deploys.",
+        parameters: z.object({ to: z.string() }),
+        run: () => "",
+        ...more,
+      });
+    const of = (tool: AnyTool) => suggestRules({ tool, input: { to: "x" }, cwd: root });
+    expect(of(own({}))).toEqual(["deploy"]);
+    expect(of(own({ signature: ({ to }: { to: string }) => to }))).toEqual(["deploy(x)"]);
+    expect(of(own({ rule: () => "stag*" }))).toEqual(["deploy(stag*)"]);
+    expect(of(own({ rule: () => "deploy(stag*)" }))).toEqual(["deploy(stag*)"]);
+    expect(of(own({ rule: () => "" }))).toEqual([]);
+    expect(suggest("process", { action: "submit", id: "p", data: "ls" })).toEqual([]);
+  });
+});

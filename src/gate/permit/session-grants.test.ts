@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { createTool } from "../../core/create-tool.ts";
+import { createHaft } from "../../runtime.ts";
+import { RuleSet } from "./rules/rule-set.ts";
+import { SessionGrants } from "./session-grants.ts";
+
+const push = createTool({
+  name: "push",
+  description: "Pushes",
+  kind: "execute",
+  permission: "confirm",
+  parameters: [],
+  run: () => "pushed",
+});
+
+async function askAndGrant(scope: "session" | "always") {
+  const haft = createHaft({ tools: [push] });
+  const call = (caller: { session?: string; user?: string }) => haft.execute("push", {}, { caller });
+  await call({ session: "s", user: "ann" });
+  const [question] = await haft.approvals.list("open");
+  await haft.approve(question!.id, { scope, rule: "push", by: "ann" });
+  return { haft, call };
+}
+
+test("what is granted for a session holds in it, for who was granted it, and nowhere else", async () => {
+  const { haft, call } = await askAndGrant("session");
+  expect(await call({ session: "s", user: "ann" })).toMatchObject({ status: "completed" });
+  expect(await call({ session: "other", user: "ann" })).toMatchObject({ status: "pending" });
+  // The name of a session is what anybody may say.
+  expect(await call({ session: "s", user: "bob" })).toMatchObject({ status: "pending" });
+  expect(haft.policy.explain("push", {}, { caller: { session: "s", user: "ann" } }).verdict).toMatchObject({
+    decision: "allow",
+    origin: "session",
+  });
+  expect(haft.policy.rules.rules()).toEqual([]);
+});
+
+test("what is granted for always holds for everybody, and is told to who keeps rules", async () => {
+  const { haft, call } = await askAndGrant("always");
+  expect(await call({ session: "other", user: "bob" })).toMatchObject({ status: "completed" });
+  expect(haft.policy.rules.rules()).toMatchObject([{ text: "push", list: "allow", origin: "local" }]);
+});
+
+test("a grant never beats a deny, also one that comes later", () => {
+  const ruleSet = new RuleSet();
+  const grants = new SessionGrants(ruleSet);
+  grants.add("push", { session: "s" });
+  const judged = { tool: push, input: {}, cwd: "/" };
+  expect(grants.judge(judged, { session: "s" })).toMatchObject({ decision: "allow", by: "grant" });
+  ruleSet.add("push", "deny", "user");
+  expect(grants.judge(judged, { session: "s" })).toMatchObject({ decision: "deny", by: "rule", origin: "user" });
+});
+
+test("a grant that is no rule is refused", () => {
+  expect(() => new SessionGrants(new RuleSet()).add("Bash(", { session: "s" })).toThrow(TypeError);
+});

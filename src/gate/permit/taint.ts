@@ -1,0 +1,231 @@
+import { type Call, note, toolOf, type Verdict } from "../../core/call.ts";
+import type { ToolResult } from "../../core/result.ts";
+import type { MaybePromise, Stage } from "../../core/stage.ts";
+import type { AnyTool, TaintLabel } from "../../core/tool.ts";
+import { familyOf } from "./policy-layers.ts";
+import { appliesTo } from "./tool-policy.ts";
+
+/** So many calls are remembered for each label of a session: enough to say why, and a session may be endless. */
+const MAX_MARKS = 5;
+
+export interface TaintOptions {
+  store?: TaintStore;
+  /** Labels besides those that tools have themselves. */
+  labels?: UserLabels;
+  now(): number;
+}
+
+export interface Taint {
+  /**
+   * Remembers what results have brought into their sessions. Stands before `known`, so that a result which is known
+   * already counts as well: it enters this session now.
+   */
+  readonly stage: Stage;
+  /** An ask, where this call would carry out what a session that reads untrusted input has seen. */
+  verdictOf(call: Call): MaybePromise<Verdict | undefined>;
+  /** What one session has seen another has seen too: a child at its start, a parent when it is answered. */
+  share(from: string, to: string): Promise<void>;
+}
+
+/**
+ * The rule of two: who has read what strangers wrote, and what is not for everybody, asks before acting on the outside.
+ * Seen means that a result was given back, whatever became of it in the model. Subagents and their parents are one:
+ * each mark is kept in the sessions of the caller and of all its parents, and each judgement looks at all of them.
+ * Calls without a session are unrelated, so that nothing is remembered from one to the next: a shared memory would make
+ * every later call ask for ever. What one such call calls itself is related, and is one session.
+ */
+export function createTaint({ store = new MemoryTaintStore(), labels: given = {}, now }: TaintOptions): Taint {
+  /** Of calls without a session, by the outermost call. */
+  const withoutSession = new WeakMap<Call, TaintMark[]>();
+  /** What could not be stored: this process at least knows. */
+  const unsaved = new MemoryTaintStore();
+
+  const stage: Stage = {
+    name: "taint",
+    leave(call, result) {
+      if (!hasEntered(call, result)) return result;
+      const labels = labelsOfCall(call, given, result);
+      const brought = (["untrusted_input", "sensitive_data"] as const).filter((label) => labels.has(label));
+      return brought.length === 0 ? result : remember(call, result, brought);
+    },
+  };
+
+  return {
+    stage,
+    verdictOf(call) {
+      const labels = labelsOfCall(call, given);
+      if (!labels.has("outside_effect")) return undefined;
+      const judge = (marks: readonly TaintMark[]): Verdict | undefined =>
+        judged(call, marks, labels.has("sensitive_data"));
+      try {
+        const marks = marksOf(call);
+        return marks instanceof Promise ? marks.then(judge, (why) => unreadable(call, why)) : judge(marks);
+      } catch (why) {
+        return unreadable(call, why);
+      }
+    },
+    async share(from, to) {
+      await store.add(to, await store.marks(from), MAX_MARKS);
+    },
+  };
+
+  function remember(call: Call, result: ToolResult, brought: readonly ResultLabel[]): MaybePromise<ToolResult> {
+    const at = now();
+    const marks = brought.map((label): TaintMark => ({ label, callId: call.id, toolName: toolOf(call).name, at }));
+    const sessions = sessionsOf(call);
+    if (sessions.length === 0) {
+      const outermost = outermostOf(call);
+      withoutSession.set(outermost, [...(withoutSession.get(outermost) ?? []), ...marks]);
+      return result;
+    }
+    const failed = (why: unknown): ToolResult => {
+      for (const session of sessions) unsaved.add(session, marks, MAX_MARKS);
+      const message = why instanceof Error ? why.message : String(why);
+      return { ...result, metadata: { ...result.metadata, taintUnsaved: message } };
+    };
+    try {
+      const added = sessions
+        .map((session) => store.add(session, marks, MAX_MARKS))
+        .filter((one) => one instanceof Promise);
+      return added.length === 0 ? result : Promise.all(added).then(() => result, failed);
+    } catch (why) {
+      return failed(why);
+    }
+  }
+
+  function marksOf(call: Call): MaybePromise<readonly TaintMark[]> {
+    const sessions = sessionsOf(call);
+    if (sessions.length === 0) return withoutSession.get(outermostOf(call)) ?? [];
+    const found = sessions.map((session) => store.marks(session));
+    const all = (stored: readonly (readonly TaintMark[])[]): readonly TaintMark[] => [
+      ...stored.flat(),
+      ...sessions.flatMap((session) => unsaved.marks(session)),
+    ];
+    const isReady = (one: MaybePromise<readonly TaintMark[]>): one is readonly TaintMark[] => !(one instanceof Promise);
+    return found.every(isReady) ? all(found) : Promise.all(found.map(async (marks) => marks)).then(all);
+  }
+}
+
+/** A result that waits, or a refusal before the tool began, brings nothing. */
+function hasEntered(call: Call, result: ToolResult): boolean {
+  if (result.status === "pending") return false;
+  return result.status === "completed" || call.began || result.metadata.known !== undefined;
+}
+
+function sessionsOf({ caller }: Call): string[] {
+  return [...new Set(familyOf(caller).flatMap(({ session }) => (session === undefined ? [] : [session])))];
+}
+
+function outermostOf(call: Call): Call {
+  let outermost = call;
+  while (outermost.parent) outermost = outermost.parent;
+  return outermost;
+}
+
+/** What the call itself would read counts as seen; what strangers would answer to it comes too late to steer it. */
+function judged(call: Call, marks: readonly TaintMark[], isSensitive: boolean): Verdict | undefined {
+  const untrusted = marks.filter(({ label }) => label === "untrusted_input");
+  const sensitive = marks.filter(({ label }) => label === "sensitive_data");
+  if (untrusted.length === 0 || (sensitive.length === 0 && !isSensitive)) return undefined;
+  const { name } = toolOf(call);
+  note(call, "taint", { untrusted_input: untrusted.map(idOf), sensitive_data: sensitive.map(idOf) });
+  const read = sensitive.length > 0 ? `sensitive data (${namesOf(sensitive)})` : "sensitive data in this very call";
+  return {
+    decision: "ask",
+    by: "taint",
+    reason:
+      `"${name}" acts on the outside, and this session has read what strangers may have written ` +
+      `(${namesOf(untrusted)}) and ${read}: the one may have told it to send the other`,
+    rule: "untrusted_input + sensitive_data + outside_effect",
+  };
+}
+
+function namesOf(marks: readonly TaintMark[]): string {
+  return marks.map(({ toolName, callId }) => `${toolName}, call ${callId}`).join("; ");
+}
+
+function idOf({ callId }: TaintMark): string {
+  return callId;
+}
+
+/** Not knowing is no reason to go on. */
+function unreadable(call: Call, why: unknown): Verdict {
+  const message = why instanceof Error ? why.message : String(why);
+  return {
+    decision: "ask",
+    by: "taint",
+    reason: `"${toolOf(call).name}" acts on the outside, and what was read before cannot be found out (${message})`,
+  };
+}
+
+/** Labels that a user gives, by name, group or `*` pattern, besides those that tools have. */
+type UserLabels = Readonly<Record<string, readonly TaintLabel[]>>;
+
+/** What a call may bring in and carry out: of what the tool says, what the user says, and what silence means. */
+function labelsOfCall(call: Call, given: UserLabels = {}, result?: ToolResult): ReadonlySet<TaintLabel> {
+  const tool = toolOf(call);
+  const labels = new Set(declared(tool, call.input, result));
+  if (tool.labels.length === 0) for (const label of assumed(tool)) labels.add(label);
+  for (const [entry, more] of Object.entries(given)) {
+    if (appliesTo(entry, tool)) for (const label of more) labels.add(label);
+  }
+  return labels;
+}
+
+function declared(tool: AnyTool, input: unknown, result?: ToolResult): readonly TaintLabel[] {
+  if (!tool.labelsOf) return tool.labels;
+  try {
+    return tool.labelsOf(input, result);
+  } catch {
+    // It cannot tell: then the worst.
+    return tool.labels;
+  }
+}
+
+/** A server that says nothing of its tools is a stranger: its answers are not trusted, and it acts on the outside. */
+function assumed({ origin, isReadOnly }: AnyTool): readonly TaintLabel[] {
+  if (origin.type !== "mcp") return [];
+  return isReadOnly ? ["untrusted_input"] : ["untrusted_input", "outside_effect"];
+}
+
+/** What a result may bring into a session. The third label, an effect on the outside, is what a call does. */
+type ResultLabel = "untrusted_input" | "sensitive_data";
+
+/** Which call brought it. */
+export interface TaintMark {
+  label: ResultLabel;
+  callId: string;
+  toolName: string;
+  at: number;
+}
+
+/** What sessions have seen. Never forgotten by itself: a session that has seen something has seen it. */
+export interface TaintStore {
+  /** Oldest first. */
+  marks(session: string): MaybePromise<readonly TaintMark[]>;
+  /** Of each label the first `most` stay; one label of one call is kept once. */
+  add(session: string, marks: readonly TaintMark[], max: number): MaybePromise<void>;
+  /** The session is gone. */
+  forget(session: string): MaybePromise<void>;
+}
+
+export class MemoryTaintStore implements TaintStore {
+  readonly #sessions = new Map<string, TaintMark[]>();
+
+  marks(session: string): readonly TaintMark[] {
+    return [...(this.#sessions.get(session) ?? [])];
+  }
+
+  add(session: string, marks: readonly TaintMark[], max: number): void {
+    const kept = this.#sessions.get(session) ?? [];
+    for (const mark of marks) {
+      const ofLabel = kept.filter(({ label }) => label === mark.label);
+      if (ofLabel.length < max && !ofLabel.some(({ callId }) => callId === mark.callId)) kept.push({ ...mark });
+    }
+    this.#sessions.set(session, kept);
+  }
+
+  forget(session: string): void {
+    this.#sessions.delete(session);
+  }
+}

@@ -1,0 +1,125 @@
+import { ToolCategory } from "../../core/category.ts";
+import { didYouMean } from "../../core/nearest-name.ts";
+import type { AnyTool } from "../../core/tool.ts";
+
+/** Names for sets of built-in tools. Plugins and MCP servers have groups of their own: see `originGroups`. */
+export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
+  "group:fs": [
+    "read",
+    "write",
+    "edit",
+    "apply_patch",
+    "list_files",
+    "delete_file",
+    "move_file",
+    "get_file_info",
+    "glob",
+    "grep",
+  ],
+  "group:runtime": ["exec", "process", "run_code", "current_time", "sleep", "get_env", "set_env"],
+  "group:web": ["web_search", "web_fetch", "http_get", "http_post", "http_request"],
+  "group:sessions": [
+    "sessions_list",
+    "sessions_send",
+    "sessions_spawn",
+    "sessions_history",
+    "session_status",
+    "sessions_stop",
+  ],
+  "group:messaging": ["message"],
+  "group:ui": ["browser", "canvas"],
+  "group:automation": ["cron"],
+  "group:data": ["json_parse", "json_stringify", "base64_encode", "base64_decode"],
+  "group:resources": ["list_mcp_resources", "read_mcp_resource"],
+  "group:artifacts": [
+    "create_artifact",
+    "read_artifact",
+    "update_artifact",
+    "rewrite_artifact",
+    "list_artifacts",
+    "diff_artifact",
+    "grep_artifact",
+  ],
+  "group:agents": ["call_subagent", "stop_response", "cli_response", "skill", "tool_search"],
+};
+
+/** The names behind groups; other entries stay, normalised. */
+export function expandToolGroups(entries: readonly string[]): string[] {
+  const names = new Set<string>();
+  for (const entry of entries) {
+    const group = groupNamed(entry);
+    if (group) for (const name of group) names.add(name);
+    else names.add(normalizeToolName(entry));
+  }
+  return [...names];
+}
+
+export function groupNamed(entry: string): readonly string[] | undefined {
+  const key = entry.trim().toLowerCase();
+  return Object.hasOwn(TOOL_GROUPS, key) ? TOOL_GROUPS[key] : undefined;
+}
+
+/** Whether a name is of a group that tools are in because of where they come from. */
+export function isOriginGroup(entry: string): boolean {
+  return /^group:(?:plugins|mcp|plugin:.+|mcp:.+)$/.test(entry.trim().toLowerCase());
+}
+
+/** The groups that a tool is in because of where it, or what it reads, comes from. */
+export function originGroups({ origin, category }: AnyTool): readonly string[] {
+  if (origin.type === "plugin") return ["group:plugins", `group:plugin:${origin.plugin.toLowerCase()}`];
+  if (origin.type === "mcp") return ["group:mcp", `group:mcp:${origin.server.toLowerCase()}`];
+  return origin.type === "builtin" && category === ToolCategory.MCP ? ["group:mcp"] : [];
+}
+
+/** Ready sets of tools, as the seed's table gives them. */
+const PROFILES = {
+  minimal: ["session_status"],
+  coding: ["group:fs", "group:runtime", "group:sessions", "group:data"],
+  messaging: ["group:messaging", "sessions_list", "sessions_history", "session_status"],
+  full: ["*"],
+} as const satisfies Record<string, readonly string[]>;
+
+/** A ready one, or one of the policy's own `profiles`. */
+export type ProfileName = keyof typeof PROFILES | (string & {});
+
+/** Sets of tools that a user names: names, groups and `*` patterns. */
+export type Profiles = Readonly<Record<string, readonly string[]>>;
+
+export function profileNamed(name: string, own: Profiles = {}): readonly string[] {
+  if (isReadyProfile(name)) return PROFILES[name];
+  if (Object.hasOwn(own, name)) return own[name]!;
+  const names = [...Object.keys(PROFILES), ...Object.keys(own)];
+  throw new TypeError(
+    `There is no profile "${name}". ${didYouMean(name, names) ?? `Profiles are: ${names.join(", ")}.`}`,
+  );
+}
+
+/** A user's own cannot take the place of a ready one: "full" means the same in every file. */
+export function isReadyProfile(name: string): name is keyof typeof PROFILES {
+  return Object.hasOwn(PROFILES, name);
+}
+
+/** What other systems call the tools that stand in policies here. */
+const KNOWN_AS: Readonly<Record<string, string>> = {
+  bash: "exec",
+  shell: "exec",
+  run_shell_command: "exec",
+  read_file: "read",
+  write_file: "write",
+  edit_file: "edit",
+  multi_edit: "edit",
+  multiedit: "edit",
+  ls: "list_files",
+  websearch: "web_search",
+  webfetch: "web_fetch",
+};
+
+/** One spelling for a tool's name in a list: lower case, `_`, and the canonical name where others are common. */
+export function normalizeToolName(name: string): string {
+  const folded = foldToolName(name);
+  return Object.hasOwn(KNOWN_AS, folded) ? KNOWN_AS[folded]! : folded;
+}
+
+export function foldToolName(name: string): string {
+  return name.trim().toLowerCase().replaceAll("-", "_");
+}

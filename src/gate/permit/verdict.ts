@@ -1,0 +1,67 @@
+import { type Call, toolOf, type Verdict } from "../../core/call.ts";
+import type { MaybePromise } from "../../core/stage.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import type { Hooks } from "./hooks/hooks.ts";
+import { settle } from "./rules/evaluate-rules.ts";
+import type { SessionGrants } from "./session-grants.ts";
+import type { Taint } from "./taint.ts";
+
+export interface JudgeOptions {
+  grants: SessionGrants;
+  taint: Pick<Taint, "verdictOf">;
+  hooks?: Pick<Hooks, "verdictOf" | "beforeApproval"> | undefined;
+  /** What relative paths in rules mean. */
+  cwd: string;
+  /** Why a call of this tool must ask although a rule lets it through: a definition that nobody has seen yet. */
+  requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
+}
+
+/** Rules, hooks and taint each have their say; the strictest of them counts. */
+export function createJudge({
+  grants,
+  taint,
+  hooks,
+  cwd,
+  requiresApproval,
+}: JudgeOptions): (call: Call) => MaybePromise<Verdict> {
+  /** A call is judged again after a person has answered; the hooks that stand before the question heard it already. */
+  const hookVerdicts = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
+
+  return (call) => {
+    const byRules = grants.judge({ tool: toolOf(call), input: call.input, mode: call.options.mode, cwd }, call.caller);
+    if (byRules.decision === "deny") return byRules;
+    const mode = grants.ruleSetOf(call.caller).modeOf(call.options.mode);
+    const strict = stricter(stricter(byRules, hooks?.verdictOf(call)), requiredVerdict(call));
+    const tainted = taint.verdictOf(call);
+    const combine = (verdict: Verdict | undefined): MaybePromise<Verdict> => {
+      const strictest = settle(stricter(strict, verdict), mode);
+      if (call.secondPass && strictest.decision !== "deny") return call.secondPass.verdict;
+      return strictest.decision === "ask" && hooks ? runPermissionHooks(call, strictest, hooks) : strictest;
+    };
+    return tainted instanceof Promise ? tainted.then(combine) : combine(tainted);
+  };
+
+  function requiredVerdict(call: Call): Verdict | undefined {
+    const reason = requiresApproval?.(toolOf(call));
+    return reason === undefined ? undefined : { decision: "ask", by: "policy", reason };
+  }
+
+  function runPermissionHooks(
+    call: Call,
+    asks: Verdict,
+    { beforeApproval }: NonNullable<typeof hooks>,
+  ): MaybePromise<Verdict> {
+    if (!hookVerdicts.has(call)) hookVerdicts.set(call, beforeApproval(call));
+    const cached = hookVerdicts.get(call);
+    return cached instanceof Promise ? cached.then((verdict) => stricter(asks, verdict)) : stricter(asks, cached);
+  }
+}
+
+const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
+
+/** Of two that are equally strict the first; but a reason of its own is worth more than the tool's habit of asking. */
+export function stricter(one: Verdict, other: Verdict | undefined): Verdict {
+  if (!other) return one;
+  const difference = STRICTNESS[other.decision] - STRICTNESS[one.decision];
+  return difference > 0 || (difference === 0 && other.decision === "ask" && one.by === "tool") ? other : one;
+}

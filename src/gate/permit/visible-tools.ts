@@ -1,0 +1,139 @@
+import { type Call, type CallAuthority, type Caller, toolOf } from "../../core/call.ts";
+import { ToolPermissionError } from "../../core/error.ts";
+import type { ToolRegistry } from "../../core/registry.ts";
+import type { Stage } from "../../core/stage.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import { familyOf, type PolicyLayer } from "./policy-layers.ts";
+import type { SessionGrants } from "./session-grants.ts";
+import { findRefusal, isToolAllowed, type Refusal, type ToolPolicy } from "./tool-policy.ts";
+
+/** A named layer, or a policy by itself. */
+export type AnyLayer = PolicyLayer | ToolPolicy;
+
+/** What one layer says of a tool. */
+export interface LayerOpinion {
+  layer: string;
+  allowed: boolean;
+  /** Of a refusal: which list decided, and of the deny list which entry. */
+  list?: Refusal["list"] | "toolkit";
+  entry?: string;
+  reason: string;
+}
+
+/** Whether a tool exists for a caller: every layer must let it through, so that a layer can only narrow. */
+export function isVisible(tool: AnyTool, layers: readonly AnyLayer[]): boolean {
+  return layers.every((layer) => refusalBy(tool, layer) === undefined);
+}
+
+/** What a client brings is there for its own user, and for the subagents of that one. */
+export function isForCaller({ origin }: AnyTool, caller: Partial<Caller>): boolean {
+  if (origin.type !== "client" || origin.user === undefined) return true;
+  return familyOf(caller).some(({ user }) => user === origin.user);
+}
+
+/** What every layer says, in order: for `policy explain`. */
+export function explainVisibility(
+  tool: AnyTool,
+  layers: readonly AnyLayer[],
+): { allowed: boolean; layers: LayerOpinion[] } {
+  const opinions = layers.map((layer) => {
+    const refusal = refusalBy(tool, layer);
+    return refusal ?? { layer: nameOf(layer), allowed: true, reason: `${nameOf(layer)} lets it through` };
+  });
+  return { allowed: opinions.every(({ allowed }) => allowed), layers: opinions };
+}
+
+/** Refuses tools that do not exist for the caller. The same question decides what a model is shown. */
+export function visible(layers: readonly AnyLayer[] | ((call: Call) => readonly AnyLayer[])): Stage {
+  return {
+    name: "visible",
+    enter(call) {
+      const tool = toolOf(call);
+      for (const layer of typeof layers === "function" ? layers(call) : layers) refuseBy(call, tool, layer);
+      const { policy, mode } = call.options;
+      if (policy)
+        for (const own of [policy].flat()) refuseBy(call, tool, { name: "the policy of this call", policy: own });
+      if (!isForCaller(tool, call.caller)) throw denied(tool, { reason: "it runs at the client of another user" });
+      if (mode === "plan" && !tool.isReadOnly) throw planMode(tool);
+    },
+  };
+}
+
+function refuseBy(call: Call, tool: AnyTool, layer: AnyLayer): void {
+  const refusal = refusalBy(tool, layer);
+  if (!refusal) return;
+  call.verdict = {
+    decision: "deny",
+    by: "policy",
+    reason: refusal.reason,
+    ...(refusal.entry === undefined ? {} : { rule: refusal.entry }),
+    origin: refusal.layer,
+  };
+  throw denied(tool, refusal);
+}
+
+function refusalBy(tool: AnyTool, layer: AnyLayer): LayerOpinion | undefined {
+  const policy = "policy" in layer ? layer.policy : layer;
+  const refusal = findRefusal(tool, policy);
+  const name = nameOf(layer);
+  if (refusal) return { ...refusal, layer: name, allowed: false, reason: `${name} ${refusal.reason}` };
+  if (!("scope" in layer) || !layer.scope || layer.scope.get(tool.name) === tool) return undefined;
+  return { layer: name, allowed: false, list: "toolkit", reason: `${name} does not hold it` };
+}
+
+function nameOf(layer: AnyLayer): string {
+  return "policy" in layer ? layer.name : "a policy";
+}
+
+function denied(tool: AnyTool, { reason }: Pick<LayerOpinion, "reason">): ToolPermissionError {
+  return new ToolPermissionError(
+    tool.name,
+    `tool "${tool.name}" is not allowed by policy (${reason})`,
+    "Do not call it again; use another tool, or tell the person what you need it for.",
+  );
+}
+
+function planMode(tool: AnyTool): ToolPermissionError {
+  return new ToolPermissionError(
+    tool.name,
+    `"${tool.name}" changes things, and in plan mode only read-only tools run`,
+    "Finish the plan first, with read-only tools.",
+    "plan_mode",
+  );
+}
+
+export interface SearchableToolsOptions {
+  registry: ToolRegistry;
+  grants: SessionGrants;
+  /** Which tools exist for a caller. */
+  shownTo(caller: Partial<Caller>): (tool: AnyTool) => boolean;
+}
+
+/** What a call with this authority could call: nothing else is found, so that nothing else takes a place in a ranking. */
+export function searchableTools({ registry, grants, shownTo }: SearchableToolsOptions) {
+  return ({ caller, mode, policy = [] }: CallAuthority) => {
+    const isShown = shownTo(caller);
+    const layers = policy.map(admits);
+    const ruleSet = grants.ruleSetOf(caller);
+    const filter = (tool: AnyTool): boolean =>
+      isShown(tool) &&
+      (mode !== "plan" || tool.isReadOnly) &&
+      layers.every((admitted) => admitted(tool)) &&
+      !ruleSet.deniesAll(tool);
+    return {
+      search: (query: string, limit: number): readonly AnyTool[] => registry.search(query, { limit, filter }),
+      get(name: string): AnyTool | undefined {
+        const tool = registry.get(name);
+        return tool && filter(tool) ? tool : undefined;
+      },
+      nearest: (name: string): readonly string[] => registry.nearest(name, filter),
+    };
+  };
+}
+
+/** A toolkit comes as a list of all its names, which may be thousands: those are looked up, and only the rest is matched. */
+function admits(layer: ToolPolicy): (tool: AnyTool) => boolean {
+  const { allow = [], deny, profile } = layer;
+  const names = new Set(deny || profile !== undefined ? [] : allow);
+  return (tool) => names.has(tool.name) || isToolAllowed(tool, layer);
+}

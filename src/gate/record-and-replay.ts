@@ -1,0 +1,434 @@
+import { createHash } from "node:crypto";
+import { type Call, type Caller, toolOf } from "../core/call.ts";
+import { type Clock, systemClock } from "../core/clock.ts";
+import { definitionParts } from "../core/definition.ts";
+import { toolError, type ToolError } from "../core/error.ts";
+import type { ToolEvent, Update } from "../core/events.ts";
+import { canonicalJson, toPlainData } from "../core/json.ts";
+import { hideSecrets, isSecretName } from "../core/mask-secrets.ts";
+import type { ToolOutput, ToolResult } from "../core/result.ts";
+import type { Middleware } from "../core/stage.ts";
+import type { AnyTool } from "../core/tool.ts";
+import { createLineFile, readLineFile } from "../io/files/line-file.ts";
+
+export interface RecorderOptions {
+  /** Hides secrets by their names and shapes, in inputs, results and updates. */
+  redact?: boolean;
+  /** Replaces a recording that is there already. */
+  overwrite?: boolean;
+  /** Only calls of this session; all where absent. */
+  session?: string;
+  /** For the header, besides that of Node: of the agent, of the model. */
+  versions?: Record<string, string>;
+  clock?: Clock;
+}
+
+export interface Recorder {
+  /** For `createHaft({ middleware })`. */
+  readonly middleware: readonly Middleware[];
+  /** For `haft.on("tool_call_updated", …)`: without it a recording has no updates. */
+  onEvent(event: ToolEvent): void;
+  readonly calls: number;
+  /** Throws what kept a line from being written; until then calls go on. */
+  close(): void;
+}
+
+interface Begun {
+  began: number;
+  updates: RecordedCall["updates"];
+}
+
+/** Writes every call to a file, refused ones included, each as one line when it has ended. */
+export function createRecorder(file: string, options: RecorderOptions = {}): Recorder {
+  const { redact = false, session, clock = systemClock } = options;
+  const lines = createLineFile(file, options);
+  const startedAt = clock.now();
+  const startedMonotonic = clock.monotonic();
+  const underWay = new Map<Call, Begun>();
+  const byId = new Map<string, Begun>();
+  const tools = new Set<string>();
+  let moment = 0;
+  let written = 0;
+  let failure: unknown;
+
+  const write = (line: RecordingLine): void => {
+    if (failure !== undefined) return;
+    try {
+      lines.append(JSON.stringify(line));
+    } catch (error) {
+      // Calls do not fail because nobody writes them down; whoever closes is told.
+      failure = error;
+    }
+  };
+  const kept = <T>(value: T): T => (redact ? (hideSecretsIn(value) as T) : value);
+  write({
+    type: "header",
+    format: "haft-recording",
+    version: 1,
+    startedAt,
+    redacted: redact,
+    versions: { node: process.version, ...options.versions },
+  });
+
+  const writeTool = (call: Call): void => {
+    if (!call.tool || tools.has(call.tool.name)) return;
+    const { name, version } = toolOf(call);
+    tools.add(name);
+    write({ type: "tool", name, version, definition: definitionOf(call.tool) });
+  };
+
+  const writeCall = (call: Call, result: ToolResult, { began, updates }: Begun): void => {
+    writeTool(call);
+    written += 1;
+    write({
+      type: "call",
+      callId: call.id,
+      ...(call.parent && { parentId: call.parent.id }),
+      tool: result.toolName,
+      input: kept(toPlainData(call.accepted ?? call.input).value),
+      caller: call.caller,
+      began,
+      ended: ++moment,
+      atMs: call.startedMonotonic - startedMonotonic,
+      durationMs: clock.monotonic() - call.startedMonotonic,
+      ran: call.began,
+      updates: kept(updates),
+      result: kept(result),
+    });
+  };
+
+  const middleware: Middleware = {
+    name: "recorder",
+    after: "record",
+    enter(call) {
+      if (session !== undefined && call.caller.session !== session) return;
+      const begun = { began: ++moment, updates: [] };
+      underWay.set(call, begun);
+      byId.set(call.id, begun);
+    },
+    leave(call, result) {
+      const begun = underWay.get(call);
+      if (!begun) return result;
+      underWay.delete(call);
+      if (byId.get(call.id) === begun) byId.delete(call.id);
+      writeCall(call, result, begun);
+      return result;
+    },
+  };
+
+  return {
+    middleware: [middleware],
+    onEvent(event) {
+      if (event.type !== "tool_call_updated") return;
+      byId.get(event.callId)?.updates.push({ atMs: event.at - startedAt, update: event.update });
+    },
+    get calls() {
+      return written;
+    },
+    close() {
+      lines.close();
+      if (failure !== undefined) {
+        throw new Error(`${file} is not complete: a line of the recording could not be written.`, { cause: failure });
+      }
+    },
+  };
+}
+
+export interface ReplayOptions {
+  /**
+   * Each recorded call answers once, not before those that had ended when it began, and only a tool whose definition is
+   * the recorded one. Otherwise the last of equal calls answers again and again, and order and definitions are reported.
+   */
+  strict?: boolean;
+  /** `recorded`: updates and answers take the time that they took. */
+  pace?: "at_once" | "recorded";
+  clock?: Clock;
+}
+
+export interface DifferingCall {
+  callId: string;
+  tool: string;
+  input: unknown;
+  why: string;
+  /** The recorded call that is most like it. */
+  nearest?: { callId: string; input: unknown; differences: InputDifference[] };
+}
+
+export interface ReplayReport {
+  used: RecordedCall[];
+  unused: RecordedCall[];
+  differing: DifferingCall[];
+  outOfOrder: RecordedCall[];
+  /** Tools that are defined otherwise than when they were recorded. */
+  changedTools: string[];
+  /** The recording ends in the middle of a line: its process was killed. */
+  isTorn: boolean;
+}
+
+export interface Replay {
+  /** For `createHaft({ middleware })`. Every stage of the gate stays; only the tools' own code does not run. */
+  readonly middleware: readonly Middleware[];
+  report(): ReplayReport;
+}
+
+/** Answers calls from a recording. What is denied stays denied; what was not recorded fails and is never run. */
+export function createReplay(file: string, options: ReplayOptions = {}): Replay {
+  const { strict = false, pace = "at_once", clock = systemClock } = options;
+  const { lines, isTorn } = readLineFile(file);
+  const { header, tools, calls } = parseRecording(lines, file);
+  // A tool that is replayed calls no others, and what was refused before it ran is refused again.
+  const recorded = calls.filter((call) => call.ran && call.parentId === undefined);
+  const waiting = new Map<string, RecordedCall[]>();
+  for (const call of recorded) {
+    const key = keyOf(call.tool, call.input);
+    waiting.set(key, [...(waiting.get(key) ?? []), call]);
+  }
+  const used: RecordedCall[] = [];
+  const isUsed = new Set<RecordedCall>();
+  const differing: DifferingCall[] = [];
+  const outOfOrder: RecordedCall[] = [];
+  const changedTools = new Set<string>();
+
+  const differs = (call: Call, input: unknown, why: string): ToolError => {
+    const tool = toolOf(call).name;
+    const nearest = nearestOf(recorded, tool, input);
+    differing.push({ callId: call.id, tool, input, why, ...(nearest && { nearest }) });
+    const like = nearest
+      ? ` The nearest recorded call is "${nearest.callId}"${nearest.differences.length > 0 ? ` (${describeDifferences(nearest.differences)})` : ""}.`
+      : ` No call of "${tool}" was recorded.`;
+    return toolError("replay_mismatch", `Not replayed: ${why}.${like}`, {
+      next: "Make the recorded call, or record the session again.",
+      data: { file, ...(nearest && { nearest }) },
+    });
+  };
+
+  const find = (call: Call): RecordedCall => {
+    const tool = toolOf(call);
+    const plain = toPlainData(call.accepted).value;
+    const input = header.redacted ? hideSecretsIn(plain) : plain;
+    const isSameTool = tools.get(tool.name)?.definition === definitionOf(tool);
+    if (tools.has(tool.name) && !isSameTool) {
+      changedTools.add(tool.name);
+      if (strict) throw differs(call, input, `"${tool.name}" is defined otherwise than when it was recorded`);
+    }
+    const equal = waiting.get(keyOf(tool.name, input)) ?? [];
+    const next = equal.find((one) => !isUsed.has(one)) ?? (strict ? undefined : equal.at(-1));
+    if (!next) {
+      const why =
+        equal.length > 0 ? "this call was recorded fewer times than it is made" : "no recorded call has this input";
+      throw differs(call, input, why);
+    }
+    if (isUsed.has(next)) return next;
+    const earlier = recorded.find((other) => other.ended < next.began && !isUsed.has(other));
+    if (earlier && strict)
+      throw differs(call, input, `recorded call "${earlier.callId}" of "${earlier.tool}" comes before it`);
+    if (earlier) outOfOrder.push(next);
+    isUsed.add(next);
+    used.push(next);
+    return next;
+  };
+
+  const middleware: Middleware = {
+    name: "replay",
+    after: "bound",
+    // In place of the tool's code, and nowhere else: validation, permission, limits and the record stand before it.
+    around: (call) => () => {
+      const found = find(call);
+      if (pace === "at_once" && found.updates.length === 0) return outputOf(found);
+      return replayUpdates(found, pace === "recorded" ? clock : undefined);
+    },
+  };
+
+  return {
+    middleware: [middleware],
+    report: () => ({
+      used: [...used],
+      unused: recorded.filter((call) => !isUsed.has(call)),
+      differing: [...differing],
+      outOfOrder: [...outOfOrder],
+      changedTools: [...changedTools],
+      isTorn,
+    }),
+  };
+}
+
+/** As a tool that streams: the gate passes its updates on as it does those of any other. */
+async function* replayUpdates(call: RecordedCall, clock: Clock | undefined): AsyncGenerator<Update, ToolOutput> {
+  let at = call.atMs;
+  const until = (ms: number): Promise<void> | undefined => {
+    const wait = ms - at;
+    at = Math.max(at, ms);
+    return clock && wait > 0 ? new Promise((resolve) => clock.after(wait, resolve)) : undefined;
+  };
+  for (const { atMs, update } of call.updates) {
+    await until(atMs);
+    yield update;
+  }
+  await until(call.atMs + call.durationMs);
+  return outputOf(call);
+}
+
+function outputOf({ callId, result }: RecordedCall): ToolOutput {
+  const { known: _known, ...metadata } = result.metadata;
+  const [first, ...rest] = result.content;
+  // The gate puts this message before what such a tool said; it does so again.
+  const isRepeated =
+    result.status === "failed" &&
+    result.error.code === "bad_output" &&
+    first?.type === "text" &&
+    first.text === result.error.message;
+  return structuredClone({
+    content: isRepeated ? rest : result.content,
+    display: result.display,
+    ...(result.details !== undefined && { details: result.details }),
+    metadata: { ...metadata, known: "replay", replayOf: callId },
+    ...(result.status === "failed" && { error: result.error }),
+    ...(result.status === "pending" && { pending: result.pending }),
+  });
+}
+
+function nearestOf(recorded: readonly RecordedCall[], tool: string, input: unknown): DifferingCall["nearest"] {
+  let nearest: NonNullable<DifferingCall["nearest"]> | undefined;
+  for (const call of recorded) {
+    if (call.tool !== tool) continue;
+    const differences = compareInput(call.input, input);
+    if (nearest && nearest.differences.length <= differences.length) continue;
+    nearest = { callId: call.callId, input: call.input, differences };
+  }
+  return nearest;
+}
+
+function keyOf(tool: string, input: unknown): string {
+  return canonicalJson([tool, input]);
+}
+
+/** The first line of a recording. */
+export interface RecordingHeader {
+  type: "header";
+  format: "haft-recording";
+  version: 1;
+  /** Unix milliseconds; the times of calls count from here. */
+  startedAt: number;
+  /** Whether secrets were hidden, so that whoever compares hides them too. */
+  redacted: boolean;
+  versions: Record<string, string>;
+}
+
+/** A tool as it was when it was first called. */
+export interface RecordedTool {
+  type: "tool";
+  name: string;
+  version: string;
+  definition: string;
+}
+
+/** One call, written when it ended. */
+export interface RecordedCall {
+  type: "call";
+  callId: string;
+  parentId?: string;
+  tool: string;
+  input: unknown;
+  caller: Caller;
+  /** Moments of one sequence: what ended before another began is known without clocks. */
+  began: number;
+  ended: number;
+  /** Milliseconds since the recording started, and how long the call took. */
+  atMs: number;
+  durationMs: number;
+  /** Whether the tool's own code ran: what was refused before is refused again by the gate itself. */
+  ran: boolean;
+  updates: { atMs: number; update: Update }[];
+  result: ToolResult;
+}
+
+export type RecordingLine = RecordingHeader | RecordedTool | RecordedCall;
+
+export interface Recording {
+  header: RecordingHeader;
+  tools: ReadonlyMap<string, RecordedTool>;
+  /** In the order in which they began. */
+  calls: readonly RecordedCall[];
+}
+
+function parseRecording(lines: readonly string[], file: string): Recording {
+  const parsed = lines.map((line, index): RecordingLine => {
+    try {
+      return JSON.parse(line) as RecordingLine;
+    } catch (cause) {
+      throw new Error(`${file}:${index + 1} is not a line of a recording.`, { cause });
+    }
+  });
+  const header = parsed[0];
+  if (header?.type !== "header" || header.format !== "haft-recording") {
+    throw new Error(`${file} is not a recording: its first line is no header.`);
+  }
+  const version: number = header.version;
+  if (version !== 1)
+    throw new Error(`${file} was recorded in format ${version}; this Haft reads format 1. Update Haft.`);
+  const tools = new Map(parsed.flatMap((line) => (line.type === "tool" ? [[line.name, line] as const] : [])));
+  const calls = parsed.filter((line) => line.type === "call").sort((a, b) => a.began - b.began);
+  return { header, tools, calls };
+}
+
+const definitions = new WeakMap<AnyTool, string>();
+
+function definitionOf(tool: AnyTool): string {
+  let hash = definitions.get(tool);
+  if (hash === undefined) {
+    hash = `sha256:${createHash("sha256")
+      .update(canonicalJson(definitionParts(tool)))
+      .digest("hex")}`;
+    definitions.set(tool, hash);
+  }
+  return hash;
+}
+
+/** The same data with what is secret by its name or its shape hidden, and nothing cut. */
+function hideSecretsIn(value: unknown, isSecret = false): unknown {
+  if (typeof value === "string") return isSecret && value !== "" ? "[hidden]" : hideSecrets(value);
+  if (typeof value !== "object" || value === null) return isSecret && typeof value === "number" ? "[hidden]" : value;
+  if (Array.isArray(value)) return value.map((item) => hideSecretsIn(item, isSecret));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [key, hideSecretsIn(field, isSecret || isSecretName(key))]),
+  );
+}
+
+interface InputDifference {
+  /** Where, as `edits[0].path`; empty for the whole. */
+  at: string;
+  recorded: unknown;
+  now: unknown;
+}
+
+/** The places at which two inputs differ. */
+function compareInput(recorded: unknown, now: unknown, at = ""): InputDifference[] {
+  if (isFields(recorded) && isFields(now)) {
+    const keys = new Set([...Object.keys(recorded), ...Object.keys(now)]);
+    return [...keys].flatMap((key) => compareInput(recorded[key], now[key], at === "" ? key : `${at}.${key}`));
+  }
+  if (Array.isArray(recorded) && Array.isArray(now)) {
+    const length = Math.max(recorded.length, now.length);
+    return Array.from({ length }, (_, index) => compareInput(recorded[index], now[index], `${at}[${index}]`)).flat();
+  }
+  return canonicalJson(recorded) === canonicalJson(now) ? [] : [{ at, recorded, now }];
+}
+
+/** In one line, for a message. */
+function describeDifferences(differences: readonly InputDifference[]): string {
+  const shown = differences
+    .slice(0, 5)
+    .map(({ at, recorded, now }) => `${at || "the input"}: recorded ${brief(recorded)}, now ${brief(now)}`);
+  return (
+    shown.join("; ") + (differences.length > shown.length ? `; and ${differences.length - shown.length} more` : "")
+  );
+}
+
+function brief(value: unknown): string {
+  const text = value === undefined ? "nothing" : canonicalJson(value);
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}
+
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

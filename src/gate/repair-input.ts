@@ -1,0 +1,192 @@
+import { type Call, note } from "../core/call.ts";
+import { ToolError } from "../core/error.ts";
+import { INPUT_LIMITS, notAccepted, parseJson, tooLarge } from "../core/parse-json.ts";
+import type { JsonSchema, JsonType } from "../schema/json-schema.ts";
+import { admitsType, schemaAt, typeOfValue, typesOf } from "../schema/schema-properties.ts";
+import { pathOf, pathText, type SchemaIssue } from "../schema/schema.ts";
+
+/**
+ * Mends what has one meaning only, at the places the schema complains about. The input is our own copy and is changed in
+ * place. Whoever calls validates again: a repair is a guess that the schema must confirm.
+ */
+export function repairInput(
+  input: Record<string, unknown>,
+  issues: readonly SchemaIssue[],
+  schema: JsonSchema,
+): string[] {
+  const repairs: string[] = [];
+  const paths = new Map(issues.map((issue) => [pathText(pathOf(issue)), pathOf(issue)]));
+  for (const [pathKey, path] of paths) {
+    const target = locate(input, path);
+    if (!target) continue;
+    const { holder, key } = target;
+    const wanted = schemaAt(schema, path as readonly (string | number)[]);
+    if (!wanted) continue;
+    const mended = mend(holder[key], typesOf(schema, wanted));
+    // An item of a list cannot be absent: those after it would change their places.
+    if (!mended || (mended.absent && Array.isArray(holder))) continue;
+    if (mended.absent) delete holder[key];
+    else holder[key] = mended.value;
+    repairs.push(`${pathKey}: ${mended.what}`);
+  }
+  return repairs;
+}
+
+type Holder = Record<PropertyKey, unknown>;
+
+function locate(input: Holder, path: readonly PropertyKey[]): { holder: Holder; key: PropertyKey } | undefined {
+  const key = path.at(-1);
+  if (key === undefined) return undefined;
+  let holder: unknown = input;
+  for (const part of path.slice(0, -1)) {
+    if (typeof holder !== "object" || holder === null || !Object.hasOwn(holder, part)) return undefined;
+    holder = (holder as Holder)[part];
+  }
+  if (typeof holder !== "object" || holder === null || !Object.hasOwn(holder, key)) return undefined;
+  return { holder: holder as Holder, key };
+}
+
+type Mended = { value: unknown; what: string; absent?: boolean };
+
+function mend(value: unknown, types: ReadonlySet<JsonType>): Mended | undefined {
+  if (admitsType(types, typeOfValue(value))) return undefined;
+  if (value === null) return { value: undefined, absent: true, what: "null was read as not given" };
+  if (typeof value === "string") {
+    const parsed = mendText(value, types);
+    if (parsed) return parsed;
+    // The beginning of a list that broke off is not its only item.
+    if (/^\s*[[{]/.test(value)) return undefined;
+  }
+  if (types.has("array") && !Array.isArray(value)) {
+    return { value: [value], what: "a single value was read as a list of one" };
+  }
+  return undefined;
+}
+
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+function mendText(value: string, types: ReadonlySet<JsonType>): Mended | undefined {
+  const text = value.trim();
+  if ((types.has("number") || types.has("integer")) && NUMBER.test(text)) {
+    const number = Number(text);
+    if (Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number))) {
+      return { value: number, what: `the text ${JSON.stringify(text.slice(0, 40))} was read as a number` };
+    }
+  }
+  const flag = text.toLowerCase();
+  if (types.has("boolean") && (flag === "true" || flag === "false")) {
+    return { value: flag === "true", what: `the text ${JSON.stringify(text)} was read as ${flag}` };
+  }
+  if ((types.has("object") && text.startsWith("{")) || (types.has("array") && text.startsWith("["))) {
+    try {
+      return { value: copyInput(parseJson(text)), what: "JSON that was encoded twice was decoded" };
+    } catch {
+      return undefined;
+    }
+  }
+  return undefined;
+}
+
+/** An input as it came, text or data, as a bounded object of our own. */
+export function acceptInput(call: Call): Record<string, unknown> {
+  const { input } = call;
+  return objectOf(copyInput(typeof input === "string" ? parseInput(call, input) : input));
+}
+
+function parseInput(call: Call, text: string): unknown {
+  // What models send for a tool without parameters.
+  if (text.trim() === "") return {};
+  const parsed = parseJson(text);
+  if (typeof parsed !== "string") return parsed;
+  // An input is always an object, so that this has one meaning only.
+  note(call, "repairs", ["the input was JSON encoded twice"]);
+  return parseJson(parsed);
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  const got = value === null ? "null" : Array.isArray(value) ? "a list" : `a ${typeof value}`;
+  throw notAccepted(`the input must be an object of parameters, got ${value === undefined ? "nothing" : got}`, "");
+}
+
+// A copy is made in one go, so that its counters can stand here and no call has to allocate them.
+let values = 0;
+let characters = 0;
+
+/**
+ * A bounded copy of an input: what was validated and approved cannot be changed afterwards by whoever passed it in.
+ * Plain objects and lists are copied, and so is the input itself whatever its class; other objects inside it (a Date, a
+ * Buffer) are the schema's to judge and stay as they are.
+ */
+function copyInput(value: unknown): unknown {
+  values = 0;
+  characters = 0;
+  try {
+    return copy(value, "", 0);
+  } catch (thrown) {
+    // A getter or a trap of the caller's object.
+    throw thrown instanceof ToolError ? thrown : notAccepted("the input could not be read", "");
+  }
+}
+
+function copy(value: unknown, name: string, depth: number): unknown {
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) throw notAccepted(`${value} is no JSON number`, name);
+    return value;
+  }
+  if (typeof value === "string") return copyText(value, name);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > INPUT_LIMITS.depth) throw tooLarge(`more than ${INPUT_LIMITS.depth} levels of nesting`);
+  return Array.isArray(value) ? copyList(value, name, depth) : copyFields(value, name, depth);
+}
+
+function copyList(list: readonly unknown[], name: string, depth: number): unknown[] {
+  const items: unknown[] = [];
+  for (let i = 0; i < list.length; i++) {
+    count();
+    items.push(copy(list[i], name, depth + 1));
+  }
+  return items;
+}
+
+function copyFields(object: object, name: string, depth: number): object {
+  if (!isPlain(object)) {
+    if (depth > 0) return object;
+    // The input itself is always ours; but nothing would be left of a Map.
+    if (tagOf(object) !== "[object Object]") throw notAccepted(`the input must be an object of parameters`, name);
+  }
+  // A clone keeps the object's hidden shape; filling an empty object key by key costs several times as much.
+  const fields: Record<string, unknown> = { ...object };
+  for (const key in fields) {
+    if (key === "__proto__") throw notAccepted('the key "__proto__" is not accepted', name);
+    count();
+    copyText(key, name);
+    const field = fields[key];
+    if (typeof field === "string" || typeof field === "object" || typeof field === "number") {
+      const copied = copy(field, key, depth + 1);
+      if (copied !== field) fields[key] = copied;
+    }
+  }
+  return fields;
+}
+
+/** Also one of another realm, such as a vm context. */
+function isPlain(object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object);
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function tagOf(object: object): string {
+  return Object.prototype.toString.call(object);
+}
+
+function copyText(text: string, name: string): string {
+  characters += text.length;
+  if (characters > INPUT_LIMITS.characters) throw tooLarge(`more than ${INPUT_LIMITS.characters} characters of text`);
+  if (!text.isWellFormed()) throw notAccepted("the text holds half of a surrogate pair", name);
+  return text;
+}
+
+function count(): void {
+  if (++values > INPUT_LIMITS.values) throw tooLarge(`more than ${INPUT_LIMITS.values} values`);
+}

@@ -1,0 +1,40 @@
+import { type Call, toolOf } from "../core/call.ts";
+import type { Stage } from "../core/stage.ts";
+import type { AnyTool } from "../core/tool.ts";
+import { propertiesOf } from "../schema/schema-properties.ts";
+import { isObject } from "../schema/json-schema.ts";
+
+/** How much a tool tells, where it leaves the choice: what a next step needs, or everything. */
+export type ResponseLength = "concise" | "detailed";
+
+/** The second is what many MCP servers call it. */
+const NAMES = ["response", "response_format"];
+
+/** Fills in the runtime's wish where a call does not say how much it wants to be told. A tool declares it by its schema. */
+export function preferResponse(wish: ResponseLength): Stage {
+  const declared = new WeakMap<AnyTool, string | false>();
+  const parameterOf = (tool: AnyTool): string | false => {
+    let name = declared.get(tool);
+    if (name === undefined) declared.set(tool, (name = findParameter(tool)));
+    return name;
+  };
+  return {
+    name: "response",
+    enter(call: Call) {
+      const name = parameterOf(toolOf(call));
+      const { input } = call;
+      if (name === false || !isObject(input) || Object.hasOwn(input, name)) return;
+      call.input = { ...input, [name]: wish };
+    },
+  };
+}
+
+function findParameter(tool: AnyTool): string | false {
+  const schema = tool.parameters.jsonSchema;
+  const properties = propertiesOf(schema, schema);
+  return NAMES.find((name) => isChoice(properties.get(name)?.["enum"])) ?? false;
+}
+
+function isChoice(values: unknown): boolean {
+  return Array.isArray(values) && values.length === 2 && values.includes("concise") && values.includes("detailed");
+}

@@ -1,0 +1,88 @@
+import { type Call, toolOf } from "../core/call.ts";
+import { canonicalJson } from "../core/json.ts";
+import type { Clock } from "../core/clock.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { AnyTool } from "../core/tool.ts";
+
+interface CachedResult {
+  result: ToolResult;
+  until: number;
+  /** Undefined: depends on everything. */
+  resources: readonly string[] | undefined;
+}
+
+/** Answers of read-only tools that declare a cache. Any call that may have changed something drops what it may concern. */
+export class ResultCache {
+  readonly #entries = new Map<string, CachedResult>();
+  readonly #clock: Clock;
+  readonly #capacity: number;
+  /** How many calls have changed something; and, for calls under way, how many had when they began. */
+  #changes = 0;
+  readonly #changesBefore = new WeakMap<Call, number>();
+
+  constructor(clock: Clock, capacity = 1000) {
+    this.#clock = clock;
+    this.#capacity = capacity;
+  }
+
+  find(call: Call): ToolResult | undefined {
+    const tool = toolOf(call);
+    if (!tool.cache) return undefined;
+    const key = keyOf(call);
+    const entry = this.#entries.get(key);
+    if (entry && entry.until > this.#clock.monotonic()) return entry.result;
+    this.#entries.delete(key);
+    this.#changesBefore.set(call, this.#changes);
+    return undefined;
+  }
+
+  /** After a call: keeps its answer, or drops the answers that it may have made untrue. */
+  store(call: Call, result: ToolResult): void {
+    const tool = toolOf(call);
+    if (!tool.isReadOnly) return this.drop(call);
+    if (!tool.cache || result.status !== "completed" || result.metadata["known"] !== undefined) return;
+    // It may have read what was there before a change that has come meanwhile.
+    if (this.#changesBefore.get(call) !== this.#changes) return;
+    this.#entries.set(keyOf(call), {
+      result: structuredClone(result),
+      until: this.#clock.monotonic() + tool.cache.ttlMs,
+      resources: tool.cache.resources?.(call.input),
+    });
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= this.#capacity) break;
+      this.#entries.delete(oldest);
+    }
+  }
+
+  /** Drops the answers that this call may have made untrue. */
+  drop(call: Call): void {
+    const tool = toolOf(call);
+    if (tool.isReadOnly) return;
+    this.#changes++;
+    if (this.#entries.size > 0) this.#invalidate(touchedBy(tool, call));
+  }
+
+  #invalidate(touched: readonly string[] | undefined): void {
+    for (const [key, { resources }] of this.#entries) {
+      const mayApplyTo = !resources || !touched || touched.some((resource) => resources.includes(resource));
+      if (mayApplyTo) this.#entries.delete(key);
+    }
+  }
+}
+
+/** Undefined where nobody can say: then it may be everything. */
+function touchedBy(tool: AnyTool, call: Call): readonly string[] | undefined {
+  try {
+    return tool.locks?.(call.input);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Callers do not share answers: what one may see another may not. */
+function keyOf(call: Call): string {
+  const tool = toolOf(call);
+  const { session, agent, user } = call.caller;
+  const own = tool.cache?.key ? tool.cache.key(call.input) : canonicalJson(call.accepted);
+  return canonicalJson([tool.name, tool.version, session, agent, user, call.options.allowedPaths, own]);
+}

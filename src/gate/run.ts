@@ -1,0 +1,360 @@
+import {
+  allowOnlyTools,
+  type Call,
+  type CallAuthority,
+  type Caller,
+  type CallOptions,
+  type CallToContinue,
+  toolOf,
+} from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
+import { textOf } from "../core/content.ts";
+import { failureOf, toFailure, type ToolError } from "../core/error.ts";
+import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
+import { toPlainData } from "../core/json.ts";
+import { failed, fromThrown, type ToolResult } from "../core/result.ts";
+import { bodyOf, type NestedCallOptions, type ToolContext, type ToolGate } from "../core/tool.ts";
+import { formatIssues, type Schema, type Validation } from "../schema/schema.ts";
+import type { GateCall } from "./gate-call.ts";
+import { Alarm, type Deadlines, timeoutOf, type Timeouts } from "./timeouts.ts";
+import { fromOutput } from "./tool-output.ts";
+
+/** How long a tool that listens to its signal may take to say what it had, once it was told to stop. */
+const GRACE_MS = 250;
+
+/** How many steps a generator may make, and how many promises may lead to another, in one go. */
+const STEPS_PER_TURN = 64;
+const MAX_HOPS = 100;
+
+/** What a run needs from the executor. */
+export interface RunHost extends ContextHost {
+  readonly clock: Clock;
+  readonly events: EventEmitter;
+  readonly deadlines: Deadlines;
+  readonly timeouts: Timeouts;
+  /** Stands around the tool's code: a tracing context. */
+  around(call: Call): ((run: () => unknown) => unknown) | undefined;
+  answer(call: GateCall, result: ToolResult): void;
+  /** The tool's code has settled; its caller may have been answered before. */
+  ended(call: Call, succeeded: boolean): void;
+}
+
+/**
+ * The work itself: runs a tool's code under a time limit and answers exactly once, whatever it does. It may throw null,
+ * return a cycle, never settle, ignore its signal, settle twice or go on after it was given up: the answer stands.
+ */
+export function runTool(call: GateCall, host: RunHost): void {
+  if (call.aborted) return fail(call, host, call.aborted);
+  const { clock, events } = host;
+  if (events.hasListeners("tool_call_started")) {
+    events.emit(callEvent(call, "tool_call_started", clock.now(), { input: call.input }));
+  }
+  const context = new RunContext(call, host);
+  call.running = context;
+  try {
+    const tool = toolOf(call);
+    call.timeoutMs = timeoutOf(call, tool, host.timeouts);
+    host.deadlines.arm(call, call.timeoutMs, call.waited ? clock.monotonic() : call.startedMonotonic);
+    const body = bodyOf(tool);
+    const around = host.around(call);
+    follow(call, host, around ? around(() => body(call.input, context)) : body(call.input, context));
+  } catch (thrown) {
+    fail(call, host, thrown);
+  }
+}
+
+/** Timeout, the caller's abort or shutdown. Who listens gets a moment to say what it had; who does not is left behind. */
+export function stopTool(call: GateCall, host: RunHost, why: ToolError): void {
+  if (call.answered) return;
+  call.aborted = why;
+  const giveUp = (): void => finish(call, host, fromThrown(call, why));
+  // Its code may have ended, and only the check of its output be missing.
+  if (call.settled || !call.running?.isListening) return giveUp();
+  host.deadlines.disarm(call);
+  call.grace = new Alarm(giveUp);
+  host.deadlines.arm(call.grace, GRACE_MS, host.clock.monotonic());
+  call.running.abort(why);
+}
+
+function follow(call: GateCall, host: RunHost, returned: unknown): void {
+  if (returned instanceof Promise) {
+    // Not the promise's own `then`: a subclass may have one that settles twice, or never.
+    void Promise.prototype.then.call(
+      returned,
+      (value) => succeed(call, host, value),
+      (thrown) => fail(call, host, thrown),
+    );
+  } else if (isAsyncIterator(returned)) void drain(call, host, returned);
+  else if (isThenable(returned)) adopt(call, host, returned, 0);
+  else succeed(call, host, returned);
+}
+
+function succeed(call: GateCall, host: RunHost, value: unknown): void {
+  if (call.settled) return;
+  call.settled = true;
+  host.ended(call, true);
+  if (call.answered) return;
+  let result: ToolResult;
+  try {
+    const { output } = toolOf(call);
+    result = fromOutput(call, value);
+    if (call.aborted) result = withPartialOutput(call, call.aborted, result);
+    else if (output && result.status === "completed") return checkOutput(call, host, output, result);
+  } catch (thrown) {
+    result = fromThrown(call, thrown);
+  }
+  finish(call, host, result);
+}
+
+function fail(call: GateCall, host: RunHost, thrown: unknown): void {
+  if (call.settled) return;
+  call.settled = true;
+  host.ended(call, false);
+  // A tool told to stop fails with what made it stop, not with the AbortError that it happens to throw.
+  if (!call.answered) finish(call, host, fromThrown(call, call.aborted ?? thrown));
+}
+
+function checkOutput(call: GateCall, host: RunHost, schema: Schema, result: ToolResult): void {
+  const judge = ({ issues }: Validation<unknown>): void => {
+    finish(call, host, issues ? badOutput(call, result, formatIssues(issues)) : result);
+  };
+  const validation = schema.validate(result.details);
+  if (validation instanceof Promise) {
+    validation.then(judge, (thrown: unknown) => finish(call, host, fromThrown(call, thrown)));
+  } else judge(validation);
+}
+
+/** A generator's yields are updates, its return value the output. */
+async function drain(call: GateCall, host: RunHost, updates: AsyncIterator<unknown, unknown>): Promise<void> {
+  try {
+    for (let steps = 1; ; steps++) {
+      // One that never waits would keep the time limit from ever firing.
+      if (steps % STEPS_PER_TURN === 0) await turn();
+      const step = await updates.next();
+      if (step.done) return succeed(call, host, step.value);
+      if (call.answered || call.aborted) {
+        await updates.return?.();
+        return fail(call, host, call.aborted);
+      }
+      call.running?.update(step.value as string);
+    }
+  } catch (thrown) {
+    fail(call, host, thrown);
+  }
+}
+
+function finish(call: GateCall, host: RunHost, result: ToolResult): void {
+  host.deadlines.disarm(call);
+  if (call.grace) host.deadlines.disarm(call.grace);
+  host.answer(call, result);
+}
+
+function withPartialOutput(call: Call, why: ToolError, result: ToolResult): ToolResult {
+  const kept = failed(call, toFailure(why));
+  if (textOf(result.content)) kept.content = [...kept.content, ...result.content];
+  if (result.details !== undefined) kept.details = result.details;
+  return kept;
+}
+
+function badOutput(call: Call, result: ToolResult, issues: string[]): ToolResult {
+  const message =
+    `The tool ran, but its output is not what it declares: ${issues.join("; ")}. ` +
+    "Its effects may have happened: check before calling it again.";
+  const failure = failed(call, { ...failureOf("bad_output", message), data: { issues } });
+  failure.details = result.details;
+  return failure;
+}
+
+function isAsyncIterator(value: unknown): value is AsyncIterator<unknown, unknown> {
+  try {
+    return typeof value === "object" && value !== null && Symbol.asyncIterator in value && "next" in value;
+  } catch {
+    return false;
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  try {
+    return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+  } catch {
+    return false;
+  }
+}
+
+/** By hand: a thenable that settles with itself would keep an `await`, and with it everybody, busy for ever. */
+function adopt(call: GateCall, host: RunHost, thenable: PromiseLike<unknown>, hops: number): void {
+  let isDone = false;
+  const once = (settle: () => void): void => {
+    if (isDone) return;
+    isDone = true;
+    settle();
+  };
+  const take = (value: unknown): void => {
+    if (!isThenable(value)) return succeed(call, host, value);
+    if (hops >= MAX_HOPS) return fail(call, host, new Error("The tool returned a promise that only leads to others."));
+    void turn().then(() => adopt(call, host, value, hops + 1));
+  };
+  try {
+    thenable.then(
+      (value) => once(() => take(value)),
+      (thrown: unknown) => once(() => fail(call, host, thrown)),
+    );
+  } catch (thrown) {
+    once(() => fail(call, host, thrown));
+  }
+}
+
+/** Lets timers and other work have their turn. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+interface ContextHost {
+  readonly workspace: string;
+  callNested(parent: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
+  updated(call: Call, update: Update): void;
+  nestedGate(parent: Call, narrow: (options: CallOptions) => CallOptions): ToolGate;
+  /** Stops the time limit of a running call; gives what lets it go on. */
+  pauseTimeLimit(call: Call): () => void;
+}
+
+/** A class for the sake of its getter: the signal is made when the tool asks for it, which few calls pay for. */
+export class RunContext implements ToolContext {
+  #controller: AbortController | undefined = undefined;
+  #nested = 0;
+  readonly #call: Call;
+  readonly #host: ContextHost;
+
+  constructor(call: Call, host: ContextHost) {
+    this.#call = call;
+    this.#host = host;
+  }
+
+  get callId(): string {
+    return this.#call.id;
+  }
+
+  get caller(): Caller {
+    return this.#call.caller;
+  }
+
+  get workspace(): string {
+    return this.#host.workspace;
+  }
+
+  get allowedPaths(): readonly string[] | undefined {
+    return this.#call.options.allowedPaths;
+  }
+
+  get authority(): CallAuthority {
+    const { caller, scope, options } = this.#call;
+    const { mode, allowedPaths, policy = [] } = options;
+    const layers = [policy, scope ? allowOnlyTools(scope.names()) : []].flat();
+    return structuredClone({
+      caller,
+      ...(mode ? { mode } : {}),
+      ...(layers.length > 0 ? { policy: layers } : {}),
+      ...(allowedPaths ? { allowedPaths } : {}),
+    });
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#call.aborted) this.#controller.abort(this.#call.aborted);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Whether the tool can have noticed that it is to stop. */
+  get isListening(): boolean {
+    return this.#controller !== undefined;
+  }
+
+  abort(why: ToolError): void {
+    this.#controller?.abort(why);
+  }
+
+  // Getters of functions: tools take the context apart, and a method would lose its object.
+  get update(): ToolContext["update"] {
+    return (partial) => {
+      if (!this.#call.answered) this.#host.updated(this.#call, toUpdate(partial));
+    };
+  }
+
+  get pauseTimeLimit(): ToolContext["pauseTimeLimit"] {
+    return () => this.#host.pauseTimeLimit(this.#call);
+  }
+
+  get call(): ToolContext["call"] {
+    return (name, input = {}, nested = {}) => this.#callNested(name, input, nested);
+  }
+
+  get gateFor(): ToolContext["gateFor"] {
+    return (caller) => {
+      const { authority } = this;
+      const { caller: parent, mode, policy = [], allowedPaths } = authority;
+      return this.#host.nestedGate(this.#call, (options) => ({
+        ...options,
+        caller: {
+          ...(parent.session === undefined ? {} : { session: parent.session }),
+          ...(parent.user === undefined ? {} : { user: parent.user }),
+          ...options.caller,
+          ...caller,
+          depth: parent.depth + 1,
+          parent,
+        },
+        ...(mode ? { mode } : {}),
+        policy: [...policy, ...[options.policy ?? []].flat()],
+        ...(allowedPaths ? { allowedPaths } : {}),
+      }));
+    };
+  }
+
+  get toContinuation(): ToolContext["toContinuation"] {
+    return () => continuationOf(this.#call);
+  }
+
+  #callNested(name: string, input: unknown, { step, onApprovalRequested }: NestedCallOptions): Promise<ToolResult> {
+    const { options, idempotencyKey } = this.#call;
+    const ordinal = step ?? ++this.#nested;
+    return this.#host.callNested(this.#call, name, input, {
+      id: `${this.#call.id}/${ordinal}`,
+      // The same step of the same call, made again, is known again: that is how a chain goes on after an approval.
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey}/${ordinal}` }),
+      caller: this.#call.caller,
+      signal: this.signal,
+      ...(options.allowedPaths ? { allowedPaths: options.allowedPaths } : {}),
+      ...(options.mode ? { mode: options.mode } : {}),
+      ...(options.policy ? { policy: options.policy } : {}),
+      ...(onApprovalRequested ? { onApprovalRequested } : {}),
+    });
+  }
+}
+
+/** Whatever a tool sends: what events carry is plain data. */
+function toUpdate(partial: unknown): Update {
+  const { value } = toPlainData(partial);
+  if (typeof value === "string") return { content: [{ type: "text", text: value }] };
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Update) : { details: value };
+}
+
+/** A call as data. Its id is kept, also where it was made up: that is how its second pass is known as the same call. */
+function continuationOf(call: Call): CallToContinue {
+  const {
+    signal: _signal,
+    onUpdate: _onUpdate,
+    onApprovalRequested: _onApprovalRequested,
+    taskId: _task,
+    userId: _user,
+    ...kept
+  } = call.options;
+  const tool = toolOf(call);
+  return {
+    name: `${tool.name}@${tool.version}`,
+    input: call.sent ?? call.accepted,
+    options: { ...kept, id: call.id, caller: call.caller },
+    ...(call.scope ? { toolkit: [...call.scope.names()] } : {}),
+    verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "it was running" },
+  };
+}

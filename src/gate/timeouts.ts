@@ -1,0 +1,187 @@
+import type { Call } from "../core/call.ts";
+import { ToolCategory } from "../core/category.ts";
+import type { Clock, Timer } from "../core/clock.ts";
+import type { AnyTool } from "../core/tool.ts";
+
+export interface Timeouts {
+  defaultMs: number;
+  networkMs: number;
+  /** Nobody gets more: not a tool, not a caller. */
+  maxMs: number;
+}
+
+export const DEFAULT_TIMEOUTS: Timeouts = { defaultMs: 30_000, networkMs: 60_000, maxMs: 3_600_000 };
+
+/** The call's own wish, then the tool's, then the category's; capped. */
+export function timeoutOf(call: Call, tool: AnyTool, timeouts: Timeouts): number {
+  const own = tool.limits.timeoutMs;
+  const wish =
+    call.options.timeoutMs ??
+    (typeof own === "function" ? callTimeout(own, call.input) : own) ??
+    (tool.category === ToolCategory.NETWORK ? timeouts.networkMs : timeouts.defaultMs);
+  return wish > 0 ? Math.min(wish, timeouts.maxMs) : timeouts.defaultMs;
+}
+
+/** A tool that cannot say how long it takes gets the usual time. */
+function callTimeout(own: (input: unknown) => number, input: unknown): number | undefined {
+  try {
+    return own(input);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Something that must be over by a time, and its place in the list of those that must. */
+export abstract class Deadline {
+  at = 0;
+  before: Deadline | undefined = undefined;
+  after: Deadline | undefined = undefined;
+  list: DeadlineList | undefined = undefined;
+
+  abstract expire(): void;
+}
+
+/** A deadline that only calls back. */
+export class Alarm extends Deadline {
+  constructor(private readonly ring: () => void) {
+    super();
+  }
+
+  expire(): void {
+    this.ring();
+  }
+}
+
+interface DeadlineList {
+  readonly ms: number;
+  first: Deadline | undefined;
+  last: Deadline | undefined;
+  timer: Timer | undefined;
+  /** Whether the timer keeps the process alive. */
+  held: boolean;
+}
+
+/**
+ * Arms and disarms in constant time with one real timer for each duration: calls of one duration expire in the order they
+ * were armed, so a list is enough. A timer for each call would cost more than the rest of the gate.
+ */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #lists = new Map<number, DeadlineList>();
+  #settling = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** `now` is the caller's reading of the monotonic clock, so that it is read once a call. */
+  arm(deadline: Deadline, ms: number, now: number): void {
+    const list = this.#listOf(ms);
+    deadline.at = now + ms;
+    deadline.before = list.last;
+    deadline.after = undefined;
+    deadline.list = list;
+    if (list.last) list.last.after = deadline;
+    else list.first = deadline;
+    list.last = deadline;
+    if (!list.timer) {
+      list.timer = this.#clock.after(ms, () => this.#fire(list));
+      list.held = true;
+    } else if (!list.held) {
+      list.timer.setRef(true);
+      list.held = true;
+    }
+  }
+
+  disarm(deadline: Deadline): void {
+    const { list } = deadline;
+    if (!list) return;
+    deadline.list = undefined;
+    if (deadline.before) deadline.before.after = deadline.after;
+    else list.first = deadline.after;
+    if (deadline.after) deadline.after.before = deadline.before;
+    else list.last = deadline.before;
+    if (!list.first && !this.#settling) this.#settle();
+  }
+
+  /**
+   * An empty list must not keep the process alive, but its timer stays for the next call. Looked at once a turn of the
+   * event loop: calls that follow each other would otherwise switch it on and off for nothing.
+   */
+  #settle(): void {
+    this.#settling = true;
+    this.#clock.after(0, () => {
+      this.#settling = false;
+      for (const list of this.#lists.values()) {
+        if (list.first || !list.held) continue;
+        list.timer?.setRef(false);
+        list.held = false;
+      }
+    });
+  }
+
+  /** Cancels every timer. What is armed never expires. */
+  close(): void {
+    for (const list of this.#lists.values()) list.timer?.cancel();
+    this.#lists.clear();
+  }
+
+  #fire(list: DeadlineList): void {
+    list.timer = undefined;
+    const now = this.#clock.monotonic();
+    // A timer may come a fraction of a millisecond early.
+    while (list.first && list.first.at <= now + 1) {
+      const due = list.first;
+      this.disarm(due);
+      due.expire();
+    }
+    // Whatever expired may have armed another one of the same duration, and with it the timer.
+    if (list.timer) return;
+    if (list.first) {
+      list.timer = this.#clock.after(list.first.at - now, () => this.#fire(list));
+      list.held = true;
+    } else this.#lists.delete(list.ms);
+  }
+
+  #listOf(ms: number): DeadlineList {
+    let list = this.#lists.get(ms);
+    if (!list) this.#lists.set(ms, (list = { ms, first: undefined, last: undefined, timer: undefined, held: false }));
+    return list;
+  }
+}
+
+/** Time limits that stand still while a person is asked: how long people think is not the tool's fault. */
+export class PausedTimeLimits {
+  readonly #stopped = new WeakMap<Deadline, { holds: number; leftMs: number }>();
+  readonly #deadlines: Deadlines;
+  readonly #clock: Clock;
+
+  constructor(deadlines: Deadlines, clock: Clock) {
+    this.#deadlines = deadlines;
+    this.#clock = clock;
+  }
+
+  /** Until the function that it gives is called; where several hold it, until the last of them lets go. */
+  hold(deadline: Deadline, isOver: () => boolean): () => void {
+    const stopped = this.#stopped.get(deadline) ?? this.#stop(deadline);
+    // One that is not running: the call has not begun, or is being ended.
+    if (!stopped) return () => undefined;
+    stopped.holds++;
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      if (--stopped.holds > 0) return;
+      this.#stopped.delete(deadline);
+      if (!isOver()) this.#deadlines.arm(deadline, stopped.leftMs, this.#clock.monotonic());
+    };
+  }
+
+  #stop(deadline: Deadline): { holds: number; leftMs: number } | undefined {
+    if (!deadline.list) return undefined;
+    const stopped = { holds: 0, leftMs: Math.max(1, Math.ceil(deadline.at - this.#clock.monotonic())) };
+    this.#deadlines.disarm(deadline);
+    this.#stopped.set(deadline, stopped);
+    return stopped;
+  }
+}

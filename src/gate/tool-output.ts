@@ -1,0 +1,193 @@
+import { type Call, toolOf } from "../core/call.ts";
+import { type Content, firstLine, isContentList, text, textOf } from "../core/content.ts";
+import { failureOf, isErrorCode, type ToolFailure } from "../core/error.ts";
+import { isJsonPrimitive, MAX_CONTENT_TEXT_LENGTH, toPlainData } from "../core/json.ts";
+import {
+  type CompletedResult,
+  failed,
+  pending,
+  type PendingResult,
+  type ResultMetadata,
+  type ToolResult,
+} from "../core/result.ts";
+
+/** What a tool returned, as the result it amounts to. */
+export function fromOutput(call: Call, value: unknown): ToolResult {
+  // Text and numbers are most of what tools return, and need no reading.
+  if (isJsonPrimitive(value, MAX_CONTENT_TEXT_LENGTH)) {
+    const text = typeof value === "string" ? value : String(value);
+    return completed(call, [{ type: "text", text }], firstLine(text), value, {});
+  }
+  const output = readOutput(value, toolOf(call).output !== undefined);
+  if (!output.error && !output.pending) {
+    return completed(call, output.content, output.display, output.details, output.metadata ?? {});
+  }
+  return unfinished(call, output);
+}
+
+function unfinished(call: Call, output: ReadOutput): ToolResult {
+  const result = output.pending ? pending(call, output.pending, "") : failed(call, output.error!);
+  // Data that could not be kept whole looks like an answer: the model must read that it is none.
+  const isBroken = output.error?.code === "bad_output";
+  result.content = isBroken ? [...result.content, ...output.content] : output.content;
+  if (!isBroken) result.display = output.display;
+  result.metadata = output.metadata ?? {};
+  if (output.details !== undefined) result.details = output.details;
+  return result;
+}
+
+function completed(
+  call: Call,
+  content: Content[],
+  display: string,
+  details: unknown,
+  metadata: ResultMetadata,
+): CompletedResult {
+  return {
+    callId: call.id,
+    toolName: toolOf(call).name,
+    status: "completed",
+    success: true,
+    content,
+    display,
+    details,
+    metadata,
+    startedAt: call.startedAt,
+    completedAt: 0,
+    durationMs: 0,
+  };
+}
+
+/** A tool's return value, whatever it was, in the three forms a result has. */
+interface ReadOutput {
+  content: Content[];
+  details: unknown;
+  display: string;
+  metadata: Record<string, unknown> | undefined;
+  error: ToolFailure | undefined;
+  pending: PendingResult["pending"] | undefined;
+}
+
+/**
+ * Plain data, a ToolOutput, or a result in the words of one of the seeds.
+ * `declaresOutput`: the tool says what its data looks like, so data that merely resembles a result is data.
+ */
+export function readOutput(value: unknown, declaresOutput: boolean): ReadOutput {
+  if (typeof value === "object" && value !== null) {
+    const shaped = readShaped(value, declaresOutput);
+    if (shaped) return shaped;
+  }
+  if (value === undefined) return output([{ type: "text", text: "" }], undefined, "done");
+  return readData(value);
+}
+
+function readData(value: unknown): ReadOutput {
+  const plain = toPlainData(value);
+  const shown = typeof plain.value === "string" ? plain.value : (JSON.stringify(plain.value) ?? "");
+  const read = output([{ type: "text", text: shown }], plain.value, firstLine(shown), warningsOf(plain.warnings));
+  if (plain.faults.length > 0) read.error = unreadable(plain.faults);
+  return read;
+}
+
+/** The effect has happened, so what could be read stays beside the error. */
+function unreadable(faults: readonly string[]): ToolFailure {
+  const message = `The tool ran, but returned what is not plain data: ${faults.join("; ")}. Its effects may have happened.`;
+  return { ...failureOf("bad_output", message), data: { faults: [...faults] } };
+}
+
+function readShaped(value: object, declaresOutput: boolean): ReadOutput | undefined {
+  try {
+    const fields = value as Record<string, unknown>;
+    if (isToolOutput(fields)) return readToolOutput(fields);
+    if (typeof fields["success"] !== "boolean") return undefined;
+    if ("llmContent" in fields) return readSeed(fields, fields["llmContent"], fields["displayContent"], undefined);
+    if (typeof fields["toolName"] === "string" && typeof fields["startedAt"] === "number") {
+      return readSeed(fields, fields["result"], undefined, fields["result"]);
+    }
+    const isBareResult = Object.keys(fields).every((key) => ["success", "data", "error", "metadata"].includes(key));
+    if (!declaresOutput && isBareResult && ("data" in fields || "error" in fields)) {
+      return readSeed(fields, fields["data"], undefined, fields["data"]);
+    }
+  } catch {
+    // A getter threw: as data it is copied with that said.
+  }
+  return undefined;
+}
+
+/**
+ * A list of content blocks says it. `content` as text, or as an empty list, is common in plain data (a file's content), so
+ * nothing but keys of a ToolOutput may stand beside it; and beside text, at least one.
+ */
+function isToolOutput(fields: Record<string, unknown>): boolean {
+  const { content } = fields;
+  if (typeof content !== "string" && !isContentList(content)) return false;
+  if (typeof content !== "string" && content.length > 0) return true;
+  const keys = Object.keys(fields);
+  return (keys.length > 1 || typeof content !== "string") && keys.every((key) => OUTPUT_KEYS.includes(key));
+}
+
+const OUTPUT_KEYS = ["content", "details", "display", "metadata", "error", "pending"];
+
+function readToolOutput(fields: Record<string, unknown>): ReadOutput {
+  const raw = fields["content"];
+  const plainContent = toPlainData(typeof raw === "string" ? [text(raw)] : raw, MAX_CONTENT_TEXT_LENGTH);
+  const content = plainContent.value as Content[];
+  const details = toPlainData(fields["details"]);
+  const metadata = toPlainData(fields["metadata"]);
+  const read = output(
+    content,
+    details.value,
+    firstLine(typeof fields["display"] === "string" ? fields["display"] : textOf(content)),
+    { ...asFields(metadata.value), ...warningsOf([...plainContent.warnings, ...details.warnings]) },
+  );
+  const faults = [...plainContent.faults, ...details.faults];
+  const pending = fields["pending"] as Partial<PendingResult["pending"]> | null | undefined;
+  if (pending && isPendingKind(pending.kind)) read.pending = { kind: pending.kind, id: String(pending.id) };
+  else if (pending) faults.push('pending: needs a kind ("job", "approval" or "client") and an id');
+  if (faults.length > 0) read.error = unreadable(faults);
+  if (fields["error"] !== undefined && fields["error"] !== null) read.error = readFailure(fields["error"]);
+  return read;
+}
+
+function isPendingKind(kind: unknown): kind is PendingResult["pending"]["kind"] {
+  return kind === "job" || kind === "approval" || kind === "client";
+}
+
+function asFields(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === "object" && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+}
+
+function readSeed(fields: Record<string, unknown>, shown: unknown, display: unknown, details: unknown): ReadOutput {
+  const read = readData(shown ?? "");
+  read.details = details === undefined ? toPlainData(fields["details"]).value : read.details;
+  if (typeof display === "string") read.display = firstLine(display);
+  read.metadata = { ...read.metadata, ...asFields(toPlainData(fields["metadata"]).value) };
+  if (fields["success"] === false) {
+    read.error = readFailure(fields["error"] ?? "The tool reported a failure without saying why.");
+    if (textOf(read.content) === "") read.content = [{ type: "text", text: read.error.message }];
+  }
+  return read;
+}
+
+function readFailure(error: unknown): ToolFailure {
+  if (typeof error === "object" && error !== null) {
+    const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
+    if (isErrorCode(code)) {
+      const known = failureOf(code, String(message ?? "The tool failed."));
+      return data === undefined ? known : { ...known, data: toPlainData(data).value };
+    }
+    return failureOf(
+      "failed",
+      typeof message === "string" ? message : (JSON.stringify(toPlainData(error).value) ?? ""),
+    );
+  }
+  return failureOf("failed", String(error));
+}
+
+function output(content: Content[], details: unknown, display: string, metadata?: Record<string, unknown>): ReadOutput {
+  return { content, details, display, metadata, error: undefined, pending: undefined };
+}
+
+function warningsOf(warnings: readonly string[]): Record<string, unknown> | undefined {
+  return warnings.length > 0 ? { warnings } : undefined;
+}

@@ -1,0 +1,236 @@
+import { abortable, type Call, note, toolOf } from "../core/call.ts";
+import { renameParameters } from "../core/definition.ts";
+import { type ToolError, ToolValidationError } from "../core/error.ts";
+import { didYouMean } from "../core/nearest-name.ts";
+import type { Stage } from "../core/stage.ts";
+import type { AnyTool } from "../core/tool.ts";
+import { isObject, type JsonSchema, resolveRef } from "../schema/json-schema.ts";
+import { admitsUnknown, itemAt, propertiesOf, typesOf } from "../schema/schema-properties.ts";
+import { formatIssues, pathText, type SchemaIssue, type Validation } from "../schema/schema.ts";
+import { acceptInput, repairInput } from "./repair-input.ts";
+
+/** Unions in unions; deeper ones are taken as they are. */
+const MAX_DEPTH = 8;
+
+/**
+ * Of alternatives that name themselves by a constant (`type: "move"`), only those that this value can be: a property of
+ * another alternative is unknown to the one that was meant. Other schemas stay as they are.
+ */
+function narrowUnion(root: JsonSchema, schema: JsonSchema, value: object, depth = 0): JsonSchema {
+  const whole = "properties" in schema ? schema : (resolveRef(root, schema) ?? schema);
+  const keyword = Array.isArray(whole["anyOf"]) ? "anyOf" : "oneOf";
+  const alternatives = whole[keyword];
+  if (!Array.isArray(alternatives) || depth >= MAX_DEPTH) return whole;
+  const all = alternatives.filter(isObject).map((branch) => narrowUnion(root, branch, value, depth + 1));
+  const meant = all.filter((branch) => !contradicts(root, branch, value));
+  return meant.length === 0 ? whole : { ...whole, [keyword]: meant };
+}
+
+function contradicts(root: JsonSchema, branch: JsonSchema, value: object): boolean {
+  for (const [name, property] of propertiesOf(root, branch)) {
+    if (!Object.hasOwn(value, name)) continue;
+    const allowed = "const" in property ? [property["const"]] : property["enum"];
+    if (Array.isArray(allowed) && !allowed.includes((value as Record<string, unknown>)[name])) return true;
+  }
+  return false;
+}
+
+/** What one object schema says about its keys, read once. */
+interface KnownKeys {
+  properties: ReadonlyMap<string, JsonSchema>;
+  isOpen: boolean;
+}
+
+/**
+ * Finds parameters that a schema does not know. Libraries drop what they do not know, and a model whose misspelt
+ * parameter was dropped believes that it was honoured.
+ */
+class UnknownParameters {
+  readonly #root: JsonSchema;
+  readonly #otherNames: readonly string[];
+  /** Weak: a schema of list items may be put together anew at each look. */
+  readonly #known = new WeakMap<JsonSchema, KnownKeys>();
+  /** Where every input has the same parameters: what is known of them. */
+  readonly #top: KnownKeys | undefined;
+
+  /** `otherNames`: aliases, under which a model may know the parameters. */
+  constructor(root: JsonSchema, otherNames: Iterable<string> = []) {
+    this.#root = root;
+    this.#otherNames = [...otherNames];
+    this.#top = root["anyOf"] || root["oneOf"] || root["$ref"] ? undefined : this.#keysOf(root);
+  }
+
+  find(input: Record<string, unknown>): string[] | undefined {
+    const { properties, isOpen } = this.#top ?? this.#keysOf(narrowUnion(this.#root, this.#root, input));
+    let found: string[] | undefined;
+    for (const key in input) {
+      const schema = properties.get(key);
+      const value = input[key];
+      if (!schema) {
+        if (!isOpen) found = add(found, [key], properties, this.#otherNames);
+      } else if (typeof value === "object" && value !== null) {
+        found = this.#findIn(value, schema, [key], found);
+      }
+    }
+    return found;
+  }
+
+  #findIn(value: object, schema: JsonSchema, path: PropertyKey[], before: string[] | undefined): string[] | undefined {
+    let found = before;
+    if (Array.isArray(value)) {
+      for (const [i, element] of value.entries()) {
+        if (typeof element !== "object" || element === null) continue;
+        const item = itemAt(this.#root, schema, i);
+        if (item) found = this.#findIn(element as object, item, [...path, i], found);
+      }
+      return found;
+    }
+    const { properties, isOpen } = this.#keysOf(narrowUnion(this.#root, schema, value));
+    for (const key in value) {
+      const inner = properties.get(key);
+      const field: unknown = (value as Record<string, unknown>)[key];
+      if (!inner) {
+        if (!isOpen) found = add(found, [...path, key], properties);
+      } else if (typeof field === "object" && field !== null) {
+        found = this.#findIn(field, inner, [...path, key], found);
+      }
+    }
+    return found;
+  }
+
+  #keysOf(schema: JsonSchema): KnownKeys {
+    let keys = this.#known.get(schema);
+    if (!keys) {
+      const properties = propertiesOf(this.#root, schema);
+      // Where no object is described at all there is nothing to misspell; the schema itself says what is wrong.
+      keys = {
+        properties,
+        isOpen: admitsUnknown(this.#root, schema) || (properties.size === 0 && schema !== this.#root),
+      };
+      this.#known.set(schema, keys);
+    }
+    return keys;
+  }
+}
+
+/** Whoever sends more unknown parameters than this did not misspell them. */
+const MAX_FOUND = 20;
+const MAX_NAME_LENGTH = 100;
+
+function add(
+  found: string[] = [],
+  path: PropertyKey[],
+  known: ReadonlyMap<string, JsonSchema>,
+  otherNames: readonly string[] = [],
+): string[] {
+  if (found.length < MAX_FOUND) found.push(unknownParameter(path, [...known.keys()], otherNames));
+  else if (found.length === MAX_FOUND) found.push("There are more unknown parameters.");
+  return found;
+}
+
+function unknownParameter(path: readonly PropertyKey[], all: readonly string[], others: readonly string[]): string {
+  const shown = path.map((part) => (typeof part === "string" ? part.slice(0, MAX_NAME_LENGTH) : part));
+  const hint =
+    didYouMean(String(path.at(-1)), [...all, ...others]) ??
+    (all.length > 0 ? `Known parameters: ${all.join(", ")}.` : "There are no parameters here.");
+  return `${pathText(shown)}: unknown parameter. ${hint}`;
+}
+
+const unknownParameters = new WeakMap<AnyTool, UnknownParameters>();
+
+/** Turns what was sent into what the tool declared, or says everything that is wrong with it. */
+export function validate(): Stage {
+  return {
+    name: "validate",
+    enter(call) {
+      const tool = toolOf(call);
+      const input = acceptInput(call);
+      if (tool.parameterAliases.size > 0) acceptNames(call, tool, input);
+      const unknown = unknownOf(tool).find(input);
+      const validation = tool.parameters.validate(input);
+      if (validation instanceof Promise) {
+        return abortable(
+          call,
+          validation.then((settled) => judge(call, tool, { input, unknown, validation: settled, repairs: [] })),
+        );
+      }
+      if (validation.issues || unknown) return judge(call, tool, { input, unknown, validation, repairs: [] });
+      call.accepted = input;
+      call.input = validation.value;
+      return undefined;
+    },
+  };
+}
+
+/** A repair may uncover the next: a list that was encoded twice, then the numbers in it that are text. */
+const MAX_ROUNDS = 3;
+
+interface Judged {
+  input: Record<string, unknown>;
+  unknown: string[] | undefined;
+  validation: Validation<unknown>;
+  /** What was mended so far, round by round. */
+  repairs: readonly string[][];
+}
+
+function judge(call: Call, tool: AnyTool, judged: Judged): undefined | Promise<undefined> {
+  const { input, unknown, validation, repairs } = judged;
+  if (unknown) throw invalid(tool, unknown, validation.issues ?? []);
+  if (!validation.issues) {
+    call.accepted = input;
+    call.input = validation.value;
+    noteRepairs(call, repairs.flat());
+    return undefined;
+  }
+  const more = repairs.length < MAX_ROUNDS ? repairInput(input, validation.issues, tool.parameters.jsonSchema) : [];
+  if (more.length === 0) throw invalid(tool, [], validation.issues);
+  const again = (settled: Validation<unknown>): undefined | Promise<undefined> =>
+    judge(call, tool, {
+      input,
+      unknown: unknownOf(tool).find(input),
+      validation: settled,
+      repairs: [...repairs, more],
+    });
+  const revalidation = tool.parameters.validate(input);
+  return revalidation instanceof Promise ? abortable(call, revalidation.then(again)) : again(revalidation);
+}
+
+function noteRepairs(call: Call, repairs: readonly string[]): void {
+  if (repairs.length > 0) note(call, "repairs", [...((call.facts?.["repairs"] as string[]) ?? []), ...repairs]);
+}
+
+function acceptNames(call: Call, tool: AnyTool, input: Record<string, unknown>): void {
+  const { repairs, conflicts } = renameParameters(tool, input);
+  if (conflicts.length > 0) throw invalid(tool, conflicts, []);
+  noteRepairs(call, repairs);
+}
+
+function unknownOf(tool: AnyTool): UnknownParameters {
+  let check = unknownParameters.get(tool);
+  if (!check)
+    unknownParameters.set(
+      tool,
+      (check = new UnknownParameters(tool.parameters.jsonSchema, tool.parameterAliases.keys())),
+    );
+  return check;
+}
+
+function invalid(tool: AnyTool, problems: readonly string[], issues: readonly SchemaIssue[]): ToolError {
+  // What the schema says of unknown parameters is said better by the search for them, which knows near names.
+  const said =
+    problems.length > 0 ? issues.filter(({ message }) => !message.startsWith("has the unknown propert")) : issues;
+  const all = [...formatIssues(said), ...problems];
+  return new ToolValidationError(tool.name, { issues: all }, `${all.join("\n")}\n${expected(tool)}`);
+}
+
+/** One line that says what the tool takes: enough to mend most calls. */
+function expected(tool: AnyTool): string {
+  const schema = tool.parameters.jsonSchema;
+  const required = Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : [];
+  const parameters = Array.from(propertiesOf(schema, schema), ([name, property]) => {
+    const types = [...typesOf(schema, property)];
+    const type = types.length > 3 ? "any" : types.join(" or ");
+    return `${name}${required.includes(name) ? "" : "?"}: ${type}`;
+  });
+  return `"${tool.name}" takes { ${parameters.join(", ")} }. Correct the call and send it again.`;
+}

@@ -1,0 +1,113 @@
+import { toolError, ToolError, type ErrorCode } from "../../core/error.ts";
+import { checkPath, describeAllowed, type PathOperation, type PathPolicy, type PathRefusal } from "./path-policy.ts";
+import { quotePath, resolveLinks, type PathName } from "./path-name.ts";
+
+export interface FailureContext {
+  policy: PathPolicy;
+  operation: PathOperation;
+}
+
+/** The refusal of a path: names it as it was given and never where it really leads. */
+export function deniedPath(name: PathName, refusal: PathRefusal, policy: PathPolicy): ToolError {
+  const allowed = `Allowed paths: ${describeAllowed(policy)}.`;
+  const [why, next] = (() => {
+    switch (refusal.reason) {
+      case "outside":
+        return [
+          "it leads outside the allowed paths",
+          `${allowed} Use a path inside one of them, or ask the user to allow this one.`,
+        ];
+      case "read_only":
+        return ["it may be read but not changed", `${allowed} Write to one that is not read only.`];
+      case "special":
+        return [
+          "it belongs to the kernel's or the devices' own tree",
+          `${allowed} Use an ordinary file inside one of them.`,
+        ];
+      case "protected":
+        return [
+          // A rule written with a whole path may name places that are nobody's business here.
+          `it is protected${refusal.glob.startsWith("/") ? "" : ` by the rule ${JSON.stringify(refusal.glob)}`}`,
+          `${allowed} Protected files inside them stay closed: do without this one, or ask the user to handle it.`,
+        ];
+    }
+  })();
+  return toolError("path_denied", `Permission denied: Access denied to ${quotePath(name.given)}: ${why}`, {
+    next,
+    data: refusal,
+  });
+}
+
+/** The one place where what the operating system says about a path becomes a typed failure. */
+export function explainFailure(thrown: unknown, name: PathName, { policy, operation }: FailureContext): unknown {
+  if (thrown instanceof ToolError || !isErrno(thrown)) return thrown;
+  // Outside the allowed paths the answer is the same whether or not something is there.
+  const resolved = resolveLinks(name.absolute);
+  const refusal = resolved === null ? null : checkPath(policy, resolved, operation);
+  if (refusal !== null) return deniedPath(name, refusal, policy);
+  const shown = quotePath(name.given);
+  const fail = (code: ErrorCode, message: string, next: string, data?: unknown) =>
+    toolError(code, message, { next, data, cause: thrown });
+  switch (thrown.code) {
+    case "ENOENT":
+      return fail("path_not_found", `File not found: ${shown}`, "Check the path, for instance by listing its folder.");
+    case "ENOTDIR":
+      return fail("not_directory", `Not a directory: a part of ${shown} is a file`, "Check the path.");
+    case "EISDIR":
+      return fail("is_directory", `${shown} is a directory`, "Give the path of a file.");
+    case "EEXIST":
+      return fail("path_exists", `${shown} already exists`, "Choose another path, or say that it may be replaced.");
+    case "ENOTEMPTY":
+      return fail("not_empty", `The directory ${shown} is not empty`, "Delete it recursively if that is meant.");
+    case "ELOOP":
+      return fail(
+        "invalid_input",
+        `Too many symbolic links in ${shown}`,
+        "The links lead in a circle: use the path of the file itself.",
+        {
+          reason: "symlink_loop",
+        },
+      );
+    case "ENAMETOOLONG":
+      return fail("invalid_input", `The path ${shown} is too long`, "Use shorter names.");
+    case "EACCES":
+    case "EPERM":
+      return fail(
+        "path_denied",
+        `Permission denied: Access denied to ${shown}: the operating system does not let this process ${operation} it`,
+        `Allowed paths: ${describeAllowed(policy)}. Ask the user to change the file's permissions, or use another path.`,
+        { reason: "operating_system" },
+      );
+    case "EROFS":
+      return fail("io_error", `${shown} lies on a file system that is mounted read only`, "Write somewhere else.");
+    case "ENOSPC":
+    case "EDQUOT":
+      return fail(
+        "io_error",
+        `No space left on the disk for ${shown}; what was there before is unchanged`,
+        "Free some space or write less, then try again.",
+      );
+    case "EMFILE":
+    case "ENFILE":
+      return fail(
+        "busy",
+        `Too many files are open to ${operation} ${shown}`,
+        "Wait for other calls to end, then try again.",
+      );
+    default:
+      return fail(
+        "io_error",
+        `Could not ${operation} ${shown} (${thrown.code})`,
+        "Try again; if it persists, tell the user.",
+      );
+  }
+}
+
+export function isErrno(thrown: unknown): thrown is NodeJS.ErrnoException & { code: string } {
+  return thrown instanceof Error && typeof (thrown as NodeJS.ErrnoException).code === "string";
+}
+
+/** The failures that mean "nothing is there". */
+export function isMissing(thrown: unknown): boolean {
+  return isErrno(thrown) && thrown.code === "ENOENT";
+}

@@ -1,0 +1,301 @@
+import { closeSync, constants, fchmodSync, mkdirSync, readlinkSync, symlinkSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { toolError } from "../../core/error.ts";
+import {
+  describeEntry,
+  makeDirectories,
+  syncDirectory,
+  writeFileAtomic,
+  type WriteOptions,
+  type WriteOutcome,
+} from "./atomic-write.ts";
+import { deleteDirectory, deleteFile } from "./delete-entry.ts";
+import { deniedPath, explainFailure, isErrno, isMissing } from "./file-errors.ts";
+import { moveEntry, type MoveOptions } from "./move-entry.ts";
+import {
+  type FileInfo,
+  infoOf,
+  type OpenFile,
+  openForRead,
+  readWhole,
+  type ReadWholeOptions,
+  stampOf,
+} from "./open-file.ts";
+import {
+  type Anchor,
+  type Anchoring,
+  anchorPath,
+  detectAnchoring,
+  type FileAccess,
+  locateEntry,
+  lstatIfExists,
+  notDirectory,
+  requireAllowed,
+} from "./path-anchor.ts";
+import { parsePathName, type PathName, quotePath, resolveLinks } from "./path-name.ts";
+import { checkPath, narrow, type PathOperation, type PathPolicy, showPath } from "./path-policy.ts";
+import { createTempFileCleaner, isTemporaryName } from "./temporary-file.ts";
+import {
+  type ChangeMaker,
+  createMemoryUndo,
+  type EntryKind,
+  type EntryState,
+  recordChange,
+  type UndoJournal,
+} from "./undo-store.ts";
+
+/**
+ * The one way to the file system. Paths are as the model gave them, relative to the workspace or absolute; every
+ * operation judges what it opened, never a name, and fails with a `ToolError`.
+ */
+export interface Files {
+  readonly policy: PathPolicy;
+  /** Where a path leads now, if it may be used so: for locks and messages, not for opening. */
+  realPath(path: string, operation?: PathOperation): string;
+  /** A real path as a model should see it. */
+  show(realPath: string): string;
+  info(path: string): Promise<FileInfo>;
+  readWhole(path: string, options?: ReadWholeOptions): Promise<{ bytes: Buffer; info: FileInfo }>;
+  openForRead(path: string): Promise<OpenFile>;
+  openDirectory(path: string): Promise<OpenDirectory>;
+  listDirectory(path: string, options?: { withInfo?: boolean }): Promise<DirectoryEntry[]>;
+  /** Answers the real paths of the directories that were made. */
+  makeDirectories(path: string): Promise<string[]>;
+  writeFileAtomic(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<WriteOutcome>;
+  deleteFile(path: string): Promise<void>;
+  deleteDirectory(path: string, options?: { recursive?: boolean }): Promise<void>;
+  move(from: string, to: string, options?: MoveOptions): Promise<{ from: string; info: FileInfo }>;
+  /** What stands at the path itself, links not followed, as undo compares it. */
+  entry(path: string): Promise<FoundEntry>;
+  /** For undo: puts back a directory or a link where nothing stands. A link's use is judged, not where it leads. */
+  makeEntry(path: string, what: Extract<EntryState, { kind: "directory" | "symlink" }>): Promise<void>;
+  /** The same for one call: never more than here, its changes journalled under its id. */
+  narrow(allowedPaths: readonly string[] | undefined, maker?: ChangeMaker): Files;
+}
+
+export interface FilesOptions {
+  journal?: UndoJournal;
+  clock?: () => number;
+  anchoring?: Anchoring;
+}
+
+export function createFiles(
+  policy: PathPolicy,
+  { journal = createMemoryUndo(), clock = Date.now, anchoring = detectAnchoring() }: FilesOptions = {},
+): Files {
+  return filesOver({ policy, journal, clock, anchoring }, createTempFileCleaner());
+}
+
+function filesOver(access: FileAccess, cleaner: ReturnType<typeof createTempFileCleaner>): Files {
+  const { policy } = access;
+  const attempt = async <T>(
+    given: string,
+    operation: PathOperation,
+    work: (name: PathName) => T | Promise<T>,
+  ): Promise<T> => {
+    const name = parsePathName(given, policy.workspace);
+    try {
+      return await work(name);
+    } catch (error) {
+      throw explainFailure(error, name, { policy, operation });
+    }
+  };
+  return {
+    policy,
+    realPath: (path, operation = "read") => realPath(parsePathName(path, policy.workspace), access, operation),
+    show: (real) => showPath(policy, real),
+    info: (path) => attempt(path, "read", (name) => infoAt(name, access)),
+    readWhole: (path, options) => attempt(path, "read", (name) => readWhole(name, access, options)),
+    openForRead: (path) => attempt(path, "read", (name) => openForRead(name, access)),
+    openDirectory: (path) => attempt(path, "read", (name) => openDirectory(name, access)),
+    listDirectory: (path, options) => attempt(path, "read", (name) => listDirectory(name, access, options)),
+    makeDirectories: (path) => attempt(path, "write", (name) => makeDirectories(name, access)),
+    writeFileAtomic: (path, bytes, options) =>
+      attempt(path, "write", async (name) => {
+        const outcome = await writeFileAtomic(name, bytes, access, options);
+        cleaner.visit(outcome.info.real, access);
+        return outcome;
+      }),
+    deleteFile: (path) => attempt(path, "write", (name) => deleteFile(name, access)),
+    deleteDirectory: (path, options) => attempt(path, "write", (name) => deleteDirectory(name, access, options)),
+    move: (from, to, options) =>
+      attempt(from, "write", (name) =>
+        moveEntry({ from: name, to: parsePathName(to, policy.workspace) }, access, options),
+      ),
+    entry: (path) => attempt(path, "read", (name) => entryAt(name, access)),
+    makeEntry: (path, what) => attempt(path, "write", (name) => makeEntry(name, what, access)),
+    narrow: (allowedPaths, maker) => filesOver({ ...access, policy: narrow(policy, allowedPaths), ...maker }, cleaner),
+  };
+}
+
+function realPath(name: PathName, access: FileAccess, operation: PathOperation): string {
+  const resolved = resolveLinks(name.absolute);
+  if (resolved === null) {
+    const loop = Object.assign(new Error("too many links"), { code: "ELOOP" });
+    throw explainFailure(loop, name, { policy: access.policy, operation });
+  }
+  const refusal = checkPath(access.policy, resolved, operation);
+  if (refusal !== null) throw deniedPath(name, refusal, access.policy);
+  return resolved;
+}
+
+/** Of what a link leads to; of the link itself when that is nothing. The latter only where it would lead is allowed. */
+function infoAt(name: PathName, access: FileAccess): FileInfo {
+  const linkTarget = linkTargetOf(name, access);
+  try {
+    const anchor = anchorPath(name, access, "read");
+    anchor.close();
+    return { ...infoOf(anchor.real, anchor.stat), ...(linkTarget !== null && { linkTarget: linkTarget.target }) };
+  } catch (error) {
+    if (!isMissing(error) || linkTarget === null) throw error;
+    requireAllowed(name, access, resolveLinks(name.absolute) ?? name.absolute, "read");
+    return { ...linkTarget.info, linkTarget: linkTarget.target };
+  }
+}
+
+function linkTargetOf(name: PathName, access: FileAccess): { target: string; info: FileInfo } | null {
+  if (name.directoryOnly) return null;
+  const entry = locateEntry(name, access, { operation: "read", followLast: false });
+  try {
+    if (!entry.stat?.isSymbolicLink()) return null;
+    return { target: readlinkSync(entry.parent.at(entry.base)), info: infoOf(entry.real, entry.stat) };
+  } finally {
+    entry.close();
+  }
+}
+
+export interface DirectoryEntry {
+  name: string;
+  type: EntryKind;
+  /** Of the entry itself, links not followed; only when asked for, and absent when the entry is just gone. */
+  info?: FileInfo;
+}
+
+/** A directory held fast; `path` may be a child process's working directory until it is closed. */
+export interface OpenDirectory {
+  readonly real: string;
+  readonly path: string;
+  close(): void;
+}
+
+function openDirectory(name: PathName, access: FileAccess): OpenDirectory {
+  const { real, path, close } = anchorDirectory(name, access);
+  return { real, path, close };
+}
+
+/** Sorted by name; links are not followed, and one entry that cannot be looked at does not lose the others. */
+async function listDirectory(name: PathName, access: FileAccess, { withInfo = false } = {}): Promise<DirectoryEntry[]> {
+  const directory = anchorDirectory(name, access);
+  try {
+    const found = await readdir(directory.at("."), { withFileTypes: true });
+    const entries = found
+      .filter((entry) => !isTemporaryName(entry.name))
+      .map((entry): DirectoryEntry => ({
+        name: entry.name,
+        type: entry.isFile()
+          ? "file"
+          : entry.isDirectory()
+            ? "directory"
+            : entry.isSymbolicLink()
+              ? "symlink"
+              : "other",
+      }));
+    entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return withInfo ? entries.map((entry) => ({ ...entry, ...infoIn(directory, entry.name) })) : entries;
+  } finally {
+    directory.close();
+  }
+}
+
+function infoIn(directory: Anchor, name: string): { info?: FileInfo } {
+  try {
+    const stat = lstatIfExists(directory.at(name));
+    return stat === null ? {} : { info: infoOf(join(directory.real, name), stat) };
+  } catch {
+    return {};
+  }
+}
+
+function anchorDirectory(name: PathName, access: FileAccess): Anchor {
+  const directory = anchorPath(name, access, "read");
+  if (directory.stat.isDirectory()) return directory;
+  directory.close();
+  throw notDirectory(name);
+}
+
+export interface FoundEntry {
+  real: string;
+  state: EntryState & { bytes?: Buffer };
+  /** As `FileInfo` has it; empty where nothing stands. */
+  stamp: string;
+}
+
+/** What stands at the path itself, links not followed. */
+async function entryAt(name: PathName, access: FileAccess): Promise<FoundEntry> {
+  let entry: ReturnType<typeof locateEntry>;
+  try {
+    entry = locateEntry(name, access, { operation: "write", followLast: false });
+  } catch (error) {
+    if (isMissing(error) || (isErrno(error) && error.code === "ENOTDIR")) {
+      return { real: name.absolute, state: { kind: "absent" }, stamp: "" };
+    }
+    throw error;
+  }
+  try {
+    if (entry.stat === null) return { real: entry.real, state: { kind: "absent" }, stamp: "" };
+    const held = access.anchoring(entry.parent.at(entry.base), { noFollow: true });
+    try {
+      const stamp = stampOf(held.stat);
+      return { real: entry.real, state: await describeEntry(held, entry.parent.at(entry.base)), stamp };
+    } finally {
+      held.close();
+    }
+  } finally {
+    entry.close();
+  }
+}
+
+/** Makes one directory with exactly these permissions, or a link, where nothing stands. */
+async function makeEntry(
+  name: PathName,
+  what: { kind: "directory"; mode?: number } | { kind: "symlink"; target: string },
+  access: FileAccess,
+): Promise<void> {
+  const entry = locateEntry(name, access, { operation: "write", followLast: false });
+  try {
+    const recorded = await recordChange(access, {
+      kind: what.kind === "symlink" ? "make_link" : "make_directory",
+      path: entry.real,
+      was: "absent",
+      old: null,
+      next: what,
+    });
+    try {
+      if (what.kind === "symlink") symlinkSync(what.target, entry.parent.at(entry.base));
+      else mkdirSync(entry.parent.at(entry.base));
+    } catch (error) {
+      await recorded.abandon();
+      if (!isErrno(error) || error.code !== "EEXIST") throw error;
+      throw toolError("path_exists", `${quotePath(name.given)} already exists`, { next: "Look again, then repeat." });
+    }
+    if (what.kind === "directory" && what.mode !== undefined) chmodDirectory(entry, what.mode, access);
+    await syncDirectory(entry.parent);
+  } finally {
+    entry.close();
+  }
+}
+
+function chmodDirectory(entry: ReturnType<typeof locateEntry>, mode: number, access: FileAccess): void {
+  const made = access.anchoring(entry.parent.at(entry.base), { directory: true, noFollow: true });
+  try {
+    const fd = made.reopen(constants.O_RDONLY);
+    try {
+      fchmodSync(fd, mode);
+    } finally {
+      closeSync(fd);
+    }
+  } finally {
+    made.close();
+  }
+}

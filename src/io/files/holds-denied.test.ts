@@ -1,0 +1,34 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { containsDenied, createPathPolicy } from "./path-policy.ts";
+
+let root: string;
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "haft-holds-")));
+  mkdirSync(join(root, "src/deep"), { recursive: true });
+  writeFileSync(join(root, "src/deep/a.ts"), "");
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const holds = (path: string) => containsDenied(createPathPolicy({ workspace: root }), join(root, path));
+
+test("a tree of ordinary files holds nothing denied, nor does a file", () => {
+  expect(holds("src")).toBe(false);
+  expect(holds("src/deep/a.ts")).toBe(false);
+});
+
+test("a secret or a link at any depth is found", () => {
+  writeFileSync(join(root, "src/deep/.env"), "");
+  expect(holds("src")).toBe(true);
+  rmSync(join(root, "src/deep/.env"));
+  symlinkSync("/etc", join(root, "src/deep/out"));
+  expect(holds("src")).toBe(true);
+});
+
+test("what is too much to look at counts as holding something", () => {
+  for (let n = 0; n <= 2000; n++) writeFileSync(join(root, `src/f${n}`), "");
+  expect(holds("src")).toBe(true);
+});

@@ -1,0 +1,36 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { realName, resolveLinks } from "./path-name.ts";
+
+const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-real-name-")));
+mkdirSync(join(base, "folder/inner"), { recursive: true });
+writeFileSync(join(base, "folder/file"), "");
+symlinkSync("folder", join(base, "to-folder"));
+symlinkSync("folder/file", join(base, "to-file"));
+symlinkSync("elsewhere/new", join(base, "dangling"));
+symlinkSync("loop", join(base, "loop"));
+afterAll(() => rmSync(base, { recursive: true }));
+
+test.each([
+  "folder/file",
+  "to-folder/file",
+  "to-folder/inner/../file",
+  "to-file",
+  "folder/new",
+  "to-folder/new/deeper",
+  "dangling",
+  "dangling/below",
+  "to-file/below",
+  "nothing/at/all",
+])("%s leads where following each link leads", (path) => {
+  const absolute = join(base, path);
+  expect(realName(absolute)).toBe(resolveLinks(absolute));
+});
+
+test("the root is itself, and a loop stays as written", () => {
+  expect(realName("/")).toBe("/");
+  expect(realName("/no-such-folder-here/x")).toBe("/no-such-folder-here/x");
+  expect(realName(join(base, "loop"))).toBe(join(base, "loop"));
+});

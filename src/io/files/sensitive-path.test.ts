@@ -1,0 +1,26 @@
+import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createFiles } from "./files.ts";
+import { createPathPolicy, isSecretName, isSensitivePath } from "./path-policy.ts";
+
+test("what is kept under a secret's name is sensitive, also behind a link, and all that lies outside", () => {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-sensitive-")));
+  onTestFinished(() => rmSync(base, { recursive: true }));
+  writeFileSync(join(base, ".env"), "KEY=1");
+  symlinkSync(".env", join(base, "notes.txt"));
+  const files = createFiles(createPathPolicy({ workspace: base, permitGlobs: [".env"], unrestricted: true }));
+  const sensitive = (path: string) => isSensitivePath(files, path);
+  for (const path of [".env", "deploy/id_rsa", "notes.txt", "/etc/hostname", "~/notes.md", "../beside"]) {
+    expect([path, sensitive(path)]).toEqual([path, true]);
+  }
+  for (const path of ["src/a.ts", ".", "README.md", ".env.example", "id_rsa.pub"]) {
+    expect([path, sensitive(path)]).toEqual([path, false]);
+  }
+});
+
+test("a name is judged wherever it lies", () => {
+  expect(["~/.ssh/config", "/home/a/.aws/credentials", "server.pem", ".npmrc"].every(isSecretName)).toBe(true);
+  expect(["package.json", "/usr/bin/node", "environment"].some(isSecretName)).toBe(false);
+});

@@ -1,0 +1,365 @@
+import { isUtf8 } from "node:buffer";
+import { basename, dirname } from "node:path";
+import { ToolError } from "../../core/error.ts";
+import type { Files } from "./files.ts";
+import { isInside } from "./path-name.ts";
+import { isBinary } from "./text-encoding.ts";
+import {
+  type CallOwner,
+  type EntryState,
+  isSameState,
+  type RecordedChange,
+  rootCall,
+  type UndoRun,
+  type UndoStore,
+} from "./undo-store.ts";
+import { unifiedDiff } from "./unified-diff.ts";
+
+/** One move of an undo, with what must stand there when it is made. */
+export type UndoStep =
+  | { do: "set"; path: string; from: EntryState; to: EntryState }
+  | { do: "move"; from: string; to: string; state: EntryState };
+
+export interface UndoConflict {
+  change: RecordedChange;
+  path: string;
+  reason: "changed" | "not_empty" | "occupied" | "folder_gone" | "not_kept" | "denied";
+  /** What the change left there, and what is there now. */
+  expected: EntryState;
+  found: EntryState;
+  why?: string;
+}
+
+export interface UndoPlan {
+  steps: UndoStep[];
+  conflicts: UndoConflict[];
+}
+
+interface Planning {
+  view: TreeView;
+  force: boolean;
+  steps: UndoStep[];
+}
+
+/**
+ * Newest first. A change is taken back where its new state stands, and passed over where its old one does: its process
+ * died before it happened, or somebody has put things right by hand.
+ */
+export async function planUndo(
+  changes: readonly RecordedChange[],
+  view: TreeView,
+  { force = false } = {},
+): Promise<UndoPlan> {
+  const conflicts: UndoConflict[] = [];
+  const steps: UndoStep[] = [];
+  for (const change of changes) {
+    if (change.abandoned) continue;
+    const planning = { view, force, steps };
+    try {
+      const conflict = await (change.kind === "move" ? planMoveUndo(change, planning) : planSet(change, planning));
+      if (conflict) conflicts.push(conflict);
+    } catch (error) {
+      if (!(error instanceof ToolError)) throw error;
+      const { path, next } = change;
+      conflicts.push({ change, path, reason: "denied", expected: next, found: { kind: "other" }, why: error.message });
+    }
+  }
+  return { steps, conflicts };
+}
+
+async function planSet(change: RecordedChange, planning: Planning): Promise<UndoConflict | undefined> {
+  const { path, old, next } = change;
+  if (isSameState(old, next)) return undefined;
+  const found = await planning.view.stateAt(path);
+  const fault = (reason: UndoConflict["reason"]): UndoConflict => ({ change, path, reason, expected: next, found });
+  if (!isSameState(found, next)) {
+    if (isSameState(found, old)) return undefined;
+    if (!planning.force) return fault("changed");
+  }
+  return set(path, found, old, planning, fault);
+}
+
+async function planMoveUndo(change: RecordedChange, planning: Planning): Promise<UndoConflict | undefined> {
+  const { path, to = path, old, next } = change;
+  const { view, steps } = planning;
+  const source = await view.stateAt(to);
+  const target = await view.stateAt(path);
+  const fault = (reason: UndoConflict["reason"], at: string, found: EntryState): UndoConflict => ({
+    change,
+    path: at,
+    reason,
+    expected: at === path ? { kind: "absent" } : next,
+    found,
+  });
+  // The same name in other letters, where names ignore case: one file is found under both.
+  const isRespelled = path.toLowerCase() === to.toLowerCase();
+  if (!isRespelled && isSameState(target, next)) {
+    if (isSameState(source, old)) return undefined;
+    // Interrupted after it was moved back, before what it had replaced was.
+    if (source.kind === "absent") return set(to, source, old, planning, (reason) => fault(reason, to, source));
+  }
+  if (!isSameState(source, next) && !(planning.force && source.kind === next.kind)) return fault("changed", to, source);
+  if (!isRespelled && target.kind !== "absent") return fault("occupied", path, target);
+  if ((await view.stateAt(dirname(path))).kind !== "directory") return fault("folder_gone", path, target);
+  steps.push({ do: "move", from: to, to: path, state: source });
+  view.assume({ do: "move", from: to, to: path });
+  if (old.kind === "absent") return undefined;
+  return set(to, { kind: "absent" }, old, planning, (reason) => fault(reason, to, source));
+}
+
+async function set(
+  path: string,
+  from: EntryState,
+  to: EntryState,
+  { view, force, steps }: Planning,
+  fault: (reason: UndoConflict["reason"]) => UndoConflict,
+): Promise<UndoConflict | undefined> {
+  if (to.kind === "other" || (to.kind === "file" && to.hash === undefined)) return fault("not_kept");
+  // Not even by force: what is inside is nobody's to lose here.
+  if (from.kind === "directory" && (await view.childrenOf(path)).length > 0) return fault("not_empty");
+  const isFolderThere = to.kind === "absent" || (await view.stateAt(dirname(path))).kind === "directory";
+  if (!isFolderThere && !force) return fault("folder_gone");
+  steps.push({ do: "set", path, from, to });
+  view.assume({ do: "set", path, state: to });
+  return undefined;
+}
+
+type AssumedStep = { do: "set"; path: string; state: EntryState } | { do: "move"; from: string; to: string };
+
+/** The tree as it would be after steps that are only planned. */
+interface TreeView {
+  stateAt(path: string): Promise<EntryState>;
+  /** Names of what would stand in a folder. */
+  childrenOf(path: string): Promise<string[]>;
+  assume(step: AssumedStep): void;
+}
+
+export function createTreeView(files: Files): TreeView {
+  const steps: AssumedStep[] = [];
+  const seen = new Map<string, EntryState>();
+
+  const onDisk = async (path: string): Promise<EntryState> => {
+    const known = seen.get(path);
+    if (known) return known;
+    const { real, state: found } = await files.entry(path);
+    const { bytes: _, ...state } = found as EntryState & { bytes?: Buffer };
+    // A folder on the way became a link: what stands at its end is not what was changed.
+    const now: EntryState = real === path ? state : { kind: "other" };
+    seen.set(path, now);
+    return now;
+  };
+
+  /** From the last step to the first: what decided about the path, or where on the disk it comes from. */
+  const trace = (path: string): { state: EntryState } | { disk: string } => {
+    let at = path;
+    for (const step of steps.toReversed()) {
+      if (step.do === "move") {
+        if (isInside(at, step.to)) at = step.from + at.slice(step.to.length);
+        else if (isInside(at, step.from)) return { state: { kind: "absent" } };
+      } else if (step.path === at) return { state: step.state };
+      else if (isInside(at, step.path) && step.state.kind !== "directory") return { state: { kind: "absent" } };
+    }
+    return { disk: at };
+  };
+
+  const stateAt = async (path: string): Promise<EntryState> => {
+    const traced = trace(path);
+    return "state" in traced ? traced.state : onDisk(traced.disk);
+  };
+
+  return {
+    stateAt,
+    assume: (step) => void steps.push(step),
+    async childrenOf(path) {
+      const traced = trace(path);
+      const names = new Set("disk" in traced ? await namesIn(files, traced.disk) : []);
+      for (const [index, step] of steps.entries()) {
+        const now = follow(step.do === "move" ? step.to : step.path, steps.slice(index + 1));
+        if (dirname(now) === path) names.add(basename(now));
+      }
+      const there: string[] = [];
+      for (const name of names) if ((await stateAt(`${path}/${name}`)).kind !== "absent") there.push(name);
+      return there;
+    },
+  };
+}
+
+/** Where later steps carry a path. */
+function follow(path: string, later: readonly AssumedStep[]): string {
+  let at = path;
+  for (const step of later)
+    if (step.do === "move" && isInside(at, step.from)) at = step.to + at.slice(step.from.length);
+  return at;
+}
+
+async function namesIn(files: Files, path: string): Promise<string[]> {
+  try {
+    return (await files.listDirectory(path)).map(({ name }) => name);
+  } catch (error) {
+    if (error instanceof ToolError && ["path_not_found", "not_directory"].includes(error.code)) return [];
+    throw error;
+  }
+}
+
+type Made = CallOwner & Pick<RecordedChange, "id" | "callId">;
+
+/** Which calls still have their effect, told from the undos that were made. */
+export interface UndoHistory {
+  /** The undo that took the change back, if that has not been undone in turn. */
+  undoneBy(change: Made): UndoRun | undefined;
+  /** Whether the change is a step of an undo. */
+  isUndo(change: Made): boolean;
+}
+
+export function readHistory(runs: readonly UndoRun[]): UndoHistory {
+  const ids = new Set(runs.map(({ id }) => id));
+  /** The last undo of a call decides: one that was redone can be undone again. */
+  const last = new Map<string, number>();
+  for (const [index, run] of runs.entries()) {
+    if (run.state === "done") for (const key of keysOf(run)) last.set(key, index);
+  }
+  const undoOf = (name: string, owner: CallOwner): UndoRun | undefined => {
+    let newest = -1;
+    for (let end = name.length; end > 0; end = name.lastIndexOf("/", end - 1)) {
+      newest = Math.max(newest, last.get(keyOf(owner, name.slice(0, end))) ?? -1);
+    }
+    const run = runs[newest];
+    return run && undoOf(run.id, run) === undefined ? run : undefined;
+  };
+  return {
+    undoneBy: (change) => undoOf(nameOf(change), change),
+    isUndo: ({ callId }) => callId !== undefined && ids.has(callId),
+  };
+}
+
+/** Changes of one call, and of calls that were interleaved with it, newest first: the smallest part that is undone alone. */
+export function splitUnits(newestFirst: readonly RecordedChange[]): RecordedChange[][] {
+  const last = new Map<string, number>();
+  for (const [index, change] of newestFirst.entries()) last.set(callKey(change), index);
+  const units: RecordedChange[][] = [];
+  let unit: RecordedChange[] = [];
+  let end = 0;
+  for (const [index, change] of newestFirst.entries()) {
+    end = Math.max(end, last.get(callKey(change)) ?? index);
+    unit.push(change);
+    if (index < end) continue;
+    units.push(unit);
+    unit = [];
+  }
+  return units;
+}
+
+/** The call as an undo remembers it; without one each change stands for itself. */
+export function nameOf({ id, callId }: Pick<Made, "id" | "callId">): string {
+  return callId ?? `change:${id}`;
+}
+
+export function callKey(change: Made): string {
+  return keyOf(change, rootCall(nameOf(change)));
+}
+
+/** The calls that an undo takes back. */
+export function keysOf({ keys, callIds, session }: UndoRun): readonly string[] {
+  return keys ?? callIds.map((name) => keyOf({ session }, name));
+}
+
+export function keyOf({ session, user, agent }: CallOwner, name: string): string {
+  return JSON.stringify([session ?? null, user ?? null, agent ?? null, name]);
+}
+
+/** What becomes of one path. */
+export interface FileDiff {
+  /** As a model would name it. */
+  path: string;
+  /** Where it goes, when it is moved. */
+  to?: string;
+  /** One line: "changed", "created", "deleted", "moved to …", "folder made", … */
+  what: string;
+  /** Unified; empty where nothing can be shown as text. */
+  text: string;
+  binary: boolean;
+  added: number;
+  removed: number;
+  truncated: boolean;
+}
+
+interface Seen {
+  files: Files;
+  store: UndoStore;
+}
+
+/** What changes did, each path once, from what stood there first to what stood there last. */
+export async function diffChanges(newestFirst: readonly RecordedChange[], seen: Seen): Promise<FileDiff[]> {
+  const steps = newestFirst
+    .toReversed()
+    .filter(({ abandoned }) => !abandoned)
+    .flatMap(({ kind, path, to = path, old, next }): UndoStep[] =>
+      kind === "move"
+        ? [{ do: "move", from: path, to, state: next }, ...replacedAt(to, old)]
+        : [{ do: "set", path, from: old, to: next }],
+    );
+  return diffSteps(steps, seen);
+}
+
+/** A move over a file destroys it. */
+function replacedAt(path: string, old: EntryState): UndoStep[] {
+  return old.kind === "absent" ? [] : [{ do: "set", path, from: old, to: { kind: "absent" } }];
+}
+
+export async function diffSteps(steps: readonly UndoStep[], seen: Seen): Promise<FileDiff[]> {
+  const first = new Map<string, { from: EntryState; to: EntryState }>();
+  const diffs: FileDiff[] = [];
+  for (const step of steps) {
+    if (step.do === "move") {
+      const to = seen.files.show(step.to);
+      const none = { text: "", binary: false, added: 0, removed: 0, truncated: false };
+      diffs.push({ path: seen.files.show(step.from), to, what: `moved to ${to}`, ...none });
+      continue;
+    }
+    const known = first.get(step.path);
+    if (known) known.to = step.to;
+    else first.set(step.path, { from: step.from, to: step.to });
+  }
+  for (const [path, { from, to }] of first)
+    if (!isSameState(from, to)) diffs.push(await diffStates(path, from, to, seen));
+  return diffs;
+}
+
+/** From what the change left to what is there now. */
+export function diffConflict({ path, expected, found }: UndoConflict, seen: Seen): Promise<FileDiff> {
+  return diffStates(path, expected, found, seen);
+}
+
+async function diffStates(path: string, from: EntryState, to: EntryState, seen: Seen): Promise<FileDiff> {
+  const shown = seen.files.show(path);
+  const what = describe(from, to);
+  const before = await textOf(path, from, seen);
+  const after = await textOf(path, to, seen);
+  if (before === null || after === null) {
+    return { path: shown, what: `${what} (binary)`, text: "", binary: true, added: 0, removed: 0, truncated: false };
+  }
+  const diff = await unifiedDiff({ before, after }, { path: shown });
+  return { path: shown, what, binary: false, ...diff };
+}
+
+/** Null where it is not text, or not at hand. What is no file has none. */
+async function textOf(path: string, state: EntryState, { files, store }: Seen): Promise<string | null> {
+  if (state.kind !== "file") return "";
+  const kept = state.hash === undefined ? undefined : await store.content(state.hash);
+  const bytes = kept ?? (await onDisk(path, state, files));
+  return bytes && !isBinary(bytes) && isUtf8(bytes) ? bytes.toString("utf8") : null;
+}
+
+async function onDisk(path: string, state: EntryState, files: Files): Promise<Buffer | undefined> {
+  const found = await files.entry(path).catch(() => undefined);
+  return found && isSameState(found.state, state) && "bytes" in found.state ? found.state.bytes : undefined;
+}
+
+function describe(from: EntryState, to: EntryState): string {
+  const noun = (state: EntryState): string =>
+    state.kind === "directory" ? "folder " : state.kind === "symlink" ? `link to ${state.target} ` : "";
+  if (from.kind === "absent") return `${noun(to)}created`;
+  if (to.kind === "absent") return `${noun(from)}deleted`;
+  if (from.kind === "symlink" && to.kind === "symlink") return `link to ${from.target} now leads to ${to.target}`;
+  return from.kind === to.kind ? "changed" : `${from.kind} became ${to.kind}`;
+}

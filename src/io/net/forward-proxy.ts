@@ -1,0 +1,117 @@
+import { createServer, type IncomingMessage, request as sendRequest, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { OpenSocket } from "./connections.ts";
+
+/** A proxy for programs that connect by themselves (a browser, a confined command): every connection is checked. */
+export interface ForwardProxy {
+  /** Where it listens on this machine; undefined on a socket. */
+  readonly port: number | undefined;
+  close(): Promise<void>;
+}
+
+export interface ForwardProxyOptions {
+  openSocket: OpenSocket;
+  /** A path for a Unix socket; a port of the loopback address where absent. */
+  socketPath?: string;
+  /** Told what was refused, and why. */
+  onRefused?: (address: string, why: string, error: unknown) => void;
+}
+
+/** Headers between a client and its proxy, which are nobody else's. */
+const HOP_HEADERS = ["proxy-connection", "proxy-authorization", "connection", "keep-alive", "upgrade", "te", "trailer"];
+
+export async function startForwardProxy({
+  openSocket,
+  socketPath,
+  onRefused,
+}: ForwardProxyOptions): Promise<ForwardProxy> {
+  const open = new Set<Duplex>();
+  const server = createServer((request, response) => void forward(request, response));
+  server.on("connect", (request, socket: Duplex, head: Buffer) => void tunnel(request.url ?? "", socket, head));
+  server.on("connection", (socket) => keep(socket));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    if (socketPath === undefined) server.listen(0, "127.0.0.1", resolve);
+    else server.listen(socketPath, resolve);
+  });
+
+  return {
+    port: socketPath === undefined ? (server.address() as AddressInfo).port : undefined,
+    async close() {
+      for (const socket of open) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+
+  function keep<S extends Duplex>(socket: S): S {
+    open.add(socket);
+    socket.on("error", () => socket.destroy());
+    socket.once("close", () => open.delete(socket));
+    return socket;
+  }
+
+  async function tunnel(authority: string, client: Duplex, head: Buffer): Promise<void> {
+    const address = readAuthority(authority);
+    if (!address) return void client.end("HTTP/1.1 400 Bad Request\r\n\r\n");
+    try {
+      const far = keep(await openSocket(address));
+      client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      if (head.length > 0) far.write(head);
+      far.pipe(client).pipe(far);
+      far.once("close", () => client.destroy());
+      client.once("close", () => far.destroy());
+    } catch (error) {
+      const why = refusal(authority, error);
+      client.end(
+        `HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: ${Buffer.byteLength(why)}\r\n\r\n${why}`,
+      );
+    }
+  }
+
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let url: URL;
+    try {
+      url = new URL(request.url ?? "");
+      if (url.protocol !== "http:") throw new TypeError();
+    } catch {
+      return void response.writeHead(400).end("This is a proxy: ask for a whole address.");
+    }
+    try {
+      const far: Socket = keep(await openSocket({ host: hostOf(url), port: Number(url.port || 80) }));
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).filter(([name]) => !HOP_HEADERS.includes(name)),
+      );
+      const requested = sendRequest({
+        createConnection: () => far,
+        method: request.method,
+        path: `${url.pathname}${url.search}`,
+        headers: { ...headers, host: url.host, connection: "close" },
+      });
+      requested.once("response", (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      requested.once("error", () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+      response.once("close", () => requested.destroy());
+      request.pipe(requested);
+    } catch (error) {
+      response.writeHead(403, { "content-type": "text/plain; charset=utf-8" }).end(refusal(url.origin, error));
+    }
+  }
+
+  function refusal(address: string, error: unknown): string {
+    const why = error instanceof Error ? error.message : String(error);
+    onRefused?.(address, why, error);
+    return why;
+  }
+}
+
+function readAuthority(text: string): { host: string; port: number } | undefined {
+  const found = /^(\[[0-9a-f:.]+\]|[^:/@\s]+):(\d{1,5})$/i.exec(text);
+  return found ? { host: found[1]!.replace(/^\[(.*)\]$/, "$1"), port: Number(found[2]) } : undefined;
+}
+
+function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, "$1");
+}

@@ -1,0 +1,123 @@
+import { toolError } from "../../core/error.ts";
+import { readUrl } from "./url-check.ts";
+
+/** `same-host`: only where the host stays the one that was permitted, since rules speak of hosts. */
+export type Follow = "any" | "same-host" | "none";
+
+export interface Hop {
+  url: URL;
+  method: string;
+  headers: Record<string, string>;
+  body: string | Uint8Array | undefined;
+}
+
+export interface Redirect {
+  status: number;
+  from: string;
+  to: string;
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+export function redirectOf(status: number, location: string | undefined, { url }: Hop): Redirect | undefined {
+  if (!REDIRECTS.has(status) || !location) return undefined;
+  const to = readUrl(location, url);
+  // A fragment outlives a redirect that has none.
+  if (!to.hash) to.hash = url.hash;
+  return { status, from: url.href, to: to.href };
+}
+
+/** Why a redirect is left to whoever asked; undefined when it is followed. */
+export function reasonToStop({ status, to }: Redirect, hop: Hop, follow: Follow): string | undefined {
+  const next = new URL(to);
+  if (follow === "none") return "redirects are not followed";
+  if (follow === "same-host" && next.hostname !== hop.url.hostname) return "it leads to another host";
+  if (status >= 307 && hop.body !== undefined && next.origin !== hop.url.origin) {
+    return "it would send the body to another origin";
+  }
+  return undefined;
+}
+
+export function nextHop({ status, to }: Redirect, hop: Hop): Hop {
+  const url = new URL(to);
+  const crosses = url.origin !== hop.url.origin;
+  if (crosses && hop.url.protocol === "https:" && url.protocol === "http:" && hasCredentials(hop.headers)) {
+    throw toolError("denied", `${hop.url.origin} redirects to plain http, and the request has credentials.`, {
+      next: "Ask for the https address of what you need, or leave the credentials out.",
+      data: { to },
+    });
+  }
+  const becomesGet = (status === 303 && hop.method !== "HEAD") || (status < 303 && hop.method === "POST");
+  const headers = crosses ? headersForOtherOrigin(hop.headers) : hop.headers;
+  return becomesGet
+    ? { url, method: "GET", headers: withoutBodyHeaders(headers), body: undefined }
+    : { url, method: hop.method, headers, body: hop.body };
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Visible characters, blanks and tabs; what goes over the wire as one byte. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const MAX_HEADERS = 64;
+const MAX_BYTES = 16 * 1024;
+
+/** What frames a message, speaks for this client or its proxies, or turns a method into another. */
+const REFUSED =
+  /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|via|accept-encoding|content-encoding|date|origin|dnt|proxy-.*|sec-.*|http2-settings)$/;
+const SPOOFING =
+  /^(?:forwarded|x-forwarded.*|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip|x-original-(?:url|host)|x-rewrite-url|x-host)$/;
+const OVERRIDING = /^(?:x-http-method|x-http-method-override|x-method-override)$/;
+/** What metadata services ask for, to be sure that a request is meant for them. */
+const METADATA =
+  /^(?:metadata|metadata-flavor|x-metadata-token|x-google-metadata-request|x-aws-ec2-metadata-token.*|x-ibm-.*metadata.*)$/;
+
+/** Headers that somebody gives, with names in lower case; refused where they could say more than a header may. */
+export function checkHeaders(given: Readonly<Record<string, string>>): Record<string, string> {
+  const checked: Record<string, string> = {};
+  const entries = Object.entries(given);
+  let bytes = 0;
+  for (const [name, value] of entries) {
+    const key = name.toLowerCase();
+    if (!TOKEN.test(name)) throw refused(name, "its name has characters that no header name has");
+    if (!VALUE.test(value)) throw refused(name, "its value has control characters, or characters beyond Latin-1");
+    if (REFUSED.test(key)) throw refused(name, "it is set by the client itself");
+    if (SPOOFING.test(key))
+      throw refused(name, "it pretends that the request comes from, or is meant for, another host");
+    if (OVERRIDING.test(key)) throw refused(name, "it turns the method into another; ask for that method instead");
+    if (METADATA.test(key)) throw refused(name, "it speaks to metadata services");
+    if (Object.hasOwn(checked, key)) throw refused(name, "it is given twice");
+    checked[key] = value.trim();
+    bytes += name.length + value.length;
+  }
+  if (entries.length > MAX_HEADERS || bytes > MAX_BYTES) {
+    throw toolError(
+      "denied",
+      `There are more headers than ${MAX_HEADERS}, or they are longer than ${MAX_BYTES} bytes.`,
+    );
+  }
+  return checked;
+}
+
+/** Everything that may tell who asks: across origins only what describes the wished answer goes along. */
+const HARMLESS = new Set(["accept", "accept-language", "user-agent", "range", "if-modified-since", "if-none-match"]);
+const DESCRIBES_BODY = new Set(["content-type", "content-language"]);
+
+function headersForOtherOrigin(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.has(name)));
+}
+
+function withoutBodyHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !DESCRIBES_BODY.has(name)));
+}
+
+/** Whether headers hold something that only the origin they were given for may see. */
+function hasCredentials(headers: Readonly<Record<string, string>>): boolean {
+  return Object.keys(headers).some((name) => !HARMLESS.has(name) && !DESCRIBES_BODY.has(name));
+}
+
+function refused(name: string, why: string) {
+  const shown = JSON.stringify(name.slice(0, 60));
+  return toolError("denied", `The header ${shown} is refused: ${why}.`, {
+    next: "Leave it out.",
+    data: { header: name },
+  });
+}

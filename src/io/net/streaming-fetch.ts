@@ -1,0 +1,94 @@
+import { toolError } from "../../core/error.ts";
+import { createConnectionPools, type Dial, explainFailure } from "./connections.ts";
+import { type Hop, nextHop, reasonToStop, redirectOf } from "./redirects.ts";
+import { createNetGuard, type NetGuardOptions } from "./net-guard.ts";
+
+export interface StreamingNetOptions extends NetGuardOptions {
+  /** To one origin at a time; a stream holds one for as long as it lasts. */
+  connections?: number;
+  ca?: string;
+  /** How a checked address is connected to; for tests that have no network. */
+  dial?: Dial;
+}
+
+/** What of the platform's `fetch` its callers may use here. */
+export type StreamingFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+/** The guarded way out for what answers in streams, and for as long as it likes: its time limits are the caller's. */
+export interface StreamingNet {
+  fetch: StreamingFetch;
+  close(): Promise<void>;
+}
+
+const MAX_REDIRECTS = 5;
+const CONNECTIONS = 256;
+
+/** Every hop, also of a redirect, goes only where the guard lets it; credentials stay with the origin they were given for. */
+export function createStreamingNet(options: StreamingNetOptions = {}): StreamingNet {
+  const { connections = CONNECTIONS, ca, dial, ...policy } = options;
+  const guard = createNetGuard(policy);
+  const pools = createConnectionPools({
+    guard,
+    connections,
+    ...(dial ? { dial } : {}),
+    ...(ca === undefined ? {} : { ca }),
+  });
+
+  async function send(hop: Hop, signal: AbortSignal | null | undefined): Promise<Response> {
+    const target = await guard.admit(hop.url, signal ?? undefined);
+    const dispatcher = await pools.poolFor(target);
+    const { fetch } = await import("undici");
+    try {
+      // The same shape; the types are of two libraries.
+      return (await fetch(hop.url, {
+        method: hop.method,
+        headers: hop.headers,
+        redirect: "manual",
+        dispatcher,
+        ...(hop.body === undefined ? {} : { body: hop.body }),
+        ...(signal ? { signal } : {}),
+      })) as unknown as Response;
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
+      throw explainFailure(cause instanceof TypeError && cause.cause ? cause.cause : cause, hop.url);
+    }
+  }
+
+  return {
+    async fetch(url, init = {}) {
+      let hop = firstHop(new URL(url), init);
+      for (let followed = 0; ; followed++) {
+        const response = await send(hop, init.signal);
+        const redirect = redirectOf(response.status, response.headers.get("location") ?? undefined, hop);
+        if (!redirect || init.redirect === "manual" || reasonToStop(redirect, hop, "any")) return response;
+        await response.body?.cancel();
+        if (followed >= MAX_REDIRECTS) {
+          throw toolError("failed", `${hop.url.origin} redirected more than ${MAX_REDIRECTS} times.`);
+        }
+        hop = nextHop(redirect, hop);
+      }
+    },
+    close: pools.close,
+  };
+}
+
+function firstHop(url: URL, { method = "GET", headers, body }: RequestInit): Hop {
+  const given = new Headers(headers);
+  if (body instanceof URLSearchParams && !given.has("content-type")) {
+    given.set("content-type", "application/x-www-form-urlencoded;charset=UTF-8");
+  }
+  return {
+    url,
+    method: method.toUpperCase(),
+    headers: Object.fromEntries(given),
+    body: body === null || body === undefined ? undefined : readBody(body),
+  };
+}
+
+/** Whole: a redirect may have to send it again. */
+function readBody(body: NonNullable<RequestInit["body"]>): string | Uint8Array {
+  if (typeof body === "string") return body;
+  if (body instanceof URLSearchParams) return body.toString();
+  if (body instanceof Uint8Array) return body;
+  throw toolError("invalid_input", "The body of a request is a text or bytes here.");
+}

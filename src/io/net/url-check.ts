@@ -1,0 +1,83 @@
+import { toolError, type ToolError } from "../../core/error.ts";
+
+/** Ports of other protocols, which a request must not be mistaken for; those that the Fetch standard blocks. */
+const BAD_PORTS = new Set(
+  `1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135 137
+   139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995 1719 1720
+   1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080`
+    .split(/\s+/)
+    .map(Number),
+);
+
+/** Names that lead to this machine or into a private network, whatever a resolver says of them. */
+const LOCAL_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home\.arpa)$/;
+
+/** A URL that may be asked for as far as its text says, by the parser that everything else uses too. */
+export function readUrl(text: string, base?: URL): URL {
+  const url = parse(text, base);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw toolError("denied", `The scheme "${url.protocol}" is refused: only http and https are fetched.`, {
+      next: "Files are read with the file tools.",
+    });
+  }
+  if (url.username || url.password) {
+    throw toolError("denied", "A URL with a user name or password is refused: it hides which host is meant.", {
+      next: "Give the URL without them; credentials belong into a header.",
+    });
+  }
+  if (!url.hostname || (!url.hostname.startsWith("[") && /(?:^|\.)\./.test(url.hostname))) throw unreadable(text);
+  return url;
+}
+
+export function portOf({ port, protocol }: URL): number {
+  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+}
+
+/** Why a name or port is not asked at all, before any resolver is. */
+export function refusedByName(hostname: string, port: number): string | undefined {
+  if (LOCAL_NAME.test(hostname)) return `"${hostname}" is a name inside a private network`;
+  return BAD_PORTS.has(port) || port === 0 ? `port ${port} belongs to another protocol` : undefined;
+}
+
+function parse(text: string, base?: URL): URL {
+  // The parser would drop these silently, so that a reader sees another address than is fetched.
+  if (/[\u0000-\u001f\u007f]/.test(text.trim())) throw unreadable(text);
+  try {
+    return new URL(text.trim(), base);
+  } catch {
+    throw unreadable(text);
+  }
+}
+
+function unreadable(text: string): ToolError {
+  return toolError("invalid_input", `${JSON.stringify(text.slice(0, 200))} is not a URL that can be fetched.`, {
+    next: "Give a whole one, such as https://example.com/page.",
+  });
+}
+
+/** A host as lists name it: `example.com` is that host alone, `*.example.com` every host below it, `*` all. */
+export type HostPattern = (hostname: string) => boolean;
+
+/** Undefined where the text names no host. Labels are compared whole: no name is reached by its end or its beginning. */
+export function parseHostPattern(text: string): HostPattern | undefined {
+  if (text === "*") return () => true;
+  const isBelow = text.startsWith("*.");
+  const name = canonicalHost(isBelow ? text.slice(2) : text);
+  if (name === undefined || name.includes("*")) return undefined;
+  return isBelow ? (hostname) => hostname.endsWith(`.${name}`) : (hostname) => hostname === name;
+}
+
+/** As the URL parser spells it (lower case, punycode, numbers as addresses), without the final dot. */
+export function canonicalHost(text: string): string | undefined {
+  try {
+    const { hostname, pathname, search, hash, username } = new URL(`http://${text}`);
+    if (pathname !== "/" || search || hash || username) return undefined;
+    return withoutFinalDot(hostname);
+  } catch {
+    return undefined;
+  }
+}
+
+export function withoutFinalDot(hostname: string): string {
+  return hostname.replace(/\.$/, "");
+}

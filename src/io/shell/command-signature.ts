@@ -1,0 +1,313 @@
+import { isAbsolute, join } from "node:path";
+import type { CommandName, CommandPart, CommandReading, HiddenParts } from "../../core/signature.ts";
+import {
+  carriesCommand,
+  gitSubcommand,
+  NO_PREFIX_RULES,
+  normalizeProgramName,
+  readWrapper,
+  SHELLS,
+  TRANSPARENT_WRAPPERS,
+} from "./command-wrappers.ts";
+import {
+  type CommandRedirection,
+  type CommandWord,
+  type Construct,
+  parseCommand,
+  type ParsedCommand,
+  type SeenCommand,
+  type SimpleCommand,
+  unwrapArgv,
+  unwrapCommand,
+} from "./parse-command.ts";
+import { isSafeEnvName } from "./shell-environment.ts";
+
+/** Longer commands are asked about: nobody reads them, and what a rule says of their beginning says little. */
+const MAX_CHARACTERS = 10_000;
+const MAX_KEPT = 256;
+
+/** Where these stand, the simple commands are not all that happens, or not what they look like. */
+const CLOSED: readonly Construct[] = [
+  "compound command",
+  "function",
+  "coprocess",
+  "prompt expansion",
+  "hidden character",
+];
+
+const NOTHING: HiddenParts = { commands: [], reads: [], changes: [] };
+
+const kept = new Map<string, CommandReading>();
+
+/** A command as permission rules see it. The same text is read once. */
+export function readCommand(text: string): CommandReading {
+  const before = kept.get(text);
+  if (before) return before;
+  const reading = read(text);
+  if (text.length > MAX_CHARACTERS) return reading;
+  if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value as string);
+  kept.set(text, reading);
+  return reading;
+}
+
+export interface CommandCircumstances {
+  directory?: string | undefined;
+  env?: Readonly<Record<string, string>> | undefined;
+  stdin?: string | undefined;
+}
+
+/** The same command with what comes to it from beside its text. */
+export function readCommandWith(text: string, { directory, env, stdin }: CommandCircumstances): CommandReading {
+  let reading = readCommand(text);
+  if (directory !== undefined) reading = { ...reading, directory };
+  for (const name of Object.keys(env ?? {})) {
+    const { closed } = commandPart({ source: "", words: [], assignments: [`${name}=`], redirections: [] });
+    if (closed) reading = { ...reading, undetermined: closed };
+    if (carriesCommand(name)) reading = { ...reading, hides: { ...NOTHING, ...reading.hides, commands: [""] } };
+  }
+  if (stdin !== undefined && reading.parts.some(({ program }) => SHELLS.has(program))) {
+    const seen = [...reading.seen, ...readCommand(stdin).seen];
+    reading = { ...reading, seen, undetermined: "a shell runs what it is given on standard input" };
+  }
+  return reading;
+}
+
+function read(text: string): CommandReading {
+  const parsed = parseCommand(text);
+  const { commands, openings } = unwrapCommand(parsed);
+  const { inputs, outputs, openInputs, openOutputs, unknown } = redirected(parsed);
+  const named = commands.map(({ argv }) => namedFiles(argv));
+  const reads = movedPaths([...inputs, ...named.flatMap((files) => files.reads)], commands);
+  const changes = movedPaths([...outputs, ...named.flatMap((files) => files.changes)], commands);
+  const openOf = (list: "reads" | "changes") =>
+    commands.flatMap(({ open }, at) => (named[at]?.touches[list] ? open : []));
+  const hides: HiddenParts = {
+    commands: [...new Set(openings)],
+    reads: [...openInputs, ...openOf("reads"), ...reads.unknown],
+    changes: [...openOutputs, ...openOf("changes"), ...changes.unknown],
+  };
+  const construct = CLOSED.find((each) => parsed.constructs.has(each));
+  const closed =
+    (construct && `it has a ${construct}`) ?? unknown ?? (outputs.length > 0 ? movesBefore(commands) : undefined);
+  const problem = problemOf(parsed);
+  return {
+    text,
+    parts: parsed.commands.map(commandPart),
+    seen: [...new Set([...seenIn(parsed), ...commands.flatMap(namesOf), ...(problem ? crudePieces(text) : [])])],
+    reads: reads.paths,
+    changes: changes.paths,
+    inputs,
+    outputs,
+    ...(Object.values(hides).some((list) => list.length > 0) && { hides }),
+    ...(closed && { closed }),
+    ...(problem && { problem }),
+  };
+}
+
+function problemOf({ text, problem }: ParsedCommand): string | undefined {
+  if (problem) return problem.reason;
+  return text.length > MAX_CHARACTERS ? `The command is longer than ${MAX_CHARACTERS} characters.` : undefined;
+}
+
+/** As written: with its assignments, without them, and the whole text. */
+function seenIn({ text, commands }: ParsedCommand): string[] {
+  return [
+    text.trim(),
+    ...commands.flatMap(({ source, words }) => [source, words.map((word) => word.source).join(" ")]).filter(Boolean),
+  ];
+}
+
+/** `/bin/rm x` is `rm x` too, and `git -C a push` is `git push`. */
+function namesOf({ name, argv }: SeenCommand): string[] {
+  const words = argv.slice(1);
+  const names = [argv.join(" "), [name, ...words].join(" ")];
+  if (name === "git") names.push(["git", ...gitSubcommand(words)].join(" "));
+  return names;
+}
+
+/** What could not be read is cut at everything that may separate commands: enough for a rule that forbids one. */
+function crudePieces(text: string): string[] {
+  return text
+    .split(/[;&|\n(){}`]+/, 10_000)
+    .map((piece) => piece.trim())
+    .filter(Boolean);
+}
+
+function redirected({ redirections }: ParsedCommand) {
+  const found = {
+    inputs: [] as string[],
+    outputs: [] as string[],
+    openInputs: [] as string[],
+    openOutputs: [] as string[],
+    unknown: undefined as string | undefined,
+  };
+  for (const redirection of redirections) {
+    const { operator, target, body } = redirection;
+    if (body !== undefined || !target || isStream(redirection)) continue;
+    const isOutput = operator.includes(">");
+    if (target.literal) found[isOutput ? "outputs" : "inputs"].push(target.value);
+    else {
+      found.unknown = "it redirects to or from a place that is only known when it runs";
+      found[isOutput ? "openOutputs" : "openInputs"].push(target.value);
+    }
+  }
+  return found;
+}
+
+function isStream({ target }: CommandRedirection): boolean {
+  return /^(?:\d+-?|-|\/dev\/(?:null|stdin|stdout|stderr))$/.test(target?.value ?? "");
+}
+
+/** After `cd` a relative name is another file. */
+function movesBefore(commands: readonly SeenCommand[]): string | undefined {
+  return commands.some(({ name }) => name === "cd" || name === "pushd" || name === "popd")
+    ? "it changes its folder and redirects to a file"
+    : undefined;
+}
+
+const FIND_ACTION = /^-(?:exec|execdir|ok|okdir|delete|fls|fprint|fprint0|fprintf)$/;
+const ASSIGNMENT = /^([A-Za-z_]\w*)\+?=/;
+
+/** One simple command as rules that allow see it. Words stay as written: a rule's text can only meet the same text. */
+function commandPart({ words, assignments }: SimpleCommand): CommandPart {
+  const unsafe = assignments.find((assignment) => !isSafeEnvName(ASSIGNMENT.exec(assignment)?.[1] ?? ""));
+  const closed = unsafe === undefined ? undefined : `it sets ${unsafe.split("=")[0] ?? unsafe}`;
+  const [first] = words;
+  if (!first) return closed ? { program: "", forms: [], closed } : { program: "", forms: [], harmless: true };
+  if (!first.literal && first.source !== "[") {
+    return { program: first.source, forms: [], closed: "its program is only known when it runs" };
+  }
+  const forms = formsOf(words);
+  const runs = innerCommands(words.slice(-(forms.at(-1)?.words ?? 0)));
+  return {
+    program: normalizeProgramName(first.value),
+    forms: forms.map(({ text, exactOnly }) => ({ text, exactOnly })),
+    ...(runs && { runs }),
+    ...(closed && { closed }),
+  };
+}
+
+/** What a shell or another wrapper runs that rules which allow do not look into. */
+function innerCommands(words: readonly CommandWord[]): string[] | undefined {
+  const { commands, complete } = unwrapArgv(words.map(({ value }) => value));
+  const [outer, ...inner] = commands;
+  if (!outer || (inner.length === 0 && complete)) return undefined;
+  if (!complete || !words.every(({ literal }) => literal)) return [];
+  const wrappers = new Set(inner.flatMap(({ within }) => within));
+  return inner.filter(({ name }) => !wrappers.has(name)).map(({ argv }) => argv.map(quoteWord).join(" "));
+}
+
+function quoteWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+function formsOf(words: readonly CommandWord[]): (CommandName & { words: number })[] {
+  const forms: (CommandName & { words: number })[] = [];
+  let rest = words;
+  for (;;) {
+    const inner = innerWords(rest);
+    const text = rest.map(({ source }) => source).join(" ");
+    forms.push({ text, exactOnly: inner !== undefined || isOpaque(rest), words: rest.length });
+    if (inner === undefined) return forms;
+    rest = inner;
+  }
+}
+
+/** The words behind a wrapper, where it is certain which they are. */
+function innerWords(words: readonly CommandWord[]): readonly CommandWord[] | undefined {
+  // A path may lead to any program of that name.
+  const name = words[0]?.value ?? "";
+  if (!TRANSPARENT_WRAPPERS.has(name) || words.length < 2) return undefined;
+  const inner = name === "xargs" || name === "noglob" ? wordsAfterBare(words) : wordsAfterOptions(name, words);
+  if (!inner || inner.length === 0) return undefined;
+  const wrapper = words.slice(0, words.length - inner.length);
+  return wrapper.every(({ literal }) => literal) && inner[0]?.literal ? inner : undefined;
+}
+
+function wordsAfterBare(words: readonly CommandWord[]): readonly CommandWord[] | undefined {
+  return words[1]?.value.startsWith("-") ? undefined : words.slice(1);
+}
+
+function wordsAfterOptions(name: string, words: readonly CommandWord[]): readonly CommandWord[] | undefined {
+  const read = readWrapper(
+    name,
+    words.slice(1).map(({ value }) => value),
+  );
+  const [command] = read?.commands ?? [];
+  return read?.certain && read.texts.length === 0 && command ? words.slice(words.length - command.length) : undefined;
+}
+
+function isOpaque([first, ...rest]: readonly CommandWord[]): boolean {
+  const name = normalizeProgramName(first?.value ?? "");
+  if (NO_PREFIX_RULES.has(name)) return true;
+  // A word that is not literal may become such an action.
+  return name === "find" && rest.some(({ value, literal }) => !literal || FIND_ACTION.test(value));
+}
+
+const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+
+const READS = words(`
+  cat tac head tail less more most bat nl wc od xxd hexdump strings base64 base32 cut paste sort uniq comm join diff cmp
+  file stat md5sum sha1sum sha256sum sha512sum cksum source . grep egrep fgrep zgrep rg ag sed awk gawk mawk jq yq column
+  fold rev cp install rsync scp tar zip gzip bzip2 xz openssl ls tree du find fd python python3 node ruby perl bash sh zsh
+`);
+const CHANGES = words(`
+  rm rmdir unlink shred truncate touch mkdir tee chmod chown chgrp ln cp mv install patch rename dd rsync
+`);
+/** Their first operand is an expression, unless an option gave it. */
+const EXPRESSION_FIRST = words("grep egrep fgrep zgrep rg ag sed awk gawk mawk jq yq chmod chown chgrp");
+const EXPRESSION_OPTION = /^-(?:e|f|-expression|-regexp|-file)/;
+
+export interface NamedFiles {
+  reads: string[];
+  changes: string[];
+  /** What such a program does with files that it is given. */
+  touches: { reads: boolean; changes: boolean };
+}
+
+/** The files that a command names in its own words, for rules that forbid: rather a name too many than one too few. */
+function namedFiles(argv: readonly string[]): NamedFiles {
+  const name = normalizeProgramName(argv[0] ?? "");
+  const isInPlace = name === "sed" && argv.some((word) => /^-(?:[a-zA-Z]*i|-in-place)/.test(word));
+  const reads = READS.has(name) || name === "mv";
+  const changes = CHANGES.has(name) || isInPlace;
+  const touches = { reads, changes };
+  if (!reads && !changes) return { reads: [], changes: [], touches };
+  const rest = argv.slice(1);
+  const operands = rest.flatMap(operandOf);
+  if (EXPRESSION_FIRST.has(name) && !rest.some((word) => EXPRESSION_OPTION.test(word))) operands.shift();
+  return { reads: reads ? operands : [], changes: changes ? operands : [], touches };
+}
+
+/** `--file=x` and `of=x` name x; other options name nothing. */
+function operandOf(word: string): string[] {
+  const value = /^(?:--[\w-]+|if|of)=(.+)$/s.exec(word)?.[1];
+  if (value !== undefined) return [value];
+  return word.startsWith("-") || word === "" ? [] : [word];
+}
+
+const MOVES = new Set(["cd", "pushd", "popd", "chdir"]);
+
+/**
+ * Paths with what they become where the command changes its folder, for rules that forbid: by every way through the
+ * folders that it names. `unknown` are those of which that cannot be said.
+ */
+function movedPaths(paths: string[], commands: readonly SeenCommand[]): { paths: string[]; unknown: string[] } {
+  const relative = paths.filter((path) => !isAbsolute(path) && !/^~(?:\/|$)/.test(path));
+  const moves = commands.filter(({ name }) => MOVES.has(name));
+  const isElsewhere = commands.some(
+    ({ name, argv }) => name === "env" && argv.some((word) => /^(?:-C|--chdir)/.test(word)),
+  );
+  if (relative.length === 0 || (moves.length === 0 && !isElsewhere)) return { paths, unknown: [] };
+  const targets = moves.map(({ argv }) => argv.slice(1).filter((word) => word === "-" || !/^[-+]/.test(word)));
+  const isKnown = moves.every(
+    ({ open }, at) => open.length === 0 && targets[at]?.length === 1 && targets[at]?.[0] !== "-",
+  );
+  if (!isKnown || isElsewhere) return { paths, unknown: relative };
+  let through = "";
+  const folders = targets.flatMap(([target = ""]) => {
+    through = isAbsolute(target) || target.startsWith("~") ? target : join(through, target);
+    return [target, through];
+  });
+  return { paths: [...paths, ...folders.flatMap((folder) => relative.map((path) => join(folder, path)))], unknown: [] };
+}

@@ -1,0 +1,57 @@
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { findProgram, findShell } from "./find-program.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "haft-shell-"));
+  await writeFile(join(folder, "tool"), "#!/bin/sh\n");
+  await chmod(join(folder, "tool"), 0o755);
+  await writeFile(join(folder, "plain"), "");
+  await mkdir(join(folder, "folder"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test("the shell is absolute and does not depend on PATH", () => {
+  const shell = findShell({ PATH: "" });
+  expect(shell.path).toMatch(/^\/(usr\/)?bin\/(bash|sh)$/);
+});
+
+test("a shell in the working folder or first on PATH does not win over the system's", async () => {
+  await writeFile(join(folder, "bash"), "#!/bin/sh\necho evil\n");
+  await chmod(join(folder, "bash"), 0o755);
+  expect(findShell({ PATH: folder }).path).not.toContain(folder);
+});
+
+test("the command is one argument, also when it begins with a dash", () => {
+  const shell = findShell({});
+  const run = (command: string) => execFileSync(shell.path, shell.args(command), { encoding: "utf8", stdio: "pipe" });
+  expect(run("echo 'a b'; echo $0")).toMatch(/^a b\n/);
+  expect(() => run("-x")).toThrow(/-x: (command )?not found/);
+});
+
+test("start files of bash are not read, even when the input looks like a network connection", () => {
+  const home = folder;
+  const shell = findShell({});
+  execFileSync("/bin/sh", ["-c", `echo 'echo from-rc' > ${home}/.bashrc`]);
+  const env = { HOME: home, SSH_CLIENT: "1", SHLVL: "0" };
+  // `input` gives a socket as standard input.
+  expect(execFileSync(shell.path, shell.args("echo ok"), { encoding: "utf8", env, input: "" })).toBe("ok\n");
+});
+
+test("a program is an executable file in an absolute folder of PATH", () => {
+  expect(findProgram("tool", { PATH: `relative:${folder}` })).toBe(join(folder, "tool"));
+  expect(findProgram("plain", { PATH: folder })).toBeUndefined();
+  expect(findProgram("folder", { PATH: folder })).toBeUndefined();
+  expect(findProgram("tool", { PATH: relative(process.cwd(), folder) })).toBeUndefined();
+  expect(findProgram("tool", {})).toBeUndefined();
+});
+
+test("on Windows without Git the command processor runs the line as it is", () => {
+  const shell = findShell({ ComSpec: "C:\\Windows\\system32\\cmd.exe" }, "win32");
+  expect(shell).toMatchObject({ name: "cmd", path: "C:\\Windows\\system32\\cmd.exe", verbatimArguments: true });
+  expect(shell.args('dir "a b"')).toEqual(["/d", "/s", "/c", '"dir "a b""']);
+});

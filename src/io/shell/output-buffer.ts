@@ -1,0 +1,451 @@
+export type StreamName = "stdout" | "stderr";
+
+export interface OutputOptions {
+  /** Memory for all copies together. */
+  maxBytes?: number;
+  /** Also keep each stream by itself; the three copies then share `maxBytes`. */
+  separateStreams?: boolean;
+  /** Called when memory no longer holds everything; the sink then gets everything from the first byte. */
+  openSpill?: OpenSpill;
+  maxSpillBytes?: number;
+}
+
+export interface OutputText {
+  /** All of the output while nothing is omitted, and then `tail` is empty. */
+  head: string;
+  tail: string;
+  /** Bytes between head and tail that memory no longer has. */
+  omittedBytes: number;
+  totalBytes: number;
+}
+
+export interface OutputSnapshot extends OutputText {
+  totalLines: number;
+  spill: SpillState;
+  stdout?: OutputText;
+  stderr?: OutputText;
+}
+
+export interface OutputSince {
+  /** A gap is marked in the text where it is. */
+  text: string;
+  /** Give it to the next `since`. */
+  cursor: number;
+  /** Bytes after the old cursor that memory no longer has. */
+  missedBytes: number;
+}
+
+export interface OutputBuffer {
+  /** The chunk must not change afterwards. A returned promise means: read nothing more before it resolves. */
+  append(chunk: Buffer, stream?: StreamName): Promise<void> | undefined;
+  readonly totalBytes: number;
+  /** No more output will come. */
+  readonly closed: boolean;
+  /** Bytes that came on this stream. */
+  bytesOf(stream: StreamName): number;
+  snapshot(): OutputSnapshot;
+  since(cursor: number): OutputSince;
+  /** Lines from `offset` (the first is 1; absent: the last `limit` lines). */
+  lines(page: { offset?: number; limit: number }): LinePage;
+  /** Called after each append, with nothing: read at your own pace with `since`. Returns how to stop. */
+  subscribe(listener: () => void): () => void;
+  /** Sends everything to the spill although it fits in memory. Undefined where there is none or bytes are lost. */
+  spillAll(): Promise<SpillState | undefined>;
+  /** Nothing is taken any more; resolves when the spill is complete. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_MAX_BYTES = 1024 * 1024;
+const DEFAULT_MAX_SPILL_BYTES = 256 * 1024 * 1024;
+const NEWLINE = 10;
+
+/** Both streams in order of arrival. A character whose bytes come in two chunks is held back until it is whole. */
+export function createOutputBuffer(options: OutputOptions = {}): OutputBuffer {
+  const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES;
+  const all = createHeadTailBytes(options.separateStreams ? Math.floor(maxBytes / 2) : maxBytes);
+  const separate = options.separateStreams
+    ? { stdout: createHeadTailBytes(maxBytes >> 2), stderr: createHeadTailBytes(maxBytes >> 2) }
+    : undefined;
+  const unfinished: Record<StreamName, Buffer> = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+  const received: Record<StreamName, number> = { stdout: 0, stderr: 0 };
+  const listeners = new Set<() => void>();
+  let newlines = 0;
+  let endsWithNewline = true;
+  let spill: SpillWriter | undefined;
+  let closed = false;
+
+  function openSpill(): SpillWriter | undefined {
+    if (!options.openSpill) return undefined;
+    const writer = createSpillWriter(options.openSpill, options.maxSpillBytes ?? DEFAULT_MAX_SPILL_BYTES);
+    void writer.write(Buffer.concat([all.head(), all.tail()]));
+    return writer;
+  }
+
+  function keep(bytes: Buffer, stream: StreamName): Promise<void> | undefined {
+    if (bytes.length === 0) return undefined;
+    if (!spill && !all.fits(bytes.length)) spill = openSpill();
+    const pressure = spill?.write(bytes);
+    all.push(bytes);
+    separate?.[stream].push(bytes);
+    newlines += countNewlines(bytes);
+    endsWithNewline = bytes[bytes.length - 1] === NEWLINE;
+    return pressure;
+  }
+
+  function notify(): void {
+    // A copy: one that subscribes anew when called must wait for the next time.
+    for (const listener of Array.from(listeners)) {
+      try {
+        listener();
+      } catch {
+        // A reader that throws must not stop the command.
+      }
+    }
+  }
+
+  return {
+    append(chunk, stream = "stdout") {
+      if (closed || chunk.length === 0) return undefined;
+      received[stream] += chunk.length;
+      const joined = unfinished[stream].length > 0 ? Buffer.concat([unfinished[stream], chunk]) : chunk;
+      const whole = joined.length - unfinishedSuffix(joined);
+      unfinished[stream] = Buffer.from(joined.subarray(whole));
+      const pressure = keep(joined.subarray(0, whole), stream);
+      notify();
+      return pressure;
+    },
+    get totalBytes() {
+      return all.totalBytes;
+    },
+    get closed() {
+      return closed;
+    },
+    bytesOf: (stream) => received[stream],
+    snapshot: () => ({
+      ...textOf(all),
+      totalLines: newlines + (endsWithNewline ? 0 : 1),
+      spill: spill?.state ?? { status: "none" },
+      ...(separate && { stdout: textOf(separate.stdout), stderr: textOf(separate.stderr) }),
+    }),
+    since: (cursor) => readSince(all, cursor),
+    lines: (page) => pageOfLines({ ...textOf(all), totalLines: newlines + (endsWithNewline ? 0 : 1) }, page),
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async spillAll() {
+      if (!spill && all.omittedBytes === 0) spill = openSpill();
+      if (spill && closed) await spill.close();
+      return spill?.state;
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      for (const stream of ["stdout", "stderr"] as const) void keep(unfinished[stream], stream);
+      await spill?.close();
+      notify();
+    },
+  };
+}
+
+function textOf(bytes: HeadTailBytes): OutputText {
+  const { omittedBytes, totalBytes } = bytes;
+  const head = bytes.head();
+  const tail = bytes.tail();
+  if (omittedBytes === 0) return { head: Buffer.concat([head, tail]).toString(), tail: "", omittedBytes, totalBytes };
+  // The cut may fall inside a character: its pieces are dropped rather than shown as replacement characters.
+  return {
+    head: head.subarray(0, head.length - unfinishedSuffix(head)).toString(),
+    tail: tail.subarray(orphanedPrefix(tail)).toString(),
+    omittedBytes,
+    totalBytes,
+  };
+}
+
+function readSince(bytes: HeadTailBytes, cursor: number): OutputSince {
+  const total = bytes.totalBytes;
+  const from = Math.max(0, Math.min(cursor, total));
+  if (from === total) return { text: "", cursor: total, missedBytes: 0 };
+  const head = bytes.head();
+  const tail = bytes.tail();
+  if (bytes.omittedBytes === 0) {
+    return { text: Buffer.concat([head, tail]).subarray(from).toString(), cursor: total, missedBytes: 0 };
+  }
+  const tailFrom = total - tail.length;
+  if (from >= tailFrom) return { text: tail.subarray(from - tailFrom).toString(), cursor: total, missedBytes: 0 };
+  const before = head.subarray(Math.min(from, head.length), head.length - unfinishedSuffix(head)).toString();
+  const missedBytes = tailFrom - Math.max(from, head.length);
+  const after = tail.subarray(orphanedPrefix(tail)).toString();
+  return { text: `${before}\n[… ${missedBytes} bytes not kept …]\n${after}`, cursor: total, missedBytes };
+}
+
+/**
+ * The first and the last bytes of a stream of any length within a fixed budget. Bytes are copied in, so a million
+ * one-byte chunks cost what one large chunk costs; both halves grow only as far as they are needed.
+ */
+export interface HeadTailBytes {
+  push(chunk: Uint8Array): void;
+  /** Whether `length` more bytes still fit without losing any. */
+  fits(length: number): boolean;
+  readonly totalBytes: number;
+  readonly omittedBytes: number;
+  /** A copy of the first bytes. */
+  head(): Buffer;
+  /** A copy of the last bytes, without those that are in the head. */
+  tail(): Buffer;
+}
+
+const FIRST_ALLOCATION = 4096;
+
+export function createHeadTailBytes(maxBytes: number): HeadTailBytes {
+  const headMax = Math.floor(maxBytes / 2);
+  const tailMax = maxBytes - headMax;
+  let head: Buffer = Buffer.alloc(0);
+  let headLength = 0;
+  // A ring: the oldest byte is at `tailStart`. It wraps only once it has its full size.
+  let tail: Buffer = Buffer.alloc(0);
+  let tailStart = 0;
+  let tailLength = 0;
+  let totalBytes = 0;
+
+  function pushTail(chunk: Uint8Array): void {
+    const kept = chunk.length > tailMax ? chunk.subarray(chunk.length - tailMax) : chunk;
+    tail = grown(tail, tailLength, Math.min(tailMax, tailLength + kept.length), tailMax);
+    const lost = Math.max(0, tailLength + kept.length - tailMax);
+    tailStart = (tailStart + lost) % tail.length;
+    tailLength -= lost;
+    const at = (tailStart + tailLength) % tail.length;
+    const untilEnd = Math.min(kept.length, tail.length - at);
+    tail.set(kept.subarray(0, untilEnd), at);
+    tail.set(kept.subarray(untilEnd), 0);
+    tailLength += kept.length;
+  }
+
+  return {
+    push(chunk) {
+      if (chunk.length === 0) return;
+      totalBytes += chunk.length;
+      const toHead = Math.min(chunk.length, headMax - headLength);
+      if (toHead > 0) {
+        head = grown(head, headLength, headLength + toHead, headMax);
+        head.set(chunk.subarray(0, toHead), headLength);
+        headLength += toHead;
+      }
+      if (toHead < chunk.length) pushTail(chunk.subarray(toHead));
+    },
+    fits: (length) => totalBytes + length <= maxBytes,
+    get totalBytes() {
+      return totalBytes;
+    },
+    get omittedBytes() {
+      return totalBytes - headLength - tailLength;
+    },
+    head: () => Buffer.from(head.subarray(0, headLength)),
+    tail() {
+      const untilEnd = Math.min(tailLength, tail.length - tailStart);
+      return Buffer.concat([tail.subarray(tailStart, tailStart + untilEnd), tail.subarray(0, tailLength - untilEnd)]);
+    },
+  };
+}
+
+function grown(buffer: Buffer, used: number, needed: number, max: number): Buffer {
+  if (needed <= buffer.length) return buffer;
+  const larger = Buffer.allocUnsafeSlow(Math.min(max, Math.max(needed, buffer.length * 2, FIRST_ALLOCATION)));
+  buffer.copy(larger, 0, 0, used);
+  return larger;
+}
+
+export interface NumberedLine {
+  number: number;
+  text: string;
+}
+
+export interface LinePage {
+  lines: NumberedLine[];
+  totalLines: number;
+  /** Where the next page begins; absent at the end. */
+  nextOffset?: number;
+  /** Lines of this page that memory no longer has, first and last. */
+  missing?: { from: number; to: number };
+}
+
+interface KeptText {
+  head: string;
+  tail: string;
+  omittedBytes: number;
+  totalLines: number;
+}
+
+const CUT = "[… cut …]";
+
+/** A page of numbered lines out of the kept head and tail; a line that was cut in the middle is marked. */
+function pageOfLines(output: KeptText, page: { offset?: number; limit: number }): LinePage {
+  const { totalLines } = output;
+  const from = Math.max(1, page.offset ?? totalLines - page.limit + 1);
+  const to = Math.min(totalLines, from + page.limit - 1);
+  const kept = keptLines(output);
+  const result: LinePage = { lines: kept.filter(({ number }) => number >= from && number <= to), totalLines };
+  if (to < totalLines && to >= from) result.nextOffset = to + 1;
+  // Numbers rise by one except at the gap; it may span millions of lines, so it is computed and not walked.
+  const gapAt = kept.findIndex(({ number }, index) => number !== index + 1);
+  const gap = gapAt < 0 ? undefined : { from: gapAt + 1, to: (kept[gapAt] as NumberedLine).number - 1 };
+  if (gap && gap.from <= to && gap.to >= from) {
+    result.missing = { from: Math.max(gap.from, from), to: Math.min(gap.to, to) };
+  }
+  return result;
+}
+
+function keptLines({ head, tail, omittedBytes, totalLines }: KeptText): NumberedLine[] {
+  const headLines = splitLines(head);
+  const numbered = headLines.map((text, index) => ({ number: index + 1, text }));
+  if (omittedBytes === 0) return numbered;
+  const tailLines = splitLines(tail);
+  const firstInTail = totalLines - tailLines.length + 1;
+  const last = numbered[numbered.length - 1];
+  if (last && !head.endsWith("\n")) last.text += CUT;
+  tailLines.forEach((text, index) => {
+    const number = firstInTail + index;
+    // One line so long that its middle is gone: its beginning is in the head, its end in the tail.
+    if (last && number <= last.number) last.text = last.text.endsWith(CUT) ? last.text + text : last.text + CUT + text;
+    else numbered.push({ number, text: index === 0 ? CUT + text : text });
+  });
+  return numbered;
+}
+
+function splitLines(text: string): string[] {
+  const lines = text.split("\n");
+  if (lines[lines.length - 1] === "") lines.pop();
+  return lines;
+}
+
+/** Where output goes that does not fit in memory. Whoever starts a process decides what it is: a file, a store. */
+export interface SpillSink {
+  write(chunk: Buffer): void | Promise<void>;
+  close(): Promise<{ ref: string }>;
+}
+
+type OpenSpill = () => SpillSink | Promise<SpillSink>;
+
+/** What became of the spill. A spill that failed or is full never fails the command: it only says so. */
+export type SpillState =
+  | { status: "none" }
+  | { status: "open"; bytes: number }
+  | { status: "closed"; ref: string; bytes: number; complete: boolean }
+  | { status: "failed"; message: string };
+
+interface SpillWriter {
+  /** Takes the chunk at once; a returned promise means: send nothing more before it resolves. */
+  write(chunk: Buffer): Promise<void> | undefined;
+  close(): Promise<SpillState>;
+  readonly state: SpillState;
+}
+
+const HIGH_WATER_BYTES = 256 * 1024;
+
+/** Writes in order, one write at a time, gathering what arrives meanwhile; at most `maxBytes` in all. */
+export function createSpillWriter(open: OpenSpill, maxBytes: number): SpillWriter {
+  let waiting: Buffer[] = [];
+  let waitingBytes = 0;
+  let accepted = 0;
+  let complete = true;
+  let sink: SpillSink | undefined;
+  let writing: Promise<void> | undefined;
+  let state: SpillState = { status: "open", bytes: 0 };
+
+  async function writeWaiting(): Promise<void> {
+    // `writing` must be set before this can clear it.
+    await Promise.resolve();
+    try {
+      while (waiting.length > 0) {
+        const batch = waiting.length === 1 ? (waiting[0] as Buffer) : Buffer.concat(waiting);
+        waiting = [];
+        sink ??= await open();
+        await sink.write(batch);
+        waitingBytes -= batch.length;
+        if (state.status === "open") state.bytes += batch.length;
+      }
+    } catch (error) {
+      fail(error);
+      await sink?.close().catch(() => undefined);
+    }
+    writing = undefined;
+  }
+
+  function fail(error: unknown): void {
+    state = { status: "failed", message: error instanceof Error ? error.message : String(error) };
+    waiting = [];
+    waitingBytes = 0;
+  }
+
+  return {
+    write(chunk) {
+      if (state.status !== "open" || !complete) return undefined;
+      const room = maxBytes - accepted;
+      const taken = chunk.length > room ? chunk.subarray(0, room) : chunk;
+      complete = taken.length === chunk.length;
+      accepted += taken.length;
+      waiting.push(taken);
+      waitingBytes += taken.length;
+      writing ??= writeWaiting();
+      return waitingBytes > HIGH_WATER_BYTES ? writing : undefined;
+    },
+    async close() {
+      while (writing) await writing;
+      if (state.status !== "open") return state;
+      try {
+        sink ??= await open();
+        const { ref } = await sink.close();
+        state = { status: "closed", ref, bytes: accepted, complete };
+      } catch (error) {
+        fail(error);
+      }
+      return state;
+    },
+    get state() {
+      return state;
+    },
+  };
+}
+
+/** How many bytes at the end belong to a character whose remaining bytes have not come yet (0 to 3). */
+export function unfinishedSuffix(bytes: Uint8Array): number {
+  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back] as number;
+    if ((byte & 0xc0) === 0x80) continue;
+    return sequenceLength(byte) > back ? back : 0;
+  }
+  return 0;
+}
+
+/** How many bytes at the start continue a character that began before them (0 to 3). */
+export function orphanedPrefix(bytes: Uint8Array): number {
+  let length = 0;
+  while (length < 3 && length < bytes.length && ((bytes[length] as number) & 0xc0) === 0x80) length++;
+  return length;
+}
+
+function sequenceLength(lead: number): number {
+  if (lead >= 0xf0 && lead <= 0xf4) return 4;
+  if (lead >= 0xe0) return lead < 0xf0 ? 3 : 1;
+  return lead >= 0xc2 ? 2 : 1;
+}
+
+const NO_WORDS = new Int32Array(0);
+
+/** Four bytes at a time: this runs over every byte of every output, and byte by byte it would cost most of the time. */
+export function countNewlines(bytes: Uint8Array): number {
+  const { length } = bytes;
+  let count = 0;
+  let at = 0;
+  for (; at < length && (bytes.byteOffset + at) % 4 !== 0; at++) if (bytes[at] === NEWLINE) count++;
+  // Where the bytes end before the first boundary there is no word, and a view from there would be refused.
+  const words = length - at < 4 ? NO_WORDS : new Int32Array(bytes.buffer, bytes.byteOffset + at, (length - at) >> 2);
+  for (let index = 0; index < words.length; index++) {
+    // A byte of `other` is zero where there is a newline; of those the top bit stays clear, and is then counted.
+    const other = (words[index] as number) ^ 0x0a0a0a0a;
+    const hits = ~(((other & 0x7f7f7f7f) + 0x7f7f7f7f) | other) & 0x80808080;
+    count += Math.imul(hits >>> 7, 0x01010101) >>> 24;
+  }
+  for (at += words.length * 4; at < length; at++) if (bytes[at] === NEWLINE) count++;
+  return count;
+}

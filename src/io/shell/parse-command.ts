@@ -1,0 +1,497 @@
+import {
+  type Assignment,
+  type Command,
+  forEachChild,
+  parse,
+  type Redirection,
+  type SyntaxNode,
+  type Word,
+} from "unbash";
+import {
+  carriedCommands,
+  carriesCommand,
+  gitSubcommand,
+  normalizeProgramName,
+  readWrapper,
+  SHELLS,
+  type WrappedCommands,
+} from "./command-wrappers.ts";
+import { findHiddenCharacter } from "./terminal-text.ts";
+
+/** What keeps a text from being a chain of literal words. */
+export type Construct =
+  | "assignment"
+  | "background"
+  | "brace expansion"
+  | "compound command"
+  | "coprocess"
+  | "expansion"
+  | "function"
+  | "glob"
+  | "here-document"
+  | "hidden character"
+  | "negation"
+  | "pipe of both streams"
+  | "process substitution"
+  | "prompt expansion"
+  | "redirection"
+  | "special quote"
+  | "substitution"
+  | "time";
+
+export interface CommandWord {
+  /** As written. */
+  source: string;
+  /** Where it begins in the text. */
+  at: number;
+  /** Without its quotes. Certain when `literal`; else what the parser made of it, with expansions as written. */
+  value: string;
+  literal: boolean;
+}
+
+export interface CommandRedirection {
+  operator: string;
+  target?: CommandWord;
+  /** Of a here-document or here-string. */
+  body?: string;
+}
+
+export interface SimpleCommand {
+  /** As written, without its redirections. */
+  source: string;
+  words: CommandWord[];
+  /** Assignments before the program, as written. */
+  assignments: string[];
+  redirections: CommandRedirection[];
+}
+
+export interface ParsedCommand {
+  text: string;
+  /** Every simple command, those in substitutions, groups, loops and functions included, an outer one before its inner. */
+  commands: SimpleCommand[];
+  /** Of simple commands, groups and loops alike. */
+  redirections: CommandRedirection[];
+  constructs: ReadonlySet<Construct>;
+  /** Set when the text was not read to its end: then `commands` is only what was seen. */
+  problem?: { kind: "empty" | "malformed" | "tooComplex"; reason: string };
+}
+
+export const COMMAND_LIMITS = {
+  /** Linux takes no longer single argument, so `bash -c` could not run it either. */
+  characters: 128 * 1024,
+  nodes: 20_000,
+  depth: 48,
+  commands: 500,
+  // The parser rescans what follows each of these: unbounded, a few kilobytes of them hold it for minutes.
+  openers: 256,
+  bracesTimesCharacters: 20_000_000,
+};
+
+const OPENER = /\$[({[]|[<>@?*+!]\(|`|<</g;
+
+/** Reads bash text with a real grammar. Never throws and never guesses: what was not read is said in `problem`. */
+export function parseCommand(text: string): ParsedCommand {
+  const reading: Reading = { commands: [], redirections: [], constructs: new Set(), nodes: 0 };
+  reading.problem = findTextProblem(text);
+  if (findHiddenCharacter(text)) reading.constructs.add("hidden character");
+  if (!reading.problem) {
+    try {
+      readNode(parse(text), text, reading, 0);
+    } catch {
+      // The parser is recursive: its stack is a limit like the others.
+      reading.problem = tooComplex("is nested too deeply");
+    }
+  }
+  const { commands, redirections, constructs, problem } = reading;
+  return { text, commands, redirections, constructs, ...(problem && { problem }) };
+}
+
+interface Reading {
+  commands: SimpleCommand[];
+  redirections: CommandRedirection[];
+  constructs: Set<Construct>;
+  nodes: number;
+  problem?: ParsedCommand["problem"];
+}
+
+function findTextProblem(text: string): ParsedCommand["problem"] {
+  if (text.trim() === "") return { kind: "empty", reason: "The command is empty." };
+  if (text.length > COMMAND_LIMITS.characters) {
+    return tooComplex(`is longer than ${COMMAND_LIMITS.characters} characters`);
+  }
+  if (text.includes("\0")) return { kind: "malformed", reason: "The command contains a NUL character." };
+  if (!text.isWellFormed()) {
+    return { kind: "malformed", reason: "The command contains half a character (an unpaired surrogate)." };
+  }
+  const openers = text.match(OPENER)?.length ?? 0;
+  const braces = text.match(/\{/g)?.length ?? 0;
+  if (openers > COMMAND_LIMITS.openers || braces * text.length > COMMAND_LIMITS.bracesTimesCharacters) {
+    return tooComplex("has too many expansions or brackets");
+  }
+  return undefined;
+}
+
+function tooComplex(what: string): { kind: "tooComplex"; reason: string } {
+  return { kind: "tooComplex", reason: `The command ${what}, more than is analysed.` };
+}
+
+/** `source` is the text that the node's positions count in: backquotes inside backquotes have one of their own. */
+function readNode(node: SyntaxNode, source: string, reading: Reading, depth: number): void {
+  if (isOverLimit(reading, depth)) return;
+  reading.nodes += 1;
+  noteConstruct(node, reading.constructs);
+  let childSource = source;
+  switch (node.type) {
+    case "Script": {
+      const [error] = node.errors ?? [];
+      if (error) reading.problem ??= { kind: "malformed", reason: `The command is not valid bash: ${error.message}.` };
+      childSource = node.source ?? source;
+      break;
+    }
+    case "Command":
+      reading.commands.push(readSimpleCommand(node, source));
+      break;
+    case "Redirect":
+    case "HereString":
+    case "HereDoc":
+      reading.redirections.push(readRedirection(node));
+      break;
+    default:
+      break;
+  }
+  forEachChild(node, (child) => readNode(child, childSource, reading, depth + 1));
+}
+
+function isOverLimit(reading: Reading, depth: number): boolean {
+  if (reading.problem?.kind === "tooComplex") return true;
+  if (reading.nodes >= COMMAND_LIMITS.nodes) reading.problem = tooComplex(`has over ${COMMAND_LIMITS.nodes} parts`);
+  else if (depth > COMMAND_LIMITS.depth) reading.problem = tooComplex("is nested too deeply");
+  else if (reading.commands.length > COMMAND_LIMITS.commands) {
+    reading.problem = tooComplex(`consists of over ${COMMAND_LIMITS.commands} commands`);
+  } else return false;
+  return true;
+}
+
+function readSimpleCommand(node: Command, source: string): SimpleCommand {
+  const command: SimpleCommand = { source: "", words: [], assignments: [], redirections: [] };
+  const kept: string[] = [];
+  let end = node.pos;
+  for (const part of [...node.prefix, ...(node.name ? [node.name] : []), ...node.suffix]) {
+    if (part.type === "Word" || part.type === "Assignment") {
+      if (part.type === "Assignment" && command.words.length === 0) command.assignments.push(part.text);
+      else command.words.push(readWord(part));
+      kept.push(source.slice(end, part.end));
+    } else {
+      command.redirections.push(readRedirection(part));
+    }
+    end = part.end;
+  }
+  command.source = kept.join("").trim();
+  return command;
+}
+
+function readWord(word: Word | Assignment): CommandWord {
+  const literal = literalWord(word.text);
+  const asParsed = word.type === "Word" ? word.value : word.text;
+  return { source: word.text, at: word.pos, value: literal ?? asParsed, literal: literal !== undefined };
+}
+
+function readRedirection(node: Redirection): CommandRedirection {
+  if (node.type === "HereDoc") return { operator: node.operator, body: node.body.text };
+  const target = node.target && readWord(node.target);
+  if (node.type === "HereString") return { operator: node.operator, ...(target && { body: target.value }) };
+  return { operator: node.operator, ...(target && { target }) };
+}
+
+function noteConstruct(node: SyntaxNode, constructs: Set<Construct>): void {
+  const construct = CONSTRUCT_OF.get(node.type);
+  if (construct) constructs.add(construct);
+  if (node.type === "Statement" && node.background) constructs.add("background");
+  if (node.type === "Pipeline" && node.operators.includes("|&")) constructs.add("pipe of both streams");
+  // ${x@P} expands a value as a prompt, and a prompt runs the substitutions that stand in it.
+  if (node.type === "ParameterExpansion" && node.operation?.type === "Transform") constructs.add("prompt expansion");
+}
+
+const CONSTRUCT_OF: ReadonlyMap<SyntaxNode["type"], Construct> = new Map<SyntaxNode["type"], Construct>([
+  ["Assignment", "assignment"],
+  ["BraceExpansion", "brace expansion"],
+  ["If", "compound command"],
+  ["For", "compound command"],
+  ["ArithmeticFor", "compound command"],
+  ["Select", "compound command"],
+  ["While", "compound command"],
+  ["Subshell", "compound command"],
+  ["BraceGroup", "compound command"],
+  ["Case", "compound command"],
+  ["TestCommand", "compound command"],
+  ["ArithmeticCommand", "compound command"],
+  ["Coproc", "coprocess"],
+  ["SimpleExpansion", "expansion"],
+  ["ParameterExpansion", "expansion"],
+  ["ArithmeticExpansion", "expansion"],
+  ["Function", "function"],
+  ["Glob", "glob"],
+  ["ExtendedGlob", "glob"],
+  ["HereDoc", "here-document"],
+  ["Negation", "negation"],
+  ["ProcessSubstitution", "process substitution"],
+  ["Redirect", "redirection"],
+  ["HereString", "redirection"],
+  ["AnsiCQuoted", "special quote"],
+  ["LocaleString", "special quote"],
+  ["CommandExpansion", "substitution"],
+  ["ArithmeticCommandExpansion", "substitution"],
+  ["Time", "time"],
+]);
+
+// Characters that no quoting rule, expansion, glob or operator of bash gives a meaning to inside a word; `~` and `#`
+// only where they cannot begin anything. `{`, `[`, `*`, `?`, `\`, `$` and the rest are never literal outside quotes.
+const UNQUOTED = String.raw`[A-Za-z0-9_\-./:=@%+,^!#~\u0080-\u{10ffff}]+`;
+const SINGLE_QUOTED = String.raw`'[^']*'`;
+// A `$` is itself only before a character that cannot continue it, a backslash only before one that it does not escape.
+const DOUBLE_QUOTED = String.raw`"(?:[^"\\$\x60]|\\(?![\\$\x60"\n])|\$(?=[" |)]))*"`;
+const CONTINUATION = String.raw`\\\n`;
+const PIECE = new RegExp(`${CONTINUATION}|${SINGLE_QUOTED}|${DOUBLE_QUOTED}|(${UNQUOTED})`, "uy");
+const EXPANDED_TILDE_OR_COMMENT = /(?:^|[:=])~|^#/;
+
+/**
+ * What bash makes of one word of source, where that is certain without running anything; undefined otherwise.
+ * Deliberately narrower than the grammar: a word it does not know is never guessed.
+ */
+export function literalWord(source: string): string | undefined {
+  let value = "";
+  PIECE.lastIndex = 0;
+  while (PIECE.lastIndex < source.length) {
+    const piece = PIECE.exec(source);
+    if (!piece) return undefined;
+    const [text, unquoted] = piece;
+    if (unquoted === undefined) value += text.startsWith("\\") ? "" : text.slice(1, -1);
+    else if (EXPANDED_TILDE_OR_COMMENT.test(unquoted)) return undefined;
+    else value += unquoted;
+  }
+  return source === "" ? undefined : value;
+}
+
+export type ChainOperator = "&&" | "||" | ";" | "|";
+
+export interface PlainCommand {
+  /** What stands between it and the command before; undefined for the first. */
+  operator?: ChainOperator;
+  argv: string[];
+}
+
+/** The argv lists of a chain or pipe (`&&`, `||`, `;`, `|`) of literal words; null for every other text. */
+export function plainCommands(text: string): string[][] | null {
+  return plainChain(parseCommand(text))?.map(({ argv }) => argv) ?? null;
+}
+
+const BLANKS = String.raw`(?:[ \t]|\\\n)`;
+const BEFORE_FIRST = /^[ \t\n]*$/;
+const BETWEEN_WORDS = new RegExp(`^${BLANKS}+$`);
+const BETWEEN_COMMANDS = new RegExp(String.raw`^${BLANKS}*(&&|\|\||;|\|)${BLANKS}*$`);
+const AFTER_LAST = /^[ \t]*;?[ \t\n]*$/;
+const ASSIGNMENT = /^[A-Za-z_]\w*(?:\[|\+?=)/;
+
+/**
+ * The parser only says where words begin and end. That they are literal, and that nothing but blanks and the four
+ * operators stands between them, is proved here on the text itself, so a mistake of the parser cannot hide anything.
+ */
+export function plainChain({ text, commands, constructs, problem }: ParsedCommand): PlainCommand[] | null {
+  if (problem || constructs.size > 0) return null;
+  const chain: PlainCommand[] = [];
+  let end = 0;
+  for (const { words, assignments, redirections } of commands) {
+    const first = words[0];
+    if (!first || assignments.length > 0 || redirections.length > 0 || ASSIGNMENT.test(first.source)) return null;
+    const before = text.slice(end, first.at);
+    const operator = BETWEEN_COMMANDS.exec(before)?.[1] as ChainOperator | undefined;
+    if (chain.length === 0 ? !BEFORE_FIRST.test(before) : !operator) return null;
+    const argv: string[] = [];
+    for (const word of words) {
+      if (!word.literal || text.slice(word.at, word.at + word.source.length) !== word.source) return null;
+      if (word !== first && !BETWEEN_WORDS.test(text.slice(end, word.at))) return null;
+      argv.push(word.value);
+      end = word.at + word.source.length;
+    }
+    chain.push({ ...(operator && { operator }), argv });
+  }
+  return chain.length > 0 && AFTER_LAST.test(text.slice(end)) ? chain : null;
+}
+
+/** A command that a text would run, as far as its text says. */
+export interface SeenCommand {
+  /** Normalised: `rm` for `/bin/rm`. */
+  name: string;
+  argv: string[];
+  /** Every word is known as it will be. */
+  literal: boolean;
+  /** Words that are only known when it runs. */
+  open: readonly string[];
+  /** The wrappers it was found in, outermost first. */
+  within: readonly string[];
+}
+
+export interface UnwrappedCommand {
+  /** The wrappers themselves, and what they run, in the order of the text. */
+  commands: SeenCommand[];
+  /** False when something may run that is not in the list: then no rule may say "nothing forbidden here". */
+  complete: boolean;
+  /** How commands begin whose rest is only known when they run; an empty one may become any command. */
+  openings: string[];
+}
+
+const MAX_DEPTH = 8;
+const MAX_COMMANDS = 1000;
+
+/** Sees through chains, substitutions and wrappers (sudo, env, xargs, `bash -c`, `find -exec`, …), for deny rules. */
+export function unwrapCommand(text: string | ParsedCommand): UnwrappedCommand {
+  const seen: UnwrappedCommand = { commands: [], complete: true, openings: [] };
+  addText(typeof text === "string" ? parseCommand(text) : text, seen, []);
+  return seen;
+}
+
+/** The same for words that need no shell. */
+export function unwrapArgv(argv: readonly string[]): UnwrappedCommand {
+  const seen: UnwrappedCommand = { commands: [], complete: true, openings: [] };
+  addArgv({ argv, literal: true, open: new Set() }, seen, []);
+  return seen;
+}
+
+/** The names of the programs that a text runs, wrappers included; none when the text cannot be read as bash. */
+export function commandRoots(text: string | ParsedCommand): string[] {
+  const parsed = typeof text === "string" ? parseCommand(text) : text;
+  if (parsed.problem || parsed.constructs.has("prompt expansion")) return [];
+  return unwrapCommand(parsed).commands.map(({ argv }) => argv[0]?.split(/[\\/]/).findLast(Boolean) ?? "");
+}
+
+function addText(parsed: ParsedCommand, seen: UnwrappedCommand, within: readonly string[]): void {
+  if (parsed.problem || parsed.constructs.has("prompt expansion")) {
+    seen.complete = false;
+    seen.openings.push("");
+  }
+  for (const command of parsed.commands) addSimple(command, seen, within);
+}
+
+function addSimple(command: SimpleCommand, seen: UnwrappedCommand, within: readonly string[]): void {
+  const { words, assignments, redirections } = command;
+  if (assignments.some(carriesCommand)) seen.openings.push("");
+  if (words.length === 0) return;
+  // A program that is only known at run time may be any program.
+  if (!words[0]?.literal && /[$`*?[{~]/.test(words[0]?.source ?? "")) seen.complete = false;
+  const stdin = redirections.find(({ body }) => body !== undefined)?.body;
+  const open = new Set(words.filter(isOpenWord).map(({ value }) => value));
+  addArgv(
+    { argv: words.map(({ value }) => value), literal: words.every(({ literal }) => literal), open, stdin },
+    seen,
+    within,
+  );
+}
+
+interface Words {
+  argv: readonly string[];
+  literal: boolean;
+  open: ReadonlySet<string>;
+  /** More words come behind these. */
+  grows?: boolean;
+  stdin?: string | undefined;
+}
+
+function addArgv(words: Words, seen: UnwrappedCommand, within: readonly string[]): void {
+  const { argv, literal, open, stdin } = words;
+  const [program = "", ...rest] = argv;
+  const name = normalizeProgramName(program);
+  if (open.has(program)) seen.openings.push("");
+  if (name === "") return;
+  if (within.length >= MAX_DEPTH || seen.commands.length >= MAX_COMMANDS) {
+    seen.complete = false;
+    seen.openings.push("");
+    return;
+  }
+  seen.commands.push({ name, argv: [...argv], literal, open: argv.filter((word) => open.has(word)), within });
+  seen.openings.push(...openingsOf(name, words), ...carriedCommands(name, rest, (word) => open.has(word)));
+  const inner = readWrapper(name, rest, stdin);
+  if (!inner) return;
+  if (!inner.certain) seen.complete = false;
+  const inside = [...within, name];
+  const { filled, grows, isHidden } = readInner(name, words, inner);
+  if (isHidden) seen.openings.push("");
+  for (const command of inner.commands) {
+    const openInside = new Set([...open, ...command.filter((word) => filled !== undefined && word.includes(filled))]);
+    addArgv({ argv: command, literal: literal && inner.certain, open: openInside, grows, stdin }, seen, inside);
+  }
+  for (const text of inner.texts) addText(parseCommand(text), seen, inside);
+}
+
+/** Under each of the names by which a rule may speak of it. */
+function openingsOf(name: string, { argv, open, grows }: Words): string[] {
+  const at = argv.findIndex((word) => open.has(word));
+  if (at === 0 || (at < 0 && !grows)) return [];
+  const known = argv.slice(1, at < 0 ? undefined : at);
+  const start = at < 0 ? "" : certainStart(argv[at] as string);
+  const openings = [argv[0] as string, name].map((each) => `${[each, ...known].join(" ")} ${start}`);
+  if (name === "git") openings.push(["git", ...gitSubcommand(known), start].join(" "));
+  return openings;
+}
+
+/** Of a wrapper: what it fills in by itself, and whether it may run what its words do not show. */
+function readInner(name: string, { argv, open, grows = false, stdin }: Words, inner: WrappedCommands) {
+  const rest = argv.slice(1);
+  const isShell = SHELLS.has(name);
+  // The text was expanded before it is read here, or is completed by whoever starts it.
+  const isExpanded =
+    inner.texts.some((text) => rest.some((word) => open.has(word) && text.includes(word))) ||
+    (inner.texts.length > 0 && stdin !== undefined && inner.texts.includes(stdin) && /[$`\\]/.test(stdin));
+  if (name === "xargs" || name === "parallel") {
+    const at = rest.findIndex((word) => /^(?:-[IJ]|--replace)/.test(word));
+    const filled = at < 0 ? "{}" : (/^(?:-[IJ]|--replace=)(.+)$/.exec(rest[at] as string)?.[1] ?? rest[at + 1] ?? "{}");
+    const runsOthers = inner.commands.some(([first = "", ...more]) => {
+      const program = normalizeProgramName(first);
+      return program !== "" && readWrapper(program, more) !== undefined && !hasText(program, more);
+    });
+    return { filled, grows: true, isHidden: isExpanded || runsOthers || name === "parallel" };
+  }
+  if (name === "find" || name === "fd" || name === "fdfind") return { filled: "{}", grows, isHidden: isExpanded };
+  const isUncertain = !inner.certain && (isShell ? inner.texts.length === 0 : name !== "eval");
+  return { filled: undefined, grows, isHidden: isExpanded || isUncertain || (grows && !isShell) };
+}
+
+/** A shell whose text stands there already is not completed by further words: they are only its parameters. */
+function hasText(program: string, words: readonly string[]): boolean {
+  return SHELLS.has(program) && (readWrapper(program, words)?.texts.length ?? 0) > 0;
+}
+
+/** Whether the shell may make something else of a word than what is written: a variable, a glob, braces, a substitution. */
+function isOpenWord({ literal, source }: CommandWord): boolean {
+  if (literal || source === "[" || source === "{}") return false;
+  // The home folder is always the same.
+  return /[$`*?[{(~]/.test(source.replace(/^~\//, ""));
+}
+
+/** What an open word begins with in any case. */
+function certainStart(value: string): string {
+  return /^[^$`*?[{}~(\\]*/.exec(value)?.[0] ?? "";
+}
+
+/** The simple commands of a text as written, without their redirections: for display and for rules on text. */
+export function splitCommands(text: string): string[] {
+  return parseCommand(text)
+    .commands.map(({ source }) => source)
+    .filter(Boolean);
+}
+
+/** Whether any part of the text redirects a stream, here-documents included. Text that cannot be read counts as yes. */
+export function hasRedirection(text: string): boolean {
+  const { redirections, problem } = parseCommand(text);
+  return redirections.length > 0 || (problem !== undefined && problem.kind !== "empty");
+}
+
+const WRAPPER =
+  /^\s*(?:(?:\S*[\\/])?(?:sh|bash|zsh|dash|ksh)(?:\.exe)?\s+-l?c|(?:\S*[\\/])?cmd(?:\.exe)?\s+\/c|(?:\S*[\\/])?(?:powershell|pwsh)(?:\.exe)?\s+(?:-NoProfile\s+)?-Command)\s+/i;
+
+/** The text inside `bash -c "…"`, `cmd /c …` and the like, for display; decisions use unwrapCommand. */
+export function stripWrapper(text: string): string {
+  const wrapper = WRAPPER.exec(text);
+  if (!wrapper) return text.trim();
+  const inner = text.slice(wrapper[0].length).trim();
+  return /^(["'])[^]*\1$/.test(inner) && inner.length > 1 ? inner.slice(1, -1) : inner;
+}

@@ -1,0 +1,235 @@
+import { isAbsolute, normalize, relative, resolve, sep } from "node:path";
+import {
+  type ChainOperator,
+  type CommandRedirection,
+  commandRoots,
+  parseCommand,
+  type ParsedCommand,
+  plainChain,
+  type PlainCommand,
+} from "./parse-command.ts";
+import {
+  EXPRESSION_READERS,
+  type FormVerdict,
+  matchForm,
+  READ_ONLY_FORMS,
+  SCRIPTED_FORMS,
+  VERSION_QUERIES,
+} from "./read-only-forms.ts";
+import { HARDENED_GIT_ENV, hardenGit, readGit } from "./read-only-git.ts";
+
+export type CommandClass = "read-only" | "write" | "unknown";
+
+export interface AnalyseOptions {
+  /** Where it would run. Without it every absolute or climbing path counts as outside. */
+  cwd?: string;
+  /** Folders that may be read; the working folder unless given. */
+  roots?: readonly string[];
+  /** The repository's configuration may be obeyed: even `git status` runs programs that it names. */
+  trustedRepository?: boolean;
+}
+
+export interface AnalysedCommand extends PlainCommand {
+  class: CommandClass;
+  /** Why it is not read-only. */
+  reason?: string;
+  /** It reads what lies below the folders that it names. */
+  readsBelow?: boolean;
+}
+
+/** What a runner executes in place of the text: no shell, each program by its absolute path, nothing on standard input. */
+export interface PlainExecution {
+  pipelines: {
+    /** Between it and the pipeline before. */
+    operator?: Exclude<ChainOperator, "|">;
+    commands: { argv: string[]; env?: Readonly<Record<string, string>> }[];
+  }[];
+}
+
+export interface CommandAnalysis {
+  /** Only `read-only` may run unasked, and then as `execution`, never as the text. */
+  class: CommandClass;
+  reason: string;
+  /** The commands of a plain chain; null when the text is anything else. */
+  commands: AnalysedCommand[] | null;
+  execution: PlainExecution | null;
+  /** Files and folders that its words name, for the path policy; `recursive` when it also reads below them. */
+  paths: string[];
+  recursive: boolean;
+  /** The programs it runs, those inside wrappers included. */
+  roots: string[];
+  redirections: CommandRedirection[];
+  problem?: ParsedCommand["problem"];
+}
+
+/** More are asked about; deny rules still see all of them. */
+const MAX_CHAIN = 50;
+
+/** Decides from the text alone whether a command only reads. What it does not know is never read-only. */
+export function analyseCommand(text: string, options: AnalyseOptions = {}): CommandAnalysis {
+  const parsed = parseCommand(text);
+  const chain = plainChain(parsed);
+  const base = { paths: [], recursive: false, roots: commandRoots(parsed), redirections: parsed.redirections };
+  if (!chain) {
+    const reason = parsed.problem?.reason ?? reasonNotPlain(parsed);
+    const problem = parsed.problem && { problem: parsed.problem };
+    return { ...base, class: classOfText(parsed), reason, commands: null, execution: null, ...problem };
+  }
+  const paths: string[] = [];
+  let recursive = false;
+  const commands = chain.map((command): AnalysedCommand => {
+    const verdict = readCommand(command.argv, options);
+    if ("refused" in verdict)
+      return { ...command, class: verdict.writes ? "write" : "unknown", reason: verdict.refused };
+    paths.push(...verdict.use.paths);
+    recursive ||= verdict.use.recursive;
+    const readsBelow = verdict.use.recursive && !NAMES_ONLY.has(programOf(command.argv));
+    return { ...command, class: "read-only", ...(readsBelow && { readsBelow }) };
+  });
+  const refused = commands.find((command) => command.class === "write") ?? commands.find(({ reason }) => reason);
+  if (refused) {
+    const reason = `${refused.argv[0]}: ${refused.reason}.`;
+    return { ...base, paths, recursive, class: refused.class, reason, commands, execution: null };
+  }
+  if (commands.length > MAX_CHAIN) {
+    const reason = `The chain has more than ${MAX_CHAIN} commands.`;
+    return { ...base, paths, recursive, class: "unknown", reason, commands, execution: null };
+  }
+  const reason = "Every command is literal and on the list of read-only forms.";
+  return { ...base, paths, recursive, class: "read-only", reason, commands, execution: executionOf(chain) };
+}
+
+/** They go down into folders, but tell names and sizes, nothing of what files hold. */
+const NAMES_ONLY = new Set(["find", "ls", "tree", "du"]);
+
+const SYSTEM_FOLDER = /^\/(?:usr\/)?bin\//;
+
+function readCommand(argv: readonly string[], options: AnalyseOptions): FormVerdict {
+  const words = argv.slice(1);
+  const name = programOf(argv);
+  const refuse = (refused: string): FormVerdict => ({ refused, writes: isKnownToWrite(name, words) });
+  if (argv.some((word) => /[\p{Cc}]/u.test(word.replaceAll("\t", "")))) return refuse("a word contains a line break");
+  const verdict = readByForm(name, words);
+  if (!verdict) return refuse("it is not on the list of read-only programs");
+  if ("refused" in verdict) return { ...verdict, writes: verdict.writes || isKnownToWrite(name, words) };
+  if (name === "git" && !options.trustedRepository) {
+    return refuse("the configuration of a repository that is not trusted may make git run programs");
+  }
+  const outside = verdict.use.paths.find((path) => !isInside(path, options));
+  return outside === undefined ? verdict : refuse(`${outside} is outside the folders that may be read`);
+}
+
+function programOf([program = ""]: readonly string[]): string {
+  return program.replace(SYSTEM_FOLDER, "");
+}
+
+function readByForm(name: string, words: readonly string[]): FormVerdict | undefined {
+  if (words.length === 1 && VERSION_QUERIES.get(name)?.includes(words[0] as string)) {
+    return { use: { options: [], operands: [], paths: [], recursive: false } };
+  }
+  if (name === "git") return readGit(words);
+  const form = READ_ONLY_FORMS.get(name) ?? SCRIPTED_FORMS.get(name);
+  return form ? matchForm(form, words) : EXPRESSION_READERS.get(name)?.(words);
+}
+
+/** By name only: links are for the path policy, which opens what it checks. */
+function isInside(path: string, { cwd, roots }: AnalyseOptions): boolean {
+  if (cwd === undefined) return !isAbsolute(path) && normalize(path).split(sep)[0] !== "..";
+  const absolute = resolve(cwd, path);
+  // Below these, reading is not what it is elsewhere: environments, memory, devices.
+  if (/^\/(?:proc|sys|dev)(?:\/|$)/.test(absolute)) return false;
+  return (roots ?? [cwd]).some((root) => {
+    const way = relative(root, absolute);
+    return !isAbsolute(way) && way.split(sep)[0] !== "..";
+  });
+}
+
+function executionOf(chain: readonly PlainCommand[]): PlainExecution {
+  const pipelines: PlainExecution["pipelines"] = [];
+  for (const { operator, argv } of chain) {
+    const command = commandToRun(argv);
+    if (operator === "|") pipelines.at(-1)?.commands.push(command);
+    else pipelines.push({ ...(operator && { operator }), commands: [command] });
+  }
+  return { pipelines };
+}
+
+function commandToRun(argv: readonly string[]): PlainExecution["pipelines"][number]["commands"][number] {
+  const [program = "", ...words] = argv;
+  switch (programOf(argv)) {
+    case "git":
+      return { argv: hardenGit(argv), env: HARDENED_GIT_ENV };
+    // A configuration file may add --pre, which runs a program for each file.
+    case "rg":
+      return { argv: [program, "--no-config", ...words] };
+    default:
+      return { argv: [...argv] };
+  }
+}
+
+function reasonNotPlain({ constructs }: ParsedCommand): string {
+  const found = [...constructs].join(", ");
+  return found
+    ? `It is not a chain of literal words: it has ${found}.`
+    : "It is not a chain of literal words: a word or a separator is not plain.";
+}
+
+/** Known to write only where nothing but redirections and words is in the way; elsewhere it is simply not known. */
+function classOfText({ commands, redirections, constructs, problem }: ParsedCommand): CommandClass {
+  const isReadable = [...constructs].every((construct) => construct === "redirection" || construct === "here-document");
+  if (problem || !isReadable) return "unknown";
+  const writes =
+    redirections.some(writesFile) ||
+    commands.some(({ words: [program, ...words] }) => {
+      return isKnownToWrite(
+        program?.value ?? "",
+        words.map(({ value }) => value),
+      );
+    });
+  return writes ? "write" : "unknown";
+}
+
+function writesFile({ operator, target }: CommandRedirection): boolean {
+  return operator.includes(">") && target !== undefined && !/^(?:\d+-?|-|\/dev\/null)$/.test(target.value);
+}
+
+const WRITING_PROGRAMS = new Set(
+  `apt apt-get brew chgrp chmod chown cp crontab dd dnf fallocate install kill killall ln losetup mkdir mkfifo mkfs mknod
+   mktemp mount mv patch pip pip3 pkill poweroff reboot rm rmdir rsync shred shutdown split systemctl tee touch truncate
+   umount unlink unzip useradd userdel usermod yum`.split(/\s+/),
+);
+
+/** Whether this command is known to change something; false says only that it is not known. */
+function isKnownToWrite(name: string, words: readonly string[]): boolean {
+  if (WRITING_PROGRAMS.has(name) || name.startsWith("mkfs.")) return true;
+  if (name !== "git") return false;
+  const verdict = readGit(words);
+  return "refused" in verdict && verdict.writes;
+}
+
+/**
+ * The text that makes a POSIX shell run exactly these words: every one quoted, so that nothing in it is expanded, and every
+ * program by its absolute path, so that no function, alias or folder decides what it is. Undefined where a program is
+ * not found.
+ */
+export function quoteExecution(
+  { pipelines }: PlainExecution,
+  programPath: (name: string) => string | undefined,
+): string | undefined {
+  const parts: string[] = [];
+  for (const { operator, commands } of pipelines) {
+    const quoted = commands.map(({ argv: [program = "", ...words], env = {} }) => {
+      const path = programPath(program);
+      const settings = Object.entries(env).map(([name, value]) => `${name}=${quote(value)}`);
+      return path === undefined ? undefined : [...settings, ...[path, ...words].map(quote)].join(" ");
+    });
+    if (quoted.includes(undefined)) return undefined;
+    if (operator !== undefined) parts.push(operator);
+    parts.push(quoted.join(" | "));
+  }
+  return parts.length > 0 ? parts.join(" ") : undefined;
+}
+
+function quote(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,59 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { analyseCommand } from "./read-only-command.ts";
+
+let folder: string;
+const bash = (script: string) =>
+  execFileSync("bash", ["-c", script], { cwd: folder, env: { ...process.env, HOME: folder } });
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "haft-git-"));
+  writeFileSync(join(folder, "helper.sh"), "#!/bin/sh\ntouch STARTED\ncat\n", { mode: 0o755 });
+  bash(`git init -q && git config user.email a@b.c && git config user.name n && echo one > a.txt && git add a.txt &&
+    git commit -qm first && echo two >> a.txt`);
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function run(text: string): string {
+  const command = analyseCommand(text, { cwd: folder, trustedRepository: true }).execution?.pipelines[0]?.commands[0];
+  const [program = "", ...words] = command?.argv ?? [];
+  const { stdout, status } = spawnSync(program, words, {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder, ...command?.env },
+    encoding: "utf8",
+  });
+  expect(status).toBe(0);
+  return stdout;
+}
+
+test.each([
+  ["core.fsmonitor", "git config core.fsmonitor ./helper.sh"],
+  ["diff.external", "git config diff.external ./helper.sh"],
+  ["diff.x.command", "git config diff.x.command ./helper.sh; echo '*.txt diff=x' > .gitattributes"],
+  ["diff.x.textconv", "git config diff.x.textconv ./helper.sh; echo '*.txt diff=x' > .gitattributes"],
+  ["core.pager", "git config core.pager ./helper.sh"],
+  ["gpg.program", "git config gpg.program ./helper.sh; git config log.showSignature true"],
+  ["hooks", "mkdir -p .git/hooks; cp helper.sh .git/hooks/post-index-change; touch a.txt"],
+])("git starts no helper that %s names", (_, setUp) => {
+  bash(setUp);
+  for (const text of [
+    "git status",
+    "git diff",
+    "git log -p -1",
+    "git show HEAD:a.txt",
+    "git branch",
+    "git blame a.txt",
+  ])
+    run(text);
+  expect(existsSync(join(folder, "STARTED"))).toBe(false);
+});
+
+test("git answers as it does without the guard", () => {
+  expect(run("git status --short")).toBe(" M a.txt\n?? helper.sh\n");
+  expect(run("git diff --stat")).toContain("1 insertion");
+  expect(run("git log --format=%s")).toBe("first\n");
+  expect(run("git show HEAD:a.txt")).toBe("one\n");
+});

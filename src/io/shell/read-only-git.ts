@@ -1,0 +1,290 @@
+import { existsSync, lstatSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type CommandForm, type FormVerdict, matchForm, type OperandRule } from "./read-only-forms.ts";
+
+const revisions: OperandRule = { kind: "revision" };
+const names: OperandRule = { kind: "text" };
+const nothing: OperandRule = { kind: "none" };
+
+// Left out on purpose: --output (writes), --ext-diff, --textconv, --show-signature, -O and --open-files-in-pager (run
+// helpers), --no-index (reads anywhere), --exec and --upload-pack.
+const DIFF = `-abBpRsuwz -D -U:number -M? -C? -S:pattern -G:pattern --abbrev? --binary --check --color? --no-color
+  --color-moved? --color-words --compact-summary --cc --diff-algorithm:text --diff-filter:text --dirstat? --exit-code
+  --find-copies? --find-renames? --full-index --function-context --histogram --ignore-all-space --ignore-blank-lines
+  --ignore-cr-at-eol --ignore-space-at-eol --ignore-space-change --ignore-submodules? --minimal --name-only --name-status
+  --no-ext-diff --no-patch --no-prefix --no-renames --no-textconv --numstat --patch --patch-with-stat --patience
+  --pickaxe-all --pickaxe-regex --quiet --raw --relative --shortstat --stat? --submodule? --summary --text
+  --unified:number --word-diff? -W`;
+const LOG = `${DIFF} -# -c -g -i -m -n:number -E -F -P -L:text --abbrev-commit --no-abbrev-commit --after:text --all
+  --all-match --ancestry-path --author:text --author-date-order --basic-regexp --before:text --boundary --branches?
+  --cherry --cherry-mark --cherry-pick --children --committer:text --date:text --date-order --decorate? --no-decorate
+  --decorate-refs:text --dense --extended-regexp --first-parent --fixed-strings --follow --full-history --graph
+  --grep:pattern --invert-grep --left-only --left-right --max-count:number --max-parents:number --merges
+  --min-parents:number --no-max-parents --no-merges --no-notes --no-walk? --notes? --oneline --parents --perl-regexp
+  --regexp-ignore-case --relative-date --remotes? --reverse --right-only --show-pulls --simplify-by-decoration
+  --simplify-merges --since:text --skip:number --source --sparse --tags? --topo-order --until:text --walk-reflogs`;
+const FORMAT = "--format:text --pretty?";
+
+const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
+  [
+    "status",
+    {
+      options: `-bsuz --ahead-behind --no-ahead-behind --branch --column? --find-renames? --ignored? --ignore-submodules?
+        --long --no-column --no-renames --null --porcelain? --renames --short --show-stash --untracked-files?`,
+      operands: { kind: "path" },
+    },
+  ],
+  ["diff", { options: `${DIFF} --cached --staged --merge-base`, operands: revisions, writes: "--output" }],
+  ["log", { options: `${LOG} ${FORMAT}`, operands: revisions, writes: "--output", check: runsNoSignatureCheck }],
+  ["show", { options: `${LOG} ${FORMAT}`, operands: revisions, writes: "--output", check: runsNoSignatureCheck }],
+  [
+    "shortlog",
+    {
+      options: "-cens --author:text --since:text --until:text --all --no-merges",
+      operands: { kind: "revision", min: 0 },
+    },
+  ],
+  [
+    "rev-list",
+    {
+      options: "-n:number -# --all --count --max-count:number --since:text --until:text --no-merges --merges --reverse",
+      operands: revisions,
+    },
+  ],
+  [
+    "rev-parse",
+    {
+      options: `-q --abbrev-ref? --absolute-git-dir --git-common-dir --git-dir --is-bare-repository --is-inside-git-dir
+        --is-inside-work-tree --quiet --short? --show-cdup --show-prefix --show-toplevel --symbolic --symbolic-full-name
+        --verify`,
+      operands: revisions,
+    },
+  ],
+  [
+    "branch",
+    {
+      // A name as operand would create a branch; with these it is a pattern or a commit to compare with.
+      options: `-arvi --all --color? --no-color --column? --no-column --contains:text --no-contains:text --format:text
+        --ignore-case --list --merged? --no-merged? --points-at:text --remotes --show-current --sort:text --verbose`,
+      operands: names,
+      writes:
+        "-d -D -m -M -c -C -f -u --delete --move --copy --force --set-upstream-to --unset-upstream --edit-description",
+      check: ({ operands, options }) =>
+        operands.length === 0 || options.some(({ name }) => name === "--list") ? undefined : "it would create a branch",
+    },
+  ],
+  [
+    "tag",
+    {
+      options: "-l -n? --list --contains:text --points-at:text --sort:text --merged? --no-merged? --format:text",
+      operands: names,
+      writes: "-a -d -f -s --annotate --delete --force --sign",
+      check: ({ operands, options }) =>
+        operands.length === 0 || options.some(({ name }) => name === "-l" || name === "--list")
+          ? runsNoSignatureCheck({ options })
+          : "it would create a tag",
+    },
+  ],
+  ["remote", { options: "-v --verbose", operands: nothing }],
+  ["stash", { operands: { kind: "text", min: 1, max: 1 }, check: onlySubcommand("list") }],
+  [
+    "worktree",
+    { options: "-v --porcelain", operands: { kind: "text", min: 1, max: 1 }, check: onlySubcommand("list") },
+  ],
+  [
+    "reflog",
+    {
+      options: `-# -n:number --date:text --oneline --all`,
+      operands: { kind: "text", max: 1 },
+      check: onlySubcommand("show"),
+    },
+  ],
+  [
+    "ls-files",
+    {
+      options: `-cdikmostuvz --cached --deleted --exclude-standard --full-name --ignored --killed --modified --others
+        --stage --unmerged --error-unmatch`,
+      operands: { kind: "path" },
+    },
+  ],
+  [
+    "ls-tree",
+    { options: "-drtlz --full-name --full-tree --long --name-only --name-status --abbrev?", operands: revisions },
+  ],
+  ["cat-file", { options: "-epst", operands: revisions }],
+  [
+    "describe",
+    {
+      options: "--all --tags --long --always --abbrev? --contains --exact-match --match:text --first-parent",
+      operands: revisions,
+    },
+  ],
+  ["merge-base", { options: "-a --all --is-ancestor --octopus --fork-point", operands: revisions }],
+  ["show-ref", { options: "-ds --branches --heads --tags --hash? --verify --quiet", operands: names }],
+  ["show-branch", { options: "-ar --all --remotes --list --sha1-name", operands: names }],
+  ["name-rev", { options: "--name-only --tags --all --always", operands: revisions }],
+  [
+    "blame",
+    {
+      options: "-bcefhlnstw -C? -L:text -M? --date:text --line-porcelain --porcelain --root --show-email",
+      operands: revisions,
+    },
+  ],
+  [
+    "grep",
+    {
+      options: `-EFGPHIahilLnopqvwWz -# -A:number -B:number -C:number -e:pattern -m:number --and --or --not --all-match --break
+        --cached --color? --column --count --extended-regexp --files-with-matches --files-without-match --fixed-strings
+        --full-name --function-context --heading --ignore-case --invert-match --line-number --name-only --no-color
+        --only-matching --perl-regexp --quiet --show-function --untracked --word-regexp -c`,
+      operands: { kind: "revision", first: "pattern", firstUnless: ["-e"] },
+    },
+  ],
+  ["check-ignore", { options: "-nqvz --no-index --non-matching --quiet --verbose", operands: { kind: "path" } }],
+  ["count-objects", { options: "-vH", operands: nothing }],
+  ["version", { options: "--build-options", operands: nothing }],
+]);
+
+const WRITING = new Set(
+  `add am apply branch checkout cherry-pick clean clone commit config fetch filter-branch gc init merge mv notes prune pull
+   push rebase remote repack replace reset restore revert rm sparse-checkout stash submodule switch tag update-index
+   update-ref worktree`.split(/\s+/),
+);
+
+/** Reads the words after `git`. Only for a repository whose configuration is trusted: see hardenGit. */
+export function readGit(words: readonly string[]): FormVerdict {
+  const { subcommand, rest } = splitGit(words);
+  if (words.length === 1 && (words[0] === "--version" || words[0] === "-v")) {
+    return { use: { options: [], operands: [], paths: [], recursive: false } };
+  }
+  const form = FORMS.get(subcommand);
+  if (!form) {
+    const what = subcommand.startsWith("-") ? "the global option" : "the subcommand";
+    return {
+      refused: `${what} ${subcommand || "(none)"} is not on its read-only list`,
+      writes: WRITING.has(subcommand),
+    };
+  }
+  const verdict = matchForm(form, rest);
+  // What remains of a subcommand that can write, after its listing forms, is taken for writing.
+  if ("refused" in verdict && WRITING.has(subcommand)) return { ...verdict, writes: true };
+  return verdict;
+}
+
+const RUNS_DIFF_HELPERS = new Set(["blame", "diff", "log", "show"]);
+
+/** The environment and arguments under which git starts no helper that the repository's configuration names. */
+export const HARDENED_GIT_ENV = {
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_NO_LAZY_FETCH: "1",
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_TERMINAL_PROMPT: "0",
+} as const;
+
+const HARDENED_CONFIG = [
+  "core.fsmonitor=false",
+  "core.hooksPath=/dev/null",
+  "core.pager=cat",
+  "diff.external=",
+  // A submodule has a configuration of its own.
+  "diff.ignoreSubmodules=all",
+  "gpg.program=/bin/false",
+  "gpg.openpgp.program=/bin/false",
+  "gpg.ssh.program=/bin/false",
+  "gpg.x509.program=/bin/false",
+  "log.showSignature=false",
+  "protocol.allow=never",
+];
+
+/** Filters (`filter.*.clean`) cannot be switched off without knowing their names: hence only trusted repositories. */
+export function hardenGit(argv: readonly string[]): string[] {
+  const [program = "git", ...words] = argv;
+  const { subcommand, rest } = splitGit(words);
+  if (!FORMS.has(subcommand)) return [...argv];
+  const helpers = RUNS_DIFF_HELPERS.has(subcommand) ? ["--no-ext-diff", "--no-textconv"] : [];
+  return [
+    program,
+    "--no-pager",
+    ...HARDENED_CONFIG.flatMap((setting) => ["-c", setting]),
+    subcommand,
+    ...helpers,
+    ...rest,
+  ];
+}
+
+function splitGit(words: readonly string[]): { subcommand: string; rest: readonly string[] } {
+  const [subcommand = "", ...rest] = words[0] === "--no-pager" ? words.slice(1) : words;
+  return { subcommand, rest };
+}
+
+function runsNoSignatureCheck({
+  options,
+}: {
+  options: readonly { name: string; value?: string }[];
+}): string | undefined {
+  return options.some(({ value }) => value?.includes("%G") || value?.includes("%(signature"))
+    ? "its format runs the signature program"
+    : undefined;
+}
+
+function onlySubcommand(name: string): CommandForm["check"] {
+  return ({ operands }) =>
+    operands[0] === undefined || operands[0] === name ? undefined : `${operands[0]} is not read-only`;
+}
+
+/** Settings that choose no program. Everything else may: filters, drivers, helpers, includes. */
+const PLAIN_SETTINGS: ReadonlyMap<string, RegExp> = new Map([
+  [
+    "core",
+    /^(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol)$/,
+  ],
+  ["remote", /^(?:url|pushurl|fetch)$/],
+  ["branch", /^(?:remote|merge|rebase|description)$/],
+  ["user", /^(?:name|email)$/],
+  ["init", /^defaultbranch$/],
+  ["pull", /^(?:rebase|ff)$/],
+  ["push", /^(?:default|autosetupremote)$/],
+  ["color", /^\w+$/],
+]);
+const MAX_BYTES = 64 * 1024;
+
+/**
+ * Whether git, started in the folder, finds an ordinary repository below `top` whose configuration names no program. Where
+ * git would look elsewhere (a link, a `.git` file, a bare repository lying in a folder), it is not.
+ */
+export function isPlainRepository(folder: string, top: string): boolean {
+  for (let at = folder; at === top || at.startsWith(`${top}/`); at = dirname(at)) {
+    if (existsSync(join(at, "HEAD")) && existsSync(join(at, "objects"))) return false;
+    const stat = lstatSync(join(at, ".git"), { throwIfNoEntry: false });
+    if (stat) return stat.isDirectory() && hasPlainFolder(join(at, ".git")) && !existsSync(join(at, ".gitmodules"));
+    if (at === dirname(at)) return false;
+  }
+  return false;
+}
+
+function hasPlainFolder(folder: string): boolean {
+  if (["commondir", "config.worktree", "modules"].some((name) => existsSync(join(folder, name)))) return false;
+  try {
+    const text = readFileSync(join(folder, "config"), "utf8");
+    return text.length <= MAX_BYTES && isPlainConfig(text);
+  } catch {
+    return false;
+  }
+}
+
+/** Narrower than git's own syntax: a line that it does not know makes the whole not plain. */
+function isPlainConfig(text: string): boolean {
+  let allowed: RegExp | undefined;
+  return text.split("\n").every((raw) => {
+    const line = raw.trim();
+    if (line === "" || /^[#;]/.test(line)) return true;
+    if (line.endsWith("\\")) return false;
+    const section = /^\[([A-Za-z]+)(?: "(?:[^"\\]|\\["\\])*")?\]$/.exec(line)?.[1];
+    if (section !== undefined) {
+      allowed = PLAIN_SETTINGS.get(section.toLowerCase());
+      return allowed !== undefined;
+    }
+    const name = /^([A-Za-z][\w-]*)\s*(?:=|$)/.exec(line)?.[1];
+    return name !== undefined && (allowed?.test(name.toLowerCase()) ?? false);
+  });
+}

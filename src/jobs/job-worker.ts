@@ -1,0 +1,132 @@
+import type { Clock, Timer } from "../core/clock.ts";
+import type { Update } from "../core/events.ts";
+import { cancelledJob, closingWorker, type Job } from "../calls/job.ts";
+import type { JobOutcome, JobWorker, WorkOptions } from "../calls/job-queue.ts";
+
+/** Where a worker of this process gets its jobs, and whom it tells. */
+export interface JobSource {
+  readonly clock: Clock;
+  /** Marks them as running, and as its own. How many is asked at the last moment: meanwhile others may have ended. */
+  take(tools: readonly string[], max: () => number, worker: string | undefined): Promise<Job[]>;
+  updated(job: Job, update: Update): void;
+  /** Resolves when it is written down. */
+  settled(job: Job, outcome: JobOutcome): Promise<void>;
+}
+
+const WRITE_RETRY_MS = 500;
+
+/** Runs jobs beside everything else that this process does: as many at once as it may, and takes more when it is woken. */
+export class LocalWorker implements JobWorker {
+  readonly #source: JobSource;
+  readonly #options: WorkOptions;
+  readonly #running = new Map<string, AbortController>();
+  readonly #onIdle: (() => void)[] = [];
+  #isTaking = false;
+  #wasWoken = false;
+  #isClosing = false;
+  #gaveUp = false;
+
+  constructor(source: JobSource, options: WorkOptions) {
+    this.#source = source;
+    this.#options = options;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** There may be something to take. */
+  wake(): void {
+    this.#wasWoken = true;
+    if (!this.#isTaking) void this.#take();
+  }
+
+  /** Whether the job runs here. */
+  cancel(id: string, reason?: string): boolean {
+    const running = this.#running.get(id);
+    running?.abort(cancelledJob(id, reason));
+    return running !== undefined;
+  }
+
+  async close(graceMs = 0): Promise<void> {
+    this.#isClosing = true;
+    if (this.#isIdle()) return;
+    const idle = new Promise<void>((resolve) => this.#onIdle.push(resolve));
+    const abort = (): void => {
+      this.#gaveUp = true;
+      for (const controller of this.#running.values()) controller.abort(closingWorker());
+    };
+    const timer: Timer | undefined = graceMs > 0 ? this.#source.clock.after(graceMs, abort) : undefined;
+    if (!timer) abort();
+    await idle;
+    timer?.cancel();
+  }
+
+  async #take(): Promise<void> {
+    this.#isTaking = true;
+    try {
+      while (this.#wasWoken && !this.#isClosing) {
+        if (this.#free() <= 0) break;
+        this.#wasWoken = false;
+        let requested = 0;
+        const max = (): number => {
+          // Who woke it before this is heard.
+          this.#wasWoken = false;
+          return (requested = this.#free());
+        };
+        const jobs = await this.#source.take(this.#options.tools(), max, this.#options.name);
+        for (const job of jobs) void this.#run(job);
+        // A full take may have left some.
+        if (jobs.length === requested) this.#wasWoken = true;
+      }
+    } catch {
+      // The store cannot be asked now; who watches it wakes this worker again.
+    } finally {
+      this.#isTaking = false;
+      this.#notifyIdle();
+    }
+  }
+
+  async #run(job: Job): Promise<void> {
+    const controller = new AbortController();
+    this.#running.set(job.id, controller);
+    // Taken just before it was told to close.
+    if (this.#gaveUp) controller.abort(closingWorker());
+    let isOver = false;
+    const outcome = await this.#options.run(job, {
+      signal: controller.signal,
+      update: (update) => {
+        if (!isOver) this.#source.updated(job, update);
+      },
+    });
+    isOver = true;
+    await this.#write(job, outcome);
+    this.#running.delete(job.id);
+    this.wake();
+    this.#notifyIdle();
+  }
+
+  /** Until it is written: nobody else knows how it ended. At closing it is left to whoever finds the job without an owner. */
+  async #write(job: Job, outcome: JobOutcome): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#source.settled(job, outcome);
+      } catch {
+        if (this.#gaveUp) return;
+        await new Promise<void>((resolve) => this.#source.clock.after(WRITE_RETRY_MS, resolve));
+      }
+    }
+  }
+
+  #free(): number {
+    return this.#options.concurrency - this.#running.size;
+  }
+
+  #isIdle(): boolean {
+    return this.#running.size === 0 && !this.#isTaking;
+  }
+
+  #notifyIdle(): void {
+    if (this.#isIdle()) for (const notify of this.#onIdle.splice(0)) notify();
+  }
+}

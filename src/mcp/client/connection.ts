@@ -1,0 +1,209 @@
+import type { Client, Transport } from "@modelcontextprotocol/client";
+import type { Clock } from "../../core/clock.ts";
+import type { McpServerConfig } from "../server-config.ts";
+import { answerServer, capabilitiesOf, type ServerAnswers } from "./server-requests.ts";
+import { schemaChecker } from "./server-schemas.ts";
+import type { StdioTransport } from "./stdio-transport.ts";
+import { followTasks } from "./task-polling.ts";
+import { openTransport, type TransportKind, type TransportOptions } from "./transports.ts";
+
+/** What a connection tells whoever holds it. */
+export interface ConnectionEvents {
+  /** The transport that is tried now. */
+  opening(transport: Transport): void;
+  listChanged(what: "tools" | "prompts" | "resources"): void;
+  resourceUpdated(uri: string): void;
+  log(level: string, data: unknown): void;
+  /** Something that the server did wrong, and that harmed nobody. */
+  fault(message: string): void;
+  closed(): void;
+}
+
+export interface ConnectionOptions extends TransportOptions, ServerAnswers {
+  workspace: string;
+  clock: Clock;
+  clientInfo: { name: string; version: string };
+  events: ConnectionEvents;
+  timeoutMs: number;
+  /** The server is known to speak no modern revision: it is not asked again. */
+  isLegacy: boolean;
+  signal: AbortSignal;
+}
+
+export interface Connection {
+  client: Client;
+  transport: Transport;
+  kind: TransportKind | "given";
+}
+
+const MODERN_REVISION = "2026-07-28";
+/** Old servers that leave unknown questions unanswered cost this long, once; most answer at once. */
+const PROBE_MS = 5000;
+
+export async function openConnection(server: McpServerConfig, options: ConnectionOptions): Promise<Connection> {
+  const sdk = await loadClientSdk();
+  const attempt = async (kind: TransportKind, isLegacy: boolean): Promise<Connection> => {
+    const transport = await openTransport(sdk, server, kind, options);
+    const client = await connect(sdk, server, transport, { ...options, isLegacy: isLegacy || kind === "sse" });
+    return { client, transport, kind };
+  };
+  const { transport: kind } = server;
+  const isLegacy = options.isLegacy || server.era === "legacy";
+  try {
+    return await attempt(kind, isLegacy);
+  } catch (error) {
+    if (options.signal.aborted) throw error;
+    // Some servers end at a question that comes before `initialize`; with it alone they work.
+    if (kind === "stdio" && !isLegacy && server.era !== "modern" && isNegotiationFailure(error))
+      return attempt(kind, true);
+    if (kind === "http" && server.era !== "modern" && knowsNoStreamableHttp(error)) return attempt("sse", true);
+    throw error;
+  }
+}
+
+export async function connectGiven(
+  server: string,
+  transport: Transport,
+  options: ConnectionOptions,
+): Promise<Connection> {
+  const sdk = await loadClientSdk();
+  const config: McpServerConfig = { name: server, transport: "http", url: "" };
+  return { client: await connect(sdk, config, transport, options), transport, kind: "given" };
+}
+
+async function connect(
+  sdk: ClientSdk,
+  server: McpServerConfig,
+  transport: Transport,
+  options: ConnectionOptions,
+): Promise<Client> {
+  const { events, timeoutMs, signal, isLegacy } = options;
+  events.opening(transport);
+  const client = createSdkClient(sdk, server, options);
+  const tasks = followTasks(transport, { ...options, client, server: server.name });
+  interceptMessages(transport, [limitNotifications(options.clock, events.fault), tasks]);
+  answerServer(client, server.name, options);
+  client.setNotificationHandler("notifications/message", ({ params }) => events.log(params.level, params.data));
+  client.setNotificationHandler("notifications/resources/updated", ({ params }) => events.resourceUpdated(params.uri));
+  client.onerror = (error) => events.fault(error.message);
+  const giveUp = (): void => void transport.close().catch(() => undefined);
+  signal.addEventListener("abort", giveUp, { once: true });
+  try {
+    await client.connect(transport, { timeout: timeoutMs, signal, ...(isLegacy ? { prior: { kind: "legacy" } } : {}) });
+  } catch (error) {
+    await transport.close().catch(() => undefined);
+    throw withStderr(error, transport);
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+  }
+  client.onclose = () => events.closed();
+  return client;
+}
+
+function createSdkClient(sdk: ClientSdk, server: McpServerConfig, options: ConnectionOptions): Client {
+  const { events, timeoutMs } = options;
+  const changed = (what: "tools" | "prompts" | "resources") => ({
+    autoRefresh: false,
+    debounceMs: 100,
+    onChanged: () => events.listChanged(what),
+  });
+  const isStdio = server.transport === "stdio";
+  return new sdk.Client(options.clientInfo, {
+    capabilities: capabilitiesOf(options),
+    jsonSchemaValidator: schemaChecker(),
+    versionNegotiation:
+      server.era === "modern"
+        ? { mode: { pin: MODERN_REVISION } }
+        : { mode: "auto", probe: { timeoutMs: isStdio ? Math.min(PROBE_MS, timeoutMs) : timeoutMs } },
+    listChanged: { tools: changed("tools"), prompts: changed("prompts"), resources: changed("resources") },
+  });
+}
+
+function isNegotiationFailure(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === "ERA_NEGOTIATION_FAILED" || code === "CONNECTION_CLOSED";
+}
+
+/** The answers by which the specification tells a server of 2024. */
+function knowsNoStreamableHttp(error: unknown): boolean {
+  const { status } = (error as { data?: { status?: unknown } }).data ?? {};
+  return status === 400 || status === 404 || status === 405;
+}
+
+/** A process that died says why on its standard error. */
+function withStderr(error: unknown, transport: Transport): unknown {
+  if (!isStdio(transport) || !(error instanceof Error)) return error;
+  const lines = transport.stderrLines().slice(-3).join(" / ");
+  const words = [transport.ending, lines && `its last words: ${lines}`].filter(Boolean).join("; ");
+  if (words) error.message = `${error.message} (${words})`;
+  return error;
+}
+
+export function isStdio(transport: Transport): transport is StdioTransport {
+  return "stderrLines" in transport;
+}
+
+type OnMessage = NonNullable<Transport["onmessage"]>;
+export type Message = Parameters<OnMessage>[0];
+/** Whether the protocol is given the message now; `deliver` gives it one later. */
+export type Intercept = (message: Message, deliver: (message: Message) => void) => boolean;
+
+/** Looks at what a server sends before the protocol does. */
+function interceptMessages(transport: Transport, intercepts: readonly Intercept[]): void {
+  let handler: OnMessage | undefined;
+  // The protocol sets the handler when it connects, and another while it asks for the revision.
+  Object.defineProperty(transport, "onmessage", {
+    get: () => handler,
+    set(next: OnMessage | undefined) {
+      handler =
+        next &&
+        ((message, extra) => {
+          for (const passes of intercepts) if (!passes(message, next)) return;
+          next(message, extra);
+        });
+    },
+  });
+}
+
+/** What must not be lost: it is not said again. */
+const PASSED_ALWAYS = /list_changed$|^notifications\/(cancelled|subscriptions\/|resources\/updated|elicitation\/)/;
+
+const PER_SECOND = 500;
+
+/**
+ * A server may not keep us busy with notifications: those above the limit are dropped before the protocol looks at them,
+ * which costs a hundred times more than reading them.
+ */
+function limitNotifications(clock: Clock, report: (fault: string) => void): Intercept {
+  let windowStart = clock.monotonic();
+  let taken = 0;
+  let isReported = false;
+
+  return (message) => {
+    const { id, method } = message as { id?: unknown; method?: unknown };
+    return id !== undefined || typeof method !== "string" || isTaken(method);
+  };
+
+  function isTaken(method: string): boolean {
+    const now = clock.monotonic();
+    if (now - windowStart >= 1000) {
+      windowStart = now;
+      taken = 0;
+      isReported = false;
+    }
+    if (PASSED_ALWAYS.test(method) || ++taken <= PER_SECOND) return true;
+    // Once a second: telling of each would be the flood again.
+    if (!isReported) report(`The server sends more than ${PER_SECOND} notifications a second; the rest is dropped.`);
+    isReported = true;
+    return false;
+  }
+}
+
+export type ClientSdk = typeof import("@modelcontextprotocol/client");
+
+let loaded: Promise<ClientSdk> | undefined;
+
+/** Loaded by the first connection: most programs that import Haft speak to no server. */
+export function loadClientSdk(): Promise<ClientSdk> {
+  return (loaded ??= import("@modelcontextprotocol/client"));
+}

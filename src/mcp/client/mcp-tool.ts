@@ -1,0 +1,217 @@
+import { ToolCategory } from "../../core/category.ts";
+import { type Content, firstLine, text, textOf } from "../../core/content.ts";
+import { createTool } from "../../core/create-tool.ts";
+import { failureOf, toolError } from "../../core/error.ts";
+import type { ToolOutput } from "../../core/result.ts";
+import { type AnyTool, type Preview, type TaintLabel, type ToolContext, ToolKind } from "../../core/tool.ts";
+import { showHiddenCharacters, stripTerminalCodes } from "../../io/shell/terminal-text.ts";
+import type { Schema } from "../../schema/schema.ts";
+import { isInterrupted } from "./connection-failures.ts";
+import type { MCPCallOptions, MCPCallResult, MCPTool } from "./mcp-client.ts";
+import type { ReviewState } from "./mcp-hub.ts";
+import { toUsableSchema } from "./server-schemas.ts";
+import { exposedName, shownDefinition, shownDifference, shownText } from "./tool-definition.ts";
+import type { DefinitionReview } from "./tool-pinning.ts";
+
+/** Who runs the tool: an MCPClient, or a hub that keeps one connected. */
+export interface ToolCaller {
+  readonly serverName: string;
+  readonly trusted: boolean;
+  /** The calls that the server works on, where somebody wants to know. */
+  readonly running?: Set<ToolContext>;
+  callTool(name: string, args: unknown, options?: MCPCallOptions): Promise<MCPCallResult>;
+}
+
+export interface WrapOptions {
+  timeoutMs?: number;
+  review?: DefinitionReview;
+}
+
+const MAX_DESCRIPTION_LENGTH = 4000;
+const MAX_TITLE_LENGTH = 100;
+const MAX_PREVIEW_LENGTH = 20_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
+/** What a server may raise the bound of its output to. */
+const MAX_OUTPUT_LENGTH = 500_000;
+/** The gate has the time limit; the SDK's own would only be a second opinion. */
+const NO_LIMIT_MS = 2_147_483_647;
+/** A person cannot follow more, and every update is an event. */
+const PROGRESS_MS = 20;
+
+const reviews = new WeakMap<AnyTool, DefinitionReview>();
+
+/** Whether an MCP tool is what was approved, for policy to insist on asking where it is not; undefined for other tools. */
+export function reviewStateOf(tool: AnyTool): ReviewState | undefined {
+  return reviews.get(tool)?.state;
+}
+
+/** A server's tool as one of ours, to be called through the gate. Throws where its name or schema cannot be used. */
+export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapOptions = {}): AnyTool {
+  const { serverName: server, trusted } = client;
+  const { review, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  if (mcpTool.execution?.taskSupport === "required") {
+    throw toolError(
+      "unavailable",
+      `"${mcpTool.name}" runs as a task of the server only, which Haft does not follow yet`,
+    );
+  }
+  const name = exposedName(server, mcpTool.name);
+  const hints = trusted ? (mcpTool.annotations ?? {}) : {};
+  const kind = kindOf(hints);
+  const isRepeatable = kind === ToolKind.ReadOnly || hints.idempotentHint === true;
+  const requiresApproval = kind !== ToolKind.ReadOnly || metaOf(mcpTool, "anthropic/requiresUserInteraction") === true;
+  const output = mcpTool.outputSchema === undefined ? undefined : checkedAlready(toUsableSchema(mcpTool.outputSchema));
+  const maxResultBytes = resultBytesOf(mcpTool);
+
+  const tool: AnyTool = createTool({
+    name,
+    title: shownText(mcpTool.annotations?.title ?? mcpTool.title ?? mcpTool.name, MAX_TITLE_LENGTH),
+    description: shownText(
+      mcpTool.description ?? `The tool ${mcpTool.name} of MCP server ${server}.`,
+      MAX_DESCRIPTION_LENGTH,
+    ),
+    kind,
+    category: ToolCategory.MCP,
+    tags: ["mcp", server, ...(metaOf(mcpTool, "anthropic/alwaysLoad") === true ? ["always-load"] : [])],
+    origin: { type: "mcp", server },
+    parameters: toUsableSchema(mcpTool.inputSchema),
+    ...(output ? { output } : {}),
+    limits: { timeoutMs, ...(maxResultBytes === undefined ? {} : { maxResultBytes }) },
+    labels: labelsOf(hints),
+    idempotent: isRepeatable,
+    permission: () => (requiresApproval || (review && review.state !== "approved") ? "confirm" : "auto"),
+    // A tool that is not the approved one is allowed once, never for good.
+    rule: () => (review && review.state !== "approved" ? "" : name),
+    preview: (input, context) => previewOf(input, context),
+    run: (input, context) => run(input, context),
+  });
+  if (review) reviews.set(tool, review);
+  return tool;
+
+  async function run(input: unknown, context: ToolContext) {
+    if (review && review.state !== "approved") await review.pass(context.callId, name);
+    client.running?.add(context);
+    try {
+      const result = await client.callTool(mcpTool.name, input, {
+        signal: context.signal,
+        timeoutMs: NO_LIMIT_MS,
+        onProgress: progressTo(context),
+      });
+      return readResult(result);
+    } catch (error) {
+      throw isInterrupted(error) && !isRepeatable ? outcomeUnknown(server, error) : error;
+    } finally {
+      client.running?.delete(context);
+    }
+  }
+
+  async function previewOf(input: unknown, { callId }: ToolContext): Promise<Preview> {
+    const given = shownText(JSON.stringify(input, null, 2), MAX_PREVIEW_LENGTH);
+    const content = [text(`MCP server "${server}", tool "${mcpTool.name}", with:\n${given}`)];
+    if (review?.state === "changed") {
+      const difference = await shownDifference(mcpTool.name, review.before ?? "{}", review.definition);
+      content.push(text(`The tool is NOT the one that was approved before. What differs:\n${difference}`));
+    } else if (review?.state === "new") {
+      content.push(text(`The tool is used for the first time. Its definition:\n${shownDefinition(review.definition)}`));
+    }
+    if (review) review.shown(callId);
+    return { title: `Run ${name}`, content };
+  }
+}
+
+type Hints = NonNullable<MCPTool["annotations"]>;
+
+function kindOf(hints: Hints): ToolKind {
+  if (hints.readOnlyHint === true) return ToolKind.ReadOnly;
+  return hints.destructiveHint === false ? ToolKind.Write : ToolKind.Execute;
+}
+
+/** Silence means the worst: what comes back may be anybody's words, and what goes in may go anywhere. */
+function labelsOf(hints: Hints): TaintLabel[] {
+  return hints.openWorldHint === false ? [] : ["untrusted_input", "outside_effect"];
+}
+
+function metaOf(tool: MCPTool, key: string): unknown {
+  return tool._meta?.[key];
+}
+
+function resultBytesOf(tool: MCPTool): number | undefined {
+  const wish = metaOf(tool, "anthropic/maxResultSizeChars");
+  return typeof wish === "number" && wish > 0 ? Math.min(wish, MAX_OUTPUT_LENGTH) : undefined;
+}
+
+/** Shown to models and programs; the answer was checked against it when it arrived. */
+function checkedAlready({ jsonSchema }: Schema): Schema {
+  return { jsonSchema, validate: (value) => ({ value }) };
+}
+
+function progressTo({ update }: ToolContext): NonNullable<MCPCallOptions["onProgress"]> {
+  let lastAt = 0;
+  return ({ progress, total, message }) => {
+    const now = performance.now();
+    if (now - lastAt < PROGRESS_MS && progress !== total) return;
+    lastAt = now;
+    update({
+      progress: {
+        done: progress,
+        ...(total === undefined ? {} : { total }),
+        ...(message === undefined ? {} : { message: shownText(message, 500) }),
+      },
+    });
+  };
+}
+
+function outcomeUnknown(server: string, cause: unknown) {
+  return toolError(
+    "unknown_outcome",
+    `MCP server "${server}" was lost while it worked: whether the call took effect is not known`,
+    {
+      next: "Look at the state of things before you call again.",
+      cause,
+    },
+  );
+}
+
+/** A server's answer in the three forms of ours: blocks for the model, one safe line for a person, data for a program. */
+function readResult(result: MCPCallResult): ToolOutput {
+  const { content: blocks, structuredContent, isError } = result;
+  const content = blocks.map(readBlock);
+  if (content.length === 0 && structuredContent !== undefined) content.push(text(JSON.stringify(structuredContent)));
+  const joined = textOf(content);
+  const output: ToolOutput = {
+    content,
+    details: structuredContent === undefined ? joined : structuredContent,
+    // A terminal would obey what stands in it.
+    display: showHiddenCharacters(stripTerminalCodes(firstLine(joined))),
+  };
+  if (isError) output.error = failureOf("failed", joined || "The tool failed and did not say why.", "MCPToolError");
+  return output;
+}
+
+export function readBlock(block: MCPCallResult["content"][number]): Content {
+  switch (block.type) {
+    case "text":
+      return { type: "text", text: block.text };
+    case "image":
+    case "audio":
+      return { type: block.type, data: block.data, mimeType: block.mimeType };
+    case "resource": {
+      const { uri, mimeType } = block.resource;
+      const body = "text" in block.resource ? { text: block.resource.text } : { blob: block.resource.blob };
+      return { type: "resource", resource: { uri, ...(mimeType === undefined ? {} : { mimeType }), ...body } };
+    }
+    case "resource_link": {
+      const { uri, name, title, description, mimeType } = block;
+      return {
+        type: "resource_link",
+        uri,
+        name,
+        ...(title === undefined ? {} : { title }),
+        ...(description === undefined ? {} : { description }),
+        ...(mimeType === undefined ? {} : { mimeType }),
+      };
+    }
+    default:
+      return text(JSON.stringify(block));
+  }
+}

@@ -1,0 +1,115 @@
+import { basename } from "node:path";
+import { pathToFileURL } from "node:url";
+import type {
+  Client,
+  ClientCapabilities,
+  CreateMessageRequest,
+  CreateMessageResult,
+  InputRequest,
+} from "@modelcontextprotocol/client";
+import { toolError } from "../../core/error.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { TASKS } from "../task-protocol.ts";
+import { readSecureUrl } from "./transports.ts";
+import { shownText } from "./tool-definition.ts";
+import { toUsableSchema } from "./server-schemas.ts";
+
+/** A server asks a person something while it works. Its words are data: hidden characters are spelled out. */
+export type ElicitationRequest =
+  | { mode: "form"; server: string; message: string; schema: JsonSchema }
+  | { mode: "url"; server: string; message: string; url: URL };
+
+export type ElicitationAnswer =
+  | { action: "accept"; content?: Record<string, string | number | boolean | string[]> }
+  | { action: "decline" | "cancel" };
+
+/** The doors ask the person. A form never carries a secret; a page is shown with its whole address before it is opened. */
+export type AnswerElicitation = (request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>;
+
+export type Sample = (request: CreateMessageRequest["params"], signal: AbortSignal) => Promise<CreateMessageResult>;
+
+export interface ServerAnswers {
+  /** Absent: servers are told that nobody can be asked. */
+  answerElicitation?: AnswerElicitation;
+  /** Absent: servers may not use our model. */
+  sample?: Sample;
+  /** The folder that servers are told of. */
+  workspace?: string;
+}
+
+const MAX_MESSAGE_LENGTH = 4000;
+
+/** What is offered is what is there: a capability that is not declared is refused by the SDK. */
+export function capabilitiesOf({ answerElicitation, sample, workspace }: ServerAnswers): ClientCapabilities {
+  return {
+    ...(answerElicitation ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
+    ...(sample ? { sampling: {} } : {}),
+    ...(workspace === undefined ? {} : { roots: {} }),
+    extensions: { [TASKS]: {} },
+  };
+}
+
+export function answerServer(
+  client: Client,
+  server: string,
+  { answerElicitation, sample, workspace }: ServerAnswers,
+): void {
+  if (answerElicitation) {
+    client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) =>
+      elicit(params as ElicitationParameters, server, answerElicitation, mcpReq.signal),
+    );
+  }
+  if (sample)
+    client.setRequestHandler("sampling/createMessage", ({ params }, { mcpReq }) => sample(params, mcpReq.signal));
+  if (workspace !== undefined) client.setRequestHandler("roots/list", () => rootsAt(workspace));
+}
+
+/** The same for what a task asks. What nobody here can answer is declined. */
+export async function answerRequest(
+  request: InputRequest,
+  server: string,
+  { answerElicitation, sample, workspace }: ServerAnswers,
+  signal: AbortSignal,
+): Promise<object> {
+  switch (request.method) {
+    case "elicitation/create":
+      if (!answerElicitation) return { action: "decline" };
+      return elicit(request.params as ElicitationParameters, server, answerElicitation, signal);
+    case "sampling/createMessage":
+      if (!sample) throw toolError("denied", `MCP server "${server}" may not use a model of ours`);
+      return sample(request.params, signal);
+    case "roots/list":
+      return workspace === undefined ? { roots: [] } : rootsAt(workspace);
+  }
+}
+
+function rootsAt(workspace: string) {
+  return { roots: [{ uri: pathToFileURL(workspace).href, name: basename(workspace) }] };
+}
+
+interface ElicitationParameters {
+  mode?: string;
+  message: string;
+  url?: string;
+  requestedSchema?: unknown;
+}
+
+export async function elicit(
+  parameters: ElicitationParameters,
+  server: string,
+  answer: AnswerElicitation,
+  signal: AbortSignal,
+): Promise<ElicitationAnswer> {
+  const message = shownText(parameters.message, MAX_MESSAGE_LENGTH);
+  if (parameters.mode === "url") {
+    const url = readSecureUrl(parameters.url ?? "", `The page that MCP server "${server}" wants to be opened`);
+    const { action } = await answer({ mode: "url", server, message, url }, signal);
+    return { action };
+  }
+  const schema = toUsableSchema(parameters.requestedSchema);
+  const answered = await answer({ mode: "form", server, message, schema: schema.jsonSchema }, signal);
+  if (answered.action !== "accept") return { action: answered.action };
+  const checked = await schema.validate(answered.content ?? {});
+  // What does not fit the form was not meant as an answer to it.
+  return checked.issues ? { action: "cancel" } : { action: "accept", content: checked.value as never };
+}

@@ -1,0 +1,64 @@
+import type { Readable, Writable } from "node:stream";
+import type { Transport } from "@modelcontextprotocol/server";
+import { createMcpServer } from "./mcp-server.ts";
+import type { McpClientPeer, McpIdentity, McpRuntime, McpServerOptions } from "./server-options.ts";
+import { createMcpService, forwardChanges } from "./mcp-service.ts";
+
+export interface ServeMcpOptions extends McpServerOptions {
+  /** Who sits at the other end; whoever started this process where absent, and may be asked. */
+  identity?: McpIdentity;
+}
+
+export interface McpServing {
+  /** Settles when the connection has ended, whoever ended it. */
+  readonly closed: Promise<void>;
+  clientOf(callId: string): McpClientPeer | undefined;
+  toolsChanged(): void;
+  close(): Promise<void>;
+}
+
+const LOCAL: McpIdentity = { id: "local", name: "local", rights: ["read", "call", "approve"] };
+const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+
+/** Serves one client over pipes: what `haft mcp` does. Nothing else may write to `output`. */
+export async function serveMcpStdio(
+  runtime: McpRuntime,
+  {
+    input = process.stdin,
+    output = process.stdout,
+    ...options
+  }: ServeMcpOptions & { input?: Readable; output?: Writable },
+): Promise<McpServing> {
+  const { StdioServerTransport } = await import("@modelcontextprotocol/server/stdio");
+  return serveMcp(runtime, new StdioServerTransport(input, output, { maxBufferSize: MAX_MESSAGE_BYTES }), options);
+}
+
+/** Serves one client over a connection of whatever kind, in the era that the client opens it in. */
+export async function serveMcp(
+  runtime: McpRuntime,
+  transport: Transport,
+  options: ServeMcpOptions,
+): Promise<McpServing> {
+  const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
+  const service = await createMcpService(runtime, options);
+  const { identity = LOCAL } = options;
+  const session = `mcp:${crypto.randomUUID()}`;
+  const serving = serveStdio(
+    ({ era }) => {
+      const server = createMcpServer(service, { identity, session }, era);
+      // Here the SDK itself tells only those who subscribed.
+      if (era === "modern") forwardChanges(service, server, { session });
+      return server;
+    },
+    { transport, onerror: (error) => options.onError?.(error) },
+  );
+  const closed = new Promise<void>((resolve) => {
+    const before = transport.onclose;
+    transport.onclose = () => {
+      before?.();
+      service.close();
+      resolve();
+    };
+  });
+  return { closed, clientOf: service.clientOf, toolsChanged: service.toolsChanged, close: () => serving.close() };
+}

@@ -1,0 +1,106 @@
+import { MockLanguageModelV4 } from "ai/test";
+import { MockLanguageModelV3 } from "ai6/test";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { AgentEvent } from "./agent.ts";
+import type { LanguageModel } from "./language-model.ts";
+import { createModel6, createModel7 } from "../frameworks/scripted-models.fixture.ts";
+import { createTestHaft } from "../../testing/index.ts";
+import { startChatServer } from "./chat-server.fixture.ts";
+import { createAgent } from "../../capabilities/create-agent.ts";
+import { loadModel } from "./load-model.ts";
+
+const add = {
+  name: "add",
+  description: "Adds two numbers",
+  kind: "readonly" as const,
+  parameters: z.object({ a: z.number(), b: z.number() }),
+  run: ({ a, b }: { a: number; b: number }) => String(a + b),
+};
+const SCRIPT = [{ text: "Let me see. ", calls: [{ name: "add", input: { a: 1, b: 2 } }] }, { text: "It is 3." }];
+
+test.each([false, true])("a server of the OpenAI chat protocol is spoken to (streamed: %s)", async (streams) => {
+  const { url, requests } = await startChatServer(SCRIPT);
+  const model = await loadModel({ model: "mine/some/model", baseUrl: url, apiKey: "k1" });
+  const agent = createAgent({ haft: createTestHaft({ tools: [add] }), model });
+  const words: string[] = [];
+  const onEvent = (event: AgentEvent): void => void (event.type === "text" && words.push(event.text));
+  const answer = await agent.run("What is 1 + 2?", streams ? { onEvent } : {});
+  expect(answer).toMatchObject({ stop: "done", text: "It is 3.", usage: { inputTokens: 20, outputTokens: 10 } });
+  expect(requests.map(({ stream = false }) => stream)).toEqual([streams, streams]);
+  expect(requests[0]).toMatchObject({ model: "some/model", authorization: "Bearer k1" });
+  expect(requests[0]!.tools).toMatchObject([{ function: { name: "add", parameters: { required: ["a", "b"] } } }]);
+  expect(requests[1]!.messages.slice(-2)).toMatchObject([
+    { role: "assistant", tool_calls: [{ id: "call_1_0", function: { name: "add" } }] },
+    { role: "tool", tool_call_id: "call_1_0", content: "3" },
+  ]);
+  expect(words.join("")).toBe(streams ? "Let me see. It is 3." : "");
+});
+
+test("a refusal of the server is told with what to do", async () => {
+  const { url } = await startChatServer([{ status: 401 }]);
+  const model = await loadModel({ model: "mine/m", baseUrl: url });
+  const answer = await createAgent({ haft: createTestHaft(), model }).run("go");
+  expect(answer).toMatchObject({
+    stop: "error",
+    error: { message: expect.stringMatching(/mine\/m.*Check the API key/) },
+  });
+});
+
+test("an abort ends a request that hangs", async () => {
+  const controller = new AbortController();
+  const { url } = await startChatServer([
+    () => {
+      controller.abort();
+      return { hang: true };
+    },
+  ]);
+  const model = await loadModel({ model: "mine/m", baseUrl: url });
+  const answer = await createAgent({ haft: createTestHaft(), model }).run("go", { signal: controller.signal });
+  expect(answer.stop).toBe("aborted");
+});
+
+test("what is missing is named, with the command or the variable that helps", async () => {
+  const env = {};
+  await expect(loadModel({ model: "gpt", env })).rejects.toThrow(/provider\/name/);
+  await expect(loadModel({ model: "nobody-has-this/m", env })).rejects.toMatchObject({
+    code: "missing_package",
+    message: expect.stringContaining("npm install @ai-sdk/nobody-has-this"),
+  });
+  await expect(loadModel({ model: "openrouter/m", env })).rejects.toThrow(/OPENROUTER_API_KEY/);
+  const load = (name: string) => Promise.reject(new Error(`Cannot find package '${name}'`));
+  await expect(loadModel({ model: "ollama/m", env, load })).rejects.toThrow("npm install @ai-sdk/openai-compatible");
+});
+
+test("a provider's own package is used where it is installed, with the key of the environment", async () => {
+  const made: unknown[] = [];
+  const load = (name: string) => {
+    if (name !== "@ai-sdk/acme") return Promise.reject(new Error(`Cannot find package '${name}'`));
+    const languageModel = (modelId: string) => new MockLanguageModelV4({ provider: "acme.chat", modelId });
+    return Promise.resolve({ createAcme: (options: unknown) => (made.push(options), { languageModel }) });
+  };
+  const model = await loadModel({ model: "acme/big", env: { ACME_API_KEY: "k2" }, load });
+  expect(model).toMatchObject({ modelId: "big", provider: "acme.chat" });
+  expect(made).toEqual([{ apiKey: "k2" }]);
+});
+
+test.each([
+  ["6", createModel6],
+  ["7", createModel7],
+])("models of the AI SDK %s run the loop, whole and streamed", async (_version, create) => {
+  const calls = [{ id: "call_0123456789ab", name: "add", input: { a: 2, b: 2 } }];
+  // Assigned without a cast: what the loop asks of a model is what the SDK's own types promise.
+  const models: LanguageModel[] = [create(calls), create(calls)];
+  for (const [at, model] of models.entries()) {
+    const agent = createAgent({ haft: createTestHaft({ tools: [add] }), model });
+    const answer = await agent.run("go", at === 0 ? {} : { onEvent: () => undefined });
+    expect(answer).toMatchObject({ stop: "done", text: "done" });
+    expect(answer.messages[2]).toMatchObject({ results: [{ callId: "call_0123456789ab", content: [{ text: "4" }] }] });
+  }
+});
+
+test("a model that is none is refused when the agent is made", () => {
+  const model = { specificationVersion: "v1" } as unknown as LanguageModel;
+  expect(() => createAgent({ haft: createTestHaft(), model })).toThrow(/no language model/);
+  expect(new MockLanguageModelV3().specificationVersion).toBe("v3");
+});

@@ -1,0 +1,72 @@
+import { watchLateResults } from "../../capabilities/late-results.ts";
+import { createScriptedModel, type Script, type ScriptedModel } from "../../testing/scripted-model.ts";
+import type { Haft } from "../../runtime.ts";
+import { type Agent, type Message, textOfMessage } from "./agent.ts";
+import { assembleAgent } from "./agent-loop.ts";
+
+export interface ScriptedAgent {
+  agent: Agent;
+  model: ScriptedModel;
+  /** What the model was shown, step by step. */
+  shown: string[][];
+}
+
+/** The real loop before a runtime, with a model whose turns are written down. `before` holds a step up. */
+export function scriptAgent(
+  haft: Haft,
+  script: Script,
+  {
+    name = "main",
+    toolNames,
+    before,
+  }: { name?: string; toolNames?: readonly string[]; before?: (step: number) => unknown } = {},
+): ScriptedAgent {
+  const model = createScriptedModel(script);
+  const toolkit = haft.toolkit(name, toolNames ?? haft.registry.list().map((tool) => tool.name));
+  const shown: string[][] = [];
+  const agent = assembleAgent({
+    name,
+    toolkit,
+    gate: haft.executor,
+    clock: haft.executor.clock,
+    limits: { steps: 50 },
+    shownTools: () => toolkit.listTools(),
+    systemPrompt: () => "",
+    watchLateResults: (of) => watchLateResults(haft, of),
+    model: {
+      id: "script/1",
+      async respond({ messages, signal }, onDelta) {
+        shown.push(messages.map(showMessage));
+        await Promise.race([before?.(shown.length), abortOf(signal)]);
+        signal.throwIfAborted();
+        const last = messages.at(-1);
+        const { text, calls = [] } = model.respond({ tools: [], results: last?.role === "tool" ? last.results : [] });
+        if (text !== undefined) onDelta?.({ type: "text", text });
+        return {
+          parts: [
+            ...(text === undefined ? [] : [{ type: "text" as const, text }]),
+            ...calls.map(({ id = "", name: tool, input = {} }) => ({
+              type: "tool_call" as const,
+              callId: id,
+              name: tool,
+              input,
+            })),
+          ],
+          usage: { inputTokens: 10, outputTokens: 1 },
+          finish: calls.length > 0 ? "calls" : "ended",
+        };
+      },
+    },
+  });
+  return { agent, model, shown };
+}
+
+/** A model that is asked and told to stop stops. */
+function abortOf(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve())));
+}
+
+function showMessage(message: Message): string {
+  if (message.role !== "tool") return `${message.role}: ${textOfMessage(message)}`;
+  return `tool: ${message.results.map(({ toolName, status }) => `${toolName} ${status}`).join(", ")}`;
+}

@@ -1,0 +1,115 @@
+import { onTestFinished } from "vitest";
+import { z } from "zod";
+import { createTool } from "../../core/create-tool.ts";
+import { toolError } from "../../core/error.ts";
+import { MemoryJournal } from "../../calls/call-journal.ts";
+import { journalKey } from "../../gate/idempotency.ts";
+import { createHaft, type Haft } from "../../runtime.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake-clock.ts";
+import type { Script } from "../../testing/scripted-model.ts";
+import { createSessionTools } from "../../tools/sessions/session-tools.ts";
+import type { Agent } from "./agent.ts";
+import { scriptAgent, type ScriptedAgent } from "./scripted-agent.fixture.ts";
+import { MemorySessionStore, type Session, type SessionStore } from "./session-store.ts";
+import { createSessionService, type SessionServiceOptions, type SessionService } from "./session-service.ts";
+import { createSessions, type Sessions, type SessionsOptions } from "./sessions.ts";
+
+export interface SessionStage {
+  haft: Haft;
+  clock: FakeClock;
+  store: SessionStore;
+  journal: MemoryJournal;
+  sessions: Sessions;
+  sessionService: SessionService;
+  /** What `write_down` wrote. */
+  written: string[];
+  problems: string[];
+}
+
+export type AgentMaker = (session: Session, haft: Haft) => Agent | undefined;
+
+interface StageOptions extends Partial<Pick<SessionsOptions, "store" | "environments" | "maxWaiting">> {
+  journal?: MemoryJournal;
+  sessionService?: Partial<SessionServiceOptions>;
+}
+
+/** A runtime with the session tools and one that changes something, and sessions whose agents are scripted. */
+export function stageSessions(agents: AgentMaker, options: StageOptions = {}): SessionStage {
+  const { journal = new MemoryJournal(), sessionService: serviceOptions, store: given, ...more } = options;
+  const written: string[] = [];
+  const problems: string[] = [];
+  const clock = createFakeClock();
+  const haft = createHaft({ clock, journal, tools: [writeDown(written)] });
+  const store = given ?? new MemorySessionStore(() => clock.now());
+  const sessions = createSessions({
+    ...more,
+    store,
+    clock,
+    onProblem: (problem) => problems.push(problem),
+    resultOf({ caller, key, agent = "main" }, { callId }) {
+      const entry = journal.find(journalKey({ ...caller, session: key, agent }, callId));
+      return entry?.state === "done" ? entry.result : undefined;
+    },
+    agentFor(session) {
+      const agent = agents(session, haft);
+      if (!agent) throw toolError("unavailable", "No model is configured", { next: "Set agent.model." });
+      return agent;
+    },
+  });
+  const sessionService = createSessionService({ sessions, shareTaint: haft.taint.share, ...serviceOptions });
+  for (const tool of createSessionTools(sessionService, { clock })) haft.register(tool);
+  for (const type of ["tool_call_completed", "tool_call_failed"] as const) haft.on(type, sessions.onCallEnded);
+  onTestFinished(() => sessions.close());
+  return { haft, clock, store, journal, sessions, sessionService, written, problems };
+}
+
+/** A line that begins with "ask" needs a person's yes. */
+function writeDown(written: string[]) {
+  return createTool({
+    name: "write_down",
+    description: "Writes a line down",
+    kind: "write",
+    parameters: z.object({ line: z.string() }),
+    permission: ({ line }) => (line.startsWith("ask") ? "confirm" : "auto"),
+    run({ line }) {
+      written.push(line);
+      return `wrote ${line}`;
+    },
+  });
+}
+
+/** The same agent for every turn of every session. */
+export function oneAgent(script: Script, options: Parameters<typeof scriptAgent>[2] = {}) {
+  let made: ScriptedAgent | undefined;
+  const agents: AgentMaker = (_session, haft) => (made ??= scriptAgent(haft, script, options)).agent;
+  return { agents, shown: (): string[][] => made?.shown ?? [] };
+}
+
+/** An agent for each label. */
+export function agentsByLabel(
+  scripts: Readonly<Record<string, Script>>,
+  options: Parameters<typeof scriptAgent>[2] = {},
+) {
+  const made = new Map<string, ScriptedAgent>();
+  const agents: AgentMaker = ({ label = "" }, haft) => {
+    if (!made.has(label)) made.set(label, scriptAgent(haft, scripts[label] ?? [], options));
+    return made.get(label)!.agent;
+  };
+  return { agents, shown: (label: string): string[][] => made.get(label)?.shown ?? [] };
+}
+
+/** A door that a test opens. */
+export function gate(): { reached: Promise<void>; pass(): Promise<void>; open(): void } {
+  let reach!: () => void;
+  let open!: () => void;
+  const reached = new Promise<void>((resolve) => (reach = resolve));
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return {
+    reached,
+    open,
+    pass() {
+      reach();
+      return opened;
+    },
+  };
+}

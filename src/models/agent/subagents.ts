@@ -1,0 +1,40 @@
+import type { Agent } from "./agent.ts";
+import type { Subagents } from "../../tools/agents/call-subagent.ts";
+
+export interface SubagentDirectory {
+  names(): readonly string[];
+  /** Made when it is first called: a model that cannot be loaded harms nobody who does not use it. */
+  get(name: string): Promise<Agent> | Agent;
+}
+
+/** Agents as `call_subagent` calls them: their calls are nested in its call, with its rights and no more. */
+export function connectSubagents(directory: SubagentDirectory): Subagents {
+  return {
+    names: () => directory.names(),
+    async run({ agent: name, instruction }, context) {
+      const agent = await directory.get(name);
+      const { mode, policy } = context.authority;
+      const caller = { agent: agent.name };
+      const { session, user } = context.caller;
+      const answer = await agent.run(instruction, {
+        gate: context.gateFor(caller),
+        // The gate says the same; what the model is shown shall agree with it.
+        caller: {
+          ...caller,
+          depth: context.caller.depth + 1,
+          parent: context.caller,
+          ...(session === undefined ? {} : { session }),
+          ...(user === undefined ? {} : { user }),
+        },
+        signal: context.signal,
+        ...(mode ? { mode } : {}),
+        ...(policy ? { policy } : {}),
+        onEvent: (event) => {
+          if (event.type === "tool_call") context.update(`${name}: ${event.name}`);
+        },
+      });
+      const { text, stop, steps, usage, error } = answer;
+      return { text, stop, steps, usage, pending: answer.context.pending(), ...(error ? { error } : {}) };
+    },
+  };
+}

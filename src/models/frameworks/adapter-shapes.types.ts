@@ -1,0 +1,20 @@
+// Compiled, never run: what the adapters make is what each framework takes.
+import { DynamicStructuredTool, type StructuredToolInterface } from "@langchain/core/tools";
+import type { Tool as AgentsTool } from "@openai/agents-core";
+import type { ToolSet } from "ai";
+import type { ToolSet as ToolSet6 } from "ai6";
+import { fromAISDKTools, toAISDKTools } from "./ai-sdk.ts";
+import { toLangChainTools } from "./langchain.ts";
+import { toOpenAIAgentsTools } from "./openai-agents.ts";
+import type { ToolkitLike } from "./toolkit-bridge.ts";
+
+declare const toolkit: ToolkitLike;
+declare const tools: ToolSet;
+declare const tools6: ToolSet6;
+
+toAISDKTools(toolkit) satisfies ToolSet;
+toAISDKTools(toolkit) satisfies ToolSet6;
+toLangChainTools(toolkit, { DynamicStructuredTool }) satisfies StructuredToolInterface[];
+toOpenAIAgentsTools(toolkit) satisfies AgentsTool[];
+fromAISDKTools(tools);
+fromAISDKTools(tools6);

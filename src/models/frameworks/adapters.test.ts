@@ -1,0 +1,304 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import type { ToolMessage } from "@langchain/core/messages";
+import { DynamicStructuredTool } from "@langchain/core/tools";
+import { toJsonSchema } from "@langchain/core/utils/json_schema";
+import { Agent, Runner } from "@openai/agents-core";
+import { generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
+import { generateText as generateText6, stepCountIs } from "ai6";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { ToolContext } from "../../core/tool.ts";
+import { createTestHaft } from "../../testing/test-haft.ts";
+import { fromAISDKTools, toAISDKTools } from "./ai-sdk.ts";
+import { toLangChainTools } from "./langchain.ts";
+import { toMastraTools } from "./mastra.ts";
+import { toOpenAIAgentsTools } from "./openai-agents.ts";
+import { createAgentsModel, createModel6, createModel7, type ScriptedCall } from "./scripted-models.fixture.ts";
+
+const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
+
+function createWorld() {
+  const haft = createTestHaft();
+  const seen: { callId: string; aborted: boolean }[] = [];
+  const note = ({ callId, signal }: ToolContext) => void seen.push({ callId, aborted: signal.aborted });
+  haft.register({
+    name: "notes.save",
+    description: "Saves a note",
+    kind: "readonly",
+    parameters: z.object({ text: z.string(), tags: z.record(z.string(), z.number()).optional() }),
+    run(input, context) {
+      note(context);
+      return `saved ${(input as { text: string }).text}`;
+    },
+  });
+  haft.register({
+    name: "fail",
+    description: "Fails",
+    kind: "readonly",
+    parameters: [],
+    run: () => Promise.reject(new Error("out of paper")),
+  });
+  haft.register({ name: "ask", description: "Asks first", parameters: [], permission: "confirm", run: () => "never" });
+  haft.register({
+    name: "look",
+    description: "Shows a picture",
+    kind: "readonly",
+    parameters: [],
+    run: () => ({ content: [{ type: "text", text: "Here:" }, image] }),
+  });
+  haft.register({
+    name: "wait",
+    description: "Waits until it is stopped",
+    kind: "readonly",
+    parameters: [],
+    run: (_input, { signal }) =>
+      new Promise((_resolve, reject) => {
+        const stop = (): void => reject(new Error("stopped"));
+        if (signal.aborted) stop();
+        else signal.addEventListener("abort", stop);
+      }),
+  });
+  return {
+    haft,
+    seen,
+    toolkit: haft.toolkit(
+      "agent",
+      haft.registry.list().map(({ name }) => name),
+    ),
+  };
+}
+
+const CALLS: readonly ScriptedCall[] = [
+  { id: "c1", name: "notes_save", input: { text: "hello", tags: { a: 1 } } },
+  { id: "c2", name: "notes_save", input: { text: 7 } },
+  { id: "c3", name: "fail", input: {} },
+  { id: "c4", name: "ask", input: {} },
+  { id: "c5", name: "look", input: {} },
+];
+
+describe("tools for the AI SDK", () => {
+  test.each([
+    [
+      "generateText of version 7",
+      async (toolkit: ReturnType<typeof createWorld>["toolkit"]) => {
+        const model = createModel7(CALLS);
+        const { text, steps } = await generateText({
+          model,
+          prompt: "go",
+          tools: toAISDKTools(toolkit),
+          stopWhen: isStepCount(3),
+        });
+        return { text, results: steps[0]!.toolResults, calls: model.doGenerateCalls };
+      },
+    ],
+    [
+      "streamText of version 7",
+      async (toolkit: ReturnType<typeof createWorld>["toolkit"]) => {
+        const model = createModel7(CALLS);
+        const stream = streamText({ model, prompt: "go", tools: toAISDKTools(toolkit), stopWhen: isStepCount(3) });
+        const text = await stream.text;
+        return { text, results: (await stream.steps)[0]!.toolResults, calls: model.doStreamCalls };
+      },
+    ],
+    [
+      "generateText of version 6",
+      async (toolkit: ReturnType<typeof createWorld>["toolkit"]) => {
+        const model = createModel6(CALLS);
+        const { text, steps } = await generateText6({
+          model,
+          prompt: "go",
+          tools: toAISDKTools(toolkit),
+          stopWhen: stepCountIs(3),
+        });
+        return { text, results: steps[0]!.toolResults, calls: model.doGenerateCalls };
+      },
+    ],
+  ])("run through the gate in %s, with the call's id, and say all outcomes to the model", async (_name, play) => {
+    const { haft, seen, toolkit } = createWorld();
+    const { text, results, calls } = await play(toolkit);
+    expect(text).toBe("done");
+    expect(seen).toEqual([{ callId: "c1", aborted: false }]);
+    expect(
+      (await haft.log.recent()).map(({ callId, status }) => [callId, status]).sort(([a], [b]) => a!.localeCompare(b!)),
+    ).toEqual([
+      ["c1", "completed"],
+      ["c2", "failed"],
+      ["c3", "failed"],
+      ["c4", "pending"],
+      ["c5", "completed"],
+    ]);
+    expect(results.find(({ toolCallId }) => toolCallId === "c1")!.output).toMatchObject({
+      callId: "c1",
+      status: "completed",
+    });
+
+    const definitions = calls[0]!.tools as { name: string; inputSchema: object }[];
+    expect(definitions.map(({ name }) => name)).toContain("notes_save");
+    // The SDK closes schemas of other libraries; a map must stay one.
+    expect(definitions[0]!.inputSchema).toMatchObject({
+      properties: { tags: { additionalProperties: { type: "number" } } },
+    });
+
+    const answers = (
+      calls[1]!.prompt.at(-1)!.content as { toolCallId: string; output: { type: string; value: unknown } }[]
+    )
+      .toSorted((one, other) => one.toolCallId.localeCompare(other.toolCallId))
+      .map(({ output }) => output);
+    expect(answers[0]).toMatchObject({ type: "text", value: "saved hello" });
+    expect(answers[1]).toMatchObject({
+      type: "error-text",
+      value: expect.stringContaining("Parameter validation failed"),
+    });
+    expect(answers[2]).toMatchObject({ type: "error-text", value: expect.stringContaining("out of paper") });
+    expect(answers[3]!.type).toBe("text");
+    expect(answers[4]).toMatchObject({ type: "content", value: [{ type: "text", text: "Here:" }, expect.anything()] });
+    expect(JSON.stringify(answers[4])).toContain("AAAA");
+  });
+
+  test("are stopped by the caller's signal", async () => {
+    const { haft, toolkit } = createWorld();
+    const stop = new AbortController();
+    haft.on("tool_call_started", () => stop.abort());
+    const model = createModel7([{ id: "c1", name: "wait", input: {} }]);
+    await generateText({ model, prompt: "go", tools: toAISDKTools(toolkit), abortSignal: stop.signal }).catch(
+      () => undefined,
+    );
+    expect((await haft.log.recent())[0]).toMatchObject({ toolName: "wait", errorCode: "cancelled" });
+  });
+
+  test("are enforced by the provider only with a schema that it can enforce", async () => {
+    const { toolkit } = createWorld();
+    const model = createModel7([]);
+    await generateText({ model, prompt: "go", tools: toAISDKTools(toolkit, { strict: true }) });
+    const tools = model.doGenerateCalls[0]!.tools as { name: string; strict?: boolean; inputSchema: object }[];
+    // A map of any names cannot be enforced.
+    expect(tools.find(({ name }) => name === "notes_save")!.strict).toBeUndefined();
+    expect(tools.find(({ name }) => name === "fail")).toMatchObject({
+      strict: true,
+      inputSchema: { additionalProperties: false, required: [] },
+    });
+  });
+
+  test("are taken in as tools of Haft, with their schemas", async () => {
+    const haft = createTestHaft();
+    const given = {
+      add: tool({
+        description: "Adds",
+        inputSchema: z.object({ a: z.number(), b: z.number() }),
+        execute: ({ a, b }) => a + b,
+      }),
+      count: tool({
+        description: "Counts",
+        inputSchema: jsonSchema<{ to: number }>({
+          type: "object",
+          properties: { to: { type: "integer" } },
+          required: ["to"],
+        }),
+        async *execute({ to }) {
+          for (let at = 1; at <= to; at++) yield `at ${at}`;
+        },
+      }),
+    };
+    for (const each of fromAISDKTools(given, { kinds: { add: "readonly" } })) haft.register(each);
+    expect(await haft.execute("add", { a: 1, b: 2 })).toMatchObject({ status: "completed", details: 3 });
+    expect(await haft.execute("add", { a: 1 })).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
+    expect(await haft.execute("count", { to: 3 })).toMatchObject({ content: [{ type: "text", text: "at 3" }] });
+    expect(haft.registry.get("count")!.kind).toBe("execute");
+    expect(() => fromAISDKTools({ far: { inputSchema: z.object({}) } })).toThrow('"far" has no execute');
+  });
+});
+
+describe("tools for LangChain", () => {
+  test("run through the gate, with the call's id, and give the whole result as the artifact", async () => {
+    const { seen, toolkit } = createWorld();
+    const tools = toLangChainTools(toolkit, { DynamicStructuredTool });
+    const answers: ToolMessage[] = [];
+    for (const { id, name, input } of CALLS) {
+      const found = tools.find((each) => each.name === name)!;
+      answers.push((await found.invoke({ type: "tool_call", id, name, args: input as never })) as ToolMessage);
+    }
+    expect(seen).toEqual([{ callId: "c1", aborted: false }]);
+    expect(answers.map(({ tool_call_id: id }) => id)).toEqual(["c1", "c2", "c3", "c4", "c5"]);
+    expect(answers.map(({ artifact }) => (artifact as { status: string }).status)).toEqual([
+      "completed",
+      "failed",
+      "failed",
+      "pending",
+      "completed",
+    ]);
+    expect(answers[0]!.content).toBe("saved hello");
+    expect(answers[1]!.content).toContain("Error: Parameter validation failed");
+    expect(answers[4]!.content).toEqual([
+      { type: "text", text: "Here:" },
+      { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+    ]);
+  });
+
+  test("show a model the tool's own schema", () => {
+    const [save] = toLangChainTools(createWorld().toolkit, { DynamicStructuredTool });
+    expect(toJsonSchema(save!.schema as never)).toMatchObject({
+      type: "object",
+      properties: { text: { type: "string" } },
+      required: ["text"],
+    });
+  });
+
+  test("are stopped by the caller's signal", async () => {
+    const { haft, toolkit } = createWorld();
+    const stop = new AbortController();
+    haft.on("tool_call_started", () => stop.abort());
+    const wait = toLangChainTools(toolkit, { DynamicStructuredTool }).find(({ name }) => name === "wait")!;
+    await wait.invoke({ type: "tool_call", id: "c1", name: "wait", args: {} }, { signal: stop.signal });
+    expect((await haft.log.recent())[0]).toMatchObject({ callId: "c1", errorCode: "cancelled" });
+  });
+});
+
+describe("tools for OpenAI Agents", () => {
+  test("run through the gate in its own loop, and say all outcomes to the model", async () => {
+    const { haft, seen, toolkit } = createWorld();
+    const model = createAgentsModel(CALLS);
+    const agent = new Agent({ name: "agent", model, tools: toOpenAIAgentsTools(toolkit) });
+    const { finalOutput } = await new Runner({ tracingDisabled: true }).run(agent, "go");
+    expect(finalOutput).toBe("done");
+    expect(seen).toEqual([{ callId: "c1", aborted: false }]);
+    expect(await haft.log.recent()).toHaveLength(5);
+    expect(model.requests[0]!.tools[0]).toMatchObject({
+      name: "notes_save",
+      parameters: { properties: { text: { type: "string" } } },
+    });
+    const input = model.requests[1]!.input as { type: string; callId: string; output: unknown }[];
+    const outputs = input
+      .filter(({ type }) => type === "function_call_result")
+      .map(({ output }) => JSON.stringify(output));
+    expect(outputs[0]).toContain("saved hello");
+    expect(outputs[1]).toContain("Error: Parameter validation failed");
+    expect(outputs[2]).toContain("Error: out of paper");
+    expect(outputs[4]).toContain("AAAA");
+  });
+});
+
+// Mastra weighs 132 MB: it stands with the benchmark, and is tried where that is installed.
+const bench = new URL("../../../bench/node_modules/@mastra/core/package.json", import.meta.url);
+
+describe.skipIf(!existsSync(bench))("tools for Mastra", () => {
+  test("run through the gate in its own loop, and say all outcomes to the model", async () => {
+    const load = async <T>(name: string) => (await import(pathToFileURL(createRequire(bench).resolve(name)).href)) as T;
+    const { createTool } = await load<{ createTool: (fields: object) => object }>("@mastra/core/tools");
+    const { Agent: MastraAgent } = await load<{
+      Agent: new (config: object) => { generate(prompt: string): Promise<{ text: string }> };
+    }>("@mastra/core/agent");
+    const { haft, seen, toolkit } = createWorld();
+    const model = createModel6(CALLS);
+    const tools = toMastraTools(toolkit, { createTool });
+    const agent = new MastraAgent({ id: "agent", name: "agent", instructions: "Go.", model, tools });
+    expect((await agent.generate("go")).text).toBe("done");
+    expect(seen).toEqual([{ callId: "c1", aborted: false }]);
+    expect(await haft.log.recent()).toHaveLength(5);
+    const said = JSON.stringify([...model.doGenerateCalls, ...model.doStreamCalls][1]!.prompt);
+    for (const text of ["saved hello", "Error: Parameter validation failed", "Error: out of paper", "AAAA"]) {
+      expect(said).toContain(text);
+    }
+  });
+});

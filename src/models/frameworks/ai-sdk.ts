@@ -1,0 +1,129 @@
+import { createTool } from "../../core/create-tool.ts";
+import type { ToolResult } from "../../core/result.ts";
+import type { AnyTool, ToolContext, ToolKind } from "../../core/tool.ts";
+import type { SchemaSource } from "../../schema/infer.ts";
+import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
+import { COMMON_RULES } from "../../schema/portable-schema.ts";
+import { mapContent } from "../providers/call-results.ts";
+import { COMMON_STRICT_RULES } from "../providers/provider-schema-rules.ts";
+import {
+  type AdapterOptions,
+  bridgeToolkit,
+  openSchema,
+  type OpenSchema,
+  resultText,
+  type ToolkitLike,
+} from "./toolkit-bridge.ts";
+
+// The AI SDK (`ai` 6 and 7). Nothing of it is loaded: its tools are plain objects.
+
+type ModelPart = { type: "text"; text: string } | { type: "image-data"; data: string; mediaType: string };
+
+export type AISDKOutput =
+  | { type: "text"; value: string }
+  | { type: "error-text"; value: string }
+  | { type: "content"; value: ModelPart[] };
+
+export interface AISDKTool {
+  description: string;
+  title: string;
+  inputSchema: OpenSchema;
+  strict?: boolean;
+  execute(input: unknown, options: { toolCallId: string; abortSignal?: AbortSignal | undefined }): Promise<ToolResult>;
+  toModelOutput(options: { output: ToolResult }): AISDKOutput;
+}
+
+const RULES = { rules: COMMON_RULES, strictRules: COMMON_STRICT_RULES };
+
+/** For `tools` of generateText, streamText and agents. A tool's output there is the whole result of its call. */
+export function toAISDKTools(toolkit: ToolkitLike, options: AdapterOptions = {}): Record<string, AISDKTool> {
+  return Object.fromEntries(
+    bridgeToolkit(toolkit, options, RULES).map(({ name, description, schema, strict, tool, run }) => [
+      name,
+      {
+        description,
+        title: tool.title,
+        inputSchema: sdkSchema(schema),
+        ...(strict ? { strict } : {}),
+        execute: (input, { toolCallId, abortSignal }) => run(input, { id: toolCallId, signal: abortSignal }),
+        toModelOutput: ({ output }) => toModelOutput(output),
+      } satisfies AISDKTool,
+    ]),
+  );
+}
+
+/** Marked as the SDK's own schema, because it closes the objects of others, those that take any property too. */
+function sdkSchema(schema: JsonSchema): OpenSchema {
+  const mark = { [Symbol.for("vercel.ai.schema")]: true, _type: undefined, validate: undefined };
+  return Object.defineProperty(Object.assign(openSchema(schema), mark), "jsonSchema", {
+    enumerable: true,
+    get: () => structuredClone(schema),
+  });
+}
+
+function toModelOutput(result: ToolResult): AISDKOutput {
+  if (result.status === "failed") return { type: "error-text", value: resultText(result) };
+  const parts = mapContent<ModelPart>(result.content, {
+    text: (text) => ({ type: "text", text }),
+    image: (data, mediaType) => ({ type: "image-data", data, mediaType }),
+  });
+  const isText = parts.every(({ type }) => type === "text");
+  return isText ? { type: "text", value: resultText(result) } : { type: "content", value: parts };
+}
+
+/** The part of an AI SDK tool that matters here. */
+export interface AISDKToolLike {
+  description?: unknown;
+  title?: string;
+  inputSchema?: unknown;
+  // The SDK types each tool's input on its own; what arrives was checked against that tool's schema.
+  execute?: ((input: never, options: never) => unknown) | undefined;
+}
+
+/**
+ * Tools of the AI SDK as tools of Haft, to be registered. They say nothing of what they change, so that each is taken for
+ * one that executes, unless `kinds` knows better.
+ */
+export function fromAISDKTools(
+  tools: Readonly<Record<string, AISDKToolLike>>,
+  options: { kinds?: Readonly<Record<string, ToolKind>> } = {},
+): AnyTool[] {
+  return Object.entries(tools).map(([name, tool]) => {
+    const { execute, description, inputSchema, title } = tool;
+    if (!execute)
+      throw new TypeError(`Tool "${name}" has no execute function: only tools that run here can be taken in.`);
+    const run = execute as (input: unknown, context: object) => unknown;
+    const kinds = options.kinds ?? {};
+    return createTool({
+      name,
+      description: typeof description === "string" && description !== "" ? description : name,
+      ...(title === undefined ? {} : { title }),
+      ...(Object.hasOwn(kinds, name) ? { kind: kinds[name]! } : {}),
+      parameters: schemaOf(inputSchema),
+      run: async (input: unknown, { callId, signal }: ToolContext) => {
+        const output = run(input, { toolCallId: callId, abortSignal: signal, messages: [], context: {} });
+        return isAsyncIterable(output) ? lastOf(output) : output;
+      },
+    });
+  });
+}
+
+/** The SDK's own schemas hold JSON Schema; all others are libraries that Haft knows. */
+function schemaOf(schema: unknown): SchemaSource {
+  const given = typeof schema === "function" ? (schema as () => unknown)() : schema;
+  if (isObject(given) && Symbol.for("vercel.ai.schema") in given && isObject(given["jsonSchema"])) {
+    return given["jsonSchema"] as SchemaSource;
+  }
+  return (given ?? []) as SchemaSource;
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** What is yielded before the last is preliminary. */
+async function lastOf(outputs: AsyncIterable<unknown>): Promise<unknown> {
+  let last: unknown;
+  for await (const output of outputs) last = output;
+  return last;
+}

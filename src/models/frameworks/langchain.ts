@@ -1,0 +1,60 @@
+import type { ToolResult } from "../../core/result.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { loadPackage } from "../../schema/load-package.ts";
+import { mapContent } from "../providers/call-results.ts";
+import { type AdapterOptions, bridgeToolkit, hasImages, resultText, type ToolkitLike } from "./toolkit-bridge.ts";
+
+type ContentPart = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
+
+/** What LangChain makes a tool of. */
+export interface LangChainFields {
+  name: string;
+  description: string;
+  schema: never;
+  responseFormat: "content_and_artifact";
+  func(input: unknown, runManager?: unknown, config?: unknown): Promise<[string | ContentPart[], ToolResult]>;
+}
+
+/**
+ * For agents and `bindTools` of LangChain. Its own class is passed in, from "@langchain/core/tools", so that the tools are
+ * of the very LangChain that the program uses. A tool message's artifact is the whole result of its call.
+ */
+export function toLangChainTools<T>(
+  toolkit: ToolkitLike,
+  options: AdapterOptions & { DynamicStructuredTool: new (fields: LangChainFields) => T },
+): T[] {
+  return bridgeToolkit(toolkit, options).map(
+    ({ name, description, schema, run }) =>
+      new options.DynamicStructuredTool({
+        name,
+        description,
+        schema: openZod(schema) as never,
+        responseFormat: "content_and_artifact",
+        async func(input, _runManager, config) {
+          const { signal, toolCall } = (config ?? {}) as { signal?: AbortSignal; toolCall?: { id?: string } };
+          const result = await run(input, { id: toolCall?.id, signal });
+          return [show(result), result];
+        },
+      }),
+  );
+}
+
+interface OpenZod {
+  _zod: { toJSONSchema?: () => JsonSchema };
+}
+
+/** LangChain checks inputs before the tool is asked, unless its schema takes anything; then the gate says what is wrong. */
+function openZod(schema: JsonSchema): OpenZod {
+  const { unknown } = loadPackage<{ unknown(): OpenZod }>("zod/v4", "toLangChainTools");
+  const open = unknown();
+  open._zod.toJSONSchema = () => structuredClone(schema);
+  return open;
+}
+
+function show(result: ToolResult): string | ContentPart[] {
+  if (!hasImages(result)) return resultText(result);
+  return mapContent<ContentPart>(result.content, {
+    text: (text) => ({ type: "text", text }),
+    image: (data, mimeType) => ({ type: "image_url", image_url: { url: `data:${mimeType};base64,${data}` } }),
+  });
+}

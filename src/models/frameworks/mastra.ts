@@ -1,0 +1,57 @@
+import type { ToolResult } from "../../core/result.ts";
+import { mapContent } from "../providers/call-results.ts";
+import {
+  type AdapterOptions,
+  bridgeToolkit,
+  hasImages,
+  openSchema,
+  type OpenSchema,
+  resultText,
+  type ToolkitLike,
+} from "./toolkit-bridge.ts";
+
+type ModelPart = { type: "text"; text: string } | { type: "media"; data: string; mediaType: string };
+
+/** What Mastra makes a tool of. */
+export interface MastraFields {
+  id: string;
+  description: string;
+  inputSchema: OpenSchema;
+  execute(
+    input: unknown,
+    context?: { abortSignal?: AbortSignal; agent?: { toolCallId?: string } },
+  ): Promise<ToolResult>;
+  toModelOutput(output: unknown): unknown;
+}
+
+/**
+ * For `tools` of a Mastra agent. Its own `createTool` is passed in, from "@mastra/core/tools". A tool's output there is
+ * the whole result of its call.
+ */
+export function toMastraTools<T>(
+  toolkit: ToolkitLike,
+  options: AdapterOptions & { createTool: (fields: MastraFields) => T },
+): Record<string, T> {
+  return Object.fromEntries(
+    bridgeToolkit(toolkit, options).map(({ name, description, schema, run }) => [
+      name,
+      options.createTool({
+        id: name,
+        description,
+        inputSchema: openSchema(schema),
+        execute: (input, context) => run(input, { id: context?.agent?.toolCallId, signal: context?.abortSignal }),
+        toModelOutput: (output) => show(output as ToolResult),
+      }),
+    ]),
+  );
+}
+
+function show(result: ToolResult): unknown {
+  if (!hasImages(result))
+    return { type: result.status === "failed" ? "error-text" : "text", value: resultText(result) };
+  const value = mapContent<ModelPart>(result.content, {
+    text: (text) => ({ type: "text", text }),
+    image: (data, mediaType) => ({ type: "media", data, mediaType }),
+  });
+  return { type: "content", value };
+}

@@ -1,0 +1,82 @@
+import { type Content, textOf } from "../../core/content.ts";
+import { createTool } from "../../core/create-tool.ts";
+import { declarationOf } from "../../core/definition.ts";
+import { ToolError } from "../../core/error.ts";
+import type { Update } from "../../core/events.ts";
+import { jsonResult } from "../../core/result.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+
+/** A tool in the words of seed 003: a model's definition, and a function that answers with content and details. */
+export interface ToolDefinition {
+  name: string;
+  label: string;
+  description: string;
+  parameters: JsonSchema;
+  execute(
+    toolCallId: string,
+    params: unknown,
+    onUpdate?: (update: Update) => void,
+    context?: unknown,
+    signal?: AbortSignal,
+  ): Promise<{ content: Content[]; details: unknown }>;
+}
+
+/** Every `execute` passes the gate. It answers a failure as data; an abort alone is thrown. */
+export function toToolDefinitions(tools: Iterable<AnyTool>): ToolDefinition[] {
+  return Array.from(tools, (tool) => {
+    const { name, description, parameters } = declarationOf(tool);
+    return {
+      name,
+      label: tool.title,
+      description,
+      parameters,
+      async execute(id, params, onUpdate, _context, signal) {
+        const result = await tool.execute(params, {
+          id,
+          ...(signal ? { signal } : {}),
+          ...(onUpdate ? { onUpdate } : {}),
+        });
+        if (result.status === "completed") return { content: result.content, details: result.details };
+        if (result.status === "pending") {
+          return jsonResult({
+            status: "pending",
+            tool: name,
+            message: textOf(result.content),
+            pending: result.pending,
+          });
+        }
+        if (result.error.code === "cancelled" && signal?.aborted) {
+          throw new ToolError(name, result.error.message, signal.reason, { code: "cancelled" });
+        }
+        return jsonResult({ status: "error", tool: name, error: result.error.message });
+      },
+    };
+  });
+}
+
+/** A tool that runs at a client, as the client registers it. */
+export interface ClientToolDefinition {
+  type?: "function";
+  function: { name: string; description?: string; parameters?: JsonSchema };
+}
+
+/** The client runs it: a call is answered `pending`, and completed by the client's answer to the call's id. */
+export function createClientTools(tools: Iterable<ClientToolDefinition>, client: string): AnyTool[] {
+  return Array.from(tools, ({ function: { name, description, parameters } }) =>
+    createTool({
+      name,
+      description: description || name,
+      parameters: parameters ?? { type: "object", properties: {} },
+      origin: { type: "client", client },
+      run: (_input: unknown, { callId }) => ({
+        content: "Tool execution delegated to client",
+        pending: { kind: "client" as const, id: callId },
+      }),
+    }),
+  );
+}
+
+export function toClientToolDefinitions(tools: Iterable<ClientToolDefinition>, client = "client"): ToolDefinition[] {
+  return toToolDefinitions(createClientTools(tools, client));
+}

@@ -1,0 +1,127 @@
+import type { ToolResult } from "../../core/result.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { ANTHROPIC_RULES, ANTHROPIC_STRICT_RULES } from "./provider-schema-rules.ts";
+import { answerCalls, mapContent } from "./call-results.ts";
+import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
+import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
+
+export interface AnthropicTool {
+  name: string;
+  description: string;
+  input_schema: JsonSchema & { type: "object" };
+  strict?: true;
+}
+
+export function toAnthropicTools(
+  tools: Iterable<ToolSource>,
+  options: DefineOptions = {},
+): ProviderTools<AnthropicTool> {
+  return defineTools(
+    tools,
+    options,
+    { rules: ANTHROPIC_RULES, strictRules: ANTHROPIC_STRICT_RULES },
+    ({ name, description, schema, strict }) => ({
+      name,
+      description,
+      input_schema: { ...schema, type: "object" },
+      ...(strict ? { strict } : {}),
+    }),
+  );
+}
+
+interface AnthropicBlock {
+  type: string;
+}
+
+interface ToolUseBlock {
+  type: "tool_use";
+  id?: string;
+  name?: string;
+  input?: unknown;
+}
+
+function isToolUse(block: AnthropicBlock | undefined): block is ToolUseBlock {
+  return block?.type === "tool_use";
+}
+
+export function readAnthropicCalls(
+  message: { content: readonly AnthropicBlock[] },
+  options: ReadOptions = {},
+): ModelCall[] {
+  const raw = message.content.filter(isToolUse).map(({ id, name, input }) => ({ id, name, arguments: input }));
+  return toModelCalls(raw, options);
+}
+
+/** The part of an event that speaks of calls. */
+export interface AnthropicEvent {
+  type: string;
+  index?: number;
+  content_block?: AnthropicBlock;
+  delta?: { type?: string; partial_json?: string } | object;
+}
+
+export function createAnthropicReader(options: ReadOptions = {}): CallReader<AnthropicEvent> {
+  const raw = new RawCalls(options);
+  const open = new Set<number>();
+  return {
+    push({ type, index = 0, content_block: block, delta }) {
+      if (type === "content_block_start" && isToolUse(block)) {
+        open.add(index);
+        const call = raw.at(index);
+        if (block.id) call.id = block.id;
+        if (block.name) call.name = block.name;
+        // Mostly an empty object, which the deltas then write; some servers send the whole input here.
+        call.data = block.input;
+      } else if (type === "content_block_delta" && open.has(index) && delta && "partial_json" in delta) {
+        raw.at(index).text += delta.partial_json ?? "";
+      }
+    },
+    calls: () => raw.calls(),
+  };
+}
+
+const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
+type ImageType = (typeof IMAGE_TYPES)[number];
+
+type ResultPart =
+  | { type: "text"; text: string }
+  | { type: "image"; source: { type: "base64"; media_type: ImageType; data: string } };
+
+export interface AnthropicToolResult {
+  type: "tool_result";
+  tool_use_id: string;
+  content: ResultPart[];
+  is_error?: true;
+}
+
+export interface AnthropicResultMessage {
+  role: "user";
+  content: AnthropicToolResult[];
+}
+
+/** One message, which has to follow the reply at once; none where there were no calls. */
+export function toAnthropicMessages(
+  calls: readonly ModelCall[],
+  results: readonly ToolResult[],
+): AnthropicResultMessage[] {
+  if (calls.length === 0) return [];
+  const content = answerCalls(calls, results).map((answer): AnthropicToolResult => ({
+    type: "tool_result",
+    tool_use_id: answer.id,
+    content: mapContent<ResultPart>(answer.content, {
+      text: (joined) => ({ type: "text", text: joined }),
+      // A failed result takes text alone.
+      image: (data, mimeType) => (isImageType(mimeType) && !answer.isError ? imagePart(data, mimeType) : undefined),
+    }),
+    ...(answer.isError ? { is_error: true } : {}),
+  }));
+  return [{ role: "user", content }];
+}
+
+function imagePart(data: string, mediaType: ImageType): ResultPart {
+  return { type: "image", source: { type: "base64", media_type: mediaType, data } };
+}
+
+function isImageType(mimeType: string): mimeType is ImageType {
+  return (IMAGE_TYPES as readonly string[]).includes(mimeType);
+}

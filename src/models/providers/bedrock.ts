@@ -1,0 +1,103 @@
+import { Buffer } from "node:buffer";
+import type { ToolResult } from "../../core/result.ts";
+import { COMMON_RULES } from "../../schema/portable-schema.ts";
+import { ANTHROPIC_STRICT_RULES } from "./provider-schema-rules.ts";
+import { answerCalls, mapContent } from "./call-results.ts";
+import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
+import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
+
+// Amazon Bedrock's Converse, in the shapes of its SDK.
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export interface BedrockTool {
+  toolSpec: { name: string; description: string; inputSchema: { json: Json }; strict?: true };
+}
+
+/** For `toolConfig`, as `{ tools }`. */
+export function toBedrockTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<BedrockTool> {
+  return defineTools(
+    tools,
+    options,
+    { rules: COMMON_RULES, strictRules: ANTHROPIC_STRICT_RULES },
+    ({ name, description, schema, strict }) => ({
+      toolSpec: { name, description, inputSchema: { json: schema as Json }, ...(strict ? { strict } : {}) },
+    }),
+  );
+}
+
+/** The part of a message that holds calls. */
+export interface BedrockMessage {
+  content?: readonly { toolUse?: { toolUseId?: string; name?: string; input?: unknown } }[] | undefined;
+}
+
+export function readBedrockCalls(message: BedrockMessage, options: ReadOptions = {}): ModelCall[] {
+  const raw = (message.content ?? []).flatMap(({ toolUse }) =>
+    toolUse ? { id: toolUse.toolUseId, name: toolUse.name, arguments: toolUse.input } : [],
+  );
+  return toModelCalls(raw, options);
+}
+
+/** The part of a stream's event that speaks of calls. */
+export interface BedrockEvent {
+  contentBlockStart?: {
+    contentBlockIndex?: number | undefined;
+    start?: { toolUse?: { toolUseId?: string; name?: string } } | undefined;
+  };
+  contentBlockDelta?: {
+    contentBlockIndex?: number | undefined;
+    delta?: { toolUse?: { input?: string } } | undefined;
+  };
+}
+
+export function createBedrockReader(options: ReadOptions = {}): CallReader<BedrockEvent> {
+  const raw = new RawCalls(options);
+  return {
+    push({ contentBlockStart: start, contentBlockDelta: delta }) {
+      const begun = start?.start?.toolUse;
+      if (begun) {
+        const call = raw.at(start.contentBlockIndex ?? 0);
+        if (begun.toolUseId) call.id = begun.toolUseId;
+        if (begun.name) call.name = begun.name;
+      }
+      const more = delta?.delta?.toolUse?.input;
+      if (more !== undefined) raw.at(delta?.contentBlockIndex ?? 0).text += more;
+    },
+    calls: () => raw.calls(),
+  };
+}
+
+const IMAGE_FORMATS = new Map<string, "png" | "jpeg" | "gif" | "webp">([
+  ["image/png", "png"],
+  ["image/jpeg", "jpeg"],
+  ["image/gif", "gif"],
+  ["image/webp", "webp"],
+]);
+
+type ResultPart =
+  | { text: string }
+  | { image: { format: "png" | "jpeg" | "gif" | "webp"; source: { bytes: Uint8Array<ArrayBuffer> } } };
+
+export interface BedrockResultMessage {
+  role: "user";
+  content: { toolResult: { toolUseId: string; content: ResultPart[]; status: "success" | "error" } }[];
+}
+
+/** One message, which has to follow the reply at once; none where there were no calls. */
+export function toBedrockMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): BedrockResultMessage[] {
+  if (calls.length === 0) return [];
+  const content = answerCalls(calls, results).map((answer) => ({
+    toolResult: {
+      toolUseId: answer.id,
+      status: answer.isError ? ("error" as const) : ("success" as const),
+      content: mapContent<ResultPart>(answer.content, {
+        text: (joined) => ({ text: joined }),
+        image(data, mimeType) {
+          const format = IMAGE_FORMATS.get(mimeType);
+          return format && { image: { format, source: { bytes: new Uint8Array(Buffer.from(data, "base64")) } } };
+        },
+      }),
+    },
+  }));
+  return [{ role: "user", content }];
+}

@@ -1,0 +1,114 @@
+import type { ToolResult } from "../../core/result.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { OPENAI_RULES, OPENAI_STRICT_RULES } from "./provider-schema-rules.ts";
+import { answerCalls, answerText, mapContent } from "./call-results.ts";
+import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
+import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
+
+export interface OpenAIResponsesTool {
+  type: "function";
+  name: string;
+  description: string;
+  parameters: JsonSchema;
+  /** Always said: this API enforces schemas where it is not told otherwise. */
+  strict: boolean;
+}
+
+export function toOpenAIResponsesTools(
+  tools: Iterable<ToolSource>,
+  options: DefineOptions = {},
+): ProviderTools<OpenAIResponsesTool> {
+  return defineTools(
+    tools,
+    options,
+    { rules: OPENAI_RULES, strictRules: OPENAI_STRICT_RULES },
+    ({ name, description, schema, strict }) => ({ type: "function", name, description, parameters: schema, strict }),
+  );
+}
+
+interface OpenAIResponsesItem {
+  type?: string;
+}
+
+interface FunctionCallItem {
+  type: "function_call";
+  call_id?: string;
+  name?: string;
+  arguments?: string;
+}
+
+function isFunctionCall(item: OpenAIResponsesItem | undefined): item is FunctionCallItem {
+  return item?.type === "function_call";
+}
+
+export function readOpenAIResponsesCalls(
+  response: { output: readonly OpenAIResponsesItem[] },
+  options: ReadOptions = {},
+): ModelCall[] {
+  const raw = response.output.filter(isFunctionCall).map((item) => ({
+    id: item.call_id,
+    name: item.name,
+    arguments: item.arguments,
+  }));
+  return toModelCalls(raw, options);
+}
+
+/** The part of an event that speaks of calls. */
+export interface OpenAIResponsesEvent {
+  type: string;
+  output_index?: number;
+  item?: OpenAIResponsesItem;
+  delta?: unknown;
+  arguments?: unknown;
+}
+
+export function createOpenAIResponsesReader(options: ReadOptions = {}): CallReader<OpenAIResponsesEvent> {
+  const raw = new RawCalls(options);
+  return {
+    push(event) {
+      const { type, output_index: slot = raw.size } = event;
+      if (type === "response.output_item.added" || type === "response.output_item.done") {
+        const { item } = event;
+        if (!isFunctionCall(item)) return;
+        const call = raw.at(slot);
+        if (item.call_id) call.id = item.call_id;
+        if (item.name) call.name = item.name;
+        if (type === "response.output_item.done" && item.arguments !== undefined) call.text = item.arguments;
+      } else if (type === "response.function_call_arguments.delta") {
+        raw.at(slot).text += String(event.delta ?? "");
+      } else if (type === "response.function_call_arguments.done" && typeof event.arguments === "string") {
+        raw.at(slot).text = event.arguments;
+      }
+    },
+    calls: () => raw.calls(),
+  };
+}
+
+type OutputPart = { type: "input_text"; text: string } | { type: "input_image"; image_url: string; detail: "auto" };
+
+export interface OpenAIResponsesOutput {
+  type: "function_call_output";
+  call_id: string;
+  output: string | OutputPart[];
+}
+
+/** Items for the next request's `input`. */
+export function toOpenAIResponsesItems(
+  calls: readonly ModelCall[],
+  results: readonly ToolResult[],
+): OpenAIResponsesOutput[] {
+  return answerCalls(calls, results).map((answer) => ({
+    type: "function_call_output",
+    call_id: answer.id,
+    output: answer.content.some(({ type }) => type === "image")
+      ? mapContent<OutputPart>(answer.content, {
+          text: (joined) => ({ type: "input_text", text: joined }),
+          image: (data, mimeType) => ({
+            type: "input_image",
+            image_url: `data:${mimeType};base64,${data}`,
+            detail: "auto",
+          }),
+        })
+      : answerText(answer, { flagErrors: true }),
+  }));
+}

@@ -1,0 +1,106 @@
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { propertiesOf, typesOf } from "../../schema/schema-properties.ts";
+import { bareSection } from "./bare-calls.ts";
+import { fencedSection, JSON_FORMATS } from "./json-formats.ts";
+import { clineSection, TAG_FORMATS } from "./tag-formats.ts";
+import { type Section, TEXT_FORMATS, type TextFormat, type TextFormatName, type ToolTable } from "./text-format.ts";
+import { atMarker, lookPastSpace, markerSet } from "./text-source.ts";
+import { TOKEN_FORMATS } from "./token-formats.ts";
+import { toolCallSection } from "./tool-call-section.ts";
+
+const FORMATS: ReadonlyMap<TextFormatName, TextFormat> = new Map(
+  [...TAG_FORMATS, ...JSON_FORMATS, ...TOKEN_FORMATS].map((format) => [format.name, format]),
+);
+
+export function textFormat(name: TextFormatName): TextFormat {
+  return FORMATS.get(name)!;
+}
+
+/** What plain prose often has, or what several formats share, is recognised here in one way for all. */
+const SHARED: ReadonlySet<TextFormatName> = new Set([
+  "xml",
+  "hermes",
+  "qwen3-coder",
+  "glm",
+  "minicpm5-xml",
+  "cline-xml",
+  "json",
+  "llama4-pythonic",
+  "olmo3-pythonic",
+  "anthropic-xml-legacy",
+  "deepseek-v3",
+]);
+
+let fixed: readonly Section[] | undefined;
+
+/** The sections of every format, each marker once. Only tags that are the names of tools differ from table to table. */
+export function allSections(tools: ToolTable): readonly Section[] {
+  fixed ??= makeSections(tools);
+  return tools.names.length === 0 ? fixed : [...fixed, clineSection(tools)];
+}
+
+function makeSections(tools: ToolTable): Section[] {
+  const own = TEXT_FORMATS.filter((name) => !SHARED.has(name)).flatMap((name) => textFormat(name).sections(tools));
+  return [
+    toolCallSection(["xml", "hermes", "qwen3-coder", "glm", "anthropic-xml"]),
+    functionCallsSection(tools),
+    ...textFormat("qwen3-coder").sections(tools),
+    // What begins with no more than a bracket, or a word, is read below, and with more care.
+    ...own.filter(({ open, onLineStart }) => !onLineStart && !open.includes("[")),
+    fencedSection("known tools only"),
+    bareSection({ json: "json", python: "llama4-pythonic", knownToolsOnly: true, onLineStart: true }),
+  ];
+}
+
+/** Calls as tags and calls as Python share a wrapper. */
+function functionCallsSection(tools: ToolTable): Section {
+  const [tags] = textFormat("anthropic-xml").sections(tools);
+  const [python] = textFormat("olmo3-pythonic").sections(tools);
+  const tag = markerSet(["<"]);
+  return {
+    open: ["<function_calls>"],
+    *read(reader, found) {
+      const at = yield* lookPastSpace(reader.source, found.length);
+      yield* ((yield* atMarker(reader.source, tag, at)) ? tags! : python!).read(reader, found);
+    },
+  };
+}
+
+/** For the model: why a call could not be read, and how it should have been written. */
+export function explainMalformed(tools: ToolTable) {
+  const examples = new Map<string, string>();
+  return (reason: string, name: string, format: TextFormatName): string => {
+    const tool = name !== "" && name.length <= 80 ? name : (tools.names[0] ?? "tool_name");
+    const key = `${format} ${tool}`;
+    let example = examples.get(key);
+    if (example === undefined) {
+      example = textFormat(format).write([{ name: tool, input: exampleInput(tools.schemaOf(tool)) }]);
+      examples.set(key, example);
+    }
+    return `The tool call could not be read: ${reason}. Send it again, whole, in this form:\n${example}`;
+  };
+}
+
+/** One input that shows how a tool is called: defaults where there are some, and a value of the right type elsewhere. */
+export function exampleInput(schema: JsonSchema | undefined): Record<string, unknown> {
+  if (!schema) return { parameter_name: "value" };
+  const input: Record<string, unknown> = {};
+  for (const [name, property] of propertiesOf(schema, schema)) {
+    if (name !== "__proto__") input[name] = exampleValue(schema, property, name);
+  }
+  return input;
+}
+
+function exampleValue(root: JsonSchema, property: JsonSchema, name: string): unknown {
+  const { default: byDefault, examples, enum: choices, const: constant } = property;
+  if (byDefault !== undefined && byDefault !== null) return byDefault;
+  if (constant !== undefined) return constant;
+  if (Array.isArray(choices) && choices.length > 0) return choices[0];
+  if (Array.isArray(examples) && examples.length > 0) return examples[0];
+  const types = typesOf(root, property);
+  if (types.has("string")) return `your_${name}_here`;
+  if (types.has("integer") || types.has("number"))
+    return typeof property["minimum"] === "number" ? property["minimum"] : 1;
+  if (types.has("boolean")) return true;
+  return types.has("array") ? [] : types.has("object") ? {} : null;
+}

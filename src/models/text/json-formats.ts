@@ -1,0 +1,154 @@
+import { bareSection } from "./bare-calls.ts";
+import { jsonSection, readArgumentsAlone, readJsonCalls } from "./json-calls.ts";
+import type { CallReader, Section, TextFormat, TextFormatName } from "./text-format.ts";
+import { atMarker, attempt, Malformed, markerSet, type Reading, skipSpace } from "./text-source.ts";
+import { readShort, toolCallSection } from "./tool-call-section.ts";
+import { nameAndArguments, writeEach, writeList } from "./write-calls.ts";
+
+const OPEN = "[TOOL_CALLS]";
+const ID = "[CALL_ID]";
+const INPUT = "[ARGS]";
+const OPENS = markerSet([OPEN]);
+const MARKERS = markerSet([ID, INPUT]);
+
+/** `[TOOL_CALLS]f[CALL_ID]id[ARGS]{…}` for each call, or once before a list of them as JSON. */
+const MISTRAL_SECTION: Section = {
+  open: [OPEN],
+  *read(reader, found) {
+    reader.source.take(found.length);
+    reader.calls.open("mistral");
+    yield* attempt(reader, readBody(reader), { before: [OPEN] });
+    if (reader.calls.isEmpty && !reader.calls.isFailed) {
+      reader.calls.discard();
+      reader.pass("skipped", reader.source.takeMarked());
+    }
+    reader.calls.close();
+  },
+};
+
+function* readBody(reader: CallReader): Reading {
+  const { source, calls } = reader;
+  const code = yield* skipSpace(source);
+  const isMarked = yield* atMarker(source, MARKERS);
+  if ((code === OPEN_LIST || code === OPEN_OBJECT) && !isMarked) {
+    return yield* readJsonCalls(reader, { format: "mistral", quotesUntil: OPENS });
+  }
+  const name = yield* readShort(reader, [ID, INPUT, "{", OPEN], "its name");
+  if (/\s/.test(name)) throw new Malformed(`${JSON.stringify(name.slice(0, 40))} is no name of a tool`);
+  calls.setName(name);
+  if ((yield* atMarker(source, MARKERS))?.marker === ID) {
+    source.take(ID.length);
+    calls.setModelId(yield* readShort(reader, [INPUT, "{"], "its id"));
+  }
+  if ((yield* atMarker(source, MARKERS))?.marker === INPUT) source.take(INPUT.length);
+  yield* readArgumentsAlone(reader, { quotesUntil: OPENS });
+}
+
+const OPEN_LIST = 91;
+const OPEN_OBJECT = 123;
+
+const HERMES: TextFormat = {
+  name: "hermes",
+  sections: () => [toolCallSection(["hermes"])],
+  write: writeEach((call) => `<tool_call>\n${JSON.stringify(nameAndArguments(call))}\n</tool_call>`),
+};
+
+export function fencedSection(tentative: true | "known tools only"): Section {
+  return jsonSection({ format: "json", open: ["```json", "```tool_call"], close: ["```"], tentative });
+}
+
+const JSON_TEXT: TextFormat = {
+  name: "json",
+  sections: () => [fencedSection(true), bareSection({ json: "json" })],
+  write: (calls) => JSON.stringify(calls.length === 1 ? nameAndArguments(calls[0]!) : calls.map(nameAndArguments)),
+};
+
+const LLAMA3: TextFormat = {
+  name: "llama3-json",
+  sections: () => [
+    jsonSection({ format: "llama3-json", open: ["<|python_tag|>"] }),
+    bareSection({ json: "llama3-json" }),
+  ],
+  plumbing: ["<|eom_id|>", "<|eot_id|>"],
+  write: writeEach(({ name, input }) => JSON.stringify({ name, parameters: input }), { between: "; " }),
+};
+
+const MISTRAL: TextFormat = {
+  name: "mistral",
+  sections: () => [MISTRAL_SECTION],
+  reasoning: [["[THINK]", "[/THINK]"]],
+  write: writeEach(({ name, input }) => `[TOOL_CALLS]${name}[ARGS]${JSON.stringify(input)}`, { between: "" }),
+};
+
+const GIGACHAT: TextFormat = {
+  name: "gigachat",
+  sections: () => [
+    jsonSection({
+      format: "gigachat",
+      open: ["<|message_sep|>\n\nfunction call<|role_sep|>", "function call<|role_sep|>"],
+    }),
+  ],
+  plumbing: ["<|message_sep|>"],
+  write: writeEach((call) => `function call<|role_sep|>\n${JSON.stringify(nameAndArguments(call))}`),
+};
+
+const COHERE: TextFormat = {
+  name: "cohere",
+  sections: () => [jsonSection({ format: "cohere", open: ["<|START_ACTION|>"], close: ["<|END_ACTION|>"] })],
+  reasoning: [["<|START_THINKING|>", "<|END_THINKING|>"]],
+  plumbing: ["<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|END_OF_TURN_TOKEN|>"],
+  write: (calls) => {
+    const list = calls.map(({ name, input }, at) => ({ tool_call_id: String(at), tool_name: name, parameters: input }));
+    return `<|START_ACTION|>${JSON.stringify(list)}<|END_ACTION|>`;
+  },
+};
+
+const APERTUS: TextFormat = {
+  name: "apertus",
+  sections: () => [
+    jsonSection({ format: "apertus", keyIsName: true, open: ["<|tools_prefix|>"], close: ["<|tools_suffix|>"] }),
+  ],
+  reasoning: [["<|inner_prefix|>", "<|inner_suffix|>"]],
+  write: writeList("<|tools_prefix|>", "<|tools_suffix|>", ({ name, input }) => ({ [name]: input })),
+};
+
+/** One list, or one object, between two markers of its own. */
+function listFormat(name: TextFormatName, open: readonly string[], close?: string): TextFormat {
+  return {
+    name,
+    sections: () => [jsonSection({ format: name, open, ...(close === undefined ? {} : { close: [close] }) })],
+    write: writeList(open[0]!, close ?? ""),
+  };
+}
+
+const PHI4_MINI: TextFormat = {
+  name: "phi4-mini",
+  // The bracket keeps the word apart from Python's module of that name.
+  sections: () => [jsonSection({ format: "phi4-mini", open: ["functools["], keep: 1 })],
+  write: writeList("functools", ""),
+};
+
+const INTERNLM: TextFormat = {
+  name: "internlm",
+  sections: () => [
+    jsonSection({ format: "internlm", open: ["<|action_start|><|plugin|>"], close: ["<|action_end|>"] }),
+  ],
+  write: writeEach(
+    ({ name, input }) => `<|action_start|><|plugin|>\n${JSON.stringify({ name, parameters: input })}\n<|action_end|>`,
+  ),
+};
+
+export const JSON_FORMATS: readonly TextFormat[] = [
+  HERMES,
+  JSON_TEXT,
+  LLAMA3,
+  MISTRAL,
+  GIGACHAT,
+  COHERE,
+  APERTUS,
+  PHI4_MINI,
+  INTERNLM,
+  listFormat("granite", ["<|tool_call|>", "<function_call>"]),
+  listFormat("jamba", ["<tool_calls>"], "</tool_calls>"),
+  listFormat("nemotron", ["<TOOLCALL>"], "</TOOLCALL>"),
+];

@@ -1,0 +1,47 @@
+import { isDeepStrictEqual } from "node:util";
+import { expect } from "vitest";
+import {
+  createToolCallParser,
+  type ParsedText,
+  parseToolCalls,
+  type ToolCallEvent,
+  type ToolCallParserOptions,
+} from "./tool-call-parser.ts";
+
+function countedIds(): () => string {
+  let count = 0;
+  return () => `id${count++}`;
+}
+
+export function readInChunks(
+  chunks: readonly string[],
+  options: ToolCallParserOptions,
+): { events: ToolCallEvent[]; result: ParsedText } {
+  const parser = createToolCallParser({ ...options, newId: countedIds() });
+  const events = chunks.flatMap((chunk) => parser.push(chunk));
+  events.push(...parser.end());
+  return { events, result: parser.result };
+}
+
+/** What the events say that the text was. */
+function textOfEvents(events: readonly ToolCallEvent[]): string {
+  return events.map((event) => ("text" in event ? event.text : "call" in event ? event.call.rawText : "")).join("");
+}
+
+/** Whole, by the character and in every two parts: the same each time, and nothing of the text lost. */
+export function readEveryWay(text: string, options: ToolCallParserOptions): ParsedText {
+  const whole = parseToolCalls(text, { ...options, newId: countedIds() });
+  const ways = [text.split(""), [text], ...Array.from(text, (_, at) => [text.slice(0, at), text.slice(at)])];
+  // Asserted together: a text is read hundreds of times.
+  const wrong = ways.filter((chunks) => {
+    const { events, result } = readInChunks(chunks, options);
+    return !isDeepStrictEqual(result, whole) || textOfEvents(events) !== text;
+  });
+  expect(wrong).toEqual([]);
+  return whole;
+}
+
+/** The calls alone, without what differs from case to case. */
+export function callsOf({ calls }: ParsedText): { name: string; input: unknown; failed?: true }[] {
+  return calls.map(({ name, input, failure }) => ({ name, input, ...(failure ? { failed: true as const } : {}) }));
+}

@@ -1,0 +1,314 @@
+import { bareSection, pythonicSection } from "./bare-calls.ts";
+import { jsonReader, readArguments, readArgumentsAlone } from "./json-calls.ts";
+import type { CallReader, Section, TextFormat, TextFormatName } from "./text-format.ts";
+import {
+  atMarker,
+  attempt,
+  cutOff,
+  lookPastSpace,
+  Malformed,
+  markerSet,
+  readEnd,
+  type Reading,
+  readUntil,
+  readWithin,
+  refuse,
+  skipSpace,
+  TOO_LONG,
+} from "./text-source.ts";
+import { readShort } from "./tool-call-section.ts";
+import { gemmaLiteral, pythonCall, writeEach } from "./write-calls.ts";
+
+/** Calls between a model's own tokens: a name, a separator, and the arguments as JSON. */
+export interface TokenCalls {
+  format: TextFormatName;
+  begin: readonly string[];
+  end: readonly string[];
+  callBegin: readonly string[];
+  callEnd: readonly string[];
+  separator: readonly string[];
+  /** What stands before the separator, as the name of a tool. */
+  nameFrom(head: string): string;
+  /** Where the name stands behind the separator, the format in which it does. */
+  nameFollows?: TextFormatName;
+}
+
+const FENCE = markerSet(["```json", "```"]);
+
+function tokenSection(shape: TokenCalls): Section {
+  const calls = markerSet(shape.callBegin);
+  const ends = markerSet(shape.end);
+  return {
+    open: [...shape.begin, ...shape.callBegin],
+    *read(reader, found) {
+      const { source } = reader;
+      const isWrapped = shape.begin.includes(found.marker);
+      if (isWrapped) source.take(found.length);
+      reader.calls.open(shape.format);
+      for (let count = 0; ; count++) {
+        if (isWrapped) yield* skipSpace(source);
+        const at = yield* lookPastSpace(source, 0);
+        const call = yield* atMarker(source, calls, at);
+        if (call) {
+          source.take(at);
+          if (count > 0) reader.calls.open(shape.format);
+          source.take(call.length);
+          yield* attempt(reader, readOne(reader, shape), {
+            through: shape.callEnd,
+            before: [...shape.callBegin, ...shape.end],
+          });
+          continue;
+        }
+        const end = yield* atMarker(source, ends, at);
+        if (end) source.take(at + end.length);
+        if (count === 0) {
+          yield* attempt(reader, refuse("there is no call in it"), { through: shape.end, before: shape.callBegin });
+        } else if (isWrapped && !end && !reader.calls.isFailed) {
+          reader.calls.repair(`the missing ${shape.end[0]} was added`);
+        }
+        reader.calls.close();
+        if (end) reader.endTurn();
+        return;
+      }
+    },
+  };
+}
+
+function* readOne(reader: CallReader, shape: TokenCalls): Reading {
+  const { source, calls } = reader;
+  if (calls.isFull) throw new Malformed("there are too many calls in one text", "input_too_large");
+  const head = yield* readShort(reader, [...shape.separator, ...shape.callEnd], "its name");
+  const separator = yield* atMarker(source, markerSet(shape.separator));
+  if (!separator) throw new Malformed(`${shape.separator[0]} is missing behind its name`);
+  source.take(separator.length);
+  const nameFollows =
+    shape.nameFollows !== undefined && head === "function" && (yield* skipSpace(source)) !== OPEN_OBJECT;
+  if (nameFollows) calls.readAs(shape.nameFollows!);
+  calls.setName(nameFollows ? yield* readShort(reader, ["\n", "```", "{", "<"], "its name") : shape.nameFrom(head));
+  if (head !== shape.nameFrom(head)) calls.setModelId(head);
+  yield* skipSpace(source);
+  const fence = yield* atMarker(source, FENCE);
+  if (fence) source.take(fence.length);
+  yield* readArgumentsAlone(reader, {
+    ends: markerSet([...shape.callEnd, "```"]),
+    quotesUntil: markerSet([...shape.callEnd, ...shape.callBegin]),
+  });
+  yield* skipSpace(source);
+  if (fence && (yield* atMarker(source, FENCE))) source.take(3);
+  yield* readEnd(reader, markerSet(shape.callEnd));
+}
+
+const OPEN_OBJECT = 123;
+
+export interface GemmaCalls {
+  format: TextFormatName;
+  open: string;
+  close: string;
+  /** What strings stand between. */
+  quote: string;
+}
+
+const CALL = markerSet(["call:"]);
+
+/** `call:f{city:<|"|>Oslo<|"|>,days:3}` between markers. */
+function gemmaSection(shape: GemmaCalls): Section {
+  return {
+    open: [shape.open],
+    *read(reader, found) {
+      reader.source.take(found.length);
+      reader.calls.open(shape.format);
+      yield* attempt(reader, readBody(reader, shape), { through: [shape.close], before: [shape.open] });
+      reader.calls.close();
+    },
+  };
+}
+
+function* readBody(reader: CallReader, { close, quote }: GemmaCalls): Reading {
+  const { source, calls } = reader;
+  const ends = markerSet([close]);
+  yield* skipSpace(source);
+  if (yield* atMarker(source, CALL)) source.take(CALL.longest);
+  const name = yield* readShort(reader, ["{", "<", "\n"], "its name");
+  if (source.peek(1) !== "{" || !/^[^\s<>()"'`]+$/.test(name)) throw new Malformed("call:name{…} should stand in it");
+  calls.setName(name);
+  yield* readArguments(reader, jsonReader(reader, { quote, bareText: true, ends, quotesUntil: ends }));
+  calls.finish();
+  yield* readEnd(reader, ends);
+}
+
+const MESSAGE = "<|message|>";
+const ENDS = ["<|call|>", "<|end|>", "<|return|>"];
+const BEGINS = ["<|start|>", "<|channel|>"];
+const CONTENT_END = markerSet([...ENDS, ...BEGINS]);
+
+/** `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{…}<|call|>`; other channels are text. */
+const HARMONY_SECTION: Section = { open: BEGINS, read: readMessage };
+
+/** The prompt ends inside of the first header: what a model writes may begin in the middle of it. */
+const HARMONY_FIRST_HEADER: Section = { open: ["to="], onLineStart: true, read: readMessage };
+
+const MAX_HEADER_LENGTH = 400;
+
+function* readMessage(reader: CallReader): Reading {
+  const { source, calls } = reader;
+  let header = "";
+  const stops = markerSet([MESSAGE, ...ENDS]);
+  // Nothing is open yet: what is too long for a header is text.
+  const found = yield* readWithin(source, stops, (piece) => void (header += piece), MAX_HEADER_LENGTH);
+  if (found === TOO_LONG) throw new Malformed("no header is as long");
+  const recipient = /\bto=([^\s<]+)/.exec(header)?.[1];
+  if (recipient !== undefined) {
+    calls.open("harmony");
+    calls.setName(recipient.replace(/^functions\./, ""));
+    yield* attempt(reader, readCall(reader), { through: ENDS, before: BEGINS });
+    return calls.close();
+  }
+  if (found?.marker !== MESSAGE) {
+    if (found) source.take(found.length);
+    return reader.pass("skipped", source.takeMarked());
+  }
+  source.take(MESSAGE.length);
+  reader.pass("skipped", source.takeMarked());
+  const isReasoning = /<\|channel\|>\s*analysis/.test(header);
+  const end = yield* readUntil(source, CONTENT_END, (piece) => {
+    reader.pass(isReasoning ? "reasoning" : "text", piece);
+    source.takeMarked();
+  });
+  if (end && ENDS.includes(end.marker)) source.take(end.length);
+  reader.pass("skipped", source.takeMarked());
+}
+
+function* readCall(reader: CallReader): Reading {
+  const { source, calls } = reader;
+  if (!(yield* atMarker(source, markerSet([MESSAGE])))) throw cutOff(`before ${MESSAGE}`);
+  source.take(MESSAGE.length);
+  if (calls.isFull) throw new Malformed("there are too many calls in one text", "input_too_large");
+  yield* skipSpace(source);
+  if (yield* atMarker(source, markerSet(ENDS))) calls.finish({});
+  else yield* readArgumentsAlone(reader, { ends: markerSet(ENDS), quotesUntil: CONTENT_END });
+  yield* readEnd(reader, markerSet(ENDS));
+}
+
+/** Distilled models write the tokens with ordinary characters. */
+function deepseekTokens(name: string): string[] {
+  const plain = name.replaceAll("▁", "_");
+  return [`<｜${name}｜>`, `<｜${plain}｜>`, `<|${name}|>`, `<|${plain}|>`];
+}
+
+function deepseek(name: TextFormatName, write: TextFormat["write"]): TextFormat {
+  return {
+    name,
+    sections: () => [
+      tokenSection({
+        format: name,
+        begin: deepseekTokens("tool▁calls▁begin"),
+        end: deepseekTokens("tool▁calls▁end"),
+        callBegin: deepseekTokens("tool▁call▁begin"),
+        callEnd: deepseekTokens("tool▁call▁end"),
+        separator: deepseekTokens("tool▁sep"),
+        nameFrom: (head) => head,
+        nameFollows: "deepseek-v3",
+      }),
+    ],
+    plumbing: ["<｜end▁of▁sentence｜>"],
+    write,
+  };
+}
+
+const DEEPSEEK_AROUND = { before: "<｜tool▁calls▁begin｜>", after: "<｜tool▁calls▁end｜>" };
+
+const DEEPSEEK_V3 = deepseek(
+  "deepseek-v3",
+  writeEach(
+    ({ name, input }) =>
+      `<｜tool▁call▁begin｜>function<｜tool▁sep｜>${name}\n\`\`\`json\n${JSON.stringify(input)}\n\`\`\`<｜tool▁call▁end｜>`,
+    DEEPSEEK_AROUND,
+  ),
+);
+
+const DEEPSEEK_V31 = deepseek(
+  "deepseek-v3.1",
+  writeEach(
+    ({ name, input }) => `<｜tool▁call▁begin｜>${name}<｜tool▁sep｜>${JSON.stringify(input)}<｜tool▁call▁end｜>`,
+    { ...DEEPSEEK_AROUND, between: "" },
+  ),
+);
+
+const KIMI_K2: TextFormat = {
+  name: "kimi-k2",
+  sections: () => [
+    tokenSection({
+      format: "kimi-k2",
+      begin: ["<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"],
+      end: ["<|tool_calls_section_end|>", "<|tool_call_section_end|>"],
+      callBegin: ["<|tool_call_begin|>"],
+      callEnd: ["<|tool_call_end|>"],
+      separator: ["<|tool_call_argument_begin|>"],
+      nameFrom: (head) => head.replace(/^functions\./, "").replace(/:\d+$/, ""),
+    }),
+  ],
+  callEndsReasoning: true,
+  write: (calls) => {
+    const each = calls.map(
+      ({ name, input }, at) =>
+        `<|tool_call_begin|>functions.${name}:${at}<|tool_call_argument_begin|>${JSON.stringify(input)}<|tool_call_end|>`,
+    );
+    return `<|tool_calls_section_begin|>${each.join("")}<|tool_calls_section_end|>`;
+  },
+};
+
+const HARMONY: TextFormat = {
+  name: "harmony",
+  sections: () => [HARMONY_SECTION, HARMONY_FIRST_HEADER],
+  plumbing: ["<|end|>", "<|return|>", "<|call|>"],
+  write: writeEach(
+    ({ name, input }) =>
+      `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${JSON.stringify(input)}<|call|>`,
+    { between: "<|start|>assistant" },
+  ),
+};
+
+function pythonic(name: TextFormatName, open: string, close: string, isList: boolean): TextFormat {
+  return {
+    name,
+    sections: () => [pythonicSection({ format: name, open: [open], close: [close] })],
+    plumbing: ["<|im_end|>"],
+    write: isList
+      ? writeEach(pythonCall, { before: `${open}[`, after: `]${close}`, between: ", " })
+      : writeEach(pythonCall, { before: open, after: close }),
+  };
+}
+
+const LLAMA4: TextFormat = {
+  name: "llama4-pythonic",
+  sections: () => [
+    pythonicSection({ format: "llama4-pythonic", open: ["<|python_start|>"], close: ["<|python_end|>"] }),
+    bareSection({ python: "llama4-pythonic", onLineStart: true }),
+  ],
+  plumbing: ["<|eom|>", "<|eot|>"],
+  write: writeEach(pythonCall, { before: "[", after: "]", between: ", " }),
+};
+
+function gemma(name: TextFormatName, open: string, close: string, quote: string): TextFormat {
+  return {
+    name,
+    sections: () => [gemmaSection({ format: name, open, close, quote })],
+    reasoning: [["<|channel>thought\n", "<channel|>"]],
+    plumbing: ["<turn|>"],
+    write: writeEach(({ name: tool, input }) => `${open}call:${tool}${gemmaLiteral(input, quote)}${close}`, {
+      between: "",
+    }),
+  };
+}
+
+export const TOKEN_FORMATS: readonly TextFormat[] = [
+  DEEPSEEK_V3,
+  DEEPSEEK_V31,
+  KIMI_K2,
+  HARMONY,
+  LLAMA4,
+  pythonic("lfm2-pythonic", "<|tool_call_start|>", "<|tool_call_end|>", true),
+  pythonic("olmo3-pythonic", "<function_calls>", "</function_calls>", false),
+  gemma("gemma4", "<|tool_call>", "<tool_call|>", '<|"|>'),
+  gemma("functiongemma", "<start_function_call>", "<end_function_call>", "<escape>"),
+];

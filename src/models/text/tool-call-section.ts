@@ -1,0 +1,160 @@
+import { readJsonCalls } from "./json-calls.ts";
+import {
+  createTagInput,
+  FUNCTION_HEADS,
+  FUNCTION_SHAPE,
+  INVOKE_HEADS,
+  INVOKE_SHAPE,
+  readTagCall,
+  readTagCalls,
+  readTagRest,
+  SEED_SHAPE,
+  takePlainParameter,
+} from "./tag-calls.ts";
+import { readRawValue, type Tag, type ValueEnds } from "./tag-reader.ts";
+import type { CallReader, Section, TextFormatName } from "./text-format.ts";
+import {
+  atMarker,
+  attempt,
+  cutOff,
+  lookPastSpace,
+  Malformed,
+  markerSet,
+  readBounded,
+  readEnd,
+  type Reading,
+  skipSpace,
+  unexpected,
+} from "./text-source.ts";
+import { createTextValue } from "./text-values.ts";
+
+const OPEN = "<tool_call>";
+const CLOSE = "</tool_call>";
+const ENDS = markerSet([CLOSE]);
+const EITHER = markerSet([OPEN, CLOSE]);
+const FUNCTION_OPENS = markerSet(FUNCTION_HEADS);
+const INVOKE_OPENS = markerSet(INVOKE_HEADS);
+const INVOKE_IN_TOOL_CALL = { ...INVOKE_SHAPE, ends: [CLOSE] };
+/** The formats that share `<tool_call>`; what stands in it says which one it is. */
+export type ToolCallBody = Extract<TextFormatName, "xml" | "hermes" | "qwen3-coder" | "glm" | "anthropic-xml">;
+
+export function toolCallSection(bodies: readonly ToolCallBody[]): Section {
+  return {
+    open: [OPEN],
+    *read(reader, found) {
+      reader.source.take(found.length);
+      reader.calls.open(bodies[0]!);
+      yield* attempt(reader, readBody(reader, bodies), { through: [CLOSE], before: [OPEN] });
+      reader.calls.close();
+    },
+  };
+}
+
+function* readBody(reader: CallReader, bodies: readonly ToolCallBody[]): Reading {
+  const { source, calls } = reader;
+  const code = yield* skipSpace(source);
+  const may = (body: ToolCallBody): boolean => bodies.includes(body);
+  if (may("hermes") && (code === OPEN_OBJECT || code === OPEN_LIST)) {
+    calls.readAs("hermes");
+    yield* readJsonCalls(reader, { format: "hermes", ends: ENDS, quotesUntil: EITHER });
+    return yield* readEnd(reader, ENDS);
+  }
+  if (may("qwen3-coder") && (yield* atMarker(source, FUNCTION_OPENS))) {
+    calls.readAs("qwen3-coder");
+    return yield* readTagCalls(reader, { shape: FUNCTION_SHAPE, heads: FUNCTION_HEADS, isWrapped: true });
+  }
+  if (may("anthropic-xml") && (yield* atMarker(source, INVOKE_OPENS))) {
+    calls.readAs("anthropic-xml");
+    return yield* readTagCalls(reader, { shape: INVOKE_IN_TOOL_CALL, heads: INVOKE_HEADS, isWrapped: true });
+  }
+  if (may("xml") && code === OPEN_TAG && !(yield* atMarker(source, ENDS))) {
+    calls.readAs("xml");
+    return yield* readSeedCall(reader);
+  }
+  if (may("glm")) {
+    calls.readAs("glm");
+    return yield* readPairCall(reader, CLOSE);
+  }
+  throw yield* unexpected(source, "the call");
+}
+
+const OPEN_TAG = 60;
+const OPEN_LIST = 91;
+const OPEN_OBJECT = 123;
+
+const HEAD = /<name>\s*([^\s<>&]{1,100})\s*<\/name>\s*<params>/y;
+const TAIL = /<\/params>\s*<\/tool_call>/y;
+
+function plainTag(name: string): Tag {
+  return { name, local: name, value: undefined, attributes: new Map(), isClosing: false, isEmpty: false };
+}
+const CALL = plainTag("tool_call");
+const GROUP = plainTag("params");
+
+/** A call behind `<tool_call>`. What has come and is written as it should be is taken in few steps, the rest step by step. */
+function* readSeedCall(reader: CallReader): Reading {
+  const { source, calls } = reader;
+  const head = source.match(HEAD, 0);
+  if (!head) return yield* readTagCall(reader, SEED_SHAPE, CALL);
+  source.take(head[0].length);
+  calls.setName(head[1]!);
+  const input = createTagInput(reader, SEED_SHAPE.untyped);
+  do source.skipSpace();
+  while (takePlainParameter(reader, input, GROUP.name));
+  const tail = source.match(TAIL, 0);
+  if (tail) {
+    source.take(tail[0].length);
+    input.finish();
+  } else yield* readTagRest({ reader, shape: SEED_SHAPE, input, call: CALL, parent: GROUP });
+}
+
+const KEY = markerSet(["<arg_key>"]);
+const KEY_END = markerSet(["</arg_key>"]);
+const VALUE = markerSet(["<arg_value>"]);
+
+/** `f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>`, behind its opening marker. */
+function* readPairCall(reader: CallReader, close: string): Reading {
+  const { source, calls } = reader;
+  const name = yield* readShort(reader, ["<arg_key>", close, "<", "\n"], "its name");
+  if (!/^[^\s<>{}()"'`]+$/.test(name)) throw new Malformed(`${JSON.stringify(name.slice(0, 40))} is no name of a tool`);
+  calls.setName(name);
+  const input = createTagInput(reader, "json");
+  const ends = valueEnds(close);
+  while ((yield* skipSpace(source)) !== -1 && (yield* atMarker(source, KEY))) {
+    source.take(KEY.longest);
+    const key = yield* readShort(reader, KEY_END.markers, "a key");
+    source.take(KEY_END.longest);
+    yield* skipSpace(source);
+    if (!(yield* atMarker(source, VALUE))) throw new Malformed(`<arg_value> is missing behind the key ${key}`);
+    source.take(VALUE.longest);
+    const parameter = input.begin(key, undefined);
+    parameter.end(yield* readRawValue(reader, ends, createTextValue("none", parameter.stream)));
+  }
+  // More parameters may have been to come.
+  if (source.code() === -1) throw cutOff(`before ${close}`);
+  if (input.count() === 0 && !(yield* atMarker(source, markerSet([close])))) throw new Malformed(`${close} is missing`);
+  input.finish();
+  yield* readEnd(reader, markerSet([close]));
+}
+
+function valueEnds(close: string): ValueEnds {
+  const followers = markerSet(["<arg_key>", close, "<tool_call>"]);
+  return {
+    close: "</arg_value>",
+    parameterHeads: [],
+    callHeads: [],
+    callClose: close,
+    mayEndAtCall: false,
+    *follows(source, at) {
+      const start = yield* lookPastSpace(source, at);
+      return source.peek(1, start) === "" || (yield* atMarker(source, followers, start)) !== undefined;
+    },
+  };
+}
+
+/** A text that ends before one of the markers and is no longer than names are. */
+export function* readShort({ source }: CallReader, markers: readonly string[], what: string): Reading<string> {
+  let text = "";
+  yield* readBounded(source, markerSet(markers), { pass: (piece) => void (text += piece), limit: 400, what });
+  return text.trim();
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { createTool } from "../../core/create-tool.ts";
+import { generateToolInstruction, ToolPromptGenerator } from "./tool-instructions.ts";
+import { TEXT_FORMATS } from "./text-format.ts";
+import { parseToolCalls } from "./tool-call-parser.ts";
+
+const search = createTool({
+  name: "web_search",
+  description: "Search the web",
+  parameters: [
+    { name: "query", type: "string", description: "What to look for.\nUse keywords." },
+    { name: "freshness", type: "string", description: "How old", required: false, default: "noLimit" },
+    { name: "count", type: "integer", description: "How many (1-50)", required: false, default: 10 },
+  ],
+  run: () => "found",
+});
+const colours = {
+  name: "paint",
+  description: "Paints",
+  parameters: {
+    type: "object",
+    properties: { colour: { enum: ["red", "blue"] }, size: { type: ["number", "null"], minimum: 2 }, raw: {} },
+    required: ["colour"],
+  },
+};
+
+describe("the instruction", () => {
+  test("lists each tool in the layout that models know, with one example", () => {
+    expect(generateToolInstruction([search])).toContain(
+      [
+        "### web_search",
+        "Description: Search the web",
+        "Parameters:",
+        "  - query: string (required) - What to look for.",
+        "    Use keywords.",
+        "  - freshness: string (optional) - How old",
+        "    Default: noLimit",
+        "  - count: integer (optional) - How many (1-50)",
+        "    Default: 10",
+        "Example:",
+        "<tool_call>",
+        "  <name>web_search</name>",
+        "  <params>",
+        "    <query><![CDATA[your_query_here]]></query>",
+        "    <freshness><![CDATA[noLimit]]></freshness>",
+        "    <count><![CDATA[10]]></count>",
+        "  </params>",
+        "</tool_call>",
+      ].join("\n"),
+    );
+  });
+
+  test("has notes, and says nothing where there are no tools", () => {
+    expect(ToolPromptGenerator.generateToolInstruction([search])).toMatch(
+      /## Notes\n- Call a tool exactly[^]*]]]]><!\[CDATA\[>/,
+    );
+    expect(generateToolInstruction([])).toBe("");
+  });
+
+  test("says what a value may be where the schema does, and nothing where it does not", () => {
+    const text = generateToolInstruction([colours, { name: "now" }], { format: "hermes" });
+    expect(text).toContain(
+      "  - colour: string (required)\n    One of: red, blue\n  - size: number or null (optional)\n  - raw: any (optional)",
+    );
+    expect(text).toContain('{"name":"paint","arguments":{"colour":"red","size":2,"raw":"your_raw_here"}}');
+    expect(text).toContain("### now\nDescription: \nParameters: none\nExample:");
+  });
+
+  test("takes a tool's own example before it makes one up", () => {
+    const own = createTool({
+      name: "own",
+      description: { short: "Has one", examples: [{ input: { path: "src/a.ts" } }] },
+      parameters: [{ name: "path", type: "string", description: "A path" }],
+      run: () => "",
+    });
+    expect(generateToolInstruction([own], { format: "mistral" })).toContain('[TOOL_CALLS]own[ARGS]{"path":"src/a.ts"}');
+  });
+
+  test.each(TEXT_FORMATS)("in %s has an example that is read as a call of that tool", (format) => {
+    const text = generateToolInstruction([search], { format });
+    const example = text.slice(text.indexOf("Example:\n") + 9, text.indexOf("\n\n## Notes"));
+    const parsed = parseToolCalls(example, { format, tools: [search] });
+    expect(parsed.calls).toMatchObject([
+      { name: "web_search", input: { query: "your_query_here", freshness: "noLimit", count: 10 } },
+    ]);
+    expect(parsed.calls[0]!.failure).toBeUndefined();
+  });
+});

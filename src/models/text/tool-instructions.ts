@@ -1,0 +1,77 @@
+import { declarationOf } from "../../core/definition.ts";
+import { type DialectName, isTool } from "../../core/tool.ts";
+import { propertiesOf, typesOf } from "../../schema/schema-properties.ts";
+import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
+import { exampleInput, textFormat } from "./format-table.ts";
+import { formatToolResult } from "./format-tool-result.ts";
+import type { TextFormatName, ToolLike } from "./text-format.ts";
+
+export interface ToolInstructionOptions {
+  /** The format that the model shall write its calls in. */
+  format?: TextFormatName;
+  /** Whose names the tools and their parameters are shown under. */
+  dialect?: DialectName;
+}
+
+/** For a model without function calling: which tools there are, how each is called, and what to mind. */
+export function generateToolInstruction(tools: Iterable<ToolLike>, options: ToolInstructionOptions = {}): string {
+  const { format = "xml" } = options;
+  const described = [...tools].map((tool) => describeTool(tool, options));
+  if (described.length === 0) return "";
+  const notes = [...COMMON_NOTES, ...(textFormat(format).notes ?? [])].map((note) => `- ${note}`);
+  return ["## Available tools", ...described, ["## Notes", ...notes].join("\n")].join("\n\n");
+}
+
+const COMMON_NOTES = [
+  "Call a tool exactly in the form of its example, outside of code blocks.",
+  "Give every required parameter. Leave out optional ones that you do not need.",
+  "For several calls, write them one after the other.",
+  "After your calls, stop. The results come in the next message; never write a result yourself.",
+];
+
+function describeTool(tool: ToolLike, { format = "xml", dialect }: ToolInstructionOptions): string {
+  const { name, description = "", parameters = {} } = isTool(tool) ? declarationOf(tool, dialect) : tool;
+  const given = isTool(tool) && dialect === undefined ? tool.description.examples?.[0]?.input : undefined;
+  const input = isObject(given) ? given : exampleInput(parameters);
+  return [
+    `### ${name}`,
+    `Description: ${description}`,
+    ...describeParameters(parameters),
+    "Example:",
+    textFormat(format).write([{ name, input }]),
+  ].join("\n");
+}
+
+function describeParameters(schema: JsonSchema): string[] {
+  const properties = [...propertiesOf(schema, schema)];
+  if (properties.length === 0) return ["Parameters: none"];
+  const required = new Set(Array.isArray(schema["required"]) ? schema["required"] : []);
+  return [
+    "Parameters:",
+    ...properties.flatMap(([name, property]) => {
+      const need = required.has(name) ? "required" : "optional";
+      const text = typeof property["description"] === "string" ? ` - ${indented(property["description"])}` : "";
+      const lines = [`  - ${name}: ${typeText(schema, property)} (${need})${text}`];
+      if (Array.isArray(property["enum"])) lines.push(`    One of: ${property["enum"].map(plain).join(", ")}`);
+      if (property["default"] !== undefined) lines.push(`    Default: ${plain(property["default"])}`);
+      return lines;
+    }),
+  ];
+}
+
+function typeText(root: JsonSchema, property: JsonSchema): string {
+  const types = [...typesOf(root, property)];
+  return types.length === 0 || types.length >= 6 ? "any" : types.join(" or ");
+}
+
+function plain(value: unknown): string {
+  return typeof value === "string" ? indented(value) : JSON.stringify(value);
+}
+
+/** Further lines stay below their parameter. */
+function indented(text: string): string {
+  return text.replaceAll("\n", "\n    ");
+}
+
+/** The two sides of a conversation with a model that has no function calling: what it is told, and what it gets back. */
+export const ToolPromptGenerator = Object.freeze({ generateToolInstruction, formatToolResult });

@@ -1,0 +1,151 @@
+import { asSchema, eachSubschema, followRef, isObject, type JsonSchema } from "./json-schema.ts";
+import { loadPackage } from "./load-package.ts";
+import { admitsType, typeOfValue, typesOf } from "./schema-properties.ts";
+import type { SchemaIssue, Validation } from "./schema.ts";
+import { type CheckError, explainErrors } from "./validation-messages.ts";
+
+/** Enough for any honest mistake; a hostile list of a million wrong items must not become a million issues. */
+const MAX_ERRORS = 100;
+
+interface TypeBox {
+  Compile(schema: JsonSchema): { Check(value: unknown): boolean };
+  Errors(schema: JsonSchema, value: unknown): [boolean, CheckError[]];
+}
+interface TypeBoxSystem {
+  Settings: { Get(): { maxErrors: number }; Set(options: { maxErrors: number }): void };
+}
+
+/** Validates against a linted JSON Schema; compiles it at the first value. */
+export function jsonSchemaValidator(root: JsonSchema): (value: unknown) => Validation<unknown> {
+  let compiled: { check(value: unknown): boolean; hasDefaults: boolean } | undefined;
+  return (value) => {
+    compiled ??= compile(root);
+    try {
+      const filled = compiled.hasDefaults ? applyDefaults(root, value) : value;
+      return compiled.check(filled) ? { value: filled } : { issues: explain(root, filled) };
+    } catch (cause) {
+      return { issues: [unreadable(cause)] };
+    }
+  };
+}
+
+/** The issue for a value that broke its own inspection: a throwing getter, a hostile proxy, a cycle. */
+export function unreadable(cause: unknown): SchemaIssue {
+  let reason = "";
+  try {
+    if (cause instanceof RangeError) return { message: "is nested too deeply or contains itself", path: [] };
+    if (cause instanceof Error && typeof cause.message === "string") reason = `: ${cause.message}`;
+  } catch {
+    // What was thrown may be as hostile as the value.
+  }
+  return { message: `could not be checked${reason}`, path: [] };
+}
+
+function compile(root: JsonSchema): { check(value: unknown): boolean; hasDefaults: boolean } {
+  const validator = typebox().Compile(root);
+  return { check: (value) => validator.Check(value), hasDefaults: hasDefaults(root) };
+}
+
+function typebox(): TypeBox {
+  return loadPackage<TypeBox>("typebox/schema", "Validating against a JSON Schema");
+}
+
+function explain(root: JsonSchema, value: unknown): SchemaIssue[] {
+  const issues = explainErrors(root, value, collectErrors);
+  if (issues.length < MAX_ERRORS) return issues;
+  return [...issues.slice(0, MAX_ERRORS), { message: "there may be more problems; these are the first", path: [] }];
+}
+
+function collectErrors(schema: JsonSchema, value: unknown): CheckError[] {
+  const { Settings } = loadPackage<TypeBoxSystem>("typebox/system", "Validating against a JSON Schema");
+  const { maxErrors } = Settings.Get();
+  // The setting belongs to the host as well; it is changed for this synchronous call only.
+  Settings.Set({ maxErrors: MAX_ERRORS });
+  try {
+    return typebox().Errors(schema, value)[1];
+  } finally {
+    Settings.Set({ maxErrors });
+  }
+}
+
+function hasDefaults(root: JsonSchema): boolean {
+  let found = root["default"] !== undefined;
+  eachSubschema(root, (sub) => {
+    if (!found && isObject(sub)) found = hasDefaults(sub);
+  });
+  return found;
+}
+
+/** `value` with the declared defaults in place of what is absent; parts that change are copied, never written to. */
+function applyDefaults(root: JsonSchema, value: unknown): unknown {
+  return fill(root, root, value);
+}
+
+function fill(root: JsonSchema, schema: JsonSchema, value: unknown): unknown {
+  let filled = value;
+  if (filled === undefined) {
+    if (schema["default"] === undefined) return undefined;
+    filled = structuredClone(schema["default"]);
+  }
+  if (typeof filled !== "object" || filled === null) return filled;
+  const target = followRef(root, schema);
+  if (target !== undefined) filled = fill(root, target, filled);
+  for (const part of listOf(schema["allOf"])) filled = fill(root, part, filled);
+  for (const choice of [schema["anyOf"], schema["oneOf"]]) {
+    const branch = onlyBranchFor(root, listOf(choice), filled);
+    if (branch !== undefined) filled = fill(root, branch, filled);
+  }
+  return Array.isArray(filled) ? fillItems(root, schema, filled) : fillProperties(root, schema, filled as object);
+}
+
+/** Where several branches could mean the value, none of their defaults is certain. */
+function onlyBranchFor(root: JsonSchema, branches: JsonSchema[], value: unknown): JsonSchema | undefined {
+  const type = typeOfValue(value);
+  const candidates = branches.filter((branch) => admitsType(typesOf(root, branch), type));
+  return candidates.length === 1 ? candidates[0] : undefined;
+}
+
+function fillProperties(root: JsonSchema, schema: JsonSchema, value: object): object {
+  const properties = schema["properties"];
+  if (!isObject(properties)) return value;
+  const given = value as Record<string, unknown>;
+  let copy: Record<string, unknown> | undefined;
+  for (const name of Object.keys(properties)) {
+    const sub = asSchema(properties[name]);
+    if (sub === undefined) continue;
+    const before = Object.hasOwn(given, name) ? given[name] : undefined;
+    const after = before === undefined ? defaultOf(root, sub) : fill(root, sub, before);
+    if (after === before) continue;
+    copy ??= { ...given };
+    copy[name] = after;
+  }
+  return copy ?? value;
+}
+
+function defaultOf(root: JsonSchema, schema: JsonSchema): unknown {
+  const seen = new Set<JsonSchema>();
+  for (let next: JsonSchema | undefined = schema; next !== undefined && !seen.has(next); next = followRef(root, next)) {
+    if (next["default"] !== undefined) return fill(root, next, undefined);
+    seen.add(next);
+  }
+  return undefined;
+}
+
+function fillItems(root: JsonSchema, schema: JsonSchema, value: unknown[]): unknown[] {
+  const { prefixItems, items, additionalItems } = schema;
+  const tuple: unknown[] = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
+  const rest = asSchema(Array.isArray(items) ? additionalItems : items);
+  if (tuple.length === 0 && rest === undefined) return value;
+  let copy: unknown[] | undefined;
+  for (let at = 0; at < value.length; at++) {
+    const sub = at < tuple.length ? asSchema(tuple[at]) : rest;
+    if (sub === undefined || value[at] === undefined) continue;
+    const after = fill(root, sub, value[at]);
+    if (after !== value[at]) (copy ??= [...value])[at] = after;
+  }
+  return copy ?? value;
+}
+
+function listOf(value: unknown): JsonSchema[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}

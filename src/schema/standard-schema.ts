@@ -1,0 +1,130 @@
+import { eachSubschema, isObject, type JsonSchema } from "./json-schema.ts";
+import { loadPackage } from "./load-package.ts";
+import type { Validation } from "./schema.ts";
+
+const DATE_TIME = { type: "string", format: "date-time" } as const;
+const TARGET = "draft-2020-12";
+
+/** The part of Standard Schema (and of Standard JSON Schema) that is used here. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => Validation<Output> | Promise<Validation<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+interface Describes {
+  readonly jsonSchema: {
+    input(options: { target: string; libraryOptions?: Record<string, unknown> }): Record<string, unknown>;
+  };
+}
+
+/** JSON Schema of what a Standard Schema takes in. What JSON Schema cannot say is left open, never refused. */
+export function describeStandard(source: StandardSchema): JsonSchema {
+  const standard = source["~standard"];
+  const { vendor } = standard;
+  try {
+    const { $schema: _, ...described } = convert(source, vendor);
+    return described;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`This ${vendor} schema cannot be described as JSON Schema: ${reason}`, { cause });
+  }
+}
+
+function convert(source: StandardSchema, vendor: string): Record<string, unknown> {
+  const standard = source["~standard"];
+  if (vendor === "zod" && !("_zod" in source)) return describeZod3(source);
+  if ("jsonSchema" in standard) {
+    const { jsonSchema } = standard as unknown as Describes;
+    return jsonSchema.input({ target: TARGET, libraryOptions: libraryOptions(vendor) });
+  }
+  if (vendor === "zod") return describeZod4(source);
+  if (vendor === "valibot") return describeValibot(source);
+  throw new Error(
+    'it offers no "~standard.jsonSchema"; give a JSON Schema, or a schema of Zod, Valibot, ArkType or TypeBox',
+  );
+}
+
+function libraryOptions(vendor: string): Record<string, unknown> {
+  if (vendor === "zod") return ZOD_OPTIONS;
+  if (vendor !== "arktype") return {};
+  return ARKTYPE_OPTIONS;
+}
+
+const ARKTYPE_OPTIONS = {
+  fallback: {
+    default: ({ base }: { base: JsonSchema }) => base,
+    date: () => DATE_TIME,
+    domain: ({ domain, base }: { domain: string; base: JsonSchema }) =>
+      domain === "bigint" ? { type: "integer" } : base,
+    defaultValue: () => undefined,
+  },
+};
+
+interface ZodNode {
+  readonly zodSchema: { readonly _zod: { readonly def: { readonly type: string } } };
+  readonly jsonSchema: JsonSchema;
+}
+const ZOD_OPTIONS = {
+  unrepresentable: "any",
+  override: ({ zodSchema, jsonSchema }: ZodNode): void => {
+    const { type } = zodSchema._zod.def;
+    if (type === "date") Object.assign(jsonSchema, DATE_TIME);
+    if (type === "bigint") jsonSchema["type"] = "integer";
+  },
+};
+
+/** Zod 4.0, 4.1 and Zod Mini, whose schemas do not describe themselves. */
+function describeZod4(source: StandardSchema): Record<string, unknown> {
+  interface ZodCore {
+    toJSONSchema(schema: unknown, options: Record<string, unknown>): Record<string, unknown>;
+    globalRegistry: { get(schema: unknown): unknown };
+  }
+  const { toJSONSchema, globalRegistry } = loadPackage<ZodCore>("zod/v4/core", "Describing a Zod 4 schema");
+  // Descriptions are kept in the registry of the copy of Zod that made the schema; only the schema can reach it.
+  const metadata = {
+    get: (schema: { meta?: () => unknown }) => schema.meta?.() ?? globalRegistry.get(schema),
+  };
+  return toJSONSchema(source, { ...ZOD_OPTIONS, target: TARGET, io: "input", metadata });
+}
+
+function describeZod3(source: StandardSchema): Record<string, unknown> {
+  interface ZodToJsonSchema {
+    zodToJsonSchema(schema: unknown, options: Record<string, unknown>): Record<string, unknown>;
+  }
+  const { zodToJsonSchema } = loadPackage<ZodToJsonSchema>("zod-to-json-schema", "Describing a Zod 3 schema");
+  const described = zodToJsonSchema(source, { pipeStrategy: "input", effectStrategy: "input" });
+  tuplesToPrefixItems(described);
+  return described;
+}
+
+/** The converter speaks draft 07, where a list in `items` is a tuple. */
+function tuplesToPrefixItems(schema: JsonSchema): void {
+  eachSubschema(schema, (sub) => {
+    if (isObject(sub)) tuplesToPrefixItems(sub);
+  });
+  if (!Array.isArray(schema["items"])) return;
+  const { items, additionalItems } = schema;
+  delete schema["items"];
+  delete schema["additionalItems"];
+  schema["prefixItems"] = items;
+  if (additionalItems !== undefined) schema["items"] = additionalItems;
+}
+
+function describeValibot(source: StandardSchema): Record<string, unknown> {
+  interface ValibotToJsonSchema {
+    toJsonSchema(schema: unknown, options: Record<string, unknown>): Record<string, unknown>;
+  }
+  const { toJsonSchema } = loadPackage<ValibotToJsonSchema>("@valibot/to-json-schema", "Describing a Valibot schema");
+  return toJsonSchema(source, {
+    target: TARGET,
+    typeMode: "input",
+    errorMode: "ignore",
+    overrideSchema: ({ valibotSchema }: { valibotSchema: { type: string } }) => {
+      if (valibotSchema.type === "date") return DATE_TIME;
+      return valibotSchema.type === "bigint" ? { type: "integer" } : undefined;
+    },
+  });
+}

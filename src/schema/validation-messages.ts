@@ -1,0 +1,368 @@
+import { asSchema, followRef, type JsonSchema, parsePointer } from "./json-schema.ts";
+import { propertiesOf, schemaAt, typeOfValue } from "./schema-properties.ts";
+import type { SchemaIssue } from "./schema.ts";
+
+type CollectErrors = (schema: JsonSchema, value: unknown) => CheckError[];
+
+/** Turns a failed check into issues that a model can act on: each problem once, at its path, in words. */
+export function explainErrors(root: JsonSchema, value: unknown, collect: CollectErrors): SchemaIssue[] {
+  const errors = expandConditions(root, value, collect(root, value), collect);
+  const toIssues = (some: readonly CheckError[]): SchemaIssue[] =>
+    withoutNoise(some).flatMap((error) => issuesOf(root, value, error));
+  const issues = unique(collapseUnions(errors, toIssues, (path) => valueAt(value, parsePointer(path)).value));
+  return issues.length > 0 ? issues : [{ message: "does not match the schema", path: [] }];
+}
+
+/** The validator says that a `then` failed, but not why; what it demands is checked once more by itself. */
+function expandConditions(
+  root: JsonSchema,
+  value: unknown,
+  errors: CheckError[],
+  collect: CollectErrors,
+): CheckError[] {
+  return errors.flatMap((error) => {
+    if (error.keyword !== "if") return [error];
+    if (error.params["failingKeyword"] === "else") return [];
+    const then = asSchema(schemaAtPointer(root, `${error.schemaPath.slice(1)}/then`));
+    if (then === undefined) return [error];
+    const { $defs, definitions } = root;
+    const part = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }), ...then };
+    const inner = collect(part, valueAt(value, parsePointer(error.instancePath)).value);
+    if (inner.length === 0) return [error];
+    return inner.map((each) => ({
+      ...each,
+      schemaPath: `${error.schemaPath}/then${each.schemaPath.slice(1)}`,
+      instancePath: error.instancePath + each.instancePath,
+    }));
+  });
+}
+
+/** Follows a schema path of the validator, which passes through references without naming them. */
+function schemaAtPointer(root: JsonSchema, pointer: string): unknown {
+  let current: unknown = root;
+  for (const key of parsePointer(pointer)) {
+    while (typeof current === "object" && current !== null && !Object.hasOwn(current, key)) {
+      current = followRef(root, current as JsonSchema);
+    }
+    if (typeof current !== "object" || current === null) return undefined;
+    current = (current as Record<string, unknown>)[key];
+  }
+  return current;
+}
+
+/** Errors that only repeat what another one says better. */
+function withoutNoise(errors: readonly CheckError[]): CheckError[] {
+  const named = errors.filter(({ keyword }) => keyword === "propertyNames");
+  return errors.filter((error) => {
+    const { keyword, schemaPath, instancePath, params } = error;
+    if (keyword === "boolean" && schemaPath.endsWith("/additionalProperties")) return false;
+    if (named.some((each) => isInside(error, each, "/propertyNames"))) return false;
+    if (keyword !== "additionalProperties") return true;
+    // Properties that the schema for further ones refused have their own errors.
+    const isExplained = (name: unknown): boolean =>
+      errors.some(
+        (other) =>
+          other.keyword !== "boolean" &&
+          other.schemaPath.startsWith(`${schemaPath}/additionalProperties`) &&
+          parsePointer(other.instancePath)[parsePointer(instancePath).length] === name,
+      );
+    return !(params["additionalProperties"] as unknown[]).every(isExplained);
+  });
+}
+
+function isInside(error: CheckError, outer: CheckError, keyword: string): boolean {
+  return error !== outer && error.schemaPath.startsWith(outer.schemaPath + keyword);
+}
+
+function issuesOf(root: JsonSchema, value: unknown, error: CheckError): SchemaIssue[] {
+  const { path, value: found } = valueAt(value, parsePointer(error.instancePath));
+  const at = (message: string): SchemaIssue => ({ message, path });
+  const { params } = error;
+  switch (error.keyword) {
+    case "required":
+      return names(params["requiredProperties"]).map((name) => at(`is missing the required property "${name}"`));
+    case "additionalProperties":
+    case "unevaluatedProperties": {
+      const known = [...propertiesOf(root, schemaAt(root, path) ?? {}).keys()];
+      const all = names(params[error.keyword]);
+      const unknown = all.filter((name) => error.keyword === "additionalProperties" || !known.includes(name));
+      const advice = known.length === 0 ? "" : `; the properties are ${known.join(", ")}`;
+      return unknown.map((name) => at(`has the unknown property "${name}"${advice}`));
+    }
+    case "propertyNames":
+      return names(params["propertyNames"]).map((name) =>
+        at(`has a property with the name "${name}", which is not allowed`),
+      );
+    default:
+      return [at(describeError(error, found))];
+  }
+}
+
+function names(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** The value at a pointer, and the path to it with list positions as numbers. */
+function valueAt(start: unknown, keys: readonly string[]): { value: unknown; path: (string | number)[] } {
+  const path: (string | number)[] = [];
+  let value = start;
+  for (const key of keys) {
+    path.push(Array.isArray(value) ? Number(key) : key);
+    value = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+  }
+  return { value, path };
+}
+
+function unique(issues: readonly SchemaIssue[]): SchemaIssue[] {
+  const seen = new Set<string>();
+  return issues.filter((issue) => {
+    const key = JSON.stringify([issue.path, issue.message]);
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+const MAX_FORMS = 5;
+
+type ToIssues = (errors: readonly CheckError[]) => SchemaIssue[];
+type ValueAt = (instancePath: string) => unknown;
+
+/**
+ * A failed `anyOf` or `oneOf` reports every branch's errors. Keeps those of the branch that was evidently meant, or
+ * says in one issue which forms there are.
+ */
+function collapseUnions(errors: readonly CheckError[], toIssues: ToIssues, valueAt: ValueAt): SchemaIssue[] {
+  const plain: CheckError[] = [];
+  const issues: SchemaIssue[] = [];
+  const taken = new Set<CheckError>();
+  // An outer union is reported after what is inside it.
+  for (const error of errors.toReversed()) {
+    if (taken.has(error)) continue;
+    if (!isFailedUnion(error)) {
+      plain.unshift(error);
+      continue;
+    }
+    const branches = branchesOf(error, errors);
+    for (const branch of branches) for (const each of branch) taken.add(each);
+    issues.unshift(...explainUnion(error, branches, toIssues, valueAt));
+  }
+  return [...toIssues(plain), ...issues];
+}
+
+function isFailedUnion({ keyword, params }: CheckError): boolean {
+  if (keyword === "anyOf") return true;
+  return keyword === "oneOf" && Array.isArray(params["passingSchemas"]) && params["passingSchemas"].length === 0;
+}
+
+function branchesOf(union: CheckError, errors: readonly CheckError[]): CheckError[][] {
+  const prefix = `${union.schemaPath}/${union.keyword}/`;
+  const branches = new Map<string, CheckError[]>();
+  for (const error of errors) {
+    const isBelow =
+      error.instancePath === union.instancePath || error.instancePath.startsWith(`${union.instancePath}/`);
+    if (!isBelow || !error.schemaPath.startsWith(prefix)) continue;
+    const number = error.schemaPath.slice(prefix.length).split("/", 1)[0] ?? "";
+    branches.set(number, [...(branches.get(number) ?? []), error]);
+  }
+  return [...branches.values()];
+}
+
+function explainUnion(
+  union: CheckError,
+  branches: CheckError[][],
+  toIssues: ToIssues,
+  valueAt: ValueAt,
+): SchemaIssue[] {
+  const here = union.instancePath;
+  const isWrongKind = (error: CheckError): boolean =>
+    error.instancePath === here && ["type", "const", "enum", "boolean"].includes(error.keyword);
+  const isWrongTag = (error: CheckError): boolean =>
+    (error.keyword === "const" || error.keyword === "enum") &&
+    parsePointer(error.instancePath).length === parsePointer(here).length + 1;
+
+  const rightKind = branches.filter((branch) => !branch.some(isWrongKind));
+  const rightTag = rightKind.filter((branch) => !branch.some(isWrongTag));
+  const meant = rightKind.length === 1 ? rightKind[0] : rightTag.length === 1 ? rightTag[0] : undefined;
+  if (meant !== undefined) return collapseUnions(meant, toIssues, valueAt);
+
+  const path = toIssues([{ ...union, keyword: "boolean", params: {} }])[0]?.path ?? [];
+  if (rightKind.length === 0) {
+    return [{ message: describeKinds(branches.flat().filter(isWrongKind), valueAt(here)), path }];
+  }
+  const tags = rightTag.length === 0 ? rightKind.flat().filter(isWrongTag) : [];
+  const [tag] = tags;
+  if (tag !== undefined && tags.every(({ instancePath }) => instancePath === tag.instancePath)) {
+    return toIssues([{ ...tag, keyword: "enum", params: { allowedValues: valuesOf(tags) } }]);
+  }
+  const forms = rightKind.slice(0, MAX_FORMS).map((branch, at) => {
+    const first = collapseUnions(branch, toIssues, valueAt).map(({ message, path: inner = [] }) => {
+      const name = inner.slice(path.length).map(String).join(".");
+      return name === "" ? message : `${name} ${message}`;
+    });
+    return `(${at + 1}) ${first.join(" and ")}`;
+  });
+  return [{ message: `matches none of the allowed forms: ${forms.join("; ")}`, path }];
+}
+
+/** No branch takes a value of this kind: all that they take, in one sentence. */
+function describeKinds(errors: readonly CheckError[], found: unknown): string {
+  const types = errors.filter(({ keyword }) => keyword === "type").flatMap(({ params }) => typeNames(params["type"]));
+  const values = valuesOf(errors);
+  // A branch such as { type: "string", const: "a" } fails on both; its value says more than its type.
+  const parts = values.length > 0 ? [...typesBeside(errors), listValues(values)] : types;
+  return parts.length === 0 ? "is not allowed here" : `must be ${joinOr(parts)}, got ${nameType(found)}`;
+}
+
+function typesBeside(errors: readonly CheckError[]): string[] {
+  const valued = new Set(errors.filter(({ keyword }) => keyword !== "type").map(({ schemaPath }) => schemaPath));
+  const bare = errors.filter(({ keyword, schemaPath }) => keyword === "type" && !valued.has(schemaPath));
+  return bare.flatMap(({ params }) => typeNames(params["type"]));
+}
+
+function valuesOf(errors: readonly CheckError[]): unknown[] {
+  const values = errors.flatMap(({ keyword, params }) =>
+    keyword === "enum" ? (params["allowedValues"] as unknown[]) : keyword === "const" ? [params["allowedValue"]] : [],
+  );
+  return [...new Set(values)];
+}
+
+/** One error as the validator reports it: what failed, where in the schema, where in the value. */
+export interface CheckError {
+  readonly keyword: string;
+  readonly schemaPath: string;
+  readonly instancePath: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+const MAX_LISTED = 20;
+const MAX_SHOWN = 60;
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  integer: "an integer",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  null: "null",
+};
+
+const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
+  "date-time": "2026-01-31T12:00:00Z",
+  date: "2026-01-31",
+  time: "12:00:00Z",
+  duration: "PT15M",
+  email: "name@example.org",
+  uri: "https://example.org/page",
+  url: "https://example.org/page",
+  uuid: "0f8fad5b-d9cb-469f-a165-70867728950e",
+  ipv4: "192.0.2.1",
+  ipv6: "2001:db8::1",
+  hostname: "example.org",
+};
+
+/** What one failed keyword means, for the reader who has to send a better value. */
+function describeError({ keyword, params, message }: CheckError, found: unknown): string {
+  const limit = String(params["limit"]);
+  switch (keyword) {
+    case "type":
+      return `must be ${joinOr(typeNames(params["type"]))}, got ${nameType(found, params["type"] === "integer")}`;
+    case "enum":
+      return `must be ${listValues(params["allowedValues"] as unknown[])}, got ${showValue(found)}`;
+    case "const":
+      return `must be ${showValue(params["allowedValue"])}, got ${showValue(found)}`;
+    case "minimum":
+      return `must be at least ${limit}, got ${showValue(found)}`;
+    case "maximum":
+      return `must be at most ${limit}, got ${showValue(found)}`;
+    case "exclusiveMinimum":
+      return `must be more than ${limit}, got ${showValue(found)}`;
+    case "exclusiveMaximum":
+      return `must be less than ${limit}, got ${showValue(found)}`;
+    case "multipleOf":
+      return `must be a multiple of ${String(params["multipleOf"])}, got ${showValue(found)}`;
+    case "minLength":
+      return `must have at least ${plural(params["limit"], "character")}, has ${countOf(found)}`;
+    case "maxLength":
+      return `must have at most ${plural(params["limit"], "character")}, has ${countOf(found)}`;
+    case "minItems":
+      return `must have at least ${plural(params["limit"], "item")}, has ${countOf(found)}`;
+    case "maxItems":
+      return `must have at most ${plural(params["limit"], "item")}, has ${countOf(found)}`;
+    case "minProperties":
+      return `must have at least ${limit} ${limit === "1" ? "property" : "properties"}, has ${countOf(found)}`;
+    case "maxProperties":
+      return `must have at most ${limit} ${limit === "1" ? "property" : "properties"}, has ${countOf(found)}`;
+    case "uniqueItems":
+      return "must not contain the same item twice";
+    case "pattern":
+      return `must match the pattern ${String(params["pattern"])}, got ${showValue(found)}`;
+    case "format":
+      return describeFormat(String(params["format"]), found);
+    case "contains":
+      return "must contain an item of the kind that its schema asks for";
+    case "dependentRequired":
+    case "dependencies":
+      return `needs ${quoteAll(params["dependencies"])} too, because "${String(params["property"])}" is given`;
+    case "boolean":
+      return "is not allowed here";
+    case "not":
+      return `must not be what its schema excludes, got ${showValue(found)}`;
+    case "oneOf":
+      return "matches several of the allowed forms, but must match exactly one";
+    case "~refine":
+      return String(params["message"]);
+    default:
+      return message;
+  }
+}
+
+function typeNames(type: unknown): string[] {
+  return [type].flat().map((each) => TYPE_NAMES[String(each)] ?? String(each));
+}
+
+/** The type that a value has; or the number itself, where its type alone would not show what is wrong. */
+function nameType(value: unknown, showNumber = false): string {
+  if (typeof value === "number") return showNumber || !Number.isFinite(value) ? String(value) : "number";
+  return typeOfValue(value) ?? typeof value;
+}
+
+function listValues(values: readonly unknown[]): string {
+  const shown = values.slice(0, MAX_LISTED).map(showValue).join(", ");
+  const more = values.length - MAX_LISTED;
+  if (values.length === 1) return shown;
+  return more > 0 ? `one of ${shown} and ${more} more` : `one of ${shown}`;
+}
+
+function showValue(value: unknown): string {
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean" && value !== null) {
+    return typeOfValue(value) ?? typeof value;
+  }
+  const text = typeof value === "number" ? String(value) : JSON.stringify(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+function joinOr(parts: readonly string[]): string {
+  const distinct = [...new Set(parts)];
+  const last = distinct.at(-1) ?? "";
+  return distinct.length < 2 ? last : `${distinct.slice(0, -1).join(", ")} or ${last}`;
+}
+
+function describeFormat(format: string, found: unknown): string {
+  const example = Object.hasOwn(FORMAT_EXAMPLES, format) ? `, such as ${FORMAT_EXAMPLES[format]}` : "";
+  return `must have the format ${format}${example}; got ${showValue(found)}`;
+}
+
+function countOf(value: unknown): number {
+  if (typeof value === "string") return [...value].length;
+  if (Array.isArray(value)) return value.length;
+  return Object.keys(value as object).length;
+}
+
+function plural(count: unknown, noun: string): string {
+  return `${String(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function quoteAll(names: unknown): string {
+  return (Array.isArray(names) ? names : [names]).map((name) => `"${String(name)}"`).join(", ");
+}

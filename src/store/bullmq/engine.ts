@@ -1,0 +1,399 @@
+import { EventEmitter } from "node:events";
+import { setTimeout } from "node:timers/promises";
+import type {
+  BackendFactory,
+  IQueueBackend,
+  Job as KeptJob,
+  PgPool,
+  Queue,
+  QueueEvents,
+  QueueEventsProducer,
+  Worker,
+  WorkerOptions,
+} from "bullmq";
+import type { Client, Notification, Pool } from "pg";
+import { toolError, type ToolError } from "../../core/error.ts";
+import { explainPostgres, isConnectionLost, Semaphore } from "../postgres.ts";
+
+/** Data and results are JSON inside a string: PostgreSQL's own JSON knows no NUL and keeps no order of keys. */
+export type BullJob = KeptJob<string, string>;
+export type BullQueue = Queue<string, string>;
+export type BullProcessor = (job: BullJob, token: string) => Promise<string>;
+
+/** BullMQ on one of its backends. Everything made here shares the engine's connections, and ends before it. */
+export interface BullEngine {
+  readonly bullmq: typeof import("bullmq");
+  queue(name: string): BullQueue;
+  /** `from`: "0" for all that is kept of the past, "$" for nothing of it. */
+  events(name: string, from: "0" | "$"): QueueEvents;
+  producer(name: string): QueueEventsProducer;
+  worker(name: string, processor: BullProcessor, options: Partial<WorkerOptions>): Worker<string, string>;
+  close(): Promise<void>;
+}
+
+export interface EngineOptions {
+  /** How the packages are loaded; a test takes one away. */
+  load?: {
+    bullmq?: () => Promise<typeof import("bullmq")>;
+    ioredis?: () => Promise<Pick<typeof import("ioredis"), "Redis">>;
+  };
+}
+
+/** In the database of the store, in a schema of its own (`bullmq`). */
+export async function openPostgresEngine(url: string, { load = {} }: EngineOptions = {}): Promise<BullEngine> {
+  const bullmq = await loadPackage("bullmq", load.bullmq ?? (() => import("bullmq")));
+  const pool = await openSharedPool(url, bullmq);
+  const connect = () => ({ connection: pool.view() });
+  return engineOf(bullmq, connect, postgresBackend(bullmq), () => pool.close());
+}
+
+/** All keys begin with `haft:`. */
+export async function openRedisEngine(url: string, { load = {} }: EngineOptions = {}): Promise<BullEngine> {
+  const bullmq = await loadPackage("bullmq", load.bullmq ?? (() => import("bullmq")));
+  const { Redis } = await loadPackage<Pick<typeof import("ioredis"), "Redis">>(
+    "ioredis",
+    load.ioredis ?? (() => import("ioredis")),
+  );
+  // Commands wait for a server that is away: what was accepted is then written, and nothing is half done.
+  const connection = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true, connectTimeout: 10_000 });
+  let trouble: unknown;
+  connection.on("error", (error) => void (trouble = error));
+  try {
+    await connection.connect();
+    await connection.ping();
+  } catch (error) {
+    connection.disconnect();
+    throw explainRedis(trouble ?? error, url);
+  }
+  return engineOf(
+    bullmq,
+    () => ({ connection, prefix: "haft" }),
+    undefined,
+    async () => connection.disconnect(),
+  );
+}
+
+function engineOf(
+  bullmq: typeof import("bullmq"),
+  connect: () => object,
+  backend: BackendFactory | undefined,
+  close: () => Promise<void>,
+): BullEngine {
+  type Made<T> = new (...given: unknown[]) => T;
+  // The types of a queue name its backend; what is used here is the same on all of them.
+  const make = <T extends { on(event: "error", listener: () => void): unknown }>(
+    kind: unknown,
+    given: unknown[],
+  ): T => {
+    const made = new (kind as Made<T>)(...given, ...(backend ? [backend] : []));
+    // Said where something is asked of it; unheard, it would end the process.
+    made.on("error", () => undefined);
+    return made;
+  };
+  return {
+    bullmq,
+    queue: (name) => make<BullQueue>(bullmq.Queue, [name, connect()]),
+    events: (name, from) => make(bullmq.QueueEvents, [name, { ...connect(), lastEventId: from }]),
+    producer: (name) => make(bullmq.QueueEventsProducer, [name, connect()]),
+    worker: (name, processor, options) =>
+      make(createRetryingWorker(bullmq), [name, processor, { ...connect(), ...options, runRetryDelay: 250 }]),
+    close,
+  };
+}
+
+/**
+ * A worker whose acknowledgement outlives a server that restarts: BullMQ takes the failure to write a result for a failure
+ * of the job. What cannot be written while the lease lasts is left to it: somebody takes the job again.
+ */
+function createRetryingWorker(bullmq: typeof import("bullmq")): unknown {
+  return class SteadyWorker extends bullmq.Worker<string, string> {
+    protected override handleCompleted(result: string, job: BullJob, token: string, fetchNext?: () => boolean) {
+      return withRetries(() => super.handleCompleted(result, job, token, fetchNext), this.opts.lockDuration);
+    }
+
+    protected override async handleFailed(error: Error, job: BullJob, token: string, fetchNext?: () => boolean) {
+      if (!/^(?:Unrecoverable|Delayed|Waiting)Error$/.test(error.name)) throw error;
+      return withRetries(() => super.handleFailed(error, job, token, fetchNext), this.opts.lockDuration);
+    }
+  };
+}
+
+const AGAIN_AFTER_MS = 100;
+
+/** Until the server is back, but not for ever. */
+export async function withRetries<T>(write: () => Promise<T>, forMs = 30_000): Promise<T> {
+  for (let waited = 0; ; waited += AGAIN_AFTER_MS) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isConnectionLost(error) || waited >= forMs) throw error;
+      await setTimeout(AGAIN_AFTER_MS);
+    }
+  }
+}
+
+async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw toolError("missing_package", `Jobs on several machines need the package "${name}"`, {
+      next: `Run: npm install ${name}`,
+      cause,
+    });
+  }
+}
+
+/** What all queues, workers and listeners of one process share: a pool, and one connection that hears for all of them. */
+export interface SharedPool {
+  /** A pool as BullMQ wants one for each of its parts; none of them ends what the others use. */
+  view(): PgPool;
+  close(): Promise<void>;
+}
+
+const SCHEMA = "bullmq";
+const MAX_CONNECTIONS = 10;
+/** A part names its connection after itself; ours are everybody's. */
+const NAMES_CONNECTION = /set_config\('application_name'/;
+const LISTENS = /^(?:\s*--.*\n)*\s*(LISTEN\s+\w+)/i;
+
+/**
+ * BullMQ would keep a connection for each worker and each listener, so that some tools on some machines use up what a
+ * server has. Notifications carry the name of their queue, and everybody reads his own: one connection does.
+ */
+export async function openSharedPool(url: string, bullmq: typeof import("bullmq")): Promise<SharedPool> {
+  const { default: pg } = await import("pg");
+  const config = {
+    connectionString: url,
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+    application_name: "haft jobs",
+    options: `-c search_path=${SCHEMA}`,
+  };
+  const pool = new pg.Pool({ ...config, max: MAX_CONNECTIONS });
+  pool.on("error", () => undefined);
+  try {
+    await migrate(pool, bullmq);
+  } catch (error) {
+    await pool.end();
+    throw explainPostgres(error, url);
+  }
+  const notificationListener = new NotificationListener(() => new pg.Client(config));
+  const semaphore = new Semaphore(MAX_CONNECTIONS);
+  const query: Query = (text, values) => semaphore.take(() => pool.query(text, values));
+  return {
+    view: () => viewOf(query, notificationListener),
+    async close() {
+      await notificationListener.close();
+      await pool.end();
+    },
+  };
+}
+
+/** All of its tables or none; of several processes that start at once, one makes them. */
+async function migrate(pool: Pool, bullmq: typeof import("bullmq")): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await bullmq.runMigrations(client, SCHEMA);
+  } catch (error) {
+    if (!(error instanceof bullmq.UnsupportedPostgresVersionError)) throw error;
+    throw toolError("unavailable", error.message, { next: "Update the PostgreSQL server.", cause: error });
+  } finally {
+    client.release();
+  }
+}
+
+type Query = (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }>;
+
+function viewOf(query: Query, notificationListener: NotificationListener): PgPool {
+  const view = {
+    options: { keepAlive: true },
+    query,
+    connect: async () => notificationListener.checkOut(query),
+    end: async () => undefined,
+    on: () => view,
+    removeAllListeners: () => view,
+  };
+  return view as unknown as PgPool;
+}
+
+/** The one connection that listens, opened when first needed and again when it broke. */
+class NotificationListener {
+  readonly #checkedOut = new Set<VirtualConnection>();
+  readonly #create: () => Client;
+  #client: Promise<Client> | undefined;
+  #listening: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(create: () => Client) {
+    this.#create = create;
+  }
+
+  checkOut(query: Query): VirtualConnection {
+    const borrowed = new VirtualConnection(query, this, (each) => this.#checkedOut.delete(each));
+    this.#checkedOut.add(borrowed);
+    return borrowed;
+  }
+
+  /** One after the other: a connection does one thing at a time. */
+  listen(statement: string): Promise<void> {
+    const listening = this.#listening.then(async () => {
+      const client = await (this.#client ??= this.#open());
+      await client.query(statement);
+    });
+    this.#listening = listening.catch(() => undefined);
+    return listening;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const client = await this.#client?.catch(() => undefined);
+    await client?.end().catch(() => undefined);
+  }
+
+  #open(): Promise<Client> {
+    const client = this.#create();
+    const broke = (error: Error): void => {
+      if (this.#client !== opening) return;
+      this.#client = undefined;
+      void client.end().catch(() => undefined);
+      // They ask for another, listen again, and look for what they missed.
+      if (!this.#closed) for (const each of [...this.#checkedOut]) each.emit("error", error);
+    };
+    client.on("error", broke);
+    client.on("end", () => broke(new Error("Connection terminated")));
+    client.on("notification", (notification: Notification) => {
+      for (const each of this.#checkedOut) each.deliver(notification);
+    });
+    const opening = client.connect().then(
+      () => client,
+      (error: Error) => {
+        broke(error);
+        throw error;
+      },
+    );
+    return opening;
+  }
+}
+
+/** What a part of BullMQ takes for a connection of its own. */
+class VirtualConnection extends EventEmitter {
+  readonly #query: Query;
+  readonly #notificationListener: NotificationListener;
+  readonly #release: (borrowed: VirtualConnection) => void;
+  readonly #missed = new Map<string, Notification>();
+
+  constructor(
+    query: Query,
+    notificationListener: NotificationListener,
+    release: (borrowed: VirtualConnection) => void,
+  ) {
+    super();
+    // A connection that breaks before its part listens to it harms nobody.
+    this.on("error", () => undefined);
+    this.#query = query;
+    this.#notificationListener = notificationListener;
+    this.#release = release;
+  }
+
+  async query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }> {
+    const listen = LISTENS.exec(text)?.[1];
+    if (listen) await this.#notificationListener.listen(listen);
+    if (listen || NAMES_CONNECTION.test(text)) return { rows: [] };
+    return await this.#query(text, values);
+  }
+
+  /** What comes while nobody listens is told to whoever listens next. */
+  deliver(notification: Notification): void {
+    if (this.emit("notification", notification)) return;
+    this.#missed.set(`${notification.channel} ${notification.payload}`, notification);
+  }
+
+  /**
+   * A part of BullMQ looks for events first and listens then: one that is told in between would lie there until the next one
+   * comes, or until its patience of some seconds ends.
+   */
+  override on(event: string, listener: (...args: never[]) => void): this {
+    super.on(event, listener as () => void);
+    if (event === "notification" && this.#missed.size > 0) {
+      const missed = [...this.#missed.values()];
+      this.#missed.clear();
+      queueMicrotask(() => missed.forEach((each) => this.deliver(each)));
+    }
+    return this;
+  }
+
+  release(): void {
+    this.#release(this);
+  }
+}
+
+/** How many numbers before the last one may still be written: each of some dozen connections has a few under way. */
+const LATE_WINDOW = 90n;
+
+type Read = Awaited<ReturnType<IQueueBackend["readEvents"]>>;
+type StreamEntry = [id: string, fields: string[]];
+
+/**
+ * BullMQ's backend, with listeners that miss nothing: events are numbered before they are committed, so that one with a
+ * lower number may appear after one with a higher, and BullMQ reads on from the highest that it saw.
+ */
+function postgresBackend(bullmq: typeof import("bullmq")): BackendFactory {
+  class LateEventBackend extends bullmq.PostgresQueueBackend {
+    readonly #seen = new Set<string>();
+
+    override async readEvents(id: string, blockTimeout: number): Promise<Read> {
+      const news = (await super.readEvents(id, blockTimeout)) as Read;
+      if (id === "$" || id === "0") return this.#note(eventsOf(news));
+      const last = BigInt(id);
+      const from = last > LATE_WINDOW ? last - LATE_WINDOW : 0n;
+      const late = eventsOf((await super.readEvents(String(from), 0)) as Read).filter(([each]) => BigInt(each) < last);
+      return this.#note([...late, ...eventsOf(news)], id);
+    }
+
+    /** Those that were not told before; the last one is where the next question begins. */
+    #note(read: StreamEntry[], cursor?: string): Read {
+      const unseen = read.filter(([id]) => !this.#seen.has(id));
+      for (const [id] of unseen) this.#seen.add(id);
+      for (const id of this.#seen) {
+        if (this.#seen.size <= 10 * Number(LATE_WINDOW)) break;
+        this.#seen.delete(id);
+      }
+      if (unseen.length === 0) return null;
+      const isBehind = cursor !== undefined && BigInt(unseen.at(-1)![0]) < BigInt(cursor);
+      return [["events", isBehind ? [...unseen, [cursor, ["event", "reread"]]] : unseen]];
+    }
+  }
+  const create: BackendFactory = (name, options, given = {}) => {
+    if (!given.blocking) return bullmq.createPostgresBackend(name, options as never, given) as never;
+    const connection = new bullmq.PostgresConnection(options.connection as never);
+    return new LateEventBackend(connection, name, options as never) as never;
+  };
+  return create;
+}
+
+function eventsOf(read: Read): StreamEntry[] {
+  return ((read as unknown as [string, StreamEntry[]][] | null)?.[0]?.[1] ?? []) as StreamEntry[];
+}
+
+/** What a person can do about it, without the password. */
+function explainRedis(error: unknown, url: string): ToolError {
+  const text = error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
+  const where = addressOf(url);
+  const fail = (what: string, next: string): ToolError =>
+    toolError("unavailable", `The queue at ${where} ${what}`, { next, cause: new Error(text) });
+  if (/WRONGPASS|NOAUTH|invalid password/i.test(text)) {
+    return fail(`refused the login (${text})`, "Check user and password in the queue's URL.");
+  }
+  if (/DB index is out of range/i.test(text)) return fail(`has no such database (${text})`, "Correct the queue's URL.");
+  return fail(`cannot be reached (${text})`, "Start the server or check the queue's URL.");
+}
+
+/** Without user and password. */
+function addressOf(url: string): string {
+  try {
+    const { host, pathname } = new URL(url);
+    return `${host || "localhost"}${pathname}`;
+  } catch {
+    return "the given URL";
+  }
+}

@@ -1,0 +1,211 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Clock, systemClock } from "../core/clock.ts";
+import type { ToolResult } from "../core/result.ts";
+import { failedJob, type Job, type JobRequest, unknownJob } from "../calls/job.ts";
+import { describeJobQueue, type OpenedQueues } from "../calls/job-queue.suite.ts";
+import type { JobOutcome } from "../calls/job-queue.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import { JOB_MIGRATIONS } from "./job-rows.ts";
+import { migrate } from "./migrations.ts";
+import { openSqlite } from "./sqlite.ts";
+import { openStore, type Store, type StoreLocation } from "./store.ts";
+import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";
+import type { SqlDatabase } from "./database.ts";
+import { SqlJobs } from "./jobs.ts";
+
+describeJobQueue("SQLite", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "haft-jobs-"));
+  return openQueues({ folder }, () => rmSync(folder, { recursive: true }));
+});
+
+async function openQueues(place: StoreLocation, clean: () => void): Promise<OpenedQueues> {
+  const stores: Store[] = [await openStore(place)];
+  return {
+    queue: stores[0]!.jobs,
+    async another() {
+      stores.push(await openStore(place));
+      return stores.at(-1)!.jobs;
+    },
+    async close() {
+      for (const store of stores) await store.close();
+      clean();
+    },
+  };
+}
+
+describe("jobs in a store", () => {
+  let folder: string;
+  const opened: SqlJobs[] = [];
+  const databases: SqlDatabase[] = [];
+  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "haft-jobs-"))));
+  afterEach(async () => {
+    for (const jobs of opened.splice(0)) await jobs.close();
+    for (const database of databases.splice(0)) await database.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** As another process would: its own connection, and an owner of its own. */
+  async function open({ clock = systemClock, limits = {}, wrap = (database: SqlDatabase) => database } = {}) {
+    const database = await openSqlite(join(folder, "jobs.db"));
+    databases.push(database);
+    await migrate(database, [OWNER_MIGRATIONS, JOB_MIGRATIONS], clock.now());
+    const owners = await Owners.enter(database, clock);
+    const jobs = new SqlJobs({ database: wrap(database), clock, owners, warn: () => undefined }, limits);
+    opened.push(jobs);
+    return { jobs, owners, database };
+  }
+
+  test("fa-003: what a worker that vanished had taken is taken by another, once", async () => {
+    const gone = await open();
+    const { jobs } = await open();
+    const job = await gone.jobs.submit(aRequest());
+    expect(await gone.jobs.take(["tool"], () => 1)).toMatchObject([{ id: job.id, state: "running" }]);
+    const ran: Job[] = [];
+    await jobs.work({
+      tools: () => ["tool"],
+      concurrency: 4,
+      run: async (taken) => (ran.push(taken), outcomeOf(taken)),
+    });
+    // As its process ends: it is no longer among the owners.
+    await gone.owners.leave();
+    await until(async () => (await jobs.get(job.id))?.state === "completed");
+    expect(ran).toMatchObject([{ id: job.id, attempt: 1, lost: 1 }]);
+    expect(await jobs.log(job.id)).toMatchObject([{ note: expect.stringContaining("ended without a word") }]);
+    // Come back, it has nothing to say of a job that is another's.
+    await gone.jobs.settled(job, { result: failedJob(job, unknownJob("late"), 1) });
+    expect(await jobs.get(job.id)).toMatchObject({ state: "completed" });
+  });
+
+  test("fa-011: what could not be written was not accepted, and an end is told only when it is written", async () => {
+    let isBroken = false;
+    const wrap = (database: SqlDatabase): SqlDatabase => ({
+      ...{ dialect: database.dialect, close: () => database.close() },
+      all: (sql, values) => database.all(sql, values),
+      run: (sql, values) => database.run(sql, values),
+      transaction(work) {
+        return database.transaction((tx) => {
+          const done = work(tx);
+          if (isBroken) throw Object.assign(new Error("disk I/O error"), { code: "SQLITE_IOERR_FSYNC" });
+          return done;
+        });
+      },
+    });
+    const clock = createFakeClock();
+    const { jobs } = await open({ clock, wrap });
+    isBroken = true;
+    await expect(jobs.submit(aRequest())).rejects.toThrow(/disk I\/O error/);
+    expect(await jobs.list()).toEqual([]);
+    isBroken = false;
+    const events: string[] = [];
+    jobs.subscribe(({ type }) => void events.push(type));
+    let runs = 0;
+    await jobs.work({
+      ...{ tools: () => ["tool"], concurrency: 1 },
+      run: async (job) => {
+        runs++;
+        isBroken = true;
+        return outcomeOf(job);
+      },
+    });
+    const job = await jobs.submit(aRequest());
+    await until(() => runs === 1);
+    await clock.advance(2000);
+    expect([events, (await jobs.get(job.id))?.state]).toEqual([["queued", "started"], "running"]);
+    isBroken = false;
+    await until(async () => (await clock.advance(500), (await jobs.get(job.id))?.state === "completed"));
+    expect([events, runs]).toEqual([["queued", "started", "ended"], 1]);
+  });
+
+  test.each([
+    ["an hour on", 3_600_000],
+    ["an hour back", -3_600_000],
+    ["to 2038", Date.UTC(2038, 0, 20) - Date.now()],
+  ])("fa-025: a clock that is set %s neither loses nor repeats", async (_name, jumpMs) => {
+    let jump = 0;
+    const clock: Clock = {
+      ...systemClock,
+      now: () => systemClock.now() + jump,
+      wallTimeAt: (monotonic) => systemClock.wallTimeAt(monotonic) + jump,
+    };
+    const { jobs } = await open({ clock });
+    const other = await open({ clock });
+    const runs: string[] = [];
+    const go = new Promise<void>((resolve) => {
+      jobs.subscribe((event) => void (event.type === "ended" && event.job.call.callId === "soon" && resolve()));
+    });
+    const run = async (job: Job): Promise<JobOutcome> => {
+      runs.push(job.call.callId);
+      if (job.call.callId === "long") await go;
+      return outcomeOf(job);
+    };
+    for (const { jobs: queue } of [{ jobs }, other]) await queue.work({ tools: () => ["tool"], concurrency: 2, run });
+    const long = await jobs.submit(aRequest("long"));
+    await until(() => runs.length === 1);
+    const late = await jobs.submit({ ...aRequest("late"), delayMs: 50 });
+    jump = jumpMs;
+    // Who comes now looks first of all for jobs whose workers are gone.
+    await (await open({ clock })).jobs.work({ tools: () => ["tool"], concurrency: 1, run });
+    const soon = await jobs.submit(aRequest("soon"));
+    for (const { id } of [long, late, soon]) await until(async () => (await jobs.get(id))?.state === "completed");
+    expect(runs.toSorted()).toEqual(["late", "long", "soon"]);
+    expect((await jobs.list()).map(({ lost }) => lost)).toEqual([0, 0, 0]);
+    expect((await jobs.list()).map(({ call }) => call.callId)).toEqual(["soon", "late", "long"]);
+  });
+
+  test("ended jobs are dropped when they are old or too many, with their logs; others never", async () => {
+    const clock = createFakeClock();
+    const { jobs, database } = await open({ clock, limits: { retentionMs: 1000, maxEnded: 2 } });
+    const waiting = await jobs.submit({ ...aRequest(), delayMs: 1e9 });
+    const ended: Job[] = [];
+    for (let i = 0; i < 4; i++) {
+      const job = await jobs.submit(aRequest());
+      await jobs.take(["tool"], () => 1);
+      jobs.updated(job, { details: i });
+      await jobs.settled(job, outcomeOf(job));
+      ended.push(job);
+      await clock.advance(100);
+    }
+    await jobs.prune();
+    expect((await jobs.list()).map(({ id }) => id)).toEqual([ended[3]!.id, ended[2]!.id, waiting.id]);
+    expect(await database.all("SELECT job FROM jobs_log ORDER BY number")).toMatchObject([
+      { job: ended[2]!.id },
+      { job: ended[3]!.id },
+    ]);
+    await clock.advance(5000);
+    await jobs.prune();
+    expect((await jobs.list()).map(({ id }) => id)).toEqual([waiting.id]);
+  });
+
+  test("an update that is too long is left out of the log, and that is said", async () => {
+    const { jobs } = await open();
+    const job = await jobs.submit(aRequest());
+    await jobs.take(["tool"], () => 1);
+    jobs.updated(job, { details: "x".repeat(100_000) });
+    expect(await jobs.log(job.id)).toMatchObject([{ note: expect.stringMatching(/too long/) }]);
+  });
+});
+
+function aRequest(callId = "call"): JobRequest {
+  return {
+    call: {
+      ...{ callId, toolName: "tool", toolVersion: "1.0.0", input: {}, caller: { depth: 0 }, options: {} },
+      ...{ verdict: { decision: "allow", by: "tool", reason: "It asks for nothing." }, idempotent: false },
+    },
+    ...{ priority: 0, delayMs: 0, attempts: 1 },
+  };
+}
+
+function outcomeOf({ call: { callId, toolName } }: Job): JobOutcome {
+  const result: ToolResult = {
+    ...{ callId, toolName, status: "completed", success: true, content: [], display: "", metadata: {} },
+    startedAt: 1,
+  };
+  return { result };
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 2));
+}

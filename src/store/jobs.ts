@@ -1,0 +1,541 @@
+import { hash, randomUUID } from "node:crypto";
+import {
+  type JobEvent,
+  JobListeners,
+  type JobOutcome,
+  type JobQuery,
+  type JobQueue,
+  type JobWorker,
+  type WorkOptions,
+} from "../calls/job-queue.ts";
+import {
+  hasEnded,
+  type Job,
+  JOB_STATES,
+  type JobLogLine,
+  type JobRequest,
+  type JobState,
+  nextRound,
+  notEnded,
+  unknownJob,
+} from "../calls/job.ts";
+import type { Clock, Timer } from "../core/clock.ts";
+import type { Update } from "../core/events.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import { type JobSource, LocalWorker } from "../jobs/job-worker.ts";
+import type { SqlTransaction, SqlValue } from "./database.ts";
+import { failPoint } from "./fail-point.ts";
+import {
+  beginJobWrites,
+  each,
+  JOB_COLUMNS,
+  JOB_MIGRATIONS,
+  type JobRow,
+  JobWrites,
+  nameOf,
+  placeholdersFor,
+  readJobRow,
+  readReason,
+  toJob,
+  WriteGroup,
+} from "./job-rows.ts";
+import { after, type StoreContext, type StoreModule } from "./table.ts";
+
+export interface JobWatcher {
+  group: WriteGroup;
+  writes: JobWrites;
+  writer: string;
+  notify(event: JobEvent): void;
+  /** There may be something to take. */
+  wake(): void;
+  cancel(id: string, reason: string | undefined): void;
+  isWorking(): boolean;
+}
+
+const MIN_POLL_MS = 10;
+const MAX_POLL_MS = 100;
+const LONG_ROUND_MS = 1000;
+
+/**
+ * Looks for what other processes did to the jobs: one row is read, often while something happens and ten times a second
+ * while nothing does. Also finds jobs whose time has come, and those whose workers are gone.
+ */
+class JobWatch {
+  readonly #context: StoreContext;
+  readonly #watcher: JobWatcher;
+  #seen: { change: number; line: number } | undefined;
+  #timer: Timer | undefined;
+  #pauseMs = MIN_POLL_MS;
+  #longRoundAt = Number.NEGATIVE_INFINITY;
+  #round: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(context: StoreContext, watcher: JobWatcher) {
+    this.#context = context;
+    this.#watcher = watcher;
+  }
+
+  /** From now on; what happened before is not told. */
+  start(): void {
+    if (this.#isClosed || this.#timer || this.#round) return;
+    this.#look();
+  }
+
+  /** Something happened here: what follows from it elsewhere is heard soon. */
+  pollSoon(): void {
+    if (this.#pauseMs === MIN_POLL_MS) return;
+    this.#pauseMs = MIN_POLL_MS;
+    if (!this.#timer) return;
+    this.#timer.cancel();
+    this.#scheduleNext();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#round;
+  }
+
+  #scheduleNext(): void {
+    if (this.#isClosed) return;
+    this.#timer = this.#context.clock.after(this.#pauseMs, () => this.#look());
+    this.#timer.setRef(false);
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const next = (): void => {
+      this.#round = undefined;
+      this.#scheduleNext();
+    };
+    // What cannot be read now is read the next time.
+    this.#round = this.#pollOnce().then(next, next);
+  }
+
+  async #pollOnce(): Promise<void> {
+    const { database, clock } = this.#context;
+    const [head] = await database.all<{ change: number; line: number }>(
+      "SELECT change, line FROM jobs_head WHERE id = 1",
+    );
+    if (!head) return;
+    const seen = (this.#seen ??= head);
+    this.#pauseMs = head.change === seen.change ? Math.min(this.#pauseMs * 2, MAX_POLL_MS) : MIN_POLL_MS;
+    if (head.line > seen.line) await this.#emitLines(seen.line, head.line);
+    if (head.change > seen.change) await this.#notifyChanges(seen.change, head.change);
+    this.#seen = head;
+    if (!this.#watcher.isWorking()) return;
+    await this.#promote();
+    await this.#cancel();
+    const now = clock.monotonic();
+    if (now - this.#longRoundAt < LONG_ROUND_MS) return;
+    this.#longRoundAt = now;
+    await this.#recover();
+    // Also for tools that were registered meanwhile.
+    this.#watcher.wake();
+  }
+
+  async #notifyChanges(from: number, to: number): Promise<void> {
+    const { writer, notify, wake } = this.#watcher;
+    const rows = await this.#context.database.all<JobRow>(
+      `SELECT ${JOB_COLUMNS} FROM jobs WHERE change > ? AND change <= ? AND changed_by <> ? ORDER BY change, seq`,
+      [from, to, writer],
+    );
+    for (const job of rows.map(toJob)) {
+      if (hasEnded(job)) notify({ type: "ended", job });
+      else notify({ type: job.state === "running" ? "started" : "queued", job });
+    }
+    if (rows.some(({ state }) => state === "queued")) wake();
+  }
+
+  async #emitLines(from: number, to: number): Promise<void> {
+    const { writer, notify } = this.#watcher;
+    const rows = await this.#context.database.all<{ job: string; line: string; fixed: string }>(
+      "SELECT job, line, fixed FROM jobs_log JOIN jobs ON jobs.id = jobs_log.job " +
+        "WHERE number > ? AND number <= ? AND written_by <> ? ORDER BY number",
+      [from, to, writer],
+    );
+    for (const { job, line, fixed } of rows) {
+      const { update } = JSON.parse(line) as Partial<JobLogLine>;
+      const { call } = JSON.parse(fixed) as { call: { callId: string } };
+      if (update) notify({ type: "updated", jobId: job, callId: call.callId, update: update satisfies Update });
+    }
+  }
+
+  async #promote(): Promise<void> {
+    const [due] = await this.#context.database.all<{ run_at: number | null }>(
+      "SELECT min(run_at) AS run_at FROM jobs WHERE state = 'delayed'",
+    );
+    if (!due || due.run_at === null || due.run_at > this.#context.clock.now()) return;
+    const { changes } = await this.#watcher.group.add((tx) => this.#watcher.writes.promote(tx));
+    if (changes > 0) this.#watcher.wake();
+  }
+
+  async #cancel(): Promise<void> {
+    const rows = await this.#context.database.all<{ id: string; cancel: string }>(
+      "SELECT id, cancel FROM jobs WHERE state = 'running' AND owner = ? AND cancel IS NOT NULL",
+      [this.#context.owners.id],
+    );
+    for (const row of rows) this.#watcher.cancel(row.id, readReason(row));
+  }
+
+  async #recover(): Promise<void> {
+    const { database, owners } = this.#context;
+    const { group, writes, notify } = this.#watcher;
+    const holders = await database.all<{ owner: string }>("SELECT DISTINCT owner FROM jobs WHERE state = 'running'");
+    for (const { owner } of holders) {
+      if (await owners.isAlive(owner)) continue;
+      const jobs = await group.add(async (tx) => {
+        const rows = await tx.all<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE state = 'running' AND owner = ?`, [
+          owner,
+        ]);
+        const given: ReturnType<typeof toJob>[] = [];
+        for (const row of rows) given.push(await writes.requeueLost(tx, row));
+        return given;
+      });
+      for (const job of jobs) notify({ type: "queued", job });
+    }
+  }
+}
+
+const MAX_LINES = 1000;
+const MAX_LINE_BYTES = 64 * 1024;
+const WRITTEN_AFTER_MS = 20;
+const LINES_BETWEEN_TRIMMINGS = 250;
+
+type Line = Omit<JobLogLine, "number">;
+
+/** What running jobs say, gathered for a moment before it is written: some say a thousand things a second. */
+export class JobLines {
+  readonly #clock: Clock;
+  readonly #group: WriteGroup;
+  readonly #writer: string;
+  readonly #waiting = new Map<string, { lines: Line[]; progress: Update["progress"] }>();
+  readonly #untilTrimming = new Map<string, number>();
+  #timer: Timer | undefined;
+
+  constructor({ clock, group, writer }: { clock: Clock; group: WriteGroup; writer: string }) {
+    this.#clock = clock;
+    this.#group = group;
+    this.#writer = writer;
+  }
+
+  add({ id }: Job, update: Update): void {
+    const waiting = this.#waiting.get(id) ?? { lines: [], progress: undefined };
+    this.#waiting.set(id, waiting);
+    waiting.lines.push({ at: this.#clock.now(), update });
+    if (update.progress) waiting.progress = update.progress;
+    if (waiting.lines.length > MAX_LINES) waiting.lines.shift();
+    if (this.#timer) return;
+    this.#timer = this.#clock.after(WRITTEN_AFTER_MS, () => void this.flush().catch(() => undefined));
+    this.#timer.setRef(false);
+  }
+
+  flush(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#waiting.size === 0) return Promise.resolve();
+    return this.#group.add((tx) => each([...this.#waiting.keys()], (id) => this.write(tx, id)));
+  }
+
+  /** What this job has said so far. What a transaction that fails would have written is lost: it is said, not done. */
+  write(tx: SqlTransaction, id: string): MaybePromise<void> {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return undefined;
+    this.#waiting.delete(id);
+    const { lines, progress } = waiting;
+    const progressed = progress
+      ? tx.run("UPDATE jobs SET progress = ? WHERE id = ?", [JSON.stringify(progress), id])
+      : undefined;
+    return after(progressed, () => this.append(tx, id, lines));
+  }
+
+  append(tx: SqlTransaction, id: string, lines: readonly Line[]): MaybePromise<void> {
+    const numbered = tx.all<{ line: number }>("UPDATE jobs_head SET line = line + ? WHERE id = 1 RETURNING line", [
+      lines.length,
+    ]);
+    return after(numbered, ([head]) => {
+      let number = (head?.line ?? 0) - lines.length;
+      const written = each(lines, ({ at, ...entry }) =>
+        tx.run("INSERT INTO jobs_log (number, job, at, written_by, line) VALUES (?, ?, ?, ?, ?)", [
+          ...[++number, id, at, this.#writer, fit(entry)],
+        ]),
+      );
+      return after(written, () => this.#trim(tx, id, lines.length));
+    });
+  }
+
+  forget(id: string): void {
+    this.#untilTrimming.delete(id);
+  }
+
+  #trim(tx: SqlTransaction, id: string, added: number): MaybePromise<void> {
+    const left = (this.#untilTrimming.get(id) ?? LINES_BETWEEN_TRIMMINGS) - added;
+    this.#untilTrimming.set(id, left > 0 ? left : LINES_BETWEEN_TRIMMINGS);
+    if (left > 0) return undefined;
+    const trimmed = tx.run(
+      "DELETE FROM jobs_log WHERE job = ? AND number <= " +
+        "(SELECT number FROM jobs_log WHERE job = ? ORDER BY number DESC LIMIT 1 OFFSET ?)",
+      [id, id, MAX_LINES],
+    );
+    return after(trimmed, () => undefined);
+  }
+}
+
+function fit(line: Omit<Line, "at">): string {
+  const text = JSON.stringify(line);
+  if (text.length <= MAX_LINE_BYTES) return text;
+  return JSON.stringify({ note: `An update of ${text.length} characters was too long to be kept.` });
+}
+
+export const jobsModule: StoreModule<SqlJobs> = {
+  migrations: JOB_MIGRATIONS,
+  open: (context) => new SqlJobs(context),
+  close: (jobs) => jobs.close(),
+};
+
+export interface JobLimits {
+  maxResultBytes: number;
+  /** How long ended jobs can be asked for, and how many. */
+  retentionMs: number;
+  maxEnded: number;
+}
+
+const DEFAULT_LIMITS: JobLimits = {
+  maxResultBytes: 1024 * 1024,
+  retentionMs: 7 * 24 * 60 * 60 * 1000,
+  maxEnded: 10_000,
+};
+const ENDS_BETWEEN_PRUNINGS = 500;
+
+/**
+ * Jobs in the store, for the processes of one machine that share it. Who takes a job owns it for as long as its process
+ * lives: no lease has to be renewed, and none runs out because a clock was set.
+ */
+export class SqlJobs implements JobQueue, JobSource {
+  readonly clock: Clock;
+  readonly #context: StoreContext;
+  readonly #limits: JobLimits;
+  readonly #group: WriteGroup;
+  readonly #lines: JobLines;
+  readonly #writes: JobWrites;
+  readonly #watch: JobWatch;
+  readonly #listeners = new JobListeners();
+  readonly #workers = new Set<LocalWorker>();
+  readonly #timers = new Map<string, Timer>();
+  #endsUntilPruning = 1;
+  #closing: Promise<void> | undefined;
+
+  constructor(context: StoreContext, limits: Partial<JobLimits> = {}) {
+    const { clock, database, owners } = context;
+    this.clock = clock;
+    this.#context = context;
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    const writer = randomUUID();
+    const group = new WriteGroup(database, beginJobWrites);
+    const { maxResultBytes } = this.#limits;
+    this.#group = group;
+    this.#lines = new JobLines({ clock, group, writer });
+    this.#writes = new JobWrites({ clock, writer, owner: owners.id, lines: this.#lines, maxResultBytes });
+    this.#watch = new JobWatch(context, {
+      ...{ group, writes: this.#writes, writer },
+      notify: (event) => this.#listeners.notify(event),
+      wake: () => this.#wake(),
+      cancel: (id, reason) => this.#cancelHere(id, reason),
+      isWorking: () => this.#workers.size > 0,
+    });
+  }
+
+  async submit({ call, key, priority, delayMs, attempts }: JobRequest): Promise<Job> {
+    const now = this.clock.now();
+    const job: Job = {
+      id: randomUUID(),
+      call,
+      ...(key === undefined ? {} : { key }),
+      state: delayMs > 0 ? "delayed" : "queued",
+      ...{ priority, createdAt: now, runAt: now + delayMs, attempt: 0, attempts, lost: 0, round: 1 },
+    };
+    const keyHash = key === undefined ? null : hash("sha256", key);
+    const known = await this.#group.add((tx) => this.#writes.insert(tx, job, keyHash));
+    if (known) return known;
+    failPoint("job submitted");
+    this.#queued(job);
+    return job;
+  }
+
+  async get(id: string): Promise<Job | undefined> {
+    const row = await readJobRow(this.#context.database, id);
+    return row && toJob(row);
+  }
+
+  async list({ states, toolName, session, limit = 100, before }: JobQuery = {}): Promise<Job[]> {
+    if (states?.length === 0) return [];
+    const wanted: string[] = [];
+    const values: SqlValue[] = [];
+    const want = (sql: string, ...given: SqlValue[]): void => void (wanted.push(sql), values.push(...given));
+    if (states) want(`state IN (${placeholdersFor(states)})`, ...states);
+    if (toolName !== undefined) want("tool = ?", nameOf(toolName));
+    if (session !== undefined) want("session = ?", nameOf(session));
+    if (before !== undefined) want("seq < (SELECT seq FROM jobs WHERE id = ?)", before);
+    const where = wanted.length > 0 ? `WHERE ${wanted.join(" AND ")}` : "";
+    const sql = `SELECT ${JOB_COLUMNS} FROM jobs ${where} ORDER BY seq DESC LIMIT ?`;
+    return (await this.#context.database.all<JobRow>(sql, [...values, limit])).map(toJob);
+  }
+
+  async counts(): Promise<Record<JobState, number>> {
+    const counts = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>;
+    const sql = "SELECT state, count(*) AS count FROM jobs GROUP BY state";
+    for (const { state, count } of await this.#context.database.all<{ state: JobState; count: number }>(sql)) {
+      counts[state] = count;
+    }
+    return counts;
+  }
+
+  async log(id: string, { after: from = 0 } = {}): Promise<JobLogLine[]> {
+    await this.#lines.flush();
+    const rows = await this.#context.database.all<{ number: number; at: number; line: string }>(
+      "SELECT number, at, line FROM jobs_log WHERE job = ? AND number > ? ORDER BY number",
+      [id, from],
+    );
+    return rows.map(({ number, at, line }) => ({ number, at, ...(JSON.parse(line) as Partial<JobLogLine>) }));
+  }
+
+  async cancel(id: string, reason?: string): Promise<Job> {
+    const found = await this.#group.add((tx) =>
+      after(readJobRow(tx, id), (row) => {
+        const job = row && toJob(row);
+        if (!job || hasEnded(job)) return { job };
+        if (job.state !== "running")
+          return after(this.#writes.cancelWaiting(tx, job, reason), (end) => ({ job: end, end }));
+        return after(tx.run("UPDATE jobs SET cancel = ? WHERE id = ?", [nameOf(reason), id]), () => ({ job }));
+      }),
+    );
+    if (!found.job) throw unknownJob(id);
+    if ("end" in found && found.end) this.#ended(found.end);
+    else if (found.job.state === "running") this.#cancelHere(id, reason);
+    return found.job;
+  }
+
+  async retry(id: string): Promise<Job> {
+    const found = await this.#group.add((tx) =>
+      after(readJobRow(tx, id), (row) => {
+        const job = row && toJob(row);
+        if (!job || !hasEnded(job)) return { job };
+        return after(this.#writes.again(tx, nextRound(job, this.clock.now())), (again) => ({ job, again }));
+      }),
+    );
+    if (!found.job) throw unknownJob(id);
+    if (!("again" in found)) throw notEnded(found.job);
+    this.#queued(found.again);
+    return found.again;
+  }
+
+  async clear(reason?: string): Promise<number> {
+    const cleared: Job[] = [];
+    await this.#group.add((tx) =>
+      after(tx.all<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE state IN ('queued', 'delayed')`), (rows) =>
+        each(rows, (row) =>
+          after(this.#writes.cancelWaiting(tx, toJob(row), reason), (job) => job && cleared.push(job)),
+        ),
+      ),
+    );
+    for (const job of cleared) this.#ended(job);
+    return cleared.length;
+  }
+
+  async work(options: WorkOptions): Promise<JobWorker> {
+    const local = new LocalWorker(this, options);
+    this.#workers.add(local);
+    this.#watch.start();
+    this.#wake();
+    return {
+      get running() {
+        return local.running;
+      },
+      close: async (graceMs) => {
+        await local.close(graceMs);
+        this.#workers.delete(local);
+      },
+    };
+  }
+
+  subscribe(listener: (event: JobEvent) => void): () => void {
+    this.#watch.start();
+    return this.#listeners.add(listener);
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async take(tools: readonly string[], max: () => number, worker?: string): Promise<Job[]> {
+    const jobs = await this.#group.add((tx) => this.#writes.take(tx, tools, max(), worker));
+    if (jobs.length > 0) failPoint("job claimed");
+    for (const job of jobs) this.#listeners.notify({ type: "started", job });
+    return jobs;
+  }
+
+  updated(job: Job, update: Update): void {
+    this.#lines.add(job, update);
+    this.#listeners.notify({ type: "updated", jobId: job.id, callId: job.call.callId, update });
+  }
+
+  async settled(job: Job, outcome: JobOutcome): Promise<void> {
+    failPoint("job before ack");
+    const settled = await this.#group.add((tx) => this.#writes.settle(tx, job, outcome));
+    failPoint("job acknowledged");
+    if (!settled) return;
+    if (hasEnded(settled)) this.#ended(settled);
+    else this.#queued(settled);
+  }
+
+  /** Drops what has ended long ago, or too often. */
+  async prune(): Promise<void> {
+    const { retentionMs, maxEnded } = this.#limits;
+    const from = "(SELECT ended_at FROM jobs WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 1 OFFSET ?)";
+    await this.#group.add((tx) =>
+      after(tx.run("DELETE FROM jobs WHERE ended_at < ?", [this.clock.now() - retentionMs]), () =>
+        tx.run(`DELETE FROM jobs WHERE ended_at < ${from}`, [maxEnded - 1]),
+      ),
+    );
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.close()));
+    await this.#watch.close();
+    for (const timer of this.#timers.values()) timer.cancel();
+    await this.#lines.flush().catch(() => undefined);
+    await this.#group.settle();
+  }
+
+  #queued(job: Job): void {
+    this.#listeners.notify({ type: "queued", job });
+    this.#watch.pollSoon();
+    if (job.state === "queued") return this.#wake();
+    // Measured here, so that it comes in its time also where the clock is set meanwhile.
+    const promote = (): void => {
+      this.#timers.delete(job.id);
+      const promoted = this.#group.add((tx) => this.#writes.promote(tx, job.id));
+      promoted.then(() => this.#wake()).catch(() => undefined);
+    };
+    const timer = this.clock.after(job.runAt - this.clock.now(), promote);
+    timer.setRef(false);
+    this.#timers.set(job.id, timer);
+  }
+
+  #ended(job: Job): void {
+    this.#timers.get(job.id)?.cancel();
+    this.#timers.delete(job.id);
+    this.#listeners.notify({ type: "ended", job });
+    if (--this.#endsUntilPruning > 0) return;
+    this.#endsUntilPruning = ENDS_BETWEEN_PRUNINGS;
+    void this.prune().catch(() => undefined);
+  }
+
+  #cancelHere(id: string, reason: string | undefined): void {
+    for (const worker of this.#workers) worker.cancel(id, reason);
+  }
+
+  #wake(): void {
+    for (const worker of this.#workers) worker.wake();
+  }
+}

@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { migrate, type Migrations } from "./migrations.ts";
+import { openPostgres } from "./postgres.ts";
+import { openSqlite } from "./sqlite.ts";
+import type { SqlDatabase } from "./database.ts";
+import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
+
+let server: TestPostgres;
+const folder = mkdtempSync(join(tmpdir(), "haft-migrate-"));
+
+beforeAll(async () => {
+  server = await startPostgres();
+}, 120_000);
+
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const first = ["CREATE TABLE a (x BIGINT, b BLOB)", "INSERT INTO a (x) VALUES (1)"];
+const second = ["ALTER TABLE a ADD COLUMN y TEXT"];
+const known = (...versions: string[][]): Migrations[] => [{ name: "a", versions }];
+
+let count = 0;
+const places: [string, () => Promise<() => Promise<SqlDatabase>>][] = [
+  [
+    "SQLite",
+    () => {
+      const file = join(folder, `${++count}.db`);
+      return Promise.resolve(() => openSqlite(file));
+    },
+  ],
+  [
+    "PostgreSQL",
+    async () => {
+      const url = await server.createDatabase();
+      return () => openPostgres(url, { connections: 2 });
+    },
+  ],
+];
+
+describe.each(places)("migrations on %s", (_name, newLocation) => {
+  test("are done once, and later ones on top", async () => {
+    const database = await (await newLocation())();
+    await migrate(database, known(first), 5);
+    await migrate(database, known(first), 6);
+    expect(await database.all("SELECT x FROM a")).toEqual([{ x: 1 }]);
+    await migrate(database, known(first, second), 7);
+    expect(await database.all("SELECT x, y, b FROM a")).toEqual([{ x: 1, y: null, b: null }]);
+    expect(await database.all("SELECT owner, version, applied_at FROM haft_migrations ORDER BY version")).toEqual([
+      { owner: "a", version: 1, applied_at: 5 },
+      { owner: "a", version: 2, applied_at: 7 },
+    ]);
+    await database.close();
+  });
+
+  test("are done by one of several who start at once", async () => {
+    const open = await newLocation();
+    const databases = await Promise.all([1, 2, 3, 4].map(open));
+    await Promise.all(databases.map((database) => migrate(database, known(first, second), 1)));
+    for (const database of databases) expect(await database.all("SELECT x FROM a")).toEqual([{ x: 1 }]);
+    for (const database of databases) await database.close();
+  });
+
+  test("are never left half done", async () => {
+    const database = await (await newLocation())();
+    await migrate(database, known(first), 1);
+    const broken = known(first, [...second, "CREATE TABLE a (x BIGINT)"]);
+    await expect(migrate(database, broken, 2)).rejects.toThrow(/exists/);
+    expect(await database.all("SELECT * FROM a")).toEqual([{ x: 1, b: null }]);
+    await migrate(database, known(first, second), 3);
+    await database.close();
+  });
+
+  test("refuse a newer store, and one that an edited migration made", async () => {
+    const database = await (await newLocation())();
+    await migrate(database, known(first, second), 1);
+    await expect(migrate(database, known(first), 2)).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringMatching(/newer version.*version 2.*knows 1/),
+    });
+    await expect(migrate(database, known([...first, "SELECT 1"], second), 2)).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining("another version 1"),
+    });
+    await database.close();
+  });
+});

@@ -1,0 +1,287 @@
+import type { Pool, PoolClient, PoolConfig } from "pg";
+import { toolError } from "../core/error.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import {
+  checkParameters,
+  type SqlDatabase,
+  type SqlRunner,
+  type SqlTransaction,
+  type SqlValue,
+  type TransactionOptions,
+} from "./database.ts";
+
+const numbered = new Map<string, string>();
+
+/** `?` as PostgreSQL's `$1`, `$2`, …; not those in text, quoted names and comments. */
+function numberPlaceholders(sql: string): string {
+  const known = numbered.get(sql);
+  if (known !== undefined) return known;
+  let count = 0;
+  const text = sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\?/g, (part) =>
+    part === "?" ? `$${++count}` : part,
+  );
+  if (numbered.size >= 1000) numbered.clear();
+  numbered.set(sql, text);
+  return text;
+}
+
+const LOST = /^(?:08...|57P0[123]|25P03|ECONN\w+|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/;
+
+/** Whether the connection is gone, so that it must not be used again. */
+export function isConnectionLost(error: unknown): boolean {
+  const { code, message, cause } = Object(error) as { code?: unknown; message?: unknown; cause?: unknown };
+  if (cause !== undefined && isConnectionLost(cause)) return true;
+  return (
+    LOST.test(String(code)) ||
+    /connection terminated|connection error|timeout exceeded when trying/i.test(String(message))
+  );
+}
+
+/** What a person can do about it, without the password; what is wrong with the statement itself stays as it is. */
+export function explainPostgres(error: unknown, url: string): unknown {
+  const where = addressOf(url);
+  const code = String((Object(error) as { code?: unknown }).code ?? "");
+  const text = withoutPassword(error instanceof Error ? error.message || code : String(error), url);
+  // The cause carries the driver's own words, and some of them quote the address.
+  const cause = new Error(text);
+  const fail = (what: string, next: string) =>
+    toolError("unavailable", `The store at ${where} ${what}`, { next, cause });
+  if (code.startsWith("28")) return fail(`refused the login (${text})`, "Check user and password in the store's URL.");
+  if (code === "3D000")
+    return fail(`has no such database (${text})`, "Create the database, or correct the store's URL.");
+  if (/^(?:53|57P03|54)/.test(code))
+    return fail(`has no room (${text})`, "Free some space or connections, then try again.");
+  if (code === "25006") return fail("is read-only", "Name the primary server in the store's URL.");
+  if (code === "42501") return fail(`lacks a permission (${text})`, "Grant the user of the store's URL its schema.");
+  if (isConnectionLost(error)) return fail(`cannot be reached (${text})`, "Start the server or check the store's URL.");
+  if (code === "40P01" || code === "40001") {
+    return toolError("busy", `The store at ${where} was changed by others at the same moment`, {
+      next: "Try again.",
+      cause,
+    });
+  }
+  if (code === "ERR_INVALID_URL") {
+    return fail("has an address that is no URL", "Write it as postgres://user:password@host:5432/database.");
+  }
+  return error;
+}
+
+/** Without user and password. */
+function addressOf(url: string): string {
+  try {
+    const { host, pathname } = new URL(url);
+    return `${host || "localhost"}${pathname}`;
+  } catch {
+    return "the given URL";
+  }
+}
+
+function withoutPassword(text: string, url: string): string {
+  let password = /^[a-z]+:\/\/[^@/]*?:([^@/]+)@/i.exec(url)?.[1];
+  if (!password) return text;
+  let shown = text.replaceAll(password, "[hidden]");
+  try {
+    password = decodeURIComponent(password);
+    shown = shown.replaceAll(password, "[hidden]");
+  } catch {
+    // Not encoded: it was hidden already.
+  }
+  return shown;
+}
+
+/**
+ * So many at a time, in the order they came. Stands before a pool of connections: its time limit for connecting also counts
+ * while somebody waits for a free one, and would refuse whoever comes with many others.
+ */
+export class Semaphore {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(permits: number) {
+    this.#free = permits;
+  }
+
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      // Handed on, so that nobody comes in between.
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
+}
+
+export interface PostgresOptions {
+  /** Connections at most. */
+  connections?: number;
+  /** How long connecting may take. */
+  maxConnectMs?: number;
+  /** How long a transaction may stand still before the server ends it, and others get what it has locked. */
+  maxIdleMs?: number;
+  /** How the driver is loaded; a test takes it away. */
+  load?: () => Promise<typeof import("pg")>;
+}
+
+/** Ours are done in milliseconds: who takes so long has vanished, and the server would not notice for hours. */
+const MAX_IDLE_MS = 15_000;
+const MAX_CONNECTIONS = 10;
+
+/** Connects once, so that a wrong address or password is said here and now. */
+export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<SqlDatabase> {
+  const { default: pg } = await loadDriver(options.load ?? (() => import("pg")));
+  const { connections = MAX_CONNECTIONS, maxConnectMs = 10_000, maxIdleMs = MAX_IDLE_MS } = options;
+  let pool: Pool;
+  try {
+    pool = new pg.Pool({
+      connectionString: url,
+      max: connections,
+      connectionTimeoutMillis: maxConnectMs,
+      keepAlive: true,
+      application_name: "haft",
+      types: numbersAsNumbers(pg),
+    });
+  } catch (error) {
+    throw explainPostgres(error, url);
+  }
+  // A connection that breaks while nobody uses it leaves the pool; the next query opens another.
+  pool.on("error", () => undefined);
+  const database = new PostgresDatabase(pool, url, { connections, maxIdleMs });
+  try {
+    await database.all("SELECT 1 AS one");
+    return database;
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
+async function loadDriver(load: () => Promise<typeof import("pg")>): Promise<typeof import("pg")> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw toolError("missing_package", 'A PostgreSQL store needs the package "pg"', {
+      next: "Run: npm install pg",
+      cause,
+    });
+  }
+}
+
+const INT8 = 20;
+const NUMERIC = 1700;
+const BYTEA = 17;
+
+/** The driver gives 64-bit integers and sums as text; ours end at 2^53. */
+function numbersAsNumbers(pg: typeof import("pg").default): NonNullable<PoolConfig["types"]> {
+  const getTypeParser = (oid: number, format?: "text" | "binary") => {
+    const parse = pg.types.getTypeParser(oid, format as "text") as (value: string) => unknown;
+    if (oid === INT8 || oid === NUMERIC) return Number;
+    if (oid === BYTEA) return (value: string) => new Uint8Array(parse(value) as Buffer);
+    return parse;
+  };
+  return { getTypeParser: getTypeParser as typeof pg.types.getTypeParser };
+}
+
+class PostgresDatabase implements SqlDatabase {
+  readonly dialect = "postgres";
+  readonly #pool: Pool;
+  readonly #runner: SqlRunner;
+  readonly #begin: string;
+  readonly #semaphore: Semaphore;
+  /** The pool would forget those who are still waiting for a connection. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    pool: Pool,
+    readonly url: string,
+    { connections, maxIdleMs }: { connections: number; maxIdleMs: number },
+  ) {
+    this.#pool = pool;
+    this.#semaphore = new Semaphore(connections);
+    // Together, for one way to the server.
+    this.#begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${maxIdleMs}`;
+    this.#runner = runnerOn(pool, url);
+  }
+
+  all<Row extends object>(sql: string, params?: readonly SqlValue[]): MaybePromise<Row[]> {
+    return this.#track(async () => await this.#runner.all<Row>(sql, params));
+  }
+
+  run(sql: string, params?: readonly SqlValue[]): MaybePromise<{ changes: number }> {
+    return this.#track(async () => await this.#runner.run(sql, params));
+  }
+
+  transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
+    return this.#track(() => this.#transact(work, options));
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= Promise.allSettled(this.#underWay).then(() => this.#pool.end()));
+  }
+
+  #track<T>(ask: () => Promise<T>): Promise<T> {
+    if (this.#closing) return Promise.reject(new Error("The store is closed."));
+    const requested = this.#semaphore.take(ask);
+    const forget = (): void => void this.#underWay.delete(requested);
+    this.#underWay.add(requested);
+    requested.then(forget, forget);
+    return requested;
+  }
+
+  async #transact<T>(work: (tx: SqlTransaction) => MaybePromise<T>, { synced }: TransactionOptions): Promise<T> {
+    const client = await this.#connect();
+    const runner = runnerOn(client, this.url);
+    let broken: Error | undefined;
+    const onError = (error: Error): void => void (broken = error);
+    // A client in use says so itself when its server goes away; unheard, that would end the process.
+    client.on("error", onError);
+    try {
+      await runner.run(synced ? `${this.#begin}; SET LOCAL synchronous_commit TO ON` : this.#begin);
+      const lock = async (name: string): Promise<void> => {
+        await runner.all("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", [`haft:${name}`]);
+      };
+      const result = await work({ ...runner, lock });
+      await runner.run("COMMIT");
+      return result;
+    } catch (error) {
+      if (isConnectionLost(error)) broken ??= error as Error;
+      if (!broken) await client.query("ROLLBACK").catch((failed: Error) => void (broken = failed));
+      throw error;
+    } finally {
+      client.off("error", onError);
+      client.release(broken);
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw explainPostgres(error, this.url);
+    }
+  }
+}
+
+function runnerOn(connection: Pool | PoolClient, url: string): SqlRunner {
+  const query = async (sql: string, params: readonly SqlValue[] = []) => {
+    checkParameters(sql, params);
+    const values = params.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value));
+    try {
+      return await connection.query(numberPlaceholders(sql), values);
+    } catch (error) {
+      throw explainPostgres(error, url);
+    }
+  };
+  return {
+    dialect: "postgres",
+    all: async <Row extends object>(sql: string, params?: readonly SqlValue[]) => {
+      const { rows } = await query(sql, params);
+      return rows as Row[];
+    },
+    run: async (sql, params) => ({ changes: (await query(sql, params)).rowCount ?? 0 }),
+  };
+}

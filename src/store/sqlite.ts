@@ -1,0 +1,407 @@
+import { isUtf8 } from "node:buffer";
+import { closeSync, existsSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import type Libsql from "libsql";
+import { toolError } from "../core/error.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import {
+  checkParameters,
+  type SqlDatabase,
+  type SqlTransaction,
+  type SqlValue,
+  type TransactionOptions,
+} from "./database.ts";
+
+interface SqliteOptions {
+  /** How long a writer waits for the writers of other processes; the event loop stands still meanwhile. */
+  busyTimeoutMs?: number;
+  /** Whether the content is looked through for damage, in files of up to 64 MB. */
+  isChecked?: boolean;
+}
+
+const MAX_CHECKED_BYTES = 64 * 1024 * 1024;
+
+/** Opens or makes the file; damage and locks are thrown as SQLite names them. */
+export async function openSqlite(file: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
+  const { busyTimeoutMs = 5000, isChecked = false } = options;
+  const { default: Database } = await import("libsql");
+  const connection = new Database(file);
+  try {
+    // First of all: switching to WAL needs a lock itself.
+    connection.pragma(`busy_timeout = ${busyTimeoutMs}`);
+    connection.pragma("journal_mode = WAL");
+    connection.exec("PRAGMA synchronous = NORMAL");
+    connection.exec("PRAGMA foreign_keys = ON");
+    // A reading of the schema finds a file that is no database before anybody relies on it.
+    connection.prepare("SELECT count(*) AS n FROM sqlite_master").all([]);
+    if (isChecked && statSync(file).size <= MAX_CHECKED_BYTES) {
+      const damage = findDamage(connection);
+      if (damage) throw Object.assign(new Error(damage), { code: "SQLITE_CORRUPT" });
+    }
+    return new SqliteDatabase(connection, realpathSync(file));
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+interface Prepared {
+  statement: Libsql.Statement<unknown[]>;
+  returnsRows: boolean;
+}
+
+const MAX_STATEMENTS = 300;
+
+/**
+ * For each file, the end of the last transaction whose work is asynchronous: whoever comes meanwhile stands in line behind
+ * it. Of all connections of this process: SQLite waits for a lock with the event loop standing still, and then the one who
+ * holds it in the same process would never let go.
+ */
+const lines = new Map<string, Promise<void>>();
+
+class SqliteDatabase implements SqlDatabase {
+  readonly dialect = "sqlite";
+  readonly #connection: Libsql.Database;
+  readonly #statements = new Map<string, Prepared>();
+  #isClosed = false;
+  readonly #tx: SqlTransaction = {
+    dialect: "sqlite",
+    all: (sql, params) => this.#all(sql, params),
+    run: (sql, params) => this.#run(sql, params),
+    // BEGIN IMMEDIATE has the lock of all writers already.
+    lock: () => undefined,
+  };
+
+  constructor(
+    connection: Libsql.Database,
+    readonly file: string,
+  ) {
+    this.#connection = connection;
+  }
+
+  all<Row extends object>(sql: string, params?: readonly SqlValue[]): MaybePromise<Row[]> {
+    return this.#enqueue(() => this.#all<Row>(sql, params));
+  }
+
+  run(sql: string, params?: readonly SqlValue[]): MaybePromise<{ changes: number }> {
+    return this.#enqueue(() => this.#run(sql, params));
+  }
+
+  transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): MaybePromise<T> {
+    return this.#enqueue(() => this.#transact(work, options));
+  }
+
+  close(): MaybePromise<void> {
+    if (this.#isClosed) return undefined;
+    return this.#enqueue(() => {
+      if (this.#isClosed) return;
+      this.#isClosed = true;
+      try {
+        // libsql does not do what SQLite does at its last closing: whoever copies the file then has everything in it.
+        this.#connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all([]);
+      } catch {
+        // Others are reading, or the disk is full: everything is in the log beside the file, and is found there.
+      }
+      // They would go on working: libsql keeps the connection for them.
+      this.#statements.clear();
+      this.#connection.close();
+    });
+  }
+
+  #enqueue<T>(work: () => MaybePromise<T>): MaybePromise<T> {
+    const line = lines.get(this.file);
+    if (!line) return work();
+    const turn = line.then(work);
+    const end: Promise<void> = turn.then(
+      () => this.#dequeue(end),
+      () => this.#dequeue(end),
+    );
+    lines.set(this.file, end);
+    return turn;
+  }
+
+  #dequeue(end: Promise<void>): void {
+    if (lines.get(this.file) === end) lines.delete(this.file);
+  }
+
+  #transact<T>(work: (tx: SqlTransaction) => MaybePromise<T>, { synced }: TransactionOptions): MaybePromise<T> {
+    if (synced) this.#exec("PRAGMA synchronous = FULL");
+    let result: MaybePromise<T>;
+    try {
+      this.#exec("BEGIN IMMEDIATE");
+      result = work(this.#tx);
+      if (!(result instanceof Promise)) this.#exec("COMMIT");
+    } catch (error) {
+      this.#undo(synced);
+      throw error;
+    }
+    if (!(result instanceof Promise)) {
+      if (synced) this.#exec("PRAGMA synchronous = NORMAL");
+      return result;
+    }
+    const committed = result.then(
+      (value) => {
+        try {
+          this.#exec("COMMIT");
+        } catch (error) {
+          this.#undo(synced);
+          throw error;
+        }
+        if (synced) this.#exec("PRAGMA synchronous = NORMAL");
+        return value;
+      },
+      (error: unknown) => {
+        this.#undo(synced);
+        throw error;
+      },
+    );
+    const end: Promise<void> = committed.then(
+      () => this.#dequeue(end),
+      () => this.#dequeue(end),
+    );
+    // When standing in line itself, the one who called has put its own end there.
+    if (!lines.has(this.file)) lines.set(this.file, end);
+    return committed;
+  }
+
+  #undo(synced: boolean | undefined): void {
+    // libsql ends the process where a closed connection is asked.
+    if (this.#isClosed) return;
+    // A full disk has ended the transaction already. What fails here must not hide why.
+    try {
+      if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
+      if (synced) this.#connection.exec("PRAGMA synchronous = NORMAL");
+    } catch {
+      // The next BEGIN says what is wrong.
+    }
+  }
+
+  #exec(sql: string): void {
+    if (this.#isClosed) throw closed(this.file);
+    try {
+      this.#connection.exec(sql);
+    } catch (error) {
+      throw explainSqlite(error, this.file);
+    }
+  }
+
+  #all<Row extends object>(sql: string, params: readonly SqlValue[] = []): Row[] {
+    const { statement } = this.#prepare(sql, params);
+    try {
+      // Never `get`: it leaves the statement open, which makes COMMIT fail, and adds a `_metadata` to the row.
+      return (statement.all(params.map(toBound)) as Row[]).map(fromBound);
+    } catch (error) {
+      throw explainSqlite(error, this.file);
+    }
+  }
+
+  #run(sql: string, params: readonly SqlValue[] = []): { changes: number } {
+    const { statement, returnsRows } = this.#prepare(sql, params);
+    // With RETURNING, `run` stops at the first row.
+    if (returnsRows) return { changes: this.#all(sql, params).length };
+    try {
+      return { changes: statement.run(params.map(toBound)).changes };
+    } catch (error) {
+      throw explainSqlite(error, this.file);
+    }
+  }
+
+  #prepare(sql: string, params: readonly SqlValue[]): Prepared {
+    if (this.#isClosed) throw closed(this.file);
+    checkParameters(sql, params);
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    try {
+      const statement = this.#connection.prepare(sql);
+      const prepared = { statement, returnsRows: statement.reader };
+      if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
+      this.#statements.set(sql, prepared);
+      return prepared;
+    } catch (error) {
+      throw explainSqlite(error, this.file);
+    }
+  }
+}
+
+/** libsql binds every number as a REAL, which a column without a numeric type would keep. */
+function toBound(value: SqlValue): unknown {
+  return typeof value === "number" && Number.isInteger(value) ? BigInt(value) : value;
+}
+
+function fromBound<Row extends object>(row: Row): Row {
+  for (const [name, value] of Object.entries(row) as [keyof Row, unknown][]) {
+    if (value instanceof ArrayBuffer) row[name] = new Uint8Array(value) as Row[keyof Row];
+  }
+  return row;
+}
+
+function closed(file: string): Error {
+  return new Error(`The store ${file} is closed.`);
+}
+
+export interface SoundSqliteOptions extends SqliteOptions {
+  now: () => number;
+  warn: (message: string) => void;
+}
+
+/** Opens the file; a damaged one is set aside, whole, and a new one made in its place, which is said and never silent. */
+export async function openSoundSqlite(file: string, options: SoundSqliteOptions): Promise<SqliteDatabase> {
+  const first = await tryOpen(file, options);
+  if ("database" in first) return first.database;
+  return withLock(`${file}.quarantine`, async () => {
+    // Another process may have done it while this one waited.
+    const again = await tryOpen(file, options);
+    if ("database" in again) return again.database;
+    const aside = setAside(file, new Date(options.now()));
+    closeSync(openSync(file, "a", 0o600));
+    const database = await openSqlite(file, options);
+    options.warn(
+      `The store ${file} was damaged (${again.damage}). It was moved to ${aside}, and a new, empty one was begun: ` +
+        "what was recorded, approved and scheduled before is in the old file only.",
+    );
+    return database;
+  });
+}
+
+async function tryOpen(
+  file: string,
+  options: SoundSqliteOptions,
+): Promise<{ database: SqliteDatabase } | { damage: string }> {
+  try {
+    return { database: await openSqlite(file, { ...options, isChecked: true }) };
+  } catch (error) {
+    if (isDamage(error)) return { damage: (error as Error).message };
+    throw explainSqlite(error, file);
+  }
+}
+
+/** With all that belongs to it: a log without its database, or the other way round, is worth nothing. */
+function setAside(file: string, at: Date): string {
+  const stamp = at.toISOString().replace(/[-:]|\.\d+/g, "");
+  let aside = `${file}.corrupt-${stamp}`;
+  for (let count = 2; existsSync(aside); count++) aside = `${file}.corrupt-${stamp}-${count}`;
+  for (const suffix of ["-wal", "-shm", "-journal", ""]) {
+    if (existsSync(file + suffix)) renameSync(file + suffix, aside + suffix);
+  }
+  return aside;
+}
+
+const STALE_MS = 30_000;
+
+async function withLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
+  for (let waited = 0; ; waited += 50) {
+    try {
+      closeSync(openSync(lock, "wx", 0o600));
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      if (waited > STALE_MS) throw held(lock);
+      if (isStale(lock)) rmSync(lock, { force: true });
+      else await sleep(50);
+    }
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function isStale(lock: string): boolean {
+  try {
+    return Date.now() - statSync(lock).mtimeMs > STALE_MS;
+  } catch {
+    return false;
+  }
+}
+
+function held(lock: string): Error {
+  return toolError("busy", `Another process is replacing the damaged store (${lock})`, {
+    next: "Try again in a moment.",
+  });
+}
+
+/** Finds what SQLite itself would stumble over only later; undefined when all is well. Reads the whole file. */
+function findDamage(connection: Libsql.Database): string | undefined {
+  const [found] = connection.prepare("PRAGMA quick_check(1)").raw().all() as [string][];
+  if (found?.[0] !== "ok") return found?.[0] ?? "the check gave no answer";
+  const tables = read(connection, "SELECT CAST(name AS BLOB) FROM sqlite_master WHERE type = 'table'");
+  for (const table of tables) {
+    if (!isUtf8(table)) return "a table's name is not readable";
+    const name = quote(table);
+    const columns = [...read(connection, `SELECT CAST(name AS BLOB) FROM pragma_table_info(${textOf(table)})`)];
+    if (!columns.every((column) => isUtf8(column))) return `a column's name of ${name} is not readable`;
+    for (const column of columns.map(quote)) {
+      // Not the text itself: libsql ends the process where text is not UTF-8.
+      for (const text of read(
+        connection,
+        `SELECT CAST(${column} AS BLOB) FROM ${name} WHERE typeof(${column}) = 'text'`,
+      )) {
+        if (!isUtf8(text)) return `${name} has text in ${column} that is not UTF-8`;
+      }
+    }
+  }
+  return undefined;
+}
+
+function* read(connection: Libsql.Database, sql: string): Generator<Uint8Array> {
+  for (const row of connection.prepare(sql).raw().iterate([]) as Iterable<[ArrayBuffer | null]>) {
+    if (row[0]) yield new Uint8Array(row[0]);
+  }
+}
+
+function quote(name: Uint8Array): string {
+  return `"${Buffer.from(name).toString("utf8").replaceAll('"', '""')}"`;
+}
+
+function textOf(name: Uint8Array): string {
+  return `'${Buffer.from(name).toString("utf8").replaceAll("'", "''")}'`;
+}
+
+/** SQLite's own name of what went wrong; extended names (SQLITE_IOERR_WRITE) begin with the plain one. */
+function sqliteCode(error: unknown): string {
+  const { code } = Object(error) as { code?: unknown };
+  return typeof code === "string" ? code : "";
+}
+
+function isDamage(error: unknown): boolean {
+  const isUnreadable = error instanceof Error && error.message === "unsupported file format";
+  return isUnreadable || /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error));
+}
+
+/** What a person can do about it; anything else, such as a broken constraint, stays as it is. */
+function explainSqlite(error: unknown, file: string): unknown {
+  const code = sqliteCode(error);
+  const text = error instanceof Error ? error.message : String(error);
+  const fail = (what: string, next: string) =>
+    toolError("io_error", `The store ${file} ${what}`, { next, cause: error });
+  if (/^SQLITE_(?:BUSY|LOCKED)/.test(code)) {
+    return toolError("busy", `The store ${file} is locked by another process`, {
+      next: "Wait a moment and try again; if it stays locked, end the process that holds it.",
+      cause: error,
+    });
+  }
+  if (code === "SQLITE_FULL") return fail("cannot be written: the disk is full", "Free some space, then try again.");
+  if (code.startsWith("SQLITE_READONLY")) {
+    return fail("is read-only", "Make the file and its folder writable, or name another folder for the store.");
+  }
+  if (isDamage(error)) {
+    return fail(`is damaged (${text})`, "Start again: the damaged file is then set aside and a new one made.");
+  }
+  if (/^SQLITE_(?:CANTOPEN|PERM)/.test(code) || text.startsWith("ConnectionFailed")) {
+    return fail(
+      `cannot be opened (${text})`,
+      "Make its folder readable and writable, or name another folder for the store.",
+    );
+  }
+  if (code.startsWith("SQLITE_IOERR")) {
+    return fail(`cannot be read or written (${code})`, "Check the disk and the space on it, then try again.");
+  }
+  if (/no such (?:table|column)|has no column named/.test(text)) {
+    return fail(
+      `lacks a table or column (${text})`,
+      "It is damaged, or something else wrote it: move it away and start again.",
+    );
+  }
+  return error;
+}

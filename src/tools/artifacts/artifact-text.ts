@@ -1,0 +1,144 @@
+import { Worker } from "node:worker_threads";
+import type { Clock } from "../../core/clock.ts";
+import { toolError, type ToolError } from "../../core/error.ts";
+
+export interface TextPage {
+  text: string;
+  /** In characters of the whole. */
+  start: number;
+  /** Where the next page begins; absent on the last one. */
+  next?: number;
+  firstLine: number;
+  lastLine: number;
+  lines: number;
+}
+
+/** A part of a text that ends with a line where it can; every character is on some page, however long its line is. */
+export function takePage(
+  whole: string,
+  { line, offset, limit }: { line?: number | undefined; offset?: number | undefined; limit: number },
+): TextPage {
+  if (line !== undefined && offset !== undefined) {
+    throw toolError("invalid_input", "Both `line` and `offset` say where to begin", { next: "Send one of them." });
+  }
+  const lines = countLines(whole, whole.length);
+  const start = offset ?? startOfLine(whole, line ?? 1, lines);
+  if (start > whole.length) {
+    throw toolError("bad_range", `The text has ${whole.length} characters, and none at offset ${start}`, {
+      next: "Begin earlier.",
+    });
+  }
+  const end = endOfPage(whole, start, limit);
+  return {
+    text: whole.slice(start, end),
+    start,
+    ...(end < whole.length ? { next: end } : {}),
+    firstLine: countLines(whole, start),
+    lastLine: countLines(whole, Math.max(start, end - 1)),
+    lines,
+  };
+}
+
+function endOfPage(whole: string, start: number, limit: number): number {
+  const max = start + limit;
+  if (max >= whole.length) return whole.length;
+  const lineEnd = whole.lastIndexOf("\n", max - 1) + 1;
+  if (lineEnd > start) return lineEnd;
+  // Not between the halves of one character, unless there is room for a half only.
+  const isHalf = /[\ud800-\udbff]/.test(whole[max - 1]!) && limit > 1;
+  return isHalf ? max - 1 : max;
+}
+
+function startOfLine(whole: string, line: number, lines: number): number {
+  if (line > lines) {
+    throw toolError("bad_range", `The text has ${lines} ${lines === 1 ? "line" : "lines"}, and no line ${line}`, {
+      next: "Begin earlier.",
+    });
+  }
+  let start = 0;
+  for (let at = 1; at < line; at += 1) start = whole.indexOf("\n", start) + 1;
+  return start;
+}
+
+/** The number of the line that `end` is in; a text that ends with a line end has no line after it. */
+function countLines(text: string, end: number): number {
+  let lines = 1;
+  for (let at = text.indexOf("\n"); at !== -1 && at < end && at < text.length - 1; at = text.indexOf("\n", at + 1)) {
+    lines += 1;
+  }
+  return lines;
+}
+
+export interface LineSearch {
+  pattern: string;
+  isText: boolean;
+  ignoreCase: boolean;
+  max: number;
+}
+
+export interface FoundLines {
+  matches: { line: number; text: string }[];
+  /** Of all matching lines, also those beyond `most`. */
+  total: number;
+}
+
+const MAX_MS = 3_000;
+const LIMITS = { maxOldGenerationSizeMb: 256 };
+
+/**
+ * The lines that match. In a thread of its own, as text so that it needs no file beside the bundle: some patterns take for
+ * ever on some lines, and then it is ended.
+ */
+export function findLines(
+  content: string,
+  { pattern, isText, ignoreCase, max }: LineSearch,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<FoundLines> {
+  const source = isText ? pattern.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`) : pattern;
+  const flags = ignoreCase ? "iu" : "u";
+  try {
+    void new RegExp(source, flags);
+  } catch (cause) {
+    throw toolError("bad_pattern", `The pattern is no regular expression: ${(cause as Error).message}`, {
+      next: "Mend it, or send fixed_strings: true to look for the text itself.",
+      cause,
+    });
+  }
+  const workerData = { content, source, flags, max };
+  const worker = new Worker(SOURCE, { eval: true, workerData, resourceLimits: LIMITS, execArgv: [] });
+  return new Promise<FoundLines>((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    const timer = clock.after(MAX_MS, () => reject(tookTooLong()));
+    worker.once("message", (found: FoundLines) => resolve(found));
+    worker.once("error", reject);
+    worker.once("exit", () => reject(toolError("failed", "The search ended without an answer")));
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    worker.once("exit", () => {
+      timer.cancel();
+      signal.removeEventListener("abort", onAbort);
+    });
+  }).finally(() => void worker.terminate());
+}
+
+function tookTooLong(): ToolError {
+  return toolError("timeout", `The pattern took longer than ${MAX_MS} ms on this text`, {
+    next: "Use a simpler one, without repetitions inside of repetitions.",
+  });
+}
+
+const SOURCE = String.raw`
+const { parentPort, workerData } = require("node:worker_threads");
+const { content, source, flags, most } = workerData;
+const expression = new RegExp(source, flags);
+const matches = [];
+let total = 0;
+const lines = content.split(/\r?\n/);
+if (lines.at(-1) === "") lines.pop();
+for (const [index, text] of lines.entries()) {
+  if (!expression.test(text)) continue;
+  total += 1;
+  if (matches.length < most) matches.push({ line: index + 1, text: text.slice(0, 1000) });
+}
+parentPort.postMessage({ matches, total });
+`;

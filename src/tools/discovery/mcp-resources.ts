@@ -1,0 +1,135 @@
+import { z } from "zod";
+import { ToolCategory } from "../../core/category.ts";
+import { type Content, text } from "../../core/content.ts";
+import { createTool } from "../../core/create-tool.ts";
+import type { ToolOutput } from "../../core/result.ts";
+import type { AnyTool } from "../../core/tool.ts";
+
+export function createResourceTools(servers: ResourceServers): AnyTool[] {
+  return [createListMcpResourcesTool(servers), createReadMcpResourceTool(servers)];
+}
+
+/** The MCP servers whose resources the tools of this family list and read. Texts of servers come made visible. */
+export interface ResourceServers {
+  /** Those that answer now. */
+  names(): readonly string[];
+  /** Whether the host trusts it: then nobody is asked before something of it is read. */
+  isTrusted(server: string): boolean;
+  list(server: string, signal: AbortSignal): Promise<{ resources: ListedResource[]; templates: ListedTemplate[] }>;
+  read(server: string, uri: string, signal: AbortSignal): Promise<ResourceContent[]>;
+}
+
+interface ListedResource {
+  uri: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  size?: number;
+}
+
+/** An address with places to fill in, as of RFC 6570. */
+interface ListedTemplate extends Omit<ListedResource, "uri" | "size"> {
+  uriTemplate: string;
+}
+
+/** `blob`: in base64. */
+interface ResourceContent {
+  uri: string;
+  mimeType?: string;
+  text?: string;
+  blob?: string;
+}
+
+const MAX_LISTED = 500;
+
+interface Listing {
+  resources: ({ server: string } & ListedResource)[];
+  templates: ({ server: string } & ListedTemplate)[];
+  /** Servers that could not be asked, and why. */
+  failed: { server: string; reason: string }[];
+  more?: number;
+}
+
+function createListMcpResourcesTool(servers: ResourceServers) {
+  return createTool({
+    name: "list_mcp_resources",
+    title: "List MCP resources",
+    description: {
+      short: "Lists the resources of MCP servers: documents and data that read_mcp_resource reads by their address.",
+      usageNotes: ["Without `server`, those of all servers. A template is an address with {places} to fill in."],
+      examples: [{ input: {} }, { input: { server: "docs" } }],
+    },
+    parameters: z.object({ server: z.string().max(200).optional().describe("Of this server alone") }),
+    kind: "readonly",
+    category: ToolCategory.MCP,
+    tags: ["mcp", "resource", "document"],
+    labels: ["untrusted_input"],
+    idempotent: true,
+    origin: { type: "builtin" },
+    signature: ({ server }) => server ?? "*",
+    async run({ server }, { signal }): Promise<Listing> {
+      const listing: Listing = { resources: [], templates: [], failed: [] };
+      for (const name of server === undefined ? servers.names() : [server]) {
+        try {
+          const { resources, templates } = await servers.list(name, signal);
+          listing.resources.push(...resources.map((resource) => ({ server: name, ...resource })));
+          listing.templates.push(...templates.map((template) => ({ server: name, ...template })));
+        } catch (error) {
+          // One of several that fails takes no other with it.
+          if (server !== undefined || signal.aborted) throw error;
+          listing.failed.push({ server: name, reason: (error as Error).message });
+        }
+      }
+      return cut(listing);
+    },
+  });
+}
+
+function cut(listing: Listing): Listing {
+  const left = listing.resources.length + listing.templates.length - MAX_LISTED;
+  if (left <= 0) return listing;
+  const resources = listing.resources.slice(0, MAX_LISTED);
+  return { ...listing, resources, templates: listing.templates.slice(0, MAX_LISTED - resources.length), more: left };
+}
+
+function createReadMcpResourceTool(servers: ResourceServers) {
+  return createTool({
+    name: "read_mcp_resource",
+    title: "Read an MCP resource",
+    description: {
+      short: "Reads a resource of an MCP server by its address.",
+      usageNotes: ["Addresses come from list_mcp_resources, or from a resource link in a tool's answer."],
+      examples: [{ input: { server: "docs", uri: "docs://guide/start" } }],
+    },
+    parameters: z.object({
+      server: z.string().min(1).max(200).describe("The server that has it"),
+      uri: z.string().min(1).max(4096).describe("Its address"),
+    }),
+    kind: "readonly",
+    category: ToolCategory.MCP,
+    tags: ["mcp", "resource", "document"],
+    // What is asked for can carry something out as well.
+    labels: ["untrusted_input", "outside_effect"],
+    idempotent: true,
+    origin: { type: "builtin" },
+    permission: ({ server }) => (servers.isTrusted(server) ? "auto" : "confirm"),
+    signature: ({ server, uri }) => `${server} ${uri}`,
+    async run({ server, uri }, { signal }): Promise<ToolOutput> {
+      const contents = await servers.read(server, uri, signal);
+      return {
+        content: contents.length === 0 ? [text("The resource is empty.")] : contents.map(toContent),
+        details: { server, uri, contents: contents.map(({ uri: address, mimeType }) => ({ uri: address, mimeType })) },
+        display: `${server}: ${uri}`,
+      };
+    },
+  });
+}
+
+function toContent({ uri, mimeType, text: body, blob }: ResourceContent): Content {
+  if (body !== undefined) return text(body);
+  const data = blob ?? "";
+  if (mimeType?.startsWith("image/")) return { type: "image", data, mimeType };
+  if (mimeType?.startsWith("audio/")) return { type: "audio", data, mimeType };
+  return { type: "resource", resource: { uri, blob: data, ...(mimeType === undefined ? {} : { mimeType }) } };
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import { explainAmbiguity, explainMiss } from "./match-failure.ts";
+
+const file = [
+  "import { a } from 'a';",
+  "",
+  "export function total(items) {",
+  "  let sum = 0;",
+  "  for (const item of items) {",
+  "    sum += item.price;",
+  "  }",
+  "  return sum;",
+  "}",
+].join("\n");
+
+describe("a miss says what differs, and where", () => {
+  test.each([
+    [
+      "another word",
+      "  let sum = 1;\n  for (const item of items) {",
+      'line 4 is "  let sum = 0;", old_string has "  let sum = 1;"',
+    ],
+    [
+      "a line left out",
+      "  let sum = 0;\n    sum += item.price;\n",
+      'old_string lacks line 5 of the file: "  for (const item of items) {"',
+    ],
+    [
+      "a line that is not there",
+      "  let sum = 0;\n  // go\n  for (const item of items) {",
+      'the file has no line "  // go" before line 5',
+    ],
+    ["case", "  RETURN sum;\n}", "upper and lower case differ on line 8"],
+    ["indentation", "for (const item of items) {\n  sum += item.prices;", 'line 6 is "    sum += item.price;"'],
+    ["backslashes", "import { a } from \\'a\\';", "old_string has backslashes that line 1 has not"],
+    [
+      "the end of the file",
+      "  return sum;\n}\n\nexport default total;",
+      'the file ends before "export default total;"',
+    ],
+    ["a part of a line", "item of item)", 'line 5 is "  for (const item of items) {"'],
+    ["a misspelt word", "retrun summ", 'line 8 is "  return sum;"'],
+  ])("%s", (_, old, said) => {
+    expect(explainMiss(file, old)).toContain(said);
+  });
+
+  test("trailing blanks and look-alikes are named when another line keeps the edit from matching", () => {
+    expect(explainMiss("const a = ‘x’;\nconst b = 2;", "const a = 'x';\nconst b = 3;")).toContain(
+      'look-alike characters (quotes, dashes, spaces) differ on line 1: "const a = ‘x’;"',
+    );
+    expect(explainMiss("alpha beta  \ngamma delta", "alpha beta\ngamma dolta")).toContain(
+      "trailing blanks differ on line 1",
+    );
+    expect(explainMiss("\tif (ready) {\n\tgo(1);", "    if (ready) {\n\tgo(2);")).toContain(
+      "indentation of line 1 is 1 tab in the file, 4 blanks in old_string",
+    );
+  });
+});
+
+test("at most three places are shown, the best first", () => {
+  const text = Array.from({ length: 9 }, (_, index) => `server.listen(80${index}0, host);`).join("\nother();\n");
+  const said = explainMiss(text, "server.listen(8050, hosts);");
+  expect(said.match(/^- /gm)).toHaveLength(3);
+  expect(said.indexOf("line 11 is")).toBeGreaterThan(0);
+  expect(said.indexOf("line 11 is")).toBeLessThan(said.search(/- line (?!11)/));
+});
+
+test("where nothing is alike the beginning of the file is shown", () => {
+  expect(explainMiss("alpha\nbeta\n", "QQQQ")).toMatch(/1: alpha\n2: beta\nRead the file again/);
+  expect(explainMiss("", "x")).toBe("The file is empty.");
+  expect(explainMiss("alpha\n", " \n\n")).toContain("1: alpha");
+});
+
+test("the answer stays within 800 characters whatever the file and the old text hold", () => {
+  const long = `start ${"word ".repeat(4_000)}end`;
+  for (const [text, old] of [
+    [long, long.replace("end", "END!")],
+    [Array(500).fill(long).join("\n"), `${long}x`],
+    ["😀".repeat(5_000), "😀😀 nothing"],
+    [Array.from({ length: 300 }, (_, index) => `line ${index} ${"x".repeat(300)}`).join("\n"), "zzz"],
+  ] as const) {
+    const said = explainMiss(text, old);
+    expect(said.length).toBeLessThanOrEqual(800);
+    expect(said).not.toMatch(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])/);
+  }
+});
+
+test("an ambiguity lists its lines, names what was overlooked and stays short", () => {
+  expect(explainAmbiguity([3, 9], "exact")).toBe("It is found 2 times: lines 3, 9. Nothing was changed.");
+  expect(explainAmbiguity([3, 9], "indentation")).toContain("when indentation is ignored");
+  expect(explainAmbiguity([4, 4], "exact")).toContain("2 times: line 4.");
+  const many = explainAmbiguity(
+    Array.from({ length: 100 }, (_, index) => index + 1),
+    "exact",
+  );
+  expect(many).toContain("at least 100 times");
+  expect(many.length).toBeLessThan(250);
+});

@@ -1,0 +1,407 @@
+import { join } from "node:path";
+import type { Files, OpenDirectory } from "../../io/files/files.ts";
+import type { OpenFile } from "../../io/files/open-file.ts";
+import { decodeText, detectBom } from "../../io/files/text-encoding.ts";
+import type { FileFilter } from "./file-filter.ts";
+import type { Ripgrep, RipgrepAnswer } from "./ripgrep.ts";
+import { type SearchScope, walkOptions } from "./search-scope.ts";
+
+export interface MatchRequest {
+  directory: OpenDirectory;
+  /** Files with matches, in the order in which they are shown. */
+  paths: readonly string[];
+  /** The pattern and how it is meant. */
+  pattern: readonly string[];
+  before: number;
+  after: number;
+  /** Matching lines to skip, and to show then. */
+  offset: number;
+  limit: number;
+  maxPerFile: number | undefined;
+}
+
+export interface ReadMatches {
+  files: MatchedFile[];
+  /** Lines were left out because of `limit`, or because the answer would be too long. */
+  hasMore: boolean;
+}
+
+/** A command line may not be longer on every system. */
+const MAX_PATH_CHARACTERS = 24_000;
+const MAX_ANSWER_CHARACTERS = 48_000;
+
+/** The lines that match, of as many files as it takes. */
+export async function readMatches(scope: SearchScope, request: MatchRequest): Promise<ReadMatches> {
+  const { paths, offset, limit, maxPerFile, before, after } = request;
+  const files: MatchedFile[] = [];
+  let [skip, room, characters] = [offset, limit, MAX_ANSWER_CHARACTERS];
+  for (const batch of batchesOf(paths)) {
+    const { byFile, end } = await locateLines({
+      ...request,
+      ripgrep: scope.ripgrep,
+      files: batch,
+      maxPerFile: Math.min(maxPerFile ?? Infinity, skip + room + 1),
+      signal: scope.signal,
+      timeoutMs: scope.timeLeft(),
+    });
+    for (const path of batch) {
+      const located = byFile.get(path) ?? [];
+      const matching = located.filter(({ column }) => column !== undefined).map(({ line }) => line);
+      const skipped = matching.splice(0, skip).length;
+      skip -= skipped;
+      if (matching.length === 0) continue;
+      if (room === 0) return { files, hasMore: true };
+      const chosen = matching.slice(0, room);
+      const isNear = (line: number) => chosen.some((match) => line >= match - before && line <= match + after);
+      const wanted = located.filter(({ line, column }) =>
+        column === undefined ? isNear(line) : chosen.includes(line),
+      );
+      const lines = await readLocated(scope.files, join(request.directory.real, path), wanted);
+      const { fitting, left } = fit(lines, path, characters);
+      characters = left;
+      room -= chosen.length;
+      if (fitting.length > 0) files.push({ path, lines: fitting });
+      if (fitting.length < lines.length || chosen.length < matching.length) return { files, hasMore: true };
+    }
+    if (end !== "complete") return { files, hasMore: true };
+  }
+  return { files, hasMore: false };
+}
+
+/** The lines that an answer still has room for. */
+function fit(lines: readonly ReadLine[], path: string, characters: number): { fitting: ReadLine[]; left: number } {
+  const fitting: ReadLine[] = [];
+  let left = characters;
+  for (const line of lines) {
+    left -= path.length + line.text.length + 10;
+    if (left < 0) return { fitting, left: 0 };
+    fitting.push(line);
+  }
+  return { fitting, left };
+}
+
+function batchesOf(paths: readonly string[]): string[][] {
+  const batches: string[][] = [];
+  let length = Infinity;
+  for (const path of paths) {
+    length += path.length + 1;
+    if (length > MAX_PATH_CHARACTERS) {
+      batches.push([]);
+      length = path.length + 1;
+    }
+    batches.at(-1)?.push(path);
+  }
+  return batches;
+}
+
+interface LocatedLine {
+  /** From 1. */
+  line: number;
+  /** Of the line's first byte in the text, a byte order mark not counted. */
+  offset: number;
+  /** Where in the line the first match begins, in bytes from 0; absent for context. */
+  column?: number;
+}
+
+export interface LocateRequest {
+  ripgrep: Ripgrep;
+  /** The pattern and how it is meant. */
+  pattern: readonly string[];
+  directory: OpenDirectory;
+  files: readonly string[];
+  before: number;
+  after: number;
+  maxPerFile: number;
+  signal: AbortSignal;
+  timeoutMs: number;
+}
+
+export interface LocatedLines {
+  byFile: Map<string, LocatedLine[]>;
+  end: RipgrepAnswer["end"];
+}
+
+/** Where the matches are, and no text: that is read by `files`, which answers for what it opened. */
+async function locateLines(request: LocateRequest): Promise<LocatedLines> {
+  const { ripgrep, pattern, before, after, maxPerFile, ...run } = request;
+  const answer = await ripgrep.run({
+    ...run,
+    options: [
+      ...pattern,
+      "--path-separator=/",
+      "--null",
+      "--with-filename",
+      "--no-heading",
+      "--line-number",
+      "--column",
+      "--byte-offset",
+      "--no-context-separator",
+      // Whether it is text was decided when the file was found.
+      "--text",
+      // A longer line is named, not printed.
+      "--max-columns=1",
+      `--before-context=${before}`,
+      `--after-context=${after}`,
+      `--max-count=${maxPerFile}`,
+    ],
+  });
+  return { byFile: parseLocations(answer), end: answer.end };
+}
+
+/** `path NUL line:column:offset:… LF`, for context `path NUL line-offset-… LF`. A path may hold a line end. */
+function parseLocations({ output, prefix }: RipgrepAnswer): Map<string, LocatedLine[]> {
+  const byFile = new Map<string, LocatedLine[]>();
+  for (let at = 0; at < output.length;) {
+    const nul = output.indexOf("\0", at);
+    const end = nul === -1 ? -1 : output.indexOf("\n", nul);
+    // Cut off when time was up.
+    if (end === -1) break;
+    const path = output.slice(at + prefix.length, nul);
+    const located = parseFields(output.slice(nul + 1, end));
+    if (located !== null) {
+      const lines = byFile.get(path);
+      if (lines) lines.push(located);
+      else byFile.set(path, [located]);
+    }
+    at = end + 1;
+  }
+  return byFile;
+}
+
+function parseFields(fields: string): LocatedLine | null {
+  const match = /^(\d+):(\d+):(\d+):/.exec(fields);
+  if (match) return { line: Number(match[1]), column: Number(match[2]) - 1, offset: Number(match[3]) };
+  const context = /^(\d+)-(\d+)-/.exec(fields);
+  return context && { line: Number(context[1]), offset: Number(context[2]) };
+}
+
+const MAX_LINE_CHARACTERS = 500;
+/** Enough for the longest line that is shown, whatever its characters. */
+const WINDOW_BYTES = 4 * MAX_LINE_CHARACTERS;
+const NEWLINE = 10;
+
+interface ReadLine {
+  line: number;
+  text: string;
+  isMatch: boolean;
+  /** Only a part of the line is in `text`. */
+  isCut: boolean;
+}
+
+/**
+ * The text of located lines. A file that changed since, so that no line begins where one should, gives what is still
+ * there; one that is gone or may not be read gives nothing.
+ */
+async function readLocated(files: Files, path: string, located: readonly LocatedLine[]): Promise<ReadLine[]> {
+  const file = await files.openForRead(path).catch(() => null);
+  if (file === null) return [];
+  try {
+    const head = Buffer.alloc(4);
+    const bom = detectBom(head.subarray(0, file.readNow(head, 0)));
+    if (bom && bom.encoding !== "utf-8") return await readTranscoded(files, path, located);
+    const start = bom?.length ?? 0;
+    return located.flatMap((each) => readAt(file, { ...each, offset: each.offset + start }, start) ?? []);
+  } finally {
+    file.close();
+  }
+}
+
+function readAt(file: OpenFile, { line, offset, column }: LocatedLine, start: number): ReadLine | null {
+  // One byte more in front: a line begins after a line end.
+  const lead = offset > start ? 1 : 0;
+  const bytes = read(file, offset - lead, WINDOW_BYTES + lead);
+  if (lead === 1 && bytes[0] !== NEWLINE) return null;
+  const end = bytes.indexOf(NEWLINE, lead);
+  const isMatch = column !== undefined;
+  if (end !== -1 || bytes.length < WINDOW_BYTES + lead) {
+    const text = bytes.subarray(lead, end === -1 ? undefined : end);
+    const at = text.subarray(0, column ?? 0).toString().length;
+    return { line, isMatch, ...cutAround(withoutCarriageReturn(text.toString()), at) };
+  }
+  const from = Math.max(0, (column ?? 0) - WINDOW_BYTES / 2);
+  const window = read(file, offset + from, WINDOW_BYTES);
+  const lineEnd = window.indexOf(NEWLINE);
+  const part = window.subarray(from > 0 ? firstWhole(window) : 0, lineEnd === -1 ? undefined : lineEnd);
+  const at = window.subarray(0, (column ?? 0) - from).toString().length;
+  const { text } = cutAround(withoutCarriageReturn(part.toString().replace(/\uFFFD$/, "")), at);
+  return { line, isMatch, isCut: true, text: from > 0 && !text.startsWith("…") ? `…${text}` : text };
+}
+
+/** Files in UTF-16 and the like: ripgrep searched a translation, and its offsets are of that. */
+async function readTranscoded(files: Files, path: string, located: readonly LocatedLine[]): Promise<ReadLine[]> {
+  const whole = await files.readWhole(path).catch(() => null);
+  const lines = whole === null ? [] : decodeText(whole.bytes).text.split("\n");
+  return located.flatMap(({ line, column }) => {
+    const text = lines[line - 1];
+    if (text === undefined) return [];
+    const at = Buffer.from(text)
+      .subarray(0, column ?? 0)
+      .toString().length;
+    return { line, isMatch: column !== undefined, ...cutAround(withoutCarriageReturn(text), at) };
+  });
+}
+
+/** At most so many characters of a line, those around `at` among them; what is missing is marked. */
+function cutAround(text: string, at: number): { text: string; isCut: boolean } {
+  if (text.length <= MAX_LINE_CHARACTERS) return { text, isCut: false };
+  const latest = text.length - MAX_LINE_CHARACTERS;
+  const from = Math.max(0, Math.min(latest, at - MAX_LINE_CHARACTERS / 4));
+  const part = text.slice(from, from + MAX_LINE_CHARACTERS);
+  return { text: `${from > 0 ? "…" : ""}${part.toWellFormed()}${from < latest ? "…" : ""}`, isCut: true };
+}
+
+function read(file: OpenFile, position: number, length: number): Buffer {
+  const buffer = Buffer.alloc(length);
+  let filled = 0;
+  for (let got = -1; got !== 0 && filled < length; filled += got)
+    got = file.readNow(buffer.subarray(filled), position + filled);
+  return buffer.subarray(0, filled);
+}
+
+/** Where the first whole character begins. */
+function firstWhole(bytes: Buffer): number {
+  const at = bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
+  return at === -1 ? 0 : at;
+}
+
+function withoutCarriageReturn(text: string): string {
+  return text.endsWith("\r") ? text.slice(0, -1) : text;
+}
+
+export interface FileSearch {
+  directory: OpenDirectory;
+  /** This file of the directory only, by name. */
+  file?: string;
+  /** The pattern and how it is meant. */
+  pattern: readonly string[];
+  filter: FileFilter;
+  hidden: boolean;
+  respectGitignore: boolean;
+  type?: string;
+  /** Count the lines that match in each file, up to so many. */
+  counting?: { maxPerFile: number | undefined };
+}
+
+export interface MatchingFiles {
+  /** Below the directory; with the number of matching lines when counting. In no order. */
+  found: Map<string, number>;
+  /** How many files were looked into; unknown when the search was stopped. */
+  searched: number | undefined;
+  end: RipgrepAnswer["end"];
+}
+
+/** The files in which something matches, without regard to whether they may be read: nothing of them is known yet but that. */
+export async function findMatchingFiles(scope: SearchScope, search: FileSearch): Promise<MatchingFiles> {
+  const { directory, file, pattern, filter, hidden, respectGitignore, type, counting } = search;
+  const { maxPerFile } = counting ?? {};
+  const answer = await scope.ripgrep.run({
+    options: [
+      ...pattern,
+      ...walkOptions({ hidden, respectGitignore, type, only: { names: filter.names, depth: Infinity } }),
+      ...filter.prune.map((name) => `--glob=!${name}`),
+      "--null",
+      "--with-filename",
+      "--stats",
+      counting ? "--count" : "--files-with-matches",
+      ...(maxPerFile === undefined ? [] : [`--max-count=${maxPerFile}`]),
+      // A file that was named is searched, whatever is in it.
+      ...(file === undefined ? [] : ["--text"]),
+    ],
+    directory,
+    ...(file === undefined ? {} : { files: [file] }),
+    signal: scope.signal,
+    timeoutMs: scope.timeLeft(),
+  });
+  const { found, rest } = counting ? readCounts(answer) : readPaths(answer);
+  if (file === undefined) for (const path of found.keys()) if (!filter.accepts(path)) found.delete(path);
+  const searched = /^(\d+) files searched$/m.exec(rest)?.[1];
+  return { found, searched: searched === undefined ? undefined : Number(searched), end: answer.end };
+}
+
+/** `path NUL path NUL … statistics` */
+function readPaths({ output, prefix }: RipgrepAnswer) {
+  const paths = output.split("\0");
+  const rest = paths.pop() ?? "";
+  return { found: new Map(paths.map((path) => [path.slice(prefix.length), 1])), rest };
+}
+
+/** `path NUL count LF … statistics` */
+function readCounts({ output, prefix }: RipgrepAnswer) {
+  const found = new Map<string, number>();
+  let at = 0;
+  for (let nul = output.indexOf("\0"); nul !== -1; nul = output.indexOf("\0", at)) {
+    const end = output.indexOf("\n", nul);
+    if (end === -1) break;
+    found.set(output.slice(at + prefix.length, nul), Number.parseInt(output.slice(nul + 1, end), 10));
+    at = end + 1;
+  }
+  return { found, rest: output.slice(at) };
+}
+
+interface MatchedFile {
+  path: string;
+  lines: readonly ReadLine[];
+}
+
+/** `path:12: text` for a match and `path-13- text` for a line beside one; `--` where lines are left out between. */
+export function showLines(
+  files: readonly MatchedFile[],
+  { lineNumbers, context }: { lineNumbers: boolean; context: boolean },
+): string {
+  const shown: string[] = [];
+  for (const { path, lines } of files) {
+    if (context && shown.length > 0) shown.push("--");
+    let last: number | undefined;
+    for (const { line, text, isMatch } of lines) {
+      if (context && last !== undefined && line > last + 1) shown.push("--");
+      last = line;
+      const mark = isMatch ? ":" : "-";
+      shown.push(lineNumbers ? `${path}${mark}${line}${mark} ${text}` : `${path}${mark} ${text}`);
+    }
+  }
+  return shown.join("\n");
+}
+
+export function stoppedNote(end: Exclude<RipgrepAnswer["end"], "complete">): string {
+  return end === "time"
+    ? "[Partial: time was up before everything was searched. Narrow by path, include or a more specific pattern.]"
+    : "[Partial: there is more than is looked at in one search. Narrow by path, include or a more specific pattern.]";
+}
+
+export function cutNote(files: readonly MatchedFile[]): string[] {
+  const isCut = files.some(({ lines }) => lines.some((line) => line.isCut));
+  return isCut ? [`[Lines of more than ${MAX_LINE_CHARACTERS} characters are cut, marked by …]`] : [];
+}
+
+/** What a call can be continued with; a total is only said where it was counted. */
+export function moreNote(
+  what: string,
+  { offset, shown, order }: { offset: number; shown: number; order: "newest" | "path" },
+): string {
+  const sorted =
+    order === "newest" ? "" : " Too many files match to sort them by time: they are in order of their paths.";
+  return (
+    `[Truncated: ${shown} ${what} shown, there are more.${sorted} ` +
+    `Narrow by path, include or a more specific pattern; offset: ${offset + shown} continues, limit shows more at once.]`
+  );
+}
+
+export interface EmptySearch {
+  pattern: string;
+  path: string;
+  searched: number | undefined;
+  respectGitignore: boolean;
+  isFile: boolean;
+  offset: number;
+}
+
+export function emptyNote({ pattern, path, searched, respectGitignore, isFile, offset }: EmptySearch): string {
+  const wanted = JSON.stringify(pattern.length > 200 ? `${pattern.slice(0, 200)}…` : pattern);
+  if (offset > 0) return `No more matches for ${wanted} after the first ${offset}.`;
+  if (isFile) return `No matches for ${wanted} in ${path}.`;
+  const where = searched === undefined ? "" : ` (${searched} ${searched === 1 ? "file" : "files"} searched)`;
+  const ignored = respectGitignore
+    ? " Files that .gitignore leaves out were not searched (respect_gitignore: false does)."
+    : "";
+  return `No matches for ${wanted} in ${JSON.stringify(path)}${where}.${ignored}`;
+}

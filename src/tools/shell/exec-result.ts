@@ -1,0 +1,209 @@
+import { text } from "../../core/content.ts";
+import { type ErrorCode, toFailure, toolError, type ToolFailure } from "../../core/error.ts";
+import type { ToolOutput } from "../../core/result.ts";
+import type { Exit } from "../../io/shell/exit-status.ts";
+import type { RunningProcess } from "../../io/shell/run-process.ts";
+import {
+  closedSpill,
+  type ClosedSpill,
+  commandLine,
+  describeDuration,
+  describeExit,
+  describeSpill,
+  meaningOf,
+  type ReplyLimits,
+  type RunStatus,
+  shortenOutput,
+  type ShortOutput,
+  statusOf,
+} from "./command-output.ts";
+
+/** What a program learns of a command. */
+export interface ExecDetails {
+  status: RunStatus;
+  /** Null while it runs, and where it could not be ended. */
+  exitCode: number | null;
+  /** Both streams in order of arrival, as the reply shows them: shortened where `truncated`. */
+  output: string;
+  /** Each by itself, likewise shortened; absent on a terminal, which has one stream. */
+  stdout?: string;
+  stderr?: string;
+  truncated: boolean;
+  durationMs: number;
+  timedOut: boolean;
+  signal?: string;
+  reason: Exit["reason"] | "running";
+  /** By which `process` knows it; absent where nothing is left to ask for. */
+  processId?: string;
+  /** Where the whole output is. */
+  spillRef?: string;
+  workingDirectory: string;
+  /** Whether it ran in the sandbox; absent where none was wanted. */
+  confined?: boolean;
+}
+
+export interface Run {
+  command: string;
+  /** As the model should see it. */
+  workingDirectory: string;
+  id: string;
+  process: RunningProcess;
+  limitMs: number;
+  elapsedMs: number;
+  /** The call was told to stop, and the command may still be on its way out. */
+  stopped: boolean;
+  confined?: boolean;
+  /** Why it was not confined although that was wanted. */
+  unconfined?: string;
+}
+
+/** A run as a model, a person and a program each read it. */
+export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOutput<ExecDetails>> {
+  const { command, process, id } = run;
+  const { exit } = process;
+  const snapshot = process.output.snapshot();
+  const shown = shortenOutput(snapshot, limits);
+  const spill = exit && shown.truncated ? closedSpill(await process.output.spillAll()) : undefined;
+  const spillRef = spill?.ref;
+  const isKept = !exit || exit.leftBehind || (shown.truncated && spillRef === undefined);
+  const output = shown.text(shown.truncated ? describeRest(run, shown, spill) : "");
+  const durationMs = Math.round(exit?.durationMs ?? run.elapsedMs);
+  const details: ExecDetails = {
+    status: statusOf(command, process),
+    exitCode: exit?.exitCode ?? null,
+    output,
+    ...(snapshot.stdout && !process.terminal && { stdout: shortenOutput(snapshot.stdout, limits).text() }),
+    ...(snapshot.stderr && !process.terminal && { stderr: shortenOutput(snapshot.stderr, limits).text() }),
+    truncated: shown.truncated,
+    durationMs,
+    timedOut: exit?.reason === "timeout",
+    ...(exit?.signal && { signal: exit.signal }),
+    reason: exit?.reason ?? (run.stopped ? "aborted" : "running"),
+    ...(isKept && !run.stopped && { processId: id }),
+    ...(spillRef !== undefined && { spillRef }),
+    workingDirectory: run.workingDirectory,
+    ...(run.confined ? { confined: true } : run.unconfined !== undefined && { confined: false }),
+  };
+  const error = exit && failureOfRun(run, exit);
+  const refusals = run.confined && exit && exit.exitCode !== 0 ? explainRefusals(output) : [];
+  const unconfined = run.unconfined === undefined ? [] : [`not confined: ${run.unconfined}`];
+  const notes = [...notesOn(run, exit), ...refusals, ...unconfined].map((note) => `[${note}]`);
+  const body = output.trimEnd() === "" ? (exit ? "(no output)" : "(no output yet)") : output.replace(/\n+$/, "");
+  const ending = exit ? describeExit(exit) : run.stopped ? "cancelled" : `runs on as ${id}`;
+  return {
+    content: [text([body, ...(notes.length > 0 ? [notes.join("\n")] : [])].join("\n\n"))],
+    details,
+    display: `$ ${commandLine(command)} — ${ending} ${exit ? "in" : "after"} ${describeDuration(durationMs)}`,
+    ...(error && { error }),
+  };
+}
+
+function describeRest({ id }: Run, { gapAt }: ShortOutput, spill: ClosedSpill | undefined): string {
+  if (spill) return `${describeSpill(spill)}; read on there from line ${gapAt}.`;
+  return `Read on with process ${JSON.stringify({ action: "log", id, offset: gapAt })}.`;
+}
+
+function notesOn(run: Run, exit: Exit | undefined): string[] {
+  const { command, id, process } = run;
+  if (!exit) {
+    if (run.stopped)
+      return ["cancelled: the command and everything it started is being ended; above is its output until then"];
+    return [
+      `still running after ${describeDuration(run.elapsedMs)} as process "${id}"; see more with process ` +
+        `${JSON.stringify({ action: "poll", id })}, end it with ${JSON.stringify({ action: "kill", id })}`,
+    ];
+  }
+  const notes: string[] = [];
+  const meaning = meaningOf(command, process);
+  if (exit.reason === "timeout") notes.push(timeoutNote(run));
+  else if (exit.reason === "aborted") notes.push("cancelled: the command and everything it started was ended");
+  else if (exit.reason === "killed") notes.push("killed from outside this call, by `process` or by a shutdown");
+  else if (exit.signal) notes.push(`ended by the signal ${exit.signal} (exit code ${exit.exitCode})`);
+  else if (exit.exitCode !== 0) notes.push(`exit code ${exit.exitCode}${meaning?.note ? `: ${meaning.note}` : ""}`);
+  if (exit.hint) notes.push(exit.hint);
+  if (exit.leftBehind) {
+    notes.push(
+      "a child of the command still runs in the background with its output open; " +
+        `end it with process ${JSON.stringify({ action: "kill", id })}`,
+    );
+  }
+  if (exit.survivors.length > 0) notes.push(`processes that could not be ended: ${exit.survivors.join(", ")}`);
+  return notes;
+}
+
+function timeoutNote({ limitMs }: Run): string {
+  const unit = limitMs < 1000 ? "; `timeout` is in milliseconds" : "";
+  return `timed out after ${describeDuration(limitMs)}: the command and everything it started was ended${unit}`;
+}
+
+/** A code other than 0 is a failure that keeps its output, unless the command answers with its code. */
+function failureOfRun(run: Run, exit: Exit): ToolFailure | undefined {
+  if (meaningOf(run.command, run.process)?.completed) return undefined;
+  const { code, message, next } = explainFailure(run, exit);
+  const data = { exitCode: exit.exitCode, reason: exit.reason, ...(exit.signal && { signal: exit.signal }) };
+  return toFailure(toolError(code, message, { next, data }));
+}
+
+function explainFailure({ limitMs }: Run, exit: Exit): { code: ErrorCode; message: string; next: string } {
+  switch (exit.reason) {
+    case "timeout":
+      return {
+        code: "timeout",
+        message: `The command timed out after ${describeDuration(limitMs)} and was ended.`,
+        next: "Its output until then is kept. Give a longer `timeout` in milliseconds, or set `run_in_background`.",
+      };
+    case "aborted":
+      return {
+        code: "cancelled",
+        message: "The command was cancelled and ended.",
+        next: "Its output until then is kept.",
+      };
+    case "killed":
+      return {
+        code: "cancelled",
+        message: "The command was killed from outside this call.",
+        next: "Its output until then is kept; run it again only if it is still wanted.",
+      };
+    case "signalled":
+      return {
+        code: "exit_code",
+        message: `The command was ended by the signal ${exit.signal} (exit code ${exit.exitCode}).`,
+        next: exit.hint ?? "Read its output for the cause.",
+      };
+    case "exited":
+      return {
+        code: "exit_code",
+        message: `The command failed with exit code ${exit.exitCode}.`,
+        next: exit.hint ?? "Read its output for the cause, then correct the command.",
+      };
+  }
+}
+
+/** What programs say when the sandbox refuses them something, and what they wanted. */
+const REFUSALS: readonly { pattern: RegExp; wanted: (found: RegExpMatchArray) => string }[] = [
+  { pattern: /['"‘]?((?:\/|\.)[^\s'"’:]*)['"’]?: Read-only file system/, wanted: ([, path]) => `to write to ${path}` },
+  { pattern: /EROFS: read-only file system, \w+ '([^']+)'/, wanted: ([, path]) => `to write to ${path}` },
+  { pattern: /Read-only file system/, wanted: () => "to write outside of the workspace" },
+  {
+    pattern: /Could not resolve (?:host|proxy)(?: name)?:? ?'?([\w.-]+)?/i,
+    wanted: ([, host]) => `to reach ${host ?? "the network"}`,
+  },
+  { pattern: /(?:EAI_AGAIN|ENOTFOUND) ([\w.-]+)/, wanted: ([, host]) => `to reach ${host}` },
+  {
+    pattern: /Temporary failure in name resolution|Network is unreachable|ENETUNREACH|Name or service not known/i,
+    wanted: () => "to reach the network",
+  },
+];
+
+/** The sandbox is probably why a command failed: what it wanted, and how to ask for that. */
+function explainRefusals(output: string): string[] {
+  const tail = output.slice(-20_000);
+  for (const { pattern, wanted } of REFUSALS) {
+    const found = tail.match(pattern);
+    if (!found) continue;
+    return [
+      `the sandbox refused it: it wanted ${wanted(found)}. If that is needed, call again with outside_sandbox: true; a person is asked then`,
+    ];
+  }
+  return [];
+}

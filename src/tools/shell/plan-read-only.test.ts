@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { textOf } from "../../core/content.ts";
+import { createFiles } from "../../io/files/files.ts";
+import { createPathPolicy } from "../../io/files/path-policy.ts";
+import { createHaft } from "../../runtime.ts";
+import { createProcessTable } from "../../io/shell/process-table.ts";
+import { createSessionEnvironments } from "../../io/shell/shell-environment.ts";
+import { createExecTool } from "./exec.ts";
+
+let workspace: string;
+let haft: ReturnType<typeof createHaft>;
+const processes = createProcessTable();
+
+beforeEach(() => {
+  workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-plan-")));
+  mkdirSync(join(workspace, "src"));
+  writeFileSync(join(workspace, "src", "a.txt"), "one\ntwo\n");
+  writeFileSync(join(workspace, ".env"), "SECRET=1\n");
+  symlinkSync("/etc", join(workspace, "outside"));
+  const files = createFiles(createPathPolicy({ workspace }));
+  const environments = createSessionEnvironments({ host: process.env });
+  // Nobody answers: what asks stays pending.
+  haft = createHaft({ tools: [createExecTool({ processes, environments, files })], folder: workspace });
+});
+afterEach(() => rmSync(workspace, { recursive: true, force: true }));
+
+const statusOf = async (command: string): Promise<string> => (await haft.execute("exec", { command })).status;
+
+describe("a command that provably only reads", () => {
+  test.each(["ls", "ls -la src", "cat src/a.txt", "head -n 1 src/a.txt", "wc -l src/a.txt | sort", "pwd && ls src"])(
+    "runs without a question: %s",
+    async (command) => {
+      expect(await statusOf(command)).toBe("completed");
+    },
+  );
+
+  test("runs as it was analysed: quotes mean words, and nothing is expanded", async () => {
+    const result = await haft.execute("exec", { command: `echo 'it'"'"'s $HOME' "and *"` });
+    expect(textOf(result.content)).toContain("it's $HOME and *");
+  });
+});
+
+describe("every other command asks", () => {
+  test.each([
+    "touch x",
+    "cat src/a.txt > b",
+    "cat $(echo src/a.txt)",
+    "cat .env",
+    "cat outside/passwd",
+    "cat /etc/passwd",
+    "grep -r one .",
+    "FOO=1 ls",
+    "ls; rm src/a.txt",
+    "git status",
+    "./ls",
+    "sh -c ls",
+    "ls &",
+    "ls\nrm src/a.txt",
+  ])("%s", async (command) => {
+    expect(await statusOf(command)).toBe("pending");
+  });
+
+  test("and so does one with an environment, an input or a terminal of its own", async () => {
+    for (const more of [{ env: { A: "1" } }, { stdin: "x" }, { pty: true }, { run_in_background: true }]) {
+      expect((await haft.execute("exec", { command: "ls", ...more })).status).toBe("pending");
+    }
+  });
+});
+
+test("a call's own paths narrow what is read without a question", async () => {
+  const result = await haft.execute(
+    "exec",
+    { command: "cat src/a.txt", working_directory: "src" },
+    { allowedPaths: ["src"] },
+  );
+  expect(result.status).not.toBe("completed");
+  const outside = await haft.execute(
+    "exec",
+    { command: "cat ../src/a.txt", working_directory: "src" },
+    { allowedPaths: ["outside"] },
+  );
+  expect(outside.status).not.toBe("completed");
+});

@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { ToolCategory } from "../../core/category.ts";
+import { text } from "../../core/content.ts";
+import { createTool } from "../../core/create-tool.ts";
+import { maskSecret } from "../../core/mask-secrets.ts";
+import { didYouMean } from "../../core/nearest-name.ts";
+import type { SessionEnvironments } from "../../io/shell/shell-environment.ts";
+import { stripTerminalCodes } from "../../io/shell/terminal-text.ts";
+
+export function createGetEnvTool(options: EnvironmentOptions) {
+  return createTool({
+    name: "get_env",
+    title: "Get environment variable",
+    description: {
+      short: "Reads an environment variable as the commands of this session get it.",
+      usageNotes: [
+        "Commands get a part of this machine's environment and what set_env has set.",
+        ...(options.showSecrets ? [] : ["Values that look like secrets are masked; commands get them whole."]),
+      ],
+      examples: [{ input: { key: "HOME" } }],
+    },
+    parameters: z.object({
+      key: z.string().min(1).max(1024).describe('Name of the variable, without "$"'),
+    }),
+    kind: "readonly",
+    category: ToolCategory.SYSTEM,
+    tags: ["environment", "variable", "env"],
+    origin: { type: "builtin" },
+    labels: options.showSecrets ? ["sensitive_data"] : [],
+    signature: ({ key }) => key,
+    run({ key }, { caller }) {
+      const { value, masked } = readVariable(key, caller.session, options);
+      const name = JSON.stringify(key).slice(1, -1);
+      if (value === null) {
+        const hint = didYouMean(key, Object.keys(options.environments.environmentOf(caller.session)));
+        const message = `${name} is not set for the commands of this session.${hint ? ` ${hint}` : ""}`;
+        return { content: [text(message)], display: `${name} is not set`, details: { value } };
+      }
+      const note = "\n(What looks like a secret is masked here. Commands get the whole value.)";
+      return {
+        content: [text(`${name}=${value}${masked ? note : ""}`)],
+        display: masked ? `${name} is set, its value is masked` : `${name}=${stripTerminalCodes(value)}`,
+        details: { value },
+        ...(masked ? { metadata: { masked } } : {}),
+      };
+    },
+  });
+}
+
+export function createSetEnvTool(options: EnvironmentOptions) {
+  return createTool({
+    name: "set_env",
+    title: "Set environment variable",
+    description: {
+      short: "Sets an environment variable for the further commands of this session.",
+      usageNotes: [
+        "Only this session's commands see it: nothing else on this machine changes, and it ends with the session.",
+      ],
+      important: ["Names that change what programs run or load (PATH, LD_PRELOAD, NODE_OPTIONS, GIT_…) are refused."],
+      examples: [
+        { input: { key: "APP_MODE", value: "test" } },
+        { input: { key: "APP_MODE", value: null }, description: "as if this session had never set it" },
+      ],
+    },
+    parameters: z.object({
+      key: z.string().min(1).max(1024).describe('Name of the variable, without "$"'),
+      value: z.string().nullable().describe("Its value; null takes back what this session has set"),
+    }),
+    kind: "write",
+    category: ToolCategory.SYSTEM,
+    tags: ["environment", "variable", "env"],
+    origin: { type: "builtin" },
+    idempotent: true,
+    signature: ({ key }) => key,
+    run({ key, value }, { caller }) {
+      const before = readVariable(key, caller.session, options);
+      const overlay = options.environments.of(caller.session);
+      if (value === null) overlay.unset(key);
+      else overlay.set(key, value);
+      const name = JSON.stringify(key).slice(1, -1);
+      const done = value === null ? `${name} is no longer set by this session` : `${name} is set for this session`;
+      const was = before.value === null ? "It was not set before." : `Before, it was ${JSON.stringify(before.value)}.`;
+      return {
+        content: [text(`${done}. ${was}`)],
+        display: done,
+        details: { previous: before.value },
+        ...(before.masked ? { metadata: { masked: true } } : {}),
+      };
+    },
+  });
+}
+
+export interface EnvironmentOptions {
+  environments: SessionEnvironments;
+  /** Shows values that look like secrets; otherwise they are masked. */
+  showSecrets?: boolean;
+}
+
+export interface ShownVariable {
+  /** Null where the variable is not set. */
+  value: string | null;
+  masked: boolean;
+}
+
+/** A variable as the commands of a session get it, and as a model may see it. */
+function readVariable(
+  name: string,
+  session: string | undefined,
+  { environments, showSecrets = false }: EnvironmentOptions,
+): ShownVariable {
+  const environment = environments.environmentOf(session);
+  const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+  if (value === undefined) return { value: null, masked: false };
+  return showSecrets ? { value, masked: false } : maskSecret(name, value);
+}

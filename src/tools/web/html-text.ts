@@ -1,0 +1,74 @@
+/** Elements whose content nobody reads. */
+const SILENT = ["script", "style", "noscript", "template", "svg"];
+const BREAKING = /^<\/?(?:p|div|br|li|ul|ol|tr|table|h[1-6]|section|article|header|footer|pre|blockquote|dt|dd)\b/i;
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
+
+/** The words of a page that is too large or too broken to be understood: linear, whatever it holds. */
+export function stripMarkup(html: string): string {
+  const parts: string[] = [];
+  // Where a closing tag is not found once, it is not looked for again.
+  const missing = new Set<string>();
+  let at = 0;
+  while (at < html.length) {
+    const open = html.indexOf("<", at);
+    if (open === -1) break;
+    parts.push(html.slice(at, open));
+    if (!/[a-z/!?]/i.test(html[open + 1] ?? "")) {
+      parts.push("<");
+      at = open + 1;
+      continue;
+    }
+    const close = html.indexOf(">", open);
+    if (close === -1) {
+      at = html.length;
+      break;
+    }
+    const tag = html.slice(open, Math.min(close + 1, open + 40));
+    at = afterSilent(html, tag, close + 1, missing);
+    parts.push(BREAKING.test(tag) ? "\n" : "");
+  }
+  parts.push(html.slice(at));
+  return parts
+    .join("")
+    .replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, decodeEntity)
+    .replace(/[ \t\f\r]+/g, " ")
+    .replace(/ ?\n[ \n]*/g, "\n")
+    .trim();
+}
+
+function afterSilent(html: string, tag: string, after: number, missing: Set<string>): number {
+  const name = tag.startsWith("<!--") ? "--" : SILENT.find((each) => new RegExp(`^<${each}\\b`, "i").test(tag));
+  if (name === undefined || missing.has(name)) return after;
+  if (name === "--") {
+    const end = html.indexOf("-->", after - tag.length);
+    if (end === -1) missing.add(name);
+    return end === -1 ? after : end + 3;
+  }
+  const closing = new RegExp(`</${name}\\b[^>]{0,1000}>`, "gi");
+  closing.lastIndex = after;
+  if (closing.exec(html)) return closing.lastIndex;
+  missing.add(name);
+  return after;
+}
+
+function decodeEntity(whole: string, decimal?: string, hex?: string, name?: string): string {
+  if (name !== undefined) return ENTITIES[name.toLowerCase()] ?? whole;
+  const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
+  return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : "";
+}
+
+const MAX_DEPTH = 1000;
+/** Elements that end by themselves, or that old pages leave open. */
+const NOT_COUNTED =
+  /^(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|p|li|dt|dd|tr|td|th|tbody|thead|tfoot|option|colgroup|font)$/;
+
+/** Whether markup is nested more deeply than a page is: converters walk trees by recursion, or take quadratic time. */
+export function nestsDeeply(html: string): boolean {
+  let depth = 0;
+  for (const [, slash, name = ""] of html.matchAll(/<(\/?)([a-z][a-z0-9-]{0,30})(?=[\s/>])/gi)) {
+    if (NOT_COUNTED.test(name.toLowerCase())) continue;
+    depth = slash ? Math.max(0, depth - 1) : depth + 1;
+    if (depth > MAX_DEPTH) return true;
+  }
+  return false;
+}
