@@ -3,6 +3,9 @@ import { defineConfig } from "vitest/config";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
+/** These start children, send signals or change what a process has only once: each file has a process of its own. */
+const WITH_PROCESSES = ["cli", "files", "sandbox", "shell", "store"].map((folder) => `src/${folder}/**/*.test.ts`);
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -17,7 +20,19 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "units",
+          include: ["src/**/*.test.ts"],
+          exclude: WITH_PROCESSES,
+          // Many files in one process: loading the sources anew for each takes longer than most tests.
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: "processes", include: [...WITH_PROCESSES, "test/**/*.test.ts"] } },
+    ],
     environment: "node",
     globalSetup: ["test/setup/run-services.ts"],
     setupFiles: ["test/house/fixed-seed.ts"],

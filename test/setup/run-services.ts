@@ -13,6 +13,8 @@ declare module "vitest" {
 }
 
 export default async function startServices(project: TestProject): Promise<() => Promise<void>> {
+  // What the root provides is there for all projects.
+  if (!project.isRootProject()) return async () => undefined;
   let postgres: Promise<LaunchedPostgres> | undefined;
   const server = createServer((_request, response) => {
     postgres ??= import("./launch-postgres.ts").then(({ launchPostgres }) => launchPostgres());
