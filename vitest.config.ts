@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** These start children, send signals or change what a process has only once: each file has a process of its own. */
-const WITH_PROCESSES = ["cli", "files", "sandbox", "shell", "store"].map((folder) => `src/${folder}/**/*.test.ts`);
+const WITH_PROCESSES = ["cli", "code", "io/files", "io/shell", "store"].map((folder) => `src/${folder}/**/*.test.ts`);
 
 export default defineConfig({
   resolve: {
