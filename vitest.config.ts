@@ -3,8 +3,10 @@ import { defineConfig } from "vitest/config";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** These start children, send signals or change what a process has only once: each file has a process of its own. */
-const WITH_PROCESSES = ["cli", "code", "io/files", "io/shell", "store"].map((folder) => `src/${folder}/**/*.test.ts`);
+/** These start no children of their own and change nothing that a process has only once: many files run in one process. */
+const SHARED = ["src/**/*.test.ts", "test/{gate,http,mission}/**/*.test.ts", "test/entrances.test.ts"];
+/** These do: each file has a process of its own. */
+const OWN = ["src/{cli,code,io/files,io/shell,store}/**/*.test.ts", "test/**/*.test.ts"];
 
 export default defineConfig({
   resolve: {
@@ -20,18 +22,10 @@ export default defineConfig({
     ],
   },
   test: {
+    // Loading the sources anew for each file takes longer than most tests.
     projects: [
-      {
-        extends: true,
-        test: {
-          name: "units",
-          include: ["src/**/*.test.ts"],
-          exclude: WITH_PROCESSES,
-          // Many files in one process: loading the sources anew for each takes longer than most tests.
-          isolate: false,
-        },
-      },
-      { extends: true, test: { name: "processes", include: [...WITH_PROCESSES, "test/**/*.test.ts"] } },
+      { extends: true, test: { name: "shared", include: SHARED, exclude: OWN.slice(0, 1), isolate: false } },
+      { extends: true, test: { name: "own", include: OWN, exclude: SHARED.slice(1) } },
     ],
     environment: "node",
     globalSetup: ["test/setup/run-services.ts"],
