@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { Caller, Name, page, Preview, Text, Time, ToolKind, ToolResult, Verdict } from "./basics.ts";
+import { endpoint, named } from "./contract.ts";
+import { ErrorAnswer } from "./errors.ts";
+
+export const ApprovalState = z.enum(["pending", "approved", "denied", "expired"]);
+export type ApprovalState = z.infer<typeof ApprovalState>;
+
+export const ApprovalInfo = named(
+  "ApprovalInfo",
+  z.strictObject({
+    id: z.string(),
+    callId: z.string(),
+    toolName: z.string(),
+    kind: ToolKind.optional(),
+    input: z.unknown(),
+    caller: Caller,
+    reason: z.string(),
+    /** Why a person is asked. */
+    verdict: Verdict.optional(),
+    /** The folder that the call would run in. */
+    cwd: z.string().optional(),
+    preview: Preview.optional(),
+    askedAt: Time,
+    expiresAt: Time.optional(),
+    state: ApprovalState,
+    answeredBy: z.string().optional(),
+    answeredAt: Time.optional(),
+    note: z.string().optional(),
+    /** Of what will run. Two people can compare what they saw. */
+    hash: z.string().optional(),
+    /** The rules that `session` and `always` would save, one a line. Omitted if only `once` is possible. */
+    rule: z.string().optional(),
+  }),
+);
+export type ApprovalInfo = z.infer<typeof ApprovalInfo>;
+
+const answer = {
+  /** `once`, `session` and `always` approve the call; `session` and `always` also save `rule`. */
+  decision: z.enum(["once", "session", "always", "deny"]),
+  /** Edited by the person, one rule a line. Default: the suggested rules. */
+  rule: Text.optional(),
+  /** The model gets it too. */
+  reason: Text.optional(),
+};
+export const ApprovalAnswerRequest = named("ApprovalAnswerRequest", z.strictObject(answer));
+export type ApprovalAnswerRequest = z.infer<typeof ApprovalAnswerRequest>;
+
+export const ApprovalAnswered = named(
+  "ApprovalAnswered",
+  z.strictObject({
+    approval: ApprovalInfo,
+    /** Of the approved call, if it ended soon enough. */
+    result: ToolResult.optional(),
+    /** The rules that were saved. */
+    rule: z.string().optional(),
+  }),
+);
+export type ApprovalAnswered = z.infer<typeof ApprovalAnswered>;
+
+export const ApprovalBatchRequest = named(
+  "ApprovalBatchRequest",
+  z.strictObject({
+    answers: z
+      .array(z.strictObject({ id: Name, ...answer }))
+      .min(1)
+      .max(200),
+  }),
+);
+export type ApprovalBatchRequest = z.infer<typeof ApprovalBatchRequest>;
+
+export const ApprovalBatchItem = named(
+  "ApprovalBatchItem",
+  z.union([
+    z.strictObject({ id: z.string(), answered: ApprovalAnswered }),
+    z.strictObject({ id: z.string(), error: ErrorAnswer.shape.error }),
+  ]),
+);
+export type ApprovalBatchItem = z.infer<typeof ApprovalBatchItem>;
+
+export const approvals = {
+  list: endpoint("GET /api/approvals", {
+    summary: "Approvals, newest first",
+    scope: "read",
+    query: z.strictObject({ state: ApprovalState.optional().describe("Only in this state") }),
+    output: page("ApprovalPage", ApprovalInfo),
+  }),
+  get: endpoint("GET /api/approvals/{id}", {
+    summary: "One approval, with everything that would run",
+    scope: "read",
+    output: ApprovalInfo,
+  }),
+  answer: endpoint("POST /api/approvals/{id}/answer", {
+    summary: "Approve or deny a call; an approved call runs",
+    scope: "approve",
+    body: ApprovalAnswerRequest,
+    output: ApprovalAnswered,
+  }),
+  answerMany: endpoint("POST /api/approvals/answers", {
+    summary: "Answer several approvals, each on its own",
+    scope: "approve",
+    body: ApprovalBatchRequest,
+    output: page("ApprovalBatchPage", ApprovalBatchItem),
+  }),
+};

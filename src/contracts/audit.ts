@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { CallErrorCode, Caller, Count, cursor, Decision, limit, Time, Verdict } from "./basics.ts";
+import { endpoint, named } from "./contract.ts";
+
+export const AuditEntry = named(
+  "AuditEntry",
+  z.strictObject({
+    id: z.string(),
+    at: Time,
+    /** `begun` is written before a call takes effect, `closed` after it. */
+    type: z.string(),
+    callId: z.string(),
+    toolName: z.string(),
+    caller: Caller,
+    status: z.enum(["completed", "failed", "pending"]).optional(),
+    errorCode: CallErrorCode.optional(),
+    durationMs: z.number().optional(),
+    verdict: Verdict.optional(),
+    input: z.unknown().optional(),
+    result: z.unknown().optional(),
+    hash: z.string().optional(),
+    previousHash: z.string().optional(),
+  }),
+);
+export type AuditEntry = z.infer<typeof AuditEntry>;
+
+export const AuditPage = named(
+  "AuditPage",
+  z.strictObject({
+    items: z.array(AuditEntry),
+    next: z.string().optional(),
+    total: Count.optional(),
+    facets: z.array(
+      z.strictObject({
+        name: z.enum(["tool", "status", "decision", "user"]),
+        values: z.array(z.strictObject({ value: z.string(), count: Count })),
+      }),
+    ),
+  }),
+);
+export type AuditPage = z.infer<typeof AuditPage>;
+
+export const AuditCheck = named(
+  "AuditCheck",
+  z.strictObject({
+    ok: z.boolean(),
+    entries: Count,
+    /** COUNT:HASH of the last entry. Sent as `head` later, it shows what was cut off or rewritten since. */
+    head: z.string(),
+    /** The first entry that does not match. */
+    broken: z.strictObject({ id: z.string(), reason: z.string() }).optional(),
+  }),
+);
+export type AuditCheck = z.infer<typeof AuditCheck>;
+
+const AuditFilter = z.strictObject({
+  search: z.string().optional().describe("A text anywhere in the entry"),
+  tool: z.string().optional().describe("The name of a tool"),
+  status: z.enum(["completed", "failed", "pending", "unknown"]).optional().describe("The outcome"),
+  decision: Decision.optional().describe("What was decided"),
+  session: z.string().optional().describe("Only of this session"),
+  user: z.string().optional().describe("Only of this user"),
+  errorCode: CallErrorCode.optional().describe("The code of a failed call"),
+  from: Count.optional().describe("Unix milliseconds"),
+  to: Count.optional().describe("Unix milliseconds"),
+});
+const AuditQuery = AuditFilter.extend({ limit, cursor });
+export type AuditFilter = z.infer<typeof AuditFilter>;
+export type AuditQuery = z.infer<typeof AuditQuery>;
+
+export const audit = {
+  search: endpoint("GET /api/audit", {
+    summary: "Search the audit log, newest first",
+    scope: "read",
+    query: AuditQuery,
+    output: AuditPage,
+  }),
+  export: endpoint("GET /api/audit/export", {
+    summary: "The whole log, or the entries that match, oldest first",
+    scope: "read",
+    query: AuditFilter,
+    lines: AuditEntry,
+  }),
+  verify: endpoint("GET /api/audit/verify", {
+    summary: "Whether every entry of the chain is present and unchanged",
+    scope: "read",
+    query: z.strictObject({
+      head: z
+        .string()
+        .optional()
+        .describe("The `head` of an earlier check; verifies that nothing before it is missing"),
+    }),
+    output: AuditCheck,
+  }),
+  get: endpoint("GET /api/audit/{id}", { summary: "One entry", scope: "read", output: AuditEntry }),
+};

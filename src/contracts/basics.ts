@@ -1,0 +1,242 @@
+/** Schemas of the data types in `core/` that several resources use. `contracts.types.ts` checks that both are equal. */
+import { z } from "zod";
+import { named } from "./contract.ts";
+
+export const Name = z.string().min(1).max(256);
+/** A text that a person writes. */
+export const Text = z.string().max(10_000);
+/** Unix milliseconds. */
+export const Time = z.number().int();
+export const Count = z.number().int().min(0);
+/** A JSON object of any shape, such as a JSON Schema. */
+export const JsonObject = z.record(z.string(), z.unknown());
+
+/** Further fields are accepted and kept; the type names only the known ones. */
+function open<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strip> {
+  return z.looseObject(shape) as unknown as z.ZodObject<Shape, z.core.$strip>;
+}
+
+/** A list. `next` is the cursor of the following page; the last page has none. */
+export function page<Item extends z.ZodType>(id: string, item: Item) {
+  return named(id, z.strictObject({ items: z.array(item), next: z.string().optional() }));
+}
+export interface Page<Item> {
+  items: Item[];
+  next?: string;
+}
+
+/** Query parameters of lists. */
+export const limit = z.number().int().min(1).max(500).optional().describe("Max number of items, up to 500");
+export const cursor = z.string().optional().describe("`next` of the previous page");
+
+export const CallMode = z.enum(["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]);
+export type CallMode = z.infer<typeof CallMode>;
+export const Decision = z.enum(["allow", "ask", "deny"]);
+export const ToolKind = z.enum(["readonly", "write", "execute"]);
+export const ToolPermission = z.enum(["auto", "confirm"]);
+
+export const CallErrorCode = z.enum([
+  "tool_not_found",
+  "invalid_input",
+  "input_too_large",
+  "path_not_found",
+  "path_exists",
+  "is_directory",
+  "not_directory",
+  "not_regular_file",
+  "not_empty",
+  "too_large",
+  "bad_range",
+  "bad_pattern",
+  "bad_patch",
+  "bad_encoding",
+  "no_match",
+  "ambiguous",
+  "no_change",
+  "overlap",
+  "elided",
+  "not_read",
+  "stale",
+  "unknown_process",
+  "dependency_failed",
+  "denied",
+  "path_denied",
+  "name_denied",
+  "plan_mode",
+  "declined",
+  "cancelled",
+  "conflict",
+  "too_deep",
+  "replay_mismatch",
+  "failed",
+  "exit_code",
+  "bad_output",
+  "timeout",
+  "unavailable",
+  "io_error",
+  "busy",
+  "deadlock",
+  "shutdown",
+  "not_recorded",
+  "unknown_outcome",
+  "missing_package",
+  "internal",
+]);
+export type ErrorCode = z.infer<typeof CallErrorCode>;
+
+export const Caller = named(
+  "Caller",
+  z.strictObject({
+    session: z.string().optional(),
+    agent: z.string().optional(),
+    user: z.string().optional(),
+    task: z.string().optional(),
+    /** 0 for an agent that a person talks to, 1 for its subagents, and so on. */
+    depth: z.number(),
+    model: z.string().optional(),
+    sandboxed: z.boolean().optional(),
+    /** The caller that started this one. */
+    get parent() {
+      return Caller.optional();
+    },
+  }),
+);
+export type Caller = z.infer<typeof Caller>;
+
+export const CallPolicy = z.strictObject({
+  allow: z.array(Name).max(1000).optional(),
+  deny: z.array(Name).max(1000).optional(),
+});
+
+/** What was decided about one call, and by what. */
+export const Verdict = named(
+  "Verdict",
+  z.strictObject({
+    decision: Decision,
+    by: z.enum(["rule", "tool", "mode", "hook", "taint", "grant", "approval", "policy"]),
+    /** One sentence for a person. */
+    reason: z.string(),
+    rule: z.string().optional(),
+    /** The file or layer of the rule. */
+    origin: z.string().optional(),
+    approvalId: z.string().optional(),
+  }),
+);
+export type Verdict = z.infer<typeof Verdict>;
+
+/** What a model is given. Data is base64. */
+export const Content = named(
+  "Content",
+  z.discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("text"), text: z.string() }),
+    z.strictObject({ type: z.literal("image"), data: z.string(), mimeType: z.string() }),
+    z.strictObject({ type: z.literal("audio"), data: z.string(), mimeType: z.string() }),
+    open({
+      type: z.literal("resource"),
+      resource: open({
+        uri: z.string(),
+        mimeType: z.string().optional(),
+        text: z.string().optional(),
+        blob: z.string().optional(),
+      }),
+    }),
+    open({
+      type: z.literal("resource_link"),
+      uri: z.string(),
+      name: z.string(),
+      title: z.string().optional(),
+      description: z.string().optional(),
+      mimeType: z.string().optional(),
+    }),
+  ]),
+);
+export type Content = z.infer<typeof Content>;
+
+export const ToolFailure = named(
+  "ToolFailure",
+  z.strictObject({
+    code: CallErrorCode,
+    message: z.string(),
+    /** Who must act. */
+    actor: z.enum(["model", "policy", "caller", "tool", "runtime"]),
+    /** Whether the same call may succeed later. */
+    retryable: z.boolean(),
+    name: z.string(),
+    data: z.unknown().optional(),
+  }),
+);
+export type ToolFailure = z.infer<typeof ToolFailure>;
+
+export const Pending = z.strictObject({ kind: z.enum(["job", "approval", "client"]), id: z.string() });
+
+const result = {
+  callId: z.string(),
+  toolName: z.string(),
+  /** For the model. */
+  content: z.array(Content),
+  /** For a person: one line. */
+  display: z.string(),
+  metadata: z.looseObject({
+    /** What was changed in the input before it was accepted. */
+    repairs: z.array(z.string()).optional(),
+    warnings: z.array(z.string()).optional(),
+    /** Where the whole output is, if `content` was shortened. */
+    spill: z.strictObject({ ref: z.string(), bytes: z.number() }).optional(),
+    version: z.string().optional(),
+    arm: z.string().optional(),
+    /** The result of an earlier call: one with the same id, or one in the tool's cache. */
+    known: z.enum(["replay", "cache"]).optional(),
+  }),
+  startedAt: Time,
+  completedAt: Time.optional(),
+  durationMs: z.number().optional(),
+  /** For a program. */
+  details: z.unknown().optional(),
+};
+
+/** The outcome of one call. A call that fails is a response with status 200, and its result says why it failed. */
+export const ToolResult = named(
+  "ToolResult",
+  z.discriminatedUnion("status", [
+    z.strictObject({ status: z.literal("completed"), success: z.literal(true), ...result }),
+    z.strictObject({ status: z.literal("failed"), success: z.literal(false), error: ToolFailure, ...result }),
+    z.strictObject({ status: z.literal("pending"), success: z.literal(false), pending: Pending, ...result }),
+  ]),
+);
+export type ToolResult = z.infer<typeof ToolResult>;
+
+export const Progress = z.strictObject({
+  done: z.number(),
+  total: z.number().optional(),
+  message: z.string().optional(),
+});
+
+/** A partial result of a running call. */
+export const Update = named(
+  "Update",
+  z.strictObject({
+    content: z.array(Content).optional(),
+    progress: Progress.optional(),
+    details: z.unknown().optional(),
+  }),
+);
+export type Update = z.infer<typeof Update>;
+
+/** What an approver is shown: the diff, the exact command. */
+export const Preview = named("Preview", z.strictObject({ title: z.string(), content: z.array(Content) }));
+export type Preview = z.infer<typeof Preview>;
+
+/** Figures of one tool's calls. */
+export const ToolNumbers = named(
+  "ToolNumbers",
+  z.strictObject({
+    count: Count,
+    failures: Count,
+    denials: Count,
+    avgMs: z.number(),
+    p50Ms: z.number(),
+    p95Ms: z.number(),
+    bytes: Count,
+  }),
+);
+export type ToolNumbers = z.infer<typeof ToolNumbers>;

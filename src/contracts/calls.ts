@@ -1,0 +1,218 @@
+import { z } from "zod";
+import {
+  CallErrorCode,
+  Caller,
+  CallMode,
+  CallPolicy,
+  cursor,
+  limit,
+  Name,
+  page,
+  Time,
+  ToolKind,
+  ToolResult,
+  Update,
+  Verdict,
+} from "./basics.ts";
+import { endpoint, eventStream, named, type Variant } from "./contract.ts";
+
+const MAX_OUTPUT_CHARACTERS = 1024 * 1024;
+
+export const CallRequest = named(
+  "CallRequest",
+  z.strictObject({
+    tool: z.string().max(256),
+    input: z.unknown().optional(),
+    /** Two calls with the same id, token, tool and input are one call. */
+    id: Name.optional(),
+    session: Name.optional(),
+    /** `acceptEdits` and `bypassPermissions` need the scope `approve`. */
+    mode: CallMode.optional(),
+    timeoutMs: z.number().int().min(1).optional(),
+    /** Restricts this call further. */
+    policy: CallPolicy.optional(),
+    /** Restricts the paths of this call. */
+    allowedPaths: z.array(z.string().max(4096)).max(1000).optional(),
+    /** Makes it a job that survives the server; the result is `pending` with the id of the job. `false` waits even for a background tool. */
+    background: z
+      .union([
+        z.boolean(),
+        z.strictObject({
+          priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
+          delayMs: z.number().int().min(0).optional(),
+          attempts: z.number().int().min(1).max(100).optional(),
+        }),
+      ])
+      .optional(),
+    /** Whether the call continues after the client disconnects. A started call always does. */
+    keepRunning: z.boolean().optional(),
+  }),
+);
+export type CallRequest = z.infer<typeof CallRequest>;
+
+/** The same call again with a new id. */
+export const ReplayRequest = named(
+  "ReplayRequest",
+  z.strictObject({
+    /** Default: the input of the first call. */
+    input: z.unknown().optional(),
+    id: Name.optional(),
+    mode: CallMode.optional(),
+  }),
+);
+export type ReplayRequest = z.infer<typeof ReplayRequest>;
+
+export const CallStarted = named("CallStarted", z.strictObject({ callId: z.string() }));
+export type CallStarted = z.infer<typeof CallStarted>;
+
+/** What happens to one call. The last frame is `result`. */
+export const CallFrame = named(
+  "CallFrame",
+  z.discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("started"), callId: z.string() }),
+    z.strictObject({ type: z.literal("update"), update: Update }),
+    z.strictObject({ type: z.literal("approval"), approvalId: z.string(), reason: z.string() }),
+    z.strictObject({ type: z.literal("result"), result: ToolResult }),
+  ]),
+);
+export type CallFrame = z.infer<typeof CallFrame>;
+
+export const CallStatus = z.enum(["waiting", "running", "completed", "failed", "pending"]);
+export type CallStatus = z.infer<typeof CallStatus>;
+
+/** A row of the list, and a bar of the waterfall. */
+export const CallInfo = named(
+  "CallInfo",
+  z.strictObject({
+    callId: z.string(),
+    parentId: z.string().optional(),
+    toolName: z.string(),
+    kind: ToolKind.optional(),
+    caller: Caller,
+    status: CallStatus,
+    requestedAt: Time,
+    /** When a person was asked. */
+    askedAt: Time.optional(),
+    answeredAt: Time.optional(),
+    startedAt: Time.optional(),
+    completedAt: Time.optional(),
+    durationMs: z.number().optional(),
+    errorCode: CallErrorCode.optional(),
+    /** One line for a person. */
+    display: z.string().optional(),
+    approvalId: z.string().optional(),
+    verdict: Verdict.optional(),
+    /** Whether its file changes can be undone. */
+    canUndo: z.boolean().optional(),
+  }),
+);
+export type CallInfo = z.infer<typeof CallInfo>;
+
+export const CallDetail = named(
+  "CallDetail",
+  CallInfo.extend({
+    input: z.unknown().optional(),
+    /** Only the last ones. */
+    updates: z.array(Update),
+    result: ToolResult.optional(),
+    /** The calls that it made. */
+    children: z.array(CallInfo),
+  }),
+);
+export type CallDetail = z.infer<typeof CallDetail>;
+
+const result: Variant = { field: "answer", value: "result", isDefault: true };
+const events: Variant = { field: "answer", value: "events" };
+const background: Variant = { field: "answer", value: "background" };
+
+export const calls = {
+  execute: endpoint("POST /api/calls", {
+    summary: "Call a tool and wait for the result. A failed or pending call has a result too",
+    scope: "call",
+    body: CallRequest,
+    variant: result,
+    output: ToolResult,
+  }),
+  stream: endpoint("POST /api/calls", {
+    summary: "Call a tool and follow it until its result",
+    scope: "call",
+    body: CallRequest,
+    variant: events,
+    stream: eventStream(CallFrame),
+  }),
+  start: endpoint("POST /api/calls", {
+    summary: "Call a tool without waiting",
+    scope: "call",
+    body: CallRequest,
+    variant: background,
+    status: 202,
+    output: CallStarted,
+  }),
+  list: endpoint("GET /api/calls", {
+    summary: "The last calls, newest first",
+    scope: "read",
+    query: z.strictObject({
+      tool: z.string().optional().describe("The name of a tool"),
+      status: z.array(CallStatus).optional().describe("Only with one of these"),
+      session: z.string().optional().describe("Only of this session"),
+      parent: z.string().optional().describe("Only calls that this call made"),
+      limit,
+      cursor,
+    }),
+    output: page("CallPage", CallInfo),
+  }),
+  get: endpoint("GET /api/calls/{id}", {
+    summary: "One call with its input, its last updates and its result",
+    scope: "read",
+    output: CallDetail,
+  }),
+  watch: endpoint("GET /api/calls/{id}/updates", {
+    summary: "Follow a call until its result",
+    scope: "read",
+    stream: eventStream(CallFrame),
+  }),
+  /** The headers `x-total-characters` and `x-next-offset` tell how much there is, and where to continue. */
+  output: endpoint("GET /api/calls/{id}/output", {
+    summary: "The whole output as text, even if the result has only a part of it",
+    scope: "read",
+    query: z.strictObject({
+      offset: z.number().int().min(0).optional().describe("The first character"),
+      limit: z
+        .number()
+        .int()
+        .min(1)
+        .max(MAX_OUTPUT_CHARACTERS)
+        .optional()
+        .describe(`Max number of characters, up to ${MAX_OUTPUT_CHARACTERS}`),
+    }),
+    text: "text/plain",
+  }),
+  cancel: endpoint("POST /api/calls/{id}/cancel", {
+    summary: "Cancel a call that was made through this server",
+    scope: "call",
+    status: 202,
+    output: CallStarted,
+  }),
+  replay: endpoint("POST /api/calls/{id}/replay", {
+    summary: "Make a call again with a new id, with the same or an edited input",
+    scope: "call",
+    body: ReplayRequest,
+    variant: result,
+    output: ToolResult,
+  }),
+  replayStream: endpoint("POST /api/calls/{id}/replay", {
+    summary: "Make a call again and follow it until its result",
+    scope: "call",
+    body: ReplayRequest,
+    variant: events,
+    stream: eventStream(CallFrame),
+  }),
+  replayStart: endpoint("POST /api/calls/{id}/replay", {
+    summary: "Make a call again without waiting",
+    scope: "call",
+    body: ReplayRequest,
+    variant: background,
+    status: 202,
+    output: CallStarted,
+  }),
+};

@@ -1,0 +1,62 @@
+/**
+ * The whole API, one contract per resource. Times are Unix milliseconds. A list is a page. A request that fails is an
+ * `ErrorAnswer` with a status of 400 or more; a call that fails is a result. The endpoints of a part that the server does not
+ * have answer 404 `not_here`, and `ServerInfo.parts` does not list it.
+ *
+ * Building all schemas takes tens of milliseconds: a program that starts often imports the contracts that it needs.
+ */
+import { approvals } from "./approvals.ts";
+import { artifacts } from "./artifacts.ts";
+import { audit } from "./audit.ts";
+import { calls } from "./calls.ts";
+import { canvas } from "./canvas.ts";
+import { channels } from "./channels.ts";
+import { configuration } from "./configuration.ts";
+import type { Client, Handlers } from "./contract.ts";
+import { events } from "./events.ts";
+import { jobs } from "./jobs.ts";
+import { mcp } from "./mcp.ts";
+import { playground } from "./playground.ts";
+import { policy } from "./policy.ts";
+import { questions } from "./questions.ts";
+import { schedules } from "./schedules.ts";
+import { server } from "./server.ts";
+import { session } from "./session.ts";
+import { sessions } from "./sessions.ts";
+import { statistics } from "./statistics.ts";
+import { tokens } from "./tokens.ts";
+import { tools } from "./tools.ts";
+import { undo } from "./undo.ts";
+
+export const contracts = {
+  server,
+  session,
+  tokens,
+  tools,
+  calls,
+  approvals,
+  policy,
+  playground,
+  audit,
+  statistics,
+  undo,
+  artifacts,
+  canvas,
+  mcp,
+  channels,
+  questions,
+  jobs,
+  schedules,
+  sessions,
+  configuration,
+  events,
+};
+export type Contracts = typeof contracts;
+
+/** The client of the whole API, over HTTP or in process. */
+export type ApiClient = { readonly [Resource in keyof Contracts]: Client<Contracts[Resource]> };
+
+/** The handlers of the whole API. A resource without handlers does not exist on this server. */
+export type ApiHandlers<Context = unknown> = {
+  readonly [Resource in keyof Contracts]?: Handlers<Contracts[Resource], Context>;
+};

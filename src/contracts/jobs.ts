@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { Caller, Count, cursor, limit, page, Progress, Text, Time, ToolResult, Update } from "./basics.ts";
+import { endpoint, eventStream, named } from "./contract.ts";
+
+export const JobState = z.enum(["delayed", "queued", "running", "completed", "failed", "cancelled"]);
+export type JobState = z.infer<typeof JobState>;
+
+export const JobInfo = named(
+  "JobInfo",
+  z.strictObject({
+    id: z.string(),
+    callId: z.string(),
+    toolName: z.string(),
+    caller: Caller,
+    state: JobState,
+    priority: z.number(),
+    createdAt: Time,
+    /** A delayed job starts no earlier. */
+    runAt: Time,
+    startedAt: Time.optional(),
+    endedAt: Time.optional(),
+    /** How many attempts were started, and how many are allowed. */
+    attempt: Count,
+    attempts: Count,
+    /** How many times its worker disappeared; such a try is not an attempt. */
+    lost: Count,
+    /** 1, plus one for each manual retry. */
+    round: Count,
+    /** The worker that runs it or ran it last. */
+    worker: z.string().optional(),
+    progress: Progress.optional(),
+    /** The result in one line. */
+    display: z.string().optional(),
+  }),
+);
+export type JobInfo = z.infer<typeof JobInfo>;
+
+export const JobDetail = named(
+  "JobDetail",
+  JobInfo.extend({
+    input: z.unknown(),
+    /** After it has ended. */
+    result: ToolResult.optional(),
+  }),
+);
+export type JobDetail = z.infer<typeof JobDetail>;
+
+export const JobPage = named(
+  "JobPage",
+  z.strictObject({
+    items: z.array(JobInfo),
+    next: z.string().optional(),
+    /** The number of jobs in each state. */
+    counts: z.record(JobState, Count),
+  }),
+);
+export type JobPage = z.infer<typeof JobPage>;
+
+/** A streamed update, or a note about the job. */
+export const JobLogLine = named(
+  "JobLogLine",
+  z.strictObject({ number: Count, at: Time, update: Update.optional(), note: z.string().optional() }),
+);
+export type JobLogLine = z.infer<typeof JobLogLine>;
+
+/** The log of a job and its changes. The last frame is `job`, after it has ended. */
+export const JobFrame = named(
+  "JobFrame",
+  z.discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("line"), line: JobLogLine }),
+    z.strictObject({ type: z.literal("job"), job: JobDetail }),
+  ]),
+);
+export type JobFrame = z.infer<typeof JobFrame>;
+
+export const JobCancelRequest = named("JobCancelRequest", z.strictObject({ reason: Text.optional() }));
+export type JobCancelRequest = z.infer<typeof JobCancelRequest>;
+
+export const jobs = {
+  list: endpoint("GET /api/jobs", {
+    summary: "Background calls, newest first, and the number in each state",
+    scope: "read",
+    query: z.strictObject({
+      state: z.array(JobState).optional().describe("Only in one of these states"),
+      tool: z.string().optional().describe("Only of this tool"),
+      session: z.string().optional().describe("Only of this session"),
+      limit,
+      cursor,
+    }),
+    output: JobPage,
+  }),
+  get: endpoint("GET /api/jobs/{id}", {
+    summary: "One job, with its input and, after it has ended, its result",
+    scope: "read",
+    output: JobDetail,
+  }),
+  log: endpoint("GET /api/jobs/{id}/log", {
+    summary: "The log of a job, oldest line first",
+    scope: "read",
+    query: z.strictObject({ after: Count.optional().describe("Only lines with a higher number") }),
+    output: page("JobLogPage", JobLogLine),
+  }),
+  watch: endpoint("GET /api/jobs/{id}/updates", {
+    summary: "Follow a job from its first log line until it ends",
+    scope: "read",
+    stream: eventStream(JobFrame),
+  }),
+  cancel: endpoint("POST /api/jobs/{id}/cancel", {
+    summary: "Cancel a job; a running one ends soon",
+    scope: "call",
+    body: JobCancelRequest,
+    output: JobDetail,
+  }),
+  retry: endpoint("POST /api/jobs/{id}/retry", {
+    summary: "Run an ended job again, as a call of its own",
+    scope: "call",
+    output: JobDetail,
+  }),
+};

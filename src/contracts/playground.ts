@@ -1,0 +1,131 @@
+import { z } from "zod";
+import { CallMode, JsonObject, Name, page, ToolFailure } from "./basics.ts";
+import { endpoint, named } from "./contract.ts";
+import { Explanation } from "./policy.ts";
+
+/** The formats in which models write calls as text. */
+const TEXT_FORMATS = [
+  "xml",
+  "hermes",
+  "anthropic-xml",
+  "anthropic-xml-legacy",
+  "qwen3-coder",
+  "seed-oss",
+  "minicpm5-xml",
+  "cline-xml",
+  "glm",
+  "deepseek-v3",
+  "deepseek-v3.1",
+  "deepseek-dsml",
+  "kimi-k2",
+  "kimi-k3",
+  "minimax-m2",
+  "minimax-m3",
+  "mistral",
+  "llama3-json",
+  "llama4-pythonic",
+  "lfm2-pythonic",
+  "olmo3-pythonic",
+  "harmony",
+  "gemma4",
+  "functiongemma",
+  "granite",
+  "phi4-mini",
+  "jamba",
+  "nemotron",
+  "cohere",
+  "internlm",
+  "gigachat",
+  "apertus",
+  "json",
+] as const;
+export const TextFormatName = z.enum(TEXT_FORMATS);
+export type TextFormatName = z.infer<typeof TextFormatName>;
+
+export const TextFormatInfo = named(
+  "TextFormatInfo",
+  z.strictObject({
+    name: TextFormatName,
+    /** A call of an existing tool, as a model writes it. */
+    example: z.string(),
+  }),
+);
+export type TextFormatInfo = z.infer<typeof TextFormatInfo>;
+
+export const ParseRequest = named(
+  "ParseRequest",
+  z.strictObject({
+    /** What a model wrote. Only the size of the body limits it. */
+    text: z.string(),
+    /** Default: `auto`, which detects the format by its markers. */
+    format: z.enum([...TEXT_FORMATS, "auto"]).optional(),
+    /** The prompt has already opened the reasoning. */
+    startsInReasoning: z.boolean().optional(),
+    mode: CallMode.optional(),
+    session: Name.optional(),
+  }),
+);
+export type ParseRequest = z.infer<typeof ParseRequest>;
+
+export const JudgedCall = named(
+  "JudgedCall",
+  z.strictObject({
+    id: z.string(),
+    name: z.string(),
+    input: JsonObject,
+    rawText: z.string(),
+    format: TextFormatName,
+    modelId: z.string().optional(),
+    repairs: z.array(z.string()).optional(),
+    failure: ToolFailure.optional(),
+    /** Omitted if the call cannot be made as it is. */
+    explanation: Explanation.optional(),
+    /** Why it cannot be made: unknown tool, or invalid input. */
+    problem: z.string().optional(),
+    /** What the model gets for a call that could not be parsed. */
+    answer: z.string().optional(),
+  }),
+);
+export type JudgedCall = z.infer<typeof JudgedCall>;
+
+export const ParsedAnswer = named(
+  "ParsedAnswer",
+  z.strictObject({
+    calls: z.array(JudgedCall),
+    /** The rest, for a person. */
+    text: z.string(),
+    reasoning: z.string(),
+    warnings: z.array(z.string()),
+  }),
+);
+export type ParsedAnswer = z.infer<typeof ParsedAnswer>;
+
+/** A call that was made through this server. */
+export const AnswerTextRequest = named(
+  "AnswerTextRequest",
+  z.strictObject({ callId: Name, format: TextFormatName.optional() }),
+);
+export type AnswerTextRequest = z.infer<typeof AnswerTextRequest>;
+
+export const AnswerText = named("AnswerText", z.strictObject({ text: z.string() }));
+export type AnswerText = z.infer<typeof AnswerText>;
+
+export const playground = {
+  formats: endpoint("GET /api/playground", {
+    summary: "The formats in which models write calls as text, each with an example",
+    scope: "read",
+    output: page("TextFormatPage", TextFormatInfo),
+  }),
+  parse: endpoint("POST /api/playground", {
+    summary: "The calls in a model's text, and what would happen to each; nothing runs",
+    scope: "read",
+    body: ParseRequest,
+    output: ParsedAnswer,
+  }),
+  answer: endpoint("POST /api/playground/answer", {
+    summary: "The result of a call as text for the model",
+    scope: "read",
+    body: AnswerTextRequest,
+    output: AnswerText,
+  }),
+};

@@ -1,0 +1,170 @@
+import { z } from "zod";
+import {
+  CallErrorCode,
+  Caller,
+  CallMode,
+  CallPolicy,
+  Count,
+  limit,
+  Name,
+  page,
+  Pending,
+  Text,
+  Time,
+} from "./basics.ts";
+import { endpoint, named } from "./contract.ts";
+
+export const ScheduleTiming = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("at"), at: Time }),
+  /** `from`: the first time. Default: one period from now. */
+  z.strictObject({ type: z.literal("every"), everyMs: Time, from: Time.optional() }),
+  z.strictObject({ type: z.literal("cron"), expression: Name, timeZone: Name }),
+]);
+export type ScheduleTiming = z.infer<typeof ScheduleTiming>;
+
+export const ScheduleTarget = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("call"), toolName: Name, input: z.unknown() }),
+  z.strictObject({ type: z.literal("wake"), session: Name, text: Text }),
+]);
+export type ScheduleTarget = z.infer<typeof ScheduleTarget>;
+
+/** What happens to times that passed while no process was running: one late run, or none. */
+export const MissedRuns = z.enum(["run_once", "skip"]);
+
+/** It runs with the rights of the token that adds it, restricted by `session`, `mode`, `policy` and `allowedPaths`. */
+export const NewScheduleRequest = named(
+  "NewScheduleRequest",
+  z.strictObject({
+    name: Name.optional(),
+    timing: ScheduleTiming,
+    target: ScheduleTarget,
+    missed: MissedRuns.optional(),
+    isPaused: z.boolean().optional(),
+    session: Name.optional(),
+    /** `acceptEdits` and `bypassPermissions` need the scope `approve`. */
+    mode: CallMode.optional(),
+    policy: CallPolicy.optional(),
+    allowedPaths: z.array(z.string().max(4096)).max(100).optional(),
+  }),
+);
+export type NewScheduleRequest = z.infer<typeof NewScheduleRequest>;
+
+/** The schedule gets the rights of the token that changes it. */
+export const ScheduleChangeRequest = named("ScheduleChangeRequest", NewScheduleRequest.partial());
+export type ScheduleChangeRequest = z.infer<typeof ScheduleChangeRequest>;
+
+export const SchedulePauseRequest = named("SchedulePauseRequest", z.strictObject({ isPaused: z.boolean() }));
+export type SchedulePauseRequest = z.infer<typeof SchedulePauseRequest>;
+
+export const ScheduleRun = named(
+  "ScheduleRun",
+  z.strictObject({
+    scheduleId: z.string(),
+    /** Grows by one within a schedule. */
+    number: Count,
+    trigger: z.enum(["time", "request"]),
+    /** Who requested it. */
+    by: z.string().optional(),
+    dueAt: Time,
+    startedAt: Time.optional(),
+    endedAt: Time.optional(),
+    /** `waiting`: for a person or a job. `missed`: no process was running. `skipped`: the run before had not ended. */
+    state: z.enum(["running", "waiting", "completed", "failed", "missed", "skipped"]),
+    /** How many times before `dueAt` passed without a run. */
+    missed: Count,
+    callId: z.string().optional(),
+    pending: Pending.optional(),
+    errorCode: CallErrorCode.optional(),
+    /** One line for a person. */
+    outcome: z.string().optional(),
+  }),
+);
+export type ScheduleRun = z.infer<typeof ScheduleRun>;
+
+export const ScheduleInfo = named(
+  "ScheduleInfo",
+  z.strictObject({
+    id: z.string(),
+    name: z.string(),
+    timing: ScheduleTiming,
+    target: ScheduleTarget,
+    missed: MissedRuns,
+    isPaused: z.boolean(),
+    authority: z.strictObject({
+      caller: Caller,
+      mode: CallMode.optional(),
+      policy: z.array(CallPolicy).optional(),
+      allowedPaths: z.array(z.string()).optional(),
+    }),
+    createdAt: Time,
+    updatedAt: Time,
+    /** Omitted if it will not run again. */
+    nextAt: Time.optional(),
+    runCount: Count,
+    /** The next few times, unless it is paused. */
+    upcoming: z.array(Time),
+    lastRun: ScheduleRun.optional(),
+  }),
+);
+export type ScheduleInfo = z.infer<typeof ScheduleInfo>;
+
+export const ScheduleStatus = z.strictObject({
+  schedules: Count,
+  paused: Count,
+  nextAt: Time.optional(),
+  /** Whether a process runs what is due. */
+  isRunning: z.boolean(),
+});
+export type ScheduleStatus = z.infer<typeof ScheduleStatus>;
+
+export const SchedulePage = named(
+  "SchedulePage",
+  z.strictObject({ items: z.array(ScheduleInfo), next: z.string().optional(), status: ScheduleStatus }),
+);
+export type SchedulePage = z.infer<typeof SchedulePage>;
+
+export const schedules = {
+  list: endpoint("GET /api/schedules", {
+    summary: "Schedules with their next times, and whether a process runs them",
+    scope: "read",
+    output: SchedulePage,
+  }),
+  create: endpoint("POST /api/schedules", {
+    summary: "Add a schedule; it runs with the rights of the token",
+    scope: "call",
+    body: NewScheduleRequest,
+    output: ScheduleInfo,
+  }),
+  get: endpoint("GET /api/schedules/{id}", { summary: "One schedule", scope: "read", output: ScheduleInfo }),
+  update: endpoint("POST /api/schedules/{id}", {
+    summary: "Change a schedule; from now on it runs with the rights of the token",
+    scope: "call",
+    body: ScheduleChangeRequest,
+    output: ScheduleInfo,
+  }),
+  remove: endpoint("DELETE /api/schedules/{id}", {
+    summary: "Remove a schedule and its runs",
+    scope: "call",
+    output: ScheduleInfo,
+  }),
+  pause: endpoint("POST /api/schedules/{id}/pause", {
+    summary: "Pause or resume a schedule",
+    scope: "call",
+    body: SchedulePauseRequest,
+    output: ScheduleInfo,
+  }),
+  run: endpoint("POST /api/schedules/{id}/run", {
+    summary: "Run a schedule now, with the rights that it has",
+    scope: "call",
+    output: ScheduleRun,
+  }),
+  runs: endpoint("GET /api/schedules/{id}/runs", {
+    summary: "The runs of a schedule and the missed times, newest first",
+    scope: "read",
+    query: z.strictObject({
+      limit,
+      before: z.number().int().min(1).optional().describe("Only runs with a lower number"),
+    }),
+    output: page("ScheduleRunPage", ScheduleRun),
+  }),
+};

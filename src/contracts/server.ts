@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { Count, JsonObject, Time } from "./basics.ts";
+import { endpoint, named } from "./contract.ts";
+
+export const Health = named("Health", z.strictObject({ status: z.literal("ok") }));
+export type Health = z.infer<typeof Health>;
+
+/** What a server may have in addition to tools, calls, approvals and events. */
+export const PartName = z.enum([
+  "policy",
+  "audit",
+  "undo",
+  "artifacts",
+  "canvas",
+  "configuration",
+  "rules",
+  "tokens",
+  "mcp",
+  "channels",
+  "questions",
+  "jobs",
+  "schedules",
+  "sessions",
+]);
+export type PartName = z.infer<typeof PartName>;
+
+export const ServerInfo = named(
+  "ServerInfo",
+  z.strictObject({
+    name: z.literal("haft"),
+    version: z.string(),
+    startedAt: Time,
+    workspace: z.string().optional(),
+    store: z.strictObject({ kind: z.enum(["memory", "sqlite", "postgres"]), place: z.string().optional() }).optional(),
+    sandbox: z.strictObject({ kind: z.string(), enforced: z.boolean(), reason: z.string().optional() }).optional(),
+    parts: z.array(PartName),
+    /** What a person should know: no TLS, no sandbox, a broken rule. */
+    warnings: z.array(z.string()),
+    load: z.strictObject({ running: Count, waiting: Count }),
+  }),
+);
+export type ServerInfo = z.infer<typeof ServerInfo>;
+
+export const server = {
+  health: endpoint("GET /api/health", { summary: "Whether the server responds", scope: "public", output: Health }),
+  info: endpoint("GET /api/server", {
+    summary: "The version, the parts and the load of this server",
+    scope: "read",
+    output: ServerInfo,
+  }),
+  openApi: endpoint("GET /api/openapi.json", { summary: "This document", scope: "read", output: JsonObject }),
+};

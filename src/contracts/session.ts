@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { Time } from "./basics.ts";
+import { endpoint, named } from "./contract.ts";
+import { Scope } from "./identity.ts";
+import { Health } from "./server.ts";
+
+/** The one-time token of the printed address, exchanged for a cookie that scripts cannot read. */
+export const LoginRequest = named("LoginRequest", z.strictObject({ token: z.string().min(1).max(512) }));
+export type LoginRequest = z.infer<typeof LoginRequest>;
+
+/** The identity that the server has for this client. Conversations with agents are `AgentSessionInfo`. */
+export const SessionInfo = named(
+  "SessionInfo",
+  z.strictObject({
+    name: z.string(),
+    scopes: z.array(Scope),
+    kind: z.enum(["session", "token"]),
+    expiresAt: Time.optional(),
+  }),
+);
+export type SessionInfo = z.infer<typeof SessionInfo>;
+
+export const session = {
+  show: endpoint("GET /api/session", {
+    summary: "Your name and scopes",
+    scope: "authenticated",
+    output: SessionInfo,
+  }),
+  login: endpoint("POST /api/session", {
+    summary: "Exchange a one-time token for a session cookie",
+    scope: "public",
+    body: LoginRequest,
+    output: SessionInfo,
+  }),
+  logout: endpoint("DELETE /api/session", { summary: "End the session", scope: "authenticated", output: Health }),
+};

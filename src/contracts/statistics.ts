@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { Count, Time, ToolNumbers } from "./basics.ts";
+import { endpoint, named } from "./contract.ts";
+
+export const StatisticsInfo = named(
+  "StatisticsInfo",
+  z.strictObject({
+    from: Time,
+    to: Time,
+    bucketMs: z.number(),
+    tools: z.array(z.strictObject({ tool: z.string(), ...ToolNumbers.shape })),
+    buckets: z.array(
+      z.strictObject({
+        at: Time,
+        count: Count,
+        failures: Count,
+        denials: Count,
+        p50Ms: z.number(),
+        p95Ms: z.number(),
+      }),
+    ),
+  }),
+);
+export type StatisticsInfo = z.infer<typeof StatisticsInfo>;
+
+/** How much of a model's context the tools use. */
+export const TokenReport = named(
+  "TokenReport",
+  z.strictObject({
+    from: Time,
+    to: Time,
+    /** The tokenizer for definitions: o200k_base, or "estimate" if none is installed. */
+    counter: z.string(),
+    /** Of the definitions of all tools. */
+    allTokens: Count,
+    /** Of the definitions that a model gets at the start. */
+    shownTokens: Count,
+    /** Of all results in this time, estimated from their bytes. */
+    resultTokens: Count,
+    /** The largest first. */
+    tools: z.array(
+      z.strictObject({
+        tool: z.string(),
+        definitionTokens: Count,
+        /** With its name, one line and the bare shape of its input. */
+        compactTokens: Count,
+        isShown: z.boolean(),
+        calls: Count,
+        resultTokens: Count,
+      }),
+    ),
+  }),
+);
+export type TokenReport = z.infer<typeof TokenReport>;
+
+const to = Count.optional().describe("Unix milliseconds; default: now");
+
+export const statistics = {
+  show: endpoint("GET /api/statistics", {
+    summary: "Calls, failures, denials and durations, by tool and over time",
+    scope: "read",
+    query: z.strictObject({
+      from: Count.optional().describe("Unix milliseconds; default: an hour before `to`"),
+      to,
+      buckets: z.number().int().min(1).max(500).optional().describe("The number of buckets, up to 500"),
+    }),
+    output: StatisticsInfo,
+  }),
+  tokens: endpoint("GET /api/statistics/tokens", {
+    summary: "How much of a model's context each tool uses, by its definition and its results",
+    scope: "read",
+    query: z.strictObject({ from: Count.optional().describe("Unix milliseconds; default: a day before `to`"), to }),
+    output: TokenReport,
+  }),
+};

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { Name, page, Time } from "./basics.ts";
+import { endpoint, named } from "./contract.ts";
+import { Scope } from "./identity.ts";
+import { Health } from "./server.ts";
+
+export const TokenInfo = named(
+  "TokenInfo",
+  z.strictObject({
+    id: z.string(),
+    name: z.string(),
+    scopes: z.array(Scope),
+    createdAt: Time,
+    expiresAt: Time.optional(),
+  }),
+);
+export type TokenInfo = z.infer<typeof TokenInfo>;
+
+/** The only response that has the token itself. */
+export const NewToken = named("NewToken", TokenInfo.extend({ token: z.string() }));
+export type NewToken = z.infer<typeof NewToken>;
+
+const TEN_YEARS_MS = 3_650 * 86_400_000;
+
+export const TokenRequest = named(
+  "TokenRequest",
+  z.strictObject({
+    name: Name,
+    scopes: z.array(Scope).min(1).max(4),
+    expiresInMs: z.number().int().min(1000).max(TEN_YEARS_MS).optional(),
+  }),
+);
+export type TokenRequest = z.infer<typeof TokenRequest>;
+
+export const tokens = {
+  list: endpoint("GET /api/tokens", {
+    summary: "The tokens of programs, without the tokens themselves",
+    scope: "admin",
+    output: page("TokenPage", TokenInfo),
+  }),
+  create: endpoint("POST /api/tokens", {
+    summary: "Create a token; this response is the only one that has it",
+    scope: "admin",
+    body: TokenRequest,
+    status: 201,
+    output: NewToken,
+  }),
+  revoke: endpoint("DELETE /api/tokens/{id}", { summary: "Revoke a token", scope: "admin", output: Health }),
+};

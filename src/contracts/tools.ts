@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { JsonObject, page, ToolKind, ToolNumbers, ToolPermission, Verdict } from "./basics.ts";
+import { endpoint, named } from "./contract.ts";
+
+export const ToolOrigin = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("builtin") }),
+  z.strictObject({ type: z.literal("own") }),
+  z.strictObject({ type: z.literal("mcp"), server: z.string() }),
+  z.strictObject({ type: z.literal("plugin"), plugin: z.string() }),
+  z.strictObject({ type: z.literal("client"), client: z.string(), user: z.string().optional() }),
+]);
+
+export const ToolDescription = z.strictObject({
+  short: z.string(),
+  long: z.string().optional(),
+  usageNotes: z.array(z.string()).optional(),
+  important: z.array(z.string()).optional(),
+  examples: z.array(z.strictObject({ input: z.unknown(), description: z.string().optional() })).optional(),
+});
+
+export const TaintLabel = z.enum(["untrusted_input", "sensitive_data", "outside_effect"]);
+
+export const ToolInfo = named(
+  "ToolInfo",
+  z.strictObject({
+    name: z.string(),
+    title: z.string(),
+    description: ToolDescription,
+    kind: ToolKind,
+    category: z.string(),
+    tags: z.array(z.string()),
+    aliases: z.array(z.string()),
+    version: z.string(),
+    mode: z.enum(["inline", "background"]),
+    /** The tool's own default. Omitted if it depends on the input. */
+    permission: ToolPermission.optional(),
+    labels: z.array(TaintLabel),
+    groups: z.array(z.string()),
+    origin: ToolOrigin,
+    parameters: JsonObject,
+    output: JsonObject.optional(),
+    limits: z.strictObject({
+      timeoutMs: z.number().optional(),
+      maxConcurrent: z.number().optional(),
+      maxResultBytes: z.number().optional(),
+    }),
+    /** What the policy decides before the input is known. */
+    verdict: Verdict.optional(),
+    statistics: ToolNumbers.optional(),
+  }),
+);
+export type ToolInfo = z.infer<typeof ToolInfo>;
+
+export const tools = {
+  list: endpoint("GET /api/tools", {
+    summary: "The tools that the policy of this server allows",
+    scope: "read",
+    query: z.strictObject({
+      search: z.string().optional().describe("Best matches first"),
+      group: z.string().optional().describe("`group:fs`, a category, or an origin"),
+      kind: ToolKind.optional().describe("Only of this kind"),
+    }),
+    output: page("ToolPage", ToolInfo),
+  }),
+  get: endpoint("GET /api/tools/{name}", { summary: "One tool, by any of its names", scope: "read", output: ToolInfo }),
+};

@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { cursor, limit, Name, page, Time } from "./basics.ts";
+import { endpoint, named } from "./contract.ts";
+
+export const ChangeInfo = named(
+  "ChangeInfo",
+  z.strictObject({
+    id: z.string(),
+    callId: z.string().optional(),
+    session: z.string().optional(),
+    user: z.string().optional(),
+    agent: z.string().optional(),
+    toolName: z.string().optional(),
+    at: Time,
+    kind: z.enum(["write", "delete", "move", "make_directory", "make_link"]),
+    path: z.string(),
+    to: z.string().optional(),
+    state: z.enum(["done", "undone", "lost"]),
+    /** A change that an undo made. Undoing it restores the first change. */
+    isUndo: z.boolean().optional(),
+  }),
+);
+export type ChangeInfo = z.infer<typeof ChangeInfo>;
+
+export const ChangeDetail = named(
+  "ChangeDetail",
+  ChangeInfo.extend({
+    /** A unified diff. Omitted for content that is not text. */
+    diff: z.string().optional(),
+  }),
+);
+export type ChangeDetail = z.infer<typeof ChangeDetail>;
+
+/** A call, a session, or a change (the call that made it is undone). */
+export const UndoRequest = named(
+  "UndoRequest",
+  z.strictObject({
+    call: Name.optional(),
+    session: Name.optional(),
+    /** With `call`, if several callers used the same id. */
+    user: Name.optional(),
+    agent: Name.optional(),
+    change: Name.optional(),
+    /** Even if the file was changed since. */
+    force: z.boolean().optional(),
+  }),
+);
+export type UndoRequest = z.infer<typeof UndoRequest>;
+
+export const UndoOutcome = named(
+  "UndoOutcome",
+  z.strictObject({
+    undone: z.array(ChangeInfo),
+    skipped: z.array(z.strictObject({ change: ChangeInfo, reason: z.string() })),
+  }),
+);
+export type UndoOutcome = z.infer<typeof UndoOutcome>;
+
+export const undo = {
+  list: endpoint("GET /api/changes", {
+    summary: "File changes that tools made, newest first",
+    scope: "read",
+    query: z.strictObject({
+      call: z.string().optional().describe("Made by this call or the calls that it made"),
+      session: z.string().optional().describe("Only of this session"),
+      limit,
+      cursor,
+    }),
+    output: page("ChangePage", ChangeInfo),
+  }),
+  get: endpoint("GET /api/changes/{id}", {
+    summary: "One change, with its diff",
+    scope: "read",
+    output: ChangeDetail,
+  }),
+  run: endpoint("POST /api/undo", {
+    summary: "Undo the file changes of a call or a session, all or none",
+    scope: "approve",
+    body: UndoRequest,
+    output: UndoOutcome,
+  }),
+};
