@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { calls } from "../contracts/calls.ts";
+import { jobs } from "../contracts/jobs.ts";
+import { server } from "../contracts/server.ts";
+import { session } from "../contracts/session.ts";
+import { checkInput, checkScope, selectVariant } from "./check-request.ts";
+
+const reader = { id: "1", name: "ci", scopes: ["read"], kind: "token" } as const;
+
+test("the scope of the endpoint is required, unless it is public or needs any token", () => {
+  expect(() => checkScope(jobs.list, reader)).not.toThrow();
+  expect(() => checkScope(server.health, { ...reader, scopes: [] })).not.toThrow();
+  expect(() => checkScope(session.show, { ...reader, scopes: [] })).not.toThrow();
+  expect(() => checkScope(jobs.cancel, reader)).toThrow(
+    'POST /api/jobs/{id}/cancel needs the scope "call", and the token "ci" has read',
+  );
+});
+
+test("an omitted body is an empty object, and an endpoint without a body gets none", () => {
+  expect(checkInput(jobs.cancel, { params: { id: "1" } })).toEqual({ params: { id: "1" }, query: {}, body: {} });
+  expect(checkInput(jobs.retry, { params: { id: "1" }, body: { x: 1 } }).body).toBeUndefined();
+});
+
+test("every issue of a body is named with its path and the name of the schema", () => {
+  const refused = expect.objectContaining({
+    code: "bad_request",
+    message: expect.stringMatching(/^The body is not a valid CallRequest: tool: .+; policy\.deny\.0: .+/),
+    data: { issues: [expect.stringMatching(/^tool: /), expect.stringMatching(/^policy\.deny\.0: /)] },
+  });
+  expect(() => checkInput(calls.execute, { params: {}, body: { tool: 1, policy: { deny: [""] } } })).toThrow(refused);
+});
+
+test("a NUL character in the path is refused", () => {
+  expect(() => checkInput(jobs.get, { params: { id: "a\0" } })).toThrow('The path parameter "id" has a NUL character');
+});
+
+test("the body selects the variant, and the field that selects is removed", () => {
+  const variants = [calls.execute, calls.stream, calls.start];
+  expect(selectVariant(variants, { tool: "read" })).toEqual({ endpoint: calls.execute, body: { tool: "read" } });
+  expect(selectVariant(variants, { tool: "read", answer: "events" })).toEqual({
+    endpoint: calls.stream,
+    body: { tool: "read" },
+  });
+  expect(selectVariant(variants, { answer: "background" }).endpoint).toBe(calls.start);
+  expect(selectVariant(variants, "text")).toEqual({ endpoint: calls.execute, body: "text" });
+  expect(() => selectVariant(variants, { answer: "later" })).toThrow(
+    '"answer" must be one of: result, events, background',
+  );
+  const { body } = selectVariant([jobs.cancel], { answer: "events" });
+  expect(body).toEqual({ answer: "events" });
+});

@@ -1,0 +1,67 @@
+/** What every transport checks before it calls a handler. */
+import type { z } from "zod";
+import { type Endpoint, namedSchemas } from "../contracts/contract.ts";
+import { ApiError } from "../contracts/errors.ts";
+import { type Identity, requireScope } from "../contracts/identity.ts";
+import { checkQuery } from "./query.ts";
+
+/** Separate from `checkInput`, so a server can refuse a request before it reads the body. */
+export function checkScope({ scope, method, path }: Endpoint, identity: Identity): void {
+  if (scope !== "public" && scope !== "authenticated") requireScope(identity, scope, `${method} ${path}`);
+}
+
+export interface RequestInput {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query?: object;
+  readonly body?: unknown;
+}
+
+/** Throws `bad_request` with every issue and its path. A body that is omitted is an empty object. */
+export function checkInput(
+  { query, body }: Endpoint,
+  input: RequestInput,
+): { params: Readonly<Record<string, string>>; query: object; body: unknown } {
+  for (const [name, value] of Object.entries(input.params)) {
+    // Stores keep no text with a NUL character, and some fail if they search for one.
+    if (value.includes("\0")) throw new ApiError("bad_request", `The path parameter "${name}" has a NUL character`);
+  }
+  return {
+    params: input.params,
+    query: query ? checkQuery(query, input.query ?? {}) : {},
+    body: body ? checkBody(body, input.body ?? {}) : undefined,
+  };
+}
+
+/** Also for the messages of a WebSocket. */
+export function checkBody<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const name = namedSchemas.get(schema)?.id;
+  const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "body"}: ${message}`);
+  throw new ApiError(
+    "bad_request",
+    `The body is not ${name === undefined ? "valid" : `a valid ${name}`}: ${issues.join("; ")}`,
+    "See /api/openapi.json.",
+    { data: { issues } },
+  );
+}
+
+/** The endpoint that a body selects, and the body without the field that selects it. */
+export function selectVariant(endpoints: readonly Endpoint[], body: unknown): { endpoint: Endpoint; body: unknown } {
+  const [first] = endpoints;
+  if (!first) throw new TypeError("There is no endpoint to select.");
+  const field = first.variant?.field;
+  if (field === undefined || typeof body !== "object" || body === null) return { endpoint: byDefault(endpoints), body };
+  const { [field]: value, ...rest } = body as Record<string, unknown>;
+  if (value === undefined) return { endpoint: byDefault(endpoints), body: rest };
+  const endpoint = endpoints.find(({ variant }) => variant?.value === value);
+  if (endpoint) return { endpoint, body: rest };
+  const values = endpoints.map(({ variant }) => variant?.value).join(", ");
+  throw new ApiError("bad_request", `"${field}" must be one of: ${values}`, "See /api/openapi.json.");
+}
+
+function byDefault(endpoints: readonly Endpoint[]): Endpoint {
+  const endpoint = endpoints.find(({ variant }) => !variant || variant.isDefault) ?? endpoints[0];
+  if (!endpoint) throw new TypeError("There is no endpoint to select.");
+  return endpoint;
+}

@@ -1,0 +1,82 @@
+/** Server-sent events: how frames are written by the server and read by the client. */
+import type { EventStream } from "../contracts/contract.ts";
+
+export const KEEP_ALIVE = ": \n\n";
+
+interface Envelope {
+  id: string;
+  type: string;
+  data: unknown;
+}
+
+/** JSON has no line breaks of its own, so one `data:` line is enough. */
+export function writeFrame(stream: EventStream, frame: unknown): string {
+  const id = stream.id?.(frame);
+  const { type, data } = frame as Envelope;
+  const body = JSON.stringify(stream.isEnvelope ? data : frame);
+  return `${id === undefined ? "" : `id: ${id}\n`}event: ${type}\ndata: ${body}\n\n`;
+}
+
+export interface ServerSentEvent {
+  id: string | undefined;
+  type: string;
+  data: string;
+}
+
+export function readFrame(stream: EventStream, { id = "", type, data }: ServerSentEvent): unknown {
+  const value: unknown = JSON.parse(data);
+  return stream.isEnvelope ? ({ id, type, data: value } satisfies Envelope) : value;
+}
+
+/** The events of a response, one by one. Comments are skipped, and an event that is cut off at the end is dropped. */
+export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent, void, undefined> {
+  for await (const block of splitText(body, "\n\n")) {
+    const event = parseBlock(block);
+    if (event) yield event;
+  }
+}
+
+/** JSON documents, one a line. */
+export async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<unknown, void, undefined> {
+  for await (const line of splitText(body, "\n")) if (line !== "") yield JSON.parse(line);
+}
+
+async function* splitText(body: ReadableStream<Uint8Array>, separator: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const parts = (rest + decoder.decode(value, { stream: true })).split(separator);
+      rest = parts.pop() ?? "";
+      yield* parts;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function parseBlock(block: string): ServerSentEvent | undefined {
+  const event: ServerSentEvent = { id: undefined, type: "message", data: "" };
+  const data: string[] = [];
+  for (const line of block.split("\n")) {
+    const colon = line.indexOf(":");
+    const value = line.slice(colon + 1).replace(/^ /, "");
+    switch (line.slice(0, Math.max(colon, 0))) {
+      case "id":
+        event.id = value;
+        break;
+      case "event":
+        event.type = value;
+        break;
+      case "data":
+        data.push(value);
+        break;
+      default:
+        break;
+    }
+  }
+  return data.length > 0 ? { ...event, data: data.join("\n") } : undefined;
+}

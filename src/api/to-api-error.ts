@@ -1,0 +1,34 @@
+import { ApiError } from "../contracts/errors.ts";
+import { ERROR_CODES, type ErrorCode, ToolError } from "../core/error.ts";
+
+/** The error of a tool as an error of the API, with its code. Undefined for everything else: that is a fault of ours. */
+export function toApiError(thrown: unknown): ApiError | undefined {
+  if (thrown instanceof ApiError) return thrown;
+  if (!(thrown instanceof ToolError)) return undefined;
+  const { code, message, data } = thrown;
+  return new ApiError(code, message, undefined, { data, status: statusOf(code), cause: thrown });
+}
+
+function statusOf(code: ErrorCode): number {
+  switch (code) {
+    case "conflict":
+    case "stale":
+    case "no_change":
+      return 409;
+    case "tool_not_found":
+    case "path_not_found":
+    case "no_match":
+      return 404;
+    case "too_large":
+    case "input_too_large":
+      return 413;
+    case "timeout":
+      return 504;
+    default: {
+      const { actor, retryable } = ERROR_CODES[code];
+      if (actor === "model") return 400;
+      if (actor === "policy") return 403;
+      return retryable ? 503 : 500;
+    }
+  }
+}
