@@ -30,6 +30,12 @@ test("every issue of a body is named with its path and the name of the schema", 
   expect(() => checkInput(calls.execute, { params: {}, body: { tool: 1, policy: { deny: [""] } } })).toThrow(refused);
 });
 
+test("an endpoint without a query refuses every query parameter", () => {
+  expect(() => checkInput(jobs.get, { params: { id: "1" }, query: { x: "1" } })).toThrow(
+    'There is no query parameter "x" here',
+  );
+});
+
 test("a NUL character in the path is refused", () => {
   expect(() => checkInput(jobs.get, { params: { id: "a\0" } })).toThrow('The path parameter "id" has a NUL character');
 });

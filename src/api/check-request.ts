@@ -1,5 +1,5 @@
 /** What every transport checks before it calls a handler. */
-import type { z } from "zod";
+import { z } from "zod";
 import { type Endpoint, namedSchemas } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
 import { type Identity, requireScope } from "../contracts/identity.ts";
@@ -9,6 +9,8 @@ import { checkQuery } from "./query.ts";
 export function checkScope({ scope, method, path }: Endpoint, identity: Identity): void {
   if (scope !== "public" && scope !== "authenticated") requireScope(identity, scope, `${method} ${path}`);
 }
+
+const NO_QUERY = z.strictObject({});
 
 export interface RequestInput {
   readonly params: Readonly<Record<string, string>>;
@@ -27,7 +29,7 @@ export function checkInput(
   }
   return {
     params: input.params,
-    query: query ? checkQuery(query, input.query ?? {}) : {},
+    query: checkQuery(query ?? NO_QUERY, input.query ?? {}),
     body: body ? checkBody(body, input.body ?? {}) : undefined,
   };
 }

@@ -15,11 +15,11 @@ export function writeQuery(query: object): URLSearchParams {
  * The values that the schema describes; text that cannot be converted stays text, and `checkQuery` refuses it. An empty value
  * is the same as none: a form sends one for each field that was left empty.
  */
-export function readQuery(schema: z.ZodObject, parameters: URLSearchParams): Record<string, unknown> {
+export function readQuery(schema: z.ZodObject | undefined, parameters: URLSearchParams): Record<string, unknown> {
   const query: Record<string, unknown> = {};
   for (const name of new Set(parameters.keys())) {
     const text = parameters.get(name) ?? "";
-    const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
+    const field = schema && Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
     if (text !== "" || !field) query[name] = field ? fromText(unwrap(field), text) : text;
   }
   return query;
