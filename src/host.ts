@@ -154,7 +154,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       env: places.env ?? process.env,
       workspace,
       clock,
-      ...(renderer ? { render: renderer.render } : {}),
+      render: renderer?.render,
     });
     const { canvas, tools: canvasTools } = openCanvas({ artifacts: artifacts.manager, browser: renderer, clock });
     const messages = openMessages(config, { env: places.env ?? process.env, clock, kinds: channelKinds });
@@ -177,7 +177,7 @@ export async function openHaft(folder: string = process.cwd(), options: HostOpti
       worker: runsJobs && { concurrency: config.value.jobs.concurrency },
       approvals: {
         store: auditedApprovals(store.approvals, audit),
-        ...(config.value.approvals.expireMs === undefined ? {} : { lifetimeMs: config.value.approvals.expireMs }),
+        lifetimeMs: config.value.approvals.expireMs,
       },
       taint: { store: store.taint },
       code: { store: store.programs },
@@ -288,7 +288,7 @@ function auditNeeded({ origins }: LoadedConfig): ConfigError {
   const setting = origins.find(({ path, isOverridden }) => path === "audit.enabled" && !isOverridden);
   return new ConfigError([
     {
-      ...(setting?.file === undefined ? {} : { file: setting.file, line: setting.line }),
+      file: setting?.file === undefined ? undefined : setting.file, line: setting?.file === undefined ? undefined : setting.line,
       path: "audit.enabled",
       message: "The audit log cannot be switched off. Remove this line; `audit.redact` names what it should hide.",
     },

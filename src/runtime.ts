@@ -216,8 +216,8 @@ export function createHaft(options: HaftOptions = {}): Haft {
     },
     contextFor: (call) => executor.contextFor(call),
     environmentOf: ({ caller }) => hashOf(workspace?.environments.environmentOf(caller.session) ?? null),
-    ...(options.approver ? { approver: options.approver } : {}),
-    ...(options.approvalWaitMs === undefined ? {} : { waitMs: options.approvalWaitMs }),
+    approver: options.approver,
+    waitMs: options.approvalWaitMs,
   });
   const programs = options.code
     ? createCodeRunner({
@@ -255,7 +255,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     events,
     statistics,
     deadlines,
-    ...(options.timeouts ? { timeouts: options.timeouts } : {}),
+    timeouts: options.timeouts,
   });
   for (const tool of [...(workspace?.tools ?? []), ...(options.tools ?? [])]) registry.register(tool);
   if (programs) {
@@ -332,7 +332,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     shownTools,
     tokens,
     search: (query, { limit, caller } = {}) =>
-      registry.search(query, { filter: shownTo(caller), ...(limit === undefined ? {} : { limit }) }),
+      registry.search(query, { filter: shownTo(caller), limit }),
     toLLMTools: ({ dialect, definitions, ...shown } = {}) => {
       const declare = definitions === "compact" ? compactDeclaration : declarationOf;
       return shownTools(shown).tools.map((tool) => declare(tool, dialect));

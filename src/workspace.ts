@@ -73,7 +73,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     ...paths
   } = options;
   const policy = createPathPolicy({ ...paths, workspace: resolve(folder) });
-  const files = createFiles(policy, { clock: () => clock.now(), ...(journal ? { journal } : {}) });
+  const files = createFiles(policy, { clock: () => clock.now(), journal });
   const spillFolder = createSpillFolder(policy.workspace, () => clock.now());
   const environments = createSessionEnvironments({ host: process.env });
   const processes = createProcessTable({ clock: () => clock.now() });
@@ -82,14 +82,14 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     folder: policy.workspace,
     files,
     environments,
-    ...(confining?.missing === undefined ? {} : { unconfined: confining.missing }),
+    unconfined: confining?.missing === undefined ? undefined : confining.missing,
     tools: [
       ...createFileTools({
         files,
         reads: createReadLedger(seenFiles),
         lineIndexes: createLineIndexes(),
         requireRead: requireReadBeforeEdit,
-        ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
+        maxReadBytes,
       }),
       ...createSearchTools({ files }),
       ...createRuntimeTools({

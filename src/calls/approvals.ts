@@ -28,9 +28,9 @@ function readAnswer(
 ): Pick<Approval, "scope" | "rules" | "rulesEdited" | "answeredBy" | "answeredVia" | "note"> {
   const { approved, scope = "once", by, via, reason } = answer;
   return {
-    ...(by === undefined ? {} : { answeredBy: by }),
-    ...(via === undefined ? {} : { answeredVia: via }),
-    ...(reason === undefined ? {} : { note: reason.slice(0, MAX_REASON_LENGTH) }),
+    answeredBy: by,
+    answeredVia: via,
+    note: reason?.slice(0, MAX_REASON_LENGTH),
     ...(approved ? readGrant(approval, scope, answer.rule) : {}),
   };
 }
@@ -453,7 +453,7 @@ function newApproval(call: Call, question: Question, { callKey, binding, now, li
     caller: call.caller,
     reason: world.verdict.reason,
     verdict: world.verdict,
-    ...(shown ? { preview: shown } : {}),
+    preview: shown,
     suggestedRules,
     binding,
     hash: hashOf(binding),
@@ -470,10 +470,10 @@ function madeCallOf({ id, requestedName, sent, options, caller, scope, isDirect 
   const { taskId: _task, userId: _user, idempotencyKey, ...data } = storable;
   return {
     name: requestedName,
-    ...(sent === undefined ? {} : { input: sent }),
+    input: sent,
     // A call that is made again is found again by its id, also where it had no key.
     options: { ...data, ...(idempotencyKey ? { idempotencyKey } : {}), id, caller },
-    ...(scope ? { scope: scope.names() } : {}),
+    scope: scope?.names(),
     isDirect,
   };
 }
@@ -483,7 +483,7 @@ function withoutSecrets({ input, preview, made }: Approval): Pick<Approval, "inp
   const { input: _sent, ...rest } = made;
   return {
     input: redactSecrets(input),
-    ...(preview ? { preview: redactSecrets(preview) as Preview } : {}),
+    preview: preview ? redactSecrets(preview) as Preview : undefined,
     made: rest,
   };
 }

@@ -95,7 +95,7 @@ export function nextRound(job: Job, now: number): Job {
     callId: `${first(callId)}#${round}`,
     ...(idempotencyKey === undefined ? {} : { idempotencyKey: `${first(idempotencyKey)}#${round}` }),
   };
-  const kept = { id, call, ...(key === undefined ? {} : { key }), priority, createdAt, attempts };
+  const kept = { id, call, key, priority, createdAt, attempts };
   return { ...kept, state: "queued", runAt: now, attempt: 0, lost: 0, round };
 }
 

@@ -56,7 +56,7 @@ export function createAgent(options: AgentOptions): Agent {
     gate: executor,
     clock: executor.clock,
     limits,
-    ...(prices ? { prices } : {}),
+    prices,
     shownTools: (to) => shownTools(haft, toolkit, to),
     systemPrompt: (view) => promptOf(options, view),
     watchLateResults: (of) => watchLateResults(haft, of),
@@ -72,9 +72,9 @@ function modelOf({ model, format, dialect, maxOutputTokens, temperature, provide
     );
   }
   const settings: ModelSettings = {
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(providerOptions === undefined ? {} : { providerOptions }),
+    maxOutputTokens,
+    temperature,
+    providerOptions,
   };
   return format === undefined
     ? createFunctionModel(model, createFunctionCallingFormat({ dialect }), settings)

@@ -46,7 +46,7 @@ function toRequest({ approved, scope = "once", rule, reason }: ApprovalAnswer) {
   const rules = rule === undefined ? undefined : [rule].flat().join("\n");
   return {
     decision: approved ? scope : ("decline" as const),
-    ...(rules === undefined ? {} : { rule: rules }),
-    ...(reason === undefined ? {} : { reason }),
+    rule: rules,
+    reason,
   };
 }

@@ -50,5 +50,5 @@ function connectTo(url: string, { env }: Terminal, output: Output): HaftClient {
   if (protocol === "http:" && token !== undefined && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
     output.warn(`${hostname} is spoken to without TLS: the token can be read by everybody on the way.`);
   }
-  return createClient({ url: origin, ...(token ? { token } : {}) });
+  return createClient({ url: origin, token: token || undefined });
 }

@@ -39,8 +39,8 @@ export async function openConversation(
     approver: createTerminalApprover({ input: terminal.stdin, output: terminal.stderr, by: userName() }),
     approvalWaitMs: false,
     onWarning: (warning) => output.warn(safe(warning)),
-    ...(embedded.middleware ? { middleware: embedded.middleware } : {}),
-    ...(model === undefined ? {} : { overrides: { agent: { model } } }),
+    middleware: embedded.middleware,
+    overrides: model === undefined ? undefined : { agent: { model } },
   });
   if (embedded.onEvent) host.haft.on("*", embedded.onEvent);
   try {
@@ -58,8 +58,8 @@ export async function openConversation(
           context,
           signal,
           caller: { session, user: userName() },
-          ...(mode ? { mode } : {}),
-          ...(steps === undefined ? {} : { limits: { steps } }),
+          mode,
+          limits: steps === undefined ? undefined : { steps },
           onEvent: (event) => show.event(event),
         });
         messages.push(...answer.messages);

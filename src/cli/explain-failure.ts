@@ -14,7 +14,7 @@ export interface Explained {
 export function explainFailure(thrown: unknown): Explained {
   if (thrown instanceof UsageError) {
     const { message, next } = thrown;
-    return { exitCode: EXIT.usage, code: "usage", message, ...(next === undefined ? {} : { next }) };
+    return { exitCode: EXIT.usage, code: "usage", message, next };
   }
   if (thrown instanceof HaftClientError) return explainAnswer(thrown);
   if (thrown instanceof ToolError) return { exitCode: EXIT.failed, code: thrown.code, message: thrown.message };
@@ -35,7 +35,7 @@ function explainAnswer({ status, code, message, next }: HaftClientError): Explai
     exitCode,
     code,
     message: what.replace(/^(?:GET|POST|DELETE) \/api\S* needs/, "This needs"),
-    ...(todo === undefined ? {} : { next: todo }),
+    next: todo,
   };
 }
 

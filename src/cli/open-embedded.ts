@@ -37,7 +37,7 @@ export async function openEmbedded({
     connectsMcp,
     // Most commands run none of the workspace's commands, and the result of one that was not confined says so itself.
     onWarning: (warning) => warning.startsWith(UNCONFINED_WARNING) || output.warn(safe(warning)),
-    ...(embedded.middleware ? { middleware: embedded.middleware } : {}),
+    middleware: embedded.middleware,
   });
   try {
     if (embedded.onEvent) host.haft.on("*", embedded.onEvent);

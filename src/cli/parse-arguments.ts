@@ -35,7 +35,7 @@ export function parseArguments(argv: readonly string[], specs: OptionSpecs, take
   const known = Object.fromEntries(
     Object.entries(specs).map(([name, { type, short }]) => [
       name,
-      { type: type === "flag" ? ("boolean" as const) : ("string" as const), ...(short ? { short } : {}) },
+      { type: type === "flag" ? ("boolean" as const) : ("string" as const), short: short || undefined },
     ]),
   );
   const { tokens } = parseArgs({

@@ -94,7 +94,7 @@ function report(
   { stderr }: Terminal,
 ): number {
   if (format !== "text") {
-    stderr.write(`${showJson({ error: { code, message, ...(next === undefined ? {} : { next }) } })}\n`);
+    stderr.write(`${showJson({ error: { code, message, next } })}\n`);
     return exitCode;
   }
   stderr.write(`${paintStderr("red", "haft:")} ${safe(message)}\n${next === undefined ? "" : `${safe(next)}\n`}`);

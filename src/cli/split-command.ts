@@ -11,7 +11,7 @@ export function splitCommand(argv: readonly string[]): { words: string[]; others
       name,
       {
         type: spec.type === "flag" ? ("boolean" as const) : ("string" as const),
-        ...("short" in spec ? { short: spec.short } : {}),
+        short: "short" in spec ? spec.short : undefined,
       },
     ]),
   );

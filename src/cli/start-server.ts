@@ -54,7 +54,7 @@ export async function startServer({
     onWarning,
     // The console asks for the page, goes there, and finishes what the browser brings back.
     mcpSignIn: { redirectUrl: () => `${server?.url ?? "http://127.0.0.1"}/`, onAuthorize: () => {} },
-    ...(embedded.middleware ? { middleware: embedded.middleware } : {}),
+    middleware: embedded.middleware,
   });
   try {
     const { onEvent } = embedded;
@@ -78,10 +78,10 @@ export async function startServer({
         }),
       },
       info: { version, workspace: host.config.folder, store: storeOf(host) },
-      ...(tls ? { tls } : {}),
-      ...(allowedHosts ? { allowedHosts } : {}),
-      ...(allowedOrigins ? { allowedOrigins } : {}),
-      ...(console === undefined ? {} : { console }),
+      tls,
+      allowedHosts: allowedHosts || undefined,
+      allowedOrigins: allowedOrigins || undefined,
+      console,
       log,
       onWarning,
     });

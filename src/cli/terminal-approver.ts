@@ -99,7 +99,7 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
     const why =
       given !== "" || !keys.isRaw ? given : await editLine(keys, output, { prompt: "  why not? ", text: "", signal });
     if (why === undefined) return "ask again";
-    return outcomeOf("no", { approved: false, by, ...(why.trim() === "" ? {} : { reason: why.trim() }) });
+    return outcomeOf("no", { approved: false, by, reason: why.trim() === "" ? undefined : why.trim() });
   }
 
   function outcomeOf(word: string, answer: ApprovalAnswer | undefined): Outcome {

@@ -46,8 +46,8 @@ export function connect({ url, token, fetch: send = globalThis.fetch.bind(global
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
           ...(body === undefined ? {} : { "content-type": "application/json" }),
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal ? { signal } : {}),
+        body: body === undefined ? undefined : JSON.stringify(body),
+        signal: signal || undefined,
       });
     } catch (cause) {
       if (signal?.aborted) throw cause;

@@ -43,14 +43,14 @@ export function createClient(options: ClientOptions) {
         ask<wire.ToolResult>("/api/calls", {
           method: "POST",
           body: { tool, input, ...more } satisfies wire.CallRequest,
-          ...(signal ? { signal } : {}),
+          signal: signal || undefined,
         }),
       /** What happens to it as it happens; the last frame is the result. */
       stream: (tool: string, input: unknown = {}, { signal, ...more }: CallInput = {}) =>
         frames(connection, "/api/calls", {
           method: "POST",
           body: { tool, input, ...more, answer: "events" } satisfies wire.CallRequest,
-          ...(signal ? { signal } : {}),
+          signal: signal || undefined,
         }),
       /** Goes on without anybody waiting; `watch` and `get` tell how. */
       start: (tool: string, input: unknown = {}, more: Omit<CallInput, "signal"> = {}) =>
@@ -124,13 +124,13 @@ export function createClient(options: ClientOptions) {
         ask<wire.SessionMessageAnswer>(at("/api/sessions", key, "/messages"), {
           method: "POST",
           body: request,
-          ...(signal ? { signal } : {}),
+          signal: signal || undefined,
         }),
       /** Its entries after one, then what it says while it says it; ends with the signal. */
       watch: (key: string, { after, signal }: { after?: number; signal?: AbortSignal } = {}) =>
         frames<wire.SessionFrame>(connection, at("/api/sessions", key, "/updates"), {
           query: { after },
-          ...(signal ? { signal } : {}),
+          signal: signal || undefined,
         }),
       stop: (key: string) => ask<wire.SessionStopped>(at("/api/sessions", key, "/stop"), { method: "POST" }),
     },

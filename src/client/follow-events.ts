@@ -27,7 +27,7 @@ export async function* followEvents(
   let wait = FIRST_WAIT_MS;
   for (;;) {
     try {
-      const { body } = await open("/api/events", { query: { ...filter, after: last }, ...(signal ? { signal } : {}) });
+      const { body } = await open("/api/events", { query: { ...filter, after: last }, signal: signal || undefined });
       for await (const { id, type, data } of readEventStream(body!)) {
         wait = FIRST_WAIT_MS;
         last = id ?? last;

@@ -76,7 +76,7 @@ export function serveTools(
     socket = opened;
     opened.addEventListener("open", () => {
       const described = tools.map(({ run: _, ...tool }) => tool);
-      send({ type: "register", request: "register", ...(client === undefined ? {} : { client }), tools: described });
+      send({ type: "register", request: "register", client, tools: described });
     });
     opened.addEventListener("message", ({ data }: { data: unknown }) =>
       onMessage(JSON.parse(String(data)) as EventMessage),
@@ -143,7 +143,7 @@ function toAnswer(output: unknown): ClientToolResult {
   if (typeof output !== "object" || output === null) return { details: output ?? null };
   const { content, details } = output as ClientToolResult;
   if (typeof content !== "string" && !Array.isArray(content)) return { details: output };
-  return { content, ...(details === undefined ? {} : { details }) };
+  return { content, details };
 }
 
 function defaultWebSocket(): NonNullable<ServeToolsOptions["WebSocket"]> {

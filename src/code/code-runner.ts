@@ -47,7 +47,7 @@ export function createCodeRunner(options: CodeRunnerOptions) {
     claimed.delete(key);
     if (!stored && (await store.list()).some((one) => one.key === key)) throw runsElsewhere();
     if (stored && stored.engine !== ENGINE) throw writtenByAnother();
-    const start: ProgramStart = stored ? { state: stored.state } : { source, ...(language ? { language } : {}) };
+    const start: ProgramStart = stored ? { state: stored.state } : { source, language };
     const save: ProgramHost["save"] = async (state) =>
       store.save({ key, call, state, engine: ENGINE, savedAt: clock.now() });
     const thread = await threads.take();

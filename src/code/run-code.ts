@@ -88,7 +88,7 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
         describe: (names: readonly string[]) => describe(names, visible(caller)),
         print: (line: string) => context.update({ content: [text(`${line}\n`)] }),
       };
-      const program = { call: context.toContinuation(), source: code, ...(language ? { language } : {}) };
+      const program = { call: context.toContinuation(), source: code, language };
       const end = await runner.run(program, host);
       return showEnd(end, code, visible(caller));
     },

@@ -44,7 +44,7 @@ export function openConfigFolders(files: Record<string, string> = {}, env: Envir
         writeFileSync(path, text);
       }
     },
-    load: (overrides) => loadConfig({ folder, home, env, ...(overrides ? { overrides } : {}) }),
+    load: (overrides) => loadConfig({ folder, home, env, overrides: overrides || undefined }),
     async problems(overrides) {
       try {
         await folders.load(overrides);

@@ -176,7 +176,7 @@ function settingsOf(value: HaftConfig): MergedConfig {
   return {
     tools: { timeout, maxConcurrent, webSearch },
     permissions: { defaultMode, disableBypassPermissionsMode },
-    workspace: { ...(allowedPaths ? { allowedPaths } : {}), ...value.workspace },
+    workspace: { allowedPaths: allowedPaths || undefined, ...value.workspace },
     limits: { ...value.limits },
     toolSearch: { ...value.toolSearch },
     network: { ...value.network },
@@ -237,7 +237,7 @@ function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {
           if (isSame) earlier.isOverridden = true;
         }
       }
-      origins.push({ path: shown, value, origin, ...(file ? { file } : {}), ...positionOf(path), isOverridden: false });
+      origins.push({ path: shown, value, origin, file: file || undefined, ...positionOf(path), isOverridden: false });
     };
     visit(written, []);
   }

@@ -62,7 +62,7 @@ export function readMcpEntries(
   for (const { name, path, fields } of entries) {
     const position = parsed?.positionOf(path);
     const read = readMcpEntry({ name, fields, dialect, file, line: position?.line }, variables);
-    const where = { ...(file === undefined ? {} : { file }), ...position, path: showPath(path) };
+    const where = { file, ...position, path: showPath(path) };
     notes.push(...read.notes.map((note) => ({ ...where, message: `MCP server "${name}": ${note}` })));
     if (read.server && servers.some((other) => other.name === name)) {
       notes.push({ ...where, message: `MCP server "${name}" is there twice; the later one counts.` });
@@ -276,14 +276,14 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
     name,
     enabled,
     isInferred: declared === undefined,
-    ...(includeTools ? { includeTools } : {}),
-    ...(excludeTools ? { excludeTools } : {}),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(typeof trust === "boolean" ? { trust } : {}),
-    ...(typeof alwaysLoad === "boolean" ? { alwaysLoad } : {}),
+    includeTools,
+    excludeTools,
+    timeoutMs,
+    trust: typeof trust === "boolean" ? trust : undefined,
+    alwaysLoad: typeof alwaysLoad === "boolean" ? alwaysLoad : undefined,
     dialect,
-    ...(file === undefined ? {} : { file }),
-    ...(line === undefined ? {} : { line }),
+    file,
+    line,
   };
   if (missing.size > 0) notes.push(`Not set: ${[...missing].join(", ")}. Their places stay as they are written.`);
   if (transport === "stdio") {

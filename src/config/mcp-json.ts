@@ -58,13 +58,13 @@ export function toMcpJson(server: McpServerConfig): { entry: McpJsonServer; note
 function reachOf(server: McpServerConfig): McpJsonServer {
   if (server.transport !== "stdio") {
     const { transport: type, url, headers, headersHelper, oauth } = server;
-    return { type, url, ...(Object.keys(headers).length > 0 ? { headers } : {}), ...given({ headersHelper, oauth }) };
+    return { type, url, headers: Object.keys(headers).length > 0 ? headers : undefined, ...given({ headersHelper, oauth }) };
   }
   const { command, args, env, cwd } = server;
   return {
     command,
-    ...(args.length > 0 ? { args } : {}),
-    ...(Object.keys(env).length > 0 ? { env } : {}),
+    args: args.length > 0 ? args : undefined,
+    env: Object.keys(env).length > 0 ? env : undefined,
     ...given({ cwd }),
   };
 }

@@ -124,7 +124,7 @@ export function listPlugins(sources: readonly ConfigSource[]): PluginReference[]
       const known = references.get(path ?? from);
       references.set(path ?? from, {
         from,
-        ...(path === undefined ? {} : { path }),
+        path,
         enabled: enabled && (known?.enabled ?? true),
         ...narrower(known?.tools, tools),
         origin,

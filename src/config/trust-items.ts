@@ -42,7 +42,7 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
   const add = (kind: TrustItem["kind"], at: ConfigPath, what: string, content: unknown, files: FileDigests = {}) => {
     const position = source.positionOf(at);
     const digest = digestOf(canonicalJson({ kind, content, files }));
-    found.push({ kind, file, ...(position ? { line: position.line } : {}), path: showPath(at), what, digest, at });
+    found.push({ kind, file, line: position?.line, path: showPath(at), what, digest, at });
   };
   if (code !== undefined) add("code", [], `run the module ${file}`, "module", await digestModule(file, folder, code));
   if (!isObject(value)) return found;

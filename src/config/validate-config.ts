@@ -98,7 +98,7 @@ async function validate(
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
   const at = (path: ConfigPath, message: string): ConfigProblem => ({
-    ...(raw.file === undefined ? {} : { file: raw.file }),
+    file: raw.file,
     ...raw.positionOf(path),
     path: showPath(path),
     message,
@@ -135,13 +135,13 @@ function sourceOf(raw: RawSource, value: HaftConfig, originalOf: (path: ConfigPa
   return {
     origin: raw.origin,
     kind: raw.kind,
-    ...(raw.file === undefined ? {} : { file: raw.file }),
+    file: raw.file,
     folder: raw.folder,
     value,
     permissions,
     rules,
     hooks: value.hooks ?? {},
-    ...(policy ? { policy } : {}),
+    policy,
   };
 }
 
@@ -294,18 +294,14 @@ function keysAt(schema: AnySchema, path: ConfigPath): string[] {
 function policyOf({ tools = {}, agents, sandbox, subagents, profiles }: HaftConfig): PolicyConfig | undefined {
   const { profile, allow, alsoAllow, deny, byProvider } = tools;
   const policy: PolicyConfig = {
-    ...(profile === undefined ? {} : { profile }),
-    ...(allow ? { allow } : {}),
-    ...(alsoAllow ? { alsoAllow } : {}),
-    ...(deny ? { deny } : {}),
-    ...(byProvider ? { byProvider } : {}),
-    ...(agents
-      ? { agents: Object.fromEntries(Object.entries(agents).map(([name, { tools: own = {} }]) => [name, own])) }
-      : {}),
-    ...(sandbox?.tools ? { sandbox: sandbox.tools } : {}),
-    ...(subagents
-      ? { subagents: { ...subagents.tools, ...(subagents.byDepth ? { byDepth: subagents.byDepth } : {}) } }
-      : {}),
+    profile,
+    allow: allow || undefined,
+    alsoAllow: alsoAllow || undefined,
+    deny: deny || undefined,
+    byProvider: byProvider || undefined,
+    agents: agents ? Object.fromEntries(Object.entries(agents).map(([name, { tools: own = {} }]) => [name, own])) : undefined,
+    sandbox: sandbox?.tools ? sandbox.tools : undefined,
+    subagents: subagents ? { ...subagents.tools, ...(subagents.byDepth ? { byDepth: subagents.byDepth } : {}) } : undefined,
   };
   if (Object.keys(policy).length === 0) return undefined;
   return profiles ? { ...policy, profiles } : policy;

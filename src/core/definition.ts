@@ -39,7 +39,7 @@ function declare(tool: AnyTool, dialectName: DialectName): FunctionDeclaration {
     parameters: dialect?.parameters
       ? renameProperties(tool.parameters.jsonSchema, dialect.parameters)
       : tool.parameters.jsonSchema,
-    ...(tool.strict ? { strict: true } : {}),
+    strict: tool.strict ? true : undefined,
   });
 }
 
@@ -61,7 +61,7 @@ export function callDefinitionOf(tool: AnyTool): ToolCallDefinition {
     name,
     description,
     parameters,
-    ...(tool.output ? { output: tool.output.jsonSchema } : {}),
+    output: tool.output?.jsonSchema,
     async: tool.mode === "background",
   };
 }

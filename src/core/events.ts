@@ -63,7 +63,7 @@ export function callEvent<T extends CallEventType>(call: Call, type: T, at: numb
     callId: call.id,
     toolName: call.tool?.name ?? call.requestedName,
     caller: call.caller,
-    ...(call.parent ? { parentId: call.parent.id } : {}),
+    parentId: call.parent?.id,
     ...facts,
   } as unknown as EventOf<T>;
 }

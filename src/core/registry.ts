@@ -164,7 +164,7 @@ export class ToolRegistry implements ToolScope {
     const { limit = 10, filter } = options;
     const hits = this.#searchIndex().search(query, {
       limit,
-      ...(filter ? { filter: (name: string) => filter(this.#catalogue.require(name)) } : {}),
+      filter: filter ? (name: string) => filter(this.#catalogue.require(name)) : undefined,
     });
     return hits.map(({ id }) => this.#catalogue.require(id));
   }
@@ -275,7 +275,7 @@ function searchFieldsOf(tool: AnyTool): SearchFields {
     name: tool.name,
     aliases: [...tool.aliases],
     // Most tools have no title of their own, and their name is not to be read twice.
-    ...(tool.title === tool.name ? {} : { title: tool.title }),
+    title: tool.title === tool.name ? undefined : tool.title,
     description: descriptionText(tool.description),
     tags: [...tool.tags],
     category: tool.category,

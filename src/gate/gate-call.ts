@@ -139,8 +139,8 @@ function callerOf({ caller, taskId, userId }: CallOptions): Caller {
   if (caller === undefined && taskId === undefined && userId === undefined) return NOBODY;
   return {
     depth: 0,
-    ...(taskId === undefined ? {} : { task: taskId }),
-    ...(userId === undefined ? {} : { user: userId }),
+    task: taskId,
+    user: userId,
     ...caller,
   };
 }

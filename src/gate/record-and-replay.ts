@@ -83,7 +83,7 @@ export function createRecorder(file: string, options: RecorderOptions = {}): Rec
     write({
       type: "call",
       callId: call.id,
-      ...(call.parent && { parentId: call.parent.id }),
+      parentId: call.parent?.id,
       tool: result.toolName,
       input: kept(toPlainData(call.accepted ?? call.input).value),
       caller: call.caller,
@@ -192,13 +192,13 @@ export function createReplay(file: string, options: ReplayOptions = {}): Replay 
   const differs = (call: Call, input: unknown, why: string): ToolError => {
     const tool = toolOf(call).name;
     const nearest = nearestOf(recorded, tool, input);
-    differing.push({ callId: call.id, tool, input, why, ...(nearest && { nearest }) });
+    differing.push({ callId: call.id, tool, input, why, nearest });
     const like = nearest
       ? ` The nearest recorded call is "${nearest.callId}"${nearest.differences.length > 0 ? ` (${describeDifferences(nearest.differences)})` : ""}.`
       : ` No call of "${tool}" was recorded.`;
     return toolError("replay_mismatch", `Not replayed: ${why}.${like}`, {
       next: "Make the recorded call, or record the session again.",
-      data: { file, ...(nearest && { nearest }) },
+      data: { file, nearest },
     });
   };
 
@@ -280,10 +280,10 @@ function outputOf({ callId, result }: RecordedCall): ToolOutput {
   return structuredClone({
     content: isRepeated ? rest : result.content,
     display: result.display,
-    ...(result.details !== undefined && { details: result.details }),
+    details: result.details,
     metadata: { ...metadata, known: "replay", replayOf: callId },
-    ...(result.status === "failed" && { error: result.error }),
-    ...(result.status === "pending" && { pending: result.pending }),
+    error: result.status === "failed" ? result.error : undefined,
+    pending: result.status === "pending" ? result.pending : undefined,
   });
 }
 

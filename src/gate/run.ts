@@ -252,9 +252,9 @@ export class RunContext implements ToolContext {
     const layers = [policy, scope ? allowOnlyTools(scope.names()) : []].flat();
     return structuredClone({
       caller,
-      ...(mode ? { mode } : {}),
-      ...(layers.length > 0 ? { policy: layers } : {}),
-      ...(allowedPaths ? { allowedPaths } : {}),
+      mode,
+      policy: layers.length > 0 ? layers : undefined,
+      allowedPaths,
     });
   }
 
@@ -297,8 +297,8 @@ export class RunContext implements ToolContext {
       return this.#host.nestedGate(this.#call, (options) => ({
         ...options,
         caller: {
-          ...(parent.session === undefined ? {} : { session: parent.session }),
-          ...(parent.user === undefined ? {} : { user: parent.user }),
+          session: parent.session,
+          user: parent.user,
           ...options.caller,
           ...caller,
           depth: parent.depth + 1,
@@ -321,13 +321,13 @@ export class RunContext implements ToolContext {
     return this.#host.callNested(this.#call, name, input, {
       id: `${this.#call.id}/${ordinal}`,
       // The same step of the same call, made again, is known again: that is how a chain goes on after an approval.
-      ...(idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey}/${ordinal}` }),
+      idempotencyKey: idempotencyKey === undefined ? undefined : `${idempotencyKey}/${ordinal}`,
       caller: this.#call.caller,
       signal: this.signal,
-      ...(options.allowedPaths ? { allowedPaths: options.allowedPaths } : {}),
-      ...(options.mode ? { mode: options.mode } : {}),
-      ...(options.policy ? { policy: options.policy } : {}),
-      ...(onApprovalRequested ? { onApprovalRequested } : {}),
+      allowedPaths: options.allowedPaths,
+      mode: options.mode,
+      policy: options.policy,
+      onApprovalRequested,
     });
   }
 }
@@ -354,7 +354,7 @@ function continuationOf(call: Call): CallToContinue {
     name: `${tool.name}@${tool.version}`,
     input: call.sent ?? call.accepted,
     options: { ...kept, id: call.id, caller: call.caller },
-    ...(call.scope ? { toolkit: [...call.scope.names()] } : {}),
+    toolkit: call.scope ? [...call.scope.names()] : undefined,
     verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "it was running" },
   };
 }

@@ -66,7 +66,7 @@ export function telemetry(clock: Clock): Stage {
     durations.record((clock.monotonic() - call.startedMonotonic) / 1000, {
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": call.tool?.name ?? UNKNOWN,
-      ...(result.status === "failed" ? { "error.type": result.error.code } : {}),
+      "error.type": result.status === "failed" ? result.error.code : undefined,
     });
     describe(span, call, result);
     span.end();
@@ -100,8 +100,8 @@ function attributesOf(call: Call): Record<string, string> {
     "gen_ai.operation.name": "execute_tool",
     "gen_ai.tool.call.id": call.id,
     "gen_ai.tool.type": "function",
-    ...(agent === undefined ? {} : { "gen_ai.agent.name": agent }),
-    ...(session === undefined ? {} : { "gen_ai.conversation.id": session }),
+    "gen_ai.agent.name": agent,
+    "gen_ai.conversation.id": session,
   };
 }
 

@@ -12,7 +12,7 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
   const policy = (caller: Parameters<(typeof layers)[number]>[0] extends infer R ? NonNullable<R> : never) =>
     layers.flatMap((layersOf): readonly PolicyLayer[] => layersOf(caller));
   return {
-    ...(layers.length === 0 ? {} : { policy: (caller) => policy({ caller }) }),
+    policy: layers.length === 0 ? undefined : (caller) => policy({ caller }),
     hooks: sources
       .filter(({ hooks }) => Object.keys(hooks).length > 0)
       .map(({ hooks, file, origin }) => ({ settings: hooks, origin: file ?? origin })),

@@ -106,7 +106,7 @@ export function openAgents({ value }: LoadedConfig, host: AgentsHost): HostAgent
       toolkit: new LiveToolkit(name, {
         registry,
         gate,
-        ...(toolkit ? { holds: (tool) => isToolAllowed(tool, allowOnlyTools(toolkit)) } : {}),
+        holds: toolkit ? (tool) => isToolAllowed(tool, allowOnlyTools(toolkit)) : undefined,
       }),
       ...defined({ instructions, maxOutputTokens, temperature, prices, limits, dialect, format: readFormat(format) }),
       skills,

@@ -58,7 +58,7 @@ export function openBrowserProgram(
 ): BrowserProgram {
   const { exceptions = [], hosts, proxyResolvesNames: resolvesNames } = network;
   const proxies = readProxyEnvironment(env, resolvesNames === undefined ? {} : { resolvesNames });
-  const openSocket = createOpenSocket({ exceptions, proxies, ...(hosts ? { hosts } : {}) });
+  const openSocket = createOpenSocket({ exceptions, proxies, hosts: hosts || undefined });
   const refused = createRefusedAddresses();
   return createBrowserProgram({
     find: () => findBrowser({ named: settings.executable, env }),
@@ -72,6 +72,6 @@ export function openBrowserProgram(
     refused,
     clock,
     env: shellEnvironment({ host: env, passOn: LIBRARIES }),
-    ...(settings.confined === undefined ? {} : { confined: settings.confined }),
+    confined: settings.confined,
   });
 }

@@ -34,7 +34,7 @@ export function openCanvas({ artifacts, browser, clock }: CanvasHost): {
   const board = createCanvasBoard();
   const surfaceStore = saveAsArtifacts(artifacts);
   return {
-    tools: [createCanvasTool({ board, surfaceStore, load: loadCanvasLibrary, clock, ...(browser ? { browser } : {}) })],
+    tools: [createCanvasTool({ board, surfaceStore, load: loadCanvasLibrary, clock, browser })],
     canvas: {
       list: board.list,
       async document(session) {

@@ -34,9 +34,9 @@ export async function openConfinement(
   }
   const options = {
     find: () => state,
-    ...(autoAllow === undefined ? {} : { autoAllow }),
-    ...(memoryMb === undefined ? {} : { memoryBytes: memoryMb * 1024 * 1024 }),
-    ...(processes === undefined ? {} : { processes }),
+    autoAllow,
+    memoryBytes: memoryMb === undefined ? undefined : memoryMb * 1024 * 1024,
+    processes,
   };
   if (allowedHosts.length === 0 || state.program === undefined) return { sandbox: options, close: NOTHING_TO_CLOSE };
   const socketPath = join(tmpdir(), `haft-proxy-${randomUUID()}.sock`);

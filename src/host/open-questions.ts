@@ -11,7 +11,7 @@ export function openQuestions(
   return new ServerQuestions({
     clock,
     store: store.serverQuestions,
-    ...(approvals.waitMs === undefined ? {} : { lifetimeMs: approvals.waitMs }),
+    lifetimeMs: approvals.waitMs,
     async onAnswer({ id, server, mode, message, url }, { action, by, via }) {
       // Not what was filled in: that is between the person and the server.
       const data = { action: "mcp_question_answered", id, server, mode, message, url, answer: action, by, via };

@@ -15,7 +15,7 @@ export function openResources(hub: McpHub): ResourceServers {
       const { contents } = await hub.readResource(server, uri, { signal });
       return contents.map(({ uri: address, mimeType, ...body }) => ({
         uri: address,
-        ...(mimeType === undefined ? {} : { mimeType }),
+        mimeType,
         ...("text" in body ? { text: body.text } : { blob: body.blob }),
       }));
     },

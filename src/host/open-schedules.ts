@@ -55,7 +55,7 @@ function check(
   haft: Haft,
 ): void {
   const { caller, mode, policy = [] } = authority;
-  const { tool: name, verdict } = haft.policy.explain(toolName, input, { caller, ...(mode ? { mode } : {}) });
+  const { tool: name, verdict } = haft.policy.explain(toolName, input, { caller, mode });
   const tool = haft.registry.get(name);
   if (tool?.name === "cron") {
     throw toolError("denied", "A schedule cannot make or change schedules", { next: "Schedule the call itself." });

@@ -86,6 +86,6 @@ async function resultOf(
     .then(agentFor)
     .catch(() => undefined);
   if (!agent) return undefined;
-  const call = { callId, toolName: name, ...(pending ? { pending } : {}) };
+  const call = { callId, toolName: name, pending };
   return findLateResult(haft, call, { agent: agent.name, ...session.caller });
 }

@@ -29,7 +29,7 @@ export function openWeb(
     proxyResolvesNames === undefined ? {} : { resolvesNames: proxyResolvesNames },
   );
   const search = tools.webSearch;
-  const net = createGuardedNet({ exceptions, proxies, clock, ...(hosts ? { hosts } : {}) });
+  const net = createGuardedNet({ exceptions, proxies, clock, hosts: hosts || undefined });
   // Where searches go is the user's own choice, and may be a machine of theirs.
   const searchNet = createGuardedNet({ exceptions: [...exceptions, ...searchHosts(search, env)], proxies, clock });
   const spill = createSpillFolder(workspace.folder, () => clock.now());
@@ -38,8 +38,8 @@ export function openWeb(
     searchFetch: searchNet.fetch,
     env,
     clock,
-    ...(search ? { search } : {}),
-    ...(render ? { render } : {}),
+    search: search || undefined,
+    render,
   });
   return {
     tools: [...createHttpTools({ fetch: net.fetch, openSpill: ({ callId }) => spill.open(callId) }), ...web.tools],

@@ -125,7 +125,7 @@ export class RecentCalls {
   }: ToolEvent & { callId: string; caller: RecentCall["caller"]; parentId?: string }): RecentCall {
     const call: RecentCall = {
       callId,
-      ...(parentId === undefined ? {} : { parentId }),
+      parentId,
       toolName,
       caller,
       status: "waiting",

@@ -42,12 +42,12 @@ export function toRefusal(thrown: unknown): Refusal {
   if (thrown instanceof HttpError) {
     const { code, message, next, options } = thrown;
     const data = options.data === undefined ? {} : { data: options.data };
-    const error = { code, message, ...(next === undefined ? {} : { next }), ...data };
+    const error = { code, message, next, ...data };
     return { status: STATUS[code], answer: { error }, headers: options.headers ?? {}, isOurs: code === "internal" };
   }
   if (thrown instanceof ToolError) {
     const { code, message, data } = thrown;
-    const error = { code, message, ...(data === undefined ? {} : { data }) };
+    const error = { code, message, data };
     return { status: statusOf(code), answer: { error }, headers: {}, isOurs: false };
   }
   const error = {

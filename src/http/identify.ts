@@ -46,7 +46,7 @@ export function createIdentify({ tokens, clock, limit, cookieName }: IdentifyOpt
       if (!found) throw wrongToken(limit.failed(address));
       const { id, name, scopes, expiresAt, hash } = found;
       const kind = bearer === undefined ? "session" : "token";
-      return { id, name, scopes, kind, hash, ...(expiresAt === undefined ? {} : { expiresAt }) };
+      return { id, name, scopes, kind, hash, expiresAt };
     };
     const found = findToken(tokens, clock, presented, bearer === undefined ? "session" : "token");
     return found instanceof Promise ? found.then(judge) : judge(found);

@@ -32,9 +32,9 @@ export function createMcpHandler(haft: Haft, settings: McpEndpointSettings): End
       hosts: "checked",
       resources,
       defers,
-      ...(stateKey ? { stateKey: await stateKey() } : {}),
-      ...(approvalAddress ? { approvalAddress } : {}),
-      ...(onError ? { onError } : {}),
+      stateKey: stateKey ? await stateKey() : undefined,
+      approvalAddress,
+      onError,
     });
   };
   return {

@@ -83,7 +83,7 @@ export function route<Body extends ShapeName | undefined = undefined>(
 }
 
 export function json(value: unknown, status = 200, headers?: Readonly<Record<string, string>>): HandlerResult {
-  return { json: value, status, ...(headers ? { headers } : {}) };
+  return { json: value, status, headers };
 }
 
 /** What one file of resources/ gives. A resource without routes is not here, and its paths say so. */

@@ -63,7 +63,7 @@ export function attachSocket(server: Server, { api, identify, originPolicy, maxB
     }
     const token = tokenOf(headers["sec-websocket-protocol"]);
     const address = incoming.socket.remoteAddress ?? "";
-    const identity = await identify({ headers, address, ...(token === undefined ? {} : { token }) });
+    const identity = await identify({ headers, address, token });
     if (identity.kind === "session" && !originPolicy().ownOrigins.has(headers.origin ?? "")) {
       throw new HttpError("forbidden", "With a session, only the console may connect", "Use a bearer token.");
     }

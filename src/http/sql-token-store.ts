@@ -82,6 +82,6 @@ function tokenOf({ id, name, scopes, hash, kind, created_at, expires_at }: Token
     hash,
     kind: kind as StoredToken["kind"],
     createdAt: created_at,
-    ...(expires_at === null ? {} : { expiresAt: expires_at }),
+    expiresAt: expires_at === null ? undefined : expires_at,
   };
 }

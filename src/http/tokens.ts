@@ -80,7 +80,7 @@ export async function issueToken(
     hash: hashToken(token),
     kind,
     createdAt,
-    ...(expiresInMs === undefined ? {} : { expiresAt: createdAt + expiresInMs }),
+    expiresAt: expiresInMs === undefined ? undefined : createdAt + expiresInMs,
   };
   await store.add(stored);
   return { token, stored };

@@ -46,7 +46,7 @@ export function background({ clock, events, registry, keyOf, submit }: Backgroun
     const job = await submit(
       {
         call: jobCall,
-        ...(key === undefined ? {} : { key }),
+        key,
         priority: whole(wish.priority ?? 0, -1_000_000, 1_000_000),
         delayMs: whole(wish.delayMs ?? 0, 0, MAX_DELAY_MS),
         attempts: idempotent ? whole(wish.attempts ?? DEFAULT_ATTEMPTS, 1, MAX_ATTEMPTS) : 1,
@@ -89,12 +89,12 @@ function toJobCall(call: Call): JobCall {
     input,
     caller,
     options: {
-      ...(options.mode === undefined ? {} : { mode: options.mode }),
-      ...(options.allowedPaths === undefined ? {} : { allowedPaths: options.allowedPaths }),
-      ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
-      ...(policy.length === 0 ? {} : { policy }),
+      mode: options.mode,
+      allowedPaths: options.allowedPaths,
+      timeoutMs: options.timeoutMs,
+      policy: policy.length === 0 ? undefined : policy,
     },
-    ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
+    idempotencyKey: call.idempotencyKey,
     verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "Nothing speaks against it." },
     idempotent: tool.idempotent,
   };

@@ -55,7 +55,7 @@ export class MemoryJobs implements JobQueue, JobSource {
     const job: Job = {
       id: randomUUID(),
       call: structuredClone(call),
-      ...(key === undefined ? {} : { key }),
+      key,
       state: delayMs > 0 ? "delayed" : "queued",
       ...{ priority, createdAt: now, runAt: now + delayMs, attempt: 0, attempts, lost: 0, round: 1 },
     };

@@ -52,7 +52,7 @@ export class Schedules {
     return {
       schedules: all.length,
       paused: all.filter(({ isPaused }) => isPaused).length,
-      ...(times.length > 0 ? { nextAt: Math.min(...times) } : {}),
+      nextAt: times.length > 0 ? Math.min(...times) : undefined,
       isRunning: heartbeat !== undefined && Math.abs(clock.now() - heartbeat) < RUNNING_WITHIN_MS,
     };
   }
@@ -86,7 +86,7 @@ export class Schedules {
       authority,
       createdAt: now,
       updatedAt: now,
-      ...(nextAt === undefined ? {} : { nextAt }),
+      nextAt,
       runCount: 0,
       revision: 1,
     };

@@ -131,10 +131,10 @@ export class ClientTools {
         name,
         description: description || name,
         parameters,
-        ...(output ? { output } : {}),
-        ...(kind ? { kind } : {}),
-        ...(tool.permission ? { permission: tool.permission } : {}),
-        ...(tool.aliases ? { aliases: tool.aliases } : {}),
+        output,
+        kind,
+        permission: tool.permission,
+        aliases: tool.aliases,
         origin: { type: "client", client: client.name, user: client.user },
         run: (input: unknown, context) => {
           const end = this.#ends.get(keyOf(context));
@@ -233,9 +233,9 @@ function keyOf({ callId, caller: { session, agent, user } }: ToolContext): strin
 
 function callerOf({ caller: { session, agent, user } }: ToolContext): ClientCall["caller"] {
   return {
-    ...(session === undefined ? {} : { session }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(user === undefined ? {} : { user }),
+    session,
+    agent,
+    user,
   };
 }
 
@@ -248,7 +248,7 @@ function outputOf({ content, details, error }: ClientToolResult): unknown {
   if (error !== undefined) return fail(toolError("failed", error || "The client says that it failed, and not why"));
   if (content === undefined) return details ?? "";
   if (details === undefined && typeof content === "string") return content;
-  return { content, ...(details === undefined ? {} : { details }) } satisfies ToolOutput;
+  return { content, details } satisfies ToolOutput;
 }
 
 function fail(why: ToolError): never {

@@ -101,8 +101,8 @@ function cutRecursion(to: Conversion, target: JsonSchema, at: JsonSchema, path: 
     const { type } = flatten(to, target, path, [target]).schema;
     const description = at["description"] ?? target["description"];
     return {
-      ...(type === undefined ? {} : { type }),
-      ...(type === "array" ? { items: {} } : {}),
+      type,
+      items: type === "array" ? {} : undefined,
       description: [description, "(the same form again, as deep as needed)"].filter(Boolean).join(" "),
     };
   }

@@ -132,7 +132,7 @@ function parameterListToJsonSchema(list: readonly unknown[]): JsonSchema {
     if (parameter.required ?? parameter.default === undefined) required.push(parameter.name);
   }
   if (problems.length > 0) throw new TypeError(`This list of parameters cannot be used:\n${problems.join("\n")}`);
-  return { type: "object", properties, ...(required.length > 0 && { required }), additionalProperties: false };
+  return { type: "object", properties, required: required.length > 0 ? required : undefined, additionalProperties: false };
 }
 
 function problemOf(entry: unknown): string | undefined {
@@ -152,9 +152,9 @@ function problemOf(entry: unknown): string | undefined {
 function toProperty({ type, description, default: fallback, enum: allowed, items }: Parameter): JsonSchema {
   return {
     type,
-    ...(description !== undefined && { description }),
-    ...(allowed !== undefined && { enum: allowed }),
-    ...(items !== undefined && { items }),
-    ...(fallback !== undefined && { default: fallback }),
+    description,
+    enum: allowed,
+    items,
+    default: fallback,
   };
 }

@@ -26,7 +26,7 @@ function expandConditions(
     const then = asSchema(schemaAtPointer(root, `${error.schemaPath.slice(1)}/then`));
     if (then === undefined) return [error];
     const { $defs, definitions } = root;
-    const part = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }), ...then };
+    const part = { $defs, definitions, ...then };
     const inner = collect(part, valueAt(value, parsePointer(error.instancePath)).value);
     if (inner.length === 0) return [error];
     return inner.map((each) => ({

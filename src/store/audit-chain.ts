@@ -116,22 +116,22 @@ export function column(text: string | undefined): string | null {
 
 export function toEntry(row: AuditRow): AuditEntry {
   const caller = {
-    ...(row.session === null ? {} : { session: row.session }),
-    ...(row.agent === null ? {} : { agent: row.agent }),
-    ...(row.caller_user === null ? {} : { user: row.caller_user }),
-    ...(row.task === null ? {} : { task: row.task }),
-    ...(row.depth === null ? {} : { depth: row.depth }),
+    session: row.session === null ? undefined : row.session,
+    agent: row.agent === null ? undefined : row.agent,
+    user: row.caller_user === null ? undefined : row.caller_user,
+    task: row.task === null ? undefined : row.task,
+    depth: row.depth === null ? undefined : row.depth,
   };
   return {
     seq: row.seq,
     at: row.at,
     kind: row.kind as AuditKind,
-    ...(row.call_id === null ? {} : { callId: row.call_id }),
-    ...(row.parent_id === null ? {} : { parentId: row.parent_id }),
-    ...(row.tool === null ? {} : { toolName: row.tool }),
-    ...(Object.keys(caller).length === 0 ? {} : { caller }),
-    ...(row.verdict === null ? {} : { verdict: row.verdict as NonNullable<AuditEntry["verdict"]> }),
-    ...(row.status === null ? {} : { status: row.status as AuditStatus }),
+    callId: row.call_id === null ? undefined : row.call_id,
+    parentId: row.parent_id === null ? undefined : row.parent_id,
+    toolName: row.tool === null ? undefined : row.tool,
+    caller: Object.keys(caller).length === 0 ? undefined : caller,
+    verdict: row.verdict === null ? undefined : row.verdict as NonNullable<AuditEntry["verdict"]>,
+    status: row.status === null ? undefined : row.status as AuditStatus,
     owner: row.owner,
     data: readData(row.data),
     previous: row.previous,

@@ -24,7 +24,7 @@ export async function queryAudit(
   );
   const entries = rows.slice(0, count).map(toEntry);
   const last = entries.at(-1);
-  return { entries, ...(rows.length > count && last ? { cursor: String(last.seq) } : {}) };
+  return { entries, cursor: rows.length > count && last ? String(last.seq) : undefined };
 }
 
 /** Of answers only: a call is counted once, and not also when it began. */

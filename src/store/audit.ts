@@ -211,11 +211,11 @@ class AuditWriter {
     }
     this.#waiting.push({
       draft: toDraft(fact, at, this.#owner),
-      ...(opens === undefined ? {} : { opens }),
-      ...(closes === undefined ? {} : { closes }),
+      opens,
+      closes,
       isKept,
       synced,
-      ...(settle ? { settle } : {}),
+      settle,
     });
     return true;
   }

@@ -184,7 +184,7 @@ export function fitResult(result: ToolResult, maxBytes: number): string {
     ...rest,
     display: result.display.slice(0, 1000),
     content: [{ type: "text", text }],
-    metadata: { warnings: warnings.slice(-1), ...(spill ? { spill } : {}), ...(known ? { known } : {}) },
+    metadata: { warnings: warnings.slice(-1), spill, known },
     ...(result.status === "failed"
       ? { error: { ...result.error, message: result.error.message.slice(0, 1000), data: undefined } }
       : {}),

@@ -91,20 +91,20 @@ export function toJob(row: JobRow): Job {
   return {
     id: row.id,
     call,
-    ...(key === undefined ? {} : { key }),
+    key,
     state: row.state,
     priority: row.priority,
     createdAt,
     runAt: row.run_at,
-    ...(row.started_at === null ? {} : { startedAt: row.started_at }),
-    ...(row.ended_at === null ? {} : { endedAt: row.ended_at }),
+    startedAt: row.started_at === null ? undefined : row.started_at,
+    endedAt: row.ended_at === null ? undefined : row.ended_at,
     attempt: row.attempt,
     attempts,
     lost: row.lost,
     round,
-    ...(row.worker === null ? {} : { worker: JSON.parse(row.worker) as string }),
-    ...(row.progress === null ? {} : { progress: JSON.parse(row.progress) as NonNullable<Job["progress"]> }),
-    ...(row.result === null ? {} : { result: JSON.parse(row.result) as ToolResult }),
+    worker: row.worker === null ? undefined : JSON.parse(row.worker) as string,
+    progress: row.progress === null ? undefined : JSON.parse(row.progress) as NonNullable<Job["progress"]>,
+    result: row.result === null ? undefined : JSON.parse(row.result) as ToolResult,
   };
 }
 

@@ -350,7 +350,7 @@ export class SqlJobs implements JobQueue, JobSource {
     const job: Job = {
       id: randomUUID(),
       call,
-      ...(key === undefined ? {} : { key }),
+      key,
       state: delayMs > 0 ? "delayed" : "queued",
       ...{ priority, createdAt: now, runAt: now + delayMs, attempt: 0, attempts, lost: 0, round: 1 },
     };

@@ -35,7 +35,7 @@ export const command = defineCommand({
     const requested = await client.approvals.get(id);
     for (const line of showApproval(requested)) output.info(line);
     await awaitTools(client, { url, interrupted, output }, requested.toolName);
-    const answered = await client.approvals.answer(id, { decision, ...(rule === undefined ? {} : { rule }) });
+    const answered = await client.approvals.answer(id, { decision, rule });
     if (answered.rule !== undefined) output.info(`kept: ${answered.rule}`);
     const result = await resultOf(client, answered);
     return result ? showApprovedResult(result, id, output) : EXIT.done;

@@ -11,7 +11,7 @@ export const command = defineCommand({
     const client = await connect();
     const { approval } = await client.approvals.answer(id, {
       decision: "decline",
-      ...(reason === undefined ? {} : { reason }),
+      reason,
     });
     output.data(approval, () => []);
     output.info(`${approval.id} was declined.`);

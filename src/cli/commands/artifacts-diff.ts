@@ -16,7 +16,7 @@ export const command = defineCommand({
   },
   async run({ connect, output, operands: [id = ""], options: { session, from, to } }) {
     const client = await connect();
-    const between = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+    const between = { from, to };
     const diff = await client.artifacts.diff(id, { ...ofSession(session), ...between });
     output.data(diff, ({ text }) => (text === "" ? [] : [paintDiff(safe(text), output)]));
     if (diff.text === "") output.info(`Versions ${diff.from} and ${diff.to} are the same.`);

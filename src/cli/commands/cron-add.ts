@@ -44,17 +44,17 @@ export const command = defineCommand({
     const input = await readCallInput(words, terminal);
     const client = await connect();
     const policy = {
-      ...(allow.length > 0 ? { allow: [...allow] } : {}),
-      ...(deny.length > 0 ? { deny: [...deny] } : {}),
+      allow: allow.length > 0 ? [...allow] : undefined,
+      deny: deny.length > 0 ? [...deny] : undefined,
     };
     const added = await client.schedules.add({
       timing,
       target: { type: "call", toolName, input },
       missed: options["skip-missed"] ? "skip" : "run_once",
       isPaused: paused,
-      ...(name === undefined ? {} : { name }),
-      ...(mode === undefined ? {} : { mode: mode as CallMode }),
-      ...(Object.keys(policy).length > 0 ? { policy } : {}),
+      name,
+      mode: mode === undefined ? undefined : mode as CallMode,
+      policy: Object.keys(policy).length > 0 ? policy : undefined,
     });
     output.data(added, (schedule) => showSchedules([schedule], output));
     if (added.upcoming.length > 0) output.info(`Next: ${added.upcoming.map(showTime).join(", ")}`);

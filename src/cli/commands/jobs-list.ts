@@ -14,9 +14,9 @@ export const command = defineCommand({
   async run({ connect, output, options: { state, tool, limit } }) {
     const client = await connect();
     const page = await client.jobs.list({
-      ...(state.length > 0 ? { state: state.join(",") } : {}),
-      ...(tool === undefined ? {} : { tool }),
-      ...(limit === undefined ? {} : { limit }),
+      state: state.length > 0 ? state.join(",") : undefined,
+      tool,
+      limit,
     });
     output.list(page, (jobs) => showJobs(jobs, output));
     const counted = Object.entries(page.counts).filter(([, count]) => count > 0);

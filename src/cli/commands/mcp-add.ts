@@ -23,7 +23,7 @@ export const command = defineCommand({
     const { addMcpServer } = await import("../../config/mcp-json.ts");
     const server =
       url === undefined
-        ? { command: program!, ...(args.length > 0 ? { args } : {}), ...pairs("env", env) }
+        ? { command: program!, args: args.length > 0 ? args : undefined, ...pairs("env", env) }
         : { type: "http", url, ...pairs("headers", header) };
     const { file, replaced } = await addMcpServer(folder, name, server);
     output.data({ name, file, replaced }, () => [file]);

@@ -48,8 +48,8 @@ export const command = defineCommand({
     });
     try {
       const narrowed = {
-        ...(profile === undefined ? {} : { profile }),
-        ...(tools.length === 0 ? {} : { allow: tools }),
+        profile,
+        allow: tools.length === 0 ? undefined : tools,
       };
       const serving = await serveMcpStdio(host.haft, {
         identity: { id: "local", name: userName(), rights: ["read", "call", "approve"] },
@@ -59,8 +59,8 @@ export const command = defineCommand({
         resources: [serveArtifacts(host.artifacts)],
         shows: (tool) => isToolAllowed(tool, narrowed),
         defers: defer || host.config.value.toolSearch.mcp === true,
-        ...(dialect === undefined ? {} : { dialect }),
-        ...(hold === undefined ? {} : { holdMs: hold }),
+        dialect,
+        holdMs: hold,
         onError: (error) => output.warn(safe(error.message)),
       });
       interrupted.addEventListener("abort", () => void serving.close(), { once: true });

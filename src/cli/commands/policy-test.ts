@@ -48,7 +48,7 @@ interface Outcome {
 async function judge(client: HaftClient, { name, tool, input = {}, mode, expect }: PermissionTest): Promise<Outcome> {
   const title = name ?? `${expect} ${tool} ${JSON.stringify(input)}`;
   try {
-    const { verdict } = await client.policy.explain({ tool, input, ...(mode ? { mode } : {}) });
+    const { verdict } = await client.policy.explain({ tool, input, mode: mode || undefined });
     return {
       name: title,
       holds: verdict.decision === expect,

@@ -45,9 +45,9 @@ export const command = defineCommand({
       version,
       env: terminal.env,
       embedded,
-      ...(port === undefined ? {} : { port }),
-      ...(host === undefined ? {} : { host }),
-      ...(cert && key ? { tls: { cert: await readFile(cert, "utf8"), key: await readFile(key, "utf8") } } : {}),
+      port,
+      host,
+      tls: cert && key ? { cert: await readFile(cert, "utf8"), key: await readFile(key, "utf8") } : undefined,
       log: (line) => output.info(output.paintStderr("dim", line)),
       onWarning: (warning) => output.warn(safe(warning)),
     });

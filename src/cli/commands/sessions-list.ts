@@ -19,8 +19,8 @@ export const command = defineCommand({
   async run({ connect, output, options: { state, limit } }) {
     const client = await connect();
     const page = await client.sessions.list({
-      ...(state === undefined ? {} : { state: state as SessionState }),
-      ...(limit === undefined ? {} : { limit }),
+      state: state === undefined ? undefined : state as SessionState,
+      limit,
     });
     output.list(page, (sessions) => showSessions(sessions, output));
     if (page.items.length === 0) output.info("There is none. `haft sessions send --new NAME TEXT` begins one.");

@@ -23,7 +23,7 @@ export const command = defineCommand({
     const client = await connect();
     if (isNew && !(await client.sessions.list({ limit: 1 })).canAnswer) throw noAgentConfigured();
     const key = isNew
-      ? (await client.sessions.create({ label: wanted, ...(agent === undefined ? {} : { agent }) })).key
+      ? (await client.sessions.create({ label: wanted, agent })).key
       : await findSession(client, wanted);
     const request = { text: words.join(" "), waitMs: Math.min(wait ?? WAIT_MS, WAIT_MS) };
     const answer = await client.sessions.send(key, request, { signal: interrupted });

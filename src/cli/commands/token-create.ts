@@ -27,7 +27,7 @@ export const command = defineCommand({
     const made = await client.tokens.create({
       name,
       scopes,
-      ...(expires === undefined ? {} : { expiresInMs: expires }),
+      expiresInMs: expires,
     });
     output.data(made, ({ token }) => [token]);
     output.info(

@@ -73,6 +73,6 @@ export const command = defineCommand({
 function narrowed(allow: readonly string[], deny: readonly string[]): Pick<CallWords, "policy"> {
   if (allow.length === 0 && deny.length === 0) return {};
   return {
-    policy: { ...(allow.length > 0 ? { allow: [...allow] } : {}), ...(deny.length > 0 ? { deny: [...deny] } : {}) },
+    policy: { allow: allow.length > 0 ? [...allow] : undefined, deny: deny.length > 0 ? [...deny] : undefined },
   };
 }

@@ -45,7 +45,7 @@ export const command = defineCommand({
       const worker = await host.haft.jobs.work({
         name: named,
         takes,
-        ...(concurrency === undefined ? {} : { concurrency }),
+        concurrency,
       });
       // A worker for certain tools is none for whatever a schedule calls.
       if (tools.length === 0) host.schedules.start();

@@ -109,8 +109,8 @@ export function permit(options: PermitOptions): Permit {
       const answered = await requestApproval(call, approval, {
         approvals,
         clock,
-        ...(approver ? { approver } : {}),
-        ...(waitMs === undefined ? {} : { waitMs }),
+        approver,
+        waitMs,
       });
       if (!answered) return pendingFor(call, approval);
       if (answered.state === "expired") throw refused(call, answered);
@@ -207,8 +207,8 @@ export function permit(options: PermitOptions): Permit {
       callEvent(call, "permission_resolved", clock.now(), {
         approvalId,
         approved: state === "used",
-        ...(answeredBy === undefined ? {} : { by: answeredBy }),
-        ...(reason === undefined ? {} : { reason }),
+        by: answeredBy,
+        reason,
       }),
     );
   }

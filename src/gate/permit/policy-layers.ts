@@ -44,8 +44,8 @@ export function createPolicyLayers(config: PolicyConfig): (request?: LayersReque
   const ofEverybody = [
     ...(profile === undefined
       ? []
-      : named("the profile layer", { profile, ...(alsoAllow === undefined ? {} : { alsoAllow }) })),
-    ...(allow || deny ? named("the global layer", { ...(allow ? { allow } : {}), ...(deny ? { deny } : {}) }) : []),
+      : named("the profile layer", { profile, alsoAllow })),
+    ...(allow || deny ? named("the global layer", { allow, deny }) : []),
   ];
   const providers = keyed(
     byProvider,

@@ -64,7 +64,7 @@ function subjectOf(tool: AnyTool): Subject {
     subject = {
       names: [...new Set([...all.map(normalizeToolName), ...own])],
       groups: originGroups(tool),
-      ...(isForeign ? { ownNames: own } : {}),
+      ownNames: isForeign ? own : undefined,
     };
     subjects.set(tool, subject);
   }

@@ -66,7 +66,7 @@ function refuseBy(call: Call, tool: AnyTool, layer: AnyLayer): void {
     decision: "deny",
     by: "policy",
     reason: refusal.reason,
-    ...(refusal.entry === undefined ? {} : { rule: refusal.entry }),
+    rule: refusal.entry,
     origin: refusal.layer,
   };
   throw denied(tool, refusal);

@@ -9,7 +9,7 @@ import type { ArtifactInfo } from "../wire.ts";
 export function artifactsCapability(manager: ArtifactManager): ArtifactsCapability {
   return {
     async list({ session, limit, offset }) {
-      const found = await manager.list({ limit: limit + 1, offset, ...(session === undefined ? {} : { session }) });
+      const found = await manager.list({ limit: limit + 1, offset, session });
       const items = found.slice(0, limit).map(infoOf);
       return found.length > limit ? { items, next: String(offset + limit) } : { items };
     },

@@ -6,12 +6,12 @@ export function canvasCapability(canvas: HostCanvas): CanvasCapability {
   return {
     list: () =>
       canvas.list().map(({ session, id, version, kind, title, content, at }) => ({
-        ...(session === "" ? {} : { session }),
+        session: session === "" ? undefined : session,
         artifact: id,
         version,
         kind,
         title,
-        ...(kind === "url" ? { url: content } : {}),
+        url: kind === "url" ? content : undefined,
         at,
       })),
     document: (session) => canvas.document(session),

@@ -10,7 +10,7 @@ export function channelsCapability(channels: readonly OpenChannel[]): ChannelsCa
         type,
         targets: [...targets.keys()],
         actions: [...actions],
-        ...(problem === undefined ? {} : { problem }),
+        problem,
       })),
   };
 }

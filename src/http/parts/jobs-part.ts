@@ -12,7 +12,7 @@ export function jobsCapability(jobs: Jobs): JobsCapability {
       const last = items.at(-1);
       return {
         items,
-        ...(found.length > items.length && last ? { next: last.id } : {}),
+        next: found.length > items.length && last ? last.id : undefined,
         counts: await jobs.counts(),
       };
     },

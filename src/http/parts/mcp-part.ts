@@ -13,7 +13,7 @@ export function mcpCapability(hub: McpHub, onAuditFact?: OnAuditFact): McpCapabi
       checkServer(hub, server);
       const { action, tool, hash } = request;
       if (action.endsWith("_tool")) required(tool);
-      const data = { action: `mcp_${action}`, by, server, ...(tool === undefined ? {} : { tool }), hash };
+      const data = { action: `mcp_${action}`, by, server, tool, hash };
       const kind = action.startsWith("approve") ? "trust" : "config_changed";
       await noted(onAuditFact, { kind, by, data }, () => run(hub, server, request));
       return hub.statusOf(server);
@@ -43,7 +43,7 @@ export function mcpCapability(hub: McpHub, onAuditFact?: OnAuditFact): McpCapabi
         hub.getPrompt(server, name, given),
       );
       return {
-        ...(description === undefined ? {} : { description }),
+        description,
         messages: messages.map(({ role, content }) => ({ role, content: readBlock(content) })),
       };
     },

@@ -60,10 +60,10 @@ export function policyCapability({
         })),
         layers: layers().map(({ name, policy: { profile, allow, alsoAllow, deny } }) => ({
           origin: name,
-          ...(profile === undefined ? {} : { profile }),
-          ...(allow ? { allow: [...allow] } : {}),
-          ...(alsoAllow ? { alsoAllow: [...alsoAllow] } : {}),
-          ...(deny ? { deny: [...deny] } : {}),
+          profile,
+          allow: allow ? [...allow] : undefined,
+          alsoAllow: alsoAllow ? [...alsoAllow] : undefined,
+          deny: deny ? [...deny] : undefined,
         })),
         mode: ruleSet.defaultMode,
       };
@@ -76,8 +76,8 @@ export function policyCapability({
         layers: requested,
         steps,
       } = haft.policy.explain(name, input, {
-        ...(mode === undefined ? {} : { mode }),
-        caller: { user, ...(session === undefined ? {} : { session }) },
+        mode,
+        caller: { user, session },
       });
       return {
         verdict,
@@ -91,8 +91,8 @@ export function policyCapability({
             by,
             decision: stepVerdict?.decision ?? ("none" as const),
             reason: stepVerdict?.reason ?? outcome,
-            ...(stepVerdict?.rule === undefined ? {} : { rule: stepVerdict.rule }),
-            ...(stepVerdict?.origin === undefined ? {} : { origin: stepVerdict.origin }),
+            rule: stepVerdict?.rule === undefined ? undefined : stepVerdict.rule,
+            origin: stepVerdict?.origin === undefined ? undefined : stepVerdict.origin,
           })),
         ],
       };

@@ -11,7 +11,7 @@ export function questionsCapability(questions: ServerQuestions): QuestionsCapabi
       return found && infoOf(found);
     },
     answer: async (id, { action, content }, by) =>
-      infoOf(await questions.answer(id, { action, by, via: "http", ...(content ? { content } : {}) })),
+      infoOf(await questions.answer(id, { action, by, via: "http", content })),
   };
 }
 

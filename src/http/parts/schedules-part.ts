@@ -76,9 +76,9 @@ export function authorityOf(
     },
 ): CallAuthority {
   return {
-    caller: { depth: 0, user, ...(session === undefined ? {} : { session }) },
-    ...(mode === undefined ? {} : { mode }),
-    ...(policy === undefined ? {} : { policy: [policy] }),
-    ...(allowedPaths === undefined ? {} : { allowedPaths }),
+    caller: { depth: 0, user, session },
+    mode,
+    policy: policy === undefined ? undefined : [policy],
+    allowedPaths,
   };
 }

@@ -31,7 +31,7 @@ export function sessionsCapability(sessions: HostSessions): SessionsCapability {
         const item = { id: `door ${by} ${id}`, kind: "message" as const, text, from: { user: by } };
         const { status, ...more } = await sessions.send(key, item, { waitMs, signal });
         const { reply, error } = more as { reply?: string; error?: string };
-        return { status, ...(reply === undefined ? {} : { reply }), ...(error === undefined ? {} : { error }) };
+        return { status, reply, error };
       } catch (error) {
         // The asker cannot mend that nobody answers here.
         if (error instanceof ToolError && error.code === "unavailable") throw new HttpError("conflict", error.message);

@@ -47,7 +47,7 @@ async function readAnswered(log: AuditLog, since: number, until: number): Promis
       since,
       until,
       limit: PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
     answered.push(...page.entries.map(answeredOf));
     cursor = page.cursor;

@@ -15,8 +15,8 @@ export function undoCapability(undo: Undo): UndoCapability {
     async list({ call, session, limit, cursor }) {
       const filter = {
         limit: MAX_CHANGES,
-        ...(call === undefined ? {} : { callId: call }),
-        ...(session === undefined ? {} : { session }),
+        callId: call,
+        session,
       };
       const before = cursor === undefined ? Infinity : Number(cursor);
       const found = (await undo.listChanges(filter)).filter(({ order, abandoned }) => order < before && !abandoned);
@@ -39,7 +39,7 @@ export function undoCapability(undo: Undo): UndoCapability {
       return new Set(calls.filter((callId) => wanted.has(callId)));
     },
     async undo({ call, session, user, agent, change, force }, by) {
-      const request = { by, ...(force ? { force: { by } } : {}) };
+      const request = { by, force: force ? { by } : undefined };
       const made = call === undefined && change !== undefined ? await findChange(change) : undefined;
       const callId = call ?? made?.callId;
       const owner = made ? { session: made.session, user: made.user, agent: made.agent } : { session, user, agent };
@@ -73,16 +73,16 @@ function infoOf({
 }: ListedChange): ChangeInfo {
   return {
     id,
-    ...(callId === undefined ? {} : { callId }),
-    ...(session === undefined ? {} : { session }),
-    ...(user === undefined ? {} : { user }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(tool === undefined ? {} : { toolName: tool }),
+    callId,
+    session,
+    user,
+    agent,
+    toolName: tool,
     at,
     kind,
     path,
-    ...(to === undefined ? {} : { to }),
+    to,
     state: undoneBy === undefined ? "done" : "undone",
-    ...(isUndo ? { isUndo } : {}),
+    isUndo: isUndo || undefined,
   };
 }

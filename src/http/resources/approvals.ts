@@ -89,15 +89,15 @@ async function answer(
           scope: decision,
           via: "http",
           rights: scopes,
-          ...(rule === undefined ? {} : { rule: linesOf(rule) }),
-          ...(reason === undefined ? {} : { reason }),
+          rule: rule === undefined ? undefined : linesOf(rule),
+          reason,
         });
   const result = await within(ran, api);
   const approval = infoOf(await find(api, id), api);
   return {
     approval,
-    ...(result ? { result } : {}),
-    ...(approval.rule !== undefined && decision !== "once" && decision !== "decline" ? { rule: approval.rule } : {}),
+    result,
+    rule: approval.rule !== undefined && decision !== "once" && decision !== "decline" ? approval.rule : undefined,
   };
 }
 
@@ -143,21 +143,21 @@ function infoOf(approval: Approval, { haft }: ApiContext): ApprovalInfo {
     id,
     callId,
     toolName,
-    ...(kind ? { kind } : {}),
+    kind,
     input: input ?? {},
     caller,
     reason,
     verdict: approval.verdict,
     cwd: approval.binding.cwd,
-    ...(preview ? { preview } : {}),
+    preview,
     askedAt,
     expiresAt,
     state: STATE[approval.state],
-    ...(approval.answeredBy === undefined ? {} : { answeredBy: approval.answeredBy }),
-    ...(approval.answeredAt === undefined ? {} : { answeredAt: approval.answeredAt }),
-    ...(approval.note === undefined ? {} : { note: approval.note }),
+    answeredBy: approval.answeredBy,
+    answeredAt: approval.answeredAt,
+    note: approval.note,
     hash,
-    ...(rules.length > 0 ? { rule: rules.join("\n") } : {}),
+    rule: rules.length > 0 ? rules.join("\n") : undefined,
   };
 }
 

@@ -34,10 +34,10 @@ export const jobs: Resource<ApiContext> = {
           return json(
             await part.list({
               limit: query.number("limit", { min: 1, max: 500 }) ?? 50,
-              ...(states ? { states: known } : {}),
-              ...(toolName === undefined ? {} : { toolName }),
-              ...(session === undefined ? {} : { session }),
-              ...(before === undefined ? {} : { before }),
+              states: states ? known : undefined,
+              toolName,
+              session,
+              before,
             }),
           );
         },

@@ -77,7 +77,7 @@ async function judge(
   try {
     tool.build(input as never);
     if (!policy) return {};
-    const requested = { tool: name, input, ...(mode ? { mode } : {}), ...(session === undefined ? {} : { session }) };
+    const requested = { tool: name, input, mode, session };
     return { explanation: await policy.explain(requested, user) };
   } catch (thrown) {
     return { problem: toFailure(thrown).message };

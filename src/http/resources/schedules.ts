@@ -79,7 +79,7 @@ export const schedules: Resource<ApiContext> = {
           const before = query.number("before", { min: 1 });
           const limit = query.number("limit", { min: 1, max: 500 }) ?? 50;
           return json({
-            items: await part.runs(params["id"]!, { limit, ...(before === undefined ? {} : { before }) }),
+            items: await part.runs(params["id"]!, { limit, before }),
           });
         },
       }),

@@ -32,7 +32,7 @@ export const sessions: Resource<ApiContext> = {
           }
           const limit = query.number("limit", { min: 1, max: 500 }) ?? 100;
           return json(
-            await part.list({ limit, ...(state ? { state } : {}), ...(parent === undefined ? {} : { parent }) }),
+            await part.list({ limit, state, parent }),
           );
         },
       }),

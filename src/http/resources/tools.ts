@@ -71,19 +71,19 @@ function describeTool(tool: AnyTool, { haft, parts, numbers }: ApiContext): Tool
     aliases: [...tool.aliases],
     version,
     mode,
-    ...(permission ? { permission } : {}),
+    permission,
     labels: [...tool.labels],
     groups: groupsOf(tool),
     origin,
     parameters: declarationOf(tool).parameters,
-    ...(tool.output ? { output: tool.output.jsonSchema } : {}),
+    output: tool.output?.jsonSchema,
     limits: {
-      ...(typeof timeoutMs === "number" ? { timeoutMs } : {}),
-      ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
-      ...(maxResultBytes === undefined ? {} : { maxResultBytes }),
+      timeoutMs: typeof timeoutMs === "number" ? timeoutMs : undefined,
+      maxConcurrent,
+      maxResultBytes,
     },
-    ...(verdict ? { verdict } : {}),
-    ...(statistics ? { statistics: numbers.ofTool(name, statistics) } : {}),
+    verdict,
+    statistics: statistics ? numbers.ofTool(name, statistics) : undefined,
   };
 }
 

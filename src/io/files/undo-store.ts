@@ -189,7 +189,7 @@ export function stateBefore({ was, old, mode, linkTarget }: OldEntry): EntryStat
   const bits = mode === undefined ? {} : { mode };
   switch (was) {
     case "file":
-      return { kind: "file", ...(old && { hash: hashOf(old) }), size: old?.byteLength ?? -1, ...bits };
+      return { kind: "file", hash: old ? hashOf(old) : undefined, size: old?.byteLength ?? -1, ...bits };
     case "directory":
       return { kind: "directory", ...bits };
     case "symlink":

@@ -148,9 +148,9 @@ function secure(socket: Socket, url: URL, ca: string | undefined): Promise<Socke
     connectTls({
       socket,
       host,
-      ...(isName ? { servername: host } : {}),
+      servername: isName ? host : undefined,
       ALPNProtocols: ["http/1.1"],
-      ...(ca === undefined ? {} : { ca }),
+      ca,
     }),
     "secureConnect",
   );

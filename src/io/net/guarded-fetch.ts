@@ -58,7 +58,7 @@ const BODILESS = new Set([204, 205, 304]);
 export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
   const { clock = systemClock, userAgent = "Haft", ca, dial, ...policy } = options;
   const guard = createNetGuard(policy);
-  const pools = createConnectionPools({ guard, ...(dial ? { dial } : {}), ...(ca === undefined ? {} : { ca }) });
+  const pools = createConnectionPools({ guard, dial, ca });
 
   const fetch: GuardedFetch = async (url, request = {}) => {
     const { timeoutMs = NET_LIMITS.timeoutMs, signal } = request;
@@ -101,7 +101,7 @@ export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
           headers,
           body: await decodeContent(body, headers["content-encoding"], maxBytes),
           redirects,
-          ...(redirect && why !== undefined ? { notFollowed: { ...redirect, why } } : {}),
+          notFollowed: redirect && why !== undefined ? { ...redirect, why } : undefined,
         };
       }
       redirects.push(redirect);

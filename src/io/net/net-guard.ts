@@ -59,7 +59,7 @@ export function createNetGuard(options: NetGuardOptions = {}): NetGuard {
         // Which address a name of a private network has is nobody's business.
         throw refused(url, isLiteral(hostname) ? `it is ${found.name}` : `"${hostname}" leads to ${found.name}`);
       }
-      return { url, addresses, ...(proxy ? { proxy } : {}) };
+      return { url, addresses, proxy: proxy || undefined };
     },
     mayReach(address, url) {
       const found = classifyAddress(address);

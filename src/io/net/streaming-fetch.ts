@@ -30,8 +30,8 @@ export function createStreamingNet(options: StreamingNetOptions = {}): Streaming
   const pools = createConnectionPools({
     guard,
     connections,
-    ...(dial ? { dial } : {}),
-    ...(ca === undefined ? {} : { ca }),
+    dial,
+    ca,
   });
 
   async function send(hop: Hop, signal: AbortSignal | null | undefined): Promise<Response> {
@@ -45,8 +45,8 @@ export function createStreamingNet(options: StreamingNetOptions = {}): Streaming
         headers: hop.headers,
         redirect: "manual",
         dispatcher,
-        ...(hop.body === undefined ? {} : { body: hop.body }),
-        ...(signal ? { signal } : {}),
+        body: hop.body,
+        signal: signal || undefined,
       })) as unknown as Response;
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;

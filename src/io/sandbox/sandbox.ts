@@ -60,7 +60,7 @@ export function openSandbox(options: SandboxOptions) {
           workspace: policy.workspace,
           writable: writableRoots(policy),
           guarded: guardedNow(),
-          ...(options.proxy ? { proxySocket: options.proxy.socketPath } : {}),
+          proxySocket: options.proxy?.socketPath,
         };
         return [program, ...bubblewrapArguments(bubblewrapOptions), ...limited(command, options, socat)];
       },

@@ -98,9 +98,9 @@ function read(text: string): CommandReading {
     changes: changes.paths,
     inputs,
     outputs,
-    ...(Object.values(hides).some((list) => list.length > 0) && { hides }),
-    ...(closed && { closed }),
-    ...(problem && { problem }),
+    hides: Object.values(hides).some((list) => list.length > 0) ? hides : undefined,
+    closed: closed || undefined,
+    problem: problem || undefined,
   };
 }
 
@@ -182,8 +182,8 @@ function commandPart({ words, assignments }: SimpleCommand): CommandPart {
   return {
     program: normalizeProgramName(first.value),
     forms: forms.map(({ text, exactOnly }) => ({ text, exactOnly })),
-    ...(runs && { runs }),
-    ...(closed && { closed }),
+    runs,
+    closed: closed || undefined,
   };
 }
 

@@ -31,7 +31,7 @@ export function describeEnd(
   const exitCode = signal ? 128 + constants.signals[signal] : end.code;
   const reason = killReason ?? (signal ? "signalled" : "exited");
   const hint = killReason ? undefined : explainExitCode(exitCode);
-  return { reason, exitCode, signal, ...(hint && { hint }) };
+  return { reason, exitCode, signal, hint: hint || undefined };
 }
 
 function explainExitCode(exitCode: number | null): string | undefined {

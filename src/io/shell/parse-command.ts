@@ -103,7 +103,7 @@ export function parseCommand(text: string): ParsedCommand {
     }
   }
   const { commands, redirections, constructs, problem } = reading;
-  return { text, commands, redirections, constructs, ...(problem && { problem }) };
+  return { text, commands, redirections, constructs, problem };
 }
 
 interface Reading {
@@ -199,8 +199,8 @@ function readWord(word: Word | Assignment): CommandWord {
 function readRedirection(node: Redirection): CommandRedirection {
   if (node.type === "HereDoc") return { operator: node.operator, body: node.body.text };
   const target = node.target && readWord(node.target);
-  if (node.type === "HereString") return { operator: node.operator, ...(target && { body: target.value }) };
-  return { operator: node.operator, ...(target && { target }) };
+  if (node.type === "HereString") return { operator: node.operator, body: target ? target.value : undefined };
+  return { operator: node.operator, target: target || undefined };
 }
 
 function noteConstruct(node: SyntaxNode, constructs: Set<Construct>): void {
@@ -313,7 +313,7 @@ export function plainChain({ text, commands, constructs, problem }: ParsedComman
       argv.push(word.value);
       end = word.at + word.source.length;
     }
-    chain.push({ ...(operator && { operator }), argv });
+    chain.push({ operator, argv });
   }
   return chain.length > 0 && AFTER_LAST.test(text.slice(end)) ? chain : null;
 }

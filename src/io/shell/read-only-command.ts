@@ -149,7 +149,7 @@ function executionOf(chain: readonly PlainCommand[]): PlainExecution {
   for (const { operator, argv } of chain) {
     const command = commandToRun(argv);
     if (operator === "|") pipelines.at(-1)?.commands.push(command);
-    else pipelines.push({ ...(operator && { operator }), commands: [command] });
+    else pipelines.push({ operator, commands: [command] });
   }
   return { pipelines };
 }

@@ -108,7 +108,7 @@ export function createSessionEnvironments(options: SessionEnvironmentsOptions): 
     environmentOf(session, { terminal = false } = {}) {
       const overlay = overlays.get(session);
       if (overlay) touch(session, overlay);
-      return shellEnvironment({ host, passOn, terminal, ...(overlay ? { overlay } : {}) });
+      return shellEnvironment({ host, passOn, terminal, overlay });
     },
   };
 }

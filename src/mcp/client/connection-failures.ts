@@ -85,7 +85,7 @@ function rootOf(cause: unknown): string | undefined {
 export function unavailable(server: string, reason: string, cause?: unknown): ToolError {
   return toolError("unavailable", `MCP server "${server}" is not available: ${reason}`, {
     next: "Go on without it, or try again in a while.",
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 

@@ -89,7 +89,7 @@ async function connect(
   const giveUp = (): void => void transport.close().catch(() => undefined);
   signal.addEventListener("abort", giveUp, { once: true });
   try {
-    await client.connect(transport, { timeout: timeoutMs, signal, ...(isLegacy ? { prior: { kind: "legacy" } } : {}) });
+    await client.connect(transport, { timeout: timeoutMs, signal, prior: isLegacy ? { kind: "legacy" } : undefined });
   } catch (error) {
     await transport.close().catch(() => undefined);
     throw withStderr(error, transport);

@@ -135,8 +135,8 @@ export class ServerQuestions {
       state: STATES[answer.action],
       answeredAt: this.#clock.now(),
       content,
-      ...(answer.by === undefined ? {} : { answeredBy: answer.by }),
-      ...(answer.via === undefined ? {} : { answeredVia: answer.via }),
+      answeredBy: answer.by,
+      answeredVia: answer.via,
     });
     this.#answerNotifier.notify(id);
     if (!changed) throw over((await this.get(id)) ?? question);
@@ -163,7 +163,7 @@ export class ServerQuestions {
   async #take({ id, state, content }: ServerQuestion): Promise<ElicitationAnswer> {
     if (state !== "accepted" && state !== "declined") return { action: "cancel" };
     if (content) await this.#store.change(id, state, { state, content: undefined });
-    return { action: ACTIONS[state], ...(state === "accepted" && content ? { content } : {}) } as ElicitationAnswer;
+    return { action: ACTIONS[state], content: state === "accepted" && content ? content : undefined } as ElicitationAnswer;
   }
 
   async #seen(question: ServerQuestion): Promise<ServerQuestion> {

@@ -175,8 +175,8 @@ export class MCPClient {
       era,
       protocolVersion: client.getNegotiatedProtocolVersion() ?? "",
       transport: kind,
-      ...(server ? { server: { name: server.name, version: server.version } } : {}),
-      ...(instructions === undefined ? {} : { instructions }),
+      server: server ? { name: server.name, version: server.version } : undefined,
+      instructions,
     };
   }
 
@@ -269,7 +269,7 @@ export class MCPClient {
   async readResource(uri: string, { signal }: { signal?: AbortSignal } = {}): Promise<ReadResourceResult> {
     checkResourceUri(uri, this.#options.allowedPaths ?? [this.#workspace]);
     return this.#ask((client) =>
-      client.readResource({ uri }, { timeout: this.#timeoutMs, ...(signal ? { signal } : {}) }),
+      client.readResource({ uri }, { timeout: this.#timeoutMs, signal: signal || undefined }),
     );
   }
 
@@ -396,7 +396,7 @@ export class MCPClient {
 
   #transportOptions() {
     const { hostEnvironment = process.env, fetch, maxMessageBytes = DEFAULT_MESSAGE_BYTES } = this.#options;
-    return { workspace: this.#workspace, hostEnvironment, maxMessageBytes, ...(fetch ? { fetch } : {}) };
+    return { workspace: this.#workspace, hostEnvironment, maxMessageBytes, fetch: fetch || undefined };
   }
 
   #connectionOptions(signal: AbortSignal, timeoutMs: number, isLegacy: boolean) {

@@ -105,7 +105,7 @@ export function createMcpHub(options: McpHubOptions): McpHub {
       clock,
       client: fetchFor && config.transport !== "stdio" ? { ...client, fetch: fetchFor(config) } : client,
       onChange: (status) => onChange?.(status),
-      ...(onResourceUpdated ? { onResourceUpdated } : {}),
+      onResourceUpdated,
     });
     links.set(key, link);
     if (config.enabled !== false) void connect(link);
@@ -195,7 +195,7 @@ function refusedStatus({ name, transport, trust, origin }: McpServerConfig, erro
     faultCount: 0,
     log: [],
     trusted: trust === true,
-    ...(origin === undefined ? {} : { origin }),
+    origin,
   };
 }
 

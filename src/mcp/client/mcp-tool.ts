@@ -75,8 +75,8 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
     tags: ["mcp", server, ...(metaOf(mcpTool, "anthropic/alwaysLoad") === true ? ["always-load"] : [])],
     origin: { type: "mcp", server },
     parameters: toUsableSchema(mcpTool.inputSchema),
-    ...(output ? { output } : {}),
-    limits: { timeoutMs, ...(maxResultBytes === undefined ? {} : { maxResultBytes }) },
+    output,
+    limits: { timeoutMs, maxResultBytes },
     labels: labelsOf(hints),
     idempotent: isRepeatable,
     permission: () => (requiresApproval || (review && review.state !== "approved") ? "confirm" : "auto"),
@@ -154,8 +154,8 @@ function progressTo({ update }: ToolContext): NonNullable<MCPCallOptions["onProg
     update({
       progress: {
         done: progress,
-        ...(total === undefined ? {} : { total }),
-        ...(message === undefined ? {} : { message: shownText(message, 500) }),
+        total,
+        message: message === undefined ? undefined : shownText(message, 500),
       },
     });
   };
@@ -198,7 +198,7 @@ export function readBlock(block: MCPCallResult["content"][number]): Content {
     case "resource": {
       const { uri, mimeType } = block.resource;
       const body = "text" in block.resource ? { text: block.resource.text } : { blob: block.resource.blob };
-      return { type: "resource", resource: { uri, ...(mimeType === undefined ? {} : { mimeType }), ...body } };
+      return { type: "resource", resource: { uri, mimeType, ...body } };
     }
     case "resource_link": {
       const { uri, name, title, description, mimeType } = block;
@@ -206,9 +206,9 @@ export function readBlock(block: MCPCallResult["content"][number]): Content {
         type: "resource_link",
         uri,
         name,
-        ...(title === undefined ? {} : { title }),
-        ...(description === undefined ? {} : { description }),
-        ...(mimeType === undefined ? {} : { mimeType }),
+        title,
+        description,
+        mimeType,
       };
     }
     default:

@@ -63,7 +63,7 @@ export function createSignIn(server: string, serverUrl: URL, options: SignInOpti
     get redirectUrl() {
       return redirectUrl();
     },
-    ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
+    clientMetadataUrl,
     get clientMetadata() {
       return {
         client_name: "Haft",

@@ -182,14 +182,14 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
     return {
       name: config.name,
       state,
-      ...(error === undefined ? {} : { error }),
-      ...(retry && state === "unavailable" ? { nextTryAt: retry.at } : {}),
+      error,
+      nextTryAt: retry && state === "unavailable" ? retry.at : undefined,
       transport: info?.transport ?? config.transport,
       inferred: config.inferred === true || (info !== undefined && info.transport !== config.transport),
-      ...(info ? { era: info.era, protocolVersion: info.protocolVersion } : {}),
-      ...(info?.server ? { server: info.server } : {}),
-      ...(info?.instructions === undefined ? {} : { instructions: info.instructions }),
-      ...(latencyMs === undefined ? {} : { latencyMs }),
+      era: info?.era, protocolVersion: info?.protocolVersion,
+      server: info?.server ? info.server : undefined,
+      instructions: info?.instructions === undefined ? undefined : info.instructions,
+      latencyMs,
       launchHash: shownLaunchHash(config),
       tools: tools.status(state === "ready"),
       stderr: client.stderrLines(),
@@ -197,8 +197,8 @@ export function createServerLink(options: ServerLinkOptions): ServerLink {
       faultCount: faults.count,
       log: log.lines(),
       trusted: config.trust === true,
-      ...(config.origin === undefined ? {} : { origin: config.origin }),
-      ...(signInPage ? { signInPage: signInPage.href } : {}),
+      origin: config.origin,
+      signInPage: signInPage ? signInPage.href : undefined,
     };
   }
 

@@ -42,9 +42,9 @@ const MAX_MESSAGE_LENGTH = 4000;
 /** What is offered is what is there: a capability that is not declared is refused by the SDK. */
 export function capabilitiesOf({ answerElicitation, sample, workspace }: ServerAnswers): ClientCapabilities {
   return {
-    ...(answerElicitation ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
-    ...(sample ? { sampling: {} } : {}),
-    ...(workspace === undefined ? {} : { roots: {} }),
+    elicitation: answerElicitation ? { form: { applyDefaults: true }, url: {} } : undefined,
+    sampling: sample ? {} : undefined,
+    roots: workspace === undefined ? undefined : {},
     extensions: { [TASKS]: {} },
   };
 }

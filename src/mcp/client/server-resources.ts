@@ -28,7 +28,7 @@ export function shownPrompts(prompts: readonly Prompt[]) {
     ...shownFacts({ name, title, description }),
     arguments: given.map(({ name: argument, description: about, required }) => ({
       name: shownText(argument, MAX_TEXT_LENGTH),
-      ...(about === undefined ? {} : { description: shownText(about, MAX_TEXT_LENGTH) }),
+      description: about === undefined ? undefined : shownText(about, MAX_TEXT_LENGTH),
       isRequired: required === true,
     })),
   }));
@@ -44,9 +44,9 @@ interface Facts {
 function shownFacts({ name, title, description, mimeType }: Facts) {
   return {
     name: shownText(name, MAX_TEXT_LENGTH),
-    ...(title === undefined ? {} : { title: shownText(title, MAX_TEXT_LENGTH) }),
-    ...(description === undefined ? {} : { description: shownText(description, MAX_TEXT_LENGTH) }),
-    ...(mimeType === undefined ? {} : { mimeType: shownText(mimeType, 200) }),
+    title: title === undefined ? undefined : shownText(title, MAX_TEXT_LENGTH),
+    description: description === undefined ? undefined : shownText(description, MAX_TEXT_LENGTH),
+    mimeType: mimeType === undefined ? undefined : shownText(mimeType, 200),
   };
 }
 

@@ -90,7 +90,7 @@ export function createServerTools({ config, caller, registry, pins, clock }: Ser
       if (review.before !== undefined) entry.difference = await shownDifference(name, review.before, definition);
       entry.tool = wrapMCPTool(mcpTool, caller, {
         review,
-        ...(config.timeoutMs === undefined ? {} : { timeoutMs: config.timeoutMs }),
+        timeoutMs: config.timeoutMs,
       });
     } catch (error) {
       entry.refused = messageOf(error);
@@ -149,12 +149,12 @@ export function createServerTools({ config, caller, registry, pins, clock }: Ser
     status: (isAvailable) =>
       Array.from(entries, ([name, { tool, review, refused, isRegistered, hash, difference }]) => ({
         name: shownText(name, 100),
-        ...(tool ? { exposedName: tool.name } : {}),
+        exposedName: tool?.name,
         isAvailable: isAvailable && isRegistered,
         isEnabled: !switchedOff.has(name),
-        ...(review ? { review: review.state, hash } : {}),
-        ...(review?.state === "changed" && difference !== undefined ? { difference } : {}),
-        ...(refused === undefined ? {} : { refused }),
+        review: review?.state, hash: review ? hash : undefined,
+        difference: review?.state === "changed" && difference !== undefined ? difference : undefined,
+        refused,
       })),
     clear() {
       for (const entry of entries.values()) unregister(entry);

@@ -93,7 +93,7 @@ export function followTasks(transport: Transport, options: FollowOptions): Inter
     }
 
     function reportProgress(callId: RequestId, progress: number, { statusMessage }: Task): void {
-      const params = { progressToken: callId, progress, ...(statusMessage ? { message: statusMessage } : {}) };
+      const params = { progressToken: callId, progress, message: statusMessage || undefined };
       if (statusMessage) deliver({ jsonrpc: "2.0", method: "notifications/progress", params });
     }
   };

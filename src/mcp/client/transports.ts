@@ -41,7 +41,7 @@ export async function openTransport(
   const shared = {
     fetch,
     requestInit: { headers },
-    ...(options.signIn ? { authProvider: options.signIn.provider } : {}),
+    authProvider: options.signIn?.provider,
   };
   return kind === "sse" ? new sdk.SSEClientTransport(url, shared) : new sdk.StreamableHTTPClientTransport(url, shared);
 }

@@ -23,7 +23,7 @@ function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
     title: tool.title,
     description,
     inputSchema: portable(parameters) as ToolDefinition["inputSchema"],
-    ...(tool.output ? { outputSchema: withoutDialect(tool.output.jsonSchema) } : {}),
+    outputSchema: tool.output ? withoutDialect(tool.output.jsonSchema) : undefined,
     annotations: {
       title: tool.title,
       readOnlyHint: tool.isReadOnly,

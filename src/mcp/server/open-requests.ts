@@ -438,8 +438,8 @@ function createProgress(context: ServerContext, clock: Clock): (update: Update) 
     const params = {
       progressToken,
       progress: value,
-      ...(progress?.total === undefined ? {} : { total: progress.total }),
-      ...(message ? { message: message.slice(0, MAX_MESSAGE_LENGTH) } : {}),
+      total: progress?.total === undefined ? undefined : progress.total,
+      message: message ? message.slice(0, MAX_MESSAGE_LENGTH) : undefined,
     };
     // Whoever does not hear it does not need it.
     context.mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);

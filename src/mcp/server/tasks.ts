@@ -96,7 +96,7 @@ function describe(job: McpJob, taskId: string, clock: Clock): Task {
   return {
     taskId,
     status: STATUSES[job.state] ?? "working",
-    ...(message === undefined ? {} : { statusMessage: message }),
+    statusMessage: message,
     createdAt: new Date(createdAt).toISOString(),
     lastUpdatedAt: new Date(endedAt ?? startedAt ?? createdAt).toISOString(),
     ttlMs: Math.round(until - createdAt),
@@ -135,7 +135,7 @@ const taskParameters: StandardSchemaV1<unknown, TaskParameters> = {
       const { taskId, inputResponses } = (value ?? {}) as Partial<Record<keyof TaskParameters, unknown>>;
       if (typeof taskId !== "string") return { issues: [{ message: "taskId must be a string", path: ["taskId"] }] };
       const isGiven = typeof inputResponses === "object" && inputResponses !== null;
-      return { value: { taskId, ...(isGiven ? { inputResponses: inputResponses as Record<string, unknown> } : {}) } };
+      return { value: { taskId, inputResponses: isGiven ? inputResponses as Record<string, unknown> : undefined } };
     },
   },
 };

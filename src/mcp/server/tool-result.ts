@@ -20,9 +20,7 @@ export function writeResult(
   return {
     content,
     // Only with a schema: some clients show their model the structure instead of the text.
-    ...(hasOutputSchema && result.details !== undefined
-      ? { structuredContent: result.details as CallToolResult["structuredContent"] }
-      : {}),
+    structuredContent: hasOutputSchema && result.details !== undefined ? result.details as CallToolResult["structuredContent"] : undefined,
     _meta: factsOf(result),
   };
 }
@@ -68,9 +66,7 @@ function withMessage({ error }: FailedResult, content: Block[]): Block[] {
 function factsOf(result: ToolResult): Record<string, unknown> {
   return {
     "haft/callId": result.callId,
-    ...(result.status === "failed"
-      ? { "haft/error": { code: result.error.code, retryable: result.error.retryable } }
-      : {}),
-    ...(result.metadata.known === undefined ? {} : { "haft/known": result.metadata.known }),
+    "haft/error": result.status === "failed" ? { code: result.error.code, retryable: result.error.retryable } : undefined,
+    "haft/known": result.metadata.known,
   };
 }

@@ -43,7 +43,7 @@ async function runAgent(
   const caller: Partial<Caller> = { agent: parts.name, model: parts.model.id, ...options.caller };
   const gate = options.gate ?? parts.gate;
   const policy: CallPolicy[] = [...(options.policy ?? [])];
-  const spent: RunUsage = { steps: 0, inputTokens: 0, outputTokens: 0, ...(parts.prices ? { costUsd: 0 } : {}) };
+  const spent: RunUsage = { steps: 0, inputTokens: 0, outputTokens: 0, costUsd: parts.prices ? 0 : undefined };
   const max = { ...parts.limits, ...limits };
   const added: Message[] = [];
   const history = closeOpenCalls(options.messages ?? [], { context, now: parts.clock.now() });
@@ -67,7 +67,7 @@ async function runAgent(
   const finish = (stop: AgentStop, error?: ToolFailure): AgentResult => {
     const { steps, ...usage } = spent;
     const text = finalText(added);
-    const answer = { text, messages: added, context, steps, usage, stop, ...(error ? { error } : {}) };
+    const answer = { text, messages: added, context, steps, usage, stop, error };
     emit({ type: "run_finished", answer });
     return answer;
   };
@@ -168,7 +168,7 @@ async function runAgent(
   async function makeCalls(calls: readonly ToolCallPart[], turn: ModelTurn): Promise<ToolResult[]> {
     context.setToolCalls(calls.map(({ callId, name, input: requested }) => ({ callId, name, input: requested })));
     for (const { callId, name, input: requested } of calls) emit({ type: "tool_call", callId, name, input: requested });
-    const callOptions: CallOptions = { caller, signal, ...(mode ? { mode } : {}), policy };
+    const callOptions: CallOptions = { caller, signal, mode, policy };
     const batch = calls.map(({ callId, name, input: requested }, at): BatchCall => {
       const call: BatchCall = { id: callId, name, input: requested };
       const refusal = turn.unreadable?.get(at);

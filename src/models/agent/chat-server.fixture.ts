@@ -47,7 +47,7 @@ export async function startChatServer(
         const message = {
           role: "assistant",
           content: turn.text ?? null,
-          ...(calls.length > 0 ? { tool_calls: calls } : {}),
+          tool_calls: calls.length > 0 ? calls : undefined,
         };
         response.writeHead(200, { "content-type": "application/json" });
         response.end(JSON.stringify({ ...head, choices: [{ index: 0, message, finish_reason: finish }], usage }));

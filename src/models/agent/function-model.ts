@@ -62,7 +62,7 @@ export function createFunctionModel(
         warnings.push(...read.warnings.map((warning) => `${read.name}: ${warning}`));
         return { type: "tool_call", callId: part.toolCallId, name: read.name, input: read.input, ...data };
       });
-      return { parts, usage: turn.usage, finish: turn.finish, ...(warnings.length > 0 ? { warnings } : {}) };
+      return { parts, usage: turn.usage, finish: turn.finish, warnings: warnings.length > 0 ? warnings : undefined };
     },
   };
 }
@@ -73,7 +73,7 @@ export function modelIdOf({ provider, modelId }: LanguageModel): string {
 }
 
 function writeDefinition({ name, description, schema, strict }: DefinedTools["definitions"][number]): unknown {
-  return { type: "function", name, description, inputSchema: schema, ...(strict ? { strict } : {}) };
+  return { type: "function", name, description, inputSchema: schema, strict: strict || undefined };
 }
 
 const RULES = { rules: COMMON_RULES, strictRules: COMMON_STRICT_RULES };

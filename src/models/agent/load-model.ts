@@ -99,7 +99,7 @@ function fromPackage(own: Module, name: string, choice: ModelChoice): LanguageMo
 }
 
 function connection({ apiKey, headers, fetch }: ModelChoice): Record<string, unknown> {
-  return { ...(apiKey ? { apiKey } : {}), ...(headers ? { headers } : {}), ...(fetch ? { fetch } : {}) };
+  return { apiKey: apiKey || undefined, headers, fetch: fetch || undefined };
 }
 
 function languageModelOf(provider: unknown, name: string): unknown {

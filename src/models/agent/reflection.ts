@@ -29,7 +29,7 @@ export function createReflector({ tools, maxPlans = 3 }: ReflectorOptions): Refl
     const notes = failed.map(({ action, failure }) => noteOn(action, failure));
     const common = {
       lessons: [...new Set(failed.map(({ action, failure }) => lessonOf(action, failure)))],
-      ...(notes.length > 0 ? { toolFailures: notes } : {}),
+      toolFailures: notes.length > 0 ? notes : undefined,
     };
     const count = `${done.length - failed.length - waiting.length} of ${plan.length} steps succeeded`;
     const broken = failed.find(({ action }) => action.step.isOptional !== true);
@@ -168,8 +168,8 @@ function readReflection(text: string): Reflection | undefined {
     verdict,
     assessment,
     lessons: Array.isArray(lessons) ? lessons.map(String) : [],
-    ...(typeof nextFocus === "string" ? { nextFocus } : {}),
-    ...(failures.length > 0 ? { toolFailures: failures } : {}),
+    nextFocus: typeof nextFocus === "string" ? nextFocus : undefined,
+    toolFailures: failures.length > 0 ? failures : undefined,
   };
 }
 

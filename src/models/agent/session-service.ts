@@ -64,7 +64,7 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
 
   return {
     async list(caller, { state, limit = 50 }) {
-      const all = await sessions.list({ limit: 10_000, ...(state ? { state } : {}) });
+      const all = await sessions.list({ limit: 10_000, state });
       return all.filter((session) => canSee(caller, session)).slice(0, limit);
     },
     async history(caller, target, { last }) {
@@ -111,7 +111,7 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
         key,
         ...(parent === undefined ? {} : { parent }),
         caller: {
-          ...(caller.user === undefined ? {} : { user: caller.user }),
+          user: caller.user,
           depth: caller.depth + 1,
           parent: caller,
         },
@@ -193,7 +193,7 @@ function narrowed(
 ): Pick<Session, "toolNames" | "policy"> {
   const { toolNames: had } = parent ?? {};
   const toolNames = requested ?? had;
-  return { ...(toolNames ? { toolNames } : {}), policy: requested && had ? [...policy, allowOnlyTools(had)] : policy };
+  return { toolNames, policy: requested && had ? [...policy, allowOnlyTools(had)] : policy };
 }
 
 function senderOf({ session, user }: Caller, label: string | undefined) {

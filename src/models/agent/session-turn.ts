@@ -94,7 +94,7 @@ async function finishInterruptedCalls(lease: Lease, parts: SessionDriverDependen
     unanswered.map(
       async ({ callId, name, input }) =>
         (await resultOf(session, { callId, name })) ??
-        agent.toolkit.executeTool(name, input, { id: callId, caller, policy, signal, ...(mode ? { mode } : {}) }),
+        agent.toolkit.executeTool(name, input, { id: callId, caller, policy, signal, mode }),
     ),
   );
   await save(lease, parts, [{ message: { role: "tool", results } }]);
@@ -143,7 +143,7 @@ async function runAgent(session: Session, lease: Lease, parts: SessionDriverDepe
       context,
       caller,
       policy,
-      ...(mode ? { mode } : {}),
+      mode,
       signal: parts.signal,
       onEvent: (event) => handleEvent(event, { lease, parts, context, pending: ids }),
     });
@@ -224,7 +224,7 @@ function restoreEnvironment({ key, environment }: Session, { environments }: Ses
 }
 
 function endOf({ stop, text, steps, usage, error }: AgentResult): TurnEnd {
-  return { stop, text, steps, usage, ...(error ? { error: error.message } : {}) };
+  return { stop, text, steps, usage, error: error?.message };
 }
 
 function stateAfter({ stop }: TurnEnd, pending: readonly PendingCall[]): SessionState {
@@ -244,7 +244,7 @@ function announcementOf(
   if (parent === undefined || state === "waiting" || state === "stopped") return {};
   const how = state === "idle" ? "It has finished." : `It failed: ${end.error ?? end.stop}`;
   const text = [how, end.text].filter(Boolean).join("\n");
-  const from = { session: key, ...(label === undefined ? {} : { label }) };
+  const from = { session: key, label };
   return { announce: { to: parent, item: { id: announcementId(key, turns), kind: "announce", text, from, at } } };
 }
 
@@ -263,7 +263,7 @@ function sumOf(a: AgentUsage, b: AgentUsage): AgentUsage {
   return {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
-    ...(cost === undefined ? {} : { costUsd: cost }),
+    costUsd: cost,
   };
 }
 

@@ -111,7 +111,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       const above = parent === undefined ? undefined : await store.get(parent);
       const session: Session = {
         key,
-        ...(parent === undefined ? {} : { parent }),
+        parent,
         root: above?.root ?? parent ?? key,
         policy: [],
         environment: {},
@@ -155,7 +155,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       const session = await requireSession(key);
       const { parent, label, turns } = session;
       if (notifyParent && parent !== undefined && (await isAtWork(session))) {
-        const from = { session: key, ...(label === undefined ? {} : { label }) };
+        const from = { session: key, label };
         await push(parent, { id: `stopped ${key} ${turns}`, kind: "announce", text: "It was stopped.", from });
       }
       const tree = await store.list({ root: session.root, limit: 10_000 });
@@ -227,7 +227,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       await driveSession(lease, {
         store,
         agentFor,
-        ...(options.environments ? { environments: options.environments } : {}),
+        environments: options.environments,
         signal: controller.signal,
         now: () => clock.now(),
         resultOf: (session, call) => options.resultOf?.(session, call),

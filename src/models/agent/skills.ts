@@ -99,7 +99,7 @@ async function listFiles({ location, path }: Found, below: string): Promise<stri
 }
 
 function toSkill({ name, description, allowedTools, folder }: Found): Skill {
-  return { name, description, folder, ...(allowedTools ? { allowedTools } : {}) };
+  return { name, description, folder, allowedTools };
 }
 
 const FRONT = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
@@ -128,7 +128,7 @@ async function parseSkill(text: string, folder: string): Promise<Omit<Skill, "fo
   return {
     name,
     description: description.replace(/\s+/g, " ").trim(),
-    ...(allowedTools.length > 0 ? { allowedTools } : {}),
+    allowedTools: allowedTools.length > 0 ? allowedTools : undefined,
     instructions: text.slice(front[0].length).trim(),
   };
 }

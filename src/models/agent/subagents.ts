@@ -27,14 +27,14 @@ export function connectSubagents(directory: SubagentDirectory): Subagents {
           ...(user === undefined ? {} : { user }),
         },
         signal: context.signal,
-        ...(mode ? { mode } : {}),
-        ...(policy ? { policy } : {}),
+        mode,
+        policy,
         onEvent: (event) => {
           if (event.type === "tool_call") context.update(`${name}: ${event.name}`);
         },
       });
       const { text, stop, steps, usage, error } = answer;
-      return { text, stop, steps, usage, pending: answer.context.pending(), ...(error ? { error } : {}) };
+      return { text, stop, steps, usage, pending: answer.context.pending(), error };
     },
   };
 }

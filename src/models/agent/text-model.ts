@@ -76,8 +76,8 @@ export function createTextModel(
         parts,
         usage: turn.usage,
         finish: turn.finish,
-        ...(unreadable.size > 0 ? { unreadable } : {}),
-        ...(warnings.length > 0 ? { warnings } : {}),
+        unreadable: unreadable.size > 0 ? unreadable : undefined,
+        warnings: warnings.length > 0 ? warnings : undefined,
       };
 
       function writeText(whole: string, conversation: readonly Message[]): PromptMessage[] {
@@ -128,7 +128,7 @@ export interface TextCallingOptions {
 /** Calls as text, in one of the formats. */
 export function createTextCallingFormat({ format, dialect }: TextCallingOptions): TextCallingFormat {
   return {
-    instruct: (tools) => generateToolInstruction(tools, { format, ...(dialect === undefined ? {} : { dialect }) }),
+    instruct: (tools) => generateToolInstruction(tools, { format, dialect }),
     writeCall: ({ name, input }) => textFormat(format).write([{ name, input: isObject(input) ? input : {} }]),
     writeResult: (result, tools) => formatToolResult(result.toolName, result, { format, tools }),
     createReader(tools) {
@@ -150,7 +150,7 @@ function toPieces(event: ToolCallEvent): TextPiece[] {
     case "call_completed":
     case "call_failed": {
       const { id, name, input, rawText, failure } = event.call;
-      return [{ type: "call", id, name, input, rawText, ...(failure ? { failure } : {}) }];
+      return [{ type: "call", id, name, input, rawText, failure }];
     }
     default:
       return [];

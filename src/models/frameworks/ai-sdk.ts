@@ -44,7 +44,7 @@ export function toAISDKTools(toolkit: ToolkitLike, options: AdapterOptions = {})
         description,
         title: tool.title,
         inputSchema: sdkSchema(schema),
-        ...(strict ? { strict } : {}),
+        strict: strict || undefined,
         execute: (input, { toolCallId, abortSignal }) => run(input, { id: toolCallId, signal: abortSignal }),
         toModelOutput: ({ output }) => toModelOutput(output),
       } satisfies AISDKTool,
@@ -97,8 +97,8 @@ export function fromAISDKTools(
     return createTool({
       name,
       description: typeof description === "string" && description !== "" ? description : name,
-      ...(title === undefined ? {} : { title }),
-      ...(Object.hasOwn(kinds, name) ? { kind: kinds[name]! } : {}),
+      title,
+      kind: Object.hasOwn(kinds, name) ? kinds[name]! : undefined,
       parameters: schemaOf(inputSchema),
       run: async (input: unknown, { callId, signal }: ToolContext) => {
         const output = run(input, { toolCallId: callId, abortSignal: signal, messages: [], context: {} });

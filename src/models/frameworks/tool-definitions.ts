@@ -34,8 +34,8 @@ export function toToolDefinitions(tools: Iterable<AnyTool>): ToolDefinition[] {
       async execute(id, params, onUpdate, _context, signal) {
         const result = await tool.execute(params, {
           id,
-          ...(signal ? { signal } : {}),
-          ...(onUpdate ? { onUpdate } : {}),
+          signal: signal || undefined,
+          onUpdate,
         });
         if (result.status === "completed") return { content: result.content, details: result.details };
         if (result.status === "pending") {

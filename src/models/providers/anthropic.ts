@@ -24,7 +24,7 @@ export function toAnthropicTools(
       name,
       description,
       input_schema: { ...schema, type: "object" },
-      ...(strict ? { strict } : {}),
+      strict: strict || undefined,
     }),
   );
 }
@@ -113,7 +113,7 @@ export function toAnthropicMessages(
       // A failed result takes text alone.
       image: (data, mimeType) => (isImageType(mimeType) && !answer.isError ? imagePart(data, mimeType) : undefined),
     }),
-    ...(answer.isError ? { is_error: true } : {}),
+    is_error: answer.isError ? true : undefined,
   }));
   return [{ role: "user", content }];
 }

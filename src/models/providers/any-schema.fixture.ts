@@ -38,8 +38,8 @@ function objectOf(part: fc.Arbitrary<Pair>): fc.Arbitrary<Pair> {
           type: "object",
           properties: Object.fromEntries(properties.map(({ name, part: { schema } }) => [name, schema])),
           required: properties.filter(({ isRequired }) => isRequired).map(({ name }) => name),
-          ...(isClosed ? { additionalProperties: false } : {}),
-          ...(description === undefined ? {} : { description }),
+          additionalProperties: isClosed ? false : undefined,
+          description,
         },
         value: Object.fromEntries(given.map(({ name, part: { value } }) => [name, value])),
       };

@@ -21,7 +21,7 @@ export function toBedrockTools(tools: Iterable<ToolSource>, options: DefineOptio
     options,
     { rules: COMMON_RULES, strictRules: ANTHROPIC_STRICT_RULES },
     ({ name, description, schema, strict }) => ({
-      toolSpec: { name, description, inputSchema: { json: schema as Json }, ...(strict ? { strict } : {}) },
+      toolSpec: { name, description, inputSchema: { json: schema as Json }, strict: strict || undefined },
     }),
   );
 }

@@ -20,7 +20,7 @@ export function toGeminiTools(tools: Iterable<ToolSource>, options: DefineOption
     if (options.rich) return { name, description, parametersJsonSchema: schema };
     const parameters = toGeminiSchema(schema);
     const isEmpty = Object.keys(parameters.properties ?? {}).length === 0;
-    return { name, description, ...(isEmpty ? {} : { parameters }) };
+    return { name, description, parameters: isEmpty ? undefined : parameters };
   });
 }
 
@@ -149,7 +149,7 @@ function toGeminiSchema(schema: JsonSchema): GeminiSchema {
       ...annotationsOf(shared),
       anyOf: plainTypes.map((each) => ({
         type: each.toUpperCase() as GeminiType,
-        ...(each === "array" ? { items: list ?? { type: "STRING" } } : {}),
+        items: each === "array" ? list ?? { type: "STRING" } : undefined,
       })),
     };
   }
@@ -165,9 +165,9 @@ function toGeminiSchema(schema: JsonSchema): GeminiSchema {
 
 function annotationsOf({ description, title, nullable }: GeminiSchema): GeminiSchema {
   return {
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(nullable ? { nullable } : {}),
+    title,
+    description,
+    nullable: nullable || undefined,
   };
 }
 

@@ -20,7 +20,7 @@ export function toMistralTools(tools: Iterable<ToolSource>, options: DefineOptio
     { rules: COMMON_RULES, strictRules: MISTRAL_STRICT_RULES },
     ({ name, description, schema, strict }) => ({
       type: "function",
-      function: { name, description, parameters: schema, ...(strict ? { strict } : {}) },
+      function: { name, description, parameters: schema, strict: strict || undefined },
     }),
   );
 }

@@ -103,10 +103,10 @@ export function toModelCalls(raw: readonly RawCall[], { names }: ReadOptions = {
       id,
       name,
       input: real?.parameters ? restoreNames(input, real.parameters) : input,
-      ...(repairs.length > 0 ? { repairs } : {}),
+      repairs: repairs.length > 0 ? repairs : undefined,
       ...(isOwn && name === shownName
         ? {}
-        : { shown: { ...(isOwn ? {} : { id: shownId }), ...(name === shownName ? {} : { name: shownName }) } }),
+        : { shown: { id: isOwn ? undefined : shownId, name: name === shownName ? undefined : shownName } }),
     };
   });
 }

@@ -83,9 +83,9 @@ export function toOllamaMessages(
     return {
       role: "tool",
       tool_name: answer.name,
-      ...(answer.call.shown?.id === undefined ? { tool_call_id: answer.id } : {}),
+      tool_call_id: answer.call.shown?.id === undefined ? answer.id : undefined,
       content,
-      ...(images.length > 0 ? { images } : {}),
+      images: images.length > 0 ? images : undefined,
     };
   });
 }

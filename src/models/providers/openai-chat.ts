@@ -19,7 +19,7 @@ export function toOpenAITools(tools: Iterable<ToolSource>, options: DefineOption
     { rules: OPENAI_RULES, strictRules: OPENAI_STRICT_RULES },
     ({ name, description, schema, strict }) => ({
       type: "function",
-      function: { name, description, parameters: schema, ...(strict ? { strict } : {}) },
+      function: { name, description, parameters: schema, strict: strict || undefined },
     }),
   );
 }

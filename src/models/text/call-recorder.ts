@@ -176,9 +176,9 @@ export function createCallRecorder({ source, emit, streams, newId, explain }: Re
         input: call.input ?? {},
         rawText: source.takeMarked(),
         format: call.format,
-        ...(call.modelId === undefined ? {} : { modelId: call.modelId }),
-        ...(call.repairs.length > 0 ? { repairs: call.repairs } : {}),
-        ...(failure ? { failure } : {}),
+        modelId: call.modelId,
+        repairs: call.repairs.length > 0 ? call.repairs : undefined,
+        failure,
       };
       emit({ type: failure ? "call_failed" : "call_completed", id, index, call: parsed });
     },

@@ -116,7 +116,7 @@ const APERTUS: TextFormat = {
 function listFormat(name: TextFormatName, open: readonly string[], close?: string): TextFormat {
   return {
     name,
-    sections: () => [jsonSection({ format: name, open, ...(close === undefined ? {} : { close: [close] }) })],
+    sections: () => [jsonSection({ format: name, open, close: close === undefined ? undefined : [close] })],
     write: writeList(open[0]!, close ?? ""),
   };
 }

@@ -338,7 +338,7 @@ export const XMLToolCallParser = Object.freeze({
       name,
       params: input,
       rawText,
-      ...(failure ? { failure } : {}),
+      failure,
     }));
   },
 });

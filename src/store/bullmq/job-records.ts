@@ -37,7 +37,7 @@ let lastOrder = 0;
 export function jobDataOf({ call, key, priority, delayMs, attempts }: JobRequest, now: number): JobData {
   lastOrder = Math.max(lastOrder + 1, now * 1000);
   const createdAt = now;
-  const base = { call, ...(key === undefined ? {} : { key }), priority, createdAt, runAt: now + delayMs, attempts };
+  const base = { call, key, priority, createdAt, runAt: now + delayMs, attempts };
   return { ...base, round: 1, order: lastOrder, uncounted: 0, lostBefore: 0 };
 }
 
@@ -50,8 +50,8 @@ export function bullOptions(id: string, jobData: JobData): JobsOptions {
     jobId: id,
     timestamp: jobData.createdAt,
     priority: Math.min(Math.max(priority, 1), 2 * MIDDLE_PRIORITY),
-    ...(jobData.runAt > jobData.createdAt ? { delay: jobData.runAt - jobData.createdAt } : {}),
-    ...(jobData.key === undefined ? {} : { deduplication: { id: hash("sha256", jobData.key) } }),
+    delay: jobData.runAt > jobData.createdAt ? jobData.runAt - jobData.createdAt : undefined,
+    deduplication: jobData.key === undefined ? undefined : { id: hash("sha256", jobData.key) },
     // How often it is tried, the one who runs it decides.
     attempts: 1,
     removeOnComplete: { age: ENDED_RETENTION_S, count: MAX_ENDED },
@@ -75,18 +75,18 @@ export function readJob(bull: BullJob, state: BullState): Job {
   const job: Job = {
     id: bull.id!,
     call,
-    ...(key === undefined ? {} : { key }),
+    key,
     state: "queued",
     priority,
     createdAt,
     runAt,
-    ...(hasBegun && bull.processedOn !== undefined ? { startedAt: bull.processedOn } : {}),
+    startedAt: hasBegun && bull.processedOn !== undefined ? bull.processedOn : undefined,
     attempt,
     attempts,
     lost,
     round,
-    ...(hasBegun && bull.processedBy !== undefined ? { worker: bull.processedBy } : {}),
-    ...(progress === undefined ? {} : { progress }),
+    worker: hasBegun && bull.processedBy !== undefined ? bull.processedBy : undefined,
+    progress,
   };
   if (state === "active") return { ...job, state: "running" };
   if (isOver(state)) {

@@ -32,7 +32,7 @@ function saveUpdates(bull: BullJob, job: Job, clock: Clock): { add(update: Updat
       const lines = waiting;
       waiting = [];
       const updates = lines.flatMap(({ update }) => update ?? []);
-      const snapshot: Progress = { callId: job.call.callId, ...(progress ? { progress } : {}), updates };
+      const snapshot: Progress = { callId: job.call.callId, progress, updates };
       try {
         for (let i = 0; i < lines.length; i += LINES_PER_ROW) {
           await bull.log(JSON.stringify(lines.slice(i, i + LINES_PER_ROW)));

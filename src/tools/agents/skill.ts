@@ -53,9 +53,9 @@ export function createSkillTool({ skills }: { skills: SkillSource }) {
       return {
         content: [text(lines.join("\n\n"))],
         display: `Loaded the skill ${name}`,
-        details: { name, files, ...(allowedTools ? { allowedTools } : {}) },
+        details: { name, files, allowedTools },
         // What the loop holds the rest of the turn to; it listens to built-in tools alone.
-        ...(allowedTools ? { metadata: { allowedTools } } : {}),
+        metadata: allowedTools ? { allowedTools } : undefined,
       };
     },
   });

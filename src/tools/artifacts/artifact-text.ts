@@ -32,7 +32,7 @@ export function takePage(
   return {
     text: whole.slice(start, end),
     start,
-    ...(end < whole.length ? { next: end } : {}),
+    next: end < whole.length ? end : undefined,
     firstLine: countLines(whole, start),
     lastLine: countLines(whole, Math.max(start, end - 1)),
     lines,

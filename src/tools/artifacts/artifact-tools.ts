@@ -41,7 +41,7 @@ function keyOf(id: string, { caller }: Pick<ToolContext, "caller">): ArtifactKey
 }
 
 export function authorshipOf({ caller: { agent, user }, callId }: ToolContext): Authorship {
-  return { author: { ...(agent === undefined ? {} : { agent }), ...(user === undefined ? {} : { user }) }, callId };
+  return { author: { agent, user }, callId };
 }
 
 /** Changes of one artifact never overlap in one process; between processes its version decides. */
@@ -271,7 +271,7 @@ function createListArtifactsTool(manager: ArtifactManager) {
       return {
         content: artifacts.length === 0 ? "This session has no artifacts." : [...lines, ...more].join("\n"),
         display: `${artifacts.length} artifact${artifacts.length === 1 ? "" : "s"}`,
-        details: { artifacts, ...(found.length > limit ? { next: offset + limit } : {}) },
+        details: { artifacts, next: found.length > limit ? offset + limit : undefined },
       };
     },
   });

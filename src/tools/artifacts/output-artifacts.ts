@@ -44,7 +44,7 @@ export function saveOutputsAsArtifacts(manager: ArtifactManager, otherwise: Outp
 
   async function saveArtifact({ callId, toolName, text, caller }: Output): Promise<string | undefined> {
     const { agent, user } = caller;
-    const author = { ...(agent === undefined ? {} : { agent }), ...(user === undefined ? {} : { user }) };
+    const author = { agent, user };
     const about = {
       title: `Output of ${toolName}`,
       contentType: "text/plain",

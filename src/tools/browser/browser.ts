@@ -73,7 +73,7 @@ export function createBrowserTool({ program, profiles, files, downloadFolder }: 
     return {
       tab,
       content: [text(`The page is in tab ${tab.id}.${statusNote}`)],
-      ...(status ? { facts: { status } } : {}),
+      facts: status ? { status } : undefined,
     };
   }
 
@@ -92,12 +92,12 @@ export function createBrowserTool({ program, profiles, files, downloadFolder }: 
         return { tab, content: [text(`Went ${input.to === "reload" ? "to it again" : input.to}.`)] };
       case "snapshot": {
         const { ref, depth } = input;
-        const wanted = { ...(ref === undefined ? {} : { ref }), ...(depth === undefined ? {} : { depth }) };
+        const wanted = { ref, depth };
         return { tab, content: [text(await takeSnapshot(tab, wanted))] };
       }
       case "screenshot": {
         const element = input.ref === undefined ? undefined : await elementAt(tab, input.ref);
-        const wanted = { ...(element ? { element } : {}), ...(input.fullPage ? { fullPage: true } : {}) };
+        const wanted = { element: element || undefined, fullPage: input.fullPage ? true : undefined };
         const { content, bytes, isCut } = await takePicture(page, wanted);
         const note = isCut ? " The page is longer: scroll, or picture an element." : "";
         return { tab, content: [text(`A picture of tab ${tab.id}.${note}`), content], facts: { bytes } };
@@ -115,7 +115,7 @@ export function createBrowserTool({ program, profiles, files, downloadFolder }: 
         return { tab, content: [text(await upload(tab, input, filesOf(context)))] };
       case "dialog": {
         const accept = input.accept ?? true;
-        tab.answer = { accept, ...(input.text === undefined ? {} : { text: input.text }) };
+        tab.answer = { accept, text: input.text };
         return { tab, content: [text(`The next dialog of ${tab.id} will be ${accept ? "accepted" : "dismissed"}.`)] };
       }
       default:

@@ -20,7 +20,7 @@ export async function act(tab: Tab, input: BrowserInput): Promise<string> {
   switch (kind) {
     case "click": {
       const element = await elementAt(tab, ref);
-      const options = { timeout, ...(input.button ? { button: input.button } : {}) };
+      const options = { timeout, button: input.button || undefined };
       await (input.double ? element.dblclick(options) : element.click(options));
       return touched(page, `Clicked ${ref}.`);
     }

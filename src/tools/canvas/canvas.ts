@@ -88,7 +88,7 @@ export function createCanvasTool({ board, surfaceStore, load, browser, clock = s
     const document = surface.kind === "url" ? undefined : await renderDocument(surface, load);
     const drawn = document?.drawn === undefined ? {} : { until: document.drawn };
     const source = document ? { html: document.html, ...drawn } : { url: surface.content };
-    const size = { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) };
+    const size = { width, height };
     return browser.show({ ...source, ...size, ...what }, signal);
   }
 

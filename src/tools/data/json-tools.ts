@@ -28,7 +28,7 @@ export function createJsonParseTool() {
         ],
         display: `valid JSON: ${describe(data)}`,
         details: { data },
-        ...(notes.length > 0 ? { metadata: { warnings: notes } } : {}),
+        metadata: notes.length > 0 ? { warnings: notes } : undefined,
       };
     },
   });

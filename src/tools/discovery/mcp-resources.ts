@@ -131,5 +131,5 @@ function toContent({ uri, mimeType, text: body, blob }: ResourceContent): Conten
   const data = blob ?? "";
   if (mimeType?.startsWith("image/")) return { type: "image", data, mimeType };
   if (mimeType?.startsWith("audio/")) return { type: "audio", data, mimeType };
-  return { type: "resource", resource: { uri, blob: data, ...(mimeType === undefined ? {} : { mimeType }) } };
+  return { type: "resource", resource: { uri, blob: data, mimeType } };
 }

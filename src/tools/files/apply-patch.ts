@@ -75,7 +75,7 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
         details: {
           files: plan.map(({ type, path, moveTo }, i) => ({
             path: moveTo ?? path,
-            ...(moveTo === undefined ? {} : { from: path }),
+            from: moveTo === undefined ? undefined : path,
             change: type,
             added: changes[i]?.added ?? 0,
             removed: changes[i]?.removed ?? 0,
@@ -158,7 +158,7 @@ async function planChange(change: FileChange, files: Files): Promise<PatchStep> 
   if (moveTo !== undefined) await requireAbsent(files, moveTo);
   const after = change.hunks.length > 0 ? applyHunks(decoded.text, change.hunks).text : decoded.text;
   const bytes = after === decoded.text ? old.bytes : encodeText(after, decoded);
-  return { type, path, ...(moveTo === undefined ? {} : { moveTo }), before: decoded.text, after, bytes, old };
+  return { type, path, moveTo, before: decoded.text, after, bytes, old };
 }
 
 async function requireAbsent(files: Files, path: string): Promise<void> {
@@ -245,7 +245,7 @@ async function create(path: string, bytes: Buffer, { files, undo, mode }: Commit
   }
   const { info } = await files.writeFileAtomic(path, bytes, {
     ifAbsent: true,
-    ...(mode === undefined ? {} : { mode }),
+    mode,
   });
   undo.push({ path, run: () => files.deleteFile(path) });
   return info;
@@ -420,7 +420,7 @@ function locateHunks(lines: readonly Line[], hunks: readonly Hunk[]): LocatedHun
     const first = candidates?.firsts[0];
     if (candidates === undefined || first === undefined) {
       const above = findCandidates(lines, hunk, { finder, anchors: [], cursor: 0 })?.firsts[0];
-      return { missing: { hunk: index, ...(above !== undefined && above < cursor && { above }) } };
+      return { missing: { hunk: index, above: above !== undefined && above < cursor ? above : undefined } };
     }
     all.push(candidates);
     found.push({ first, step: candidates.step, lines: candidates.lines });

@@ -164,7 +164,7 @@ function editsOf({ old_string, new_string, replace_all, edits = [] }: EditInput)
     return {
       oldString: edit.old_string,
       newString: edit.new_string,
-      ...(replaceAll === undefined ? {} : { replaceAll }),
+      replaceAll,
     };
   });
 }
@@ -482,7 +482,7 @@ function describeEdits(text: string, matches: readonly TextMatch[]): AppliedEdit
   const numberAt = new Map(starts.map((start, index) => [start, numbers[index] ?? 1]));
   return matches.map(({ step, stripped, ranges }) => ({
     step,
-    ...(stripped && { stripped }),
+    stripped,
     replacements: ranges.length,
     lines: ranges.map((range) => numberAt.get(range.start) ?? 1),
   }));

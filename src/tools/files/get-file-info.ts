@@ -32,7 +32,7 @@ export function createGetFileInfoTool({ files }: Pick<FileToolDependencies, "fil
           modified: info.modifiedMs,
           created: info.createdMs,
           mode: info.mode.toString(8).padStart(4, "0"),
-          ...(info.linkTarget === undefined ? {} : { linkTarget: info.linkTarget }),
+          linkTarget: info.linkTarget,
         };
         const changed = new Date(info.modifiedMs).toISOString();
         const what = `${allowed.show(info.real)}: ${info.type}, ${info.size} bytes, changed ${changed}`;

@@ -78,7 +78,7 @@ export function createReadLedger(kept?: SeenFiles): ReadLedger {
   return {
     saw(context, { real, stamp }, bytes) {
       const fingerprint = bytes && bytes.length <= FINGERPRINTED_BYTES ? fingerprintOf(bytes) : undefined;
-      remember(context, real, { stamp, ...(fingerprint && { fingerprint }) });
+      remember(context, real, { stamp, fingerprint: fingerprint || undefined });
     },
     moved(context, from, to) {
       const files = seenBy(context);

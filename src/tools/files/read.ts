@@ -120,7 +120,7 @@ async function readText(given: OpenFile, indexes: LineIndexes, reading: TextRead
   const { size } = given.info;
   const limit = reading.limit === undefined ? undefined : Math.min(reading.limit, MAX_LINES);
   if (maxBytes !== undefined && limit === undefined) refuseLarge(shown, size, maxBytes);
-  const range = { ...(offset === undefined ? {} : { offset }), ...(limit === undefined ? {} : { limit }), signal };
+  const range = { offset, limit, signal };
   const file = encoding === undefined ? given : await transcode(given, encoding, signal);
   const window = await readLines(file, indexes, range);
   const { lines, firstLine, lastLine, totalLines, nextOffset, cut } = window;

@@ -125,8 +125,8 @@ export async function callService(fetch: GuardedFetch, request: ServiceRequest):
   const sent = body === undefined ? undefined : JSON.stringify(body);
   const response = await fetch(url, {
     method,
-    headers: { ...(sent === undefined ? {} : { "content-type": "application/json; charset=utf-8" }), ...headers },
-    ...(sent === undefined ? {} : { body: sent }),
+    headers: { "content-type": sent === undefined ? undefined : "application/json; charset=utf-8", ...headers },
+    body: sent,
     signal,
     follow: "none",
     maxBytes: MAX_BYTES,

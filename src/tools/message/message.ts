@@ -163,7 +163,7 @@ function shownAddress(address: string): string {
 /** What others wrote, in every field: names of people are chosen by them, too. */
 function disarmed({ id, from, text, at }: ReceivedMessage): ReceivedMessage {
   const [cleanId, cleanFrom, cleanText] = [id, from, text].map(disarmText) as [string, string, string];
-  return { id: cleanId, from: cleanFrom, text: cleanText, ...(at === undefined ? {} : { at: disarmText(at) }) };
+  return { id: cleanId, from: cleanFrom, text: cleanText, at: at === undefined ? undefined : disarmText(at) };
 }
 
 function show(
@@ -188,6 +188,6 @@ function show(
         : `${summary}\n${wrapUntrusted(listed || "(no messages)", `${channel}/${to}`)}`,
     display: `${action} ${channel}/${to}`,
     details,
-    ...(warnings ? { metadata: { warnings } } : {}),
+    metadata: warnings ? { warnings } : undefined,
   };
 }

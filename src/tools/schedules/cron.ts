@@ -107,7 +107,7 @@ async function run(
       return answer(`Removed. ${showSchedule(await schedules.remove(id, authority))}`, { id, removed: true });
     case "run": {
       const by = authority.caller.user ?? authority.caller.agent;
-      const begun = await schedules.run(id, { as: authority, ...(by === undefined ? {} : { by }) });
+      const begun = await schedules.run(id, { as: authority, by });
       return answer(`Run ${begun.number} of ${id} has begun; runs tells what came of it.`, begun);
     }
     case "runs": {
@@ -165,11 +165,11 @@ function requestOf(input: CronInput, now: number): Partial<ScheduleRequest> {
   const timing = readTiming({ at, every, cron, timeZone }, now);
   const target = targetOf(input);
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(timing ? { timing } : {}),
-    ...(target ? { target } : {}),
-    ...(missed === undefined ? {} : { missed }),
-    ...(paused === undefined ? {} : { isPaused: paused }),
+    name,
+    timing,
+    target,
+    missed,
+    isPaused: paused,
   };
 }
 

@@ -121,7 +121,7 @@ async function search(scope: SearchScope, input: GrepInput, target: SearchTarget
   const found = await findMatchingFiles(scope, {
     directory,
     pattern,
-    ...(file === undefined ? {} : { file }),
+    file,
     filter: createFileFilter({
       include: input.include,
       exclude: input.exclude,
@@ -130,8 +130,8 @@ async function search(scope: SearchScope, input: GrepInput, target: SearchTarget
     }),
     hidden: input.hidden,
     respectGitignore: input.respect_gitignore,
-    ...(input.type === undefined ? {} : { type: input.type }),
-    ...(input.output_mode === "count" ? { counting: { maxPerFile: input.max_per_file } } : {}),
+    type: input.type,
+    counting: input.output_mode === "count" ? { maxPerFile: input.max_per_file } : undefined,
   });
   const answer: GrepRun = { scope, input, target, found, pattern, show };
   const { lines, details, summary } = await (input.output_mode === "content"

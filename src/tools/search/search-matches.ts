@@ -308,7 +308,7 @@ export async function findMatchingFiles(scope: SearchScope, search: FileSearch):
       ...(file === undefined ? [] : ["--text"]),
     ],
     directory,
-    ...(file === undefined ? {} : { files: [file] }),
+    files: file === undefined ? undefined : [file],
     signal: scope.signal,
     timeoutMs: scope.timeLeft(),
   });

@@ -92,17 +92,15 @@ export function describeSession(session: SessionView): DescribedSession {
   const { key, label, agent, parent, caller, state, turns, pending, lastText, error, createdAt, updatedAt } = session;
   return {
     key,
-    ...(label === undefined ? {} : { label }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(parent === undefined ? {} : { parent }),
+    label,
+    agent,
+    parent,
     depth: caller.depth,
     state,
     turns,
-    ...(pending.length === 0
-      ? {}
-      : { waitsFor: pending.map(({ name, pending: wait }) => `${name} (${wait.kind} ${wait.id})`) }),
-    ...(lastText === undefined ? {} : { lastText }),
-    ...(error === undefined ? {} : { error }),
+    waitsFor: pending.length === 0 ? undefined : pending.map(({ name, pending: wait }) => `${name} (${wait.kind} ${wait.id})`),
+    lastText,
+    error,
     createdAt,
     updatedAt,
   };

@@ -50,7 +50,7 @@ function createSessionsListTool(access: SessionAccess) {
     tags: ["session", "agent", "subagent", "conversation"],
     origin: { type: "builtin" },
     async run({ state, limit }, { caller }) {
-      const sessions = (await access.list(caller, { limit, ...(state ? { state } : {}) })).map(describeSession);
+      const sessions = (await access.list(caller, { limit, state: state || undefined })).map(describeSession);
       const lines = sessions.map((session) => `${session.key === caller.session ? "* " : "- "}${lineOf(session)}`);
       return {
         content: [text(lines.length === 0 ? "There are no sessions. sessions_spawn starts one." : lines.join("\n"))],
@@ -181,7 +181,7 @@ function describe(sent: SentView): ToolOutput<SentDetails> {
     case "accepted":
       return {
         content: `Accepted by session ${session}.${sent.reply === undefined ? "" : ` It said so far: ${sent.reply}`}`,
-        details: { status, session, ...(sent.reply === undefined ? {} : { reply: sent.reply }) },
+        details: { status, session, reply: sent.reply },
       };
     case "timeout":
       return {
@@ -241,9 +241,9 @@ function createSessionsSpawnTool(access: SessionAccess) {
       const session = await access.spawn(authority, {
         task,
         id: callId,
-        ...(label === undefined ? {} : { label }),
-        ...(agent === undefined ? {} : { agent }),
-        ...(tools === undefined ? {} : { toolNames: tools }),
+        label,
+        agent,
+        toolNames: tools,
       });
       const isReported = session.parent !== undefined;
       return {

@@ -72,15 +72,15 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
     status: statusOf(command, process),
     exitCode: exit?.exitCode ?? null,
     output,
-    ...(snapshot.stdout && !process.terminal && { stdout: shortenOutput(snapshot.stdout, limits).text() }),
-    ...(snapshot.stderr && !process.terminal && { stderr: shortenOutput(snapshot.stderr, limits).text() }),
+    stdout: snapshot.stdout && !process.terminal ? shortenOutput(snapshot.stdout, limits).text() : undefined,
+    stderr: snapshot.stderr && !process.terminal ? shortenOutput(snapshot.stderr, limits).text() : undefined,
     truncated: shown.truncated,
     durationMs,
     timedOut: exit?.reason === "timeout",
-    ...(exit?.signal && { signal: exit.signal }),
+    signal: exit?.signal ? exit.signal : undefined,
     reason: exit?.reason ?? (run.stopped ? "aborted" : "running"),
-    ...(isKept && !run.stopped && { processId: id }),
-    ...(spillRef !== undefined && { spillRef }),
+    processId: isKept && !run.stopped ? id : undefined,
+    spillRef,
     workingDirectory: run.workingDirectory,
     ...(run.confined ? { confined: true } : run.unconfined !== undefined && { confined: false }),
   };
@@ -94,7 +94,7 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
     content: [text([body, ...(notes.length > 0 ? [notes.join("\n")] : [])].join("\n\n"))],
     details,
     display: `$ ${commandLine(command)} — ${ending} ${exit ? "in" : "after"} ${describeDuration(durationMs)}`,
-    ...(error && { error }),
+    error,
   };
 }
 
@@ -140,7 +140,7 @@ function timeoutNote({ limitMs }: Run): string {
 function failureOfRun(run: Run, exit: Exit): ToolFailure | undefined {
   if (meaningOf(run.command, run.process)?.completed) return undefined;
   const { code, message, next } = explainFailure(run, exit);
-  const data = { exitCode: exit.exitCode, reason: exit.reason, ...(exit.signal && { signal: exit.signal }) };
+  const data = { exitCode: exit.exitCode, reason: exit.reason, signal: exit.signal || undefined };
   return toFailure(toolError(code, message, { next, data }));
 }
 

@@ -184,7 +184,7 @@ function startOptions(
     ...(input.pty && { pty: TERMINAL }),
     timeoutMs: limitMs,
     signal,
-    output: { separateStreams: !input.pty, ...(openSpill && { openSpill: () => openSpill({ callId }) }) },
+    output: { separateStreams: !input.pty, openSpill: openSpill ? () => openSpill({ callId }) : undefined },
   };
 }
 
@@ -200,7 +200,7 @@ function confined(
     Pick<ConfinedCommand, "terminal"> & { allowedPaths: readonly string[] | undefined },
 ): readonly string[] {
   const shell = findShell(env);
-  const commandOptions = { cwd, terminal, ...(allowedPaths ? { allowedPaths } : {}) };
+  const commandOptions = { cwd, terminal, allowedPaths };
   return confinement.wrap([shell.path, ...shell.args(shellCommand)], commandOptions);
 }
 

@@ -118,8 +118,8 @@ async function run(input: ProcessInput, context: ToolContext, dependencies: Proc
     case "log": {
       const { offset, limit } = input;
       const page = processes.log(owner, id, {
-        ...(offset === undefined ? {} : { offset }),
-        ...(limit === undefined ? {} : { limit }),
+        offset,
+        limit,
       });
       return describeLog(page, { ...processes.get(owner, id), limits });
     }
@@ -361,7 +361,7 @@ function stateOf({ id, label }: ProcessInfo, process: RunningProcess): ProcessSt
     status: statusOf(label, process),
     exitCode: exit?.exitCode ?? null,
     reason: exit?.reason ?? "running",
-    ...(exit?.signal && { signal: exit.signal }),
+    signal: exit?.signal ? exit.signal : undefined,
     command: label,
   };
 }

@@ -41,7 +41,7 @@ export function createGetEnvTool(options: EnvironmentOptions) {
         content: [text(`${name}=${value}${masked ? note : ""}`)],
         display: masked ? `${name} is set, its value is masked` : `${name}=${stripTerminalCodes(value)}`,
         details: { value },
-        ...(masked ? { metadata: { masked } } : {}),
+        metadata: masked ? { masked } : undefined,
       };
     },
   });
@@ -84,7 +84,7 @@ export function createSetEnvTool(options: EnvironmentOptions) {
         content: [text(`${done}. ${was}`)],
         display: done,
         details: { previous: before.value },
-        ...(before.masked ? { metadata: { masked: true } } : {}),
+        metadata: before.masked ? { masked: true } : undefined,
       };
     },
   });

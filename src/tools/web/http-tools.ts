@@ -150,12 +150,12 @@ async function sendRequest(
   const response = await fetch(url, {
     method,
     headers: body === undefined ? headers : withContentType(headers, body),
-    ...(body === undefined ? {} : { body }),
+    body,
     signal: context.signal,
     follow: "same-host",
   });
   const save = openSpill && (async (bytes: Buffer) => saveBody(await openSpill({ callId: context.callId }), bytes));
-  return readResponse(response, { method, ...(save ? { save } : {}) });
+  return readResponse(response, { method, save });
 }
 
 /** Everything that the answer decides about, with nothing hidden in it. */
@@ -233,8 +233,8 @@ async function readResponse(
     body: isCut ? (isText ? whole.slice(0, max).toWellFormed() : "") : whole,
     bodyEncoding: isText ? "text" : "base64",
     bytes: body.length,
-    ...(isCut ? { truncated: true as const } : {}),
-    ...(file === undefined ? {} : { file }),
+    truncated: isCut ? true as const : undefined,
+    file,
     url,
     redirects,
   };

@@ -64,7 +64,7 @@ function readList(
     const published = first(names.published);
     if (!/^https?:\/\//i.test(url)) return [];
     return [
-      { title: first([names.title]) || url, url, snippet: first(names.snippet), ...(published ? { published } : {}) },
+      { title: first([names.title]) || url, url, snippet: first(names.snippet), published: published || undefined },
     ];
   });
 }
@@ -86,7 +86,7 @@ const tavily: SearchProvider = {
     url: endpoint,
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ query, max_results: limit, ...(freshness ? { time_range: freshness } : {}) }),
+    body: JSON.stringify({ query, max_results: limit, time_range: freshness }),
   }),
   read: (answer) =>
     readList(readPath(answer, "results"), {

@@ -106,7 +106,7 @@ export function createWebFetchTool(dependencies: WebFetchDependencies) {
         content: pages.map((page) => text("error" in page ? `${page.url}: ${page.error.message}` : showPage(page))),
         display: `Fetched ${pages.length - failed.length} of ${pages.length}: ${urls.join(" ")}`,
         details: { pages },
-        ...(failed.length === pages.length && failed[0] ? { error: failed[0].error } : {}),
+        error: failed.length === pages.length && failed[0] ? failed[0].error : undefined,
       };
     },
   });

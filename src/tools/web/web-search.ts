@@ -78,7 +78,7 @@ export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchD
           content: wrapUntrusted(results.map(show).join("\n") || "(no results)", `${provider}: ${query}`),
           display: `${results.length} results for "${query}" (${provider})`,
           details: { query, provider, results },
-          ...(warnings.length > 0 ? { metadata: { warnings } } : {}),
+          metadata: warnings.length > 0 ? { warnings } : undefined,
         };
       }
       throw unanswered(problems);
@@ -92,7 +92,7 @@ function disarmed({ title, url, snippet, published }: SearchResult): SearchResul
     title: clean(title, 300),
     url: clean(url, 2000),
     snippet: clean(snippet, 2000),
-    ...(published === undefined ? {} : { published: clean(published, 60) }),
+    published: published === undefined ? undefined : clean(published, 60),
   };
 }
 

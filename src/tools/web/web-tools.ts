@@ -19,8 +19,8 @@ export function createWebTools(dependencies: WebDependencies): { tools: AnyTool[
       createWebFetchTool({ ...fetching, converter }),
       createWebSearchTool({
         fetch: searchFetch ?? fetching.fetch,
-        ...(search ? { search } : {}),
-        ...(env ? { env } : {}),
+        search,
+        env,
       }),
     ],
     close: converter.close,

@@ -99,7 +99,7 @@ function readRequest({ decision }: Record<string, unknown>): HookAnswer {
   if (!isObject(decision)) return { noAnswer: "its decision is no object" };
   const { behavior } = decision;
   const reason = asText(decision["message"]);
-  if (behavior === "deny") return { decision: "deny", ...(reason === undefined ? {} : { reason }) };
+  if (behavior === "deny") return { decision: "deny", reason };
   return behavior === "allow" ? { decision: "allow" } : { noAnswer: "its behavior is neither allow nor deny" };
 }
 
@@ -181,12 +181,12 @@ export function recordOf({ hook, answer, failed }: HookResult): Record<string, u
   return {
     hook: hook.name,
     origin: hook.origin,
-    ...(answer.decision === undefined ? {} : { decision: answer.decision }),
-    ...(answer.reason === undefined ? {} : { reason: answer.reason }),
-    ...(answer.updatedInput ? { updatedInput: true } : {}),
-    ...(answer.updatedToolOutput ? { updatedToolOutput: true } : {}),
-    ...(answer.systemMessage === undefined ? {} : { systemMessage: answer.systemMessage }),
-    ...(failed ? { failed: failed.why } : {}),
+    decision: answer.decision,
+    reason: answer.reason,
+    updatedInput: answer.updatedInput ? true : undefined,
+    updatedToolOutput: answer.updatedToolOutput ? true : undefined,
+    systemMessage: answer.systemMessage,
+    failed: failed?.why,
   };
 }
 

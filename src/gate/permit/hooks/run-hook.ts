@@ -146,7 +146,7 @@ export function hookInputOf(call: Call, event: HookEvent, cwd: string, result?: 
     tool_name: claudeNameOf(tool),
     tool_input: inClaudeWords(tool, call.accepted),
     tool_use_id: call.id,
-    ...(result ? { tool_response: responseOf(result) } : {}),
+    tool_response: result ? responseOf(result) : undefined,
   };
 }
 

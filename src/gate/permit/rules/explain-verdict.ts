@@ -60,7 +60,7 @@ export function explainVerdict(
   const verdict = decided ?? ruleSet.judge(call);
   const sources = ruleSet.sources().map(({ origin, folder, allow = [], ask = [], deny = [] }) => ({
     origin,
-    ...(folder === undefined ? {} : { folder }),
+    folder,
     rules: allow.length + ask.length + deny.length,
   }));
   const found = { tool: call.tool.name, mode: one.mode, verdict, layers, sources, steps };
@@ -75,7 +75,7 @@ function rulesOfStep({ rules, subject }: Case, step: string): ExplainedRule[] | 
       text: rule.text,
       list,
       origin: rule.origin,
-      ...(rule.folder === undefined ? {} : { folder: rule.folder }),
+      folder: rule.folder,
       matches: rule.touches(subject, isNamed),
     }))
   );

@@ -44,7 +44,7 @@ function rulesOf({ origin, folder, ...lists }: RuleSource): Rule[] {
       text: text.trim(),
       list,
       origin,
-      ...(folder === undefined ? {} : { folder }),
+      folder,
     })),
   );
 }

@@ -104,11 +104,11 @@ export class RuleSet {
 
   /** Adds a rule live, such as one that a person granted. Throws a TypeError where it is none. */
   add(text: string, list: RuleList, origin: string, folder?: string): Rule {
-    const rule = compileRule({ text: text.trim(), list, origin, ...(folder === undefined ? {} : { folder }) });
+    const rule = compileRule({ text: text.trim(), list, origin, folder });
     const source = this.#sources.find((one) => one.origin === origin && one.folder === folder);
     if (source?.[list]?.includes(rule.text)) return toRule(rule);
     if (source) source[list] = [...(source[list] ?? []), rule.text];
-    else this.#sources.push({ origin, ...(folder === undefined ? {} : { folder }), [list]: [rule.text] });
+    else this.#sources.push({ origin, folder, [list]: [rule.text] });
     this.#setRules([...this.#compiled, rule]);
     return toRule(rule);
   }
@@ -154,7 +154,7 @@ export class RuleSet {
         for (const text of lists[list] ?? []) {
           try {
             compiled.push(
-              compileRule({ text: text.trim(), list, origin, ...(folder === undefined ? {} : { folder }) }),
+              compileRule({ text: text.trim(), list, origin, folder }),
             );
           } catch (error) {
             this.#problems.push((error as Error).message);
@@ -180,7 +180,7 @@ export class RuleSet {
 }
 
 function toRule({ text, list, origin, folder }: CompiledRule): Rule {
-  return { text, list, origin, ...(folder === undefined ? {} : { folder }) };
+  return { text, list, origin, folder };
 }
 
 export interface IndexedRule {

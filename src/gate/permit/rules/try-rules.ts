@@ -66,9 +66,9 @@ export function testRules(
     } catch (error) {
       return { example, holds: false, why: (error as Error).message };
     }
-    const verdict = ruleSet.judge({ tool, input, cwd, ...(home === undefined ? {} : { home }), mode: example.mode });
+    const verdict = ruleSet.judge({ tool, input, cwd, home, mode: example.mode });
     const holds = verdict.decision === example.expect;
-    return { example, verdict, holds, ...(holds ? {} : { why: `${verdict.decision}: ${verdict.reason}` }) };
+    return { example, verdict, holds, why: holds ? undefined : `${verdict.decision}: ${verdict.reason}` };
   });
 }
 

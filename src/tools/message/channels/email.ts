@@ -42,7 +42,7 @@ async function post(settings: ChannelSettings, world: ChannelWorld, request: Cha
     port: portOf(settings),
     secure,
     requireTLS: !secure && !allowInsecure,
-    ...(user === undefined ? {} : { auth: { user, pass: password ?? "" } }),
+    auth: user === undefined ? undefined : { user, pass: password ?? "" },
     connectionTimeout: DEADLINE_MS,
     greetingTimeout: DEADLINE_MS,
     socketTimeout: DEADLINE_MS,
@@ -67,13 +67,13 @@ async function post(settings: ChannelSettings, world: ChannelWorld, request: Cha
       to: address,
       subject: titleOf(subject || text.trimStart()),
       text,
-      ...(messageId ? { inReplyTo: messageId, references: messageId } : {}),
+      inReplyTo: messageId || undefined, references: messageId || undefined,
     });
     const refused = sent.rejected.map(String);
     return {
       summary: `The mail server took it for ${sent.accepted.length} of ${sent.accepted.length + refused.length} addresses. Whether it arrives is not known.`,
       messageId: sent.messageId,
-      ...(refused.length > 0 ? { refused } : {}),
+      refused: refused.length > 0 ? refused : undefined,
     };
   } catch (thrown) {
     if (signal.aborted) throw signal.reason;

@@ -10,7 +10,7 @@ export const webhookChannel: ChannelKind = {
       problem: wrong && `the target "${wrong[0]}" must be an address that begins with https:// or http://`,
       handlers: {
         async send({ address, text, subject, signal }) {
-          const body = { text, ...(subject ? { subject } : {}), sentAt: new Date(clock.now()).toISOString() };
+          const body = { text, subject: subject || undefined, sentAt: new Date(clock.now()).toISOString() };
           const service = "The webhook";
           const { status, text: responseText } = await callService(fetch, {
             service,
