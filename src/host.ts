@@ -288,7 +288,8 @@ function auditNeeded({ origins }: LoadedConfig): ConfigError {
   const setting = origins.find(({ path, isOverridden }) => path === "audit.enabled" && !isOverridden);
   return new ConfigError([
     {
-      file: setting?.file === undefined ? undefined : setting.file, line: setting?.file === undefined ? undefined : setting.line,
+      file: setting?.file === undefined ? undefined : setting.file,
+      line: setting?.file === undefined ? undefined : setting.line,
       path: "audit.enabled",
       message: "The audit log cannot be switched off. Remove this line; `audit.redact` names what it should hide.",
     },

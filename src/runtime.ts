@@ -331,8 +331,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     tools,
     shownTools,
     tokens,
-    search: (query, { limit, caller } = {}) =>
-      registry.search(query, { filter: shownTo(caller), limit }),
+    search: (query, { limit, caller } = {}) => registry.search(query, { filter: shownTo(caller), limit }),
     toLLMTools: ({ dialect, definitions, ...shown } = {}) => {
       const declare = definitions === "compact" ? compactDeclaration : declarationOf;
       return shownTools(shown).tools.map((tool) => declare(tool, dialect));

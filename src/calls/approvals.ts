@@ -483,7 +483,7 @@ function withoutSecrets({ input, preview, made }: Approval): Pick<Approval, "inp
   const { input: _sent, ...rest } = made;
   return {
     input: redactSecrets(input),
-    preview: preview ? redactSecrets(preview) as Preview : undefined,
+    preview: preview ? (redactSecrets(preview) as Preview) : undefined,
     made: rest,
   };
 }

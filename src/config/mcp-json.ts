@@ -58,7 +58,12 @@ export function toMcpJson(server: McpServerConfig): { entry: McpJsonServer; note
 function reachOf(server: McpServerConfig): McpJsonServer {
   if (server.transport !== "stdio") {
     const { transport: type, url, headers, headersHelper, oauth } = server;
-    return { type, url, headers: Object.keys(headers).length > 0 ? headers : undefined, ...given({ headersHelper, oauth }) };
+    return {
+      type,
+      url,
+      headers: Object.keys(headers).length > 0 ? headers : undefined,
+      ...given({ headersHelper, oauth }),
+    };
   }
   const { command, args, env, cwd } = server;
   return {

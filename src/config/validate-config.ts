@@ -299,9 +299,13 @@ function policyOf({ tools = {}, agents, sandbox, subagents, profiles }: HaftConf
     alsoAllow: alsoAllow || undefined,
     deny: deny || undefined,
     byProvider: byProvider || undefined,
-    agents: agents ? Object.fromEntries(Object.entries(agents).map(([name, { tools: own = {} }]) => [name, own])) : undefined,
+    agents: agents
+      ? Object.fromEntries(Object.entries(agents).map(([name, { tools: own = {} }]) => [name, own]))
+      : undefined,
     sandbox: sandbox?.tools ? sandbox.tools : undefined,
-    subagents: subagents ? { ...subagents.tools, ...(subagents.byDepth ? { byDepth: subagents.byDepth } : {}) } : undefined,
+    subagents: subagents
+      ? { ...subagents.tools, ...(subagents.byDepth ? { byDepth: subagents.byDepth } : {}) }
+      : undefined,
   };
   if (Object.keys(policy).length === 0) return undefined;
   return profiles ? { ...policy, profiles } : policy;

@@ -99,7 +99,7 @@ same<Same<SessionEntry, StoredEntry>>();
 same<Same<SessionFrame, SessionEvent>>();
 same<Same<ClientTool, client.ClientTool>>();
 same<Same<ClientCall, client.ClientCall>>();
-same<Same<ClientAnswer, client.ClientAnswer>>();
+same<Same<ClientAnswer, client.ClientToolResult>>();
 
 // Clients.
 declare const api: Client<typeof jobs>;

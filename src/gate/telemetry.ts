@@ -94,7 +94,7 @@ function loadApi(): Api | null {
   }
 }
 
-function attributesOf(call: Call): Record<string, string> {
+function attributesOf(call: Call): Record<string, string | undefined> {
   const { agent, session } = call.caller;
   return {
     "gen_ai.operation.name": "execute_tool",

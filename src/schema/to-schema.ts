@@ -132,7 +132,12 @@ function parameterListToJsonSchema(list: readonly unknown[]): JsonSchema {
     if (parameter.required ?? parameter.default === undefined) required.push(parameter.name);
   }
   if (problems.length > 0) throw new TypeError(`This list of parameters cannot be used:\n${problems.join("\n")}`);
-  return { type: "object", properties, required: required.length > 0 ? required : undefined, additionalProperties: false };
+  return {
+    type: "object",
+    properties,
+    required: required.length > 0 ? required : undefined,
+    additionalProperties: false,
+  };
 }
 
 function problemOf(entry: unknown): string | undefined {

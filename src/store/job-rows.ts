@@ -102,9 +102,9 @@ export function toJob(row: JobRow): Job {
     attempts,
     lost: row.lost,
     round,
-    worker: row.worker === null ? undefined : JSON.parse(row.worker) as string,
-    progress: row.progress === null ? undefined : JSON.parse(row.progress) as NonNullable<Job["progress"]>,
-    result: row.result === null ? undefined : JSON.parse(row.result) as ToolResult,
+    worker: row.worker === null ? undefined : (JSON.parse(row.worker) as string),
+    progress: row.progress === null ? undefined : (JSON.parse(row.progress) as NonNullable<Job["progress"]>),
+    result: row.result === null ? undefined : (JSON.parse(row.result) as ToolResult),
   };
 }
 

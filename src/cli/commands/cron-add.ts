@@ -53,7 +53,7 @@ export const command = defineCommand({
       missed: options["skip-missed"] ? "skip" : "run_once",
       isPaused: paused,
       name,
-      mode: mode === undefined ? undefined : mode as CallMode,
+      mode: mode === undefined ? undefined : (mode as CallMode),
       policy: Object.keys(policy).length > 0 ? policy : undefined,
     });
     output.data(added, (schedule) => showSchedules([schedule], output));

@@ -19,7 +19,7 @@ export const command = defineCommand({
   async run({ connect, output, options: { state, limit } }) {
     const client = await connect();
     const page = await client.sessions.list({
-      state: state === undefined ? undefined : state as SessionState,
+      state: state === undefined ? undefined : (state as SessionState),
       limit,
     });
     output.list(page, (sessions) => showSessions(sessions, output));

@@ -42,9 +42,7 @@ export function createPolicyLayers(config: PolicyConfig): (request?: LayersReque
   const named = (name: string, policy: ToolPolicy | undefined): PolicyLayer[] =>
     policy === undefined ? [] : [{ name, policy: profiles ? { profiles, ...policy } : policy }];
   const ofEverybody = [
-    ...(profile === undefined
-      ? []
-      : named("the profile layer", { profile, alsoAllow })),
+    ...(profile === undefined ? [] : named("the profile layer", { profile, alsoAllow })),
     ...(allow || deny ? named("the global layer", { allow, deny }) : []),
   ];
   const providers = keyed(

@@ -180,7 +180,7 @@ async function readOutput(
     mediaType: "text/plain; charset=utf-8",
     headers: {
       "x-total-characters": String(whole.length),
-      "x-next-offset": end < whole.length ? String(end) : undefined,
+      ...(end < whole.length ? { "x-next-offset": String(end) } : {}),
     },
   };
 }

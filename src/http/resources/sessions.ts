@@ -31,9 +31,7 @@ export const sessions: Resource<ApiContext> = {
             throw new HttpError("bad_request", "There is no such state", `States are: ${STATES.join(", ")}.`);
           }
           const limit = query.number("limit", { min: 1, max: 500 }) ?? 100;
-          return json(
-            await part.list({ limit, state, parent }),
-          );
+          return json(await part.list({ limit, state, parent }));
         },
       }),
       route("POST /api/sessions", {

@@ -403,7 +403,7 @@ export async function contentOf(held: Anchor, path: string): Promise<OldEntry> {
   const file = openFileOf(held.reopen(constants.O_RDONLY), held.real);
   try {
     const old = await readAll(file, { maxBytes: MAX_UNDO_BYTES });
-    return { was, old, mode, omitted: old === null ? "too_large" as const : undefined };
+    return { was, old, mode, omitted: old === null ? ("too_large" as const) : undefined };
   } finally {
     file.close();
   }

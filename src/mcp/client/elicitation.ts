@@ -14,7 +14,7 @@ export type ServerQuestionChanges = Partial<Omit<ServerQuestion, "id">> & { stat
 export interface ServerQuestionStore {
   /** Whether others than this process may write to it. */
   readonly shared: boolean;
-  /** False where `mostOpen` are open already. */
+  /** False where `maxOpen` are open already. */
   add(question: ServerQuestion, maxOpen: number): MaybePromise<boolean>;
   get(id: string): MaybePromise<ServerQuestion | undefined>;
   /** The newest so many, oldest first. An open one whose asker's process is gone is cancelled. */
@@ -163,7 +163,10 @@ export class ServerQuestions {
   async #take({ id, state, content }: ServerQuestion): Promise<ElicitationAnswer> {
     if (state !== "accepted" && state !== "declined") return { action: "cancel" };
     if (content) await this.#store.change(id, state, { state, content: undefined });
-    return { action: ACTIONS[state], content: state === "accepted" && content ? content : undefined } as ElicitationAnswer;
+    return {
+      action: ACTIONS[state],
+      content: state === "accepted" && content ? content : undefined,
+    } as ElicitationAnswer;
   }
 
   async #seen(question: ServerQuestion): Promise<ServerQuestion> {
@@ -235,7 +238,7 @@ export interface ServerQuestion {
   note?: string;
 }
 
-interface ServerQuestionAnswer {
+export interface ServerQuestionAnswer {
   action: "accept" | "decline" | "cancel";
   content?: FormContent;
   by?: string;

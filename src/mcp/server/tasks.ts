@@ -135,7 +135,7 @@ const taskParameters: StandardSchemaV1<unknown, TaskParameters> = {
       const { taskId, inputResponses } = (value ?? {}) as Partial<Record<keyof TaskParameters, unknown>>;
       if (typeof taskId !== "string") return { issues: [{ message: "taskId must be a string", path: ["taskId"] }] };
       const isGiven = typeof inputResponses === "object" && inputResponses !== null;
-      return { value: { taskId, inputResponses: isGiven ? inputResponses as Record<string, unknown> : undefined } };
+      return { value: { taskId, inputResponses: isGiven ? (inputResponses as Record<string, unknown>) : undefined } };
     },
   },
 };

@@ -20,7 +20,10 @@ export function writeResult(
   return {
     content,
     // Only with a schema: some clients show their model the structure instead of the text.
-    structuredContent: hasOutputSchema && result.details !== undefined ? result.details as CallToolResult["structuredContent"] : undefined,
+    structuredContent:
+      hasOutputSchema && result.details !== undefined
+        ? (result.details as CallToolResult["structuredContent"])
+        : undefined,
     _meta: factsOf(result),
   };
 }
@@ -66,7 +69,8 @@ function withMessage({ error }: FailedResult, content: Block[]): Block[] {
 function factsOf(result: ToolResult): Record<string, unknown> {
   return {
     "haft/callId": result.callId,
-    "haft/error": result.status === "failed" ? { code: result.error.code, retryable: result.error.retryable } : undefined,
+    "haft/error":
+      result.status === "failed" ? { code: result.error.code, retryable: result.error.retryable } : undefined,
     "haft/known": result.metadata.known,
   };
 }

@@ -149,7 +149,7 @@ function toGeminiSchema(schema: JsonSchema): GeminiSchema {
       ...annotationsOf(shared),
       anyOf: plainTypes.map((each) => ({
         type: each.toUpperCase() as GeminiType,
-        items: each === "array" ? list ?? { type: "STRING" } : undefined,
+        items: each === "array" ? (list ?? { type: "STRING" }) : undefined,
       })),
     };
   }

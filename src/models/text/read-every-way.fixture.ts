@@ -43,5 +43,5 @@ export function readEveryWay(text: string, options: ToolCallParserOptions): Pars
 
 /** The calls alone, without what differs from case to case. */
 export function callsOf({ calls }: ParsedText): { name: string; input: unknown; failed?: true }[] {
-  return calls.map(({ name, input, failure }) => ({ name, input, failed: failure ? true as const : undefined }));
+  return calls.map(({ name, input, failure }) => ({ name, input, failed: failure ? (true as const) : undefined }));
 }

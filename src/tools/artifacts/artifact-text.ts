@@ -78,7 +78,7 @@ export interface LineSearch {
 
 export interface FoundLines {
   matches: { line: number; text: string }[];
-  /** Of all matching lines, also those beyond `most`. */
+  /** Of all matching lines, also those beyond `max`. */
   total: number;
 }
 
@@ -129,7 +129,7 @@ function tookTooLong(): ToolError {
 
 const SOURCE = String.raw`
 const { parentPort, workerData } = require("node:worker_threads");
-const { content, source, flags, most } = workerData;
+const { content, source, flags, max } = workerData;
 const expression = new RegExp(source, flags);
 const matches = [];
 let total = 0;
@@ -138,7 +138,7 @@ if (lines.at(-1) === "") lines.pop();
 for (const [index, text] of lines.entries()) {
   if (!expression.test(text)) continue;
   total += 1;
-  if (matches.length < most) matches.push({ line: index + 1, text: text.slice(0, 1000) });
+  if (matches.length < max) matches.push({ line: index + 1, text: text.slice(0, 1000) });
 }
 parentPort.postMessage({ matches, total });
 `;

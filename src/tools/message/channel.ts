@@ -125,7 +125,7 @@ export async function callService(fetch: GuardedFetch, request: ServiceRequest):
   const sent = body === undefined ? undefined : JSON.stringify(body);
   const response = await fetch(url, {
     method,
-    headers: { "content-type": sent === undefined ? undefined : "application/json; charset=utf-8", ...headers },
+    headers: sent === undefined ? headers : { "content-type": "application/json; charset=utf-8", ...headers },
     body: sent,
     signal,
     follow: "none",

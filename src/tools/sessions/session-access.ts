@@ -98,7 +98,8 @@ export function describeSession(session: SessionView): DescribedSession {
     depth: caller.depth,
     state,
     turns,
-    waitsFor: pending.length === 0 ? undefined : pending.map(({ name, pending: wait }) => `${name} (${wait.kind} ${wait.id})`),
+    waitsFor:
+      pending.length === 0 ? undefined : pending.map(({ name, pending: wait }) => `${name} (${wait.kind} ${wait.id})`),
     lastText,
     error,
     createdAt,

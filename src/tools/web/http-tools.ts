@@ -233,7 +233,7 @@ async function readResponse(
     body: isCut ? (isText ? whole.slice(0, max).toWellFormed() : "") : whole,
     bodyEncoding: isText ? "text" : "base64",
     bytes: body.length,
-    truncated: isCut ? true as const : undefined,
+    truncated: isCut ? (true as const) : undefined,
     file,
     url,
     redirects,

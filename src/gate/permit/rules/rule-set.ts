@@ -153,9 +153,7 @@ export class RuleSet {
       for (const list of RULE_LISTS) {
         for (const text of lists[list] ?? []) {
           try {
-            compiled.push(
-              compileRule({ text: text.trim(), list, origin, folder }),
-            );
+            compiled.push(compileRule({ text: text.trim(), list, origin, folder }));
           } catch (error) {
             this.#problems.push((error as Error).message);
           }

@@ -67,7 +67,8 @@ async function post(settings: ChannelSettings, world: ChannelWorld, request: Cha
       to: address,
       subject: titleOf(subject || text.trimStart()),
       text,
-      inReplyTo: messageId || undefined, references: messageId || undefined,
+      inReplyTo: messageId || undefined,
+      references: messageId || undefined,
     });
     const refused = sent.rejected.map(String);
     return {
