@@ -61,7 +61,7 @@ export interface CodeThreadsOptions {
   memoryBytes: number;
 }
 
-const MAX_LINE_BYTES = 10_000;
+const MAX_LINE_LENGTH = 10_000;
 /** Starting a thread takes longer than running most programs. */
 const MAX_IDLE = 2;
 const IDLE_MS = 60_000;
@@ -89,7 +89,7 @@ export function createCodeThreads({ clock = systemClock, memoryBytes }: CodeThre
   async function start(): Promise<{ worker: Worker; stop: Int32Array }> {
     engine ??= loadEngine();
     const stop = new Int32Array(new SharedArrayBuffer(4));
-    const workerData = { ...(await engine), memoryBytes, mostLineBytes: MAX_LINE_BYTES, stop };
+    const workerData = { ...(await engine), memoryBytes, maxLineLength: MAX_LINE_LENGTH, stop };
     const worker = new Worker(CODE_WORKER_SOURCE, { eval: true, workerData, execArgv: [], env: {} });
     all.add(worker);
     worker.once("exit", () => all.delete(worker));

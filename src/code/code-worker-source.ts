@@ -8,7 +8,7 @@
  */
 export const CODE_WORKER_SOURCE = `
 const { parentPort, workerData } = require("node:worker_threads");
-const { library, wasm, memoryBytes, maxLineBytes, stop } = workerData;
+const { library, wasm, memoryBytes, maxLineLength, stop } = workerData;
 
 const PRELUDE = ${JSON.stringify(prelude())};
 
@@ -28,7 +28,7 @@ const CALLBACKS = {
   },
   print(...args) {
     const [line] = texts(args);
-    lines.push(line.length > maxLineBytes ? line.slice(0, maxLineBytes) + "…" : line);
+    lines.push(line.length > maxLineLength ? line.slice(0, maxLineLength) + "…" : line);
     return machine.undefined;
   },
   end(...args) {

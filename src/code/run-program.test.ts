@@ -124,6 +124,14 @@ describe("a program", () => {
     expect(end.output.at(-1)).toContain("not kept");
   });
 
+  test("prints at most 10,000 characters per line", async () => {
+    const printed: string[] = [];
+    await run("console.log('a'.repeat(10_000)); console.log('b'.repeat(10_001));", {
+      print: (line) => void printed.push(line),
+    });
+    expect(printed).toEqual(["a".repeat(10_000), `${"b".repeat(10_000)}…`]);
+  });
+
   test("ends when it is aborted, also while it computes", async () => {
     const controller = new AbortController();
     const ended = run("await tools.a({}); while (true) {}", { signal: controller.signal });
