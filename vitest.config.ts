@@ -29,7 +29,7 @@ export default defineConfig({
     ],
     environment: "node",
     globalSetup: ["test/setup/run-services.ts"],
-    setupFiles: ["test/house/fixed-seed.ts"],
+    setupFiles: ["test/setup/fixed-seed.ts"],
     // Processes, not threads: tests start children, send signals and change the working folder.
     pool: "forks",
     maxWorkers: 2,

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { ROOT } from "./house/read-entries.ts";
+import { ROOT } from "./architecture/read-entries.ts";
 
 // The documents of the repository itself are checked by `npm run check:docs`; here the check is checked.
 const folders: string[] = [];

@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { ROOT } from "./house/read-entries.ts";
+import { ROOT } from "./architecture/read-entries.ts";
 
 // A small project with one packed package beside it, so that the real npm installs it without a network.
 const LOCK = "package-lock.json";

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { parseModule } from "./house/parse-module.ts";
-import { readEntries, ROOT } from "./house/read-entries.ts";
+import { parseModule } from "./architecture/parse-module.ts";
+import { readEntries, ROOT } from "./architecture/read-entries.ts";
 
 interface Surface {
   readonly values: readonly string[];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { type IPty, spawn } from "@lydell/node-pty";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { bundleProgram } from "../../test/house/bundle-program.ts";
+import { bundleProgram } from "../../test/setup/bundle-program.ts";
 import { anApproval } from "../calls/approval-store.suite.ts";
 import { createTerminalApprover } from "./terminal-approver.ts";
 

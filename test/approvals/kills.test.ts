@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { StoreLocation } from "../../src/store/store.ts";
-import { bundleProgram } from "../house/bundle-program.ts";
+import { bundleProgram } from "../setup/bundle-program.ts";
 import { childEnd } from "../setup/child-end.ts";
 import { postgresStoreFactory, sqliteStoreFactory } from "./open-stores.ts";
 

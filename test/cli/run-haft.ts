@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type IPty, spawn as spawnOnTerminal } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
-import { bundleProgram } from "../house/bundle-program.ts";
+import { bundleProgram } from "../setup/bundle-program.ts";
 import { childEnd } from "../setup/child-end.ts";
 
 export interface Ran {

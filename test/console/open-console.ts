@@ -7,7 +7,7 @@ import { type HttpServer, capabilitiesOfHost, serveHttp } from "haft/server";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { build } from "vite";
 import { z } from "zod";
-import { ROOT } from "../house/read-entries.ts";
+import { ROOT } from "../architecture/read-entries.ts";
 import { createEchoAgent } from "./echo-agent.ts";
 import type { FoundBrowser } from "./find-browser.ts";
 

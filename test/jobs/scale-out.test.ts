@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from "vitest";
 import { type OwnPostgres, startOwnPostgres } from "../../src/store/start-postgres.fixture.ts";
 import { hasRedis, startRedis, type TestRedis } from "../../src/store/start-redis.fixture.ts";
-import { bundleProgram } from "../house/bundle-program.ts";
+import { bundleProgram } from "../setup/bundle-program.ts";
 import { childEnd } from "../setup/child-end.ts";
 import { until } from "../setup/until.ts";
 import type { LedgerTool } from "./ledger-tool.ts";

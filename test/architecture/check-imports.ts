@@ -1,4 +1,4 @@
-// Holds source files against a table of places: who may import whom, who may touch the machine.
+// Checks source files against the layer table: which folder may import which, and which may use the machine.
 import { builtinModules } from "node:module";
 import { posix } from "node:path";
 import { type ModuleImport, parseModule } from "./parse-module.ts";
@@ -6,8 +6,9 @@ import { type ModuleImport, parseModule } from "./parse-module.ts";
 export interface Place {
   /** A folder or file below src/; `tools/*` makes every folder below tools/ a place of its own. */
   readonly place: string;
-  readonly floor: number;
-  /** Places it may import besides itself; `below` is every lower floor, `types of X` admits only `import type`. */
+  /** Imports run from a higher layer to a lower one. */
+  readonly layer: number;
+  /** Places it may import besides itself; `below` is every lower layer, `types of X` admits only `import type`. */
   readonly mayImport: readonly string[];
   readonly builtins: "none" | "harmless" | "all";
 }
@@ -40,7 +41,7 @@ const BUILTINS = new Set(builtinModules);
 export function checkImports(files: readonly SourceFile[], architecture: Architecture): string[] {
   return files.flatMap(({ path, source }) => {
     const here = locate(path, architecture);
-    if (here === undefined) return [`${path}:1 has no place in the table of floors`];
+    if (here === undefined) return [`${path}:1 is in no folder of the layer table`];
     const { imports, fetches } = parseModule(source);
     const problems = imports.flatMap((each) => {
       const rule = each.specifier.startsWith(".")
@@ -48,8 +49,8 @@ export function checkImports(files: readonly SourceFile[], architecture: Archite
         : judgeForeignImport(here, each.specifier, architecture);
       return rule === undefined ? [] : [`${path}:${each.line} imports "${each.specifier}": ${rule}`];
     });
-    if (here.place.place === "net") return problems;
-    const rule = "only net/ connects; take its guarded fetch as an argument";
+    if (path.startsWith("src/io/net/")) return problems;
+    const rule = "only io/net/ connects; take its guarded fetch as an argument";
     return [...problems, ...fetches.map((line) => `${path}:${line} calls the global fetch: ${rule}`)];
   });
 }
@@ -73,18 +74,18 @@ function judgeOwnImport(
 ): string | undefined {
   const target = posix.join(posix.dirname(path), specifier);
   const there = locate(target, architecture);
-  if (there === undefined) return "the target has no place in the table of floors";
+  if (there === undefined) return "the target is in no folder of the layer table";
   if (there.name === here.name) return undefined;
-  const { mayImport, floor } = here.place;
+  const { mayImport, layer } = here.place;
   const wanted = there.place.place;
   if (mayImport.includes(wanted)) return undefined;
-  if (mayImport.includes("below") && there.place.floor < floor) return undefined;
+  if (mayImport.includes("below") && there.place.layer < layer) return undefined;
   if (mayImport.includes(`types of ${wanted}`)) {
     return kind === "type" ? undefined : `${here.name} may import only types from ${there.name}`;
   }
-  if (there.place.floor > floor) return `imports run down, and ${there.name} stands above ${here.name}`;
-  if (there.place.floor === floor)
-    return `${here.name} and ${there.name} stand on the same floor and do not know each other`;
+  if (there.place.layer > layer) return `imports run down, and ${there.name} is above ${here.name}`;
+  if (there.place.layer === layer)
+    return `${here.name} and ${there.name} are in the same layer and do not import each other`;
   return `${here.name} may import only ${mayImport.join(", ") || "nothing"}`;
 }
 
@@ -95,7 +96,7 @@ function judgeForeignImport(here: Located, specifier: string, architecture: Arch
   if (builtin === undefined) return undefined;
   if (here.place.builtins === "none") return `${here.name} uses no built-in module of Node`;
   if (here.place.builtins === "harmless" && architecture.guarded.includes(builtin)) {
-    return `${here.name} may not touch the machine itself; files/, shell/ and net/ do`;
+    return `${here.name} may not open files, start processes or connect; io/ does`;
   }
   return undefined;
 }
