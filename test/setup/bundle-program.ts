@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { rolldown } from "rolldown";
-import { ROOT } from "./read-entries.ts";
+import { ROOT } from "../architecture/read-entries.ts";
 
 export interface BundleOptions {
   /** Parts that are imported late stay files of their own, as in the build; else everything is one file. */
