@@ -1,5 +1,6 @@
 import { type BatchCall, type Call, type CallOptions, type Caller, toolOf } from "./core/call.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
+import { CloseStack, MAX_CLOSE_STEP_MS } from "./core/close-stack.ts";
 import { declarationOf, type FunctionDeclaration } from "./core/definition.ts";
 import { EventEmitter, type EventOf, type Listener, type ToolEvent, type ToolEventType } from "./core/events.ts";
 import { installPlugin, type Plugin } from "./core/plugin.ts";
@@ -308,6 +309,18 @@ export function createHaft(options: HaftOptions = {}): Haft {
     return result;
   };
 
+  let closing: Promise<void> | undefined;
+  async function close(graceMs: number): Promise<void> {
+    const steps = new CloseStack({ maxStepMs: MAX_CLOSE_STEP_MS });
+    steps.push("the workspace", () => workspace?.close());
+    steps.push("run_code", () => programs?.close());
+    const jobsClosed = jobs.close(graceMs);
+    steps.push("jobs", () => jobsClosed);
+    if (graceMs > 0 && jobs.running > 0) await Promise.allSettled([jobsClosed]);
+    executor.shutdown();
+    await steps.close();
+  }
+
   return {
     registry,
     executor,
@@ -350,14 +363,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
     getStats: () => registry.getStats(),
     load: () => admission.load(),
     recoverPrograms: async () => programs?.recover(),
-    async shutdown({ graceMs = 0 } = {}) {
-      const handedBack = jobs.close(graceMs);
-      if (graceMs > 0 && jobs.running > 0) await handedBack;
-      executor.shutdown();
-      await handedBack;
-      await programs?.close();
-      await workspace?.close();
-    },
+    shutdown: ({ graceMs = 0 } = {}) => (closing ??= close(graceMs)),
   };
 }
 

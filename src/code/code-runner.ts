@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
-import { createCodeThreads } from "./code-thread.ts";
+import { CodeThreads } from "./code-thread.ts";
 import { MemoryProgramStore, type ProgramStore, type StoredProgram } from "./program-store.ts";
 import { type ProgramEnd, type ProgramHost, type ProgramLimits, type ProgramStart, runProgram } from "./run-program.ts";
 
@@ -34,7 +34,7 @@ const DEFAULT_LIMITS = { cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, maxCalls: 1
 export function createCodeRunner(options: CodeRunnerOptions) {
   const { store = new MemoryProgramStore(), clock = systemClock, continueCall, isOpen, isDone } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const threads = createCodeThreads({ clock, memoryBytes: limits.memoryBytes });
+  const threads = new CodeThreads({ clock, memoryBytes: limits.memoryBytes });
   /** Claimed by `goOn`, for the call that it makes next. */
   const claimed = new Map<string, StoredProgram>();
   const underWay = new Set<string>();

@@ -3,12 +3,13 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
+import { toolError } from "../core/error.ts";
 import { CODE_WORKER_SOURCE } from "./code-worker-source.ts";
 
-/** Not among the types of Node, which has it all the same. */
+/** Node has it; its types do not. */
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
 
-/** What a program asked for: `name` and `input` as it wrote them, `input` as JSON. */
+/** What a program requested: `name` and `input` as it wrote them, `input` as JSON. */
 export interface ProgramRequest {
   step: number;
   kind: "call" | "search" | "describe";
@@ -28,7 +29,7 @@ export interface ThreadAnswer {
   requests: ProgramRequest[];
   lines: string[];
   ended?: { ok: boolean; value: string };
-  /** What went wrong outside of any promise of the program: a syntax error, no memory, no time. */
+  /** What failed outside of any promise of the program: a syntax error, out of memory, out of time. */
   problem?: { name: string; message: string; stack: string };
   interrupted: boolean;
   cpuMs: number;
@@ -42,18 +43,13 @@ export type ThreadMessage = (
   | { type: "snapshot" }
 ) & { cpuMs: number; wantsSnapshot?: boolean };
 
-/** One machine for one program; messages are answered in their order. */
+/** One virtual machine for one program; messages are answered in order. */
 export interface CodeThread {
   send(message: ThreadMessage): Promise<ThreadAnswer>;
-  /** Ends what it computes. */
+  /** Interrupts the running computation. */
   interrupt(): void;
-  /** Given back for the next program. */
+  /** Gives the thread back for the next program. */
   release(): void;
-}
-
-export interface CodeThreads {
-  take(): Promise<CodeThread>;
-  close(): Promise<void>;
 }
 
 export interface CodeThreadsOptions {
@@ -61,90 +57,110 @@ export interface CodeThreadsOptions {
   memoryBytes: number;
 }
 
-const MAX_LINE_LENGTH = 10_000;
+const MAX_LINE_BYTES = 10_000;
 /** Starting a thread takes longer than running most programs. */
 const MAX_IDLE = 2;
 const IDLE_MS = 60_000;
 
-/** Threads that programs run in. Some are kept for a while after their program. */
-export function createCodeThreads({ clock = systemClock, memoryBytes }: CodeThreadsOptions): CodeThreads {
-  const idle: { worker: Worker; stop: Int32Array; timer: Timer }[] = [];
-  const all = new Set<Worker>();
-  let engine: Promise<{ library: string; wasm: object }> | undefined;
+interface WorkerThread {
+  worker: Worker;
+  /** Set to 1, it interrupts the program. */
+  stop: Int32Array;
+}
 
-  return {
-    async take() {
-      const kept = idle.pop();
-      kept?.timer.cancel();
-      const { worker, stop } = kept ?? (await start());
-      worker.ref();
-      return threadOf(worker, stop);
-    },
-    async close() {
-      for (const { timer } of idle.splice(0)) timer.cancel();
-      await Promise.all([...all].map((worker) => worker.terminate()));
-    },
-  };
+/** Threads that programs run in. A few are kept for a while after their program has ended. */
+export class CodeThreads {
+  readonly #clock: Clock;
+  readonly #memoryBytes: number;
+  readonly #idle: (WorkerThread & { timer: Timer })[] = [];
+  readonly #all = new Set<Worker>();
+  #engine: Promise<{ library: string; wasm: object }> | undefined;
+  #isClosed = false;
 
-  async function start(): Promise<{ worker: Worker; stop: Int32Array }> {
-    engine ??= loadEngine();
+  constructor({ clock = systemClock, memoryBytes }: CodeThreadsOptions) {
+    this.#clock = clock;
+    this.#memoryBytes = memoryBytes;
+  }
+
+  async take(): Promise<CodeThread> {
+    const kept = this.#idle.pop();
+    kept?.timer.cancel();
+    const { worker, stop } = kept ?? (await this.#start());
+    worker.ref();
+    return this.#threadOf({ worker, stop });
+  }
+
+  /** Ends the threads, also those whose program still runs. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { timer } of this.#idle.splice(0)) timer.cancel();
+    await Promise.all([...this.#all].map((worker) => worker.terminate()));
+  }
+
+  async #start(): Promise<WorkerThread> {
+    const engine = await (this.#engine ??= loadEngine());
+    if (this.#isClosed) throw toolError("shutdown", "The runtime is shutting down");
     const stop = new Int32Array(new SharedArrayBuffer(4));
-    const workerData = { ...(await engine), memoryBytes, maxLineLength: MAX_LINE_LENGTH, stop };
+    const workerData = { ...engine, memoryBytes: this.#memoryBytes, maxLineBytes: MAX_LINE_BYTES, stop };
     const worker = new Worker(CODE_WORKER_SOURCE, { eval: true, workerData, execArgv: [], env: {} });
-    all.add(worker);
-    worker.once("exit", () => all.delete(worker));
-    // Told to the program that it ran; nobody else need know.
+    this.#all.add(worker);
+    worker.once("exit", () => this.#all.delete(worker));
+    // The program that runs in it gets the error from `send`.
     worker.on("error", () => undefined);
     return { worker, stop };
   }
 
-  function threadOf(worker: Worker, stop: Int32Array): CodeThread {
+  #threadOf({ worker, stop }: WorkerThread): CodeThread {
     let last: Promise<unknown> = Promise.resolve();
-    let isBroken = false;
-    const sendNow = (message: ThreadMessage | { type: "close"; cpuMs: number }): Promise<ThreadAnswer> =>
-      new Promise((resolve, reject) => {
-        const leave = (): void => void worker.off("message", onAnswer).off("error", onEnd).off("exit", onEnd);
-        const onAnswer = (answer: ThreadAnswer): void => {
-          leave();
-          resolve(answer);
-        };
-        const onEnd = (why: unknown): void => {
-          leave();
-          isBroken = true;
-          reject(why instanceof Error ? why : new Error("the thread of the program ended"));
-        };
-        worker.on("message", onAnswer).on("error", onEnd).on("exit", onEnd);
-        worker.postMessage(message);
-      });
-    const send = (message: Parameters<typeof sendNow>[0]): Promise<ThreadAnswer> => {
-      const answered = last.then(() => sendNow(message));
+    const send = (message: ThreadMessage | { type: "close"; cpuMs: number }): Promise<ThreadAnswer> => {
+      const answered = last.then(() => sendNow(worker, message));
       last = answered.catch(() => undefined);
       return answered;
     };
     return {
       send,
       interrupt: () => void Atomics.store(stop, 0, 1),
-      release() {
-        void send({ type: "close", cpuMs: 1000 }).then(
-          () => keep(worker, stop),
+      release: () => {
+        send({ type: "close", cpuMs: 1000 }).then(
+          () => this.#keep({ worker, stop }),
           () => worker.terminate(),
         );
       },
     };
-
-    function keep(kept: Worker, flag: Int32Array): void {
-      if (isBroken || idle.length >= MAX_IDLE) return void kept.terminate();
-      Atomics.store(flag, 0, 0);
-      kept.unref();
-      const timer = clock.after(IDLE_MS, () => {
-        const at = idle.findIndex(({ worker: one }) => one === kept);
-        if (at >= 0) idle.splice(at, 1);
-        void kept.terminate();
-      });
-      timer.setRef(false);
-      idle.push({ worker: kept, stop: flag, timer });
-    }
   }
+
+  #keep(thread: WorkerThread): void {
+    const { worker, stop } = thread;
+    // After `close` it must not be unref'ed: a process that awaits only its end would exit before.
+    if (this.#isClosed || this.#idle.length >= MAX_IDLE) return void worker.terminate();
+    Atomics.store(stop, 0, 0);
+    worker.unref();
+    const timer = this.#clock.after(IDLE_MS, () => {
+      const at = this.#idle.findIndex((one) => one.worker === worker);
+      if (at >= 0) this.#idle.splice(at, 1);
+      void worker.terminate();
+    });
+    timer.setRef(false);
+    this.#idle.push({ ...thread, timer });
+  }
+}
+
+function sendNow(worker: Worker, message: ThreadMessage | { type: "close"; cpuMs: number }): Promise<ThreadAnswer> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => void worker.off("message", onAnswer).off("error", onEnd).off("exit", onEnd);
+    const onAnswer = (answer: ThreadAnswer): void => {
+      leave();
+      resolve(answer);
+    };
+    const onEnd = (why: unknown): void => {
+      leave();
+      reject(why instanceof Error ? why : new Error("The thread of the program ended."));
+    };
+    worker.on("message", onAnswer).on("error", onEnd).on("exit", onEnd);
+    // An ended thread answers nothing, not even with an event.
+    if (worker.threadId === -1) return onEnd(undefined);
+    worker.postMessage(message);
+  });
 }
 
 /** Compiled once for all threads. */

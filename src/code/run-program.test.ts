@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { ToolResult } from "../core/result.ts";
-import { createCodeThreads } from "./code-thread.ts";
+import { CodeThreads } from "./code-thread.ts";
 import { type ProgramHost, type ProgramStart, type ProgramState, runProgram } from "./run-program.ts";
 
-const threads = createCodeThreads({ memoryBytes: 32 * 1024 * 1024 });
+const threads = new CodeThreads({ memoryBytes: 32 * 1024 * 1024 });
 afterAll(() => threads.close());
 
 const LIMITS = { cpuMs: 3000, maxCalls: 20, mostOutputBytes: 200 };

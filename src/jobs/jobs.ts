@@ -3,6 +3,7 @@ import type { JobContext, JobEvent, JobOutcome, JobQueue, JobWorker } from "../c
 import { cancelledJob, hasEnded, type Job, type JobRequest, unknownJob } from "../calls/job.ts";
 import type { Call, CallOptions, SecondPass } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
+import { CloseStack } from "../core/close-stack.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { EventEmitter, Update } from "../core/events.ts";
 import type { ToolRegistry } from "../core/registry.ts";
@@ -122,12 +123,17 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
       if (result) contexts.notify(result);
     },
     work,
-    async close(graceMs) {
-      missedEnds.close();
-      await (await worker)?.close(graceMs);
-      if (options.ownsQueue) await queue.close();
-      unsubscribe?.();
-      for (const { job, settle } of waiters) settle(stillPending(job));
+    close(graceMs) {
+      const steps = new CloseStack();
+      steps.push("waiters", () => {
+        for (const { job, settle } of waiters) settle(stillPending(job));
+      });
+      steps.push("events", () => unsubscribe?.());
+      steps.push("queue", () => options.ownsQueue && queue.close());
+      // A worker that did not start has nothing to close.
+      steps.push("worker", async () => (await worker?.catch(() => undefined))?.close(graceMs));
+      steps.push("missed results", () => missedEnds.close());
+      return steps.close();
     },
   };
 

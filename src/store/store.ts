@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../core/clock.ts";
+import { CloseStack } from "../core/close-stack.ts";
 import { toolError } from "../core/error.ts";
 import { approvalsModule } from "./approvals.ts";
 import { artifactsModule } from "./artifacts.ts";
@@ -75,6 +76,8 @@ export async function openStore(
   };
   const database =
     "url" in location ? await openPostgres(location.url) : await openFile(location.folder, { clock, warn });
+  const closing = new CloseStack();
+  closing.push("database", () => database.close());
   try {
     await migrate(
       database,
@@ -82,15 +85,11 @@ export async function openStore(
       clock.now(),
     );
     const owners = await Owners.enter(database, clock);
-    const { parts, closers } = await openModules({ database, clock, owners, warn, secretNames });
-    return {
-      ...parts,
-      database,
-      warnings,
-      close: () => closeAll([...closers, () => owners.leave(), () => database.close()]),
-    };
+    closing.push("process owner", () => owners.leave());
+    const parts = await openModules({ database, clock, owners, warn, secretNames }, closing);
+    return { ...parts, database, warnings, close: () => closing.close() };
   } catch (error) {
-    await database.close();
+    await closing.close().catch(() => undefined);
     throw error;
   }
 }
@@ -99,28 +98,14 @@ function openFile(folder: string, { clock, warn }: Pick<StoreContext, "clock" | 
   return openSoundSqlite(prepareStoreFolder(folder), { now: () => clock.now(), warn });
 }
 
-async function openModules(context: StoreContext): Promise<{ parts: Parts; closers: (() => unknown)[] }> {
+async function openModules(context: StoreContext, closing: CloseStack): Promise<Parts> {
   const parts: Record<string, unknown> = {};
-  const closers: (() => unknown)[] = [];
   for (const [name, part] of Object.entries<StoreModule<unknown>>(STORE_MODULES)) {
     const value = await part.open(context);
     parts[name] = value;
-    closers.unshift(() => part.close?.(value));
+    closing.push(name, () => part.close?.(value));
   }
-  return { parts: parts as unknown as Parts, closers };
-}
-
-/** All of them, also where one fails; the first failure is the one to know. */
-async function closeAll(closers: readonly (() => unknown)[]): Promise<void> {
-  const failures: unknown[] = [];
-  for (const close of closers) {
-    try {
-      await close();
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
+  return parts as unknown as Parts;
 }
 
 /** Makes `<folder>/.haft` where it is missing, for this user alone and out of version control; returns the file's path. */

@@ -11,7 +11,7 @@ import { prepareChildren, type TestChildren } from "../../src/store/start-child.
 const WORKER = `
 import { appendFileSync } from "node:fs";
 import { openHaft } from "./bundle/host.js";
-import { createAgent } from "./bundle/agents.js";
+import { createAgent } from "./bundle/agent.js";
 const [folder, ledger] = process.argv.slice(2);
 const turn = (text, calls = []) => ({
   parts: [{ type: "text", text }, ...calls.map(([name, input]) => ({ type: "tool_call", callId: "", name, input }))],
@@ -61,7 +61,7 @@ const ROUNDS = Array.from({ length: process.env["HAFT_FULL"] ? 10 : 1 }).flatMap
 
 let children: TestChildren;
 beforeAll(async () => {
-  children = await prepareChildren({ host: "host.ts", agents: "agents.ts" });
+  children = await prepareChildren({ host: "host.ts", agent: "agent.ts" });
 }, 60_000);
 afterAll(() => children.remove());
 
