@@ -57,7 +57,7 @@ export interface CodeThreadsOptions {
   memoryBytes: number;
 }
 
-const MAX_LINE_BYTES = 10_000;
+const MAX_LINE_LENGTH = 10_000;
 /** Starting a thread takes longer than running most programs. */
 const MAX_IDLE = 2;
 const IDLE_MS = 60_000;
@@ -101,7 +101,7 @@ export class CodeThreads {
     const engine = await (this.#engine ??= loadEngine());
     if (this.#isClosed) throw toolError("shutdown", "The runtime is shutting down");
     const stop = new Int32Array(new SharedArrayBuffer(4));
-    const workerData = { ...engine, memoryBytes: this.#memoryBytes, maxLineBytes: MAX_LINE_BYTES, stop };
+    const workerData = { ...engine, memoryBytes: this.#memoryBytes, maxLineLength: MAX_LINE_LENGTH, stop };
     const worker = new Worker(CODE_WORKER_SOURCE, { eval: true, workerData, execArgv: [], env: {} });
     this.#all.add(worker);
     worker.once("exit", () => this.#all.delete(worker));
