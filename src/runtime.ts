@@ -225,7 +225,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
         ...options.code,
         clock,
         continueCall: (call, id) => executor.continueCall(call, { kind: "code", id }),
-        isOpen: async (id) => (await approvals.get(id))?.state === "open",
+        isOpen: async (id) => (await approvals.get(id))?.state === "pending",
         isDone: async ({ options: { caller = {}, idempotencyKey, id = "" } }) =>
           (await journal.find(journalKey(caller, idempotencyKey || id)))?.state === "done",
       })

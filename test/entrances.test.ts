@@ -430,8 +430,8 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
     const { world, result } = await ask();
     expect(result).toMatchObject({ status: "pending", success: false, pending: { kind: "approval" } });
     expect(world.runs).toEqual([]);
-    expect(await world.haft.approvals.list("open")).toMatchObject([
-      { id: idOf(result), toolName: "keep", input: { text: "hello" }, state: "open" },
+    expect(await world.haft.approvals.list("pending")).toMatchObject([
+      { id: idOf(result), toolName: "keep", input: { text: "hello" }, state: "pending" },
     ]);
     await expectRecorded(world, result);
   });
@@ -456,12 +456,12 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
 
   test("never runs after no, and the reason is told", async () => {
     const { world, result } = await ask();
-    const declined = await world.haft.deny(idOf(result), "not on a Friday");
-    expectFailed(declined, "declined");
-    expect(declined.status === "failed" && declined.error.message).toContain("not on a Friday");
-    await expect(world.haft.approve(idOf(result))).rejects.toThrow(/declined already/);
+    const denied = await world.haft.deny(idOf(result), "not on a Friday");
+    expectFailed(denied, "approval_denied");
+    expect(denied.status === "failed" && denied.error.message).toContain("not on a Friday");
+    await expect(world.haft.approve(idOf(result))).rejects.toThrow(/denied already/);
     expect(world.runs).toEqual([]);
-    await expectRecorded(world, declined);
+    await expectRecorded(world, denied);
   });
 
   test("does not run after yes when it was denied in the meantime", async () => {
@@ -480,7 +480,7 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
     const { world, result } = await ask({ approver: async () => ({ approved, by: "ada" }) });
     expect(world.runs).toHaveLength(times);
     expect(result).toMatchObject(
-      approved ? { status: "completed" } : { status: "failed", error: { code: "declined" } },
+      approved ? { status: "completed" } : { status: "failed", error: { code: "approval_denied" } },
     );
     await expectRecorded(world, result);
   });
@@ -546,7 +546,7 @@ describe.each(TO_BUILT_IN)("the built-in %s, through %s,", (_tool, _entrance, to
     const requested = await entrance.call(world);
     expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     expect(world.happened()).toBe(false);
-    const [question] = await world.haft.approvals.list("open");
+    const [question] = await world.haft.approvals.list("pending");
     expect(question).toMatchObject({ toolName: tool.name, preview: { content: [{ type: "text" }] } });
     const ran = await world.haft.approve(question!.id, "ada");
     expect(ran).toMatchObject({ status: "completed", toolName: tool.name });

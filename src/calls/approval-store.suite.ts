@@ -24,7 +24,7 @@ export function anApproval(more: Partial<Approval> = {}): Approval {
     waits: false,
     askedAt: 1_000 + n,
     expiresAt: 2 ** 41,
-    state: "open",
+    state: "pending",
     ...more,
   };
 }
@@ -53,7 +53,7 @@ export function describeApprovalStore(name: string, open: () => Promise<Approval
       const approval = await kept(store);
       (approval.input as { path: string }).path = "else";
       approval.state = "approved";
-      expect(await store.get(approval.id)).toMatchObject({ state: "open", input: { path: "a\0b" } });
+      expect(await store.get(approval.id)).toMatchObject({ state: "pending", input: { path: "a\0b" } });
     });
 
     test("are one for a call, however often it is asked, until that one is over", async () => {
@@ -61,10 +61,10 @@ export function describeApprovalStore(name: string, open: () => Promise<Approval
       const first = await kept(store);
       const second = anApproval({ callKey: first.callKey });
       expect(await store.add(second, LIMITS)).toMatchObject({ outcome: "known", approval: { id: first.id } });
-      await store.change(first.id, "open", { state: "declined" });
+      await store.change(first.id, "pending", { state: "denied" });
       expect(await store.add(second, LIMITS)).toMatchObject({ outcome: "known", approval: { id: first.id } });
       const other = await kept(store);
-      await store.change(other.id, "open", { state: "void" });
+      await store.change(other.id, "pending", { state: "void" });
       expect(await store.current(other.callKey)).toBeUndefined();
       expect(await store.add(anApproval({ callKey: other.callKey }), LIMITS)).toMatchObject({ outcome: "added" });
     });
@@ -82,23 +82,23 @@ export function describeApprovalStore(name: string, open: () => Promise<Approval
     test("change only from the state that was seen, for one of many who try at once", async () => {
       const store = await open();
       const { id } = await kept(store);
-      const states = ["approved", "declined"] as const;
+      const states = ["approved", "denied"] as const;
       const changed = await Promise.all(
         Array.from({ length: 20 }, async (_, i) =>
-          store.change(id, "open", { state: states[i % 2]!, answeredBy: `person ${i}` }),
+          store.change(id, "pending", { state: states[i % 2]!, answeredBy: `person ${i}` }),
         ),
       );
       const won = changed.filter((approval) => approval !== undefined);
       expect(won).toHaveLength(1);
       expect(await store.get(id)).toEqual(won[0]);
-      expect(await store.change(id, "open", { state: "void" })).toBeUndefined();
-      expect(await store.change("apr_none", "open", { state: "void" })).toBeUndefined();
+      expect(await store.change(id, "pending", { state: "void" })).toBeUndefined();
+      expect(await store.change("apr_none", "pending", { state: "void" })).toBeUndefined();
     });
 
     test("are used by one of many who try at once", async () => {
       const [one, two] = [await open(), await open()];
       const { id } = await kept(one);
-      await one.change(id, "open", { state: "approved" });
+      await one.change(id, "pending", { state: "approved" });
       const used = await Promise.all(
         Array.from({ length: 20 }, async (_, i) => (i % 2 ? one : two).change(id, "approved", { state: "used" })),
       );
@@ -108,7 +108,7 @@ export function describeApprovalStore(name: string, open: () => Promise<Approval
     test("are bounded, over all and for one session", async () => {
       const store = await open();
       const session = `busy ${Math.random()}`;
-      const open2 = (await store.list("open")).length;
+      const open2 = (await store.list("pending")).length;
       await kept(store, { caller: { session, depth: 0 } });
       await kept(store, { caller: { session, depth: 0 } });
       const limits = { maxOpen: open2 + 3, maxOpenOfSession: 2 };
@@ -122,30 +122,30 @@ export function describeApprovalStore(name: string, open: () => Promise<Approval
       const store = await open();
       const [a, b] = [await kept(store), await kept(store)];
       const c = await kept(store);
-      await store.change(b.id, "open", { state: "declined" });
+      await store.change(b.id, "pending", { state: "denied" });
       const ours = new Set([a.id, b.id, c.id]);
       const ids = async (state?: Approval["state"]) =>
         (await store.list(state)).map(({ id }) => id).filter((id) => ours.has(id));
       expect(await ids()).toEqual([a.id, b.id, c.id]);
-      expect(await ids("open")).toEqual([a.id, c.id]);
-      expect(await ids("declined")).toEqual([b.id]);
-      expect((await store.list("open", 1)).map(({ id }) => id)).toEqual([c.id]);
+      expect(await ids("pending")).toEqual([a.id, c.id]);
+      expect(await ids("denied")).toEqual([b.id]);
+      expect((await store.list("pending", 1)).map(({ id }) => id)).toEqual([c.id]);
     });
 
     test("drop what is over and old, never what is open or waits to be used", async () => {
       const store = await open();
-      const states = ["open", "approved", "declined", "expired", "void", "used"] as const;
+      const states = ["pending", "approved", "denied", "expired", "void", "used"] as const;
       const all: Approval[] = [];
       for (const state of states) {
         const approval = await kept(store, { askedAt: 10 });
-        if (state !== "open") await store.change(approval.id, "open", { state });
+        if (state !== "pending") await store.change(approval.id, "pending", { state });
         all.push(approval);
       }
       const young = await kept(store, { askedAt: 30 });
-      await store.change(young.id, "open", { state: "used" });
+      await store.change(young.id, "pending", { state: "used" });
       await store.prune(20);
       const left = await Promise.all([...all, young].map(async ({ id }) => (await store.get(id))?.state));
-      expect(left).toEqual(["open", "approved", undefined, undefined, undefined, undefined, "used"]);
+      expect(left).toEqual(["pending", "approved", undefined, undefined, undefined, undefined, "used"]);
     });
   });
 }

@@ -11,7 +11,7 @@ test("memory drops answered questions beyond its capacity, open ones never", () 
   const ids = Array.from({ length: 4 }, (_, i) => {
     const approval = anApproval({ callId: `${i}` });
     store.add(approval, limits);
-    if (i === 0) store.change(approval.id, "open", { state: "declined" });
+    if (i === 0) store.change(approval.id, "pending", { state: "denied" });
     return approval.id;
   });
   expect(store.list().map(({ id }) => id)).toEqual(ids.slice(1));

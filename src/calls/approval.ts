@@ -6,7 +6,7 @@ import type { Preview } from "../core/tool.ts";
  * Open until somebody answers or nobody does; a yes is used once. What was asked about may change meanwhile: then the
  * question is void, and asked anew.
  */
-export type ApprovalState = "open" | "approved" | "declined" | "expired" | "void" | "used";
+export type ApprovalState = "pending" | "approved" | "denied" | "expired" | "void" | "used";
 
 /** How far a yes reaches: this call, what a rule covers in this session, what it covers from now on. */
 export type ApprovalScope = "once" | "session" | "always";
@@ -66,7 +66,7 @@ export interface Approval {
   /** The door that the answer came through. */
   answeredVia?: string;
   answeredAt?: number;
-  /** Why it was declined, expired or became void: told to the model. */
+  /** Why it was denied, expired or became void: told to the model. */
   note?: string;
   /** What was granted besides this call. */
   scope?: ApprovalScope;
@@ -90,7 +90,7 @@ export interface ApprovalAnswer {
 }
 
 /** The ones that still decide about their call; the others are history. */
-const CURRENT_STATES: readonly ApprovalState[] = ["open", "approved", "declined"];
+const CURRENT_STATES: readonly ApprovalState[] = ["pending", "approved", "denied"];
 
 export interface OpenLimits {
   maxOpen: number;
@@ -109,10 +109,10 @@ export type ApprovalChanges = Partial<Omit<Approval, "id" | "callKey">> & { stat
 export interface ApprovalStore {
   /** Whether others than this process may write to it. */
   readonly shared: boolean;
-  /** At most one question of a call is open, approved or declined at a time. */
+  /** At most one question of a call is open, approved or denied at a time. */
   add(approval: Approval, limits: OpenLimits): MaybePromise<AddedApproval>;
   get(id: string): MaybePromise<Approval | undefined>;
-  /** The question of this call that is open, approved or declined. */
+  /** The question of this call that is open, approved or denied. */
   current(callKey: string): MaybePromise<Approval | undefined>;
   /** The newest so many, oldest first. */
   list(state?: ApprovalState, max?: number): MaybePromise<Approval[]>;
@@ -179,7 +179,7 @@ export class MemoryApprovalStore implements ApprovalStore {
 
   #countOpen(counts: (approval: Approval) => boolean): number {
     let open = 0;
-    for (const approval of this.#approvals.values()) if (approval.state === "open" && counts(approval)) open++;
+    for (const approval of this.#approvals.values()) if (approval.state === "pending" && counts(approval)) open++;
     return open;
   }
 
@@ -198,5 +198,5 @@ export class MemoryApprovalStore implements ApprovalStore {
 }
 
 function isOver({ state }: Approval): boolean {
-  return state !== "open" && state !== "approved";
+  return state !== "pending" && state !== "approved";
 }

@@ -33,7 +33,7 @@ test("a yes is not used while a no that came with it is on its way into a slow s
     get: memory.get.bind(memory),
     current: memory.current.bind(memory),
     change: async (...[id, from, changes]: Parameters<MemoryApprovalStore["change"]>) => {
-      if (changes.state === "declined") await new Promise((done) => setTimeout(done, 20));
+      if (changes.state === "denied") await new Promise((done) => setTimeout(done, 20));
       return memory.change(id, from, changes);
     },
     prune: () => undefined,
@@ -43,7 +43,7 @@ test("a yes is not used while a no that came with it is on its way into a slow s
   const [yes, no] = [approvals.answer(id, { approved: true }), approvals.answer(id, { approved: false })];
   expect(await yes).toMatchObject({ state: "approved" });
   expect(await approvals.take(id)).toBeUndefined();
-  expect(await no).toMatchObject({ state: "declined" });
+  expect(await no).toMatchObject({ state: "denied" });
 });
 
 test("a reason of any length reaches the model bounded", async () => {

@@ -64,7 +64,7 @@ function rulesOf(given: string | readonly string[]): readonly string[] {
 
 /** Whether the kept answer is the one that is given now. */
 function isSameAnswer(approval: Approval, { approved, scope, rule }: ApprovalAnswer): boolean {
-  if (!approved) return approval.state === "declined";
+  if (!approved) return approval.state === "denied";
   if (approval.state !== "approved" && approval.state !== "used") return false;
   if (scope !== undefined && scope !== approval.scope) return false;
   return rule === undefined || canonicalJson(rulesOf(rule)) === canonicalJson(approval.rules);
@@ -75,10 +75,10 @@ function conflictOf(approval: Approval): ToolError {
   const by = answeredBy === undefined ? "" : ` by ${answeredBy}`;
   const why = note === undefined ? "" : ` (${note})`;
   const what: Record<Approval["state"], string> = {
-    open: "is open",
+    pending: "is pending",
     approved: `was approved already${by}, ${scope ?? "once"}`,
     used: `was approved already${by}, ${scope ?? "once"}, and the call was made`,
-    declined: `was declined already${by}${why}`,
+    denied: `was denied already${by}${why}`,
     expired: `has expired${why}`,
     void: `is void${why}`,
   };
@@ -226,7 +226,7 @@ export class Approvals {
       try {
         const approval = await this.get(id);
         if (!approval) throw unknown(id);
-        if (approval.state !== "open") return approval;
+        if (approval.state !== "pending") return approval;
         await answerNotifier.next(this.#expiry.remaining(approval), signal);
       } finally {
         answerNotifier.stop();
@@ -241,10 +241,10 @@ export class Approvals {
     const current = await this.#store.current(callKey);
     if (current) {
       const seen = await this.#seen(current);
-      const changes = seen.state === "declined" ? [] : changesBetween(seen.binding, binding);
+      const changes = seen.state === "denied" ? [] : changesBetween(seen.binding, binding);
       if (changes.length > 0) await this.#void(seen, `changed since it was asked: ${changes.join(", ")}`);
-      else if (seen.state === "open" || seen.state === "approved" || seen.state === "declined") {
-        if (seen.state === "open") this.#trackLive(seen.id, call);
+      else if (seen.state === "pending" || seen.state === "approved" || seen.state === "denied") {
+        if (seen.state === "pending") this.#trackLive(seen.id, call);
         return seen;
       }
     }
@@ -346,14 +346,14 @@ export class Approvals {
     let seen = await this.get(id);
     if (!seen) throw unknown(id);
     await this.#checkRight(seen, answer);
-    if (seen.state === "open" || (isTie && seen.state === "approved")) {
+    if (seen.state === "pending" || (isTie && seen.state === "approved")) {
       const changes = {
         ...readAnswer(seen, answer),
-        state: answer.approved ? ("approved" as const) : ("declined" as const),
+        state: answer.approved ? ("approved" as const) : ("denied" as const),
         answeredAt: this.#clock.now(),
       };
       const changed =
-        (await this.#store.change(id, "open", changes)) ??
+        (await this.#store.change(id, "pending", changes)) ??
         // Both saw the question open.
         (answer.approved ? undefined : await this.#store.change(id, "approved", changes));
       if (changed) {
@@ -376,14 +376,15 @@ export class Approvals {
 
   /** As it is now: what is over is so from the first time that it is seen. */
   async #seen(approval: Approval): Promise<Approval> {
-    if (approval.state !== "open" && approval.state !== "approved") return approval;
+    if (approval.state !== "pending" && approval.state !== "approved") return approval;
     if (this.#expiry.remaining(approval) > 0) return approval;
-    const note = approval.state === "open" ? "nobody answered in time" : "the answer was not used in time";
+    const note = approval.state === "pending" ? "nobody answered in time" : "the answer was not used in time";
     return this.#end(approval, { state: "expired", note });
   }
 
   async #void(approval: Approval, note: string): Promise<void> {
-    if (approval.state === "open" || approval.state === "approved") await this.#end(approval, { state: "void", note });
+    if (approval.state === "pending" || approval.state === "approved")
+      await this.#end(approval, { state: "void", note });
   }
 
   async #end(approval: Approval, changes: { state: ApprovalState; note: string }): Promise<Approval> {
@@ -399,8 +400,8 @@ export class Approvals {
 
   #forget({ id, state }: Approval): void {
     this.#expiry.forget(id);
-    // A declined call is made once more, to be told so.
-    if (state !== "declined") this.#live.delete(id);
+    // A denied call is made once more, to be told so.
+    if (state !== "denied") this.#live.delete(id);
   }
 
   #trackLive(id: string, call: Call): void {
@@ -461,7 +462,7 @@ function newApproval(call: Call, question: Question, { callKey, binding, now, li
     waits,
     askedAt: now,
     expiresAt: now + lifetimeMs,
-    state: "open",
+    state: "pending",
   };
 }
 

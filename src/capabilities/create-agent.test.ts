@@ -395,7 +395,7 @@ describe("a call that is answered later", () => {
       approve,
       /3/,
     ],
-    ["one told no", { tools: [ask], code: {} }, { name: "run_code", input: { code: program } }, deny, /declined/],
+    ["one told no", { tools: [ask], code: {} }, { name: "run_code", input: { code: program } }, deny, /denied/],
   ] as const)("while nobody runs, by %s, is found and told once", async (_what, options, call, end, reported) => {
     const haft = createTestHaft(options as never);
     const { agent, model } = open([{ calls: [call] }, { text: "I wait." }, { text: "Now." }, { text: "Still." }], {

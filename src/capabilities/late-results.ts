@@ -1,7 +1,7 @@
 import { hasEnded } from "../calls/job.ts";
 import type { Caller } from "../core/call.ts";
 import { firstLine } from "../core/content.ts";
-import { failureOf } from "../core/error.ts";
+import { failureOf, type ToolFailure } from "../core/error.ts";
 import type { FailedResult, PendingResult, ToolResult } from "../core/result.ts";
 import { journalKey } from "../gate/idempotency.ts";
 import type { LateResults } from "../models/agent/agent.ts";
@@ -79,7 +79,7 @@ export async function findLateResult(
     return job?.result && hasEnded(job) ? { ...job.result, callId } : undefined;
   }
   const approval = pending.kind === "approval" ? await haft.approvals.get(pending.id) : undefined;
-  if (!approval || approval.state === "open" || approval.state === "approved" || approval.state === "used")
+  if (!approval || approval.state === "pending" || approval.state === "approved" || approval.state === "used")
     return undefined;
   // A program is told no by the call that it made, goes on, and says its end itself.
   if (toolName === "run_code") {
@@ -87,21 +87,22 @@ export async function findLateResult(
     return undefined;
   }
   const reason = approval.note === undefined ? "" : `: ${approval.note}`;
-  const message =
-    approval.state === "declined"
-      ? `A person said no to this call${reason}. Do not repeat it.`
-      : "Nobody answered in time whether this call may run. It did not run.";
-  return refused({ callId, toolName, message, at: haft.executor.clock.now() });
+  const isDenied = approval.state === "denied";
+  const message = isDenied
+    ? `A person denied this call${reason}. Do not repeat it.`
+    : "Nobody answered in time whether this call may run. It did not run.";
+  const error = failureOf(isDenied ? "approval_denied" : "approval_expired", message);
+  return refused({ callId, toolName, error, at: haft.executor.clock.now() });
 }
 
-function refused({ message, at, ...call }: { callId: string; toolName: string; message: string; at: number }) {
+function refused({ error, at, ...call }: { callId: string; toolName: string; error: ToolFailure; at: number }) {
   return {
     ...call,
     status: "failed",
     success: false,
-    content: [{ type: "text", text: message }],
-    display: firstLine(message),
-    error: failureOf("declined", message),
+    content: [{ type: "text", text: error.message }],
+    display: firstLine(error.message),
+    error,
     metadata: {},
     startedAt: at,
   } satisfies FailedResult;

@@ -45,7 +45,7 @@ export function toShown({ rule, cwd, verdict, hash = "", expiresAt, ...info }: A
 function toRequest({ approved, scope = "once", rule, reason }: ApprovalAnswer) {
   const rules = rule === undefined ? undefined : [rule].flat().join("\n");
   return {
-    decision: approved ? scope : ("decline" as const),
+    decision: approved ? scope : ("deny" as const),
     rule: rules,
     reason,
   };

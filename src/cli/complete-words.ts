@@ -45,7 +45,7 @@ async function completeOperand({ completes }: OperandSpec, { folder, connect }: 
   if (completes === "tool") return (await toolsIn(folder)).map(({ name }) => name);
   // Pressing a key makes no store where there is none.
   if (completes !== "approval" || !existsSync(join(folder, ".haft", "haft.db"))) return [];
-  const { items } = await (await connect()).approvals.list({ state: "open" });
+  const { items } = await (await connect()).approvals.list({ state: "pending" });
   return items.map(({ id }) => id);
 }
 

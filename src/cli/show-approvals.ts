@@ -8,13 +8,13 @@ import { showDuration, showTime } from "./show-time.ts";
 export function showApprovalList(approvals: readonly ApprovalInfo[], { paint, columns }: Output): string[] {
   const rows = approvals.map(({ id, state, toolName, askedAt, expiresAt, input }) => [
     safeLine(id),
-    state === "open" && expiresAt !== undefined ? `open ${showDuration(expiresAt - Date.now())}` : state,
+    state === "pending" && expiresAt !== undefined ? `pending ${showDuration(expiresAt - Date.now())}` : state,
     showTime(askedAt),
     safeLine(toolName),
     safeLine(JSON.stringify(input)),
   ]);
   const styleOf = (cell: string, column: number) =>
-    column === 1 && cell.startsWith("open") ? ("yellow" as const) : undefined;
+    column === 1 && cell.startsWith("pending") ? ("yellow" as const) : undefined;
   return showColumns(rows, { paint, styles: ["bold", undefined, "dim", "cyan"], styleOf, columns });
 }
 

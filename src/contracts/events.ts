@@ -27,7 +27,7 @@ export const ToolEvent = named(
       type: z.literal("permission_resolved"),
       ...call,
       approvalId: z.string(),
-      approved: z.boolean(),
+      decision: z.enum(["approved", "denied", "expired"]),
       by: z.string().optional(),
       reason: z.string().optional(),
     }),

@@ -148,7 +148,7 @@ describe("a chain", () => {
     expect(runs).toEqual(["add 1", "careful 2", "double 102"]);
   });
 
-  test("ends with the reason where the step it waited for was declined", async () => {
+  test("ends with the reason where the step it waited for was denied", async () => {
     const { haft, chain, runs } = recordingTools();
     chain({ tool: "careful" }, { tool: "double" });
     const first = await haft.execute("chain", { n: 1 }, { id: "c" });
@@ -157,7 +157,7 @@ describe("a chain", () => {
       reason: "not today",
     });
     const result = await haft.execute("chain", { n: 1 }, { id: "c" });
-    expect(result).toMatchObject({ status: "failed", error: { code: "declined" } });
+    expect(result).toMatchObject({ status: "failed", error: { code: "approval_denied" } });
     expect(textOf(result.content)).toContain("not today");
     expect(runs).toEqual([]);
   });

@@ -34,7 +34,8 @@ export const ERROR_CODES = {
   path_denied: { actor: "policy", retryable: false },
   name_denied: { actor: "policy", retryable: false },
   plan_mode: { actor: "policy", retryable: false },
-  declined: { actor: "policy", retryable: false },
+  approval_denied: { actor: "policy", retryable: false },
+  approval_expired: { actor: "policy", retryable: false },
   // The program that made the call must act.
   cancelled: { actor: "caller", retryable: false },
   conflict: { actor: "caller", retryable: false },

@@ -27,7 +27,8 @@ export type ToolEvent =
   | (CallEventBase & {
       type: "permission_resolved";
       approvalId: string;
-      approved: boolean;
+      /** `expired`: nobody answered in time, or what was asked about changed. */
+      decision: "approved" | "denied" | "expired";
       by?: string;
       reason?: string;
     })

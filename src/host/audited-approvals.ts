@@ -33,7 +33,7 @@ export function auditedApprovals(store: ApprovalStore, audit: AuditLog): Approva
 }
 
 function isDecision({ state }: ApprovalChanges): boolean {
-  return state !== "open" && state !== "used";
+  return state !== "pending" && state !== "used";
 }
 
 function factsOf(approval: Approval) {
@@ -44,7 +44,7 @@ function factsOf(approval: Approval) {
     callId,
     toolName,
     caller,
-    verdict: state === "approved" ? ("allow" as const) : state === "open" ? verdict.decision : ("deny" as const),
+    verdict: state === "approved" ? ("allow" as const) : state === "pending" ? verdict.decision : ("deny" as const),
     data: { approvalId: id, state, hash, reason, ...answer },
   };
 }

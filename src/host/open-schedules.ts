@@ -83,7 +83,7 @@ async function resultOf(
     return job && !hasEnded(job) ? "open" : job?.result;
   }
   const approval = pending && (await haft.approvals.get(pending.id));
-  if (approval?.state === "open" || approval?.state === "approved") return "open";
+  if (approval?.state === "pending" || approval?.state === "approved") return "open";
   const entry = await journal.find(journalKey({ ...caller, task: caller.task ?? scheduleId }, callId));
   if (entry?.state === "running") return "open";
   return entry?.state === "done" ? entry.result : undefined;

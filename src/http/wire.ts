@@ -264,7 +264,7 @@ export interface ApprovalInfo {
   preview?: Preview;
   askedAt: number;
   expiresAt?: number;
-  state: "open" | "approved" | "declined" | "expired";
+  state: "pending" | "approved" | "denied" | "expired";
   answeredBy?: string;
   answeredAt?: number;
   note?: string;
@@ -276,7 +276,7 @@ export interface ApprovalInfo {
 
 export interface ApprovalAnswerRequest {
   /** `session` and `always` also keep `rule`. */
-  decision: "once" | "session" | "always" | "decline";
+  decision: "once" | "session" | "always" | "deny";
   /** Edited by the person, one a line; the offered ones where absent. */
   rule?: string;
   /** Told to the model. */

@@ -165,7 +165,8 @@ describe("a scheduler", () => {
 
   test("waits for a person where the call must ask, and asks once", async () => {
     const { clock, haft, store, scheduler, add, times } = open({
-      resultOf: async ({ pending }) => ((await haft.approvals.get(pending!.id))?.state === "open" ? "open" : undefined),
+      resultOf: async ({ pending }) =>
+        (await haft.approvals.get(pending!.id))?.state === "pending" ? "open" : undefined,
     });
     haft.register({
       name: "careful",
@@ -185,7 +186,7 @@ describe("a scheduler", () => {
       { state: "skipped" },
       { state: "waiting", pending: { kind: "approval" } },
     ]);
-    const questions = await haft.approvals.list("open");
+    const questions = await haft.approvals.list("pending");
     expect(questions).toHaveLength(1);
     await haft.approve(questions[0]!.id);
     expect(times).toHaveLength(1);

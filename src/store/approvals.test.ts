@@ -1,6 +1,12 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { type StoreFactory, postgresStoreFactory, sqliteStoreFactory } from "../../test/approvals/open-stores.ts";
 import { anApproval, describeApprovalStore } from "../calls/approval-store.suite.ts";
+import { approvalsModule } from "./approvals.ts";
+import { migrate } from "./migrations.ts";
+import { openSqlite } from "./sqlite.ts";
 
 describe.each([
   ["SQLite", sqliteStoreFactory],
@@ -17,4 +23,27 @@ describe.each([
     await (await open()).add(approval, { maxOpen: 1000, maxOpenOfSession: 1000 });
     expect(await (await open()).get(approval.id)).toEqual(approval);
   });
+});
+
+test("states that an earlier version wrote get today's names, and inputs keep theirs", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "haft-approvals-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const database = await openSqlite(join(folder, "old.db"));
+  const { name, versions } = approvalsModule.migrations;
+  await migrate(database, [{ name, versions: versions.slice(0, 1) }], 0);
+  const old = { open: anApproval(), declined: anApproval() };
+  for (const [state, approval] of Object.entries(old)) {
+    const record = JSON.stringify({ ...approval, state, input: { state } });
+    await database.run(
+      "INSERT INTO approvals (id, call_key, state, session, asked_at, record) VALUES (?, ?, ?, '\"\"', 1, ?)",
+      [approval.id, approval.callKey, state, record],
+    );
+  }
+  await migrate(database, [{ name, versions }], 0);
+  const store = await approvalsModule.open({ database } as never);
+  expect(await store.list("pending")).toMatchObject([{ id: old.open.id, state: "pending", input: { state: "open" } }]);
+  expect(await store.get(old.declined.id)).toMatchObject({ state: "denied", input: { state: "declined" } });
+  expect(await store.change(old.open.id, "pending", { state: "approved" })).toMatchObject({ state: "approved" });
+  expect(await store.current(old.open.callKey)).toMatchObject({ state: "approved" });
+  await database.close();
 });

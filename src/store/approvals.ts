@@ -28,6 +28,13 @@ const APPROVALS_MIGRATIONS: Migrations = {
       `CREATE UNIQUE INDEX approvals_current ON approvals (call_key) WHERE state IN ('open', 'approved', 'declined')`,
       `CREATE INDEX approvals_by_state ON approvals (state, asked_at)`,
     ],
+    // The states were called open and declined. The column decides: a record may still have the old word.
+    [
+      "DROP INDEX approvals_current",
+      "UPDATE approvals SET state = 'pending' WHERE state = 'open'",
+      "UPDATE approvals SET state = 'denied' WHERE state = 'declined'",
+      `CREATE UNIQUE INDEX approvals_current ON approvals (call_key) WHERE state IN ('pending', 'approved', 'denied')`,
+    ],
   ],
 };
 
@@ -37,6 +44,7 @@ export const approvalsModule: StoreModule<ApprovalStore> = {
 };
 
 interface Row {
+  state: ApprovalState;
   record: string;
 }
 
@@ -69,7 +77,7 @@ class SqlApprovals implements ApprovalStore {
   }
 
   get(id: string): MaybePromise<Approval | undefined> {
-    return after(this.#db.all<Row>("SELECT record FROM approvals WHERE id = ?", [id]), first);
+    return after(this.#db.all<Row>("SELECT state, record FROM approvals WHERE id = ?", [id]), first);
   }
 
   current(callKey: string): MaybePromise<Approval | undefined> {
@@ -80,18 +88,18 @@ class SqlApprovals implements ApprovalStore {
     const newest = "ORDER BY asked_at DESC, id DESC LIMIT ?";
     const rows =
       state === undefined
-        ? this.#db.all<Row>(`SELECT record FROM approvals ${newest}`, [max])
-        : this.#db.all<Row>(`SELECT record FROM approvals WHERE state = ? ${newest}`, [state, max]);
-    return after(rows, (all) => all.map(({ record }) => JSON.parse(record) as Approval).reverse());
+        ? this.#db.all<Row>(`SELECT state, record FROM approvals ${newest}`, [max])
+        : this.#db.all<Row>(`SELECT state, record FROM approvals WHERE state = ? ${newest}`, [state, max]);
+    return after(rows, (all) => all.map(readRow).reverse());
   }
 
   change(id: string, from: ApprovalState, changes: ApprovalChanges): MaybePromise<Approval | undefined> {
     if (changes.state === "used") failPoint("before take");
     const changed = this.#db.transaction<Approval | undefined>(
       (tx) =>
-        after(tx.all<Row>("SELECT record FROM approvals WHERE id = ? AND state = ?", [id, from]), ([row]) => {
+        after(tx.all<Row>("SELECT state, record FROM approvals WHERE id = ? AND state = ?", [id, from]), ([row]) => {
           if (!row) return undefined;
-          const approval = { ...(JSON.parse(row.record) as Approval), ...changes };
+          const approval = { ...readRow(row), ...changes };
           const written = tx.run("UPDATE approvals SET state = ?, record = ? WHERE id = ? AND state = ?", [
             approval.state,
             JSON.stringify(approval),
@@ -104,14 +112,14 @@ class SqlApprovals implements ApprovalStore {
       { synced: true },
     );
     return after(changed, (approval) => {
-      if (approval?.state === "approved" || approval?.state === "declined") failPoint("answered");
+      if (approval?.state === "approved" || approval?.state === "denied") failPoint("answered");
       if (approval?.state === "used") failPoint("after take");
       return approval;
     });
   }
 
   prune(before: number): MaybePromise<void> {
-    const pruned = this.#db.run("DELETE FROM approvals WHERE state NOT IN ('open', 'approved') AND asked_at < ?", [
+    const pruned = this.#db.run("DELETE FROM approvals WHERE state NOT IN ('pending', 'approved') AND asked_at < ?", [
       before,
     ]);
     return after(pruned, () => undefined);
@@ -120,7 +128,7 @@ class SqlApprovals implements ApprovalStore {
 
 function readCurrent(db: SqlRunner, callKey: string): MaybePromise<Approval | undefined> {
   const rows = db.all<Row>(
-    "SELECT record FROM approvals WHERE call_key = ? AND state IN ('open', 'approved', 'declined')",
+    "SELECT state, record FROM approvals WHERE call_key = ? AND state IN ('pending', 'approved', 'denied')",
     [callKey],
   );
   return after(rows, first);
@@ -129,7 +137,7 @@ function readCurrent(db: SqlRunner, callKey: string): MaybePromise<Approval | un
 function countOpen(tx: SqlRunner, { caller }: Approval): MaybePromise<{ open: number; session: number }> {
   const rows = tx.all<{ open: number; session: number | null }>(
     `SELECT count(*) AS open, sum(CASE WHEN session = ? THEN 1 ELSE 0 END) AS session
-      FROM approvals WHERE state = 'open'`,
+      FROM approvals WHERE state = 'pending'`,
     [sessionKey(caller.session)],
   );
   return after(rows, ([row]) => ({ open: row?.open ?? 0, session: row?.session ?? 0 }));
@@ -153,5 +161,9 @@ function sessionKey(session: string | undefined): string {
 }
 
 function first(rows: readonly Row[]): Approval | undefined {
-  return rows[0] && (JSON.parse(rows[0].record) as Approval);
+  return rows[0] && readRow(rows[0]);
+}
+
+function readRow({ state, record }: Row): Approval {
+  return { ...(JSON.parse(record) as Approval), state };
 }

@@ -43,7 +43,7 @@ export function openExample(): Example {
     requested: {
       tool: "Write",
       approved: { file_path: at("to-ada.txt"), contents: "Dear Ada\n" },
-      declined: { file_path: at("to-bob.txt"), contents: "Dear Bob\n" },
+      denied: { file_path: at("to-bob.txt"), contents: "Dear Bob\n" },
       shows: "+Dear Ada",
       happened: ({ file_path }) => existsSync(String(file_path)),
     },

@@ -98,7 +98,7 @@ export interface Example {
   readonly requested: {
     tool: string;
     approved: Input;
-    declined: Input;
+    denied: Input;
     shows: string;
     happened(input: Input): boolean;
   };

@@ -276,7 +276,7 @@ export const denyTool: TourStep = {
 export const askFirst: TourStep = {
   title: ["Ask a person first", "先征求用户确认"],
   async run({ example, page }) {
-    const { tool, approved: first, declined: second, shows, happened } = example.requested;
+    const { tool, approved: first, denied: second, shows, happened } = example.requested;
     // Without an approver who answers at once the question stays open.
     const haft = createHaft({ tools: example.tools });
     const requested = await haft.execute(tool, first);
@@ -286,7 +286,7 @@ export const askFirst: TourStep = {
       ["pending, has not run", "等待确认，尚未执行"],
       requested.status,
     );
-    const [question] = await haft.approvals.list("open");
+    const [question] = await haft.approvals.list("pending");
     const preview = textOf(question!.preview?.content ?? []);
     page.check(
       ["Question", "请求"],
@@ -297,12 +297,12 @@ export const askFirst: TourStep = {
     const approved = await haft.approve(question!.id, "tour");
     page.check(["Approved", "同意后"], approved.success && happened(first), ["ran once", "执行一次"], approved.display);
     await haft.execute(tool, second);
-    const declined = await haft.deny((await haft.approvals.list("open"))[0]!.id, "not today");
+    const denied = await haft.deny((await haft.approvals.list("pending"))[0]!.id, "not today");
     page.check(
-      ["Declined", "拒绝后"],
-      declined.status === "failed" && declined.error.code === "declined" && !happened(second),
+      ["Denied", "拒绝后"],
+      denied.status === "failed" && denied.error.code === "approval_denied" && !happened(second),
       ["never ran", "没有执行"],
-      declined.display,
+      denied.display,
     );
   },
 };

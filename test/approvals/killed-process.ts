@@ -42,7 +42,7 @@ const haft = createHaft({
 const options = { id: callId!, caller: { session: "kills" } };
 if (role === "answer") {
   const open = await haft.approvals.list();
-  const requested = open.find((approval) => approval.callId === callId && approval.state === "open");
+  const requested = open.find((approval) => approval.callId === callId && approval.state === "pending");
   if (requested) {
     say("answering");
     const result = await haft.approve(requested.id, "door").catch((error: Error) => ({ status: error.message }));
@@ -50,7 +50,7 @@ if (role === "answer") {
   }
 } else {
   let result = await haft.execute("pay", { to: "ada" }, options);
-  if (result.status === "pending" && role === "decline") {
+  if (result.status === "pending" && role === "deny") {
     say("answering");
     result = await haft.deny(result.pending.id, "no", "checker");
   } else if (result.status === "pending" && role === "approve") {

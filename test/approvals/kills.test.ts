@@ -22,7 +22,7 @@ const POINTS = [
   "before ack",
 ] as const;
 type Point = (typeof POINTS)[number];
-type Role = "approve" | "decline" | "wait" | "answer" | "look";
+type Role = "approve" | "deny" | "wait" | "answer" | "look";
 
 let base: string;
 let program: string;
@@ -137,8 +137,8 @@ async function killOneOfTwo(checker: Checker, victim: "wait" | "answer", point: 
 /** A no is a no, also where its process died with it. */
 async function killWithNo(checker: Checker): Promise<void> {
   const callId = checker.newCall();
-  expect((await checker.run(callId, "decline", "answered")).killed).toBe(true);
-  expect((await checker.run(callId, "approve")).output).toEqual(["result: declined"]);
+  expect((await checker.run(callId, "deny", "answered")).killed).toBe(true);
+  expect((await checker.run(callId, "approve")).output).toEqual(["result: denied"]);
   expect(checker.effects(callId)).toBe(0);
 }
 

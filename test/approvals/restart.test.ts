@@ -123,7 +123,7 @@ describe.each([
     const api = await startProcess({ tools: [sendTool(there!)] });
     const id = newId();
     const result = waiting.execute("send", { text: "x" }, { id });
-    const find = async () => (await api.approvals.list("open")).find(({ callId }) => callId === id);
+    const find = async () => (await api.approvals.list("pending")).find(({ callId }) => callId === id);
     await expect.poll(find, { timeout: 10_000 }).toBeDefined();
     const reported = await api.approve((await find())!.id, "ann");
     expect(reported).toMatchObject({
@@ -139,7 +139,7 @@ describe.each([
     const waiting = await startProcess({ tools: [sendTool(sent)], approvalWaitMs: 20_000 });
     const id = newId();
     const result = waiting.execute("send", { text: "x" }, { id });
-    const find = async () => (await waiting.approvals.list("open")).find(({ callId }) => callId === id);
+    const find = async () => (await waiting.approvals.list("pending")).find(({ callId }) => callId === id);
     await expect.poll(find, { timeout: 10_000 }).toBeDefined();
     const requested = (await find())!.id;
     await waiting.shutdown();

@@ -71,7 +71,7 @@ describe.each([
         state: "void",
         note: expect.stringContaining("the folder"),
       });
-      expect(await approvals.get(again)).toMatchObject({ state: "open", binding: { cwd: join(folder, "outside") } });
+      expect(await approvals.get(again)).toMatchObject({ state: "pending", binding: { cwd: join(folder, "outside") } });
       expect(ran).toEqual([]);
     });
 
@@ -254,7 +254,7 @@ describe.each([
       await expect(approvals.answer(requested, weak)).rejects.toThrow(/needs the right "approve", also through chat/);
       await expect(answer(requested, weak)).rejects.toThrow(/needs the right/);
       await expect(answer(requested, { approved: true, by: "mallory" })).rejects.toThrow(/not mallory/);
-      expect(await approvals.get(requested)).toMatchObject({ state: "open" });
+      expect(await approvals.get(requested)).toMatchObject({ state: "pending" });
       expect(ran).toEqual([]);
       expect(await answer(requested, { approved: true, rights: ["approve"] })).toMatchObject({ status: "completed" });
     });
@@ -268,11 +268,11 @@ describe.each([
         const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
         const outcomes = await Promise.allSettled(order.map((approved) => answer(requested, { approved })));
         expect(ran).toEqual([]);
-        expect(await approvals.get(requested)).toMatchObject({ state: "declined" });
+        expect(await approvals.get(requested)).toMatchObject({ state: "denied" });
         const reported = outcomes.map((outcome) =>
           outcome.status === "fulfilled" ? outcome.value.display : String(outcome.reason),
         );
-        for (const words of reported) expect(words).toMatch(/declined/);
+        for (const words of reported) expect(words).toMatch(/denied/);
       }
     });
 
@@ -286,7 +286,7 @@ describe.each([
           two.approvals.answer(requested, { approved: false, by: "bob" }),
         ]);
         const { state } = (await one.approvals.get(requested))!;
-        expect(["approved", "declined"]).toContain(state);
+        expect(["approved", "denied"]).toContain(state);
         const kept = decisions.flatMap((decision) => (decision.status === "fulfilled" ? [decision.value.state] : []));
         expect(kept).toContain(state);
         const result = await one.execute("exec", { cmd: "ls" }, call);
@@ -318,10 +318,10 @@ describe.each([
       const { execute, denyCall, ran } = await start();
       const call = newCall();
       const requested = idOf(await execute("exec", { cmd: "rm x" }, call));
-      const declined = await denyCall(requested, "x is still needed");
-      expect(declined).toMatchObject({ status: "failed", error: { code: "declined" } });
-      expect(textOf(declined.content)).toContain("x is still needed");
-      expect(await execute("exec", { cmd: "rm x" }, call)).toMatchObject({ error: { code: "declined" } });
+      const denied = await denyCall(requested, "x is still needed");
+      expect(denied).toMatchObject({ status: "failed", error: { code: "approval_denied" } });
+      expect(textOf(denied.content)).toContain("x is still needed");
+      expect(await execute("exec", { cmd: "rm x" }, call)).toMatchObject({ error: { code: "approval_denied" } });
       expect(ran).toEqual([]);
     });
   });
@@ -337,7 +337,7 @@ describe.each([
       expect(message).toMatch(/200\d{3} bytes, at most 4000; sha256:[0-9a-f]{64}/);
       expect(message).toContain("rm -rf ~");
       expect(message).toMatch(/several smaller calls/);
-      expect((await approvals.list("open")).filter(({ callId }) => callId === call.id)).toEqual([]);
+      expect((await approvals.list("pending")).filter(({ callId }) => callId === call.id)).toEqual([]);
       expect(ran).toEqual([]);
     });
 
@@ -431,7 +431,7 @@ describe.each([
         idOf(await execute("exec", { cmd: "b" }, newCall())),
       ];
       verdict = { decision: "allow", by: "rule", reason: "fine" };
-      expect(await denyCall(first, "no")).toMatchObject({ error: { code: "declined" } });
+      expect(await denyCall(first, "no")).toMatchObject({ error: { code: "approval_denied" } });
       expect(await approve(second)).toMatchObject({ status: "completed" });
       expect(await approvals.get(second)).toMatchObject({ state: "used" });
       expect(ran).toEqual([{ cmd: "b" }]);
@@ -500,7 +500,7 @@ describe.each([
       await expect(approve(requested, { scope: "always" })).rejects.toThrow(/once only/);
       await expect(approve(requested, { scope: "always", rule: "*" })).rejects.toThrow(/once only/);
       await expect(approve(requested, { scope: "for ever" as never })).rejects.toThrow(/no scope/);
-      expect(await approvals.get(requested)).toMatchObject({ state: "open" });
+      expect(await approvals.get(requested)).toMatchObject({ state: "pending" });
       expect(await approve(requested)).toMatchObject({ status: "completed" });
       expect(remembered).toEqual([]);
     });
@@ -522,9 +522,9 @@ describe.each([
       const second = waiting.execute("exec", { cmd: "there" }, there);
       const idFor = async (callId: string): Promise<string> => {
         await expect
-          .poll(async () => (await waiting.approvals.list("open")).some((a) => a.callId === callId))
+          .poll(async () => (await waiting.approvals.list("pending")).some((a) => a.callId === callId))
           .toBe(true);
-        return (await waiting.approvals.list("open")).find((a) => a.callId === callId)!.id;
+        return (await waiting.approvals.list("pending")).find((a) => a.callId === callId)!.id;
       };
       expect(await waiting.approve(await idFor(here.id))).toMatchObject({ status: "completed" });
       expect(await first).toMatchObject({ status: "completed" });
@@ -547,11 +547,13 @@ describe.each([
       const world = await start({ waitMs: 60_000, approvals: { lifetimeMs: HOUR } });
       const call = newCall();
       const result = world.execute("exec", { cmd: "ls" }, call);
-      await expect.poll(async () => (await world.approvals.list("open")).some((a) => a.callId === call.id)).toBe(true);
-      const [requested] = (await world.approvals.list("open")).filter((a) => a.callId === call.id);
+      await expect
+        .poll(async () => (await world.approvals.list("pending")).some((a) => a.callId === call.id))
+        .toBe(true);
+      const [requested] = (await world.approvals.list("pending")).filter((a) => a.callId === call.id);
       await new Promise((done) => setTimeout(done, 20));
       await world.clock.advance(60_000);
-      expect(await result).toMatchObject({ status: "failed", error: { code: "declined" } });
+      expect(await result).toMatchObject({ status: "failed", error: { code: "approval_expired" } });
       expect(textOf((await result).content)).toContain("nobody answered within 60 s");
       expect(await world.approvals.get(requested!.id)).toMatchObject({ state: "expired" });
       await expect(world.approve(requested!.id)).rejects.toThrow(/has expired/);
@@ -562,9 +564,11 @@ describe.each([
       const world = await start({ waitMs: HOUR });
       const call = newCall();
       const both = [world.execute("exec", { cmd: "ls" }, call), world.execute("exec", { cmd: "ls" }, call)];
-      await expect.poll(async () => (await world.approvals.list("open")).some((a) => a.callId === call.id)).toBe(true);
+      await expect
+        .poll(async () => (await world.approvals.list("pending")).some((a) => a.callId === call.id))
+        .toBe(true);
       await new Promise((done) => setTimeout(done, 50));
-      const [requested, ...more] = (await world.approvals.list("open")).filter((a) => a.callId === call.id);
+      const [requested, ...more] = (await world.approvals.list("pending")).filter((a) => a.callId === call.id);
       expect(more).toEqual([]);
       await world.approve(requested!.id);
       expect(await Promise.all(both)).toMatchObject([{ status: "completed" }, { status: "completed" }]);
@@ -580,7 +584,7 @@ describe.each([
       stop.abort(new Error("enough"));
       await expect(stopped).rejects.toThrow("enough");
       await denyCall(requested, "no");
-      expect(await waited).toMatchObject({ state: "declined", note: "no" });
+      expect(await waited).toMatchObject({ state: "denied", note: "no" });
       await expect(approvals.wait("apr_none")).rejects.toThrow(/no approval/);
     });
   });

@@ -40,7 +40,7 @@ describe("what is asked of a person", () => {
     const client = createClient({ url: (JSON.parse(line) as { url: string }).url, token });
     const result = client.calls.run("write", { path: "a.txt", content: "x" });
     let id: string | undefined;
-    while (id === undefined) id = (await client.approvals.list({ state: "open" })).items[0]?.id;
+    while (id === undefined) id = (await client.approvals.list({ state: "pending" })).items[0]?.id;
     const approved = await haft.run(["approvals", "approve", id]);
     expect(approved.stderr).not.toContain("waits");
     expect(approved.code, approved.stderr).toBe(0);

@@ -65,7 +65,7 @@ test("a run that must ask waits, and the exit code says so", async () => {
   const { id } = JSON.parse(added.stdout) as { id: string };
   const ran = await haft("cron", "run", id);
   expect(ran).toMatchObject({ code: 7, stderr: expect.stringContaining("haft approvals list") });
-  const [question] = await host.haft.approvals.list("open");
+  const [question] = await host.haft.approvals.list("pending");
   await host.haft.approve(question!.id);
   expect((await haft("cron", "runs", id)).stdout).toContain("completed");
 });

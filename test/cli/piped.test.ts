@@ -92,7 +92,7 @@ describe("a call that needs a yes", () => {
     const [, id] = /haft approvals approve (\S+)/.exec(requested.stderr)!;
     expect(existsSync(join(haft.folder, "a.txt"))).toBe(false);
     const listed = await haft.run(["approvals", "list", "--json"]);
-    expect(json(listed.stdout).items).toMatchObject([{ id, state: "open", toolName: "write" }]);
+    expect(json(listed.stdout).items).toMatchObject([{ id, state: "pending", toolName: "write" }]);
     const shown = await haft.run(["approvals", "show", id!]);
     expect(shown.stdout).toContain("+Hello");
     const answered = await haft.run(["approvals", "approve", id!]);
@@ -114,8 +114,8 @@ describe("a call that needs a yes", () => {
     expect(await haft.run(["approvals", "deny", pending.id, "--reason", "not here"])).toMatchObject({ code: 0 });
     expect((await haft.run(["approvals", "approve", pending.id])).code).not.toBe(0);
     expect(existsSync(join(haft.folder, "a.txt"))).toBe(false);
-    const declined = await haft.run(["approvals", "list", "--state", "declined", "--jsonl"]);
-    expect(json(declined.stdout)).toMatchObject({ id: pending.id, note: "not here" });
+    const denied = await haft.run(["approvals", "list", "--state", "denied", "--jsonl"]);
+    expect(json(denied.stdout)).toMatchObject({ id: pending.id, note: "not here" });
   });
 
   test("is denied by a rule with exit code 6, and explained", async () => {

@@ -38,7 +38,7 @@ test("one that waits for a person says so, goes on after the yes, and is stopped
   const requested = await haft("sessions", "send", "--new", "work", "Make", "it");
   expect(requested).toMatchObject({ code: 0, stderr: expect.stringContaining("haft approvals list") });
   expect((await haft("sessions", "list", "--state", "waiting")).stdout).toContain("work");
-  const [question] = await host.haft.approvals.list("open");
+  const [question] = await host.haft.approvals.list("pending");
   await host.haft.approve(question!.id);
   await host.sessions.settled();
   const shown = (await haft("sessions", "show", "work", "--json")).stdout;

@@ -41,7 +41,7 @@ describe("at a terminal", () => {
     await terminal.press("n", /why not\?/);
     terminal.type("not today\r");
     expect(await terminal.ended).toBe(6);
-    expect(terminal.text).toContain("declined this call: not today");
+    expect(terminal.text).toContain("denied this call: not today");
     expect(existsSync(file())).toBe(false);
   }, 60_000);
 

@@ -111,7 +111,7 @@ describe("run_code", () => {
     expect(pending).toMatchObject({ status: "pending", callId: "once" });
     expect(ran).toEqual([]);
     for (let round = 0; round < 2; round++) {
-      const requested = (await haft.approvals.list()).find(({ state }) => state === "open");
+      const requested = (await haft.approvals.list()).find(({ state }) => state === "pending");
       expect((await haft.approve(requested!.id)).status).toBe("completed");
     }
     expect(ran).toEqual(["send 1", "send 2"]);
@@ -131,7 +131,7 @@ describe("run_code", () => {
     await code("try { await tools.send({ n: 1 }) } catch (e) { return e.code }", "refused");
     const [open1] = await haft.approvals.list();
     await haft.deny(open1!.id, "not today");
-    expect(terminal(events, "run_code")).toMatchObject([{ result: { details: { value: "declined" } } }]);
+    expect(terminal(events, "run_code")).toMatchObject([{ result: { details: { value: "approval_denied" } } }]);
     expect(ran).toEqual([]);
   });
 

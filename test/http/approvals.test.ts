@@ -25,11 +25,11 @@ describe("a question", () => {
       kind: "write",
       input: { text: "hello 0" },
       caller: { user: "call", session: "s" },
-      state: "open",
+      state: "pending",
     });
     expect(shown.expiresAt).toBeGreaterThan(shown.askedAt);
     expect(shown.hash).toBeTruthy();
-    expect((await person.approvals.list({ state: "open" })).items).toEqual([shown]);
+    expect((await person.approvals.list({ state: "pending" })).items).toEqual([shown]);
   });
 
   test("answered with yes runs the call once, in the name of who asked, and says who answered", async () => {
@@ -40,7 +40,7 @@ describe("a question", () => {
       result: { status: "completed" },
     });
     expect(api.runs).toEqual([{ text: "hello 0" }]);
-    await expect(person.approvals.answer(id, { decision: "decline" })).rejects.toMatchObject({
+    await expect(person.approvals.answer(id, { decision: "deny" })).rejects.toMatchObject({
       status: 409,
       code: "conflict",
     });
@@ -57,13 +57,13 @@ describe("a question", () => {
 
   test("answered with no tells the model why, and nothing runs", async () => {
     const { api, person, id } = await ask();
-    const { result } = await person.approvals.answer(id, { decision: "decline", reason: "not on a Friday" });
+    const { result } = await person.approvals.answer(id, { decision: "deny", reason: "not on a Friday" });
     expect(result).toMatchObject({
       status: "failed",
-      error: { code: "declined", message: expect.stringContaining("not on a Friday") },
+      error: { code: "approval_denied", message: expect.stringContaining("not on a Friday") },
     });
     expect(api.runs).toEqual([]);
-    expect((await person.approvals.list({ state: "declined" })).items).toMatchObject([{ id, note: "not on a Friday" }]);
+    expect((await person.approvals.list({ state: "denied" })).items).toMatchObject([{ id, note: "not on a Friday" }]);
   });
 
   test("that nobody asked is not there", async () => {
@@ -92,7 +92,7 @@ describe("a question", () => {
     await expect(person.approvals.answer(id, { decision: "always", rule: "keep(" })).rejects.toMatchObject({
       status: 400,
     });
-    expect(await person.approvals.get(id)).toMatchObject({ state: "open" });
+    expect(await person.approvals.get(id)).toMatchObject({ state: "pending" });
     expect(api.runs).toEqual([]);
   });
 
@@ -101,25 +101,25 @@ describe("a question", () => {
     const { items } = await person.approvals.answerMany([
       { id: ids[0]!, decision: "once" },
       { id: "apr_made_up", decision: "once" },
-      { id: ids[2]!, decision: "decline", reason: "no" },
+      { id: ids[2]!, decision: "deny", reason: "no" },
     ]);
     expect(items).toMatchObject([
       { id: ids[0], answered: { result: { status: "completed" } } },
       { id: "apr_made_up", error: { code: "not_found" } },
-      { id: ids[2], answered: { approval: { state: "declined" } } },
+      { id: ids[2], answered: { approval: { state: "denied" } } },
     ]);
     expect(api.runs).toEqual([{ text: "hello 0" }]);
-    expect((await person.approvals.list({ state: "open" })).items.map(({ id }) => id)).toEqual([ids[1]]);
+    expect((await person.approvals.list({ state: "pending" })).items.map(({ id }) => id)).toEqual([ids[1]]);
   });
 });
 
 describe("an answer with no", () => {
   test("is kept with the door that it came through", async () => {
     const { api, person, id } = await ask();
-    expect(await person.approvals.answer(id, { decision: "decline", reason: "not now" })).toMatchObject({
-      approval: { state: "declined", answeredBy: "read+approve", note: "not now" },
+    expect(await person.approvals.answer(id, { decision: "deny", reason: "not now" })).toMatchObject({
+      approval: { state: "denied", answeredBy: "read+approve", note: "not now" },
     });
-    expect(await api.haft.approvals.get(id)).toMatchObject({ state: "declined", answeredVia: "http" });
+    expect(await api.haft.approvals.get(id)).toMatchObject({ state: "denied", answeredVia: "http" });
   });
 });
 

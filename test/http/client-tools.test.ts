@@ -194,7 +194,7 @@ describe("a client's tool", () => {
     expect(await client.ask({ type: "result", id: client.calls[0]!.id, content: "#f00" })).toMatchObject({
       result: { status: "completed", callId: "c1" },
     });
-    expect(await api.haft.approvals.list("open")).toEqual([]);
+    expect(await api.haft.approvals.list("pending")).toEqual([]);
   });
 
   test("that policy has forbidden meanwhile is not completed", async () => {

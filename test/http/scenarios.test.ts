@@ -166,7 +166,7 @@ describe("sv-009: nothing changes on GET", () => {
       const { status } = await ask(api, "GET", `${path}?decision=once`, { token });
       expect([404, 405]).toContain(status);
     }
-    expect(await api.haft.approvals.get(id)).toMatchObject({ state: "open" });
+    expect(await api.haft.approvals.get(id)).toMatchObject({ state: "pending" });
     expect(api.runs).toEqual([]);
   });
 
@@ -499,7 +499,7 @@ describe("ap-009: every way to say yes needs the scope approve", () => {
     const token = await api.tokenFor("read", "call", "admin");
     const refused = [
       await ask(api, "POST", `/api/approvals/${id}/answer`, { token, body: { decision: "once" } }),
-      await ask(api, "POST", `/api/approvals/${id}/answer`, { token, body: { decision: "decline" } }),
+      await ask(api, "POST", `/api/approvals/${id}/answer`, { token, body: { decision: "deny" } }),
       await ask(api, "POST", "/api/approvals/answers", { token, body: { answers: [{ id, decision: "once" }] } }),
       ...(await Promise.all(
         ["acceptEdits", "bypassPermissions"].map((mode) =>
@@ -510,7 +510,7 @@ describe("ap-009: every way to say yes needs the scope approve", () => {
     expect(refused.map(({ status, json }) => [status, json.error?.code])).toEqual(
       refused.map(() => [403, "forbidden"]),
     );
-    expect(await api.haft.approvals.get(id)).toMatchObject({ state: "open" });
+    expect(await api.haft.approvals.get(id)).toMatchObject({ state: "pending" });
     expect(api.runs).toEqual([]);
   });
 });

@@ -72,11 +72,11 @@ describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
 
     test("is told the reason after no, and the call never runs", async () => {
       const { haft, sent } = createWorld(options);
-      const client = await connect(haft, { answer: () => accept({ decision: "decline", reason: "not on a Friday" }) });
+      const client = await connect(haft, { answer: () => accept({ decision: "deny", reason: "not on a Friday" }) });
       expect(await client.callTool(CALL)).toMatchObject({
         isError: true,
         content: [{ text: expect.stringContaining("not on a Friday") }],
-        _meta: { "haft/error": { code: "declined" } },
+        _meta: { "haft/error": { code: "approval_denied" } },
       });
       expect(sent).toEqual([]);
     });
@@ -94,7 +94,7 @@ describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
         .catch((error: Error) => ({ isError: true, content: [{ text: error.message }] }));
       expect(result).toMatchObject({ isError: true });
       expect(sent).toEqual([]);
-      expect(await haft.approvals.list("open")).toHaveLength(1);
+      expect(await haft.approvals.list("pending")).toHaveLength(1);
     });
   });
 });
@@ -133,8 +133,8 @@ describe.each(PEERS)("a client that cannot ask, %s,", (_name, connect) => {
       expect(sent).toEqual(["hello"]);
       // The next one is another call, and asks again.
       const again = client.callTool(CALL);
-      await vi.waitFor(async () => expect(await haft.approvals.list("open")).toHaveLength(1));
-      await haft.deny((await haft.approvals.list("open"))[0]!.id);
+      await vi.waitFor(async () => expect(await haft.approvals.list("pending")).toHaveLength(1));
+      await haft.deny((await haft.approvals.list("pending"))[0]!.id);
       expect(await again).toMatchObject({ isError: true });
       expect(sent).toEqual(["hello"]);
     },
@@ -236,7 +236,7 @@ describe("what a modern client is given to hold", () => {
     const answer = await post(url, request(requestState));
     expect(answer.error).toMatchObject({ code: -32_602, message: "Invalid or expired requestState" });
     expect(sent).toEqual([]);
-    expect(await haft.approvals.list("open")).toHaveLength(1);
+    expect(await haft.approvals.list("pending")).toHaveLength(1);
   });
 
   test("is worth nothing once the question has expired", async () => {
@@ -299,6 +299,6 @@ async function passTime(haft: TestHaft, calling: Promise<unknown>, ms: number): 
 }
 
 async function firstQuestion(haft: TestHaft): Promise<string> {
-  await vi.waitFor(async () => expect(await haft.approvals.list("open")).toHaveLength(1));
-  return (await haft.approvals.list("open"))[0]!.id;
+  await vi.waitFor(async () => expect(await haft.approvals.list("pending")).toHaveLength(1));
+  return (await haft.approvals.list("pending"))[0]!.id;
 }

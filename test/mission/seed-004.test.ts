@@ -79,26 +79,26 @@ describe("权限系统", () => {
       const result = await haft.execute("publish", { page: "home" });
       expect(result).toMatchObject({ status: "pending", pending: { kind: "approval" } });
       expect(haft.recorded.of("permission_requested")).toMatchObject([{ toolName: "publish", callId: result.callId }]);
-      expect(await haft.approvals.list("open")).toMatchObject([{ toolName: "publish", input: { page: "home" } }]);
+      expect(await haft.approvals.list("pending")).toMatchObject([{ toolName: "publish", input: { page: "home" } }]);
       expect(runs).toEqual([]);
     });
 
     test("CONFIRM → approved → executed → TOOL_COMPLETE", async () => {
       const { haft, runs } = createConfirming();
       const { callId } = await haft.execute("publish", { page: "home" });
-      const [open] = await haft.approvals.list("open");
+      const [open] = await haft.approvals.list("pending");
       expect(await haft.approve(open!.id, "ada")).toMatchObject({ success: true, callId, details: "published" });
       expect(runs).toEqual([{ page: "home" }]);
-      expect(haft.recorded.of("permission_resolved")).toMatchObject([{ approved: true, by: "ada", callId }]);
+      expect(haft.recorded.of("permission_resolved")).toMatchObject([{ decision: "approved", by: "ada", callId }]);
       expect(haft.recorded.types(callId).at(-1)).toBe("tool_call_completed");
     });
 
     test("CONFIRM → denied → a refusal is returned", async () => {
       const { haft, runs } = createConfirming();
       await haft.execute("publish", { page: "home" });
-      const [open] = await haft.approvals.list("open");
+      const [open] = await haft.approvals.list("pending");
       const refused = await haft.deny(open!.id, "not ready");
-      expect(refused).toMatchObject({ success: false, error: { code: "declined" } });
+      expect(refused).toMatchObject({ success: false, error: { code: "approval_denied" } });
       expect(failureOf(refused)).toMatch(/^Permission denied: .*not ready/);
       expect(runs).toEqual([]);
     });
@@ -112,7 +112,7 @@ describe("权限系统", () => {
       await before.close();
 
       const { haft } = await open();
-      const [question] = await haft.approvals.list("open");
+      const [question] = await haft.approvals.list("pending");
       expect(describeApproval(question!).join("\n")).toMatch(/-old[^]*\+new/);
       expect(onDisk("page.md")).toBe("old\n");
       expect(await haft.approve(question!.id, "ada")).toMatchObject({ success: true, callId: "w1" });
@@ -127,7 +127,7 @@ describe("权限系统", () => {
     test("an open question that nobody answers expires, and then the answer is no", async () => {
       const { haft } = createConfirming({ approvals: { lifetimeMs: 60_000 } });
       await haft.execute("publish", { page: "home" });
-      const [question] = await haft.approvals.list("open");
+      const [question] = await haft.approvals.list("pending");
       await haft.clock.advance(60_001);
       expect(await haft.approvals.get(question!.id)).toMatchObject({ state: "expired" });
       await expect(haft.approve(question!.id, "ada")).rejects.toThrow(/expired/);

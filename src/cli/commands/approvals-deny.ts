@@ -10,10 +10,10 @@ export const command = defineCommand({
   async run({ connect, output, operands: [id = ""], options: { reason } }) {
     const client = await connect();
     const { approval } = await client.approvals.answer(id, {
-      decision: "decline",
+      decision: "deny",
       reason,
     });
     output.data(approval, () => []);
-    output.info(`${approval.id} was declined.`);
+    output.info(`${approval.id} was denied.`);
   },
 });

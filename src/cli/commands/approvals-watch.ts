@@ -23,7 +23,7 @@ export const command = defineCommand({
     const seen = new Set<string>();
     output.info("Waiting for questions. Ctrl-C ends this.");
     while (!interrupted.aborted) {
-      const { items } = await client.approvals.list({ state: "open" });
+      const { items } = await client.approvals.list({ state: "pending" });
       for (const approval of items.filter(({ id }) => !seen.has(id)).reverse()) {
         seen.add(approval.id);
         if (!asks) output.item(approval, showApproval);

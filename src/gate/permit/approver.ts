@@ -60,7 +60,7 @@ export async function requestApproval(
     } catch (error) {
       // Another door was faster: its answer counts.
       const now = await approvals.get(approval.id);
-      if (now && now.state !== "open") return now;
+      if (now && now.state !== "pending") return now;
       throw error;
     }
   }

@@ -51,7 +51,7 @@ export function describeApproval(approval: ShownApproval): string[] {
     field("runs", hash),
     ...(expiresAt === undefined ? [] : [field("until", new Date(expiresAt).toISOString())]),
     ...suggestedRules.map((rule) => field("may save", showInline(rule))),
-    ...(approval.state === "open" ? [] : [field("state", describeState(approval))]),
+    ...(approval.state === "pending" ? [] : [field("state", describeState(approval))]),
   ];
 }
 

@@ -37,7 +37,7 @@ describe("a call that must ask", () => {
     expect(result).toMatchObject({ status: "pending", success: false, pending: { kind: "approval" } });
     expect(textOf(result.content)).toContain("Do not repeat the call");
     expect(runs).toEqual([]);
-    expect(await haft.approvals.list("open")).toMatchObject([
+    expect(await haft.approvals.list("pending")).toMatchObject([
       { id: idOf(result), callId: "c", toolName: "rm", input: { path: "a" }, caller: { session: "s" } },
     ]);
   });
@@ -113,11 +113,11 @@ describe("a call that must ask", () => {
     expect(runs).toEqual([]);
   });
 
-  test("is told why it was declined, and does not run", async () => {
+  test("is told why it was denied, and does not run", async () => {
     const { haft, runs } = start();
     const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c" }));
     const result = await haft.deny(id, "that file is needed", "ann");
-    expect(result).toMatchObject({ status: "failed", error: { code: "declined", actor: "policy" } });
+    expect(result).toMatchObject({ status: "failed", error: { code: "approval_denied", actor: "policy" } });
     expect(textOf(result.content)).toMatch(/Permission denied.*that file is needed.*Do not repeat/s);
     expect(runs).toEqual([]);
   });
@@ -125,13 +125,13 @@ describe("a call that must ask", () => {
   test("keeps its first answer: the same again changes nothing, another one is refused", async () => {
     const { haft, runs } = start();
     const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c" }));
-    expect(await haft.approvals.answer(id, { approved: false, by: "ann" })).toMatchObject({ state: "declined" });
+    expect(await haft.approvals.answer(id, { approved: false, by: "ann" })).toMatchObject({ state: "denied" });
     expect(await haft.approvals.answer(id, { approved: false, by: "bob" })).toMatchObject({
-      state: "declined",
+      state: "denied",
       answeredBy: "ann",
     });
-    await expect(haft.approvals.answer(id, { approved: true })).rejects.toThrow(/declined already by ann/);
-    await expect(haft.approve(id)).rejects.toThrow(/declined already/);
+    await expect(haft.approvals.answer(id, { approved: true })).rejects.toThrow(/denied already by ann/);
+    await expect(haft.approve(id)).rejects.toThrow(/denied already/);
     await expect(haft.approvals.answer("apr_unknown", { approved: true })).rejects.toThrow(/no approval/);
     await expect(haft.approve("apr_unknown")).rejects.toThrow(/no approval/);
     expect(runs).toEqual([]);
@@ -195,7 +195,7 @@ describe("a preview that never comes", () => {
     const call = haft.execute("rm", { path: "a" });
     await clock.advance(30_000);
     expect(await call).toMatchObject({ status: "pending" });
-    expect(await haft.approvals.list("open")).toHaveLength(1);
+    expect(await haft.approvals.list("pending")).toHaveLength(1);
     expect(clock.pendingTimers).toBe(0);
     expect(runs).toEqual([]);
   });
@@ -210,12 +210,12 @@ describe("an approver", () => {
     const requested: unknown[] = [];
     const { haft, runs } = start({ approver: async (approval) => (requested.push(approval.input), answer) });
     const events: unknown[] = [];
-    haft.on("permission_resolved", ({ approved, by, reason }) => void events.push({ approved, by, reason }));
+    haft.on("permission_resolved", ({ decision }) => void events.push(decision));
     const result = await haft.execute("rm", { path: "a" });
     expect(result.status).toBe(status);
     expect(runs).toHaveLength(ran);
     expect(requested).toEqual([{ path: "a" }]);
-    expect(events).toHaveLength(answer ? 1 : 0);
+    expect(events).toEqual(answer ? [answer.approved ? "approved" : "denied"] : []);
     expect(textOf(result.content).includes("rather not")).toBe(status === "failed");
   });
 
@@ -237,9 +237,9 @@ describe("an approver", () => {
   ] as [string, () => Promise<undefined>][])("who %s lets nothing run, then or later", async (_how, approver) => {
     const { haft, runs } = start({ approver });
     expect(await haft.execute("rm", { path: "a" }, { id: "c" })).toMatchObject({ status: "failed" });
-    expect(await haft.approvals.list("open")).toEqual([]);
+    expect(await haft.approvals.list("pending")).toEqual([]);
     expect(await haft.approvals.list()).toHaveLength(1);
-    await expect(haft.approve((await haft.approvals.list())[0]!.id)).rejects.toThrow(/declined already/);
+    await expect(haft.approve((await haft.approvals.list())[0]!.id)).rejects.toThrow(/denied already/);
     expect(runs).toEqual([]);
   });
 
@@ -258,7 +258,7 @@ describe("an approver", () => {
     answer({ approved: true });
     await new Promise((done) => setImmediate(done));
     expect(runs).toEqual([]);
-    expect(await haft.approvals.list("open")).toEqual([]);
+    expect(await haft.approvals.list("pending")).toEqual([]);
   });
 
   test("is not asked for a caller who gave up before, and no question stays open", async () => {
@@ -267,7 +267,7 @@ describe("an approver", () => {
     const call = haft.execute("rm", { path: "a" }, { signal: controller.signal, id: "c" });
     controller.abort();
     expect(await call).toMatchObject({ error: { code: "cancelled" } });
-    expect(await haft.approvals.list("open")).toEqual([]);
+    expect(await haft.approvals.list("pending")).toEqual([]);
     expect(runs).toEqual([]);
   });
 

@@ -95,7 +95,7 @@ export function permit(options: PermitOptions): Permit {
       const approval = await ask(call, requested, previous);
       previous = approval.id;
       call.verdict = { ...requested, approvalId: approval.id };
-      if (approval.state === "declined") throw refused(call, approval);
+      if (approval.state === "denied") throw refused(call, approval);
       if (approval.state === "approved") {
         const used = await approvals.take(approval.id);
         if (used) return resume(call, used);
@@ -190,10 +190,10 @@ export function permit(options: PermitOptions): Permit {
   }
 
   function refused(call: Call, approval: Approval): ToolError {
-    const reason = approval.note ?? "the person declined";
+    const reason = approval.note ?? "a person denied it";
     call.verdict = { decision: "deny", by: "approval", reason, approvalId: approval.id };
     resolved(call, approval);
-    return approval.state === "declined" ? deniedByPerson(approval) : unanswered(approval);
+    return approval.state === "denied" ? deniedByPerson(approval) : unanswered(approval);
   }
 
   function announce(call: Call, { id: approvalId, reason }: Approval): void {
@@ -206,7 +206,7 @@ export function permit(options: PermitOptions): Permit {
     events.emit(
       callEvent(call, "permission_resolved", clock.now(), {
         approvalId,
-        approved: state === "used",
+        decision: state === "used" ? "approved" : state === "denied" ? "denied" : "expired",
         by: answeredBy,
         reason,
       }),
@@ -274,13 +274,13 @@ function denied(call: Call, { reason, rule, origin }: Verdict): ToolError {
 
 function deniedByPerson(approval: Approval): ToolError {
   const why = approval.note ? `: ${approval.note}` : "";
-  return toolError("declined", `Permission denied: the person declined this call${why}`, {
+  return toolError("approval_denied", `Permission denied: a person denied this call${why}`, {
     next: "Do not repeat it; ask what to do instead.",
   });
 }
 
 function unanswered({ note: why }: Approval): ToolError {
-  return toolError("declined", `Permission denied: ${why ?? "nobody answered in time"}`, {
+  return toolError("approval_expired", `Permission denied: ${why ?? "nobody answered in time"}`, {
     next: "Go on without it, and say that it needs a person who answers.",
   });
 }

@@ -17,7 +17,7 @@ async function askAndGrant(scope: "session" | "always") {
   const haft = createHaft({ tools: [push] });
   const call = (caller: { session?: string; user?: string }) => haft.execute("push", {}, { caller });
   await call({ session: "s", user: "ann" });
-  const [question] = await haft.approvals.list("open");
+  const [question] = await haft.approvals.list("pending");
   await haft.approve(question!.id, { scope, rule: "push", by: "ann" });
   return { haft, call };
 }

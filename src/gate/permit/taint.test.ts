@@ -44,7 +44,7 @@ function stage(options: Partial<TaintOptions> = {}, tools: Iterable<AnyTool> = O
       const verdict = await taint.verdictOf(call);
       if (!verdict) return;
       requested.push(verdict.reason);
-      throw toolError("declined", verdict.reason);
+      throw toolError("approval_denied", verdict.reason);
     },
   };
   const { known, claim } = idempotencyStages(new MemoryJournal(), new ResultCache(systemClock));
@@ -61,7 +61,7 @@ describe("a session", () => {
     expect(await execute("web_fetch", { session: "s" }, { id: "c1" })).toMatchObject({ success: true });
     expect(await execute("message")).toMatchObject({ success: true });
     await execute("balance", { session: "s" }, { id: "c2" });
-    expect(await execute("message")).toMatchObject({ error: { code: "declined" }, metadata: { taint: {} } });
+    expect(await execute("message")).toMatchObject({ error: { code: "approval_denied" }, metadata: { taint: {} } });
     expect(requested).toEqual([
       '"message" acts on the outside, and this session has read what strangers may have written (web_fetch, call c1) ' +
         "and sensitive data (balance, call c2): the one may have told it to send the other",

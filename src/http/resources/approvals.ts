@@ -15,7 +15,7 @@ import type {
 
 /** How long an answer waits for the call that it lets run; a longer one is told in the events. */
 const MAX_WAIT_MS = 20_000;
-const STATES = ["open", "approved", "declined", "expired"];
+const STATES = ["pending", "approved", "denied", "expired"];
 
 export const approvals: Resource<ApiContext> = {
   path: "/api/approvals",
@@ -23,14 +23,14 @@ export const approvals: Resource<ApiContext> = {
     route("GET /api/approvals", {
       summary: "Questions to a person, newest first",
       scope: "read",
-      query: [{ name: "state", summary: "open, approved, declined or expired" }],
+      query: [{ name: "state", summary: "pending, approved, denied or expired" }],
       answers: "ApprovalPage",
       async handle({ query }) {
         const state = query.text("state");
         if (state !== undefined && !STATES.includes(state)) {
           throw new HttpError("bad_request", "There is no such state", `States are: ${STATES.join(", ")}.`);
         }
-        const all = await api.haft.approvals.list(state === "open" ? "open" : undefined);
+        const all = await api.haft.approvals.list(state === "pending" ? "pending" : undefined);
         const items = all
           .map((approval) => infoOf(approval, api))
           .filter((info) => state === undefined || info.state === state);
@@ -82,7 +82,7 @@ async function answer(
   await find(api, id);
   const { name: by, scopes } = identity;
   const ran =
-    decision === "decline"
+    decision === "deny"
       ? haft.deny(id, reason, { by, via: "http", rights: scopes })
       : haft.approve(id, {
           by,
@@ -97,7 +97,7 @@ async function answer(
   return {
     approval,
     result,
-    rule: approval.rule !== undefined && decision !== "once" && decision !== "decline" ? approval.rule : undefined,
+    rule: approval.rule !== undefined && decision !== "once" && decision !== "deny" ? approval.rule : undefined,
   };
 }
 
@@ -163,10 +163,10 @@ function infoOf(approval: Approval, { haft }: ApiContext): ApprovalInfo {
 
 /** A yes that was used stays a yes; a question that no longer fits its call is over. */
 const STATE: Record<Approval["state"], ApprovalInfo["state"]> = {
-  open: "open",
+  pending: "pending",
   approved: "approved",
   used: "approved",
-  declined: "declined",
+  denied: "denied",
   expired: "expired",
   void: "expired",
 };

@@ -29,7 +29,7 @@ export const ApprovalInfo = typed<wire.ApprovalInfo>(
     preview: Preview.optional(),
     askedAt: time,
     expiresAt: time.optional(),
-    state: z.enum(["open", "approved", "declined", "expired"]),
+    state: z.enum(["pending", "approved", "denied", "expired"]),
     answeredBy: z.string().optional(),
     answeredAt: time.optional(),
     note: z.string().optional(),
@@ -38,7 +38,7 @@ export const ApprovalInfo = typed<wire.ApprovalInfo>(
   }),
 );
 const answer = {
-  decision: z.enum(["once", "session", "always", "decline"]),
+  decision: z.enum(["once", "session", "always", "deny"]),
   rule: text.optional(),
   reason: text.optional(),
 };

@@ -23,7 +23,7 @@ export async function requestPermission(id: string, context: PermissionContext):
   const { round, identity, service, call } = context;
   const { approvals } = service.runtime;
   const question = await approvals.get(id);
-  if (question?.state !== "open") return ANSWERED;
+  if (question?.state !== "pending") return ANSWERED;
   const isAble = identity.rights.includes("approve") && canShowForm(round.capabilities);
   if (isAble && round.isModern) return { kind: "ask", question };
   if (isAble ? await requestAtClient(question, context) : await waitForOthers(question, context)) return ANSWERED;
@@ -35,7 +35,7 @@ export async function requestPermission(id: string, context: PermissionContext):
 /** A modern client comes back with what its person answered. */
 export async function takePermission(id: string, context: PermissionContext): Promise<PermissionEnd> {
   const question = await context.service.runtime.approvals.get(id);
-  if (question?.state !== "open") return ANSWERED;
+  if (question?.state !== "pending") return ANSWERED;
   const response = context.round.responses[QUESTION];
   const answer = readApprovalForm(question, response);
   if (!answer) return { kind: response === undefined ? "ask" : "pending", question };
@@ -76,7 +76,7 @@ async function submitAnswer(
     await approvals.answer(id, { ...answer, by: identity.name, via: "mcp", rights: identity.rights });
   } catch (error) {
     // Another door was faster: its answer counts.
-    if ((await approvals.get(id))?.state === "open") throw error;
+    if ((await approvals.get(id))?.state === "pending") throw error;
   }
 }
 
@@ -84,7 +84,7 @@ const CHOICES = {
   once: "Allow this call",
   session: "Allow calls like it in this session",
   always: "Always allow calls like it",
-  decline: "Do not allow it",
+  deny: "Do not allow it",
 } as const;
 type Choice = keyof typeof CHOICES;
 
@@ -126,12 +126,12 @@ function readApprovalForm(question: McpQuestion, response: unknown): McpAnswer |
   const why = typeof reason === "string" && reason.trim() !== "" ? { reason: reason.trim() } : {};
   if (action === "decline") return { approved: false, ...why };
   if (action !== "accept" || !choicesOf(question).includes(decision as Choice)) return undefined;
-  if (decision === "decline") return { approved: false, ...why };
-  return { approved: true, scope: decision as Exclude<Choice, "decline"> };
+  if (decision === "deny") return { approved: false, ...why };
+  return { approved: true, scope: decision as Exclude<Choice, "deny"> };
 }
 
 function choicesOf({ suggestedRules }: McpQuestion): Choice[] {
-  return suggestedRules.length > 0 ? ["once", "session", "always", "decline"] : ["once", "decline"];
+  return suggestedRules.length > 0 ? ["once", "session", "always", "deny"] : ["once", "deny"];
 }
 
 interface FormOptions {

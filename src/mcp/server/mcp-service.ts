@@ -135,7 +135,7 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
   /** Where the gate does not wait, the call is answered `pending`, and says itself what was asked. */
   async function notifyIfWaiting(call: OpenRequest<unknown>, approvalId: string): Promise<void> {
     const question = await runtime.approvals.get(approvalId).catch(() => undefined);
-    if (question?.waits && question.state === "open") call.setQuestion(approvalId);
+    if (question?.waits && question.state === "pending") call.setQuestion(approvalId);
   }
 }
 

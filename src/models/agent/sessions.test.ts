@@ -75,7 +75,7 @@ describe("sessions", () => {
       state: "waiting",
       pending: [{ name: "write_down", pending: { kind: "approval" } }],
     });
-    const [approval] = await haft.approvals.list("open");
+    const [approval] = await haft.approvals.list("pending");
     expect(approval!.caller).toMatchObject({ session: key, agent: "main" });
     await haft.approve(approval!.id, "ann");
     await sessions.settled();
@@ -95,7 +95,7 @@ describe("sessions", () => {
     const { key } = await sessions.create({});
     await sessions.send(key, message("m1"), { waitMs: LONG });
     await sessions.close();
-    await haft.approve((await haft.approvals.list("open"))[0]!.id, "ann");
+    await haft.approve((await haft.approvals.list("pending"))[0]!.id, "ann");
     const later = stageSessions(model.agents, { store, journal });
     await later.sessions.start();
     await later.sessions.settled();
@@ -107,7 +107,7 @@ describe("sessions", () => {
     const calls = ["plain", "ask"].map((line) => ({ name: "write_down", input: { line } }));
     const model = oneAgent([{ calls }, { text: "One is written." }, { text: "Both are." }], {
       before: async (step) => {
-        if (step === 2) await haft.approve((await haft.approvals.list("open"))[0]!.id, "ann");
+        if (step === 2) await haft.approve((await haft.approvals.list("pending"))[0]!.id, "ann");
       },
     });
     const { sessions, haft, store } = stageSessions(model.agents);
@@ -127,7 +127,7 @@ describe("sessions", () => {
     const { sessions, haft, written } = stageSessions(model.agents);
     const { key } = await sessions.create({});
     await sessions.send(key, message("m1"), { waitMs: LONG });
-    await haft.deny((await haft.approvals.list("open"))[0]!.id, "not today");
+    await haft.deny((await haft.approvals.list("pending"))[0]!.id, "not today");
     await sessions.settled();
     expect([written, (await sessions.get(key))!.state]).toEqual([[], "idle"]);
     expect(model.shown()[1]!.at(-1)).toMatch(/has failed.*not today/s);
@@ -274,7 +274,7 @@ describe("sessions", () => {
     const { key } = await sessions.create({});
     await sessions.send(key, message("m1"), { waitMs: LONG });
     expect([await sessions.stop(key), (await sessions.get(key))!.state]).toEqual([1, "stopped"]);
-    await haft.approve((await haft.approvals.list("open"))[0]!.id, "ann");
+    await haft.approve((await haft.approvals.list("pending"))[0]!.id, "ann");
     await sessions.settled();
     expect([model.shown().length, await store.due()]).toEqual([1, []]);
   });

@@ -61,7 +61,7 @@ describe("the cron tool", () => {
       policy: { deny: ["exec"] },
     });
     expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
-    const [question] = await host.haft.approvals.list("open");
+    const [question] = await host.haft.approvals.list("pending");
     expect(JSON.stringify(question!.preview)).toMatch(/every 1m.*keep \{.*hello.*ada.*deny.*exec/s);
     await host.haft.approve(question!.id);
     host.schedules.start();
@@ -110,7 +110,7 @@ describe("the cron tool", () => {
       const result = await host.haft.execute("cron", JSON.parse(JSON.stringify(input)));
       expect(result, JSON.stringify(input)).toMatchObject({ status: "failed", error: { code } });
     }
-    expect(await host.haft.approvals.list("open")).toEqual([]);
+    expect(await host.haft.approvals.list("pending")).toEqual([]);
   });
 
   test("does nothing but look in plan mode", async () => {

@@ -31,7 +31,7 @@ const words = defineWords({
     refuse: "Refuse",
     reason: "Reason, told to the model (optional)",
     answered: "Answered",
-    state: { approved: "Allowed", declined: "Refused", expired: "Expired: nobody answered in time" } as Record<
+    state: { approved: "Allowed", denied: "Refused", expired: "Expired: nobody answered in time" } as Record<
       string,
       string
     >,
@@ -53,7 +53,7 @@ const words = defineWords({
     refuse: "拒绝",
     reason: "理由，会告诉模型（可选）",
     answered: "已处理",
-    state: { approved: "已允许", declined: "已拒绝", expired: "已过期：没有人及时处理" } as Record<string, string>,
+    state: { approved: "已允许", denied: "已拒绝", expired: "已过期：没有人及时处理" } as Record<string, string>,
     answeredBy: (by: string) => `由 ${by}`,
     kept: "已保存规则：",
     call: "该调用",
@@ -69,7 +69,7 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
   const [answered, setAnswered] = useState<ApprovalAnswered>();
   // A key or a click that was meant for what stood here before does not count.
   const isSettled = useSettled(approval.id);
-  const isOpen = approval.state === "open" && !answered;
+  const isOpen = approval.state === "pending" && !answered;
   const mayAnswer = isOpen && isSettled && !busy;
 
   const answer = (request: ApprovalAnswerRequest): void => {
@@ -85,8 +85,7 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
         void queries.invalidateQueries({ queryKey: ["approvals"] });
       });
   };
-  const refuse = (): void =>
-    answer({ decision: "decline", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) });
+  const refuse = (): void => answer({ decision: "deny", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) });
   useKeys({ y: () => answer({ decision: "once" }), n: refuse });
 
   const { caller } = approval;

@@ -29,7 +29,10 @@ const words = defineWords({
     refuse: "refuse",
     down: "next",
     up: "previous",
-    states: { open: "open", approved: "allowed", declined: "refused", expired: "expired" } as Record<string, string>,
+    states: { pending: "pending", approved: "allowed", denied: "refused", expired: "expired" } as Record<
+      string,
+      string
+    >,
     select: (tool: string) => `Select ${tool}`,
   },
   zh: {
@@ -45,7 +48,7 @@ const words = defineWords({
     refuse: "拒绝",
     down: "下一个",
     up: "上一个",
-    states: { open: "待处理", approved: "已允许", declined: "已拒绝", expired: "已过期" } as Record<string, string>,
+    states: { pending: "待处理", approved: "已允许", denied: "已拒绝", expired: "已过期" } as Record<string, string>,
     select: (tool: string) => `选择 ${tool}`,
   },
 });
@@ -60,7 +63,7 @@ export default function ApprovalsView() {
   const hasQuestions = useApi<ServerInfo>("server").data?.parts.includes("questions") ?? false;
   const questions = useOpenQuestions(hasQuestions);
   const all = data?.items ?? [];
-  const shown = all.filter(({ state }) => (state === "open") === (tab === "open"));
+  const shown = all.filter(({ state }) => (state === "pending") === (tab === "open"));
   const current = all.find(({ id }) => id === wanted) ?? shown[0];
   const at = shown.findIndex(({ id }) => id === current?.id);
   const move = (by: number) => () => {
@@ -73,7 +76,7 @@ export default function ApprovalsView() {
     if (!next.delete(id)) next.add(id);
     setSelected(next);
   };
-  const chosen = shown.filter(({ id, state }) => state === "open" && selected.has(id));
+  const chosen = shown.filter(({ id, state }) => state === "pending" && selected.has(id));
 
   return (
     <PageFrame
@@ -111,7 +114,7 @@ export default function ApprovalsView() {
               <ul className="rows">
                 {shown.map((approval) => (
                   <li key={approval.id} className="row-with-check">
-                    {approval.state === "open" ? (
+                    {approval.state === "pending" ? (
                       <input
                         type="checkbox"
                         aria-label={w.select(approval.toolName)}
@@ -128,7 +131,7 @@ export default function ApprovalsView() {
                       </span>
                       <span className="small muted cut">
                         <VisibleText
-                          text={approval.state === "open" ? summary(approval) : (w.states[approval.state] ?? "")}
+                          text={approval.state === "pending" ? summary(approval) : (w.states[approval.state] ?? "")}
                         />
                       </span>
                     </Link>

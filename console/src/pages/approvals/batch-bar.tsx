@@ -19,7 +19,7 @@ const words = defineWords({
 export function BatchBar({ approvals, onDone }: { approvals: readonly ApprovalInfo[]; onDone: () => void }) {
   const w = useWords(words);
   const [problems, setProblems] = useState<readonly string[]>([]);
-  const answer = (decision: "once" | "decline"): void => {
+  const answer = (decision: "once" | "deny"): void => {
     post<{ items: ApprovalBatchItem[] } | ApprovalBatchItem[]>("approvals/answers", {
       answers: approvals.map(({ id }) => ({ id, decision })),
     })
@@ -39,7 +39,7 @@ export function BatchBar({ approvals, onDone }: { approvals: readonly ApprovalIn
         <button className="button small primary" onClick={() => answer("once")}>
           {w.allow(approvals.length)}
         </button>
-        <button className="button small danger" onClick={() => answer("decline")}>
+        <button className="button small danger" onClick={() => answer("deny")}>
           {w.refuse(approvals.length)}
         </button>
       </div>
