@@ -1,8 +1,8 @@
 import { Languages, LogOut, Moon, Sun, SunMoon } from "lucide-react";
 import { Suspense, useEffect, useState } from "react";
 import { Link, Redirect, Route, Switch, useLocation } from "wouter";
-import type { ApprovalInfo, Page as PageOf, ServerInfo, SessionInfo } from "../../src/http/wire.ts";
-import { ApiError, post, queries, sent, addressOf, useApi } from "./api.ts";
+import type { ServerInfo } from "../../src/contracts/server.ts";
+import { api, ApiError, queries, useApi } from "./api.ts";
 import { defineWords, useLanguage, useWords } from "./language.tsx";
 import { useLive, useLiveState } from "./live.ts";
 import { PAGES } from "./pages.ts";
@@ -38,14 +38,15 @@ const words = defineWords({
 });
 
 export function App() {
-  const session = useApi<SessionInfo>("session");
+  const session = useApi("session", "show", []);
   const [arriving, setArriving] = useState(() => oneTimeToken());
   const { refetch } = session;
   useEffect(() => {
     if (arriving === undefined) return;
     // Out of the address bar and the history before anything else happens.
     history.replaceState(null, "", `${location.pathname}#/`);
-    void post("session", { token: arriving })
+    void api.session
+      .login({ token: arriving })
       .catch(() => undefined)
       .finally(() => {
         setArriving(undefined);
@@ -66,10 +67,10 @@ function SignedIn() {
   const w = useWords(words);
   const { language } = useLanguage();
   const [pathname] = useLocation();
-  const server = useApi<ServerInfo>("server");
+  const server = useApi("server", "info", []);
   const parts = server.data?.parts as readonly string[] | undefined;
   const requested = useOpenQuestions(parts?.includes("questions") ?? false).length;
-  const open = (useApi<PageOf<ApprovalInfo>>("approvals?state=open").data?.items.length ?? 0) + requested;
+  const open = (useApi("approvals", "list", [{ state: "pending" }]).data?.items.length ?? 0) + requested;
   const signInProblem = useFinishedSignIn();
   const pages = PAGES.filter(({ needs }) => needs === undefined || parts === undefined || parts.includes(needs));
   const current = pages.find(({ path }) => pathname.split("/")[1] === path);
@@ -154,7 +155,7 @@ function SideFoot({ server }: { server: ServerInfo | undefined }) {
           className="button plain small"
           title={w.signOut}
           aria-label={w.signOut}
-          onClick={() => void fetch(addressOf("session"), sent("DELETE", {})).finally(() => location.reload())}
+          onClick={() => void api.session.logout().finally(() => location.reload())}
         >
           <LogOut size={16} aria-hidden />
         </button>

@@ -1,23 +1,31 @@
 import { useEffect, useSyncExternalStore } from "react";
-import type { EventMessage, ToolEventType } from "../../src/http/wire.ts";
-import { addressOf, queries } from "./api.ts";
+import type { EventMessage } from "../../src/contracts/events.ts";
+import type { ApiClient } from "../../src/contracts/index.ts";
+import { api, queries } from "./api.ts";
 
 type State = "connecting" | "open" | "closed";
 
-const CALL_EVENTS: readonly ToolEventType[] = [
-  "tool_call_requested",
-  "tool_call_started",
-  "tool_call_pending",
-  "tool_call_completed",
-  "tool_call_failed",
-];
-const QUESTIONS: readonly ToolEventType[] = ["permission_requested", "permission_resolved", "tool_call_pending"];
-const LISTED: readonly ToolEventType[] = ["tool_registered", "tool_unregistered"];
+const AFTER_CALL = ["calls", "audit", "statistics", "undo", "jobs", "schedules", "sessions"] as const;
+
+/** Which resources may have changed after an event. */
+const STALE_AFTER: { readonly [Type in EventMessage["type"]]?: readonly (keyof ApiClient)[] } = {
+  tool_call_requested: AFTER_CALL,
+  tool_call_started: AFTER_CALL,
+  tool_call_pending: [...AFTER_CALL, "approvals"],
+  tool_call_completed: [...AFTER_CALL, "artifacts", "canvas"],
+  tool_call_failed: AFTER_CALL,
+  job_queued: ["jobs", "schedules", "sessions"],
+  permission_requested: ["approvals"],
+  permission_resolved: ["approvals"],
+  tool_registered: ["tools"],
+  tool_unregistered: ["tools"],
+  reset: [...AFTER_CALL, "approvals", "tools"],
+};
 
 let state: State = "closed";
 const watchers = new Set<() => void>();
 
-/** Whether the console hears what happens. */
+/** Whether the console receives events. */
 export function useLiveState(): State {
   return useSyncExternalStore(
     (watcher) => {
@@ -28,37 +36,35 @@ export function useLiveState(): State {
   );
 }
 
-/** One stream for the whole console: it says which lists are out of date; they are read again from the server. */
+/** One stream for the whole console. An event marks lists as out of date; they are fetched again from the server. */
 export function useLive(): void {
   useEffect(() => {
-    const stream = new EventSource(addressOf("events"), { withCredentials: true });
+    const controller = new AbortController();
     let due: ReturnType<typeof setTimeout> | undefined;
-    const stale = new Set<string>();
-    // Many calls a second make one reading.
-    const refresh = (...lists: string[]): void => {
-      for (const list of lists) stale.add(list);
+    const stale = new Set<keyof ApiClient>();
+    // Many calls in a second cause one fetch.
+    const refresh = (resources: readonly (keyof ApiClient)[]): void => {
+      for (const resource of resources) stale.add(resource);
       due ??= setTimeout(() => {
         due = undefined;
-        for (const list of stale) void queries.invalidateQueries({ queryKey: [list] });
+        for (const resource of stale) void queries.invalidateQueries({ queryKey: [resource] });
         stale.clear();
       }, 250);
     };
-    const subscribe = (type: EventMessage["type"], ...lists: string[]): void =>
-      stream.addEventListener(type, () => refresh(...lists));
-    for (const type of CALL_EVENTS) subscribe(type, "calls", "audit", "statistics", "changes");
-    subscribe("tool_call_completed", "artifacts", "canvas");
-    for (const type of [...CALL_EVENTS, "job_queued"] as const) subscribe(type, "jobs", "schedules", "sessions");
-    for (const type of QUESTIONS) subscribe(type, "approvals");
-    for (const type of LISTED) subscribe(type, "tools");
-    subscribe("reset", "calls", "approvals", "tools", "audit", "statistics", "changes", "jobs", "schedules");
-    stream.addEventListener("open", () => {
-      become("open");
-      refresh("calls", "approvals");
-    });
-    stream.addEventListener("error", () => become("connecting"));
+    const follow = async (): Promise<void> => {
+      const { signal } = controller;
+      for await (const { type } of api.events.subscribe({}, { signal, onReconnect: () => become("connecting") })) {
+        if (state !== "open") {
+          become("open");
+          refresh(["calls", "approvals"]);
+        }
+        refresh(STALE_AFTER[type] ?? []);
+      }
+    };
+    follow().catch(() => become("closed"));
     return () => {
       clearTimeout(due);
-      stream.close();
+      controller.abort();
       become("closed");
     };
   }, []);

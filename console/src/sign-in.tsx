@@ -1,6 +1,6 @@
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
-import { post } from "./api.ts";
+import { api } from "./api.ts";
 import { defineWords, useWords } from "./language.tsx";
 
 const words = defineWords({
@@ -28,7 +28,7 @@ export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
         className="panel"
         onSubmit={(event) => {
           event.preventDefault();
-          post("session", { token: token.trim() }).then(onSignedIn, (error: Error) => setProblem(error.message));
+          api.session.login({ token: token.trim() }).then(onSignedIn, (error: Error) => setProblem(error.message));
         }}
       >
         <div className="body">

@@ -1,4 +1,5 @@
-import type { CallStatus, Verdict } from "../../../src/http/wire.ts";
+import type { Verdict } from "../../../src/contracts/basics.ts";
+import type { CallStatus } from "../../../src/contracts/calls.ts";
 import { defineWords, useWords } from "../language.tsx";
 
 const words = defineWords({

@@ -1,4 +1,4 @@
-import type { ToolResult } from "../../../src/http/wire.ts";
+import type { ToolResult } from "../../../src/contracts/basics.ts";
 import { DiffView, looksLikeDiff } from "./diff-view.tsx";
 import { TerminalText, VisibleText } from "./visible-text.tsx";
 

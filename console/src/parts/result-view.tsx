@@ -1,6 +1,6 @@
+import { endpointUrl } from "../api.ts";
 import { Link } from "wouter";
-import type { ToolResult } from "../../../src/http/wire.ts";
-import { addressOf } from "../api.ts";
+import type { ToolResult } from "../../../src/contracts/basics.ts";
 import { defineWords, useWords } from "../language.tsx";
 import { StatusBadge } from "./badges.tsx";
 import { ContentView } from "./content-view.tsx";
@@ -54,7 +54,7 @@ export function ResultView({ result }: { result: ToolResult }) {
       ) : null}
       <ContentView content={result.content} />
       {spill ? (
-        <a className="small" href={addressOf(`calls/${encodeURIComponent(result.callId)}/output`).href}>
+        <a className="small" href={endpointUrl(`/api/calls/${encodeURIComponent(result.callId)}/output`).href}>
           {w.whole(Math.ceil(spill.bytes / 1024))}
         </a>
       ) : null}

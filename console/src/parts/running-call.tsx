@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { CallRequest, ToolResult, Update } from "../../../src/http/wire.ts";
-import { post } from "../api.ts";
-import { streamCall } from "../call-stream.ts";
+import type { ToolResult, Update } from "../../../src/contracts/basics.ts";
+import type { CallRequest } from "../../../src/contracts/calls.ts";
+import { api } from "../api.ts";
 import { defineWords, useWords } from "../language.tsx";
 import { Failure } from "./failure.tsx";
 import { ResultView } from "./result-view.tsx";
@@ -50,7 +50,7 @@ export function useRunningCall(): RunningCallState {
     controller.current = own;
     setShown({ state: "running", text: "", startedAt: Date.now() });
     const follow = async (): Promise<void> => {
-      for await (const frame of streamCall(request, own.signal)) {
+      for await (const frame of api.calls.stream(request, { signal: own.signal })) {
         if (frame.type === "started") {
           callId.current = frame.callId;
           setShown((now) => ({ ...now, callId: frame.callId }));
@@ -72,9 +72,9 @@ export function useRunningCall(): RunningCallState {
       if (!own.signal.aborted) setShown((now) => ({ ...now, state: "done", error }));
     });
   };
-  // Told to the server first, so that the result of the cancelled call still arrives here.
+  // The stream stays open: the result of the cancelled call still arrives on it.
   const cancel = (): void => {
-    if (callId.current) void post(`calls/${encodeURIComponent(callId.current)}/cancel`).catch(() => undefined);
+    if (callId.current) void api.calls.cancel(callId.current).catch(() => undefined);
   };
   return { ...shown, start, cancel };
 }

@@ -1,8 +1,8 @@
 import { Check, ShieldAlert, X } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/http/wire.ts";
-import { post, queries } from "../../api.ts";
+import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
+import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { KindBadge } from "../../parts/badges.tsx";
 import { ContentView } from "../../parts/content-view.tsx";
@@ -67,7 +67,7 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Error>();
   const [answered, setAnswered] = useState<ApprovalAnswered>();
-  // A key or a click that was meant for what stood here before does not count.
+  // A key or a click that was meant for the card shown before is ignored.
   const isSettled = useSettled(approval.id);
   const isOpen = approval.state === "pending" && !answered;
   const mayAnswer = isOpen && isSettled && !busy;
@@ -76,16 +76,17 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
     if (!mayAnswer) return;
     setBusy(true);
     setProblem(undefined);
-    // Stays on this question, to show what became of it, although it is no longer an open one.
+    // Stays on this question, to show what became of it, although it is no longer pending.
     go(`/approvals/${approval.id}`, { replace: true });
-    post<ApprovalAnswered>(`approvals/${approval.id}/answer`, request)
+    api.approvals
+      .answer(approval.id, request)
       .then(setAnswered, setProblem)
       .finally(() => {
         setBusy(false);
         void queries.invalidateQueries({ queryKey: ["approvals"] });
       });
   };
-  const refuse = (): void => answer({ decision: "deny", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) });
+  const refuse = (): void => answer({ decision: "deny", reason: reason.trim() || undefined });
   useKeys({ y: () => answer({ decision: "once" }), n: refuse });
 
   const { caller } = approval;

@@ -1,7 +1,7 @@
 import { ShieldCheck } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { ApprovalInfo, Page, ServerInfo } from "../../../../src/http/wire.ts";
+import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -29,7 +29,7 @@ const words = defineWords({
     refuse: "refuse",
     down: "next",
     up: "previous",
-    states: { pending: "pending", approved: "allowed", denied: "refused", expired: "expired" } as Record<
+    states: { pending: "pending", approved: "approved", denied: "denied", expired: "expired" } as Record<
       string,
       string
     >,
@@ -48,7 +48,7 @@ const words = defineWords({
     refuse: "拒绝",
     down: "下一个",
     up: "上一个",
-    states: { pending: "待处理", approved: "已允许", denied: "已拒绝", expired: "已过期" } as Record<string, string>,
+    states: { pending: "待处理", approved: "已批准", denied: "已拒绝", expired: "已过期" } as Record<string, string>,
     select: (tool: string) => `选择 ${tool}`,
   },
 });
@@ -59,8 +59,8 @@ export default function ApprovalsView() {
   const wanted = decodeURIComponent(location.split("/")[2] ?? "");
   const [tab, setTab] = useState<"open" | "answered">("open");
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const { data, error, refetch } = useApi<Page<ApprovalInfo>>("approvals");
-  const hasQuestions = useApi<ServerInfo>("server").data?.parts.includes("questions") ?? false;
+  const { data, error, refetch } = useApi("approvals", "list", []);
+  const hasQuestions = useApi("server", "info", []).data?.parts.includes("questions") ?? false;
   const questions = useOpenQuestions(hasQuestions);
   const all = data?.items ?? [];
   const shown = all.filter(({ state }) => (state === "pending") === (tab === "open"));

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import type { ApprovalBatchItem, ApprovalInfo } from "../../../../src/http/wire.ts";
-import { post, queries } from "../../api.ts";
+import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
+import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 
 const words = defineWords({
@@ -20,12 +20,10 @@ export function BatchBar({ approvals, onDone }: { approvals: readonly ApprovalIn
   const w = useWords(words);
   const [problems, setProblems] = useState<readonly string[]>([]);
   const answer = (decision: "once" | "deny"): void => {
-    post<{ items: ApprovalBatchItem[] } | ApprovalBatchItem[]>("approvals/answers", {
-      answers: approvals.map(({ id }) => ({ id, decision })),
-    })
+    api.approvals
+      .answerMany({ answers: approvals.map(({ id }) => ({ id, decision })) })
       .then(
-        (answered) => {
-          const items = Array.isArray(answered) ? answered : answered.items;
+        ({ items }) => {
           setProblems(items.flatMap((item) => ("error" in item ? [item.error.message] : [])));
           onDone();
         },

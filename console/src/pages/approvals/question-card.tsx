@@ -1,7 +1,7 @@
 import { MessageCircleQuestionMark } from "lucide-react";
 import { useState } from "react";
-import type { QuestionAnswerRequest, QuestionInfo } from "../../../../src/http/wire.ts";
-import { post, queries } from "../../api.ts";
+import type { QuestionAnswerRequest, QuestionInfo } from "../../../../src/contracts/questions.ts";
+import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { SchemaForm } from "../../parts/schema-form.tsx";
@@ -48,7 +48,8 @@ export function QuestionCard({ question }: { question: QuestionInfo }) {
     if (!mayAnswer) return;
     setBusy(true);
     setProblem(undefined);
-    post(`questions/${question.id}/answer`, request)
+    api.questions
+      .answer(question.id, request)
       .catch(setProblem)
       .finally(() => {
         setBusy(false);

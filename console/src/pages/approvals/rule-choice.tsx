@@ -1,6 +1,6 @@
 import { useDeferredValue, useState } from "react";
-import type { ApprovalAnswerRequest, RuleEffect } from "../../../../src/http/wire.ts";
-import { useApi, withQuery } from "../../api.ts";
+import type { ApprovalAnswerRequest } from "../../../../src/contracts/approvals.ts";
+import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
@@ -30,7 +30,7 @@ export function RuleChoice(props: {
   const w = useWords(words);
   const [rule, setRule] = useState(props.offered);
   const requested = useDeferredValue(rule.trim());
-  const { data: effect } = useApi<RuleEffect>(withQuery("policy/effect", { rule: requested, decision: "allow" }));
+  const { data: effect } = useApi("policy", "effect", [{ rule: requested, decision: "allow" }]);
   const isBad = rule.trim() === "" || effect?.problem !== undefined;
   return (
     <details className="rule-choice">

@@ -1,4 +1,4 @@
-import type { Page, QuestionInfo } from "../../../../src/http/wire.ts";
+import type { QuestionInfo } from "../../../../src/contracts/questions.ts";
 import { useApi } from "../../api.ts";
 import { QuestionCard } from "./question-card.tsx";
 
@@ -7,7 +7,7 @@ const CHECK_INTERVAL_MS = 3000;
 
 /** What MCP servers ask people; nothing where this server has no such questions. */
 export function useOpenQuestions(isThere: boolean): readonly QuestionInfo[] {
-  const { data } = useApi<Page<QuestionInfo>>(isThere ? "questions?state=open" : undefined, {
+  const { data } = useApi("questions", "list", isThere ? [{ state: "open" }] : undefined, {
     everyMs: CHECK_INTERVAL_MS,
   });
   return data?.items ?? [];

@@ -1,8 +1,9 @@
 import { History } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
-import type { ArtifactDetail, ArtifactDiff, ArtifactVersionInfo, Page, ToolResult } from "../../../../src/http/wire.ts";
-import { post, queries, useApi, withQuery } from "../../api.ts";
+import type { ArtifactDetail, ArtifactVersionInfo } from "../../../../src/contracts/artifacts.ts";
+import type { ToolResult } from "../../../../src/contracts/basics.ts";
+import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
@@ -55,9 +56,8 @@ export function ArtifactView({ id, session }: Shown) {
   const w = useWords(words);
   const [chosen, setChosen] = useState<number>();
   const [tab, setTab] = useState<"content" | "changes">("content");
-  const at = `artifacts/${encodeURIComponent(id)}`;
-  const { data, error } = useApi<ArtifactDetail>(withQuery(at, { session, version: chosen }));
-  const versions = useApi<Page<ArtifactVersionInfo>>(withQuery(`${at}/versions`, { session })).data?.items ?? [];
+  const { data, error } = useApi("artifacts", "get", [id, { session, version: chosen }]);
+  const versions = useApi("artifacts", "versions", [id, { session }]).data?.items ?? [];
   return (
     <PageFrame
       title={id}
@@ -93,20 +93,18 @@ export function ArtifactView({ id, session }: Shown) {
         </pre>
       ) : null}
       {data && tab === "changes" ? (
-        <Changes key={data.shown.version} at={at} session={session} to={data.shown.version} versions={versions} />
+        <Changes key={data.shown.version} id={id} session={session} to={data.shown.version} versions={versions} />
       ) : null}
     </PageFrame>
   );
 }
 
-function Changes(props: { at: string; session: string; to: number; versions: readonly ArtifactVersionInfo[] }) {
+function Changes(props: { id: string; session: string; to: number; versions: readonly ArtifactVersionInfo[] }) {
   const w = useWords(words);
-  const { at, session, to, versions } = props;
+  const { id, session, to, versions } = props;
   const others = versions.map(({ version }) => version).filter((version) => version !== to);
   const [from, setFrom] = useState(to > 1 ? to - 1 : others[0]);
-  const { data, error } = useApi<ArtifactDiff>(
-    from === undefined ? undefined : withQuery(`${at}/diff`, { session, from, to }),
-  );
+  const { data, error } = useApi("artifacts", "diff", from === undefined ? undefined : [id, { session, from, to }]);
   if (from === undefined) return <p className="muted">{w.first}</p>;
   return (
     <>
@@ -141,7 +139,7 @@ function Restore({ artifact, session }: { artifact: ArtifactDetail; session: str
   const restore = async (): Promise<void> => {
     const input = { id: artifact.id, content: artifact.content, expected_version: artifact.version };
     try {
-      setResult(await post<ToolResult>("calls", { tool: "rewrite_artifact", input, ...(session ? { session } : {}) }));
+      setResult(await api.calls.execute({ tool: "rewrite_artifact", input, session: session || undefined }));
       await queries.invalidateQueries({ queryKey: ["artifacts"] });
     } catch (thrown) {
       setError(thrown as Error);

@@ -1,8 +1,8 @@
 import { FileStack } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { ArtifactInfo, Page } from "../../../../src/http/wire.ts";
-import { useApi, withQuery } from "../../api.ts";
+import type { ArtifactInfo } from "../../../../src/contracts/artifacts.ts";
+import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -48,7 +48,7 @@ function ArtifactList() {
   const w = useWords(words);
   const [session, setSession] = useState("");
   const [cursor, setCursor] = useState<string>();
-  const { data, error, refetch } = useApi<Page<ArtifactInfo>>(withQuery("artifacts", { session, cursor, limit: 100 }));
+  const { data, error, refetch } = useApi("artifacts", "list", [{ session: session || undefined, cursor, limit: 100 }]);
   const artifacts = data?.items ?? [];
   const sessions = [
     ...new Set([...artifacts.flatMap((one) => one.session ?? []), ...(session ? [session] : [])]),

@@ -1,5 +1,5 @@
 import { Link } from "wouter";
-import type { ArtifactVersionInfo } from "../../../../src/http/wire.ts";
+import type { ArtifactVersionInfo } from "../../../../src/contracts/artifacts.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 

@@ -1,8 +1,8 @@
 import { Download, ScrollText, Search, ShieldCheck, ShieldX } from "lucide-react";
 import { useDeferredValue, useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { AuditCheck, AuditEntry, AuditPage, AuditQuery } from "../../../../src/http/wire.ts";
-import { addressOf, useApi, withQuery } from "../../api.ts";
+import type { AuditCheck, AuditEntry, AuditQuery } from "../../../../src/contracts/audit.ts";
+import { endpointUrl, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
@@ -66,9 +66,9 @@ function AuditList() {
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const box = useSearchKey();
   const search = useDeferredValue(typed.trim());
-  const query = { ...facets, search, limit: 50 };
-  const { data, error, refetch } = useApi<AuditPage>(withQuery("audit", { ...query, cursor: cursors.at(-1) }));
-  const check = useApi<AuditCheck>("audit/verify").data;
+  const query = { ...facets, search: search || undefined, limit: 50 };
+  const { data, error, refetch } = useApi("audit", "search", [{ ...query, cursor: cursors.at(-1) }]);
+  const check = useApi("audit", "verify", []).data;
   const entries = data?.items ?? [];
   const isFiltered = search !== "" || Object.keys(facets).length > 0;
   const narrow = (next: AuditQuery): void => {
@@ -82,11 +82,7 @@ function AuditList() {
       actions={
         <>
           <ChainBadge check={check} />
-          <a
-            className="button"
-            href={addressOf(withQuery("audit/export", { ...query, limit: undefined })).href}
-            download
-          >
+          <a className="button" href={exportUrl(query)} download>
             <Download size={15} aria-hidden /> {w.export}
           </a>
         </>
@@ -175,7 +171,7 @@ function Row({ entry }: { entry: AuditEntry }) {
 
 function Entry({ id }: { id: string }) {
   const w = useWords(words);
-  const { data: entry, error } = useApi<AuditEntry>(`audit/${encodeURIComponent(id)}`);
+  const { data: entry, error } = useApi("audit", "get", [id]);
   return (
     <PageFrame
       title={`${w.title} ${id}`}
@@ -198,4 +194,12 @@ function Entry({ id }: { id: string }) {
       {entry ? <JsonView value={entry} /> : null}
     </PageFrame>
   );
+}
+
+/** The whole log that matches, as a download. */
+function exportUrl({ limit: _limit, ...filter }: AuditQuery): string {
+  return endpointUrl(
+    "/api/audit/export",
+    Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, value?.toString()])),
+  ).href;
 }

@@ -1,4 +1,4 @@
-import type { AuditPage, AuditQuery } from "../../../../src/http/wire.ts";
+import type { AuditPage, AuditQuery } from "../../../../src/contracts/audit.ts";
 import { defineWords, useWords } from "../../language.tsx";
 
 const words = defineWords({

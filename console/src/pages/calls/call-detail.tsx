@@ -1,8 +1,7 @@
 import { ArrowLeft, Pencil, RotateCw, Square } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { CallDetail, ToolResult } from "../../../../src/http/wire.ts";
-import { post, queries, useApi } from "../../api.ts";
+import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge, KindBadge, StatusBadge } from "../../parts/badges.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -55,8 +54,7 @@ export function CallDetailView({ callId }: { callId: string }) {
   const w = useWords(words);
   const [, go] = useLocation();
   const [problem, setProblem] = useState<Error>();
-  const address = `calls/${encodeURIComponent(callId)}`;
-  const { data: call, error, refetch } = useApi<CallDetail>(address);
+  const { data: call, error, refetch } = useApi("calls", "get", [callId]);
   const back = (
     <Link className="button plain" href="/calls">
       <ArrowLeft size={15} aria-hidden /> {w.back}
@@ -71,10 +69,7 @@ export function CallDetailView({ callId }: { callId: string }) {
   }
   if (!call) return null;
   const runAgain = (): void => {
-    post<ToolResult>(`${address}/replay`).then(
-      (result) => go(`/calls/${encodeURIComponent(result.callId)}`),
-      setProblem,
-    );
+    api.calls.replay(callId).then((result) => go(`/calls/${encodeURIComponent(result.callId)}`), setProblem);
   };
   const edit = (): void => {
     saveEdited(call.toolName, call.input ?? {});
@@ -89,7 +84,7 @@ export function CallDetailView({ callId }: { callId: string }) {
         <>
           {back}
           {isLive ? (
-            <button className="button danger" onClick={() => void post(`${address}/cancel`).catch(setProblem)}>
+            <button className="button danger" onClick={() => void api.calls.cancel(callId).catch(setProblem)}>
               <Square size={14} aria-hidden /> {w.cancel}
             </button>
           ) : (

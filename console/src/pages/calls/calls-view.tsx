@@ -1,8 +1,8 @@
 import { Activity } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { CallInfo, Page } from "../../../../src/http/wire.ts";
-import { useApi, withQuery } from "../../api.ts";
+import type { CallStatus } from "../../../../src/contracts/calls.ts";
+import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { StatusBadge } from "../../parts/badges.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -59,9 +59,11 @@ export default function CallsView() {
 function CallsList() {
   const w = useWords(words);
   const [, go] = useLocation();
-  const [status, setStatus] = useState("");
+  const [status, setStatus] = useState<CallStatus | "">("");
   const [session, setSession] = useState("");
-  const { data, error, refetch } = useApi<Page<CallInfo>>(withQuery("calls", { limit: 100, status, session }));
+  const { data, error, refetch } = useApi("calls", "list", [
+    { limit: 100, status: status === "" ? undefined : [status], session: session || undefined },
+  ]);
   const calls = data?.items ?? [];
   const sessions = [...new Set(calls.flatMap(({ caller }) => caller.session ?? []))].sort();
   return (
@@ -87,7 +89,7 @@ function CallsList() {
             className="select narrow"
             aria-label={w.status}
             value={status}
-            onChange={({ target }) => setStatus(target.value)}
+            onChange={({ target }) => setStatus(target.value as CallStatus | "")}
           >
             <option value="">{w.all}</option>
             {Object.entries(w.statuses).map(([value, text]) => (

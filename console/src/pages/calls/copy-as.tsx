@@ -1,11 +1,11 @@
+import { endpointUrl } from "../../api.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { addressOf } from "../../api.ts";
 
 /** The same call as a shell command, a request and a line of code. */
 export function CopyAs({ toolName, input }: { toolName: string; input: unknown }) {
   const json = JSON.stringify(input);
   const curl = [
-    `curl -X POST ${addressOf("calls").href}`,
+    `curl -X POST ${endpointUrl("/api/calls").href}`,
     `-H "authorization: Bearer $HAFT_TOKEN"`,
     `-H "content-type: application/json"`,
     `-d ${quoted(JSON.stringify({ tool: toolName, input }))}`,

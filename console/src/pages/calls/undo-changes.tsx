@@ -1,7 +1,7 @@
 import { Undo2 } from "lucide-react";
 import { useState } from "react";
-import type { ChangeDetail, ChangeInfo, Page, UndoOutcome } from "../../../../src/http/wire.ts";
-import { post, useApi, withQuery } from "../../api.ts";
+import type { ChangeInfo, UndoOutcome } from "../../../../src/contracts/undo.ts";
+import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -32,14 +32,14 @@ const words = defineWords({
 /** What the call did to files, and the way back. */
 export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: () => void }) {
   const w = useWords(words);
-  const changes = useApi<Page<ChangeInfo>>(withQuery("changes", { call: callId })).data?.items ?? [];
+  const changes = useApi("undo", "list", [{ call: callId }]).data?.items ?? [];
   const [problem, setProblem] = useState<Error>();
   const [skipped, setSkipped] = useState<UndoOutcome["skipped"]>([]);
   const [isUndone, setUndone] = useState(false);
   const canUndo = changes.some(({ state }) => state === "done");
   const undo = (force: boolean): void => {
     setProblem(undefined);
-    post<UndoOutcome>("undo", { call: callId, ...(force ? { force } : {}) }).then((outcome) => {
+    api.undo.run({ call: callId, force: force || undefined }).then((outcome) => {
       setSkipped(outcome.skipped);
       setUndone(outcome.undone.length > 0);
       onUndone();
@@ -81,7 +81,7 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
   );
 
   function Change({ change }: { change: ChangeInfo }) {
-    const detail = useApi<ChangeDetail>(`changes/${encodeURIComponent(change.id)}`).data;
+    const detail = useApi("undo", "get", [change.id]).data;
     return (
       <div className="stack">
         <p className="row">

@@ -1,5 +1,5 @@
 import { useLocation } from "wouter";
-import type { CallInfo } from "../../../../src/http/wire.ts";
+import type { CallInfo } from "../../../../src/contracts/calls.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { readableTime } from "../../parts/result-view.tsx";
 

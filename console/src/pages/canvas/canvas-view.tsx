@@ -1,8 +1,8 @@
 import { EyeOff, Presentation } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
-import type { CanvasSurface, Page } from "../../../../src/http/wire.ts";
-import { addressOf, post, queries, useApi, withQuery } from "../../api.ts";
+import type { CanvasSurface } from "../../../../src/contracts/canvas.ts";
+import { api, endpointUrl, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -40,7 +40,7 @@ const words = defineWords({
 export default function CanvasView() {
   const w = useWords(words);
   const [chosen, setChosen] = useState<string>();
-  const { data, error, refetch } = useApi<Page<CanvasSurface>>("canvas");
+  const { data, error, refetch } = useApi("canvas", "list", []);
   const surfaces = data?.items ?? [];
   const surface = surfaces.find(({ session = "" }) => session === chosen) ?? surfaces[0];
   return (
@@ -84,7 +84,7 @@ function Shown({ surface }: { surface: CanvasSurface }) {
   const v = `${artifact}-${version}-${at}`;
   const hide = async (): Promise<void> => {
     try {
-      await post("calls", { tool: "canvas", input: { action: "hide" }, ...(session ? { session } : {}) });
+      await api.calls.execute({ tool: "canvas", input: { action: "hide" }, session: session || undefined });
       await queries.invalidateQueries({ queryKey: ["canvas"] });
     } catch (thrown) {
       setError(thrown as Error);
@@ -123,7 +123,7 @@ function Shown({ surface }: { surface: CanvasSurface }) {
         title={w.frame}
         sandbox="allow-scripts"
         referrerPolicy="no-referrer"
-        src={addressOf(withQuery("canvas/document", { session, v })).href}
+        src={endpointUrl("/api/canvas/document", { session: session || undefined, v: `${v}` }).href}
       />
     </section>
   );

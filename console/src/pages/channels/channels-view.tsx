@@ -1,7 +1,8 @@
 import { Send } from "lucide-react";
 import { useState } from "react";
-import type { ChannelInfo, Page, ToolResult } from "../../../../src/http/wire.ts";
-import { post, useApi } from "../../api.ts";
+import type { ToolResult } from "../../../../src/contracts/basics.ts";
+import type { ChannelInfo } from "../../../../src/contracts/channels.ts";
+import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -45,7 +46,7 @@ const EXAMPLE = `message:
 
 export default function ChannelsView() {
   const w = useWords(words);
-  const { data, error, refetch } = useApi<Page<ChannelInfo>>("channels");
+  const { data, error, refetch } = useApi("channels", "list", []);
   return (
     <PageFrame title={w.title} lead={w.lead}>
       {error ? <Failure error={error} again={() => void refetch()} /> : null}
@@ -72,7 +73,8 @@ function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { 
     setSending(true);
     setResult(undefined);
     setError(undefined);
-    post<ToolResult>(`channels/${encodeURIComponent(name)}/test`, { to })
+    api.channels
+      .test(name, { to })
       .then(setResult, setError)
       .finally(() => setSending(false));
   };

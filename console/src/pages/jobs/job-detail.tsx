@@ -1,8 +1,8 @@
 import { ArrowLeft, RotateCw, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { JobDetail, JobLogLine } from "../../../../src/http/wire.ts";
-import { post, queries, useApi } from "../../api.ts";
+import type { JobLogLine } from "../../../../src/contracts/jobs.ts";
+import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
@@ -59,8 +59,7 @@ const words = defineWords({
 export function JobDetailView({ id }: { id: string }) {
   const w = useWords(words);
   const [problem, setProblem] = useState<Error>();
-  const address = `jobs/${encodeURIComponent(id)}`;
-  const { data: read, error, refetch } = useApi<JobDetail>(address);
+  const { data: read, error, refetch } = useApi("jobs", "get", [id]);
   const { lines, job: streamed } = useJobStream(id, read?.round ?? 1);
   const job = streamed && streamed.round >= (read?.round ?? 0) ? streamed : read;
   const back = (
@@ -77,7 +76,7 @@ export function JobDetailView({ id }: { id: string }) {
   }
   const act = (action: "cancel" | "retry"): void => {
     setProblem(undefined);
-    post(`${address}/${action}`)
+    api.jobs[action](id)
       .catch(setProblem)
       .finally(() => void queries.invalidateQueries({ queryKey: ["jobs"] }));
   };

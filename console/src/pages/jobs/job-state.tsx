@@ -1,4 +1,4 @@
-import type { JobInfo, JobState } from "../../../../src/http/wire.ts";
+import type { JobInfo, JobState } from "../../../../src/contracts/jobs.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 

@@ -1,8 +1,8 @@
 import { ListTodo } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { JobPage, JobState } from "../../../../src/http/wire.ts";
-import { useApi, withQuery } from "../../api.ts";
+import type { JobState } from "../../../../src/contracts/jobs.ts";
+import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -55,8 +55,13 @@ function JobsList() {
   const w = useWords(words);
   const states = useWords(stateWords);
   const [, go] = useLocation();
-  const [state, setState] = useState("");
-  const { data, error, refetch } = useApi<JobPage>(withQuery("jobs", { limit: 100, state }), LIVE);
+  const [state, setState] = useState<JobState | "">("");
+  const { data, error, refetch } = useApi(
+    "jobs",
+    "list",
+    [{ limit: 100, state: state === "" ? undefined : [state] }],
+    LIVE,
+  );
   return (
     <PageFrame
       title={w.title}
@@ -66,7 +71,7 @@ function JobsList() {
           className="select narrow"
           aria-label={w.state}
           value={state}
-          onChange={({ target }) => setState(target.value)}
+          onChange={({ target }) => setState(target.value as JobState | "")}
         >
           <option value="">{w.all}</option>
           {(Object.keys(states) as JobState[]).map((name) => (

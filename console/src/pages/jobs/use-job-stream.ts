@@ -1,30 +1,25 @@
-import { useEffect, useState } from "react";
-import type { JobDetail, JobFrame, JobLogLine } from "../../../../src/http/wire.ts";
-import { addressOf } from "../../api.ts";
+import { useState } from "react";
+import type { JobDetail, JobLogLine } from "../../../../src/contracts/jobs.ts";
+import { api } from "../../api.ts";
+import { useStream } from "../../streams.ts";
 
-/** As many as a person reads; the server keeps not many more. */
+/** More than a person reads; the server keeps about as many. */
 const MAX_LINES = 1000;
 
-/** A job's log as it grows, and the job as it is; until it ends. `round` is another number when it is run again. */
+/** The log of a job and the job itself, live until it ends. `round` changes when the job is run again. */
 export function useJobStream(id: string, round: number): { lines: JobLogLine[]; job: JobDetail | undefined } {
   const [lines, setLines] = useState<JobLogLine[]>([]);
   const [job, setJob] = useState<JobDetail>();
-  useEffect(() => {
-    const stream = new EventSource(addressOf(`jobs/${encodeURIComponent(id)}/updates`), { withCredentials: true });
-    const onMessage = (event: MessageEvent<string>): void => {
-      const frame = JSON.parse(event.data) as JobFrame;
-      if (frame.type === "line") {
-        setLines((before) => [...before, frame.line].slice(-MAX_LINES));
-        return;
-      }
-      setJob(frame.job);
-      if (frame.job.endedAt !== undefined) stream.close();
-    };
-    // Whoever connects again is told everything again.
-    stream.addEventListener("open", () => setLines([]));
-    stream.addEventListener("line", onMessage);
-    stream.addEventListener("job", onMessage);
-    return () => stream.close();
-  }, [id, round]);
+  useStream(
+    (signal) => {
+      setLines([]);
+      return api.jobs.watch(id, { signal });
+    },
+    (frame) => {
+      if (frame.type === "line") setLines((before) => [...before, frame.line].slice(-MAX_LINES));
+      else setJob(frame.job);
+    },
+    `${id} ${round}`,
+  );
   return { lines, job };
 }

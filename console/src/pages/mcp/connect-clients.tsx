@@ -1,5 +1,4 @@
 import { useState } from "react";
-import type { ServerInfo } from "../../../../src/http/wire.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
@@ -35,7 +34,7 @@ export function ConnectClients() {
   const w = useWords(words);
   const [client, setClient] = useState<Client>("claude");
   const [way, setWay] = useState<Way>("pipes");
-  const folder = useApi<ServerInfo>("server").data?.workspace;
+  const folder = useApi("server", "info", []).data?.workspace;
   if (folder === undefined) return null;
   // The console is served at the root of the server.
   const { file, text, link } = snippetFor(client, way, { folder, url: new URL("mcp", document.baseURI).href });

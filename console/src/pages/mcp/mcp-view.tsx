@@ -1,5 +1,4 @@
 import { Plug } from "lucide-react";
-import type { McpServerInfo, Page } from "../../../../src/http/wire.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -31,7 +30,7 @@ const CHECK_INTERVAL_MS = 3000;
 
 export default function McpView() {
   const w = useWords(words);
-  const { data, error, refetch } = useApi<Page<McpServerInfo>>("mcp", { everyMs: CHECK_INTERVAL_MS });
+  const { data, error, refetch } = useApi("mcp", "list", [], { everyMs: CHECK_INTERVAL_MS });
   return (
     <PageFrame title={w.title} lead={w.lead}>
       {error ? <Failure error={error} again={() => void refetch()} /> : null}

@@ -1,7 +1,7 @@
 import { LogIn, RotateCw, Unplug } from "lucide-react";
 import { useState } from "react";
-import type { McpActionRequest, McpServerInfo } from "../../../../src/http/wire.ts";
-import { post, queries } from "../../api.ts";
+import type { McpActionRequest, McpServerInfo } from "../../../../src/contracts/mcp.ts";
+import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { readableTime } from "../../parts/result-view.tsx";
@@ -72,14 +72,16 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
   const [problem, setProblem] = useState<Error>();
   const act = (request: McpActionRequest): void => {
     setProblem(undefined);
-    post(`mcp/${encodeURIComponent(server.name)}`, request)
+    api.mcp
+      .act(server.name, request)
       .catch(setProblem)
       .finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
   };
   /** Leaves the console for the sign-in page, which leads back to it. */
   const signIn = (): void => {
     setProblem(undefined);
-    post<McpServerInfo>(`mcp/${encodeURIComponent(server.name)}`, { action: "sign_in" } satisfies McpActionRequest)
+    api.mcp
+      .act(server.name, { action: "sign_in" })
       .then(({ signInPage }) => {
         if (signInPage && /^https?:/.test(signInPage)) location.assign(signInPage);
         else void queries.invalidateQueries({ queryKey: ["mcp"] });

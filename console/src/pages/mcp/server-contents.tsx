@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import type { McpPromptInfo, McpResourceList, Page, ToolResult } from "../../../../src/http/wire.ts";
-import { post, useApi } from "../../api.ts";
+import type { ToolResult } from "../../../../src/contracts/basics.ts";
+import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
@@ -42,15 +42,14 @@ export function ServerContents({ server }: { server: string }) {
 
 function Contents({ server }: { server: string }) {
   const w = useWords(words);
-  const basePath = `mcp/${encodeURIComponent(server)}`;
-  const listed = useApi<McpResourceList>(`${basePath}/resources`);
-  const prompts = useApi<Page<McpPromptInfo>>(`${basePath}/prompts`).data?.items ?? [];
+  const listed = useApi("mcp", "resources", [server]);
+  const prompts = useApi("mcp", "prompts", [server]).data?.items ?? [];
   const [result, setResult] = useState<ToolResult>();
   const [problem, setProblem] = useState<Error>();
   const { resources = [], templates = [] } = listed.data ?? {};
   const read = (uri: string): void => {
     setProblem(undefined);
-    post<ToolResult>(`${basePath}/read`, { uri }).then(setResult, setProblem);
+    api.mcp.read(server, { uri }).then(setResult, setProblem);
   };
   if (listed.error) return <Failure error={listed.error} again={() => void listed.refetch()} />;
   return (

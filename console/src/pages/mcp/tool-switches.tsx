@@ -1,4 +1,4 @@
-import type { McpActionRequest, McpServerInfo } from "../../../../src/http/wire.ts";
+import type { McpActionRequest, McpServerInfo } from "../../../../src/contracts/mcp.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";

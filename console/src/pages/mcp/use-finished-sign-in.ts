@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
-import { post, queries } from "../../api.ts";
+import { api, queries } from "../../api.ts";
 
 /** The browser came back from the sign-in page of an MCP server: what it brings goes to our server, and out of the address. */
 export function useFinishedSignIn(): Error | undefined {
@@ -11,7 +11,8 @@ export function useFinishedSignIn(): Error | undefined {
     const brought = new URLSearchParams(search);
     if (!brought.has("state") || !(brought.has("code") || brought.has("error"))) return;
     history.replaceState(null, "", `${pathname}#/mcp`);
-    post("mcp", { callback: search })
+    api.mcp
+      .finishSignIn({ callback: search })
       .catch(setProblem)
       .finally(() => {
         go("/mcp", { replace: true });

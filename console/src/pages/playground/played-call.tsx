@@ -1,7 +1,7 @@
 import { Play, Square } from "lucide-react";
 import { useEffect, useState } from "react";
-import type { AnswerText, JudgedCall } from "../../../../src/http/wire.ts";
-import { post } from "../../api.ts";
+import type { JudgedCall } from "../../../../src/contracts/playground.ts";
+import { api } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
@@ -113,7 +113,7 @@ function useAnswer(callId: string | undefined, format: JudgedCall["format"]): { 
     setAnswer({});
     if (callId === undefined) return;
     let isOver = false;
-    post<AnswerText>("playground/answer", { callId, format }).then(
+    api.playground.answer({ callId, format }).then(
       ({ text }) => void (isOver || setAnswer({ text })),
       (error: Error) => void (isOver || setAnswer({ error })),
     );

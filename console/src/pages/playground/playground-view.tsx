@@ -1,7 +1,7 @@
 import { FlaskConical } from "lucide-react";
 import { useState } from "react";
-import type { Page, ParsedAnswer, ParseRequest, TextFormatInfo } from "../../../../src/http/wire.ts";
-import { post, useApi } from "../../api.ts";
+import type { ParsedAnswer, ParseRequest } from "../../../../src/contracts/playground.ts";
+import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -51,7 +51,7 @@ type Format = NonNullable<ParseRequest["format"]>;
 
 export default function PlaygroundView() {
   const w = useWords(words);
-  const formats = useApi<Page<TextFormatInfo>>("playground").data?.items ?? [];
+  const formats = useApi("playground", "formats", []).data?.items ?? [];
   const [text, setText] = useState("");
   const [format, setFormat] = useState<Format>("auto");
   const [startsInReasoning, setStartsInReasoning] = useState(false);
@@ -61,7 +61,7 @@ export default function PlaygroundView() {
     setProblem(undefined);
     const request: ParseRequest = { text: from, format, startsInReasoning };
     const show = (answer: ParsedAnswer): void => setParsed((now) => ({ ...answer, round: (now?.round ?? 0) + 1 }));
-    post<ParsedAnswer>("playground", request).then(show, setProblem);
+    api.playground.parse(request).then(show, setProblem);
   };
   const showExample = (): void => {
     const { example } = formats.find(({ name }) => name === format) ?? formats[0] ?? { example: "" };

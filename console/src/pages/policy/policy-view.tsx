@@ -1,5 +1,4 @@
 import { Scale, TriangleAlert } from "lucide-react";
-import type { LintFinding, Page, PolicyInfo } from "../../../../src/http/wire.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
@@ -44,8 +43,8 @@ const words = defineWords({
 
 export default function PolicyView() {
   const w = useWords(words);
-  const { data, error, refetch } = useApi<PolicyInfo>("policy");
-  const lint = useApi<Page<LintFinding>>("policy/lint").data?.items ?? [];
+  const { data, error, refetch } = useApi("policy", "show", []);
+  const lint = useApi("policy", "lint", []).data?.items ?? [];
   return (
     <PageFrame
       title={w.title}

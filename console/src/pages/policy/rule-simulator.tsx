@@ -1,7 +1,8 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import type { Simulation, Verdict } from "../../../../src/http/wire.ts";
-import { post } from "../../api.ts";
+import type { Verdict } from "../../../../src/contracts/basics.ts";
+import type { Simulation } from "../../../../src/contracts/policy.ts";
+import { api } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -34,7 +35,7 @@ export function RuleSimulator() {
   const [problem, setProblem] = useState<Error>();
   const simulate = (): void => {
     setProblem(undefined);
-    post<Simulation>("policy/simulate", { add: [{ rule, decision }] }).then(setSimulation, setProblem);
+    api.policy.simulate({ add: [{ rule, decision }] }).then(setSimulation, setProblem);
   };
   return (
     <section className="panel" aria-label={w.title}>

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import type { Explanation, Page, ToolInfo } from "../../../../src/http/wire.ts";
-import { post, useApi } from "../../api.ts";
+import type { Explanation } from "../../../../src/contracts/policy.ts";
+import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -32,7 +32,7 @@ const MODES = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
 /** The verdict on a made-up call, with everything that was asked on the way. Nothing runs. */
 export function WhyPanel() {
   const w = useWords(words);
-  const tools = useApi<Page<ToolInfo>>("tools").data?.items ?? [];
+  const tools = useApi("tools", "list", []).data?.items ?? [];
   const [tool, setTool] = useState("exec");
   const [input, setInput] = useState('{ "command": "git push" }');
   const [mode, setMode] = useState<(typeof MODES)[number]>("default");
@@ -47,7 +47,7 @@ export function WhyPanel() {
       return;
     }
     setProblem(undefined);
-    post<Explanation>("policy/explain", { tool, input: parsed, mode }).then(setExplained, setProblem);
+    api.policy.explain({ tool, input: parsed, mode }).then(setExplained, setProblem);
   };
   return (
     <section className="panel">

@@ -1,7 +1,7 @@
 import { Plus } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import type { NewScheduleRequest, Page, ToolInfo } from "../../../../src/http/wire.ts";
-import { post, queries, useApi } from "../../api.ts";
+import type { NewScheduleRequest } from "../../../../src/contracts/schedules.ts";
+import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 
@@ -41,7 +41,7 @@ const EXAMPLES: Record<Kind, string> = { every: "60", cron: "30 8 * * 1-5", at: 
 
 export function AddSchedule() {
   const w = useWords(words);
-  const tools = useApi<Page<ToolInfo>>("tools").data?.items ?? [];
+  const tools = useApi("tools", "list", []).data?.items ?? [];
   const [kind, setKind] = useState<Kind>("every");
   const [when, setWhen] = useState(EXAMPLES.every);
   const [problem, setProblem] = useState<Error>();
@@ -57,7 +57,8 @@ export function AddSchedule() {
         target: { type: "call", toolName: said("tool"), input: parse(said("input") || "{}", w.badJson) },
         ...(said("name") === "" ? {} : { name: said("name") }),
       };
-      post("schedules", request)
+      api.schedules
+        .create(request)
         .then(() => form.reset(), setProblem)
         .finally(() => void queries.invalidateQueries({ queryKey: ["schedules"] }));
     } catch (error) {

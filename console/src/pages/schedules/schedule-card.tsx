@@ -1,7 +1,7 @@
 import { Pause, Play, Trash2, Zap } from "lucide-react";
 import { useState } from "react";
-import type { ScheduleInfo } from "../../../../src/http/wire.ts";
-import { post, queries, remove } from "../../api.ts";
+import type { ScheduleInfo } from "../../../../src/contracts/schedules.ts";
+import { api, queries } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
@@ -52,7 +52,6 @@ export function ScheduleCard({ schedule }: { schedule: ScheduleInfo }) {
   const timing = useTimingText(schedule.timing);
   const { id, name, target, isPaused, nextAt, upcoming, lastRun } = schedule;
   const { caller, ...rights } = schedule.authority;
-  const address = `schedules/${encodeURIComponent(id)}`;
   const act = (done: Promise<unknown>): void => {
     setProblem(undefined);
     done.catch(setProblem).finally(() => void queries.invalidateQueries({ queryKey: ["schedules"] }));
@@ -66,16 +65,16 @@ export function ScheduleCard({ schedule }: { schedule: ScheduleInfo }) {
         {lastRun ? <RunBadge state={lastRun.state} /> : null}
         {isPaused ? <span className="badge warn">{w.paused}</span> : null}
         {nextAt === undefined && !isPaused ? <span className="badge">{w.over}</span> : null}
-        <button className="button small" onClick={() => act(post(`${address}/run`))}>
+        <button className="button small" onClick={() => act(api.schedules.run(id))}>
           <Zap size={14} aria-hidden /> {w.runNow}
         </button>
-        <button className="button small" onClick={() => act(post(`${address}/pause`, { isPaused: !isPaused }))}>
+        <button className="button small" onClick={() => act(api.schedules.pause(id, { isPaused: !isPaused }))}>
           {isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />} {isPaused ? w.resume : w.pause}
         </button>
         <button
           className="button small danger"
           onBlur={() => setSure(false)}
-          onClick={() => (isSure ? act(remove(address)) : setSure(true))}
+          onClick={() => (isSure ? act(api.schedules.remove(id)) : setSure(true))}
         >
           <Trash2 size={14} aria-hidden /> {isSure ? w.sure : w.remove}
         </button>

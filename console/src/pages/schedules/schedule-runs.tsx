@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import type { Page, ScheduleRun } from "../../../../src/http/wire.ts";
+import type { ScheduleRun } from "../../../../src/contracts/schedules.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { readableTime } from "../../parts/result-view.tsx";
@@ -66,7 +66,7 @@ export function RunBadge({ state }: { state: ScheduleRun["state"] }) {
 export function ScheduleRuns({ id }: { id: string }) {
   const w = useWords(words);
   const [isOpen, setOpen] = useState(false);
-  const { data } = useApi<Page<ScheduleRun>>(isOpen ? `schedules/${encodeURIComponent(id)}/runs?limit=50` : undefined);
+  const { data } = useApi("schedules", "runs", isOpen ? [id, { limit: 50 }] : undefined);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{w.runs}</summary>

@@ -1,5 +1,4 @@
 import { CalendarClock } from "lucide-react";
-import type { SchedulePage } from "../../../../src/http/wire.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -30,7 +29,7 @@ const LIVE = { everyMs: 5000 };
 
 export default function SchedulesView() {
   const w = useWords(words);
-  const { data, error, refetch } = useApi<SchedulePage>("schedules", LIVE);
+  const { data, error, refetch } = useApi("schedules", "list", [], LIVE);
   return (
     <PageFrame title={w.title} lead={w.lead}>
       {error ? <Failure error={error} again={() => void refetch()} /> : null}

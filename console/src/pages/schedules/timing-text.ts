@@ -1,4 +1,4 @@
-import type { ScheduleInfo } from "../../../../src/http/wire.ts";
+import type { ScheduleInfo } from "../../../../src/contracts/schedules.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 
 const words = defineWords({

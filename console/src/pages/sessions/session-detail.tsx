@@ -1,8 +1,9 @@
 import { ArrowLeft, Send, Square } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { AgentSessionDetail, AgentSessionPage, SessionEntry, ToolResult } from "../../../../src/http/wire.ts";
-import { post, queries, useApi } from "../../api.ts";
+import type { ToolResult } from "../../../../src/contracts/basics.ts";
+import type { AgentSessionDetail, SessionEntry } from "../../../../src/contracts/sessions.ts";
+import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
@@ -45,18 +46,15 @@ const words = defineWords({
 export function SessionDetailView({ id }: { id: string }) {
   const w = useWords(words);
   const [problem, setProblem] = useState<Error>();
-  const address = `sessions/${encodeURIComponent(id)}`;
-  const { data: session, error, refetch } = useApi<AgentSessionDetail>(address);
-  const canAnswer = useApi<AgentSessionPage>("sessions?limit=1").data?.canAnswer;
+  const { data: session, error, refetch } = useApi("sessions", "get", [id]);
+  const canAnswer = useApi("sessions", "list", [{ limit: 1 }]).data?.canAnswer;
   const { entries, speaking, early } = useSessionStream(id);
   const results = useMemo(() => new Map([...resultsOf(entries), ...early]), [entries, early]);
   const last = entries.at(-1);
   const isAtWork = last !== undefined && last.end === undefined;
-  const act = (path: string, body: object = {}): void => {
+  const act = (done: Promise<unknown>): void => {
     setProblem(undefined);
-    post(`${address}/${path}`, body)
-      .catch(setProblem)
-      .finally(() => void queries.invalidateQueries({ queryKey: ["sessions"] }));
+    done.catch(setProblem).finally(() => void queries.invalidateQueries({ queryKey: ["sessions"] }));
   };
   const back = (
     <Link className="button plain" href="/sessions">
@@ -79,7 +77,7 @@ export function SessionDetailView({ id }: { id: string }) {
           {back}
           <SessionStateBadge state={isAtWork ? "running" : session.state} />
           {isAtWork || session.state === "waiting" ? (
-            <button className="button danger" onClick={() => act("stop")}>
+            <button className="button danger" onClick={() => act(api.sessions.stop(id))}>
               <Square size={14} aria-hidden /> {w.stop}
             </button>
           ) : null}
@@ -92,7 +90,7 @@ export function SessionDetailView({ id }: { id: string }) {
       <section className="panel" aria-label={w.conversation}>
         <Conversation entries={entries} speaking={speaking} results={results} />
       </section>
-      {canAnswer ? <SayForm say={(text) => act("messages", { text })} /> : null}
+      {canAnswer ? <SayForm say={(text) => act(api.sessions.send(id, { text }))} /> : null}
     </PageFrame>
   );
 }

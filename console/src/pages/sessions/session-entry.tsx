@@ -1,6 +1,7 @@
 import { Bot, CornerDownRight, User, Wrench } from "lucide-react";
 import { Link } from "wouter";
-import type { SessionEntry, ToolResult } from "../../../../src/http/wire.ts";
+import type { ToolResult } from "../../../../src/contracts/basics.ts";
+import type { SessionEntry } from "../../../../src/contracts/sessions.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { StatusBadge } from "../../parts/badges.tsx";
 import { JsonView } from "../../parts/json-view.tsx";

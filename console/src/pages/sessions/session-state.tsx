@@ -1,4 +1,4 @@
-import type { SessionState } from "../../../../src/http/wire.ts";
+import type { SessionState } from "../../../../src/contracts/sessions.ts";
 import { defineWords, useWords } from "../../language.tsx";
 
 const words = defineWords<Record<SessionState, string>>({

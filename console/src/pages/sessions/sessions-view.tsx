@@ -1,8 +1,7 @@
 import { MessagesSquare, Plus } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { AgentSessionInfo, AgentSessionPage } from "../../../../src/http/wire.ts";
-import { post, queries, useApi } from "../../api.ts";
+import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -51,10 +50,11 @@ function SessionsList() {
   const w = useWords(words);
   const [, go] = useLocation();
   const [problem, setProblem] = useState<Error>();
-  const { data, error, refetch } = useApi<AgentSessionPage>("sessions?limit=200");
+  const { data, error, refetch } = useApi("sessions", "list", [{ limit: 200 }]);
   const begin = (): void => {
     setProblem(undefined);
-    post<AgentSessionInfo>("sessions")
+    api.sessions
+      .create()
       .then(({ key }) => {
         void queries.invalidateQueries({ queryKey: ["sessions"] });
         go(addressOf(key));

@@ -1,6 +1,8 @@
-import { useEffect, useState } from "react";
-import type { SessionEntry, SessionFrame, ToolResult } from "../../../../src/http/wire.ts";
-import { addressOf, queries } from "../../api.ts";
+import { useState } from "react";
+import type { ToolResult } from "../../../../src/contracts/basics.ts";
+import type { SessionEntry, SessionFrame } from "../../../../src/contracts/sessions.ts";
+import { api, queries } from "../../api.ts";
+import { useStream } from "../../streams.ts";
 
 export interface StreamedSession {
   entries: SessionEntry[];
@@ -12,22 +14,22 @@ export interface StreamedSession {
 
 const NOTHING: StreamedSession = { entries: [], speaking: "", early: new Map() };
 
-/** A session's history as it grows. Whoever is cut off goes on after the last entry that it has seen. */
+/** The history of a session, live. After a lost connection the client resumes after the last entry. */
 export function useSessionStream(key: string): StreamedSession {
   const [shown, setShown] = useState(NOTHING);
-  useEffect(() => {
-    setShown(NOTHING);
-    const stream = new EventSource(addressOf(`sessions/${encodeURIComponent(key)}/updates`), { withCredentials: true });
-    const onMessage = (event: MessageEvent<string>): void => {
-      const frame = JSON.parse(event.data) as SessionFrame;
+  useStream(
+    (signal) => {
+      setShown(NOTHING);
+      return api.sessions.watch(key, {}, { signal });
+    },
+    (frame) => {
       setShown((before) => add(before, frame));
       if (frame.type === "entry" && (frame.entry.end || frame.entry.incoming)) {
         void queries.invalidateQueries({ queryKey: ["sessions"] });
       }
-    };
-    for (const type of ["entry", "text", "tool_result"] as const) stream.addEventListener(type, onMessage);
-    return () => stream.close();
-  }, [key]);
+    },
+    key,
+  );
   return shown;
 }
 

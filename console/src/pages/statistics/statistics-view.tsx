@@ -1,7 +1,6 @@
 import { ChartColumn } from "lucide-react";
 import { useState } from "react";
-import type { StatisticsInfo } from "../../../../src/http/wire.ts";
-import { useApi, withQuery } from "../../api.ts";
+import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -59,9 +58,9 @@ export default function StatisticsView() {
   const w = useWords(words);
   const [range, setRange] = useState<Range>("hour");
   const [now, setNow] = useState(Date.now);
-  const { data, error, refetch } = useApi<StatisticsInfo>(
-    withQuery("statistics", { from: now - RANGES[range], to: now + 60_000, buckets: 60 }),
-  );
+  const { data, error, refetch } = useApi("statistics", "show", [
+    { from: now - RANGES[range], to: now + 60_000, buckets: 60 },
+  ]);
   const total = data?.tools.reduce((sum, { count }) => sum + count, 0) ?? 0;
   return (
     <PageFrame

@@ -1,6 +1,5 @@
 import { useState } from "react";
-import type { TokenReport } from "../../../../src/http/wire.ts";
-import { useApi, withQuery } from "../../api.ts";
+import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 
@@ -51,7 +50,7 @@ const FIRST = 15;
 export function TokenCosts({ from, to }: { from: number; to: number }) {
   const w = useWords(words);
   const [isWhole, setWhole] = useState(false);
-  const { data, error, refetch } = useApi<TokenReport>(withQuery("statistics/tokens", { from, to }));
+  const { data, error, refetch } = useApi("statistics", "tokens", [{ from, to }]);
   if (error) return <Failure error={error} again={() => void refetch()} />;
   if (!data) return null;
   const shown = data.tools.filter(({ isShown }) => isShown).length;

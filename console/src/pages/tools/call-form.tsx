@@ -1,6 +1,6 @@
 import { Play, Square } from "lucide-react";
 import { useState } from "react";
-import type { ToolInfo } from "../../../../src/http/wire.ts";
+import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { isValidInput, SchemaForm } from "../../parts/schema-form.tsx";
 import { Tabs } from "../../parts/tabs.tsx";

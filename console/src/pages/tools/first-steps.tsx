@@ -1,7 +1,6 @@
 import { Check, Circle, X } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
-import type { CallInfo, ChangeInfo, Page } from "../../../../src/http/wire.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { saveEdited } from "./call-form.tsx";
@@ -35,8 +34,8 @@ const HIDDEN = "haft.first-steps-hidden";
 export function FirstSteps() {
   const w = useWords(words);
   const [isHidden, setHidden] = useState(() => localStorage.getItem(HIDDEN) !== null);
-  const calls = useApi<Page<CallInfo>>(isHidden ? undefined : "calls?limit=100").data?.items;
-  const changes = useApi<Page<ChangeInfo>>(isHidden ? undefined : "changes?limit=50").data?.items ?? [];
+  const calls = useApi("calls", "list", isHidden ? undefined : [{ limit: 100 }]).data?.items;
+  const changes = useApi("undo", "list", isHidden ? undefined : [{ limit: 50 }]).data?.items ?? [];
   if (isHidden || !calls) return null;
   const hasCalled = calls.some(({ status }) => status === "completed");
   const approved = calls.find(({ approvalId, status }) => approvalId !== undefined && status === "completed");

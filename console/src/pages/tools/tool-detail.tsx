@@ -1,6 +1,6 @@
 import { ArrowLeft } from "lucide-react";
 import { Link } from "wouter";
-import type { ToolInfo } from "../../../../src/http/wire.ts";
+import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { CallForm } from "./call-form.tsx";

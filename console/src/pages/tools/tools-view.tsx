@@ -1,7 +1,7 @@
 import { PackageOpen, Search, Wrench } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { Page, ToolInfo } from "../../../../src/http/wire.ts";
+import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
@@ -44,7 +44,7 @@ export default function ToolsView() {
   const [search, setSearch] = useState("");
   const [group, setGroup] = useState("");
   const box = useSearchKey();
-  const { data, error, refetch } = useApi<Page<ToolInfo>>("tools");
+  const { data, error, refetch } = useApi("tools", "list", []);
   const tools = useMemo(() => data?.items ?? [], [data]);
   const groups = useMemo(() => [...new Set(tools.flatMap((tool) => tool.groups))].sort(), [tools]);
   const shown = tools.filter((tool) => fits(tool, search) && (group === "" || tool.groups.includes(group)));
