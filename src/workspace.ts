@@ -8,7 +8,7 @@ import { createPathPolicy, type PathPolicyOptions } from "./io/files/path-policy
 import { createSpillFolder } from "./io/files/spill-folder.ts";
 import type { UndoJournal } from "./io/files/undo-store.ts";
 import { openSandbox, type SandboxOptions } from "./io/sandbox/sandbox.ts";
-import { createProcessTable } from "./io/shell/process-table.ts";
+import { ProcessTable } from "./io/shell/process-table.ts";
 import { createSessionEnvironments, type SessionEnvironments } from "./io/shell/shell-environment.ts";
 import { createDataTools } from "./tools/data/data-tools.ts";
 import { createFileTools } from "./tools/files/file-tools.ts";
@@ -76,7 +76,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
   const files = createFiles(policy, { clock: () => clock.now(), journal });
   const spillFolder = createSpillFolder(policy.workspace, () => clock.now());
   const environments = createSessionEnvironments({ host: process.env });
-  const processes = createProcessTable({ clock: () => clock.now() });
+  const processes = new ProcessTable({ clock: () => clock.now() });
   const confining = sandbox && openSandbox({ ...sandbox, files, clock });
   return {
     folder: policy.workspace,

@@ -166,6 +166,11 @@ export function failureOf(code: ErrorCode, message: string, name = "ToolError"):
   return { code, message, actor, retryable, name };
 }
 
+/** The `code` of a system error (`ENOENT`) or a tool error; undefined if the value has none. */
+export function errorCode(thrown: unknown): string | undefined {
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
+}
+
 function joinSentences(first: string, second: string): string {
   return /[.!?…:]$/.test(first) ? `${first} ${second}` : `${first}. ${second}`;
 }

@@ -3,20 +3,20 @@ import { request as httpsRequest } from "node:https";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Pool } from "undici";
-import { toolError, ToolError } from "../../core/error.ts";
+import { errorCode, toolError, ToolError } from "../../core/error.ts";
 import { createNetGuard, type NetGuard, type NetGuardOptions, type Target } from "./net-guard.ts";
 import { portOf } from "./url-check.ts";
 
 export interface ConnectionOptions {
   guard: NetGuard;
   dial?: Dial;
-  /** Certificates in PEM to trust, besides nothing else; those of the system where absent. */
+  /** PEM certificates to trust instead of the system's. */
   ca?: string;
-  /** To one origin at a time. */
+  /** Max open connections per origin. Default: 16. */
   connections?: number;
 }
 
-/** Open connections, kept for each origin together with the addresses that were checked for it. */
+/** Connection pools, one per origin and set of checked addresses. */
 export interface ConnectionPools {
   poolFor(target: Target): Promise<Pool>;
   close(): Promise<void>;
@@ -37,10 +37,10 @@ export function createConnectionPools({
   const connect = async (target: Target): Promise<Socket> => {
     const { url, addresses, proxy } = target;
     const socket = proxy ? await dialThroughProxy({ ...target, proxy }) : await dial({ addresses, port: portOf(url) });
-    // Whatever the dialling did: the other end must be one that may be reached.
+    // Check the address that was really connected to, too.
     if (!proxy && dial === dialDirectly && !guard.mayReach(unmapped(socket.remoteAddress), url)) {
       socket.destroy();
-      throw toolError("denied", `${url.origin} is refused: the connection leads elsewhere than was checked.`);
+      throw toolError("denied", `${url.origin} is refused: the connection went to an address that was not checked.`);
     }
     socket.setNoDelay(true);
     return url.protocol === "https:" ? secure(socket, url, ca) : socket;
@@ -56,23 +56,23 @@ export function createConnectionPools({
         pools.get(key) ??
         new Pool(target.url.origin, {
           connections,
-          // The whole exchange has a deadline of its own.
+          // The caller sets one deadline for the whole exchange.
           headersTimeout: 0,
           bodyTimeout: 0,
           maxHeaderSize: 64 * 1024,
           connect: (_options, done) => {
             connect(target).then(
               (socket) => done(null, socket),
-              (error: unknown) => done(error as Error, null),
+              (error: unknown) => done(toError(error), null),
             );
           },
         });
       pools.set(key, pool);
-      for (const [oldest, each] of pools) {
+      for (const [oldestKey, oldest] of pools) {
         if (pools.size <= MAX_POOLS) break;
-        pools.delete(oldest);
-        // Those under way end first.
-        void each.close();
+        pools.delete(oldestKey);
+        // Running requests finish first.
+        void oldest.close();
       }
       return pool;
     },
@@ -84,23 +84,27 @@ export function createConnectionPools({
   };
 }
 
-/** A socket that speaks both families names IPv4 peers in the other one's form. */
+/** A dual-stack socket reports IPv4 peers as IPv4-mapped IPv6 addresses. */
 function unmapped(address = ""): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
 const CONNECT_MS = 10_000;
 
-/** Opens a connection to one of the addresses of a target, and to nothing else. */
+/** Connects to one of the given addresses and to nothing else. */
 export type Dial = (target: { addresses: readonly string[]; port: number }) => Promise<Socket>;
 
-/** Several addresses are raced by the system's own rules; the resolver is not asked again. */
+/** Node races several addresses (Happy Eyeballs). Nothing is resolved again. */
 const dialDirectly: Dial = ({ addresses, port }) => {
   const [first] = addresses;
   const pinned = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   return opened(
     connect({
-      // The lookup is called for names alone: a single address is given as itself.
+      // Node calls `lookup` only for names, so a single address is passed directly.
       host: addresses.length === 1 && first !== undefined ? first : "checked.invalid",
       port,
       autoSelectFamily: true,
@@ -110,7 +114,7 @@ const dialDirectly: Dial = ({ addresses, port }) => {
   );
 };
 
-/** A tunnel through a proxy, which the host's own environment names: to the checked address unless it resolves names. */
+/** Opens a tunnel through the proxy, to the checked address or, if the proxy resolves names, to the host name. */
 function dialThroughProxy({ url, addresses, proxy }: Target & { proxy: URL }): Promise<Socket> {
   const [address] = addresses;
   const host = address === undefined ? url.hostname : address.includes(":") ? `[${address}]` : address;
@@ -128,19 +132,19 @@ function dialThroughProxy({ url, addresses, proxy }: Target & { proxy: URL }): P
     requested.once("connect", ({ statusCode }, socket) => {
       if (statusCode === 200) return resolve(socket);
       socket.destroy();
-      reject(proxyFailure(`answered with the status ${statusCode}`));
+      reject(proxyFailure(`responded with status ${statusCode}`));
     });
     requested.once("response", ({ statusCode }) => {
       requested.destroy();
-      reject(proxyFailure(`answered with the status ${statusCode}`));
+      reject(proxyFailure(`responded with status ${statusCode}`));
     });
-    requested.once("timeout", () => requested.destroy(new Error("did not answer in time")));
+    requested.once("timeout", () => requested.destroy(new Error("did not respond in time")));
     requested.once("error", (cause) => reject(proxyFailure(cause.message, cause)));
     requested.end();
   });
 }
 
-/** The certificate must be the name's that was asked for, whichever address answers. */
+/** The certificate must match the requested host name, not the address. */
 function secure(socket: Socket, url: URL, ca: string | undefined): Promise<Socket> {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
   const isName = !/^[\d.]+$|:/.test(host);
@@ -162,12 +166,12 @@ function opened(socket: Socket, event: "connect" | "secureConnect"): Promise<Soc
       socket.destroy();
       reject(error);
     };
-    const late = (): void => fail(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT" }));
-    socket.setTimeout(CONNECT_MS, late);
+    const onTimeout = (): void => fail(Object.assign(new Error("connection timed out"), { code: "ETIMEDOUT" }));
+    socket.setTimeout(CONNECT_MS, onTimeout);
     socket.once("error", fail);
     socket.once(event, () => {
       socket.setTimeout(0);
-      socket.removeListener("timeout", late);
+      socket.removeListener("timeout", onTimeout);
       socket.removeListener("error", fail);
       resolve(socket);
     });
@@ -181,16 +185,16 @@ function proxyCredentials({ username, password }: URL): { "proxy-authorization"?
 }
 
 function proxyFailure(why: string, cause?: unknown) {
-  return toolError("unavailable", `The proxy of this machine ${why}.`, {
+  return toolError("unavailable", `The HTTP proxy of this machine ${why}.`, {
     next: "The user can check HTTP_PROXY, HTTPS_PROXY and NO_PROXY.",
     cause,
   });
 }
 
-/** A plain connection to a host that may be reached, for protocols other than HTTP. */
+/** Opens a raw TCP connection to an allowed host, for protocols other than HTTP. */
 export type OpenSocket = (address: { host: string; port: number }, signal?: AbortSignal) => Promise<Socket>;
 
-/** The address is checked as for every request, and exactly that one connected to; a proxy is asked where one is given. */
+/** Checks the address like every request and connects to exactly that address, through the proxy if there is one. */
 export function createOpenSocket(options: NetGuardOptions = {}): OpenSocket {
   const guard = createNetGuard(options);
   return async ({ host, port }, signal) => {
@@ -205,21 +209,21 @@ export function createOpenSocket(options: NetGuardOptions = {}): OpenSocket {
   };
 }
 
-/** What went wrong on the way, for a model; failures that are explained already stay as they are. */
+/** Turns a connection failure into a message for a model. Tool errors are returned unchanged. */
 export function explainFailure(cause: unknown, url: URL): ToolError {
   const origin = url.origin;
   const found = findToolError(cause);
   if (found) return found;
-  const code = codeOf(cause);
+  const code = errorCode(firstFailure(cause)) ?? "";
   if (/^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO)/.test(code)) {
     return toolError("unavailable", `No secure connection to ${origin}: ${messageOf(cause)}.`, {
-      next: "Its certificate is not trusted here; tell the user.",
+      next: "This machine does not trust its certificate. Tell the user.",
       cause,
     });
   }
-  if (code === "ECONNREFUSED") return toolError("unavailable", `Nothing answers at ${origin}.`, { next: RETRY, cause });
+  if (code === "ECONNREFUSED") return toolError("unavailable", `Nothing listens at ${origin}.`, { next: RETRY, cause });
   if (code.startsWith("HPE_") || code.startsWith("UND_ERR_")) {
-    return toolError("unavailable", `${origin} broke off, or does not speak HTTP: ${messageOf(cause)}.`, {
+    return toolError("unavailable", `${origin} closed the connection or does not speak HTTP: ${messageOf(cause)}.`, {
       next: RETRY,
       cause,
     });
@@ -234,14 +238,13 @@ function findToolError(cause: unknown): ToolError | undefined {
   return cause instanceof Error && cause.cause instanceof ToolError ? cause.cause : undefined;
 }
 
-/** Of several addresses that were tried, the first one's. */
-function codeOf(cause: unknown): string {
-  const first = cause instanceof AggregateError ? (cause.errors[0] as unknown) : cause;
-  return String((first as { code?: unknown } | null)?.code ?? "");
+/** If several addresses were tried, the failure of the first. */
+function firstFailure(cause: unknown): unknown {
+  return cause instanceof AggregateError ? cause.errors[0] : cause;
 }
 
 function messageOf(cause: unknown): string {
-  const first = cause instanceof AggregateError ? (cause.errors[0] as unknown) : cause;
+  const first = firstFailure(cause);
   const text = first instanceof Error ? first.message : String(first);
   return text
     .replace(/[\u0000-\u001f\u007f]+/g, " ")

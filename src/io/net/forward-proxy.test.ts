@@ -26,13 +26,13 @@ async function start(exceptions: string[]): Promise<{ proxy: ForwardProxy; refus
   const refused: string[] = [];
   const proxy = await startForwardProxy({
     openSocket: createOpenSocket({ exceptions }),
-    onRefused: (place) => refused.push(place),
+    onRefused: (address) => refused.push(address),
   });
   closers.push(() => proxy.close());
   return { proxy, refused };
 }
 
-function ask(port: number, url: string, options: { method?: string; body?: string } = {}) {
+function send(port: number, url: string, options: { method?: string; body?: string } = {}) {
   return new Promise<{ status: number; text: string; headers: Record<string, unknown> }>((resolve, reject) => {
     const requested = request({
       port,
@@ -65,31 +65,31 @@ function connectTo(port: number, authority: string): Promise<string> {
   });
 }
 
-test("a request goes to where it may, without what is meant for the proxy", async () => {
+test("forwards a request to an allowed address without the proxy headers", async () => {
   const port = await serve();
   const { proxy } = await start([`127.0.0.1:${port}`]);
-  const answer = await ask(proxy.port!, `http://127.0.0.1:${port}/a?b=1`, { method: "POST", body: "body" });
+  const answer = await send(proxy.port!, `http://127.0.0.1:${port}/a?b=1`, { method: "POST", body: "body" });
   expect(answer).toMatchObject({ status: 200, text: "POST /a?b=1 body" });
   expect(answer.headers["x-seen"]).not.toContain("proxy-authorization");
 });
 
-test("a tunnel is opened to where it may", async () => {
+test("opens a tunnel to an allowed address", async () => {
   const port = await serve();
   const { proxy } = await start([`127.0.0.1:${port}`]);
   expect(await connectTo(proxy.port!, `127.0.0.1:${port}`)).toContain("GET /tunnel");
 });
 
-test("private addresses are refused in both ways, and told", async () => {
+test("refuses private addresses for requests and tunnels, and reports them", async () => {
   const port = await serve();
   const { proxy, refused } = await start([]);
-  expect(await ask(proxy.port!, `http://127.0.0.1:${port}/`)).toMatchObject({ status: 403 });
+  expect(await send(proxy.port!, `http://127.0.0.1:${port}/`)).toMatchObject({ status: 403 });
   expect(await connectTo(proxy.port!, `localhost:${port}`)).toContain("403 Forbidden");
   expect(await connectTo(proxy.port!, "169.254.169.254:80")).toContain("403 Forbidden");
   expect(refused).toHaveLength(3);
 });
 
-test("what is no proxy request is refused", async () => {
+test("refuses requests that are not meant for a proxy", async () => {
   const { proxy } = await start([]);
-  expect(await ask(proxy.port!, "/path")).toMatchObject({ status: 400 });
+  expect(await send(proxy.port!, "/path")).toMatchObject({ status: 400 });
   expect(await connectTo(proxy.port!, "nonsense")).toContain("400");
 });

@@ -1,24 +1,24 @@
 import { createServer, type IncomingMessage, request as sendRequest, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { OpenSocket } from "./connections.ts";
 
-/** A proxy for programs that connect by themselves (a browser, a confined command): every connection is checked. */
+/** An HTTP proxy for programs that open their own connections (a browser, a confined command). It checks each one. */
 export interface ForwardProxy {
-  /** Where it listens on this machine; undefined on a socket. */
+  /** The loopback port it listens on; undefined if it listens on a Unix socket. */
   readonly port: number | undefined;
   close(): Promise<void>;
 }
 
 export interface ForwardProxyOptions {
   openSocket: OpenSocket;
-  /** A path for a Unix socket; a port of the loopback address where absent. */
+  /** Path of a Unix socket to listen on. Default: a loopback port. */
   socketPath?: string;
-  /** Told what was refused, and why. */
+  /** Called for every refused connection. */
   onRefused?: (address: string, why: string, error: unknown) => void;
 }
 
-/** Headers between a client and its proxy, which are nobody else's. */
+/** Hop-by-hop headers: they concern the client and its proxy only. */
 const HOP_HEADERS = ["proxy-connection", "proxy-authorization", "connection", "keep-alive", "upgrade", "te", "trailer"];
 
 export async function startForwardProxy({
@@ -29,7 +29,7 @@ export async function startForwardProxy({
   const open = new Set<Duplex>();
   const server = createServer((request, response) => void forward(request, response));
   server.on("connect", (request, socket: Duplex, head: Buffer) => void tunnel(request.url ?? "", socket, head));
-  server.on("connection", (socket) => keep(socket));
+  server.on("connection", (socket) => track(socket));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     if (socketPath === undefined) server.listen(0, "127.0.0.1", resolve);
@@ -37,14 +37,14 @@ export async function startForwardProxy({
   });
 
   return {
-    port: socketPath === undefined ? (server.address() as AddressInfo).port : undefined,
+    port: portOf(server),
     async close() {
       for (const socket of open) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
   };
 
-  function keep<S extends Duplex>(socket: S): S {
+  function track<S extends Duplex>(socket: S): S {
     open.add(socket);
     socket.on("error", () => socket.destroy());
     socket.once("close", () => open.delete(socket));
@@ -55,12 +55,12 @@ export async function startForwardProxy({
     const address = readAuthority(authority);
     if (!address) return void client.end("HTTP/1.1 400 Bad Request\r\n\r\n");
     try {
-      const far = keep(await openSocket(address));
+      const remote = track(await openSocket(address));
       client.write("HTTP/1.1 200 Connection established\r\n\r\n");
-      if (head.length > 0) far.write(head);
-      far.pipe(client).pipe(far);
-      far.once("close", () => client.destroy());
-      client.once("close", () => far.destroy());
+      if (head.length > 0) remote.write(head);
+      remote.pipe(client).pipe(remote);
+      remote.once("close", () => client.destroy());
+      client.once("close", () => remote.destroy());
     } catch (error) {
       const why = refusal(authority, error);
       client.end(
@@ -75,22 +75,22 @@ export async function startForwardProxy({
       url = new URL(request.url ?? "");
       if (url.protocol !== "http:") throw new TypeError();
     } catch {
-      return void response.writeHead(400).end("This is a proxy: ask for a whole address.");
+      return void response.writeHead(400).end("This is a proxy: request an absolute URL.");
     }
     try {
-      const far: Socket = keep(await openSocket({ host: hostOf(url), port: Number(url.port || 80) }));
+      const remote: Socket = track(await openSocket({ host: hostOf(url), port: Number(url.port || 80) }));
       const headers = Object.fromEntries(
         Object.entries(request.headers).filter(([name]) => !HOP_HEADERS.includes(name)),
       );
       const requested = sendRequest({
-        createConnection: () => far,
+        createConnection: () => remote,
         method: request.method,
         path: `${url.pathname}${url.search}`,
         headers: { ...headers, host: url.host, connection: "close" },
       });
-      requested.once("response", (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
+      requested.once("response", (received) => {
+        response.writeHead(received.statusCode ?? 502, received.headers);
+        received.pipe(response);
       });
       requested.once("error", () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
       response.once("close", () => requested.destroy());
@@ -108,10 +108,15 @@ export async function startForwardProxy({
 }
 
 function readAuthority(text: string): { host: string; port: number } | undefined {
-  const found = /^(\[[0-9a-f:.]+\]|[^:/@\s]+):(\d{1,5})$/i.exec(text);
-  return found ? { host: found[1]!.replace(/^\[(.*)\]$/, "$1"), port: Number(found[2]) } : undefined;
+  const [, host, port] = /^(\[[0-9a-f:.]+\]|[^:/@\s]+):(\d{1,5})$/i.exec(text) ?? [];
+  return host === undefined ? undefined : { host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) };
 }
 
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+function portOf(server: Server): number | undefined {
+  const address = server.address();
+  return typeof address === "object" ? address?.port : undefined;
 }

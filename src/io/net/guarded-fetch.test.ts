@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../../testing/fake-clock.ts";
 import { createGuardedNet, type GuardedNet, type GuardedNetOptions } from "./guarded-fetch.ts";
-import { type RequestHandler, answering, createWorld, startServer, startSocket } from "./local-server.fixture.ts";
+import { type RequestHandler, resolving, createFakeNetwork, startServer, startSocket } from "./local-server.fixture.ts";
 import { readProxyEnvironment } from "./proxy-environment.ts";
 
 function open(options: GuardedNetOptions): GuardedNet {
@@ -13,7 +13,7 @@ function open(options: GuardedNetOptions): GuardedNet {
   return net;
 }
 
-/** A server that is permitted as an exception. */
+/** A local server and a net that allows it as an exception. */
 async function local(answer: RequestHandler, options: GuardedNetOptions = {}) {
   const server = await startServer(answer);
   return { ...server, net: open({ exceptions: [`127.0.0.1:${server.port}`], ...options }) };
@@ -27,7 +27,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 }
 
 describe("a guarded fetch", () => {
-  test("gives status, headers and body, and sends method, headers and body", async () => {
+  test("returns status, headers and body, and sends method, headers and body", async () => {
     const { net, origin, requests } = await local((_request, response) => {
       response.writeHead(201, { "x-a": ["1", "2"], "content-type": "text/plain" }).end("made");
     });
@@ -40,7 +40,7 @@ describe("a guarded fetch", () => {
     expect(requests).toMatchObject([{ method: "PUT", path: "/p?q=1", body: "hällo", headers: { "x-mine": "yes" } }]);
   });
 
-  test("reaches nothing on this machine that is not an exception", async () => {
+  test("reaches nothing on this machine without an exception", async () => {
     const { port, origin, requests } = await startServer((_request, response) => void response.end("secret"));
     const net = open({ exceptions: [`127.0.0.1:${port + 1}`] });
     expect(await codeOf(net.fetch(origin))).toBe("denied");
@@ -49,35 +49,35 @@ describe("a guarded fetch", () => {
 
   test("connects to the address that was checked, and checks again for the next request", async () => {
     const server = await startServer((_request, response) => void response.end("ok"));
-    const world = createWorld({ http: server.port });
-    const resolver = answering(["93.184.216.34"], ["1.1.1.1"], ["169.254.169.254"]);
-    const net = open({ dial: world.dial, resolver });
+    const network = createFakeNetwork({ http: server.port });
+    const resolver = resolving(["93.184.216.34"], ["1.1.1.1"], ["169.254.169.254"]);
+    const net = open({ dial: network.dial, resolver });
     expect((await net.fetch("http://rebind.example/")).status).toBe(200);
     expect((await net.fetch("http://rebind.example/")).status).toBe(200);
     expect(await codeOf(net.fetch("http://rebind.example/"))).toBe("denied");
-    expect(world.dialled).toEqual(["93.184.216.34 80", "1.1.1.1 80"]);
+    expect(network.dialled).toEqual(["93.184.216.34 80", "1.1.1.1 80"]);
     expect(server.requests).toMatchObject([{ host: "rebind.example" }, { host: "rebind.example" }]);
   });
 
-  test("tries the other checked addresses where one does not answer", async () => {
+  test("tries the other checked addresses if one does not respond", async () => {
     const { port } = await startServer((_request, response) => void response.end("ok"));
-    const net = open({ exceptions: [`two.example:${port}`], resolver: answering(["::1", "127.0.0.1"]) });
+    const net = open({ exceptions: [`two.example:${port}`], resolver: resolving(["::1", "127.0.0.1"]) });
     expect((await net.fetch(`http://two.example:${port}/`)).status).toBe(200);
   });
 
-  test("asks for the certificate of the name, whichever address it has", async () => {
-    const { certificate } = createWorld({});
+  test("requires the certificate of the host name, not of the address", async () => {
+    const { certificate } = createFakeNetwork({});
     const server = await startServer((_request, response) => void response.end("safe"), certificate);
-    const world = createWorld({ https: server.port });
-    const net = open({ dial: world.dial, ca: certificate.cert, resolver: answering(["93.184.216.34"]) });
+    const network = createFakeNetwork({ https: server.port });
+    const net = open({ dial: network.dial, ca: certificate.cert, resolver: resolving(["93.184.216.34"]) });
     expect((await net.fetch("https://example.com/")).body.toString()).toBe("safe");
     expect((await net.fetch("https://93.184.216.34/")).body.toString()).toBe("safe");
     await expect(net.fetch("https://elsewhere.example/")).rejects.toThrow(/No secure connection/);
-    const stranger = open({ dial: world.dial, resolver: answering(["93.184.216.34"]) });
+    const stranger = open({ dial: network.dial, resolver: resolving(["93.184.216.34"]) });
     await expect(stranger.fetch("https://example.com/")).rejects.toThrow(/No secure connection/);
   });
 
-  test("keeps no cookies", async () => {
+  test("stores no cookies", async () => {
     const { net, origin, requests } = await local((_request, response) => {
       response.writeHead(200, { "set-cookie": "a=b" }).end();
     });
@@ -90,7 +90,7 @@ describe("a guarded fetch", () => {
     ["method", { method: "CONNECT" }],
     ["method", { method: "GET\r\nX: y" }],
     ["body of a GET", { body: "x" }],
-  ])("refuses a %s that no request has: %j", async (_what, request) => {
+  ])("refuses an invalid %s: %j", async (_what, request) => {
     const net = open({});
     expect(await codeOf(net.fetch("http://93.184.216.34/", request))).toBe("invalid_input");
   });
@@ -124,20 +124,20 @@ describe("headers", () => {
 });
 
 describe("redirects", () => {
-  /** Answers by path, on every host; what each host was sent can be read. */
-  async function openWorld(paths: Readonly<Record<string, [status: number, location: string]>>) {
+  /** A server that responds by host and path and records the requests. */
+  async function openRedirects(paths: Readonly<Record<string, [status: number, location: string]>>) {
     const server = await startServer(({ host, path }, response) => {
       const found = paths[`${host}${path}`] ?? paths[path];
       if (found) response.writeHead(found[0], { location: found[1] });
       response.end("the end");
     });
-    const world = createWorld({ http: server.port });
-    const net = open({ dial: world.dial, resolver: answering(["93.184.216.34"]) });
-    return { ...server, net, dialled: world.dialled };
+    const network = createFakeNetwork({ http: server.port });
+    const net = open({ dial: network.dial, resolver: resolving(["93.184.216.34"]) });
+    return { ...server, net, dialled: network.dialled };
   }
 
   test("are followed and listed", async () => {
-    const { net } = await openWorld({ "/a": [302, "/b"], "/b": [301, "http://other.example/c?d"] });
+    const { net } = await openRedirects({ "/a": [302, "/b"], "/b": [301, "http://other.example/c?d"] });
     const { redirects, url, body } = await net.fetch("http://example.com/a#part");
     expect(redirects).toEqual([
       { status: 302, from: "http://example.com/a#part", to: "http://example.com/b#part" },
@@ -146,8 +146,8 @@ describe("redirects", () => {
     expect([url, body.toString()]).toEqual(["http://other.example/c?d#part", "the end"]);
   });
 
-  test("are each checked like the first address", async () => {
-    const { net, dialled } = await openWorld({ "/": [302, "http://169.254.169.254/latest"] });
+  test("are checked like the first address", async () => {
+    const { net, dialled } = await openRedirects({ "/": [302, "http://169.254.169.254/latest"] });
     expect(await codeOf(net.fetch("http://example.com/"))).toBe("denied");
     expect(dialled).toEqual(["93.184.216.34 80"]);
   });
@@ -155,19 +155,22 @@ describe("redirects", () => {
   test.each(["file:///etc/passwd", "//127.0.0.1/", "ftp://example.com/", "http://[::ffff:7f00:1]/", "gopher://x"])(
     "to %s are refused",
     async (location) => {
-      const { net } = await openWorld({ "/": [302, location] });
+      const { net } = await openRedirects({ "/": [302, location] });
       expect(await codeOf(net.fetch("http://example.com/"))).toBe("denied");
     },
   );
 
-  test("end after a few", async () => {
-    const { net, requests } = await openWorld({ "/": [302, "/"] });
+  test("stop at the limit", async () => {
+    const { net, requests } = await openRedirects({ "/": [302, "/"] });
     await expect(net.fetch("http://example.com/", { maxRedirects: 3 })).rejects.toThrow(/more than 3 times/);
     expect(requests).toHaveLength(4);
   });
 
-  test("take no credentials and no cookies to another origin, and keep them on their own", async () => {
-    const { net, requests } = await openWorld({ "example.com/": [302, "/2"], "/2": [302, "http://other.example/3"] });
+  test("send credentials and cookies to the same origin only", async () => {
+    const { net, requests } = await openRedirects({
+      "example.com/": [302, "/2"],
+      "/2": [302, "http://other.example/3"],
+    });
     const headers = { Authorization: "Bearer CANARY", Cookie: "CANARY", "X-Api-Key": "CANARY", Accept: "text/html" };
     const { redirects } = await net.fetch("http://example.com/", { headers });
     expect(redirects.map(({ to }) => to)).toEqual(["http://example.com/2", "http://other.example/3"]);
@@ -180,22 +183,22 @@ describe("redirects", () => {
     expect(requests[2]?.headers.accept).toBe("text/html");
   });
 
-  test("from https to http are refused where the request has credentials", async () => {
-    const { certificate } = createWorld({});
+  test("from https to http are refused if the request has credentials", async () => {
+    const { certificate } = createFakeNetwork({});
     const secure = await startServer(
       (_request, response) => void response.writeHead(302, { location: "http://example.com/" }).end(),
       certificate,
     );
     const plain = await startServer((_request, response) => void response.end("plain"));
-    const world = createWorld({ http: plain.port, https: secure.port });
-    const net = open({ dial: world.dial, ca: certificate.cert, resolver: answering(["93.184.216.34"]) });
+    const network = createFakeNetwork({ http: plain.port, https: secure.port });
+    const net = open({ dial: network.dial, ca: certificate.cert, resolver: resolving(["93.184.216.34"]) });
     expect(await codeOf(net.fetch("https://example.com/", { headers: { Authorization: "x" } }))).toBe("denied");
     expect(plain.requests).toEqual([]);
     expect((await net.fetch("https://example.com/")).body.toString()).toBe("plain");
   });
 
-  test("turn a POST into a GET where the standard says so, and send a body to no other origin", async () => {
-    const { net, requests } = await openWorld({
+  test("turn a POST into a GET as the standard says, and never send a body to another origin", async () => {
+    const { net, requests } = await openRedirects({
       "/303": [303, "/end"],
       "/307": [307, "/end"],
       "/far": [307, "http://other.example/end"],
@@ -214,8 +217,8 @@ describe("redirects", () => {
     expect([status, notFollowed?.to]).toEqual([307, "http://other.example/end"]);
   });
 
-  test("to another host are reported instead, where only the permitted host may be asked", async () => {
-    const { net, requests } = await openWorld({ "/": [302, "http://other.example/x"] });
+  test("to another host are reported, not followed, if only the permitted host is allowed", async () => {
+    const { net, requests } = await openRedirects({ "/": [302, "http://other.example/x"] });
     const answer = await net.fetch("http://example.com/", { follow: "same-host" });
     expect(answer).toMatchObject({
       status: 302,
@@ -225,7 +228,7 @@ describe("redirects", () => {
   });
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   const BODY = "text ".repeat(1000);
 
   test.each([
@@ -243,10 +246,10 @@ describe("an answer", () => {
   });
 
   test.each([
-    ["a small body that becomes a large one", "gzip", gzipSync(Buffer.alloc(5_000_000)), "too_large"],
-    ["encodings without end", Array(50).fill("gzip").join(), Buffer.from("x"), "failed"],
-    ["an encoding that is not known", "compress", Buffer.from("x"), "failed"],
-    ["an encoding that it does not have", "gzip", Buffer.from("plain"), "failed"],
+    ["a small body that expands to a large one", "gzip", gzipSync(Buffer.alloc(5_000_000)), "too_large"],
+    ["too many encodings", Array(50).fill("gzip").join(), Buffer.from("x"), "failed"],
+    ["an unknown encoding", "compress", Buffer.from("x"), "failed"],
+    ["a false encoding", "gzip", Buffer.from("plain"), "failed"],
     ["a long body", "identity", Buffer.alloc(2_000_000), "too_large"],
   ])("with %s is refused", async (_what, encoding, bytes, code) => {
     const { net, origin } = await local((_request, response) => {
@@ -255,7 +258,7 @@ describe("an answer", () => {
     expect(await codeOf(net.fetch(origin, { maxBytes: 1_000_000 }))).toBe(code);
   });
 
-  test("that never ends is not read to its end", async () => {
+  test("without an end is cut off at the size limit", async () => {
     const { net, origin } = await local((_request, response) => {
       const write = (): void =>
         void (response.write(Buffer.alloc(65_536)) ? setImmediate(write) : response.once("drain", write));
@@ -269,7 +272,7 @@ describe("an answer", () => {
     ["nothing", ""],
     ["half a head", "HTTP/1.1 200 OK\r\nX-A: "],
     ["half a body", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"],
-  ])("of %s ends at the deadline", async (_what, bytes) => {
+  ])("with %s ends at the deadline", async (_what, bytes) => {
     const clock = createFakeClock();
     const port = await startSocket((socket) => {
       socket.once("data", () => {
@@ -280,7 +283,7 @@ describe("an answer", () => {
     expect(await codeOf(net.fetch(`http://127.0.0.1:${port}/`))).toBe("timeout");
   });
 
-  test("that is awaited ends when the caller gives up, for the caller's reason", async () => {
+  test("ends when the caller aborts, with the caller's reason", async () => {
     const port = await startSocket(() => undefined);
     const net = open({ exceptions: ["127.0.0.1"] });
     const giveUp = new AbortController();
@@ -292,28 +295,28 @@ describe("an answer", () => {
 
   test.each([
     ["switches protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"],
-    ["is no HTTP", "SSH-2.0-OpenSSH_9.2\r\n"],
-    ["has a head without end", `HTTP/1.1 200 OK\r\n${"X-A: b\r\n".repeat(20_000)}`],
+    ["is not HTTP", "SSH-2.0-OpenSSH_9.2\r\n"],
+    ["has endless headers", `HTTP/1.1 200 OK\r\n${"X-A: b\r\n".repeat(20_000)}`],
     ["has two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"],
-  ])("that %s is an ordinary failure", async (_what, bytes) => {
+  ])("that %s fails as unavailable", async (_what, bytes) => {
     const port = await startSocket((socket) => void socket.once("data", () => socket.write(bytes)));
     const net = open({ exceptions: ["127.0.0.1"] });
     expect(await codeOf(net.fetch(`http://127.0.0.1:${port}/`, { timeoutMs: 5000 }))).toBe("unavailable");
   });
 
-  test("that is broken off is an ordinary failure", async () => {
+  test("that is cut off fails as unavailable", async () => {
     const port = await startSocket((socket) => socket.destroy());
     const net = open({ exceptions: ["127.0.0.1"] });
     expect(await codeOf(net.fetch(`http://127.0.0.1:${port}/`))).toBe("unavailable");
   });
 
-  test("of nobody is an ordinary failure", async () => {
+  test("from a closed port fails as unavailable", async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
     const net = open({ exceptions: ["127.0.0.1"] });
-    await expect(net.fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow(/Nothing answers/);
+    await expect(net.fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow(/Nothing listens/);
   });
 });
 
@@ -335,13 +338,13 @@ describe("through a proxy", () => {
     return { tunnels, url: `http://me:pass%20word@127.0.0.1:${(server.address() as AddressInfo).port}` };
   }
 
-  test("the checked address is asked for, and TLS is still with the host", async () => {
-    const { certificate } = createWorld({});
+  test("the tunnel goes to the checked address, and TLS is still with the host", async () => {
+    const { certificate } = createFakeNetwork({});
     const { port, requests } = await startServer((_request, response) => void response.end("ok"), certificate);
     const proxy = await startProxy(port);
     const net = open({
       proxies: readProxyEnvironment({ HTTPS_PROXY: proxy.url }),
-      resolver: answering(["93.184.216.34"]),
+      resolver: resolving(["93.184.216.34"]),
       ca: certificate.cert,
     });
     expect((await net.fetch("https://example.com/")).body.toString()).toBe("ok");
@@ -349,7 +352,7 @@ describe("through a proxy", () => {
     expect(requests).toMatchObject([{ host: "example.com" }]);
   });
 
-  test("that is trusted to resolve, the name is asked for", async () => {
+  test("that resolves names, the tunnel goes to the host name", async () => {
     const { port } = await startServer((_request, response) => void response.end("ok"));
     const proxy = await startProxy(port);
     const proxies = readProxyEnvironment({ HTTP_PROXY: proxy.url }, { resolvesNames: true });
@@ -358,11 +361,11 @@ describe("through a proxy", () => {
     expect(proxy.tunnels[0]).toMatch(/^example\.com:80 /);
   });
 
-  test("that refuses, the failure says that it is the proxy", async () => {
+  test("that refuses, the failure names the proxy", async () => {
     const { origin } = await startServer(() => undefined);
     const net = open({
       proxies: readProxyEnvironment({ HTTP_PROXY: `${origin}` }),
-      resolver: answering(["93.184.216.34"]),
+      resolver: resolving(["93.184.216.34"]),
     });
     await expect(net.fetch("http://example.com/")).rejects.toThrow(/proxy of this machine/);
   });

@@ -2,18 +2,18 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, inflateRaw } from "node:zlib";
 import type { Dispatcher, Pool } from "undici";
 import { type Clock, systemClock } from "../../core/clock.ts";
-import { toolError } from "../../core/error.ts";
+import { errorCode, toolError } from "../../core/error.ts";
 import { createConnectionPools, type Dial, explainFailure } from "./connections.ts";
 import { createNetGuard, type NetGuard, type NetGuardOptions, type Target } from "./net-guard.ts";
 import { checkHeaders, type Follow, type Hop, nextHop, reasonToStop, type Redirect, redirectOf } from "./redirects.ts";
 
 export interface GuardedNetOptions extends NetGuardOptions {
   clock?: Clock;
-  /** Sent where the request names none. */
+  /** Default: `Haft`. A `user-agent` header of the request overrides it. */
   userAgent?: string;
-  /** Certificates in PEM that are trusted instead of the system's. */
+  /** PEM certificates to trust instead of the system's. */
   ca?: string;
-  /** How a checked address is connected to; for tests that have no network. */
+  /** Connects to a checked address; for tests without network. */
   dial?: Dial;
 }
 
@@ -22,30 +22,30 @@ export interface GuardedRequest {
   headers?: Readonly<Record<string, string>>;
   body?: string | Uint8Array;
   signal?: AbortSignal;
-  /** For everything together: resolving, connecting, redirects, and the body to its end. */
+  /** For the whole exchange: resolving, connecting, redirects and reading the body. Default: 30 s. */
   timeoutMs?: number;
-  /** Of the body, after its content encodings are undone. */
+  /** Max size of the decoded body. Default: 10 MiB. */
   maxBytes?: number;
   maxRedirects?: number;
   follow?: Follow;
 }
 
 export interface GuardedResponse {
-  /** Of the last hop. */
+  /** URL of the last hop. */
   url: string;
   status: number;
-  /** Names in lower case; several values of a name joined by a comma. */
+  /** Names are in lower case; repeated headers are joined by a comma. */
   headers: Record<string, string>;
   body: Buffer;
-  /** Those that were followed. */
+  /** The redirects that were followed. */
   redirects: Redirect[];
-  /** One that was not, and why. */
+  /** The redirect that was not followed, and why. */
   notFollowed?: Redirect & { why: string };
 }
 
 export type GuardedFetch = (url: string, request?: GuardedRequest) => Promise<GuardedResponse>;
 
-/** The one way out: everything that connects to the world does it through here. */
+/** HTTP requests to addresses that the guard allows. Bodies are read whole; for streams see `createStreamingNet`. */
 export interface GuardedNet extends NetGuard {
   fetch: GuardedFetch;
   close(): Promise<void>;
@@ -53,7 +53,7 @@ export interface GuardedNet extends NetGuard {
 
 const NET_LIMITS = { timeoutMs: 30_000, maxBytes: 10 * 1024 * 1024, maxRedirects: 5 } as const;
 const METHODS = new Set(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]);
-const BODILESS = new Set([204, 205, 304]);
+const WITHOUT_BODY = new Set([204, 205, 304]);
 
 export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
   const { clock = systemClock, userAgent = "Haft", ca, dial, ...policy } = options;
@@ -62,13 +62,13 @@ export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
 
   const fetch: GuardedFetch = async (url, request = {}) => {
     const { timeoutMs = NET_LIMITS.timeoutMs, signal } = request;
-    const ending = new AbortController();
-    const stop = (): void => ending.abort(signal?.reason);
+    const controller = new AbortController();
+    const stop = (): void => controller.abort(signal?.reason);
     if (signal?.aborted) stop();
     signal?.addEventListener("abort", stop, { once: true });
-    const timer = clock.after(timeoutMs, () => ending.abort(late(url, timeoutMs)));
+    const timer = clock.after(timeoutMs, () => controller.abort(timedOut(url, timeoutMs)));
     try {
-      return await exchange(url, request, ending.signal);
+      return await exchange(url, request, controller.signal);
     } finally {
       timer.cancel();
       signal?.removeEventListener("abort", stop);
@@ -86,11 +86,12 @@ export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
       const { status, headers, body } = await send(target, hop, {
         signal,
         maxBytes,
-        wantsBody(answer) {
-          redirect = redirectOf(answer.status, answer.headers["location"], hop);
+        wantsBody(response) {
+          redirect = redirectOf(response.status, response.headers["location"], hop);
           why = redirect && reasonToStop(redirect, hop, follow);
-          if (hop.method === "HEAD" || BODILESS.has(answer.status)) return false;
-          encodingsOf(answer.headers["content-encoding"]);
+          if (hop.method === "HEAD" || WITHOUT_BODY.has(response.status)) return false;
+          // Throws if the body could not be decoded anyway.
+          encodingsOf(response.headers["content-encoding"]);
           return redirect === undefined || why !== undefined;
         },
       });
@@ -105,13 +106,13 @@ export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
         };
       }
       redirects.push(redirect);
-      if (redirects.length > maxRedirects) throw tooMany(redirects);
+      if (redirects.length > maxRedirects) throw tooManyRedirects(redirects);
       hop = nextHop(redirect, hop);
       target = await guard.admit(hop.url, signal);
     }
   }
 
-  async function send(target: Target, hop: Hop, options: Omit<SendOptions, "headers">): Promise<RawAnswer> {
+  async function send(target: Target, hop: Hop, options: Omit<SendOptions, "headers">): Promise<RawResponse> {
     const { signal } = options;
     signal.throwIfAborted();
     const pool = await pools.poolFor(target);
@@ -119,7 +120,7 @@ export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
     try {
       return await sendHop(pool, hop, { ...options, headers });
     } catch (cause) {
-      // What ended the whole exchange says more than what that did to a connection.
+      // The reason for the abort says more than the connection error it caused.
       if (signal.aborted) throw signal.reason;
       throw explainFailure(cause, hop.url);
     }
@@ -131,7 +132,7 @@ export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
 function firstHop(url: URL, { method = "GET", headers = {}, body }: GuardedRequest): Hop {
   const name = method.toUpperCase();
   if (!METHODS.has(name)) {
-    throw toolError("invalid_input", `The method ${JSON.stringify(method.slice(0, 20))} is not one that is sent.`, {
+    throw toolError("invalid_input", `The method ${JSON.stringify(method.slice(0, 20))} is not supported.`, {
       next: `Use ${[...METHODS].join(", ")}.`,
     });
   }
@@ -141,86 +142,89 @@ function firstHop(url: URL, { method = "GET", headers = {}, body }: GuardedReque
   return { url, method: name, headers: checkHeaders(headers), body };
 }
 
-/** Without the query, which may hold a key. */
-function late(url: string, timeoutMs: number) {
-  return toolError("timeout", `${url.replace(/[?#].*$/s, "").slice(0, 200)} did not answer within ${timeoutMs} ms.`, {
+/** The message leaves out the query, which may contain a key. */
+function timedOut(url: string, timeoutMs: number) {
+  return toolError("timeout", `${url.replace(/[?#].*$/s, "").slice(0, 200)} did not respond within ${timeoutMs} ms.`, {
     next: "Try again later, or another address.",
   });
 }
 
-function tooMany(redirects: readonly Redirect[]) {
+function tooManyRedirects(redirects: readonly Redirect[]) {
   return toolError("failed", `The address was redirected more than ${redirects.length - 1} times.`, {
-    next: "It may lead in a circle; try another address.",
+    next: "It may be a redirect loop. Try another address.",
     data: { redirects: redirects.map(({ to }) => to).slice(0, 10) },
   });
 }
 
-interface RawAnswer {
+interface RawResponse {
   status: number;
   headers: Record<string, string>;
-  /** As it came over the wire. */
+  /** Not decoded yet. */
   body: Buffer;
 }
+
+type ResponseHead = Omit<RawResponse, "body">;
 
 interface SendOptions {
   headers: Readonly<Record<string, string>>;
   signal: AbortSignal;
   maxBytes: number;
-  /** Looked at before the body comes: whether it is worth reading. Throws where the answer is of no use. */
-  wantsBody(answer: Omit<RawAnswer, "body">): boolean;
+  /** Called before the body arrives: whether to read it. May throw to end the exchange. */
+  wantsBody(response: ResponseHead): boolean;
 }
 
-/** Sends one request on a pool. The client's own streams cost as much again as all of this, so its events are used. */
-function sendHop(pool: Pool, hop: Hop, { headers, signal, maxBytes, wantsBody }: SendOptions): Promise<RawAnswer> {
+/** Sends one request on a pool. It uses undici's events, because its streams would double the cost of a request. */
+function sendHop(pool: Pool, hop: Hop, { headers, signal, maxBytes, wantsBody }: SendOptions): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
-    let answer: Omit<RawAnswer, "body"> | undefined;
+    let head: ResponseHead | undefined;
     let request: Dispatcher.DispatchController | undefined;
 
-    const onAbort = (): void => stop(signal.reason as Error);
-    const stop = (error: Error): void => {
+    const onAbort = (): void => stop(signal.reason);
+    const stop = (thrown: unknown): void => {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
       signal.removeEventListener("abort", onAbort);
       reject(error);
       request?.abort(error);
     };
     const finish = (body: Buffer): void => {
       signal.removeEventListener("abort", onAbort);
-      if (answer) resolve({ ...answer, body });
+      if (head) resolve({ ...head, body });
     };
     signal.addEventListener("abort", onAbort, { once: true });
 
     pool.dispatch(
       {
         path: `${hop.url.pathname}${hop.url.search}`,
-        method: hop.method as Dispatcher.HttpMethod,
+        method: hop.method,
         headers: { ...headers },
         body: hop.body ?? null,
       },
       {
         onRequestStart(controller) {
           request = controller;
-          // It may have waited for a connection longer than anybody waits for it.
-          if (signal.aborted) controller.abort(signal.reason as Error);
+          // The caller may have given up while the request waited for a connection.
+          if (signal.aborted) controller.abort(signal.reason);
         },
         onResponseStart(controller, status, received) {
           if (status < 200) return;
-          answer = { status, headers: flatten(received) };
+          head = { status, headers: flatten(received) };
           try {
-            if (wantsBody(answer)) return;
+            if (wantsBody(head)) return;
           } catch (error) {
-            return stop(error as Error);
+            return stop(error);
           }
           finish(Buffer.alloc(0));
-          // A short one is read away, so that the connection can be used again.
-          if (!(Number(answer.headers["content-length"]) <= 65_536)) controller.abort(new Error("not wanted"));
+          // Draining a short body keeps the connection usable.
+          if (!(Number(head.headers["content-length"]) <= 65_536)) controller.abort(new Error("body not wanted"));
         },
         onResponseData(_controller, chunk) {
           length += chunk.length;
           if (length > maxBytes) stop(tooLarge(maxBytes));
           else chunks.push(chunk);
         },
-        onResponseEnd: () => finish(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)),
+        onResponseEnd: () => finish(Buffer.concat(chunks, length)),
         onResponseError: (_controller, error) => stop(error),
       },
     );
@@ -241,7 +245,7 @@ type Decode = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<B
 const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ["gzip", promisify(gunzip)],
   ["x-gzip", promisify(gunzip)],
-  // Some servers send it without the header that the name promises.
+  // Some servers send raw deflate data without the zlib header.
   ["deflate", (bytes, options) => (((bytes[0] ?? 0) & 0x0f) === 8 ? wrapped : bare)(bytes, options)],
   ["br", promisify(brotliDecompress)],
 ]);
@@ -250,22 +254,21 @@ const bare: Decode = promisify(inflateRaw);
 
 const MAX_ENCODINGS = 3;
 
-/** What is asked for: no more than can be read here. */
 const ACCEPT_ENCODING = "gzip, deflate, br";
 
-/** Undoes `content-encoding`. The limit holds for every step, so that a small body cannot become a large one. */
+/** Undoes `content-encoding`. The limit applies to every step: a small body must not expand into a huge one. */
 async function decodeContent(body: Buffer, contentEncoding: string | undefined, maxBytes: number): Promise<Buffer> {
   if (body.length === 0) return body;
   const names = encodingsOf(contentEncoding);
   let bytes = body;
   for (const name of names.reverse()) {
     const decode = DECODERS.get(name);
-    if (!decode) throw unusable(`is encoded as ${JSON.stringify(name.slice(0, 40))}, which is not known here`);
+    if (!decode) throw unusable(`is encoded as ${JSON.stringify(name.slice(0, 40))}, which is not supported`);
     try {
       bytes = await decode(bytes, { maxOutputLength: maxBytes });
     } catch (cause) {
-      if ((cause as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(maxBytes);
-      throw unusable(`says that it is encoded as ${name}, and is not`, cause);
+      if (errorCode(cause) === "ERR_BUFFER_TOO_LARGE") throw tooLarge(maxBytes);
+      throw unusable(`claims to be encoded as ${name} but is not`, cause);
     }
   }
   return bytes;
@@ -277,17 +280,17 @@ function encodingsOf(contentEncoding: string | undefined): string[] {
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "" && name !== "identity");
-  if (names.length > MAX_ENCODINGS) throw unusable(`is encoded ${names.length} times over`);
+  if (names.length > MAX_ENCODINGS) throw unusable(`has ${names.length} content encodings`);
   return names;
 }
 
 function tooLarge(maxBytes: number) {
-  return toolError("too_large", `The answer is longer than ${maxBytes} bytes, so it was not read to its end.`, {
-    next: "Ask for a smaller part of it, or download it with exec if the user agrees.",
+  return toolError("too_large", `The response is longer than ${maxBytes} bytes. It was not read to the end.`, {
+    next: "Request a smaller part of it, or download it with exec if the user agrees.",
     data: { maxBytes },
   });
 }
 
 function unusable(what: string, cause?: unknown) {
-  return toolError("failed", `The answer ${what}.`, { next: "Try another address.", cause });
+  return toolError("failed", `The response ${what}.`, { next: "Try another address.", cause });
 }

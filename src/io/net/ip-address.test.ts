@@ -87,11 +87,11 @@ describe("an address", () => {
   ])("%s is special", (address) => expect(classifyAddress(address).kind).toBe("special"));
 
   test.each(["", "example.com", "127.1", "0x7f.0.0.1", "0177.0.0.1", "2130706433", "1.2.3.4.5", "[::1]"])(
-    "%j in no plain spelling is never public",
+    "%j is not a canonical address and never public",
     (text) => expect(classifyAddress(text).kind).toBe("special"),
   );
 
-  test("of IPv6 is public in 2000::/3 alone, whatever its bits are", () => {
+  test("of IPv6 is public only in 2000::/3", () => {
     const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
     fc.assert(
       fc.property(groups, (parts) => {
@@ -104,7 +104,7 @@ describe("an address", () => {
 });
 
 describe("a range", () => {
-  test("has the addresses between its ends, of its family alone", () => {
+  test("has the addresses between its ends, only of its own family", () => {
     const range = parseRange("198.18.0.0/15");
     expect(
       ["198.18.0.0", "198.19.255.255", "198.20.0.0", "198.17.255.255", "::1"].map((each) => range?.has(each)),
@@ -114,13 +114,13 @@ describe("a range", () => {
     expect(parseRange("[::1]")?.has("0:0:0:0:0:0:0:1")).toBe(true);
   });
 
-  test("of a NAT64 translator still has no address whose IPv4 part is not public", () => {
+  test("of NAT64 addresses excludes those whose IPv4 part is not public", () => {
     const range = parseRange("64:ff9b::/96");
     expect(range?.has("64:ff9b::808:808")).toBe(true);
     expect(range?.has("64:ff9b::a9fe:a9fe")).toBe(false);
   });
 
-  test.each(["example.com", "10.0.0.0/33", "localhost:3000", "", "10.0.0"])("%j is none", (text) => {
+  test.each(["example.com", "10.0.0.0/33", "localhost:3000", "", "10.0.0"])("is not parsed from %j", (text) => {
     expect(parseRange(text)).toBeUndefined();
   });
 });

@@ -1,14 +1,14 @@
 import ipaddr from "ipaddr.js";
 
 /**
- * `public` may be reached by anybody. `private` is what a network keeps for itself (loopback, RFC 1918, shared and unique
- * local addresses): an exception for a host may open it. `special` is everything else, metadata services among it.
+ * `public`: anybody may reach it. `private`: internal to a network (loopback, RFC 1918, shared and unique local
+ * addresses); an exception for a host can allow it. `special`: everything else, including metadata services.
  */
 export type AddressKind = "public" | "private" | "special";
 
 export interface AddressClass {
   kind: AddressKind;
-  /** In words, for a message. */
+  /** For messages: "a loopback address". */
   name: string;
 }
 
@@ -17,7 +17,7 @@ type Row = readonly [range: Range, kind: AddressKind, name: string];
 
 const row = (cidr: string, kind: AddressKind, name: string): Row => [ipaddr.parseCIDR(cidr), kind, name];
 
-/** What IPv4 has besides global unicast. */
+/** IPv4 ranges that are not global unicast. */
 const IPV4: readonly Row[] = [
   row("0.0.0.0/8", "special", "an address of this network"),
   row("10.0.0.0/8", "private", "a private address"),
@@ -38,7 +38,7 @@ const IPV4: readonly Row[] = [
   row("240.0.0.0/4", "special", "a reserved address"),
 ];
 
-/** What IPv6 has inside and outside of 2000::/3, which alone is global unicast. */
+/** IPv6 ranges with a special meaning. Apart from them, 2000::/3 is global unicast and the rest is reserved. */
 const IPV6: readonly Row[] = [
   row("::1/128", "private", "a loopback address"),
   row("::ffff:0:0/96", "special", "an IPv4 address in another form"),
@@ -56,12 +56,12 @@ const IPV6: readonly Row[] = [
   row("ff00::/8", "special", "a multicast address"),
 ];
 
-const GLOBAL_UNICAST = ipaddr.parseCIDR("2000::/3") as [ipaddr.IPv6, number];
-const NAT64 = ipaddr.parseCIDR("64:ff9b::/96") as [ipaddr.IPv6, number];
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
+const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 const PUBLIC: AddressClass = { kind: "public", name: "a public address" };
 const RESERVED: AddressClass = { kind: "special", name: "a reserved address" };
 
-/** Of an address in its usual spelling, as a resolver or a parsed URL gives it. What cannot be read is special. */
+/** Expects the canonical spelling that a resolver or a parsed URL gives. Anything unreadable is `special`. */
 export function classifyAddress(text: string): AddressClass {
   const address = parse(text);
   if (!address) return { kind: "special", name: "no address" };
@@ -72,12 +72,11 @@ export function classifyAddress(text: string): AddressClass {
   return isIsatap(address) ? { kind: "special", name: "an ISATAP address" } : PUBLIC;
 }
 
-/** A range of addresses that somebody vouches for. */
 export interface AddressRange {
   has(address: string): boolean;
 }
 
-/** `198.18.0.0/15`, `fd12::/16`, or a single address; undefined where the text is neither. */
+/** Reads `198.18.0.0/15`, `fd12::/16` or a single address. Undefined if the text is none of these. */
 export function parseRange(text: string): AddressRange | undefined {
   const range = parseCidr(text);
   if (!range) return undefined;
@@ -85,7 +84,7 @@ export function parseRange(text: string): AddressRange | undefined {
     has(given) {
       const address = parse(given);
       if (!address || !isIn(address, range)) return false;
-      // The IPv4 address behind a translator is what is reached: it must stand for itself.
+      // NAT64 reaches the embedded IPv4 address, so that one must be public.
       const translated = address instanceof ipaddr.IPv6 && address.match(NAT64);
       return !translated || classifyAddress(address.toByteArray().slice(12).join(".")).kind === "public";
     },
@@ -102,7 +101,7 @@ function parseCidr(text: string): Range | undefined {
   }
 }
 
-/** Only dotted quads and IPv6: the octal and decimal spellings are resolved by the URL parser before. */
+/** Only dotted quads and IPv6: the URL parser has already normalised octal and decimal spellings. */
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
   return ipaddr.IPv6.isValid(text) ? ipaddr.IPv6.parse(text) : undefined;
@@ -113,7 +112,7 @@ function isIn(address: ipaddr.IPv4 | ipaddr.IPv6, [base, bits]: Range): boolean 
   return base instanceof ipaddr.IPv6 && address.match(base, bits);
 }
 
-/** An IPv4 address in the interface part, after `0000:5efe` or `0200:5efe`. */
+/** ISATAP embeds an IPv4 address after `0000:5efe` or `0200:5efe`. */
 function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return (parts[4] === 0 || parts[4] === 0x200) && parts[5] === 0x5efe;
 }

@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { makeCertificate } from "../../../test/certificate/make-certificate.mjs";
 import type { Dial } from "./connections.ts";
 
-/** What a server was asked, as it came over the wire. */
+/** A request as the server received it. */
 export interface ReceivedRequest {
   method: string;
   host: string;
@@ -22,28 +22,28 @@ export interface LocalServer {
 
 export type RequestHandler = (request: ReceivedRequest, response: ServerResponse) => void;
 
-/** A real server on this machine, gone when the test is over. */
+/** Starts a real server on this machine. It closes when the test ends. */
 export async function startServer(
-  answer: RequestHandler,
+  handle: RequestHandler,
   certificate?: { key: string; cert: string },
 ): Promise<LocalServer> {
   const requests: ReceivedRequest[] = [];
   const listener = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    for await (const chunk of request) chunks.push(Buffer.from(chunk));
     const { method = "", url: path = "", headers } = request;
-    const one = { method, path, headers, host: headers.host ?? "", body: Buffer.concat(chunks).toString() };
-    requests.push(one);
-    answer(one, response);
+    const received = { method, path, headers, host: headers.host ?? "", body: Buffer.concat(chunks).toString() };
+    requests.push(received);
+    handle(received, response);
   };
-  const onRequest: RequestListener = (...words) => void listener(...words);
+  const onRequest: RequestListener = (...args) => void listener(...args);
   const server = certificate ? createSecureServer(certificate, onRequest) : createServer(onRequest);
   const port = await listen(server);
   onTestFinished(() => server.closeAllConnections());
   return { port, origin: `${certificate ? "https" : "http"}://127.0.0.1:${port}`, requests };
 }
 
-/** Speaks whatever the listener writes: for answers that no HTTP server would give. */
+/** Starts a TCP server, for responses that no HTTP server would send. */
 export async function startSocket(listener: (socket: Socket) => void): Promise<number> {
   const { createServer: createSocketServer } = await import("node:net");
   const open = new Set<Socket>();
@@ -62,15 +62,15 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A world in one table: public addresses are reached on this machine, and which were asked for is written down. */
-export interface FakeWorld {
+/** Redirects connections to public addresses to this machine and records them. */
+export interface FakeNetwork {
   dialled: string[];
   dial: Dial;
-  /** Speaks for every name that is asked for here. */
+  /** Valid for every host name that the tests use. */
   certificate: { key: string; cert: string };
 }
 
-export function createWorld(ports: { http?: number; https?: number }): FakeWorld {
+export function createFakeNetwork(ports: { http?: number; https?: number }): FakeNetwork {
   const dialled: string[] = [];
   return {
     dialled,
@@ -86,8 +86,8 @@ export function createWorld(ports: { http?: number; https?: number }): FakeWorld
   };
 }
 
-/** Answers in turn, the last one for ever. */
-export function answering(...answers: readonly (readonly string[])[]) {
+/** A resolver that gives these answers in turn and then repeats the last. */
+export function resolving(...answers: readonly (readonly string[])[]) {
   let turn = 0;
   return async () => answers[Math.min(turn++, answers.length - 1)] ?? [];
 }

@@ -6,26 +6,26 @@ import type { ProxyTable } from "./proxy-environment.ts";
 import { type HostPattern, parseHostPattern, portOf, readUrl, refusedByName, withoutFinalDot } from "./url-check.ts";
 
 export interface NetGuardOptions {
-  /** Only these hosts, where given: `example.com` alone, `*.example.com` for all below it. */
+  /** If given, only these hosts are allowed: `example.com` itself, `*.example.com` for its subdomains. */
   hosts?: readonly string[];
-  /** Ranges and hosts that may be reached although they are not public. */
+  /** Ranges and hosts that are allowed although they are not public. */
   exceptions?: readonly string[];
   resolver?: Resolver;
   proxies?: ProxyTable;
 }
 
-/** A URL that may be reached, and the very addresses that were checked for it. */
+/** An allowed URL and the addresses that were checked for it. */
 export interface Target {
   url: URL;
-  /** Empty where a proxy that resolves names by itself is asked. */
+  /** Empty if the proxy resolves the name. */
   addresses: readonly string[];
   proxy?: URL;
 }
 
-/** Decides whether an address may be reached. Everything that connects asks here and connects to nothing else. */
+/** Decides which addresses may be reached. Every connection goes to an address that `admit` returned. */
 export interface NetGuard {
   admit(url: string | URL, signal?: AbortSignal): Promise<Target>;
-  /** For a connection that is there: whether the address at its other end is one that may be reached. */
+  /** Whether the remote address of an open connection is allowed. */
   mayReach(address: string, url: URL): boolean;
 }
 
@@ -34,7 +34,7 @@ export function createNetGuard(options: NetGuardOptions = {}): NetGuard {
   const exceptions = parseExceptions(options.exceptions ?? []);
   const hosts = options.hosts?.map((text) => {
     const pattern = parseHostPattern(text.trim());
-    if (!pattern) throw toolError("invalid_input", `${JSON.stringify(text)} names no host.`);
+    if (!pattern) throw toolError("invalid_input", `${JSON.stringify(text)} is not a host name or host pattern.`);
     return pattern;
   });
 
@@ -44,20 +44,20 @@ export function createNetGuard(options: NetGuardOptions = {}): NetGuard {
       const hostname = withoutFinalDot(url.hostname);
       const port = portOf(url);
       if (hosts && !hosts.some((matches) => matches(hostname))) {
-        throw toolError("denied", `The host "${hostname}" is not one of those that may be reached.`, {
-          next: "Only hosts that the configuration lists are reached; ask the user.",
+        throw toolError("denied", `The host "${hostname}" is not in the list of allowed hosts.`, {
+          next: "The configuration allows only the hosts it lists. Ask the user.",
         });
       }
-      const named = exceptions.namesHost(hostname, port) ? undefined : refusedByName(hostname, port);
-      if (named !== undefined) throw refused(url, named);
+      const why = exceptions.namesHost(hostname, port) ? undefined : refusedByName(hostname, port);
+      if (why !== undefined) throw refused(url, why);
       const proxy = proxies?.proxyFor(url);
-      const isLeftToProxy = proxy !== undefined && proxies?.resolvesNames === true && !isLiteral(hostname);
-      const addresses = isLeftToProxy ? [] : await resolveHost(hostname, resolver, signal);
+      const proxyResolves = proxy !== undefined && proxies?.resolvesNames === true && !isLiteral(hostname);
+      const addresses = proxyResolves ? [] : await resolveHost(hostname, resolver, signal);
       for (const address of addresses) {
         const found = classifyAddress(address);
         if (found.kind === "public" || exceptions.admit(address, found, { hostname, port })) continue;
-        // Which address a name of a private network has is nobody's business.
-        throw refused(url, isLiteral(hostname) ? `it is ${found.name}` : `"${hostname}" leads to ${found.name}`);
+        // Do not reveal the private address behind a name.
+        throw refused(url, isLiteral(hostname) ? `it is ${found.name}` : `"${hostname}" resolves to ${found.name}`);
       }
       return { url, addresses, proxy: proxy || undefined };
     },
@@ -75,18 +75,18 @@ function isLiteral(hostname: string): boolean {
 
 function refused(url: URL, why: string) {
   return toolError("denied", `${url.origin} is refused: ${why}.`, {
-    next: "Only public addresses are reached. If the user wants this one, it can be named in network.exceptions of the configuration.",
+    next: "Only public addresses are allowed. To allow this one, the user can add it to network.exceptions in the configuration.",
     data: { url: url.href, blocked: "address" },
   });
 }
 
 /**
- * What may be reached although it is not public. An address or a range (`198.18.0.0/15` for a fake-IP proxy) opens just
- * that; a host (`wiki.corp.example`, `localhost:3000`, `*.lan`) opens the private addresses it resolves to, never a
- * link-local or metadata one.
+ * What is allowed although it is not public. An address or a range (`198.18.0.0/15` for a fake-IP proxy) allows exactly
+ * that. A host (`wiki.corp.example`, `localhost:3000`, `*.lan`) allows the private addresses it resolves to, but never
+ * a link-local or metadata address.
  */
-export interface Exceptions {
-  /** Whether the guard's own list of names and ports does not concern this host. */
+interface Exceptions {
+  /** Whether an exception names this host; the checks by name and port then do not apply. */
   namesHost(hostname: string, port: number): boolean;
   admit(address: string, found: AddressClass, target: { hostname: string; port: number }): boolean;
 }
@@ -117,32 +117,32 @@ function parseHost(text: string): HostException {
   const [, host = "", port] = /^(?:https?:\/\/)?([^/]+?)(?::(\d{1,5}))?\/?$/i.exec(text.trim()) ?? [];
   const matches = host === "*" ? undefined : parseHostPattern(host);
   if (!matches) {
-    throw toolError("invalid_input", `${JSON.stringify(text)} is no exception of the network guard.`, {
+    throw toolError("invalid_input", `${JSON.stringify(text)} is not a valid network exception.`, {
       next: "Give a range such as 198.18.0.0/15, or a host such as wiki.corp.example, *.lan or localhost:3000.",
     });
   }
   return { matches, port: port === undefined ? undefined : Number(port) };
 }
 
-/** All addresses of a name. Rejects where there are none, or where it cannot be known. */
+/** Resolves a name to all its addresses. Rejects if there are none. */
 type Resolver = (hostname: string) => Promise<readonly string[]>;
 
-/** As the system does it, so that its hosts file and search rules count. */
+/** Uses the system's resolver, including its hosts file and search domains. */
 const systemResolver: Resolver = async (hostname) => {
   const found = await lookup(hostname, { all: true, verbatim: true });
   return found.map(({ address }) => address);
 };
 
-/** What a host stands for: itself, where it is an address. An empty answer or a failure is never taken for a yes. */
+/** An empty answer or a failure throws: it never means that the host is allowed. */
 async function resolveHost(hostname: string, resolver: Resolver, signal?: AbortSignal): Promise<readonly string[]> {
   const literal = hostname.replace(/^\[(.*)\]$/, "$1");
   if (isIP(literal)) return [literal];
-  const answered = await abortable(resolver(hostname), signal).catch((cause: unknown) => {
+  const addresses = await abortable(resolver(hostname), signal).catch((cause: unknown) => {
     if (signal?.aborted) throw signal.reason;
     throw unresolved(hostname, cause);
   });
-  if (answered.length === 0) throw unresolved(hostname);
-  return answered;
+  if (addresses.length === 0) throw unresolved(hostname);
+  return addresses;
 }
 
 function unresolved(hostname: string, cause?: unknown) {
@@ -152,11 +152,11 @@ function unresolved(hostname: string, cause?: unknown) {
   });
 }
 
-/** The system's lookup cannot be called off: it is left alone. */
+/** The system's lookup cannot be cancelled: on abort it keeps running and its result is ignored. */
 function abortable<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error);
+    const stop = (): void => reject(signal.reason);
     if (signal.aborted) return stop();
     signal.addEventListener("abort", stop, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));

@@ -1,13 +1,15 @@
-/** Sends a text and reads the whole answer. */
 export interface JsonPost {
   headers: Readonly<Record<string, string>>;
   body: string;
   signal: AbortSignal;
 }
 
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/** How hooks of type http are asked: an address that the user's own configuration names, and no other after it. */
+/**
+ * Posts to a hook of type http. The user's configuration names the address, so the network guard does not apply;
+ * redirects fail.
+ */
 export async function postJson(
   url: string,
   { headers, body, signal }: JsonPost,
@@ -28,7 +30,7 @@ async function readBounded(response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error("The answer is longer than 16 MiB");
+    if (bytes > MAX_RESPONSE_BYTES) throw new Error("The response is longer than 16 MiB");
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

@@ -4,8 +4,8 @@ import { canonicalHost, portOf, withoutFinalDot } from "./url-check.ts";
 export interface ProxyTable {
   proxyFor(url: URL): URL | undefined;
   /**
-   * Whether the proxy is trusted to resolve names and to refuse private addresses itself. Otherwise it is asked for the
-   * address that was resolved and checked here.
+   * Whether the proxy is trusted to resolve names and to refuse private addresses itself. Otherwise it gets the address
+   * that was resolved and checked here.
    */
   readonly resolvesNames: boolean;
 }
@@ -14,38 +14,39 @@ export interface ProxyOptions {
   resolvesNames?: boolean;
 }
 
-/** What HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY of a host's environment say. Read once: nobody changes it later. */
+/** Reads HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY once; later changes of the environment have no effect. */
 export function readProxyEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   { resolvesNames = false }: ProxyOptions = {},
 ): ProxyTable {
   const read = (name: string): string => (env[name.toLowerCase()] || env[name] || "").trim();
   const all = read("ALL_PROXY");
-  // In a CGI program HTTP_PROXY is a header that the caller sent.
+  // In a CGI program HTTP_PROXY comes from a request header ("httpoxy").
   const http = env["REQUEST_METHOD"] === undefined ? read("HTTP_PROXY") : (env["http_proxy"] ?? "");
-  const proxies = { "http:": toProxy(http || all), "https:": toProxy(read("HTTPS_PROXY") || all) };
+  const httpProxy = parseProxy(http || all);
+  const httpsProxy = parseProxy(read("HTTPS_PROXY") || all);
   const direct = read("NO_PROXY")
     .split(/[\s,]+/)
     .filter(Boolean)
-    .map(toDirect);
+    .map(parseNoProxy);
   return {
     resolvesNames,
     proxyFor(url) {
       const hostname = withoutFinalDot(url.hostname);
       if (direct.some((matches) => matches(hostname, portOf(url)))) return undefined;
-      return proxies[url.protocol as keyof typeof proxies]();
+      return url.protocol === "https:" ? httpsProxy() : httpProxy();
     },
   };
 }
 
-/** One that cannot be used is told when it would be: going around it is not the answer. */
-function toProxy(text: string): () => URL | undefined {
+/** An unusable proxy fails when it is needed: connecting directly instead would bypass it. */
+function parseProxy(text: string): () => URL | undefined {
   const url = text && URL.canParse(withScheme(text)) ? new URL(withScheme(text)) : undefined;
   if (text === "" || url?.protocol === "http:" || url?.protocol === "https:") return () => url;
   return () => {
-    // Without its text, which may hold a password.
-    throw toolError("unavailable", "The proxy that this machine's environment names is no http or https proxy.", {
-      next: "The user can set HTTP_PROXY and HTTPS_PROXY to one, or name hosts in NO_PROXY.",
+    // The message leaves out the value, which may contain a password.
+    throw toolError("unavailable", "The proxy in this machine's environment is not an http or https proxy.", {
+      next: "The user can correct HTTP_PROXY and HTTPS_PROXY, or list hosts in NO_PROXY.",
     });
   };
 }
@@ -54,13 +55,13 @@ function withScheme(text: string): string {
   return text.includes("://") ? text : `http://${text}`;
 }
 
-/** `example.com` and `.example.com` are that host and all below it, as everywhere; `*` is every host. */
-function toDirect(text: string): (hostname: string, port: number) => boolean {
+/** `example.com` and `.example.com` match the host and its subdomains; `*` matches every host. */
+function parseNoProxy(text: string): (hostname: string, port: number) => boolean {
   if (text === "*") return () => true;
   const [, name = "", port] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(text) ?? [];
   const host = canonicalHost(name);
-  return (hostname, requested) =>
+  return (hostname, requestedPort) =>
     host !== undefined &&
-    (port === undefined || Number(port) === requested) &&
+    (port === undefined || Number(port) === requestedPort) &&
     (hostname === host || hostname.endsWith(`.${host}`));
 }

@@ -16,8 +16,8 @@ function open(...exceptions: string[]) {
   return net;
 }
 
-describe("the guarded fetch of streams", () => {
-  test("reaches the very host and port that is named, and no other of this machine", async () => {
+describe("the streaming fetch", () => {
+  test("reaches only the allowed host and port of this machine", async () => {
     const named = await serve((_request, response) => response.end("here"));
     const other = await serve((_request, response) => response.end("there"));
     const net = open(named);
@@ -26,12 +26,12 @@ describe("the guarded fetch of streams", () => {
     await expect(net.fetch("http://169.254.169.254/latest/")).rejects.toMatchObject({ code: "denied" });
   });
 
-  test("never reaches a metadata address, also where that is named", async () => {
+  test("never reaches a metadata address, even as an exception", async () => {
     const net = open("169.254.169.254:80");
     await expect(net.fetch("http://169.254.169.254/latest/")).rejects.toMatchObject({ code: "denied" });
   });
 
-  test("follows no redirect to where it may not go, and takes no credentials to another origin", async () => {
+  test("follows no redirect to a refused address, and sends no credentials to another origin", async () => {
     const seen: IncomingMessage["headers"][] = [];
     const other = await serve(({ headers }, response) => (seen.push(headers), void response.end("moved")));
     const named = await serve((_request, response) => response.writeHead(302, { location: `http://${other}/` }).end());
@@ -43,7 +43,7 @@ describe("the guarded fetch of streams", () => {
     expect(seen[0]).not.toHaveProperty("authorization");
   });
 
-  test("does not send a body to another origin, and leaves redirects to who wants them", async () => {
+  test("does not send a body to another origin, and returns redirects to callers that handle them", async () => {
     const bodies: string[] = [];
     const other = await serve((request, response) => {
       request.on("data", (chunk) => bodies.push(String(chunk)));
@@ -56,7 +56,7 @@ describe("the guarded fetch of streams", () => {
     expect(bodies).toEqual([]);
   });
 
-  test("gives what comes as it comes, and ends with the signal", async () => {
+  test("delivers chunks as they arrive, and ends on abort", async () => {
     let isGone = false;
     const named = await serve((_request, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).write("data: 1\n\n");
@@ -71,7 +71,7 @@ describe("the guarded fetch of streams", () => {
     await expect.poll(() => isGone).toBe(true);
   });
 
-  test("sends forms as such, and ends where a redirect leads in a circle", async () => {
+  test("sends forms with their content type, and stops in a redirect loop", async () => {
     const named = await serve((request, response) => {
       if (request.method === "POST") response.end(request.headers["content-type"]);
       else response.writeHead(302, { location: "/" }).end();

@@ -4,49 +4,44 @@ import { type Hop, nextHop, reasonToStop, redirectOf } from "./redirects.ts";
 import { createNetGuard, type NetGuardOptions } from "./net-guard.ts";
 
 export interface StreamingNetOptions extends NetGuardOptions {
-  /** To one origin at a time; a stream holds one for as long as it lasts. */
+  /** Max open connections per origin; a stream occupies one while it is open. Default: 256. */
   connections?: number;
   ca?: string;
-  /** How a checked address is connected to; for tests that have no network. */
+  /** Connects to a checked address; for tests without network. */
   dial?: Dial;
 }
 
-/** What of the platform's `fetch` its callers may use here. */
+/** The part of the platform's `fetch` that is supported here. */
 export type StreamingFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** The guarded way out for what answers in streams, and for as long as it likes: its time limits are the caller's. */
+/** Guarded requests whose responses are streams of any length. The caller sets time limits. */
 export interface StreamingNet {
   fetch: StreamingFetch;
   close(): Promise<void>;
 }
 
 const MAX_REDIRECTS = 5;
-const CONNECTIONS = 256;
+const CONNECTIONS_PER_ORIGIN = 256;
 
-/** Every hop, also of a redirect, goes only where the guard lets it; credentials stay with the origin they were given for. */
+/** The guard checks every hop of a redirect. Credentials are sent only to the origin they were given for. */
 export function createStreamingNet(options: StreamingNetOptions = {}): StreamingNet {
-  const { connections = CONNECTIONS, ca, dial, ...policy } = options;
+  const { connections = CONNECTIONS_PER_ORIGIN, ca, dial, ...policy } = options;
   const guard = createNetGuard(policy);
-  const pools = createConnectionPools({
-    guard,
-    connections,
-    dial,
-    ca,
-  });
+  const pools = createConnectionPools({ guard, connections, dial, ca });
 
   async function send(hop: Hop, signal: AbortSignal | null | undefined): Promise<Response> {
     const target = await guard.admit(hop.url, signal ?? undefined);
     const dispatcher = await pools.poolFor(target);
     const { fetch } = await import("undici");
     try {
-      // The same shape; the types are of two libraries.
+      // undici declares its own Response type.
       return (await fetch(hop.url, {
         method: hop.method,
         headers: hop.headers,
         redirect: "manual",
         dispatcher,
         body: hop.body,
-        signal: signal || undefined,
+        signal,
       })) as unknown as Response;
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
@@ -85,10 +80,10 @@ function firstHop(url: URL, { method = "GET", headers, body }: RequestInit): Hop
   };
 }
 
-/** Whole: a redirect may have to send it again. */
+/** Streams are refused: a redirect may have to send the body again. */
 function readBody(body: NonNullable<RequestInit["body"]>): string | Uint8Array {
   if (typeof body === "string") return body;
   if (body instanceof URLSearchParams) return body.toString();
   if (body instanceof Uint8Array) return body;
-  throw toolError("invalid_input", "The body of a request is a text or bytes here.");
+  throw toolError("invalid_input", "The body of a request must be a string or bytes.");
 }

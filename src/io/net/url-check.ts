@@ -1,6 +1,6 @@
 import { toolError, type ToolError } from "../../core/error.ts";
 
-/** Ports of other protocols, which a request must not be mistaken for; those that the Fetch standard blocks. */
+/** Ports of other protocols, as blocked by the Fetch standard. */
 const BAD_PORTS = new Set(
   `1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135 137
    139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995 1719 1720
@@ -9,20 +9,20 @@ const BAD_PORTS = new Set(
     .map(Number),
 );
 
-/** Names that lead to this machine or into a private network, whatever a resolver says of them. */
+/** Names of this machine or of private networks. They are refused without asking a resolver. */
 const LOCAL_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home\.arpa)$/;
 
-/** A URL that may be asked for as far as its text says, by the parser that everything else uses too. */
+/** Parses a URL and refuses those whose text alone rules them out. */
 export function readUrl(text: string, base?: URL): URL {
   const url = parse(text, base);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw toolError("denied", `The scheme "${url.protocol}" is refused: only http and https are fetched.`, {
-      next: "Files are read with the file tools.",
+      next: "Read files with the file tools.",
     });
   }
   if (url.username || url.password) {
-    throw toolError("denied", "A URL with a user name or password is refused: it hides which host is meant.", {
-      next: "Give the URL without them; credentials belong into a header.",
+    throw toolError("denied", "A URL with a user name or password is refused: it can disguise the real host.", {
+      next: "Leave them out of the URL; credentials belong in a header.",
     });
   }
   if (!url.hostname || (!url.hostname.startsWith("[") && /(?:^|\.)\./.test(url.hostname))) throw unreadable(text);
@@ -33,14 +33,14 @@ export function portOf({ port, protocol }: URL): number {
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
 
-/** Why a name or port is not asked at all, before any resolver is. */
+/** Why a host is refused by its name or port alone; undefined if it is not. */
 export function refusedByName(hostname: string, port: number): string | undefined {
   if (LOCAL_NAME.test(hostname)) return `"${hostname}" is a name inside a private network`;
   return BAD_PORTS.has(port) || port === 0 ? `port ${port} belongs to another protocol` : undefined;
 }
 
 function parse(text: string, base?: URL): URL {
-  // The parser would drop these silently, so that a reader sees another address than is fetched.
+  // The parser would silently drop control characters, and the fetched address would differ from the visible one.
   if (/[\u0000-\u001f\u007f]/.test(text.trim())) throw unreadable(text);
   try {
     return new URL(text.trim(), base);
@@ -51,14 +51,14 @@ function parse(text: string, base?: URL): URL {
 
 function unreadable(text: string): ToolError {
   return toolError("invalid_input", `${JSON.stringify(text.slice(0, 200))} is not a URL that can be fetched.`, {
-    next: "Give a whole one, such as https://example.com/page.",
+    next: "Give a complete URL, such as https://example.com/page.",
   });
 }
 
-/** A host as lists name it: `example.com` is that host alone, `*.example.com` every host below it, `*` all. */
+/** Matches a host name. `example.com` matches that host, `*.example.com` its subdomains, `*` everything. */
 export type HostPattern = (hostname: string) => boolean;
 
-/** Undefined where the text names no host. Labels are compared whole: no name is reached by its end or its beginning. */
+/** Undefined if the text is not a host name or pattern. Whole labels are compared: no match by prefix or suffix. */
 export function parseHostPattern(text: string): HostPattern | undefined {
   if (text === "*") return () => true;
   const isBelow = text.startsWith("*.");
@@ -67,7 +67,7 @@ export function parseHostPattern(text: string): HostPattern | undefined {
   return isBelow ? (hostname) => hostname.endsWith(`.${name}`) : (hostname) => hostname === name;
 }
 
-/** As the URL parser spells it (lower case, punycode, numbers as addresses), without the final dot. */
+/** The URL parser's spelling (lower case, punycode, numbers as addresses) without the final dot. */
 export function canonicalHost(text: string): string | undefined {
   try {
     const { hostname, pathname, search, hash, username } = new URL(`http://${text}`);

@@ -3,7 +3,7 @@ import { readCommand, readCommandWith } from "./command-signature.ts";
 
 const formsOf = (text: string) => readCommand(text).parts.map(({ forms }) => forms.map((form) => form.text));
 
-test("each simple command is named as written, then without what it is wrapped in", () => {
+test("a simple command is listed as written, then without its wrapper", () => {
   expect(formsOf("timeout 5 nice -n 2 npm 'run'  build && ls | wc -l")).toEqual([
     ["timeout 5 nice -n 2 npm 'run' build", "nice -n 2 npm 'run' build", "npm 'run' build"],
     ["ls"],
@@ -12,7 +12,7 @@ test("each simple command is named as written, then without what it is wrapped i
   expect(formsOf("A=1 LANG=C make > log 2>&1")).toEqual([["make"]]);
 });
 
-test("a wrapper is named by its whole text only, so that its beginning allows nothing", () => {
+test("a wrapper matches only by its whole text, so a prefix rule allows nothing", () => {
   const [part] = readCommand("nohup make x").parts;
   expect(part?.forms).toEqual([
     { text: "nohup make x", exactOnly: true },
@@ -23,13 +23,13 @@ test("a wrapper is named by its whole text only, so that its beginning allows no
   expect(readCommand("find . $X").parts[0]?.forms[0]?.exactOnly).toBe(true);
 });
 
-test("what is seen includes every nested command under its plain name", () => {
+test("nested commands are listed under their plain names", () => {
   const { seen } = readCommand("sudo /bin/sh -c 'cd x; /usr/bin/rm -rf y' && git -C a push");
   for (const text of ["rm -rf y", "/usr/bin/rm -rf y", "cd x", "git push", "git -C a push"])
     expect(seen).toContain(text);
 });
 
-test("files are told by redirections and by the words of known programs", () => {
+test("files are found in redirections and in the arguments of known programs", () => {
   expect(readCommand("cp a b > c < d 2>&1 >> /dev/null")).toMatchObject({
     inputs: ["d"],
     outputs: ["c"],
@@ -41,27 +41,27 @@ test("files are told by redirections and by the words of known programs", () => 
 });
 
 test.each([
-  ["x > $Y", "only known when it runs"],
+  ["x > $Y", "only known at run time"],
   ["cd a && x > b", "changes its folder"],
   ["(x)", "compound command"],
   ["f() { x; }", "compound command"],
   ["x \u200b", "hidden character"],
 ])("%j is closed: %s", (text, why) => expect(readCommand(text).closed).toMatch(why));
 
-test("what comes from beside the text is said", () => {
+test("directory, variables and standard input are included", () => {
   expect(readCommandWith("make", { env: { CC: "x" } }).undetermined).toBe("it sets CC");
   expect(readCommandWith("make", { env: { CI: "1" } }).undetermined).toBeUndefined();
   expect(readCommandWith("sh", { stdin: "rm x" })).toMatchObject({ seen: ["sh", "rm x"] });
   expect(readCommandWith("cat", { stdin: "rm x" }).undetermined).toBeUndefined();
 });
 
-test("what cannot be read is cut at everything that may separate commands", () => {
+test("unparsable text is split at everything that may separate commands", () => {
   const { problem, seen } = readCommand("echo 'a; rm b");
   expect(problem).toMatch("not valid bash");
   expect(seen).toContain("rm b");
   expect(readCommand(`echo ${"x".repeat(10_000)}`).problem).toMatch("longer than 10000");
 });
 
-test("the same text is read once", () => {
+test("the same text is parsed once", () => {
   expect(readCommand("make twice")).toBe(readCommand("make twice"));
 });

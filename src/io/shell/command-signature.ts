@@ -22,12 +22,12 @@ import {
 } from "./parse-command.ts";
 import { isSafeEnvName } from "./shell-environment.ts";
 
-/** Longer commands are asked about: nobody reads them, and what a rule says of their beginning says little. */
+/** Longer commands always need approval: no rule matches them. */
 const MAX_CHARACTERS = 10_000;
-const MAX_KEPT = 256;
+const MAX_CACHED = 256;
 
-/** Where these stand, the simple commands are not all that happens, or not what they look like. */
-const CLOSED: readonly Construct[] = [
+/** With one of these, the simple commands do not describe everything that happens. No allow rule matches. */
+const OPAQUE_CONSTRUCTS: readonly Construct[] = [
   "compound command",
   "function",
   "coprocess",
@@ -35,18 +35,19 @@ const CLOSED: readonly Construct[] = [
   "hidden character",
 ];
 
-const NOTHING: HiddenParts = { commands: [], reads: [], changes: [] };
+const NOTHING_HIDDEN: HiddenParts = { commands: [], reads: [], changes: [] };
 
-const kept = new Map<string, CommandReading>();
+const cache = new Map<string, CommandReading>();
 
-/** A command as permission rules see it. The same text is read once. */
+/** A command as permission rules see it. Recent results are cached. */
 export function readCommand(text: string): CommandReading {
-  const before = kept.get(text);
-  if (before) return before;
+  const cached = cache.get(text);
+  if (cached) return cached;
   const reading = read(text);
   if (text.length > MAX_CHARACTERS) return reading;
-  if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value as string);
-  kept.set(text, reading);
+  const [oldest] = cache.keys();
+  if (cache.size >= MAX_CACHED && oldest !== undefined) cache.delete(oldest);
+  cache.set(text, reading);
   return reading;
 }
 
@@ -56,18 +57,18 @@ export interface CommandCircumstances {
   stdin?: string | undefined;
 }
 
-/** The same command with what comes to it from beside its text. */
+/** Reads a command together with its working directory, variables and standard input. */
 export function readCommandWith(text: string, { directory, env, stdin }: CommandCircumstances): CommandReading {
   let reading = readCommand(text);
   if (directory !== undefined) reading = { ...reading, directory };
   for (const name of Object.keys(env ?? {})) {
     const { closed } = commandPart({ source: "", words: [], assignments: [`${name}=`], redirections: [] });
     if (closed) reading = { ...reading, undetermined: closed };
-    if (carriesCommand(name)) reading = { ...reading, hides: { ...NOTHING, ...reading.hides, commands: [""] } };
+    if (carriesCommand(name)) reading = { ...reading, hides: { ...NOTHING_HIDDEN, ...reading.hides, commands: [""] } };
   }
   if (stdin !== undefined && reading.parts.some(({ program }) => SHELLS.has(program))) {
     const seen = [...reading.seen, ...readCommand(stdin).seen];
-    reading = { ...reading, seen, undetermined: "a shell runs what it is given on standard input" };
+    reading = { ...reading, seen, undetermined: "a shell runs its standard input" };
   }
   return reading;
 }
@@ -86,9 +87,11 @@ function read(text: string): CommandReading {
     reads: [...openInputs, ...openOf("reads"), ...reads.unknown],
     changes: [...openOutputs, ...openOf("changes"), ...changes.unknown],
   };
-  const construct = CLOSED.find((each) => parsed.constructs.has(each));
+  const construct = OPAQUE_CONSTRUCTS.find((each) => parsed.constructs.has(each));
   const closed =
-    (construct && `it has a ${construct}`) ?? unknown ?? (outputs.length > 0 ? movesBefore(commands) : undefined);
+    (construct && `it has a ${construct}`) ??
+    unknown ??
+    (outputs.length > 0 && changesFolder(commands) ? "it changes its folder and redirects to a file" : undefined);
   const problem = problemOf(parsed);
   return {
     text,
@@ -99,8 +102,8 @@ function read(text: string): CommandReading {
     inputs,
     outputs,
     hides: Object.values(hides).some((list) => list.length > 0) ? hides : undefined,
-    closed: closed || undefined,
-    problem: problem || undefined,
+    closed,
+    problem,
   };
 }
 
@@ -109,7 +112,7 @@ function problemOf({ text, problem }: ParsedCommand): string | undefined {
   return text.length > MAX_CHARACTERS ? `The command is longer than ${MAX_CHARACTERS} characters.` : undefined;
 }
 
-/** As written: with its assignments, without them, and the whole text. */
+/** The texts that rules match: the whole text, and each command with and without its assignments. */
 function seenIn({ text, commands }: ParsedCommand): string[] {
   return [
     text.trim(),
@@ -117,7 +120,7 @@ function seenIn({ text, commands }: ParsedCommand): string[] {
   ];
 }
 
-/** `/bin/rm x` is `rm x` too, and `git -C a push` is `git push`. */
+/** `/bin/rm x` also matches as `rm x`, and `git -C a push` as `git push`. */
 function namesOf({ name, argv }: SeenCommand): string[] {
   const words = argv.slice(1);
   const names = [argv.join(" "), [name, ...words].join(" ")];
@@ -125,7 +128,7 @@ function namesOf({ name, argv }: SeenCommand): string[] {
   return names;
 }
 
-/** What could not be read is cut at everything that may separate commands: enough for a rule that forbids one. */
+/** Splits unparsable text at everything that may separate commands. Good enough for deny rules. */
 function crudePieces(text: string): string[] {
   return text
     .split(/[;&|\n(){}`]+/, 10_000)
@@ -133,21 +136,24 @@ function crudePieces(text: string): string[] {
     .filter(Boolean);
 }
 
-function redirected({ redirections }: ParsedCommand) {
-  const found = {
-    inputs: [] as string[],
-    outputs: [] as string[],
-    openInputs: [] as string[],
-    openOutputs: [] as string[],
-    unknown: undefined as string | undefined,
-  };
+interface Redirected {
+  inputs: string[];
+  outputs: string[];
+  /** Targets that are only known at run time. */
+  openInputs: string[];
+  openOutputs: string[];
+  unknown: string | undefined;
+}
+
+function redirected({ redirections }: ParsedCommand): Redirected {
+  const found: Redirected = { inputs: [], outputs: [], openInputs: [], openOutputs: [], unknown: undefined };
   for (const redirection of redirections) {
     const { operator, target, body } = redirection;
     if (body !== undefined || !target || isStream(redirection)) continue;
     const isOutput = operator.includes(">");
     if (target.literal) found[isOutput ? "outputs" : "inputs"].push(target.value);
     else {
-      found.unknown = "it redirects to or from a place that is only known when it runs";
+      found.unknown = "it redirects to or from a file that is only known at run time";
       found[isOutput ? "openOutputs" : "openInputs"].push(target.value);
     }
   }
@@ -158,24 +164,22 @@ function isStream({ target }: CommandRedirection): boolean {
   return /^(?:\d+-?|-|\/dev\/(?:null|stdin|stdout|stderr))$/.test(target?.value ?? "");
 }
 
-/** After `cd` a relative name is another file. */
-function movesBefore(commands: readonly SeenCommand[]): string | undefined {
-  return commands.some(({ name }) => name === "cd" || name === "pushd" || name === "popd")
-    ? "it changes its folder and redirects to a file"
-    : undefined;
+/** After `cd` a relative name means another file. */
+function changesFolder(commands: readonly SeenCommand[]): boolean {
+  return commands.some(({ name }) => name === "cd" || name === "pushd" || name === "popd");
 }
 
 const FIND_ACTION = /^-(?:exec|execdir|ok|okdir|delete|fls|fprint|fprint0|fprintf)$/;
 const ASSIGNMENT = /^([A-Za-z_]\w*)\+?=/;
 
-/** One simple command as rules that allow see it. Words stay as written: a rule's text can only meet the same text. */
+/** One simple command as allow rules see it. Words stay as written, because rules match the written text. */
 function commandPart({ words, assignments }: SimpleCommand): CommandPart {
   const unsafe = assignments.find((assignment) => !isSafeEnvName(ASSIGNMENT.exec(assignment)?.[1] ?? ""));
   const closed = unsafe === undefined ? undefined : `it sets ${unsafe.split("=")[0] ?? unsafe}`;
   const [first] = words;
   if (!first) return closed ? { program: "", forms: [], closed } : { program: "", forms: [], harmless: true };
   if (!first.literal && first.source !== "[") {
-    return { program: first.source, forms: [], closed: "its program is only known when it runs" };
+    return { program: first.source, forms: [], closed: "its program is only known at run time" };
   }
   const forms = formsOf(words);
   const runs = innerCommands(words.slice(-(forms.at(-1)?.words ?? 0)));
@@ -183,11 +187,11 @@ function commandPart({ words, assignments }: SimpleCommand): CommandPart {
     program: normalizeProgramName(first.value),
     forms: forms.map(({ text, exactOnly }) => ({ text, exactOnly })),
     runs,
-    closed: closed || undefined,
+    closed,
   };
 }
 
-/** What a shell or another wrapper runs that rules which allow do not look into. */
+/** The commands inside a shell or another wrapper; allow rules do not look inside. */
 function innerCommands(words: readonly CommandWord[]): string[] | undefined {
   const { commands, complete } = unwrapArgv(words.map(({ value }) => value));
   const [outer, ...inner] = commands;
@@ -213,9 +217,9 @@ function formsOf(words: readonly CommandWord[]): (CommandName & { words: number 
   }
 }
 
-/** The words behind a wrapper, where it is certain which they are. */
+/** The words of the wrapped command; undefined if they are not certain. */
 function innerWords(words: readonly CommandWord[]): readonly CommandWord[] | undefined {
-  // A path may lead to any program of that name.
+  // A path could name any program, so only the bare name qualifies.
   const name = words[0]?.value ?? "";
   if (!TRANSPARENT_WRAPPERS.has(name) || words.length < 2) return undefined;
   const inner = name === "xargs" || name === "noglob" ? wordsAfterBare(words) : wordsAfterOptions(name, words);
@@ -240,7 +244,7 @@ function wordsAfterOptions(name: string, words: readonly CommandWord[]): readonl
 function isOpaque([first, ...rest]: readonly CommandWord[]): boolean {
   const name = normalizeProgramName(first?.value ?? "");
   if (NO_PREFIX_RULES.has(name)) return true;
-  // A word that is not literal may become such an action.
+  // A word that is not literal may expand to such an action.
   return name === "find" && rest.some(({ value, literal }) => !literal || FIND_ACTION.test(value));
 }
 
@@ -254,18 +258,18 @@ const READS = words(`
 const CHANGES = words(`
   rm rmdir unlink shred truncate touch mkdir tee chmod chown chgrp ln cp mv install patch rename dd rsync
 `);
-/** Their first operand is an expression, unless an option gave it. */
+/** Their first operand is an expression, unless an option supplies it. */
 const EXPRESSION_FIRST = words("grep egrep fgrep zgrep rg ag sed awk gawk mawk jq yq chmod chown chgrp");
 const EXPRESSION_OPTION = /^-(?:e|f|-expression|-regexp|-file)/;
 
-export interface NamedFiles {
+interface NamedFiles {
   reads: string[];
   changes: string[];
-  /** What such a program does with files that it is given. */
+  /** What the program does with its file operands. */
   touches: { reads: boolean; changes: boolean };
 }
 
-/** The files that a command names in its own words, for rules that forbid: rather a name too many than one too few. */
+/** The files that a command names, for deny rules: a false positive is better than a missed file. */
 function namedFiles(argv: readonly string[]): NamedFiles {
   const name = normalizeProgramName(argv[0] ?? "");
   const isInPlace = name === "sed" && argv.some((word) => /^-(?:[a-zA-Z]*i|-in-place)/.test(word));
@@ -279,7 +283,7 @@ function namedFiles(argv: readonly string[]): NamedFiles {
   return { reads: reads ? operands : [], changes: changes ? operands : [], touches };
 }
 
-/** `--file=x` and `of=x` name x; other options name nothing. */
+/** `--file=x` and `of=x` name x; other options name no file. */
 function operandOf(word: string): string[] {
   const value = /^(?:--[\w-]+|if|of)=(.+)$/s.exec(word)?.[1];
   if (value !== undefined) return [value];
@@ -289,21 +293,21 @@ function operandOf(word: string): string[] {
 const MOVES = new Set(["cd", "pushd", "popd", "chdir"]);
 
 /**
- * Paths with what they become where the command changes its folder, for rules that forbid: by every way through the
- * folders that it names. `unknown` are those of which that cannot be said.
+ * The paths, plus what they become if the command changes its folder, for deny rules. Every combination of the named
+ * folders is included. `unknown` has the paths whose folder cannot be determined.
  */
 function movedPaths(paths: string[], commands: readonly SeenCommand[]): { paths: string[]; unknown: string[] } {
   const relative = paths.filter((path) => !isAbsolute(path) && !/^~(?:\/|$)/.test(path));
   const moves = commands.filter(({ name }) => MOVES.has(name));
-  const isElsewhere = commands.some(
+  const usesEnvChdir = commands.some(
     ({ name, argv }) => name === "env" && argv.some((word) => /^(?:-C|--chdir)/.test(word)),
   );
-  if (relative.length === 0 || (moves.length === 0 && !isElsewhere)) return { paths, unknown: [] };
+  if (relative.length === 0 || (moves.length === 0 && !usesEnvChdir)) return { paths, unknown: [] };
   const targets = moves.map(({ argv }) => argv.slice(1).filter((word) => word === "-" || !/^[-+]/.test(word)));
   const isKnown = moves.every(
     ({ open }, at) => open.length === 0 && targets[at]?.length === 1 && targets[at]?.[0] !== "-",
   );
-  if (!isKnown || isElsewhere) return { paths, unknown: relative };
+  if (!isKnown || usesEnvChdir) return { paths, unknown: relative };
   let through = "";
   const folders = targets.flatMap(([target = ""]) => {
     through = isAbsolute(target) || target.startsWith("~") ? target : join(through, target);

@@ -1,4 +1,4 @@
-/** A program that runs the command given in its own words. */
+/** A program that runs the command given in its arguments. */
 interface WrapperForm {
   /** Options that take the next word, or have their value attached. */
   values?: string;
@@ -6,15 +6,15 @@ interface WrapperForm {
   flags?: string;
   /** Words before the command: the duration of timeout, the lock file of flock. */
   operands?: number;
-  /** NAME=value words may stand before the command. */
+  /** NAME=value words may precede the command. */
   assignments?: boolean;
   /** The option whose value is shell text: `su -c`. */
   textOption?: string;
-  /** The words of the command are joined and given to a shell. */
+  /** The words of the command are joined and passed to a shell. */
   joined?: boolean;
-  /** More words are added while it runs, so the command is never known whole. */
+  /** It appends more words at run time, so the command is never completely known. */
   adds?: boolean;
-  /** With one of these options nothing is run. */
+  /** With one of these options it runs nothing. */
   runsNothing?: string;
 }
 
@@ -135,11 +135,11 @@ export interface WrappedCommands {
   commands: (readonly string[])[];
   /** Shell text that it runs. */
   texts: string[];
-  /** False when it may run something else than these. */
+  /** False if it may run something else. */
   certain: boolean;
 }
 
-/** What a program runs according to its words; undefined for a program that is no wrapper. */
+/** What a program runs according to its arguments; undefined if it is not a wrapper. */
 export function readWrapper(name: string, words: readonly string[], stdin?: string): WrappedCommands | undefined {
   if (SHELLS.has(name)) return readShell(words, stdin);
   switch (name) {
@@ -170,7 +170,7 @@ function readForm(form: WrapperForm, words: readonly string[]): WrappedCommands 
   const result: WrappedCommands = { commands: [], texts: [], certain: !form.adds };
   let at = 0;
   for (; at < words.length; at++) {
-    const word = words[at] as string;
+    const word = words[at] ?? "";
     if (word === "--") {
       at++;
       break;
@@ -187,7 +187,7 @@ function readForm(form: WrapperForm, words: readonly string[]): WrappedCommands 
       }
     } else if (!areFlags(word, option.name, flags)) {
       result.certain = false;
-      // It may or may not take the next word: both readings are given.
+      // An unknown option may or may not take the next word: include both readings.
       result.commands.push(words.slice(at + 2));
     }
   }
@@ -199,10 +199,10 @@ function readForm(form: WrapperForm, words: readonly string[]): WrappedCommands 
   return result;
 }
 
-/** `su root -c text`, `flock file -c text`: the option may also stand behind the operands. */
+/** `su root -c text`, `flock file -c text`: the option may also follow the operands. */
 function textAfter(words: readonly string[], textOptions: ReadonlySet<string>): string[] {
   const at = words.findIndex((word) => textOptions.has(word));
-  return at >= 0 && words[at + 1] !== undefined ? [words[at + 1] as string] : [];
+  return at < 0 ? [] : words.slice(at + 1, at + 2);
 }
 
 function splitOption(word: string, values: ReadonlySet<string>): { name: string; value?: string } {
@@ -219,12 +219,12 @@ function areFlags(word: string, name: string, flags: ReadonlySet<string>): boole
   return !word.startsWith("--") && [...word.slice(1)].every((letter) => flags.has(`-${letter}`));
 }
 
-/** bash reads all its options first, `-xc` like `-x -c`; then the first operand is the text. */
+/** bash reads all options first, `-xc` like `-x -c`; with `-c` the first operand is the text. */
 function readShell(words: readonly string[], stdin: string | undefined): WrappedCommands {
   let readsText = false;
   let at = 0;
   for (; at < words.length; at++) {
-    const word = words[at] as string;
+    const word = words[at] ?? "";
     if (word === "--" || word === "-") {
       at++;
       break;
@@ -238,7 +238,7 @@ function readShell(words: readonly string[], stdin: string | undefined): Wrapped
   const [first, ...rest] = words.slice(at);
   if (readsText) {
     const texts = first === undefined ? [] : [first];
-    // Positional parameters carry further words into the text.
+    // Positional parameters put further words into the text.
     const carries = rest.length > 0 && /\$(?:[\d@*{]|\$)/.test(first ?? "");
     return { commands: carries ? [rest] : [], texts, certain: !carries };
   }
@@ -249,7 +249,7 @@ function readShell(words: readonly string[], stdin: string | undefined): Wrapped
 function readFind(words: readonly string[]): WrappedCommands | undefined {
   const commands: string[][] = [];
   for (let at = 0; at < words.length; at++) {
-    if (!/^-(?:exec|execdir|ok|okdir)$/.test(words[at] as string)) continue;
+    if (!/^-(?:exec|execdir|ok|okdir)$/.test(words[at] ?? "")) continue;
     const rest = words.slice(at + 1);
     const end = rest.findIndex((word) => word === ";" || word === "+");
     commands.push(end < 0 ? rest : rest.slice(0, end));
@@ -265,7 +265,7 @@ function readFd(words: readonly string[]): WrappedCommands | undefined {
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
-/** Whatever their words are, what they run is not told by them as far as rules that forbid need it. */
+/** Programs whose arguments do not show what they run. */
 const RUN_ANYTHING = words(`
   nsenter setpriv prlimit capsh sg dbus-run-session dbus-launch systemd-run start-stop-daemon pkexec run0 runcon fakeroot
   proot bwrap firejail cgexec xvfb-run rlwrap entr expect at batch crontab screen tmux gdb lldb make gmake bmake
@@ -282,18 +282,18 @@ const PACKAGE_MANAGER = /^(?:npm|pnpm|yarn|bun)$/;
 const COMMAND_OPTION =
   /^--(?:checkpoint-action|to-command|use-compress-program|compress-program|rsh|rsync-path|pre|pager|call|eval|exec)\b/;
 const GIT_RUNS = /^(?:-c|--config-env|--exec-path)(?:=|$)|^(?:-x|--exec|--extcmd|--upload-pack|--receive-pack)(?:=|$)/;
-/** Variables from whose value programs take a command, or find another program under a name. */
-const CARRIES =
+/** Variables whose value programs run as a command, or use to find programs. */
+const COMMAND_VARIABLE =
   /COMMAND|PAGER|EDITOR|VISUAL|SHELL|ENV$|ASKPASS|^LD_|OPTIONS$|OPTS?$|PATH$|^GIT_|BROWSER|^IFS$|^PS\d|^BASH_/;
 
-/** Whether a variable of this name may bring a command with it. */
+/** Whether a variable of this name may contain a command. */
 export function carriesCommand(assignment: string): boolean {
-  return CARRIES.test(assignment.split(/\+?=/)[0] ?? "");
+  return COMMAND_VARIABLE.test(assignment.split(/\+?=/)[0] ?? "");
 }
 
 /**
- * What a program may run beyond what its words name, as beginnings of commands; an empty one may become any. Of scripts
- * in files nothing is said: they are the program.
+ * What a program may run beyond what its arguments name, as prefixes of commands; an empty prefix may become any
+ * command. Script files are not looked into: they are the program.
  */
 export function carriedCommands(name: string, rest: readonly string[], isOpen: (word: string) => boolean): string[] {
   return runsAnything(name, rest, isOpen) ? [""] : packageCommand(name, rest);
@@ -331,18 +331,18 @@ function runsAnything(name: string, rest: readonly string[], isOpen: (word: stri
   return (PACKAGE_RUNNER.test(name) || PACKAGE_MANAGER.test(name)) && rest.some((word) => /^-\w*c$/.test(word));
 }
 
-/** `npx x`, `npm exec -- x`: a package's program, or one that is there already. */
+/** `npx x`, `npm exec -- x`: a program of a package, or one that is already installed. */
 function packageCommand(name: string, rest: readonly string[]): string[] {
   const isRun = PACKAGE_MANAGER.test(name) && /^(?:exec|x|dlx)$/.test(rest[0] ?? "");
   if (!isRun && !PACKAGE_RUNNER.test(name)) return [];
   const after = rest.slice(isRun ? 1 : 0);
-  // An option may or may not take the next word: every word that may be the program is taken for it.
+  // An option may or may not take the next word: include every word that may be the program.
   return after.flatMap((word, at) =>
     !word.startsWith("-") && (at === 0 || after[at - 1]?.startsWith("-")) ? [`${after.slice(at).join(" ")} `] : [],
   );
 }
 
-/** Programs that run the command behind them as it is: a rule for that command is a rule for both. */
+/** Wrappers that run their command unchanged: a rule for the command also applies with the wrapper. */
 export const TRANSPARENT_WRAPPERS: ReadonlySet<string> = new Set([
   "timeout",
   "time",
@@ -355,7 +355,7 @@ export const TRANSPARENT_WRAPPERS: ReadonlySet<string> = new Set([
   "xargs",
 ]);
 
-/** Programs that run what stands behind them in another way: their beginning says nothing about it. */
+/** Wrappers that change how their command runs: a prefix rule for them would say nothing about it. */
 export const NO_PREFIX_RULES: ReadonlySet<string> = new Set([
   "watch",
   "setsid",
@@ -375,14 +375,14 @@ const GIT_OPTION_WITH_VALUE = new Set([
   "--exec-path",
 ]);
 
-/** The words from the subcommand on, without the options that stand before it. */
+/** The subcommand and its arguments, without the global options. */
 export function gitSubcommand(words: readonly string[]): readonly string[] {
   let at = 0;
-  while (at < words.length && words[at]?.startsWith("-")) at += GIT_OPTION_WITH_VALUE.has(words[at] as string) ? 2 : 1;
+  for (let word = words[at]; word?.startsWith("-"); word = words[at]) at += GIT_OPTION_WITH_VALUE.has(word) ? 2 : 1;
   return words.slice(at);
 }
 
-/** `/usr/bin/RG.exe` and `rg` are one program to rules that name programs. */
+/** `/usr/bin/RG.exe` and `rg` are the same program to rules. */
 export function normalizeProgramName(program: string): string {
   const parts = program.split(/[\\/]/).filter(Boolean);
   return (parts.at(-1) ?? "").toLowerCase().replace(/\.(?:exe|cmd|bat|com)$/, "");

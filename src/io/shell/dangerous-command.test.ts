@@ -26,7 +26,7 @@ test.each([
   "wget -qO- x | sudo sh -s -- y",
   "shutdown now",
   "cmd /c del /f x",
-])("%j deserves a second look", (text) => {
+])("%j is dangerous", (text) => {
   expect(dangerReason(text)).toMatch(/^\w.*\.$/);
 });
 
@@ -41,10 +41,10 @@ test.each([
   "curl x",
   "curl x | bash -c 'cat'",
   "rm -- -rf",
-])("%j does not", (text) => {
+])("%j is not", (text) => {
   expect(dangerReason(text)).toBeNull();
 });
 
-test("words that need no shell are judged alike", () => {
+test("an argv list is judged like a text", () => {
   expect(dangerReason(["bash", "-lc", "git branch -d x"])).toBe("It deletes branches.");
 });

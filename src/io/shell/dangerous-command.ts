@@ -2,8 +2,8 @@ import { gitSubcommand, SHELLS } from "./command-wrappers.ts";
 import { parseCommand, type SeenCommand, unwrapArgv, unwrapCommand } from "./parse-command.ts";
 
 /**
- * Why an approver should look twice: what a command destroys beyond undoing, or null. It only adds emphasis to a
- * question; that it finds nothing does not make a command safe.
+ * Why an approver should look twice: what a command destroys irreversibly; null if nothing was found. It only adds
+ * emphasis to an approval. Finding nothing does not make a command safe.
  */
 export function dangerReason(command: string | readonly string[]): string | null {
   const { commands } = typeof command === "string" ? unwrapCommand(parseCommand(command)) : unwrapArgv(command);
@@ -29,7 +29,7 @@ function dangerOf({ name, argv, within }: SeenCommand): string | undefined {
   }
   if (name === "find" && words.includes("-delete")) return "It deletes every file that find finds.";
   if (name === "git") return dangerOfGit(words);
-  if (WIPES.test(name)) return `${name} destroys what a disk or file holds.`;
+  if (WIPES.test(name)) return `${name} destroys the content of a disk or file.`;
   if (name === "dd" && words.some((word) => word.startsWith("of=/dev/"))) return "It overwrites a device.";
   if (STOPS_MACHINE.has(name)) return "It stops the machine.";
   if (["chmod", "chown", "chgrp"].includes(name) && hasFlag(words, "R", ["--recursive"])) {
@@ -75,12 +75,12 @@ function dangerOfGit(words: readonly string[]): string | undefined {
 function hasFlag(words: readonly string[], letters: string, long: readonly string[]): boolean {
   const end = words.indexOf("--");
   return (end < 0 ? words : words.slice(0, end)).some((word) => {
-    if (word.startsWith("--")) return long.includes(word.split("=")[0] as string);
+    if (word.startsWith("--")) return long.includes(word.replace(/=.*$/s, ""));
     return word.startsWith("-") && [...word.slice(1)].some((letter) => letters.includes(letter));
   });
 }
 
-/** Without a script or text of its own, an interpreter runs its standard input. */
+/** Without a script or inline code, an interpreter runs its standard input. */
 function runsInput(argv: readonly string[]): boolean {
   const words = argv.slice(1);
   return (

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createEnvOverlay } from "./shell-environment.ts";
 
-test("a value is set, read, replaced and unset, each time with what was there before", () => {
+test("set and unset return the previous value", () => {
   const overlay = createEnvOverlay();
   expect(overlay.set("APP_MODE", "test")).toBeUndefined();
   expect(overlay.set("APP_MODE", "a\nb")).toBe("test");
@@ -24,18 +24,21 @@ test.each([
   "__proto__",
   "toString",
   "prototype",
-])("%j is not a name", (name) => {
+])("%j is not a valid name", (name) => {
   expect(() => createEnvOverlay().set(name, "x")).toThrow(expect.objectContaining({ code: "invalid_input" }));
 });
 
-test.each(["LD_PRELOAD", "ld_preload", "Node_Options"])("%s is denied, with another way to do it", (name) => {
-  const overlay = createEnvOverlay();
-  expect(() => overlay.set(name, "x")).toThrow(expect.objectContaining({ code: "name_denied" }));
-  expect(() => overlay.set(name, "x")).toThrow(/in front of the one command/);
-  expect(overlay.get(name)).toBeUndefined();
-});
+test.each(["LD_PRELOAD", "ld_preload", "Node_Options"])(
+  "%s is denied, and the message names an alternative",
+  (name) => {
+    const overlay = createEnvOverlay();
+    expect(() => overlay.set(name, "x")).toThrow(expect.objectContaining({ code: "name_denied" }));
+    expect(() => overlay.set(name, "x")).toThrow(/in front of the command/);
+    expect(overlay.get(name)).toBeUndefined();
+  },
+);
 
-test("values that the system cannot take are refused, and the number of names is bounded", () => {
+test("values that are too long and too many names are refused", () => {
   const overlay = createEnvOverlay();
   expect(() => overlay.set("A", "x\0y")).toThrow(expect.objectContaining({ code: "invalid_input" }));
   expect(() => overlay.set("A", "x".repeat(131_070))).toThrow(expect.objectContaining({ code: "input_too_large" }));

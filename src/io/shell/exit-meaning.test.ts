@@ -25,7 +25,7 @@ test.each([
   "cd src && grep foo file",
   "grep -E 'a|b;c&&d' file",
   "grep a#b file",
-])("1 of %j is an answer", (command) => {
+])("exit code 1 of %j is a result", (command) => {
   const meaning = exitMeaning(command, 1, 0);
   expect(meaning.completed).toBe(true);
   expect(meaning.note).toBeTruthy();
@@ -59,15 +59,15 @@ test.each([
   "trap 'exit 1' EXIT; grep foo x",
   "",
   ";",
-])("1 of %j is a failure", (command) => {
+])("exit code 1 of %j is a failure", (command) => {
   expect(exitMeaning(command, 1, 0)).toEqual({ completed: false });
 });
 
-test("a cd that may have failed is a failure", () => {
+test("a cd that may have failed makes it a failure", () => {
   expect(exitMeaning("cd missing && grep foo x", 1, 40).completed).toBe(false);
 });
 
-test("other codes of the same programs are failures, and 0 never is", () => {
+test("other codes of the same programs are failures, and 0 is success", () => {
   expect(exitMeaning("grep foo missing", 2, 30).completed).toBe(false);
   expect(exitMeaning("grep foo x", null, 0).completed).toBe(false);
   expect(exitMeaning("grep foo x", 143, 0).completed).toBe(false);

@@ -2,18 +2,18 @@ import { constants } from "node:os";
 
 export type KillReason = "timeout" | "aborted" | "killed";
 
-/** How a process ended, and who ended it. */
+/** How a process ended and why. */
 export interface Exit {
   reason: "exited" | "signalled" | KillReason;
-  /** 128 + the signal's number after a signal, as shells say it; null only when the process could not be ended. */
+  /** 128 + the signal number after a signal, as in shells; null only if the process could not be killed. */
   exitCode: number | null;
   signal: NodeJS.Signals | null;
   durationMs: number;
-  /** A background child still held the output when reading stopped. */
+  /** A background child still held the output open when reading stopped. */
   leftBehind: boolean;
-  /** Processes that outlived a kill. */
+  /** Process ids that survived the kill. */
   survivors: readonly number[];
-  /** What an ending that looks odd usually means. */
+  /** The usual meaning of an unusual exit code. */
   hint?: string;
 }
 
@@ -31,17 +31,17 @@ export function describeEnd(
   const exitCode = signal ? 128 + constants.signals[signal] : end.code;
   const reason = killReason ?? (signal ? "signalled" : "exited");
   const hint = killReason ? undefined : explainExitCode(exitCode);
-  return { reason, exitCode, signal, hint: hint || undefined };
+  return { reason, exitCode, signal, hint };
 }
 
 function explainExitCode(exitCode: number | null): string | undefined {
   switch (exitCode) {
     case 126:
-      return "126: the command was found but may not be executed.";
+      return "126: the command was found but is not executable.";
     case 127:
       return "127: a command was not found.";
     case 137:
-      return "137: ended by SIGKILL, which this runtime did not send; most often the system ran out of memory.";
+      return "137: killed by SIGKILL, which this runtime did not send; usually the system ran out of memory.";
     case 139:
       return "139: the program crashed (segmentation fault).";
     default:
@@ -50,21 +50,21 @@ function explainExitCode(exitCode: number | null): string | undefined {
 }
 
 export interface ExitMeaning {
-  /** The command did its work, and the exit code is its answer. */
+  /** The command did its work: exit code 0, or a code that is its result. */
   completed: boolean;
-  /** What the code says, for commands that answer with it. */
+  /** The meaning of a code other than 0. */
   note?: string;
 }
 
 /**
- * Some programs answer with their exit code: 1 of grep means "no match", of diff "they differ". This reads the command
- * only as far as plain words go; whatever is not certain is a failure, as exit codes usually are.
- * `stderrBytes` tells `cd x && grep y` with nothing found from a `cd` that failed: both exit with 1.
+ * Some programs report their result as an exit code: 1 means "no match" for grep and "they differ" for diff. Only
+ * plain words are understood; in all other cases a code other than 0 is a failure. `stderrBytes` distinguishes
+ * `cd x && grep y` without a match from a failed `cd`: both exit with 1.
  */
 export function exitMeaning(command: string, exitCode: number | null, stderrBytes: number): ExitMeaning {
   if (exitCode === 0) return { completed: true };
-  const simple = exitCode === null ? undefined : lastSimpleCommand(command, stderrBytes === 0);
-  const note = simple && answerOf(simple, exitCode as number);
+  const words = exitCode === 1 ? lastSimpleCommand(command, stderrBytes === 0) : undefined;
+  const note = words && meaningOfOne(words);
   return note ? { completed: true, note } : { completed: false };
 }
 
@@ -73,27 +73,26 @@ const DIFFERENT = "the inputs differ";
 const FALSE = "the condition is false";
 const NOT_FOUND = "nothing was found";
 
-const ANSWERS = new Map<string, string>([
+const MEANINGS_OF_ONE = new Map<string, string>([
   ...["grep", "egrep", "fgrep", "zgrep", "pgrep", "rg", "ag", "ack", "look"].map((name) => [name, NO_MATCH] as const),
   ...["diff", "cmp", "zdiff", "zcmp", "colordiff", "diff3"].map((name) => [name, DIFFERENT] as const),
   ...["test", "[", "[["].map((name) => [name, FALSE] as const),
   ...["which", "pidof"].map((name) => [name, NOT_FOUND] as const),
 ]);
 
-function answerOf(words: readonly string[], exitCode: number): string | undefined {
-  if (exitCode !== 1) return undefined;
+function meaningOfOne(words: readonly string[]): string | undefined {
   const [program = "", ...rest] = words;
   const name = program.startsWith("/") ? program.slice(program.lastIndexOf("/") + 1) : program;
   if (name === "[" && rest.at(-1) !== "]") return undefined;
   if (name === "[[" && rest.at(-1) !== "]]") return undefined;
   if (name === "command") return rest[0] === "-v" || rest[0] === "-V" ? NOT_FOUND : undefined;
-  if (name === "git") return answerOfGit(rest);
-  return ANSWERS.get(name);
+  if (name === "git") return meaningOfOneForGit(rest);
+  return MEANINGS_OF_ONE.get(name);
 }
 
-function answerOfGit(words: readonly string[]): string | undefined {
+function meaningOfOneForGit(words: readonly string[]): string | undefined {
   const at = words.findIndex((word) => !word.startsWith("-"));
-  // `-C dir` and `-c key=value` take a word: then the subcommand is not simply the next one.
+  // Global options such as `-C dir` take a word, so the next word may not be the subcommand.
   if (words.slice(0, at).some((word) => word !== "--no-pager")) return undefined;
   const options = words.slice(at + 1);
   switch (words[at]) {
@@ -116,7 +115,7 @@ const KEYWORDS = new Set(
   "! if then else elif fi for while until do done case esac select function coproc time { } trap exec eval".split(" "),
 );
 
-/** The words of the command whose exit code is the code of the whole, when that is certain. */
+/** The words of the command that determines the exit code; undefined if that is not certain. */
 function lastSimpleCommand(command: string, silent: boolean): string[] | undefined {
   const parts = splitCommand(command);
   if (!parts) return undefined;
@@ -125,24 +124,23 @@ function lastSimpleCommand(command: string, silent: boolean): string[] | undefin
     if (KEYWORDS.has(first) || first === "set" || first === "exit" || first === "return") return undefined;
     if (words.some((word) => word.includes("pipefail") || word.includes("errexit"))) return undefined;
   }
-  const last = parts.at(-1) as Part;
-  // In `a && b` the code may be that of `a`. Only `cd` is common and harmless enough, and it complains when it fails.
+  // In `a && b` the code may come from `a`. Only `cd` is accepted there, because it prints an error when it fails.
   let at = parts.length - 1;
   while (at > 0 && parts[at]?.before === "|") at--;
   while (at > 0 && parts[at]?.before === "&&") {
     at--;
     if (parts[at]?.words[0] !== "cd" || !silent) return undefined;
   }
-  return last.words;
+  return parts.at(-1)?.words;
 }
 
 interface Part {
-  /** The operator that stands before it. */
+  /** The operator before it. */
   before: string;
   words: string[];
 }
 
-/** Plain words and operators only; undefined for everything that a shell would do more with. */
+/** Splits plain words and operators; undefined if the text has any other shell syntax. */
 function splitCommand(command: string): Part[] | undefined {
   const parts: Part[] = [];
   let part: Part = { before: "", words: [] };
@@ -154,7 +152,7 @@ function splitCommand(command: string): Part[] | undefined {
     const token = TOKEN.exec(rest);
     if (!token) return undefined;
     at = TOKEN.lastIndex;
-    const { blank, redirection, operator, word } = token.groups as Record<string, string | undefined>;
+    const { blank, redirection, operator = "", word } = token.groups ?? {};
     if (blank !== undefined || redirection !== undefined) continue;
     if (word !== undefined) {
       const isAssignment = part.words.length === 0 && /^[A-Za-z_]\w*=/.test(word);
@@ -163,11 +161,11 @@ function splitCommand(command: string): Part[] | undefined {
     }
     if (part.words.length === 0) return undefined;
     parts.push(part);
-    part = { before: (operator as string).startsWith("\n") ? ";" : (operator as string), words: [] };
+    part = { before: operator.startsWith("\n") ? ";" : operator, words: [] };
   }
   if (part.words.length === 0) return undefined;
   parts.push(part);
-  return parts.some(({ words }) => /[$*?~]/.test(words[0] as string)) ? undefined : parts;
+  return parts.some(({ words }) => /[$*?~]/.test(words[0] ?? "")) ? undefined : parts;
 }
 
 /** No token matches a substitution, a group, a here-document, a comment or a single `&`. */

@@ -4,12 +4,12 @@ import { explainSpawnFailure } from "./spawn-process.ts";
 const launch = { file: "prog", cwd: "/" };
 const failure = (code: string) => explainSpawnFailure(Object.assign(new Error(code), { code }), launch);
 
-test.each(["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"])("%s means: wait and try again", (code) => {
+test.each(["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"])("%s is reported as busy", (code) => {
   expect(failure(code)).toMatchObject({ code: "busy", data: { code } });
-  expect(failure(code).message).toContain("End processes");
+  expect(failure(code).message).toContain("Kill processes");
 });
 
-test("a failure without a known code still says what failed and keeps its cause", () => {
+test("an unknown code still names the program and keeps the cause", () => {
   const cause = new Error("strange");
   const error = explainSpawnFailure(cause, launch);
   expect(error).toMatchObject({ code: "failed", cause });

@@ -13,20 +13,20 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("the browser that the configuration names comes first, then that of the environment", () => {
+test("the configured browser comes first, then the one from the environment", () => {
   const path = join(folder, "my-chromium");
   expect(findBrowser({ named: path, env: { HAFT_BROWSER: "/other" } })).toEqual({ path });
   expect(findBrowser({ env: { HAFT_BROWSER: path } })).toEqual({ path });
 });
 
-test("a name that is no program is told, and nothing else is taken in its place", () => {
+test("a configured path that is not a program is reported, and no other browser replaces it", () => {
   for (const named of [join(folder, "no-program"), join(folder, "nothing"), "my-chromium"]) {
     expect(findBrowser({ named, env: { PATH: folder } })).toEqual({
-      missing: expect.stringMatching(/no program.*Install/),
+      missing: expect.stringMatching(/not the absolute path of a program.*Install/),
     });
   }
 });
 
-test("where there is none, it is said how to get one", () => {
+test("if there is none, the message says how to install one", () => {
   expect(findBrowser({ env: {}, platform: "win32" })).toEqual({ missing: expect.stringContaining("Install Chromium") });
 });

@@ -20,25 +20,25 @@ test("the shell is absolute and does not depend on PATH", () => {
   expect(shell.path).toMatch(/^\/(usr\/)?bin\/(bash|sh)$/);
 });
 
-test("a shell in the working folder or first on PATH does not win over the system's", async () => {
+test("the system's shell is preferred to one in the working folder or first in PATH", async () => {
   await writeFile(join(folder, "bash"), "#!/bin/sh\necho evil\n");
   await chmod(join(folder, "bash"), 0o755);
   expect(findShell({ PATH: folder }).path).not.toContain(folder);
 });
 
-test("the command is one argument, also when it begins with a dash", () => {
+test("the command is one argument, even if it begins with a dash", () => {
   const shell = findShell({});
   const run = (command: string) => execFileSync(shell.path, shell.args(command), { encoding: "utf8", stdio: "pipe" });
   expect(run("echo 'a b'; echo $0")).toMatch(/^a b\n/);
   expect(() => run("-x")).toThrow(/-x: (command )?not found/);
 });
 
-test("start files of bash are not read, even when the input looks like a network connection", () => {
+test("bash reads no start-up files, even if the input looks like a network connection", () => {
   const home = folder;
   const shell = findShell({});
   execFileSync("/bin/sh", ["-c", `echo 'echo from-rc' > ${home}/.bashrc`]);
   const env = { HOME: home, SSH_CLIENT: "1", SHLVL: "0" };
-  // `input` gives a socket as standard input.
+  // `input` makes standard input a socket.
   expect(execFileSync(shell.path, shell.args("echo ok"), { encoding: "utf8", env, input: "" })).toBe("ok\n");
 });
 
@@ -50,7 +50,7 @@ test("a program is an executable file in an absolute folder of PATH", () => {
   expect(findProgram("tool", {})).toBeUndefined();
 });
 
-test("on Windows without Git the command processor runs the line as it is", () => {
+test("on Windows without Git, cmd.exe runs the unchanged line", () => {
   const shell = findShell({ ComSpec: "C:\\Windows\\system32\\cmd.exe" }, "win32");
   expect(shell).toMatchObject({ name: "cmd", path: "C:\\Windows\\system32\\cmd.exe", verbatimArguments: true });
   expect(shell.args('dir "a b"')).toEqual(["/d", "/s", "/c", '"dir "a b""']);

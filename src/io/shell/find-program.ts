@@ -4,20 +4,19 @@ import { toolError } from "../../core/error.ts";
 
 export interface Shell {
   name: "bash" | "sh" | "cmd";
-  /** Absolute. */
+  /** Absolute path. */
   path: string;
-  /** The arguments that make it run this command text. */
+  /** The arguments to run a command text. */
   args(command: string): string[];
-  /** Windows: the arguments are one ready command line and must not be quoted again. */
+  /** Windows: the arguments are a complete command line and must not be quoted again. */
   verbatimArguments?: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * bash where there is one, else sh. On Windows: the bash of Git for Windows, else cmd.exe.
- * The usual places come before PATH, and relative PATH entries are never looked at: the working folder does not
- * decide which shell runs.
+ * Finds bash, else sh. On Windows: the bash of Git for Windows, else cmd.exe. The usual folders come before PATH, and
+ * relative PATH entries are ignored: the working folder must not decide which shell runs.
  */
 export function findShell(env: Environment, platform: NodeJS.Platform = process.platform): Shell {
   if (platform === "win32") return findWindowsShell(env);
@@ -26,11 +25,11 @@ export function findShell(env: Environment, platform: NodeJS.Platform = process.
   const sh = findProgram("sh", env, ["/bin", "/usr/bin"]);
   if (sh) return { name: "sh", path: sh, args: (command) => ["-c", "--", command] };
   throw toolError("unavailable", "No shell was found: neither bash nor sh is in /bin, /usr/bin or PATH.", {
-    next: "Install one, or run the program itself with its arguments and no shell.",
+    next: "Install one, or run the program directly without a shell.",
   });
 }
 
-/** The absolute path of an executable file, first in `first`, then along PATH; undefined when there is none. */
+/** The absolute path of an executable file: searches `first`, then PATH. Undefined if there is none. */
 export function findProgram(name: string, env: Environment, first: readonly string[] = []): string | undefined {
   const folders = [...first, ...(env.PATH ?? "").split(delimiter).filter(isAbsolute)];
   return folders.map((folder) => join(folder, name)).find(isExecutableFile);
@@ -45,8 +44,8 @@ export function isExecutableFile(path: string): boolean {
   }
 }
 
-// --norc is not idle: bash reads ~/.bashrc even under -c when it takes its standard input for a network connection,
-// and the pipes of Node are sockets. `--` keeps a command that begins with a dash from being read as an option.
+// Even with -c, bash reads ~/.bashrc if it takes its standard input for a network connection, and Node's pipes are
+// sockets: hence --norc. `--` is for commands that begin with a dash.
 function bashArgs(command: string): string[] {
   return ["--noprofile", "--norc", "-c", "--", command];
 }
@@ -63,11 +62,11 @@ function findWindowsShell(env: Environment): Shell {
   };
 }
 
-/** Chromium or a browser made of it, or what to do so that there is one. */
+/** Chromium or a browser based on it, or a message about how to install one. */
 export type FoundBrowser = { path: string } | { missing: string };
 
 export interface FindBrowserOptions {
-  /** The one that the user has named. */
+  /** The path from the user's configuration. */
   named?: string | undefined;
   env: Readonly<Record<string, string | undefined>>;
   platform?: NodeJS.Platform;
@@ -78,25 +77,25 @@ const MAC_PROGRAMS = ["Google Chrome", "Chromium", "Microsoft Edge"].map(
   (name) => `/Applications/${name}.app/Contents/MacOS/${name}`,
 );
 const WINDOWS_PROGRAMS = ["Google\\Chrome\\Application\\chrome.exe", "Microsoft\\Edge\\Application\\msedge.exe"];
-const HOW =
-  "Install Chromium or Chrome, or run `npx playwright-core install chromium`; or name one by browser.executable of the " +
-  "configuration or by HAFT_BROWSER.";
+const HOW_TO_INSTALL =
+  "Install Chromium or Chrome, run `npx playwright-core install chromium`, or set browser.executable in the " +
+  "configuration or the variable HAFT_BROWSER.";
 
 export function findBrowser({ named, env, platform = process.platform }: FindBrowserOptions): FoundBrowser {
-  const wanted = named ?? env["HAFT_BROWSER"];
-  if (wanted) {
-    if (isAbsolute(wanted) && isExecutableFile(wanted)) return { path: wanted };
-    return { missing: `${wanted} is no program (its whole path is needed). ${HOW}` };
+  const configured = named ?? env["HAFT_BROWSER"];
+  if (configured) {
+    if (isAbsolute(configured) && isExecutableFile(configured)) return { path: configured };
+    return { missing: `${configured} is not the absolute path of a program. ${HOW_TO_INSTALL}` };
   }
   const path = candidatesOf(env, platform).find(isExecutableFile) ?? findByName(env, platform);
-  return path === undefined ? { missing: `There is no Chromium on this machine. ${HOW}` } : { path };
+  return path === undefined ? { missing: `There is no Chromium on this machine. ${HOW_TO_INSTALL}` } : { path };
 }
 
 function candidatesOf(env: FindBrowserOptions["env"], platform: NodeJS.Platform): string[] {
   if (platform === "darwin") return MAC_PROGRAMS;
   if (platform !== "win32") return [];
-  const folders = [env["PROGRAMFILES"], env["PROGRAMFILES(X86)"], env["LOCALAPPDATA"]].filter((folder) => folder);
-  return folders.flatMap((folder) => WINDOWS_PROGRAMS.map((program) => join(folder!, program)));
+  const folders = [env["PROGRAMFILES"], env["PROGRAMFILES(X86)"], env["LOCALAPPDATA"]];
+  return folders.flatMap((folder) => (folder ? WINDOWS_PROGRAMS.map((program) => join(folder, program)) : []));
 }
 
 /** The usual folders come before PATH. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createHeadTailBytes } from "./output-buffer.ts";
 
-test("everything is kept while it fits", () => {
+test("stores everything while it fits", () => {
   const bytes = createHeadTailBytes(10);
   bytes.push(Buffer.from("01234"));
   expect(bytes.fits(5)).toBe(true);
@@ -19,7 +19,7 @@ test("a budget of one byte keeps the last one", () => {
   expect(bytes.omittedBytes).toBe(2);
 });
 
-test("a copy is not changed by what comes later", () => {
+test("later bytes do not change a copy", () => {
   const bytes = createHeadTailBytes(4);
   bytes.push(Buffer.from("abcd"));
   const tail = bytes.tail();
@@ -27,7 +27,7 @@ test("a copy is not changed by what comes later", () => {
   expect(tail.toString()).toBe("cd");
 });
 
-test("whatever the chunks are, the first and the last bytes are kept and the rest is counted", () => {
+test("stores the first and last bytes of any chunks and counts the rest", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 40 }),
@@ -48,7 +48,7 @@ test("whatever the chunks are, the first and the last bytes are kept and the res
   );
 });
 
-test("large budgets grow as needed and wrap rightly", () => {
+test("large budgets grow as needed and wrap correctly", () => {
   const bytes = createHeadTailBytes(64 * 1024);
   const all: Buffer[] = [];
   for (let index = 0; index < 5000; index++) {

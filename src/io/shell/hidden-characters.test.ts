@@ -11,12 +11,12 @@ test.each([
   ["a tag character", "\u{e0041}", "e0041"],
   ["an escape", "\u001b", "1b"],
   ["a line separator", "\u2028", "2028"],
-])("%s is found, and spelled out for whoever decides", (_what, character, hex) => {
+])("%s is found and escaped", (_what, character, hex) => {
   expect(findHiddenCharacter(`rm ${character}x`)).toBe(`U+${hex.toUpperCase().padStart(4, "0")}`);
   expect(showHiddenCharacters(`rm ${character}x`)).toBe(`rm \\u{${hex}}x`);
 });
 
-test("plain text, in any language, stays as it is", () => {
+test("plain text in any language is unchanged", () => {
   for (const text of ["ls -la\n\techo 'x'", "echo 你好 é ü"]) {
     expect(findHiddenCharacter(text)).toBeUndefined();
     expect(showHiddenCharacters(text)).toBe(text);

@@ -22,7 +22,7 @@ test.each([
   expect(keyBytes([key])).toBe(bytes);
 });
 
-test("keys follow each other", () => {
+test("keys are concatenated", () => {
   expect(keyBytes(["git st", "Tab", "Enter"])).toBe("git st\t\r");
 });
 

@@ -24,7 +24,7 @@ test("all of a short output is in the head", () => {
   expect(snapshot).toMatchObject({ head: "one\ntwo", tail: "", omittedBytes: 0, totalBytes: 7, totalLines: 2 });
 });
 
-test("characters survive any division into chunks, also when the other stream writes in between", async () => {
+test("characters survive any split into chunks, even if the other stream writes in between", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: "grapheme", maxLength: 30 }),
@@ -49,7 +49,7 @@ test("characters survive any division into chunks, also when the other stream wr
   );
 });
 
-test("a character that never becomes whole is still delivered at the end", async () => {
+test("an incomplete character is still delivered at the end", async () => {
   const output = createOutputBuffer();
   void output.append(Buffer.from([0x61, 0xe2, 0x82]));
   expect(output.snapshot().head).toBe("a");
@@ -57,14 +57,14 @@ test("a character that never becomes whole is still delivered at the end", async
   expect(output.snapshot().head).toBe("a\ufffd");
 });
 
-test("a cut inside a character leaves no broken character behind", () => {
+test("a cut inside a character leaves no broken character", () => {
   const snapshot = feed(createOutputBuffer({ maxBytes: 10 }), "ääääääääää").snapshot();
   expect(snapshot.head).toBe("ää");
   expect(snapshot.tail).toBe("ää");
   expect(snapshot.omittedBytes).toBe(10);
 });
 
-test("the three copies stay within the budget together", () => {
+test("the three copies together stay within the budget", () => {
   const output = createOutputBuffer({ maxBytes: 400, separateStreams: true });
   for (let index = 0; index < 100; index++) {
     void output.append(Buffer.from(`out ${index}\n`), "stdout");
@@ -78,7 +78,7 @@ test("the three copies stay within the budget together", () => {
   expect(output.bytesOf("stderr")).toBe(stderr?.totalBytes);
 });
 
-test("the spill opens only when memory is exceeded and then has everything from the first byte", async () => {
+test("the spill opens when memory is exceeded and gets everything from the first byte", async () => {
   const spill = memorySpill();
   const output = createOutputBuffer({ maxBytes: 8, openSpill: () => spill.open() });
   feed(output, "12345678");
@@ -106,7 +106,7 @@ test("an output that fits can be spilled on demand, before and after its end", a
   expect(await feed(createOutputBuffer(), "no sink").spillAll()).toBeUndefined();
 });
 
-test("a cursor gives each piece of output once", () => {
+test("reading with a cursor returns each piece of output once", () => {
   const output = feed(createOutputBuffer(), "one ");
   const first = output.since(0);
   expect(first).toEqual({ text: "one ", cursor: 4, missedBytes: 0 });
@@ -115,14 +115,14 @@ test("a cursor gives each piece of output once", () => {
   expect(output.since(first.cursor)).toEqual({ text: "two", cursor: 7, missedBytes: 0 });
 });
 
-test("a reader that was too slow is told how much it missed, where it is missing", () => {
+test("a gap is marked in the text with the number of missed bytes", () => {
   const output = feed(createOutputBuffer({ maxBytes: 10 }), "0123456789abcdefghij");
-  expect(output.since(2)).toEqual({ text: "234\n[… 10 bytes not kept …]\nfghij", cursor: 20, missedBytes: 10 });
-  expect(output.since(8)).toMatchObject({ text: "\n[… 7 bytes not kept …]\nfghij", missedBytes: 7 });
+  expect(output.since(2)).toEqual({ text: "234\n[… 10 bytes omitted …]\nfghij", cursor: 20, missedBytes: 10 });
+  expect(output.since(8)).toMatchObject({ text: "\n[… 7 bytes omitted …]\nfghij", missedBytes: 7 });
   expect(output.since(17)).toEqual({ text: "hij", cursor: 20, missedBytes: 0 });
 });
 
-test("a listener hears of every chunk until it leaves, and one that throws harms nobody", () => {
+test("a listener is called for every chunk until it unsubscribes, and a throwing listener does no harm", () => {
   const output = createOutputBuffer();
   let received = 0;
   output.subscribe(() => {

@@ -1,17 +1,17 @@
 export type StreamName = "stdout" | "stderr";
 
 export interface OutputOptions {
-  /** Memory for all copies together. */
+  /** Max memory, for all copies together. Default: 1 MiB. */
   maxBytes?: number;
-  /** Also keep each stream by itself; the three copies then share `maxBytes`. */
+  /** Also store each stream separately; the three copies then share `maxBytes`. */
   separateStreams?: boolean;
-  /** Called when memory no longer holds everything; the sink then gets everything from the first byte. */
+  /** Called when the output exceeds the memory; the sink then gets everything from the first byte. */
   openSpill?: OpenSpill;
   maxSpillBytes?: number;
 }
 
 export interface OutputText {
-  /** All of the output while nothing is omitted, and then `tail` is empty. */
+  /** The whole output if nothing is omitted; `tail` is empty then. */
   head: string;
   tail: string;
   /** Bytes between head and tail that memory no longer has. */
@@ -27,31 +27,31 @@ export interface OutputSnapshot extends OutputText {
 }
 
 export interface OutputSince {
-  /** A gap is marked in the text where it is. */
+  /** Missing bytes are marked in the text. */
   text: string;
-  /** Give it to the next `since`. */
+  /** Pass it to the next `since`. */
   cursor: number;
   /** Bytes after the old cursor that memory no longer has. */
   missedBytes: number;
 }
 
 export interface OutputBuffer {
-  /** The chunk must not change afterwards. A returned promise means: read nothing more before it resolves. */
+  /** The chunk must not change afterwards. If a promise is returned, read nothing more before it resolves. */
   append(chunk: Buffer, stream?: StreamName): Promise<void> | undefined;
   readonly totalBytes: number;
   /** No more output will come. */
   readonly closed: boolean;
-  /** Bytes that came on this stream. */
+  /** Bytes received on this stream. */
   bytesOf(stream: StreamName): number;
   snapshot(): OutputSnapshot;
   since(cursor: number): OutputSince;
-  /** Lines from `offset` (the first is 1; absent: the last `limit` lines). */
+  /** Lines from `offset` (the first is 1). Default: the last `limit` lines. */
   lines(page: { offset?: number; limit: number }): LinePage;
-  /** Called after each append, with nothing: read at your own pace with `since`. Returns how to stop. */
+  /** The listener is called after each append, without data: read with `since`. Returns the function to unsubscribe. */
   subscribe(listener: () => void): () => void;
-  /** Sends everything to the spill although it fits in memory. Undefined where there is none or bytes are lost. */
+  /** Writes everything to the spill although it fits in memory. Undefined if there is no spill or bytes are lost. */
   spillAll(): Promise<SpillState | undefined>;
-  /** Nothing is taken any more; resolves when the spill is complete. */
+  /** Accepts no more output. Resolves when the spill is complete. */
   close(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ const DEFAULT_MAX_BYTES = 1024 * 1024;
 const DEFAULT_MAX_SPILL_BYTES = 256 * 1024 * 1024;
 const NEWLINE = 10;
 
-/** Both streams in order of arrival. A character whose bytes come in two chunks is held back until it is whole. */
+/** Both streams in order of arrival. A character split over two chunks is held back until it is complete. */
 export function createOutputBuffer(options: OutputOptions = {}): OutputBuffer {
   const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES;
   const all = createHeadTailBytes(options.separateStreams ? Math.floor(maxBytes / 2) : maxBytes);
@@ -81,7 +81,7 @@ export function createOutputBuffer(options: OutputOptions = {}): OutputBuffer {
     return writer;
   }
 
-  function keep(bytes: Buffer, stream: StreamName): Promise<void> | undefined {
+  function store(bytes: Buffer, stream: StreamName): Promise<void> | undefined {
     if (bytes.length === 0) return undefined;
     if (!spill && !all.fits(bytes.length)) spill = openSpill();
     const pressure = spill?.write(bytes);
@@ -93,12 +93,12 @@ export function createOutputBuffer(options: OutputOptions = {}): OutputBuffer {
   }
 
   function notify(): void {
-    // A copy: one that subscribes anew when called must wait for the next time.
+    // A copy: a listener that subscribes again during the call must wait for the next append.
     for (const listener of Array.from(listeners)) {
       try {
         listener();
       } catch {
-        // A reader that throws must not stop the command.
+        // A listener that throws must not stop the command.
       }
     }
   }
@@ -110,7 +110,7 @@ export function createOutputBuffer(options: OutputOptions = {}): OutputBuffer {
       const joined = unfinished[stream].length > 0 ? Buffer.concat([unfinished[stream], chunk]) : chunk;
       const whole = joined.length - unfinishedSuffix(joined);
       unfinished[stream] = Buffer.from(joined.subarray(whole));
-      const pressure = keep(joined.subarray(0, whole), stream);
+      const pressure = store(joined.subarray(0, whole), stream);
       notify();
       return pressure;
     },
@@ -125,7 +125,8 @@ export function createOutputBuffer(options: OutputOptions = {}): OutputBuffer {
       ...textOf(all),
       totalLines: newlines + (endsWithNewline ? 0 : 1),
       spill: spill?.state ?? { status: "none" },
-      ...(separate && { stdout: textOf(separate.stdout), stderr: textOf(separate.stderr) }),
+      stdout: separate && textOf(separate.stdout),
+      stderr: separate && textOf(separate.stderr),
     }),
     since: (cursor) => readSince(all, cursor),
     lines: (page) => pageOfLines({ ...textOf(all), totalLines: newlines + (endsWithNewline ? 0 : 1) }, page),
@@ -141,7 +142,7 @@ export function createOutputBuffer(options: OutputOptions = {}): OutputBuffer {
     async close() {
       if (closed) return;
       closed = true;
-      for (const stream of ["stdout", "stderr"] as const) void keep(unfinished[stream], stream);
+      for (const stream of ["stdout", "stderr"] as const) void store(unfinished[stream], stream);
       await spill?.close();
       notify();
     },
@@ -153,7 +154,7 @@ function textOf(bytes: HeadTailBytes): OutputText {
   const head = bytes.head();
   const tail = bytes.tail();
   if (omittedBytes === 0) return { head: Buffer.concat([head, tail]).toString(), tail: "", omittedBytes, totalBytes };
-  // The cut may fall inside a character: its pieces are dropped rather than shown as replacement characters.
+  // The cut may fall inside a character: drop its bytes instead of showing replacement characters.
   return {
     head: head.subarray(0, head.length - unfinishedSuffix(head)).toString(),
     tail: tail.subarray(orphanedPrefix(tail)).toString(),
@@ -176,12 +177,12 @@ function readSince(bytes: HeadTailBytes, cursor: number): OutputSince {
   const before = head.subarray(Math.min(from, head.length), head.length - unfinishedSuffix(head)).toString();
   const missedBytes = tailFrom - Math.max(from, head.length);
   const after = tail.subarray(orphanedPrefix(tail)).toString();
-  return { text: `${before}\n[… ${missedBytes} bytes not kept …]\n${after}`, cursor: total, missedBytes };
+  return { text: `${before}\n[… ${missedBytes} bytes omitted …]\n${after}`, cursor: total, missedBytes };
 }
 
 /**
- * The first and the last bytes of a stream of any length within a fixed budget. Bytes are copied in, so a million
- * one-byte chunks cost what one large chunk costs; both halves grow only as far as they are needed.
+ * The first and last bytes of a stream of any length, within a fixed budget. Bytes are copied, so a million one-byte
+ * chunks cost as much as one large chunk. Both halves grow only as needed.
  */
 export interface HeadTailBytes {
   push(chunk: Uint8Array): void;
@@ -202,23 +203,23 @@ export function createHeadTailBytes(maxBytes: number): HeadTailBytes {
   const tailMax = maxBytes - headMax;
   let head: Buffer = Buffer.alloc(0);
   let headLength = 0;
-  // A ring: the oldest byte is at `tailStart`. It wraps only once it has its full size.
+  // A ring buffer: the oldest byte is at `tailStart`. It wraps only at its full size.
   let tail: Buffer = Buffer.alloc(0);
   let tailStart = 0;
   let tailLength = 0;
   let totalBytes = 0;
 
   function pushTail(chunk: Uint8Array): void {
-    const kept = chunk.length > tailMax ? chunk.subarray(chunk.length - tailMax) : chunk;
-    tail = grown(tail, tailLength, Math.min(tailMax, tailLength + kept.length), tailMax);
-    const lost = Math.max(0, tailLength + kept.length - tailMax);
+    const end = chunk.length > tailMax ? chunk.subarray(chunk.length - tailMax) : chunk;
+    tail = grown(tail, tailLength, Math.min(tailMax, tailLength + end.length), tailMax);
+    const lost = Math.max(0, tailLength + end.length - tailMax);
     tailStart = (tailStart + lost) % tail.length;
     tailLength -= lost;
     const at = (tailStart + tailLength) % tail.length;
-    const untilEnd = Math.min(kept.length, tail.length - at);
-    tail.set(kept.subarray(0, untilEnd), at);
-    tail.set(kept.subarray(untilEnd), 0);
-    tailLength += kept.length;
+    const untilWrap = Math.min(end.length, tail.length - at);
+    tail.set(end.subarray(0, untilWrap), at);
+    tail.set(end.subarray(untilWrap), 0);
+    tailLength += end.length;
   }
 
   return {
@@ -242,8 +243,8 @@ export function createHeadTailBytes(maxBytes: number): HeadTailBytes {
     },
     head: () => Buffer.from(head.subarray(0, headLength)),
     tail() {
-      const untilEnd = Math.min(tailLength, tail.length - tailStart);
-      return Buffer.concat([tail.subarray(tailStart, tailStart + untilEnd), tail.subarray(0, tailLength - untilEnd)]);
+      const untilWrap = Math.min(tailLength, tail.length - tailStart);
+      return Buffer.concat([tail.subarray(tailStart, tailStart + untilWrap), tail.subarray(0, tailLength - untilWrap)]);
     },
   };
 }
@@ -263,13 +264,13 @@ export interface NumberedLine {
 export interface LinePage {
   lines: NumberedLine[];
   totalLines: number;
-  /** Where the next page begins; absent at the end. */
+  /** Where the next page begins; undefined at the end. */
   nextOffset?: number;
   /** Lines of this page that memory no longer has, first and last. */
   missing?: { from: number; to: number };
 }
 
-interface KeptText {
+interface StoredText {
   head: string;
   tail: string;
   omittedBytes: number;
@@ -278,24 +279,24 @@ interface KeptText {
 
 const CUT = "[… cut …]";
 
-/** A page of numbered lines out of the kept head and tail; a line that was cut in the middle is marked. */
-function pageOfLines(output: KeptText, page: { offset?: number; limit: number }): LinePage {
+/** A page of numbered lines from head and tail. A line that was cut in the middle is marked. */
+function pageOfLines(output: StoredText, page: { offset?: number; limit: number }): LinePage {
   const { totalLines } = output;
   const from = Math.max(1, page.offset ?? totalLines - page.limit + 1);
   const to = Math.min(totalLines, from + page.limit - 1);
-  const kept = keptLines(output);
-  const result: LinePage = { lines: kept.filter(({ number }) => number >= from && number <= to), totalLines };
+  const stored = storedLines(output);
+  const result: LinePage = { lines: stored.filter(({ number }) => number >= from && number <= to), totalLines };
   if (to < totalLines && to >= from) result.nextOffset = to + 1;
-  // Numbers rise by one except at the gap; it may span millions of lines, so it is computed and not walked.
-  const gapAt = kept.findIndex(({ number }, index) => number !== index + 1);
-  const gap = gapAt < 0 ? undefined : { from: gapAt + 1, to: (kept[gapAt] as NumberedLine).number - 1 };
-  if (gap && gap.from <= to && gap.to >= from) {
-    result.missing = { from: Math.max(gap.from, from), to: Math.min(gap.to, to) };
+  // Line numbers increase by one except at the gap.
+  const gapAt = stored.findIndex(({ number }, index) => number !== index + 1);
+  const afterGap = stored[gapAt];
+  if (afterGap && gapAt + 1 <= to && afterGap.number > from) {
+    result.missing = { from: Math.max(gapAt + 1, from), to: Math.min(afterGap.number - 1, to) };
   }
   return result;
 }
 
-function keptLines({ head, tail, omittedBytes, totalLines }: KeptText): NumberedLine[] {
+function storedLines({ head, tail, omittedBytes, totalLines }: StoredText): NumberedLine[] {
   const headLines = splitLines(head);
   const numbered = headLines.map((text, index) => ({ number: index + 1, text }));
   if (omittedBytes === 0) return numbered;
@@ -305,7 +306,7 @@ function keptLines({ head, tail, omittedBytes, totalLines }: KeptText): Numbered
   if (last && !head.endsWith("\n")) last.text += CUT;
   tailLines.forEach((text, index) => {
     const number = firstInTail + index;
-    // One line so long that its middle is gone: its beginning is in the head, its end in the tail.
+    // One line so long that its middle is missing: it begins in the head and ends in the tail.
     if (last && number <= last.number) last.text = last.text.endsWith(CUT) ? last.text + text : last.text + CUT + text;
     else numbered.push({ number, text: index === 0 ? CUT + text : text });
   });
@@ -318,7 +319,7 @@ function splitLines(text: string): string[] {
   return lines;
 }
 
-/** Where output goes that does not fit in memory. Whoever starts a process decides what it is: a file, a store. */
+/** Receives output that does not fit in memory, for example a file. */
 export interface SpillSink {
   write(chunk: Buffer): void | Promise<void>;
   close(): Promise<{ ref: string }>;
@@ -326,7 +327,7 @@ export interface SpillSink {
 
 type OpenSpill = () => SpillSink | Promise<SpillSink>;
 
-/** What became of the spill. A spill that failed or is full never fails the command: it only says so. */
+/** A spill that failed or is full never fails the command; this reports it. */
 export type SpillState =
   | { status: "none" }
   | { status: "open"; bytes: number }
@@ -334,7 +335,7 @@ export type SpillState =
   | { status: "failed"; message: string };
 
 interface SpillWriter {
-  /** Takes the chunk at once; a returned promise means: send nothing more before it resolves. */
+  /** Accepts the chunk immediately. If a promise is returned, send nothing more before it resolves. */
   write(chunk: Buffer): Promise<void> | undefined;
   close(): Promise<SpillState>;
   readonly state: SpillState;
@@ -342,7 +343,7 @@ interface SpillWriter {
 
 const HIGH_WATER_BYTES = 256 * 1024;
 
-/** Writes in order, one write at a time, gathering what arrives meanwhile; at most `maxBytes` in all. */
+/** Writes in order, one write at a time, and batches what arrives meanwhile. Writes `maxBytes` at most. */
 export function createSpillWriter(open: OpenSpill, maxBytes: number): SpillWriter {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
@@ -357,7 +358,7 @@ export function createSpillWriter(open: OpenSpill, maxBytes: number): SpillWrite
     await Promise.resolve();
     try {
       while (waiting.length > 0) {
-        const batch = waiting.length === 1 ? (waiting[0] as Buffer) : Buffer.concat(waiting);
+        const batch = Buffer.concat(waiting);
         waiting = [];
         sink ??= await open();
         await sink.write(batch);
@@ -407,20 +408,20 @@ export function createSpillWriter(open: OpenSpill, maxBytes: number): SpillWrite
   };
 }
 
-/** How many bytes at the end belong to a character whose remaining bytes have not come yet (0 to 3). */
+/** How many bytes at the end belong to an incomplete UTF-8 character (0 to 3). */
 export function unfinishedSuffix(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
-    const byte = bytes[bytes.length - back] as number;
+    const byte = bytes.at(-back) ?? 0;
     if ((byte & 0xc0) === 0x80) continue;
     return sequenceLength(byte) > back ? back : 0;
   }
   return 0;
 }
 
-/** How many bytes at the start continue a character that began before them (0 to 3). */
+/** How many bytes at the start continue a UTF-8 character that began before them (0 to 3). */
 export function orphanedPrefix(bytes: Uint8Array): number {
   let length = 0;
-  while (length < 3 && length < bytes.length && ((bytes[length] as number) & 0xc0) === 0x80) length++;
+  while (length < 3 && length < bytes.length && ((bytes[length] ?? 0) & 0xc0) === 0x80) length++;
   return length;
 }
 
@@ -432,17 +433,17 @@ function sequenceLength(lead: number): number {
 
 const NO_WORDS = new Int32Array(0);
 
-/** Four bytes at a time: this runs over every byte of every output, and byte by byte it would cost most of the time. */
+/** Four bytes at a time: this reads every byte of all output, and byte by byte it would take most of the run time. */
 export function countNewlines(bytes: Uint8Array): number {
   const { length } = bytes;
   let count = 0;
   let at = 0;
   for (; at < length && (bytes.byteOffset + at) % 4 !== 0; at++) if (bytes[at] === NEWLINE) count++;
-  // Where the bytes end before the first boundary there is no word, and a view from there would be refused.
+  // If the bytes end before the first word boundary, an Int32Array from there would throw.
   const words = length - at < 4 ? NO_WORDS : new Int32Array(bytes.buffer, bytes.byteOffset + at, (length - at) >> 2);
   for (let index = 0; index < words.length; index++) {
-    // A byte of `other` is zero where there is a newline; of those the top bit stays clear, and is then counted.
-    const other = (words[index] as number) ^ 0x0a0a0a0a;
+    // A byte of `other` is zero for a newline. Its top bit then stays clear and is counted.
+    const other = (words[index] ?? 0) ^ 0x0a0a0a0a;
     const hits = ~(((other & 0x7f7f7f7f) + 0x7f7f7f7f) | other) & 0x80808080;
     count += Math.imul(hits >>> 7, 0x01010101) >>> 24;
   }

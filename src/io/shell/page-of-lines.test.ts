@@ -9,7 +9,7 @@ function outputOf(text: string, maxBytes?: number) {
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join("");
 
-test("a page begins where it is told and says where the next one begins", () => {
+test("a page begins at the offset and names the next offset", () => {
   const output = outputOf(numbers(10));
   expect(output.lines({ offset: 3, limit: 2 })).toEqual({
     lines: [
@@ -24,7 +24,7 @@ test("a page begins where it is told and says where the next one begins", () => 
   expect(output.lines({ offset: 9, limit: 5 }).nextOffset).toBeUndefined();
 });
 
-test("without an offset the last lines come", () => {
+test("without an offset it returns the last lines", () => {
   expect(outputOf(`${numbers(5)}unfinished`).lines({ limit: 2 }).lines).toEqual([
     { number: 5, text: "line 5" },
     { number: 6, text: "unfinished" },
@@ -35,7 +35,7 @@ test("an offset after the end is an empty page", () => {
   expect(outputOf(numbers(3)).lines({ offset: 7, limit: 2 })).toEqual({ lines: [], totalLines: 3 });
 });
 
-test("lines that memory lost are named, and those around them keep their numbers", () => {
+test("missing lines are reported, and the others keep their numbers", () => {
   const output = outputOf(numbers(1000), 200);
   const page = output.lines({ offset: 1, limit: 1000 });
   expect(page.lines[0]).toEqual({ number: 1, text: "line 1" });

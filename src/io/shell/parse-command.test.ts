@@ -5,7 +5,7 @@ const words = (text: string) => parseCommand(text).commands.map((command) => com
 const constructs = (text: string) => [...parseCommand(text).constructs];
 
 describe("parseCommand", () => {
-  test("lists every simple command, those inside substitutions, groups and functions too", () => {
+  test("lists every simple command, including those inside substitutions, groups and functions", () => {
     expect(words("a $(b c) | d; f() { e; }; (g & h)")).toEqual([
       ["a", "$(b c)"],
       ["b", "c"],
@@ -21,7 +21,7 @@ describe("parseCommand", () => {
     ]);
   });
 
-  test("cuts the text of a command out of the text that it stands in", () => {
+  test("returns the source of each command", () => {
     expect(
       parseCommand("echo `x \\`y z\\``")
         .commands.map(({ source }) => source)
@@ -51,11 +51,11 @@ describe("parseCommand", () => {
     ["echo $'\\x2d'", "special quote"],
     ["echo $(ls)", "substitution"],
     ["time ls", "time"],
-  ])("names what keeps %j from being plain", (text, construct) => {
+  ])("names the construct in %j", (text, construct) => {
     expect(constructs(text)).toContain(construct);
   });
 
-  test("marks a word as literal only when its value cannot depend on anything", () => {
+  test("marks a word as literal only if its value is certain", () => {
     const marks = (text: string) =>
       parseCommand(text)
         .commands[0]?.words.slice(1)
@@ -64,7 +64,7 @@ describe("parseCommand", () => {
     expect(marks(`x a\\b "$c" ~ ~u a=~ $'d' "e\\$" [f] {g,h} *`)).toEqual(Array(10).fill(false));
   });
 
-  test("keeps redirections apart from the command's text, wherever they stand", () => {
+  test("separates redirections from the source of the command", () => {
     const { commands, redirections } = parseCommand("{ a > b c; } 2>> d");
     expect(commands[0]?.source).toBe("a c");
     expect(redirections.map(({ operator, target }) => `${operator} ${target?.value}`).sort()).toEqual(["> b", ">> d"]);
@@ -85,11 +85,11 @@ describe("parseCommand", () => {
     ["echo " + "$(".repeat(300), "tooComplex"],
     ["{".repeat(100_000), "tooComplex"],
     ['{" "'.repeat(30_000), "tooComplex"],
-  ])("says that it did not read example %# to its end", (text, kind) => {
+  ])("reports that it did not read example %# to the end", (text, kind) => {
     expect(parseCommand(text).problem?.kind).toBe(kind);
   });
 
-  test("keeps what it saw before a limit, so that deny rules can still be applied", () => {
+  test("keeps the commands before a limit, so deny rules still apply", () => {
     expect(words("rm x; " + "a;".repeat(COMMAND_LIMITS.commands + 2))[0]).toEqual(["rm", "x"]);
   });
 });

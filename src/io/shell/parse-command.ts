@@ -18,7 +18,7 @@ import {
 } from "./command-wrappers.ts";
 import { findHiddenCharacter } from "./terminal-text.ts";
 
-/** What keeps a text from being a chain of literal words. */
+/** Syntax beyond a chain of literal words. */
 export type Construct =
   | "assignment"
   | "background"
@@ -42,9 +42,9 @@ export type Construct =
 export interface CommandWord {
   /** As written. */
   source: string;
-  /** Where it begins in the text. */
+  /** Its position in the text. */
   at: number;
-  /** Without its quotes. Certain when `literal`; else what the parser made of it, with expansions as written. */
+  /** Without its quotes. Certain if `literal`; otherwise the parser's reading, with expansions as written. */
   value: string;
   literal: boolean;
 }
@@ -52,7 +52,7 @@ export interface CommandWord {
 export interface CommandRedirection {
   operator: string;
   target?: CommandWord;
-  /** Of a here-document or here-string. */
+  /** Text of a here-document or here-string. */
   body?: string;
 }
 
@@ -67,29 +67,29 @@ export interface SimpleCommand {
 
 export interface ParsedCommand {
   text: string;
-  /** Every simple command, those in substitutions, groups, loops and functions included, an outer one before its inner. */
+  /** Every simple command, including those in substitutions, groups, loops and functions; outer before inner. */
   commands: SimpleCommand[];
-  /** Of simple commands, groups and loops alike. */
+  /** All redirections, also of groups and loops. */
   redirections: CommandRedirection[];
   constructs: ReadonlySet<Construct>;
-  /** Set when the text was not read to its end: then `commands` is only what was seen. */
+  /** Set if the text could not be read to the end; `commands` then has what was read. */
   problem?: { kind: "empty" | "malformed" | "tooComplex"; reason: string };
 }
 
 export const COMMAND_LIMITS = {
-  /** Linux takes no longer single argument, so `bash -c` could not run it either. */
+  /** Linux limits a single argument to this, so `bash -c` could not run more. */
   characters: 128 * 1024,
   nodes: 20_000,
   depth: 48,
   commands: 500,
-  // The parser rescans what follows each of these: unbounded, a few kilobytes of them hold it for minutes.
+  // The parser rescans the text after each of these: without a limit a few kilobytes keep it busy for minutes.
   openers: 256,
   bracesTimesCharacters: 20_000_000,
 };
 
 const OPENER = /\$[({[]|[<>@?*+!]\(|`|<</g;
 
-/** Reads bash text with a real grammar. Never throws and never guesses: what was not read is said in `problem`. */
+/** Parses bash text. Never throws and never guesses: `problem` reports what could not be read. */
 export function parseCommand(text: string): ParsedCommand {
   const reading: Reading = { commands: [], redirections: [], constructs: new Set(), nodes: 0 };
   reading.problem = findTextProblem(text);
@@ -98,7 +98,7 @@ export function parseCommand(text: string): ParsedCommand {
     try {
       readNode(parse(text), text, reading, 0);
     } catch {
-      // The parser is recursive: its stack is a limit like the others.
+      // The parser is recursive and may overflow the stack.
       reading.problem = tooComplex("is nested too deeply");
     }
   }
@@ -132,10 +132,10 @@ function findTextProblem(text: string): ParsedCommand["problem"] {
 }
 
 function tooComplex(what: string): { kind: "tooComplex"; reason: string } {
-  return { kind: "tooComplex", reason: `The command ${what}, more than is analysed.` };
+  return { kind: "tooComplex", reason: `The command ${what}. That is too complex to analyse.` };
 }
 
-/** `source` is the text that the node's positions count in: backquotes inside backquotes have one of their own. */
+/** Positions of the node refer to `source`. Nested backquotes have their own source. */
 function readNode(node: SyntaxNode, source: string, reading: Reading, depth: number): void {
   if (isOverLimit(reading, depth)) return;
   reading.nodes += 1;
@@ -174,19 +174,19 @@ function isOverLimit(reading: Reading, depth: number): boolean {
 
 function readSimpleCommand(node: Command, source: string): SimpleCommand {
   const command: SimpleCommand = { source: "", words: [], assignments: [], redirections: [] };
-  const kept: string[] = [];
+  const pieces: string[] = [];
   let end = node.pos;
   for (const part of [...node.prefix, ...(node.name ? [node.name] : []), ...node.suffix]) {
     if (part.type === "Word" || part.type === "Assignment") {
       if (part.type === "Assignment" && command.words.length === 0) command.assignments.push(part.text);
       else command.words.push(readWord(part));
-      kept.push(source.slice(end, part.end));
+      pieces.push(source.slice(end, part.end));
     } else {
       command.redirections.push(readRedirection(part));
     }
     end = part.end;
   }
-  command.source = kept.join("").trim();
+  command.source = pieces.join("").trim();
   return command;
 }
 
@@ -199,8 +199,8 @@ function readWord(word: Word | Assignment): CommandWord {
 function readRedirection(node: Redirection): CommandRedirection {
   if (node.type === "HereDoc") return { operator: node.operator, body: node.body.text };
   const target = node.target && readWord(node.target);
-  if (node.type === "HereString") return { operator: node.operator, body: target ? target.value : undefined };
-  return { operator: node.operator, target: target || undefined };
+  if (node.type === "HereString") return { operator: node.operator, body: target?.value };
+  return { operator: node.operator, target };
 }
 
 function noteConstruct(node: SyntaxNode, constructs: Set<Construct>): void {
@@ -208,7 +208,7 @@ function noteConstruct(node: SyntaxNode, constructs: Set<Construct>): void {
   if (construct) constructs.add(construct);
   if (node.type === "Statement" && node.background) constructs.add("background");
   if (node.type === "Pipeline" && node.operators.includes("|&")) constructs.add("pipe of both streams");
-  // ${x@P} expands a value as a prompt, and a prompt runs the substitutions that stand in it.
+  // ${x@P} expands a value as a prompt, and a prompt runs the substitutions inside it.
   if (node.type === "ParameterExpansion" && node.operation?.type === "Transform") constructs.add("prompt expansion");
 }
 
@@ -244,19 +244,19 @@ const CONSTRUCT_OF: ReadonlyMap<SyntaxNode["type"], Construct> = new Map<SyntaxN
   ["Time", "time"],
 ]);
 
-// Characters that no quoting rule, expansion, glob or operator of bash gives a meaning to inside a word; `~` and `#`
-// only where they cannot begin anything. `{`, `[`, `*`, `?`, `\`, `$` and the rest are never literal outside quotes.
+// Characters without a special meaning inside a word; `~` and `#` only where they cannot begin an expansion or comment.
+// `{`, `[`, `*`, `?`, `\`, `$` and the rest are never literal outside quotes.
 const UNQUOTED = String.raw`[A-Za-z0-9_\-./:=@%+,^!#~\u0080-\u{10ffff}]+`;
 const SINGLE_QUOTED = String.raw`'[^']*'`;
-// A `$` is itself only before a character that cannot continue it, a backslash only before one that it does not escape.
+// A `$` is literal only before a character that cannot continue it, a backslash only before one it does not escape.
 const DOUBLE_QUOTED = String.raw`"(?:[^"\\$\x60]|\\(?![\\$\x60"\n])|\$(?=[" |)]))*"`;
 const CONTINUATION = String.raw`\\\n`;
 const PIECE = new RegExp(`${CONTINUATION}|${SINGLE_QUOTED}|${DOUBLE_QUOTED}|(${UNQUOTED})`, "uy");
 const EXPANDED_TILDE_OR_COMMENT = /(?:^|[:=])~|^#/;
 
 /**
- * What bash makes of one word of source, where that is certain without running anything; undefined otherwise.
- * Deliberately narrower than the grammar: a word it does not know is never guessed.
+ * The value of one word of source, if it is certain without running anything; undefined otherwise. Deliberately
+ * narrower than the grammar: it never guesses.
  */
 export function literalWord(source: string): string | undefined {
   let value = "";
@@ -272,17 +272,14 @@ export function literalWord(source: string): string | undefined {
   return source === "" ? undefined : value;
 }
 
-export type ChainOperator = "&&" | "||" | ";" | "|";
+const CHAIN_OPERATORS = ["&&", "||", ";", "|"] as const;
+
+export type ChainOperator = (typeof CHAIN_OPERATORS)[number];
 
 export interface PlainCommand {
-  /** What stands between it and the command before; undefined for the first. */
+  /** The operator before it; undefined for the first command. */
   operator?: ChainOperator;
   argv: string[];
-}
-
-/** The argv lists of a chain or pipe (`&&`, `||`, `;`, `|`) of literal words; null for every other text. */
-export function plainCommands(text: string): string[][] | null {
-  return plainChain(parseCommand(text))?.map(({ argv }) => argv) ?? null;
 }
 
 const BLANKS = String.raw`(?:[ \t]|\\\n)`;
@@ -293,8 +290,9 @@ const AFTER_LAST = /^[ \t]*;?[ \t\n]*$/;
 const ASSIGNMENT = /^[A-Za-z_]\w*(?:\[|\+?=)/;
 
 /**
- * The parser only says where words begin and end. That they are literal, and that nothing but blanks and the four
- * operators stands between them, is proved here on the text itself, so a mistake of the parser cannot hide anything.
+ * The commands of a chain or pipe (`&&`, `||`, `;`, `|`) of literal words; null for any other text. The parser only
+ * provides the positions of words. That they are literal, with only blanks and the four operators between them, is
+ * verified on the text itself, so a mistake of the parser cannot hide anything.
  */
 export function plainChain({ text, commands, constructs, problem }: ParsedCommand): PlainCommand[] | null {
   if (problem || constructs.size > 0) return null;
@@ -304,7 +302,7 @@ export function plainChain({ text, commands, constructs, problem }: ParsedComman
     const first = words[0];
     if (!first || assignments.length > 0 || redirections.length > 0 || ASSIGNMENT.test(first.source)) return null;
     const before = text.slice(end, first.at);
-    const operator = BETWEEN_COMMANDS.exec(before)?.[1] as ChainOperator | undefined;
+    const operator = CHAIN_OPERATORS.find((each) => each === BETWEEN_COMMANDS.exec(before)?.[1]);
     if (chain.length === 0 ? !BEFORE_FIRST.test(before) : !operator) return null;
     const argv: string[] = [];
     for (const word of words) {
@@ -318,46 +316,46 @@ export function plainChain({ text, commands, constructs, problem }: ParsedComman
   return chain.length > 0 && AFTER_LAST.test(text.slice(end)) ? chain : null;
 }
 
-/** A command that a text would run, as far as its text says. */
+/** A command that a text would run, as far as the text shows. */
 export interface SeenCommand {
   /** Normalised: `rm` for `/bin/rm`. */
   name: string;
   argv: string[];
-  /** Every word is known as it will be. */
+  /** The value of every word is certain. */
   literal: boolean;
-  /** Words that are only known when it runs. */
+  /** Words that are only known at run time. */
   open: readonly string[];
-  /** The wrappers it was found in, outermost first. */
+  /** The wrappers around it, outermost first. */
   within: readonly string[];
 }
 
 export interface UnwrappedCommand {
-  /** The wrappers themselves, and what they run, in the order of the text. */
+  /** The wrappers and what they run, in the order of the text. */
   commands: SeenCommand[];
-  /** False when something may run that is not in the list: then no rule may say "nothing forbidden here". */
+  /** False if something may run that is not in the list: then the absence of a denied command proves nothing. */
   complete: boolean;
-  /** How commands begin whose rest is only known when they run; an empty one may become any command. */
+  /** Prefixes of commands whose rest is only known at run time; an empty prefix may become any command. */
   openings: string[];
 }
 
 const MAX_DEPTH = 8;
 const MAX_COMMANDS = 1000;
 
-/** Sees through chains, substitutions and wrappers (sudo, env, xargs, `bash -c`, `find -exec`, …), for deny rules. */
+/** Finds the commands in chains, substitutions and wrappers (sudo, env, xargs, `bash -c`, `find -exec`), for deny rules. */
 export function unwrapCommand(text: string | ParsedCommand): UnwrappedCommand {
   const seen: UnwrappedCommand = { commands: [], complete: true, openings: [] };
   addText(typeof text === "string" ? parseCommand(text) : text, seen, []);
   return seen;
 }
 
-/** The same for words that need no shell. */
+/** The same for an argv list, which needs no shell. */
 export function unwrapArgv(argv: readonly string[]): UnwrappedCommand {
   const seen: UnwrappedCommand = { commands: [], complete: true, openings: [] };
   addArgv({ argv, literal: true, open: new Set() }, seen, []);
   return seen;
 }
 
-/** The names of the programs that a text runs, wrappers included; none when the text cannot be read as bash. */
+/** The names of the programs that a text runs, including wrappers; empty if the text is not valid bash. */
 export function commandRoots(text: string | ParsedCommand): string[] {
   const parsed = typeof text === "string" ? parseCommand(text) : text;
   if (parsed.problem || parsed.constructs.has("prompt expansion")) return [];
@@ -376,7 +374,7 @@ function addSimple(command: SimpleCommand, seen: UnwrappedCommand, within: reado
   const { words, assignments, redirections } = command;
   if (assignments.some(carriesCommand)) seen.openings.push("");
   if (words.length === 0) return;
-  // A program that is only known at run time may be any program.
+  // A program name that is only known at run time may be any program.
   if (!words[0]?.literal && /[$`*?[{~]/.test(words[0]?.source ?? "")) seen.complete = false;
   const stdin = redirections.find(({ body }) => body !== undefined)?.body;
   const open = new Set(words.filter(isOpenWord).map(({ value }) => value));
@@ -391,7 +389,7 @@ interface Words {
   argv: readonly string[];
   literal: boolean;
   open: ReadonlySet<string>;
-  /** More words come behind these. */
+  /** More words are appended at run time. */
   grows?: boolean;
   stdin?: string | undefined;
 }
@@ -422,28 +420,28 @@ function addArgv(words: Words, seen: UnwrappedCommand, within: readonly string[]
   for (const text of inner.texts) addText(parseCommand(text), seen, inside);
 }
 
-/** Under each of the names by which a rule may speak of it. */
+/** The known beginning of the command, under each name that a rule may use for it. */
 function openingsOf(name: string, { argv, open, grows }: Words): string[] {
   const at = argv.findIndex((word) => open.has(word));
   if (at === 0 || (at < 0 && !grows)) return [];
-  const known = argv.slice(1, at < 0 ? undefined : at);
-  const start = at < 0 ? "" : certainStart(argv[at] as string);
-  const openings = [argv[0] as string, name].map((each) => `${[each, ...known].join(" ")} ${start}`);
+  const [program = "", ...known] = at < 0 ? argv : argv.slice(0, at);
+  const start = at < 0 ? "" : certainStart(argv[at] ?? "");
+  const openings = [program, name].map((each) => `${[each, ...known].join(" ")} ${start}`);
   if (name === "git") openings.push(["git", ...gitSubcommand(known), start].join(" "));
   return openings;
 }
 
-/** Of a wrapper: what it fills in by itself, and whether it may run what its words do not show. */
+/** For a wrapper: the placeholder it fills in, and whether it may run what its words do not show. */
 function readInner(name: string, { argv, open, grows = false, stdin }: Words, inner: WrappedCommands) {
   const rest = argv.slice(1);
   const isShell = SHELLS.has(name);
-  // The text was expanded before it is read here, or is completed by whoever starts it.
+  // The shell expands the text before the wrapper runs it.
   const isExpanded =
     inner.texts.some((text) => rest.some((word) => open.has(word) && text.includes(word))) ||
     (inner.texts.length > 0 && stdin !== undefined && inner.texts.includes(stdin) && /[$`\\]/.test(stdin));
   if (name === "xargs" || name === "parallel") {
     const at = rest.findIndex((word) => /^(?:-[IJ]|--replace)/.test(word));
-    const filled = at < 0 ? "{}" : (/^(?:-[IJ]|--replace=)(.+)$/.exec(rest[at] as string)?.[1] ?? rest[at + 1] ?? "{}");
+    const filled = at < 0 ? "{}" : (/^(?:-[IJ]|--replace=)(.+)$/.exec(rest[at] ?? "")?.[1] ?? rest[at + 1] ?? "{}");
     const runsOthers = inner.commands.some(([first = "", ...more]) => {
       const program = normalizeProgramName(first);
       return program !== "" && readWrapper(program, more) !== undefined && !hasText(program, more);
@@ -455,43 +453,19 @@ function readInner(name: string, { argv, open, grows = false, stdin }: Words, in
   return { filled: undefined, grows, isHidden: isExpanded || isUncertain || (grows && !isShell) };
 }
 
-/** A shell whose text stands there already is not completed by further words: they are only its parameters. */
+/** A shell that already has its text is not extended by further words: they are only its parameters. */
 function hasText(program: string, words: readonly string[]): boolean {
   return SHELLS.has(program) && (readWrapper(program, words)?.texts.length ?? 0) > 0;
 }
 
-/** Whether the shell may make something else of a word than what is written: a variable, a glob, braces, a substitution. */
+/** Whether the shell may expand the word: a variable, a glob, braces, a substitution. */
 function isOpenWord({ literal, source }: CommandWord): boolean {
   if (literal || source === "[" || source === "{}") return false;
-  // The home folder is always the same.
+  // `~/` always expands to the same home folder.
   return /[$`*?[{(~]/.test(source.replace(/^~\//, ""));
 }
 
-/** What an open word begins with in any case. */
+/** The literal beginning of a word. */
 function certainStart(value: string): string {
   return /^[^$`*?[{}~(\\]*/.exec(value)?.[0] ?? "";
-}
-
-/** The simple commands of a text as written, without their redirections: for display and for rules on text. */
-export function splitCommands(text: string): string[] {
-  return parseCommand(text)
-    .commands.map(({ source }) => source)
-    .filter(Boolean);
-}
-
-/** Whether any part of the text redirects a stream, here-documents included. Text that cannot be read counts as yes. */
-export function hasRedirection(text: string): boolean {
-  const { redirections, problem } = parseCommand(text);
-  return redirections.length > 0 || (problem !== undefined && problem.kind !== "empty");
-}
-
-const WRAPPER =
-  /^\s*(?:(?:\S*[\\/])?(?:sh|bash|zsh|dash|ksh)(?:\.exe)?\s+-l?c|(?:\S*[\\/])?cmd(?:\.exe)?\s+\/c|(?:\S*[\\/])?(?:powershell|pwsh)(?:\.exe)?\s+(?:-NoProfile\s+)?-Command)\s+/i;
-
-/** The text inside `bash -c "…"`, `cmd /c …` and the like, for display; decisions use unwrapCommand. */
-export function stripWrapper(text: string): string {
-  const wrapper = WRAPPER.exec(text);
-  if (!wrapper) return text.trim();
-  const inner = text.slice(wrapper[0].length).trim();
-  return /^(["'])[^]*\1$/.test(inner) && inner.length > 1 ? inner.slice(1, -1) : inner;
 }

@@ -5,10 +5,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findProgram } from "./find-program.ts";
-import { parseCommand, plainChain, plainCommands } from "./parse-command.ts";
+import { parseCommand, plainChain } from "./parse-command.ts";
 
-describe("plainCommands", () => {
-  test("gives the words of a chain", () => {
+const plainCommands = (text: string) => plainChain(parseCommand(text))?.map(({ argv }) => argv) ?? null;
+
+describe("plainChain", () => {
+  test("returns the words of a chain", () => {
     expect(plainCommands(`a 'b c' && d "e" || f; g | h --i='j k' `)).toEqual([
       ["a", "b c"],
       ["d", "e"],
@@ -18,7 +20,7 @@ describe("plainCommands", () => {
     ]);
   });
 
-  test("reads a continued line as bash does, a quoted line break as data, and a last line break as nothing", () => {
+  test("joins a continued line, keeps a quoted line break and ignores the last line break", () => {
     expect(plainCommands("a b\\\nc \\\n d\n")).toEqual([["a", "bc", "d"]]);
     expect(plainCommands("a 'b\nc'")).toEqual([["a", "b\nc"]]);
   });
@@ -63,12 +65,12 @@ describe("plainCommands", () => {
   });
 });
 
-describe("what plainCommands says is what bash does", () => {
+describe("plainChain agrees with bash", () => {
   const bash = findProgram("bash", process.env, ["/bin", "/usr/bin"]) as string;
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "haft-plain-"));
-    // Files that globs and braces would find.
+    // Files that globs and braces would match.
     for (const name of ["a", "b", "ab", "-a"]) writeFileSync(join(folder, name), "");
   });
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -94,7 +96,7 @@ describe("what plainCommands says is what bash does", () => {
     return ran.map((words) => words.replaceAll("\u0003", "\n").split("\u0001"));
   }
 
-  /** Every stand-in succeeds: what follows `||` is not run. The commands of a pipe run in any order. */
+  /** Every stub succeeds, so commands after `||` do not run. The commands of a pipe run in any order. */
   function expectedRuns(text: string): string[][] | null {
     const chain = plainChain(parseCommand(text));
     if (!chain) return null;
@@ -142,7 +144,7 @@ describe("what plainCommands says is what bash does", () => {
     expect(plain).toBeGreaterThan(30);
   });
 
-  test("for any text made of the characters that mean something to a shell", () => {
+  test("for any text of characters that are special to a shell", () => {
     let plain = 0;
     const soup = fc.string({
       unit: fc.constantFrom(..."aabb  ''\"\"\\$`~#!{},=:;|&<>()[]*?-\n\t\r"),
@@ -153,7 +155,7 @@ describe("what plainCommands says is what bash does", () => {
       fc.property(soup, (tail) => {
         const text = `zz ${tail}`;
         const expected = expectedRuns(text);
-        // Only letters of the alphabet above name programs, and none of those exists.
+        // Program names consist of letters of the alphabet above, and no such program exists.
         if (!expected || expected.some(([program = ""]) => /^[-:=,!#]*$/.test(program))) return;
         plain++;
         expect(sorted(commandsRunByBash(text))).toEqual(sorted(expected));

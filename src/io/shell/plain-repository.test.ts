@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(top, { recursive: true }));
 
-test("an ordinary repository is plain, from every folder in it", () => {
+test("an ordinary repository is plain from every folder inside it", () => {
   expect(isPlainRepository(top, top)).toBe(true);
   expect(isPlainRepository(join(top, "src"), top)).toBe(true);
 });
@@ -40,12 +40,12 @@ test.each([
   "[user]\n\tname = a\\\n\tb",
   "[filter.x]\n\tclean = ./x",
   "name = x",
-])("with %j it is not", (more) => {
+])("a repository with %j is not plain", (more) => {
   writeFileSync(join(top, ".git/config"), more.startsWith("name") ? more : `${PLAIN}${more}\n`);
   expect(isPlainRepository(top, top)).toBe(false);
 });
 
-test("nor where git would look elsewhere", () => {
+test("a repository is not plain if git would look elsewhere", () => {
   mkdirSync(join(top, "src/objects"));
   writeFileSync(join(top, "src/HEAD"), "");
   expect(isPlainRepository(join(top, "src"), top)).toBe(false);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createProcessId } from "./process-table.ts";
 
-test("ids are two short words, and never one that is taken", () => {
+test("an id is two short words and is never taken already", () => {
   const taken = new Set<string>();
   for (let count = 0; count < 5000; count++) {
     const id = createProcessId((candidate) => taken.has(candidate));

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readProcess } from "./process-tree.ts";
-import { createProcessTable, type ProcessTable, type TableStartOptions } from "./process-table.ts";
+import { ProcessTable, type TableStartOptions } from "./process-table.ts";
 import { shellEnvironment } from "./shell-environment.ts";
 import { stripTerminalCodes } from "./terminal-text.ts";
 
@@ -12,7 +12,7 @@ const isRunning = (pid: number) => readProcess(pid)?.zombie === false;
 
 let now = 1_000_000;
 let table: ProcessTable;
-beforeEach(() => void (table = createProcessTable({ maxProcesses: 3, finishedTtlMs: 1000, clock: () => now })));
+beforeEach(() => void (table = new ProcessTable({ maxProcesses: 3, finishedTtlMs: 1000, clock: () => now })));
 afterEach(() => table.shutdown());
 
 const start = async (shellCommand: string, rest: Partial<TableStartOptions> = {}, owner = "me") =>
@@ -30,7 +30,7 @@ async function untilSeen(id: string, text: string): Promise<string> {
 }
 
 describe("a poll", () => {
-  test("waits for output and gives each piece once", async () => {
+  test("waits for output and returns each piece once", async () => {
     const id = await start("echo one; read x; echo two", { stdin: "pipe" });
     expect(await table.poll("me", id, { waitMs: 20_000 })).toMatchObject({ text: "one\n", running: true });
     expect(await table.poll("me", id)).toMatchObject({ text: "", running: true });
@@ -39,7 +39,7 @@ describe("a poll", () => {
     expect((await table.poll("me", id, { since: 0 })).text).toBe("one\ntwo\n");
   });
 
-  test("answers when the time is up or its own call is cancelled", async () => {
+  test("returns when the time is up or its call is cancelled", async () => {
     const id = await start("sleep 300");
     expect(await table.poll("me", id, { waitMs: 20 })).toMatchObject({ running: true, text: "" });
     const controller = new AbortController();
@@ -48,7 +48,7 @@ describe("a poll", () => {
     expect(await polling).toMatchObject({ running: true });
   });
 
-  test("answers at once for an unknown id, and names the known ones", async () => {
+  test("fails at once for an unknown id and lists the known ones", async () => {
     const id = await start("sleep 300");
     const failure = table.poll("me", "no-such", { waitMs: 20_000 });
     await expect(failure).rejects.toMatchObject({ code: "unknown_process", data: { known: [id] } });
@@ -56,7 +56,7 @@ describe("a poll", () => {
   });
 });
 
-test("another owner's process is unknown in every way, and is not named", async () => {
+test("a process of another owner is unknown to every method and not listed", async () => {
   const id = await start("sleep 300");
   const unknown = expect.objectContaining({ code: "unknown_process", data: { id, known: [] } });
   expect(table.list("other")).toEqual([]);
@@ -84,14 +84,14 @@ test("a log is read by pages of lines", async () => {
 });
 
 describe("input on pipes", () => {
-  test("Ctrl-C interrupts although nobody reads", async () => {
+  test("Ctrl-C interrupts a process that does not read", async () => {
     const id = await start("echo ready; sleep 300");
     await untilSeen(id, "ready");
     table.write("me", id, "\x03");
     expect(await toEnd(id)).toMatchObject({ exit: { exitCode: 130 } });
   });
 
-  test("keys are lines, and Ctrl-D ends the input", async () => {
+  test("Enter sends a line feed, and Ctrl-D ends the input", async () => {
     const id = await start("cat", { stdin: "pipe" });
     table.sendKeys("me", id, ["hello", "Enter", "C-d"]);
     expect(await toEnd(id)).toMatchObject({ text: "hello\n", exit: { exitCode: 0 } });
@@ -103,14 +103,14 @@ describe("input on pipes", () => {
     expect((await toEnd(id)).text.trim()).toBe("5");
   });
 
-  test("a closed input and an ended process are said, with what to do", async () => {
+  test("a closed input and an ended process fail with the next step", async () => {
     const id = await start("sleep 300");
     expect(() => table.write("me", id, "x")).toThrow(/takes no input.*Start it with/);
     await table.kill("me", id);
     expect(() => table.write("me", id, "x")).toThrow(/has ended \(killed, exit code 143\)/);
   });
 
-  test("a process that does not read is not fed without end", async () => {
+  test("the input for a process that does not read is limited", async () => {
     const id = await start("sleep 300", { stdin: "pipe" });
     const feed = () => {
       for (let count = 0; count < 40; count++) table.write("me", id, "x".repeat(100_000));
@@ -120,7 +120,7 @@ describe("input on pipes", () => {
 });
 
 describe("input on a terminal", () => {
-  test("submit types a line, keys are keys", async () => {
+  test("submit types a line, and keys are sent as key codes", async () => {
     const id = await start("read -r line; echo got:$line; sleep 300", { pty });
     table.submit("me", id, "hello");
     await untilSeen(id, "got:hello");
@@ -128,7 +128,7 @@ describe("input on a terminal", () => {
     expect(await toEnd(id)).toMatchObject({ running: false, exit: { exitCode: 130 } });
   });
 
-  test("a paste is bracketed and cannot break out of its brackets", async () => {
+  test("a paste is bracketed and cannot end its brackets", async () => {
     const script = "stty raw -echo; echo ready; head -c 21 | od -An -c";
     const id = await start(script, { pty });
     await untilSeen(id, "ready");
@@ -139,7 +139,7 @@ describe("input on a terminal", () => {
 });
 
 describe("the table is bounded", () => {
-  test("finished ones make room, the longest unused first; running ones never do", async () => {
+  test("evicts the least recently used finished process, never a running one", async () => {
     const first = await start("true");
     const second = await start("true");
     const running = await start("sleep 300");
@@ -160,12 +160,12 @@ describe("the table is bounded", () => {
     await expect(refusal).rejects.toThrow(running);
   });
 
-  test("starts that happen together do not overrun it", async () => {
+  test("concurrent starts do not exceed the limit", async () => {
     const results = await Promise.allSettled(Array.from({ length: 6 }, () => start("sleep 300")));
     expect(results.filter(({ status }) => status === "fulfilled").length).toBe(3);
   });
 
-  test("a start that fails takes no room", async () => {
+  test("a failed start takes no slot", async () => {
     for (let count = 0; count < 5; count++) {
       await expect(start("true", { cwd: "/no/such/folder" })).rejects.toMatchObject({ code: "path_not_found" });
     }
@@ -173,7 +173,7 @@ describe("the table is bounded", () => {
     await start("true");
   });
 
-  test("finished ones are forgotten after their time, running ones are not", async () => {
+  test("forgets finished processes after their time, but not running ones", async () => {
     const finished = await start("true");
     const running = await start("sleep 300");
     await toEnd(finished);
@@ -185,7 +185,7 @@ describe("the table is bounded", () => {
   });
 });
 
-test("clear forgets what is finished, remove also ends what runs", async () => {
+test("clear forgets finished processes, remove also kills running ones", async () => {
   const finished = await start("true");
   const running = await start("sleep 300");
   await toEnd(finished);
@@ -198,7 +198,7 @@ test("clear forgets what is finished, remove also ends what runs", async () => {
 });
 
 describe("shutdown", () => {
-  test("ends everything, also what finished commands left behind, and starts nothing more", async () => {
+  test("kills everything, also what finished commands left behind, and starts nothing more", async () => {
     const running = table.get("me", await start("sleep 300")).info.pid;
     const left = await start("sleep 300 & echo pid:$!");
     const leftPid = Number(/pid:(\d+)/.exec((await toEnd(left)).text)?.[1]);
@@ -208,7 +208,7 @@ describe("shutdown", () => {
     await expect(start("true")).rejects.toMatchObject({ code: "shutdown" });
   });
 
-  test("leaves alone what was detached on purpose", async () => {
+  test("leaves detached processes alone", async () => {
     const id = await start("exec sleep 300 >/dev/null 2>&1", { detached: true });
     const { pid } = table.get("me", id).info;
     await table.shutdown();
@@ -216,7 +216,7 @@ describe("shutdown", () => {
     process.kill(pid, "SIGKILL");
   });
 
-  test("also ends a process whose start was under way", async () => {
+  test("also kills a process that is being started", async () => {
     const starting = start("sleep 300", { pty });
     await table.shutdown();
     expect(table.get("me", await starting).info).toMatchObject({ running: false, exit: { reason: "killed" } });

@@ -11,7 +11,7 @@ afterEach(() => {
     try {
       process.kill(-(child.pid as number), "SIGKILL");
     } catch {
-      // Ended by itself.
+      // It ended by itself.
     }
   }
 });
@@ -28,13 +28,13 @@ async function start(script: string, env: Record<string, string> = {}): Promise<
   return child.pid as number;
 }
 
-test("a process tells its parent, group and session, whatever its name contains", async () => {
+test("reads parent, group and session of a process with any name", async () => {
   const pid = await start("printf ') R 1 1 1' > /dev/null; echo ready; sleep 300");
   expect(readProcess(pid)).toMatchObject({ pid, parent: process.pid, group: pid, session: pid, zombie: false });
   expect(readProcess(2 ** 22 + 1)).toBeUndefined();
 });
 
-test("a group is found without its mark, and a stranger is not", async () => {
+test("a group is found without its mark, and an unrelated process is not", async () => {
   const pid = await start("sleep 300 & echo ready; wait");
   const stranger = await start("echo ready; sleep 300");
   const found = findProcessTree({ pid, startTime: readProcess(pid)?.startTime, mark: "NO=mark" });
@@ -53,7 +53,7 @@ test("a child that left the session and has no environment is found by its paren
   for (const member of found) process.kill(member.pid, "SIGKILL");
 });
 
-test("a number that was given to a stranger does not make the stranger part of the tree", async () => {
+test("a process with a reused pid is not part of the tree", async () => {
   const pid = await start("sleep 300 & echo ready; wait");
   const before = String(Number(readProcess(pid)?.startTime) - 1);
   expect(findProcessTree({ pid, startTime: before, mark: "NO=mark" })).toEqual([]);

@@ -2,11 +2,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { errorCode } from "../../core/error.ts";
 
-/** A started process and everything that came out of it. */
+/** Identifies a started process and its descendants. */
 export interface TreeRoot {
   pid: number;
-  /** The kernel's start time of `pid`, which tells it from a later process with the same number. */
+  /** The kernel's start time of `pid`, which distinguishes it from a later process with the same number. */
   startTime?: string;
   /** A `NAME=value` in the environment that descendants inherit. */
   mark: string;
@@ -18,21 +19,21 @@ interface TreeMember {
   group: number;
   session: number;
   startTime: string;
-  /** Dead, and only waiting for its parent to notice. */
+  /** Dead but not yet reaped by its parent. */
   zombie: boolean;
 }
 
 /**
- * Every living member of the tree that can be found: by group, by session, by parenthood and by the mark in the
- * environment, which still shows a daemon that left group, session and parent behind.
- * Not found: a process that left all three and also cleared its environment, or runs as another user; and on systems
- * without /proc anything outside the group. Only a PID namespace (the sandbox) promises more.
- * Reads synchronously, some ten microseconds a process: a snapshot that is spread over time misses forks.
+ * Finds every living member of the tree: by group, by session, by parent and by the mark in the environment, which
+ * still identifies a daemon that left group, session and parent.
+ * Not found: a process that left all three and cleared its environment, or runs as another user; and on systems
+ * without /proc anything outside the group. Only a PID namespace (the sandbox) guarantees more.
+ * Reads synchronously, about ten microseconds per process: a snapshot spread over time would miss forks.
  */
 export function findProcessTree(root: TreeRoot): TreeMember[] {
   const processes = listProcesses().filter((process) => !process.zombie && !isOlder(process, root));
   const leader = processes.find((process) => process.pid === root.pid);
-  // The number was given to a stranger: then group and session of that number are the stranger's, too.
+  // If the pid was reused, group and session with that number are not ours either.
   const recycled = leader !== undefined && root.startTime !== undefined && leader.startTime !== root.startTime;
   const found = new Map<number, TreeMember>();
   const rest: TreeMember[] = [];
@@ -41,23 +42,23 @@ export function findProcessTree(root: TreeRoot): TreeMember[] {
     if (related || hasMark(process.pid, root.mark)) found.set(process.pid, process);
     else rest.push(process);
   }
-  let grew = found.size > 0;
-  while (grew) {
-    grew = false;
+  let hasGrown = found.size > 0;
+  while (hasGrown) {
+    hasGrown = false;
     for (const process of rest) {
       if (found.has(process.pid) || !found.has(process.parent)) continue;
       found.set(process.pid, process);
-      grew = true;
+      hasGrown = true;
     }
   }
   return [...found.values()];
 }
 
-/** Undefined when there is no such process. Throws when it cannot be known, as without a free descriptor. */
+/** Undefined if there is no such process. Throws if it cannot be read, for example without a free file descriptor. */
 export function readProcess(pid: number): TreeMember | undefined {
   const stat = readIfExists(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
-  // The name in parentheses may contain anything, so the fields are counted from its end.
+  // The name in parentheses may contain anything, so the fields are read after its end.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return {
     pid,
@@ -88,15 +89,14 @@ function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "latin1");
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    // Gone, or not ours to see.
-    if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes(code)) return undefined;
+    // It ended, or belongs to another user.
+    if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes(errorCode(error) ?? "")) return undefined;
     throw error;
   }
 }
 
 export interface KillOptions {
-  /** Time between asking (SIGTERM) and ending (SIGKILL). */
+  /** Time between SIGTERM and SIGKILL. */
   graceMs: number;
   /** Also SIGHUP: an interactive shell ignores SIGTERM. */
   sendHangup: boolean;
@@ -105,20 +105,20 @@ export interface KillOptions {
 const POLL_MS = 10;
 const KILL_ROUNDS = 100;
 
-/** Ends the whole tree and resolves when it is gone, with the numbers of those that could not be ended. */
+/** Kills the whole tree. Resolves when it is gone, with the ids of processes that could not be killed. */
 export async function killProcessTree(root: TreeRoot, options: KillOptions): Promise<number[]> {
   if (process.platform === "win32") return killOnWindows(root.pid);
   if (process.platform !== "linux") return killGroup(root.pid, options);
   try {
     return await killMembers(root, options);
   } catch {
-    // /proc cannot be read, as without a free descriptor: then at least what needs no looking up.
+    // /proc cannot be read, for example without a free file descriptor: kill at least the group.
     return killGroup(root.pid, options);
   }
 }
 
 async function killMembers(root: TreeRoot, { graceMs, sendHangup }: KillOptions): Promise<number[]> {
-  // Recorded before the first signal: once a parent is dead its children are somebody else's.
+  // Recorded before the first signal: once a parent is dead, its children are re-parented.
   const known = new Map<number, TreeMember>();
   const living = (): TreeMember[] => {
     for (const member of findProcessTree(root)) known.set(member.pid, member);
@@ -127,7 +127,7 @@ async function killMembers(root: TreeRoot, { graceMs, sendHangup }: KillOptions)
   const requested = living();
   for (const signal of firstSignals(sendHangup)) signalMembers(requested, root.pid, signal);
   for (let waited = 0; waited < graceMs && requested.some(isAlive); waited += POLL_MS) await sleep(POLL_MS);
-  // Looked up anew each round: something may have forked while it was being ended.
+  // Looked up again in each round: a process may have forked meanwhile.
   for (let round = 0; round < KILL_ROUNDS; round++) {
     const left = living();
     if (left.length === 0) return [];
@@ -152,14 +152,14 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
 }
 
 function signalMembers(members: readonly TreeMember[], group: number, signal: NodeJS.Signals): void {
-  // The group at once, because nothing can fork away in between; the rest one by one.
+  // The group in one call, so nothing can fork in between; the rest one by one.
   if (members.some((member) => member.group === group)) signalGroup(group, signal);
   for (const member of members) {
     if (member.group === group || !isAlive(member)) continue;
     try {
       process.kill(member.pid, signal);
     } catch {
-      // Gone already, or another user's: the caller counts who is left.
+      // It ended, or belongs to another user: the caller checks what is left.
     }
   }
 }
@@ -175,7 +175,7 @@ async function killGroup(pid: number, { graceMs, sendHangup }: KillOptions): Pro
       process.kill(-pid, 0);
       return true;
     } catch (error) {
-      return (error as NodeJS.ErrnoException).code === "EPERM";
+      return errorCode(error) === "EPERM";
     }
   };
   for (const signal of firstSignals(sendHangup)) signalGroup(pid, signal);

@@ -20,7 +20,7 @@ async function seen(process: RunningProcess, text: string): Promise<void> {
   }
 }
 
-test("a command on a terminal sees one, of the given size and kind", async () => {
+test("a command sees a terminal of the given size and type", async () => {
   const process = await startProcess({
     ...base,
     shellCommand: "test -t 0 && test -t 1 && echo tty; stty size; echo $TERM",
@@ -45,7 +45,7 @@ test("Ctrl-C typed on a terminal is a signal", async () => {
   expect(await process.wait()).toMatchObject({ reason: "signalled", signal: "SIGINT", exitCode: 130 });
 });
 
-test("an abort that comes while the terminal is being opened still ends the command", async () => {
+test("an abort while the terminal opens still kills the command", async () => {
   const controller = new AbortController();
   const starting = startProcess({ ...base, shellCommand: "sleep 300", signal: controller.signal });
   controller.abort();
@@ -60,7 +60,7 @@ test("a terminal can change its size", async () => {
   expect(textOf(process)).toContain("30 100");
 });
 
-test("an interactive shell and its jobs die when killed", async () => {
+test("kill ends an interactive shell and its jobs", async () => {
   const process = await startProcess({ ...base, argv: ["bash", "--norc", "--noprofile", "-i"], graceMs: 500 });
   process.write("sleep 300 &\necho job:$!:\n");
   let pid = 0;
@@ -73,7 +73,7 @@ test("an interactive shell and its jobs die when killed", async () => {
   expect(readProcess(pid)?.zombie ?? true).toBe(true);
 });
 
-test("a background child does not hold up a command on a terminal", async () => {
+test("a background child does not delay the end of a command on a terminal", async () => {
   const process = await startProcess({ ...base, shellCommand: "trap '' HUP; sleep 300 & echo started" });
   expect(await process.wait()).toMatchObject({ reason: "exited", exitCode: 0 });
   expect(textOf(process)).toContain("started");
@@ -86,7 +86,7 @@ test("all of a large output arrives", async () => {
   expect(textOf(process).trimEnd().split("\n").length).toBe(50_000);
 });
 
-test("what cannot start is an error, as on pipes", async () => {
+test("a failed start is an error, as on pipes", async () => {
   const program = startProcess({ ...base, argv: ["no-such-program-here"] });
   await expect(program).rejects.toMatchObject({ code: "path_not_found", message: /no-such-program-here/ });
   const folder = startProcess({ ...base, cwd: "/no/such/folder", argv: ["true"] });
@@ -108,7 +108,7 @@ test("no child can reach the terminal of another", async () => {
   expect(textOf(onTerminal)).not.toContain("ptmx");
 });
 
-test("words reach a program on a second terminal as they are", async () => {
+test("arguments reach a program on a second terminal unchanged", async () => {
   const first = await startProcess({ ...base, argv: ["cat"] });
   const second = await startProcess({ ...base, argv: ["printf", "<%s>", "a b", "$HOME", "-x", ""] });
   await second.wait();

@@ -30,8 +30,8 @@ export async function spawnOnTerminal(launch: Launch, size: TerminalSize, events
       cwd: launch.cwd,
       env: { ...launch.env },
       name: launch.env.TERM ?? "xterm-256color",
-      cols: columns(size.cols),
-      rows: columns(size.rows),
+      cols: clampSize(size.cols),
+      rows: clampSize(size.rows),
       encoding: null,
     });
   } catch (cause) {
@@ -40,19 +40,20 @@ export async function spawnOnTerminal(launch: Launch, size: TerminalSize, events
   let ended = false;
   let lastDataAt = performance.now();
   const descriptor = "fd" in terminal && typeof terminal.fd === "number" ? addTerminal(terminal.fd) : undefined;
-  const setRef = holdOpen(terminal, () => performance.now() - lastDataAt);
-  // Without an encoding the chunks are buffers, whatever the type says.
+  const hold = holdOpen(terminal, () => performance.now() - lastDataAt);
+  // Without an encoding the chunks are buffers, although the type says strings.
   const reading = terminal.onData((chunk: string | Buffer) => {
     lastDataAt = performance.now();
-    events.data(Buffer.from(chunk as Buffer), "stdout");
+    const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    events.data(Buffer.from(bytes), "stdout");
   });
   const watching = terminal.onExit(({ exitCode, signal }) => {
     ended = true;
-    setRef.release();
+    hold.release();
     descriptor?.remove();
     const name = signal ? signalName(signal) : null;
     events.exit(name ? null : exitCode, name);
-    // The library reports the end only after the terminal was read to its end or given up.
+    // The library reports the exit only after it has stopped reading the terminal.
     events.closed();
   });
 
@@ -69,7 +70,7 @@ export async function spawnOnTerminal(launch: Launch, size: TerminalSize, events
       if (!ended) terminal.write("\x04");
     },
     resize(next) {
-      if (!ended) terminal.resize(columns(next.cols), columns(next.rows));
+      if (!ended) terminal.resize(clampSize(next.cols), clampSize(next.rows));
     },
     pause: () => terminal.pause(),
     resume: () => terminal.resume(),
@@ -84,9 +85,9 @@ const HOLD_POLL_MS = 15;
 const QUIET_MS = 10;
 
 /**
- * On Linux the last kilobytes are lost when the program closes its terminal before they are read: the event loop takes
- * a hang-up after a short read for the end, and a terminal gives short reads only. So the program's side is held open
- * until the program is gone and its output has run dry. Nothing tells of the former in time, so it is looked up.
+ * On Linux the last kilobytes are lost if the program closes its terminal before they are read: the event loop takes a
+ * hang-up after a short read for the end, and a terminal gives only short reads. So the program's side is held open
+ * until the program has ended and no output arrives. No event reports the end early enough, so it is polled.
  */
 function holdOpen(terminal: { pid: number }, quietFor: () => number): { release(): void } {
   const path = "ptsName" in terminal ? String(terminal.ptsName) : "";
@@ -121,6 +122,7 @@ function isGone(pid: number): boolean {
 async function loadPty(): Promise<typeof import("@lydell/node-pty")> {
   try {
     const loaded = await import("@lydell/node-pty");
+    // A CommonJS module: some loaders only provide its default export.
     return "default" in loaded ? (loaded.default as typeof loaded) : loaded;
   } catch (cause) {
     throw toolError("missing_package", "A pseudo-terminal needs the package @lydell/node-pty.", {
@@ -130,7 +132,7 @@ async function loadPty(): Promise<typeof import("@lydell/node-pty")> {
   }
 }
 
-/** The library forks first and only then finds out, so what can be known before is checked before. */
+/** The library fails only after the fork, so everything that can be checked is checked before. */
 function checkLaunch(launch: Launch): string {
   const folder = checkWorkingFolder(launch.cwd);
   if (folder) throw folder;
@@ -148,20 +150,22 @@ function checkLaunch(launch: Launch): string {
 }
 
 function signalName(number: number): NodeJS.Signals | null {
-  const found = Object.entries(constants.signals).find(([, value]) => value === number);
-  return found ? (found[0] as NodeJS.Signals) : null;
+  return SIGNALS.find((name) => constants.signals[name] === number) ?? null;
 }
 
-function columns(wanted: number): number {
-  return Math.max(1, Math.min(1000, Math.trunc(wanted) || 80));
+// Object.keys loses the key type.
+const SIGNALS = Object.keys(constants.signals) as NodeJS.Signals[];
+
+function clampSize(requested: number): number {
+  return Math.max(1, Math.min(1000, Math.trunc(requested) || 80));
 }
 
-/** The bytes a terminal sends for keys named as in tmux: `Enter`, `C-c`, `M-x`, `S-Tab`, `Up`, `F5`, or plain text. */
+/** The bytes a terminal sends for keys, named as in tmux: `Enter`, `C-c`, `M-x`, `S-Tab`, `Up`, `F5`, or plain text. */
 export function keyBytes(keys: readonly string[]): string {
   return keys.map(bytesOf).join("");
 }
 
-const NAMED = new Map<string, string>([
+const NAMED_KEYS = new Map<string, string>([
   ["enter", "\r"],
   ["return", "\r"],
   ["tab", "\t"],
@@ -203,7 +207,7 @@ const NAMED = new Map<string, string>([
 ]);
 
 function bytesOf(key: string): string {
-  const named = NAMED.get(key.toLowerCase());
+  const named = NAMED_KEYS.get(key.toLowerCase());
   if (named !== undefined) return named;
   const modified = /^(c|ctrl|m|alt)[-+](.+)$/is.exec(key) ?? /^(\^)(.)$/s.exec(key);
   if (!modified) return key;

@@ -40,7 +40,7 @@ describe("analyseCommand", () => {
     "git show HEAD:src/a.ts",
     "git branch -a --list 'x/*'",
     "git --no-pager blame -L 1,5 a",
-  ])("lets %j run unasked", (text) => {
+  ])("classifies %j as read-only", (text) => {
     expect(analyseCommand(text, { trustedRepository: true })).toMatchObject({ class: "read-only" });
   });
 
@@ -86,7 +86,7 @@ describe("analyseCommand", () => {
     ["echo 'a\nb'", "a line break in a word"],
     ["yarn --version", "a program that the project may replace"],
     [Array(51).fill("ls").join(";"), "a long chain"],
-  ])("asks about %j: %s", (text) => {
+  ])("does not classify %j as read-only: %s", (text) => {
     expect(classOf(text)).not.toBe("read-only");
   });
 
@@ -101,16 +101,16 @@ describe("analyseCommand", () => {
     ["npm test", "unknown"],
     ["rm $x", "unknown"],
     ["", "unknown"],
-  ])("puts %j into the class %s", (text, expected) => {
+  ])("classifies %j as %s", (text, expected) => {
     expect(classOf(text)).toBe(expected);
   });
 
-  test("asks about git unless the repository is trusted", () => {
+  test("git is read-only only in a trusted repository", () => {
     expect(analyseCommand("git status")).toMatchObject({ class: "unknown", execution: null });
     expect(analyseCommand("git status").reason).toMatch(/not trusted/);
   });
 
-  test("asks about paths outside the folders that may be read", () => {
+  test("paths outside the readable folders are not read-only", () => {
     const options = { cwd: "/srv/app", roots: ["/srv/app", "/data"] };
     for (const path of ["a", "./a/../b", "/srv/app/a", "../app/a", "/data/x"]) {
       expect(analyseCommand(`cat ${path}`, options).class).toBe("read-only");
@@ -124,7 +124,7 @@ describe("analyseCommand", () => {
     expect(analyseCommand("git diff ../x", { trustedRepository: true }).class).toBe("unknown");
   });
 
-  test("names the paths, and whether what lies below them is read too", () => {
+  test("lists the paths and whether they are read recursively", () => {
     expect(analyseCommand("grep -f p x src | head a")).toMatchObject({
       paths: ["p", "x", "src", "a"],
       recursive: false,
@@ -134,7 +134,7 @@ describe("analyseCommand", () => {
     expect(analyseCommand("git show HEAD:a/.env", { trustedRepository: true }).paths).toEqual(["a/.env"]);
   });
 
-  test("says what to run in place of the text", () => {
+  test("returns what to run instead of the text", () => {
     expect(analyseCommand("ls 'a b' | wc -l && pwd || echo x; rg y").execution).toEqual({
       pipelines: [
         { commands: [{ argv: ["ls", "a b"] }, { argv: ["wc", "-l"] }] },
@@ -146,7 +146,7 @@ describe("analyseCommand", () => {
     expect(analyseCommand("ls; rm x").execution).toBeNull();
   });
 
-  test("names the programs inside wrappers and says why a text could not be read", () => {
+  test("lists the programs inside wrappers and reports why a text could not be parsed", () => {
     expect(analyseCommand("sudo sh -c 'rm x'").roots).toEqual(["sudo", "sh", "rm"]);
     expect(analyseCommand("ls &&").problem).toMatchObject({ kind: "malformed" });
     expect(analyseCommand("ls $(x)").reason).toMatch(/substitution/);

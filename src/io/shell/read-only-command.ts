@@ -21,11 +21,11 @@ import { HARDENED_GIT_ENV, hardenGit, readGit } from "./read-only-git.ts";
 export type CommandClass = "read-only" | "write" | "unknown";
 
 export interface AnalyseOptions {
-  /** Where it would run. Without it every absolute or climbing path counts as outside. */
+  /** Working directory of the command. If omitted, absolute paths and paths with `..` are treated as outside. */
   cwd?: string;
-  /** Folders that may be read; the working folder unless given. */
+  /** Folders that may be read. Default: the working directory. */
   roots?: readonly string[];
-  /** The repository's configuration may be obeyed: even `git status` runs programs that it names. */
+  /** Whether the repository's configuration is trusted: even `git status` runs programs that it names. */
   trustedRepository?: boolean;
 }
 
@@ -33,47 +33,47 @@ export interface AnalysedCommand extends PlainCommand {
   class: CommandClass;
   /** Why it is not read-only. */
   reason?: string;
-  /** It reads what lies below the folders that it names. */
+  /** It reads the contents of the folders that it names, recursively. */
   readsBelow?: boolean;
 }
 
-/** What a runner executes in place of the text: no shell, each program by its absolute path, nothing on standard input. */
+/** What runs instead of the text: no shell, each program by its absolute path, no standard input. */
 export interface PlainExecution {
   pipelines: {
-    /** Between it and the pipeline before. */
+    /** The operator before it. */
     operator?: Exclude<ChainOperator, "|">;
     commands: { argv: string[]; env?: Readonly<Record<string, string>> }[];
   }[];
 }
 
 export interface CommandAnalysis {
-  /** Only `read-only` may run unasked, and then as `execution`, never as the text. */
+  /** Only `read-only` may run without approval, and then as `execution`, never as the text. */
   class: CommandClass;
   reason: string;
-  /** The commands of a plain chain; null when the text is anything else. */
+  /** The commands of a plain chain; null for any other text. */
   commands: AnalysedCommand[] | null;
   execution: PlainExecution | null;
-  /** Files and folders that its words name, for the path policy; `recursive` when it also reads below them. */
+  /** Files and folders that it names, for the path policy; `recursive` if it also reads below them. */
   paths: string[];
   recursive: boolean;
-  /** The programs it runs, those inside wrappers included. */
+  /** The programs it runs, including those inside wrappers. */
   roots: string[];
   redirections: CommandRedirection[];
   problem?: ParsedCommand["problem"];
 }
 
-/** More are asked about; deny rules still see all of them. */
+/** Longer chains need approval; deny rules still see all commands. */
 const MAX_CHAIN = 50;
 
-/** Decides from the text alone whether a command only reads. What it does not know is never read-only. */
+/** Decides from the text alone whether a command only reads. An unknown command is never read-only. */
 export function analyseCommand(text: string, options: AnalyseOptions = {}): CommandAnalysis {
   const parsed = parseCommand(text);
   const chain = plainChain(parsed);
   const base = { paths: [], recursive: false, roots: commandRoots(parsed), redirections: parsed.redirections };
   if (!chain) {
     const reason = parsed.problem?.reason ?? reasonNotPlain(parsed);
-    const problem = parsed.problem && { problem: parsed.problem };
-    return { ...base, class: classOfText(parsed), reason, commands: null, execution: null, ...problem };
+    const { problem } = parsed;
+    return { ...base, class: classOfText(parsed), reason, commands: null, execution: null, problem };
   }
   const paths: string[] = [];
   let recursive = false;
@@ -83,8 +83,8 @@ export function analyseCommand(text: string, options: AnalyseOptions = {}): Comm
       return { ...command, class: verdict.writes ? "write" : "unknown", reason: verdict.refused };
     paths.push(...verdict.use.paths);
     recursive ||= verdict.use.recursive;
-    const readsBelow = verdict.use.recursive && !NAMES_ONLY.has(programOf(command.argv));
-    return { ...command, class: "read-only", ...(readsBelow && { readsBelow }) };
+    const readsBelow = verdict.use.recursive && !LIST_ONLY.has(programOf(command.argv));
+    return { ...command, class: "read-only", readsBelow };
   });
   const refused = commands.find((command) => command.class === "write") ?? commands.find(({ reason }) => reason);
   if (refused) {
@@ -99,8 +99,8 @@ export function analyseCommand(text: string, options: AnalyseOptions = {}): Comm
   return { ...base, paths, recursive, class: "read-only", reason, commands, execution: executionOf(chain) };
 }
 
-/** They go down into folders, but tell names and sizes, nothing of what files hold. */
-const NAMES_ONLY = new Set(["find", "ls", "tree", "du"]);
+/** They descend into folders but show only names and sizes, not the content of files. */
+const LIST_ONLY = new Set(["find", "ls", "tree", "du"]);
 
 const SYSTEM_FOLDER = /^\/(?:usr\/)?bin\//;
 
@@ -124,7 +124,8 @@ function programOf([program = ""]: readonly string[]): string {
 }
 
 function readByForm(name: string, words: readonly string[]): FormVerdict | undefined {
-  if (words.length === 1 && VERSION_QUERIES.get(name)?.includes(words[0] as string)) {
+  const [first = ""] = words;
+  if (words.length === 1 && VERSION_QUERIES.get(name)?.includes(first)) {
     return { use: { options: [], operands: [], paths: [], recursive: false } };
   }
   if (name === "git") return readGit(words);
@@ -132,15 +133,15 @@ function readByForm(name: string, words: readonly string[]): FormVerdict | undef
   return form ? matchForm(form, words) : EXPRESSION_READERS.get(name)?.(words);
 }
 
-/** By name only: links are for the path policy, which opens what it checks. */
+/** Compares names only: the path policy resolves links, because it opens what it checks. */
 function isInside(path: string, { cwd, roots }: AnalyseOptions): boolean {
   if (cwd === undefined) return !isAbsolute(path) && normalize(path).split(sep)[0] !== "..";
   const absolute = resolve(cwd, path);
-  // Below these, reading is not what it is elsewhere: environments, memory, devices.
+  // These do not contain ordinary files but environments, memory and devices.
   if (/^\/(?:proc|sys|dev)(?:\/|$)/.test(absolute)) return false;
   return (roots ?? [cwd]).some((root) => {
-    const way = relative(root, absolute);
-    return !isAbsolute(way) && way.split(sep)[0] !== "..";
+    const path = relative(root, absolute);
+    return !isAbsolute(path) && path.split(sep)[0] !== "..";
   });
 }
 
@@ -174,7 +175,7 @@ function reasonNotPlain({ constructs }: ParsedCommand): string {
     : "It is not a chain of literal words: a word or a separator is not plain.";
 }
 
-/** Known to write only where nothing but redirections and words is in the way; elsewhere it is simply not known. */
+/** `write` only for text with nothing but words and redirections; everything else is `unknown`. */
 function classOfText({ commands, redirections, constructs, problem }: ParsedCommand): CommandClass {
   const isReadable = [...constructs].every((construct) => construct === "redirection" || construct === "here-document");
   if (problem || !isReadable) return "unknown";
@@ -199,7 +200,7 @@ const WRITING_PROGRAMS = new Set(
    umount unlink unzip useradd userdel usermod yum`.split(/\s+/),
 );
 
-/** Whether this command is known to change something; false says only that it is not known. */
+/** Whether this command is known to change something. False does not mean that it only reads. */
 function isKnownToWrite(name: string, words: readonly string[]): boolean {
   if (WRITING_PROGRAMS.has(name) || name.startsWith("mkfs.")) return true;
   if (name !== "git") return false;
@@ -208,9 +209,8 @@ function isKnownToWrite(name: string, words: readonly string[]): boolean {
 }
 
 /**
- * The text that makes a POSIX shell run exactly these words: every one quoted, so that nothing in it is expanded, and every
- * program by its absolute path, so that no function, alias or folder decides what it is. Undefined where a program is
- * not found.
+ * The text that makes a POSIX shell run exactly these words. Every word is quoted, so nothing is expanded, and every
+ * program has its absolute path, so no function, alias or folder can replace it. Undefined if a program is not found.
  */
 export function quoteExecution(
   { pipelines }: PlainExecution,

@@ -12,7 +12,7 @@ const paths = (...words: string[]) => {
   return "use" in verdict ? verdict.use.paths : verdict.refused;
 };
 
-describe("useForm", () => {
+describe("matchForm", () => {
   test("reads clusters, attached and separate values, and options after operands", () => {
     expect(use("-abn5", "x", "-20", "--lines=3", "--color=always", "-U3", "y")).toMatchObject({
       use: {
@@ -43,7 +43,7 @@ describe("useForm", () => {
     expect(use(...words)).toMatchObject({ refused: expect.stringContaining(why) });
   });
 
-  test("says when what it refuses would have written", () => {
+  test("reports whether the refused option would write", () => {
     expect(use("-ao", "x")).toMatchObject({ writes: true });
     expect(use("--output=x")).toMatchObject({ writes: true });
     expect(use("-d")).toMatchObject({ writes: false });

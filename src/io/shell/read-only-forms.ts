@@ -1,32 +1,30 @@
 /**
- * How a program may be used without changing or running anything. Everything that is not listed is refused: an option
- * under another spelling, an abbreviation, one operand too many.
+ * The arguments with which a program changes and runs nothing. Everything else is refused: an option in another
+ * spelling, an abbreviation, an extra operand.
  *
- * `options` is a list of words: `-abc` three flags that may be clustered, `-n:number` a short option with a value,
- * `-U?` one with an optional attached number, `-#` a number as an option (`-20`), `--all` a long flag, `--lines:number`
- * a long option with a value, `--color?` one with an optional value.
+ * `options` is a list of words: `-abc` is three flags that may be clustered, `-n:number` a short option with a value,
+ * `-U?` one with an optional attached number, `-#` a number as an option (`-20`), `--all` a long flag,
+ * `--lines:number` a long option with a value, `--color?` one with an optional value.
  */
 export interface CommandForm {
   options?: string;
   operands: OperandRule;
-  /** Options that make the program write; naming them says more than "unknown option". */
+  /** Options that make the program write. They are refused like others, but the verdict says that it writes. */
   writes?: string;
-  /** The program goes down into folders: always, or with one of these options. */
+  /** The program descends into folders: always, or with one of these options. */
   recursive?: true | string;
-  /** What holds beyond options and operands; returns what is wrong. */
+  /** A further check; returns the problem. */
   check?: (use: FormUse) => string | undefined;
 }
 
-export type ValueKind = "text" | "number" | "path" | "glob" | "pattern" | "revision";
-
 export interface OperandRule {
   kind: ValueKind | "none";
-  /** The first operand is of another kind, unless one of these options already gave it. */
+  /** The first operand has this kind, unless one of the options in `firstUnless` supplies it. */
   first?: ValueKind;
   firstUnless?: readonly string[];
   max?: number;
   min?: number;
-  /** Without an operand the program looks at the working folder. */
+  /** Without an operand the program reads the working folder. */
   orWorkingFolder?: boolean;
 }
 
@@ -35,20 +33,20 @@ interface FormUse {
   operands: string[];
   /** Operands and option values that name files or folders. */
   paths: string[];
-  /** Whether the program goes below the folders in `paths`. */
+  /** Whether the program descends into the folders in `paths`. */
   recursive: boolean;
 }
 
 export type FormVerdict = { use: FormUse } | { refused: string; writes: boolean };
 
-/** Reads the words after the program as GNU and BSD programs do, and refuses what the form does not list. */
+/** Parses the arguments as GNU and BSD programs do, and refuses what the form does not list. */
 export function matchForm(form: CommandForm, words: readonly string[]): FormVerdict {
   const known = optionsOf(form);
   const use: FormUse = { options: [], operands: [], paths: [], recursive: form.recursive === true };
   const refuse = (refused: string, option = ""): FormVerdict => ({ refused, writes: known.writes.has(option) });
   const afterDashes: string[] = [];
   for (let at = 0; at < words.length; at++) {
-    const word = words[at] as string;
+    const word = words[at] ?? "";
     if (word === "--") {
       afterDashes.push(...words.slice(at + 1));
       break;
@@ -72,7 +70,7 @@ export function matchForm(form: CommandForm, words: readonly string[]): FormVerd
       const isSeparate = option.value === undefined;
       const value = option.value ?? words[++at];
       if (value === undefined) return refuse(`${option.name} lacks its value`);
-      // Programs disagree on whether such a word is the value or the next option; for patterns and numbers they agree.
+      // Programs disagree on whether such a word is the value or the next option, except for patterns and numbers.
       const isUnclear = isSeparate && /^-./.test(value) && takes !== "pattern" && takes !== "number";
       if (isUnclear) return refuse(`the value of ${option.name} is unclear`);
       const problem = takeValue(takes, value, use);
@@ -89,6 +87,9 @@ export function matchForm(form: CommandForm, words: readonly string[]): FormVerd
   return { use };
 }
 
+const VALUE_KINDS = ["text", "number", "path", "glob", "pattern", "revision"] as const;
+export type ValueKind = (typeof VALUE_KINDS)[number];
+
 type Takes = ValueKind | "nothing" | "maybe";
 
 interface KnownOptions {
@@ -97,25 +98,21 @@ interface KnownOptions {
   writes: ReadonlySet<string>;
 }
 
-const known = new WeakMap<CommandForm, KnownOptions>();
+const cache = new WeakMap<CommandForm, KnownOptions>();
 
 function optionsOf(form: CommandForm): KnownOptions {
-  const before = known.get(form);
-  if (before) return before;
+  const cached = cache.get(form);
+  if (cached) return cached;
   const takes = new Map<string, Takes>();
   const words = form.options?.split(/\s+/).filter(Boolean) ?? [];
   for (const word of words) {
-    const [, name, kind, maybe] = /^(--?[^:?]+)(?::(\w+)|(\?))?$/.exec(word) as unknown as [
-      string,
-      string,
-      Takes?,
-      string?,
-    ];
+    const [, name = "", kindName, maybe] = /^(--?[^:?]+)(?::(\w+)|(\?))?$/.exec(word) ?? [];
+    const kind = VALUE_KINDS.find((each) => each === kindName);
     if (kind || maybe || name.startsWith("--")) takes.set(name, kind ?? (maybe ? "maybe" : "nothing"));
     else for (const letter of name.slice(1)) takes.set(`-${letter}`, "nothing");
   }
   const options = { takes, digits: takes.delete("-#"), writes: new Set(form.writes?.split(" ")) };
-  known.set(form, options);
+  cache.set(form, options);
   return options;
 }
 
@@ -143,16 +140,17 @@ function takeOperands(rule: OperandRule, afterDashes: readonly string[], use: Fo
   const beforeDashes = use.operands.length;
   use.operands.push(...afterDashes);
   const { length } = use.operands;
-  if (rule.kind === "none" && length > 0) return `the operand ${use.operands[0]} is not expected`;
+  const { kind } = rule;
+  if (kind === "none") return length > 0 ? `the operand ${use.operands[0]} is not expected` : undefined;
   if (length > (rule.max ?? Infinity)) return `it has more than ${rule.max} operands`;
   if (length < (rule.min ?? 0)) return `it has fewer than ${rule.min} operands`;
-  const hasFirst = rule.first && !use.options.some(({ name }) => rule.firstUnless?.includes(name));
+  const first = use.options.some(({ name }) => rule.firstUnless?.includes(name)) ? undefined : rule.first;
   for (const [at, operand] of use.operands.entries()) {
-    const listed = hasFirst && at === 0 ? (rule.first as ValueKind) : (rule.kind as ValueKind);
-    const problem = takeValue(listed === "revision" && at >= beforeDashes ? "path" : listed, operand, use);
+    const expected = (at === 0 ? first : undefined) ?? kind;
+    const problem = takeValue(expected === "revision" && at >= beforeDashes ? "path" : expected, operand, use);
     if (problem) return problem;
   }
-  if (rule.orWorkingFolder && length <= (hasFirst ? 1 : 0)) use.paths.push(".");
+  if (rule.orWorkingFolder && length <= (first ? 1 : 0)) use.paths.push(".");
   return undefined;
 }
 
@@ -167,7 +165,7 @@ function takeValue(kind: ValueKind, value: string, use: FormUse): string | undef
       use.paths.push(...pathsInRevision(value));
       return undefined;
     case "glob":
-      // A glob that names hidden files makes search programs read them, secrets included.
+      // A glob for hidden files makes search programs read them, including secrets.
       return /(?:^|[/{,!])\.|\.\./.test(value) ? `the pattern ${value} names hidden files` : undefined;
     case "text":
     case "pattern":
@@ -175,7 +173,7 @@ function takeValue(kind: ValueKind, value: string, use: FormUse): string | undef
   }
 }
 
-/** `HEAD:src/a.ts` names a file, and so may every word that is no range of commits. */
+/** `HEAD:src/a.ts` names a file, and so may every word that is not a range of commits. */
 function pathsInRevision(value: string): string[] {
   const colon = value.indexOf(":");
   if (colon >= 0) return [value.slice(colon + 1)].filter(Boolean);
@@ -184,8 +182,8 @@ function pathsInRevision(value: string): string[] {
 }
 
 // Sources of the lists: the manuals of GNU coreutils, findutils, grep, sed, diffutils, ripgrep, jq and tree. Left out on
-// purpose: what writes (-o, -i), runs a helper (--pre, --compress-program), reads a list of further files
-// (--files0-from), follows forever (tail -f) or shows secrets (hidden files in ripgrep).
+// purpose: options that write (-o, -i), run a helper (--pre, --compress-program), read a list of further files
+// (--files0-from), follow forever (tail -f) or show secrets (hidden files in ripgrep).
 
 const paths: OperandRule = { kind: "path" };
 const pathsOrHere: OperandRule = { kind: "path", orWorkingFolder: true };
@@ -207,7 +205,7 @@ const grep: CommandForm = {
 
 const checksum: CommandForm = { options: "-btz --binary --tag --text --zero", operands: paths };
 
-/** Programs whose listed forms only read, by name. */
+/** Programs that only read, with the arguments that they may have. */
 export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
   [
     "ls",
@@ -393,7 +391,7 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
   ["base64", { options: "-di -w:number --decode --ignore-garbage --wrap:number", operands: { kind: "path", max: 1 } }],
   ["od", { options: "-abcdfilosxv -A:text -j:number -N:number -t:text -w?", operands: paths }],
   ["hexdump", { options: "-bcCdovx -n:number -s:number", operands: paths }],
-  // The second operand is a file that it writes.
+  // The second operand would be the output file.
   [
     "xxd",
     { options: "-abCEeipu -c:number -g:number -l:number -s:number", operands: { kind: "path", max: 1 }, writes: "-r" },
@@ -413,18 +411,18 @@ function needsPattern({ operands, options }: FormUse): string | undefined {
 
 type Reader = (words: readonly string[]) => FormVerdict;
 
-/** Programs that do not read their words as options and operands. */
+/** Programs whose arguments are not options and operands. */
 export const EXPRESSION_READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ["echo", () => useOf([])],
-  // bash's own printf evaluates the name after -v; no option is needed for anything that only prints.
+  // The printf of bash evaluates the name after -v. Printing needs no option.
   ["printf", ([format = "-"]) => (format.startsWith("-") ? refuse("it has no format") : useOf([]))],
   ["test", readTest],
   ["find", readFind],
 ]);
 
 /**
- * Programs that may be asked for their version. Left out: those that a project's own files may replace or extend before
- * they answer (yarn and pnpm, cargo and rustc under rustup, go with a toolchain line, gradle and other wrappers).
+ * Programs that may print their version. Left out: those that files of a project can replace or extend (yarn and pnpm,
+ * cargo and rustc under rustup, go with a toolchain line, gradle and other wrappers).
  */
 export const VERSION_QUERIES: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ["node", ["-v", "--version"]],
@@ -462,10 +460,10 @@ function readFind(words: readonly string[]): FormVerdict {
   const paths: string[] = [];
   let at = 0;
   while (["-H", "-L", "-P"].includes(words[at] ?? "")) at++;
-  for (; at < words.length && !/^[-!(),]/.test(words[at] as string); at++) paths.push(words[at] as string);
+  for (let word = words[at]; word !== undefined && !/^[-!(),]/.test(word); word = words[++at]) paths.push(word);
   if (paths.length === 0) paths.push(".");
   for (; at < words.length; at++) {
-    const word = words[at] as string;
+    const word = words[at] ?? "";
     if (FIND_WITHOUT_VALUE.has(word)) continue;
     if (!FIND_WITH_TEXT.has(word) && !FIND_WITH_PATH.has(word)) {
       return { refused: `the expression ${word} is not on its read-only list`, writes: FIND_WRITES.has(word) };
@@ -486,16 +484,14 @@ function refuse(refused: string): FormVerdict {
   return { refused, writes: false };
 }
 
-const scriptPaths = { kind: "path" } as const;
-
-/** Programs whose first operand is a program of its own: only scripts of a closed, harmless grammar are listed. */
+/** Programs whose first operand is a script. Only scripts of a small harmless grammar are accepted. */
 export const SCRIPTED_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
   [
     "sed",
     {
       options:
         "-nErsuz -e:pattern --quiet --silent --expression:pattern --regexp-extended --separate --null-data --posix",
-      operands: { ...scriptPaths, first: "pattern", firstUnless: ["-e", "--expression"] },
+      operands: { kind: "path", first: "pattern", firstUnless: ["-e", "--expression"] },
       writes: "-i --in-place",
       check: (use) =>
         checkScripts(use, ["-e", "--expression"], isHarmlessSed, "its script is not a plain print or replace"),
@@ -505,7 +501,7 @@ export const SCRIPTED_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, 
     "awk",
     {
       options: "-F:pattern",
-      operands: { ...scriptPaths, first: "pattern" },
+      operands: { kind: "path", first: "pattern" },
       check: (use) =>
         checkScripts(use, [], isPrintOnlyAwk, "its script does more than print fields") ??
         (use.operands.slice(1).some((word) => word.includes("=")) ? "it sets a variable" : undefined),
@@ -516,14 +512,14 @@ export const SCRIPTED_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, 
     {
       options: `-acCejMnrsS --ascii-output --color-output --compact-output --exit-status --indent:number --join-output
         --monochrome-output --null-input --raw-input --raw-output --slurp --sort-keys --tab -R`,
-      operands: { ...scriptPaths, first: "pattern" },
+      operands: { kind: "path", first: "pattern" },
       check: (use) => checkScripts(use, [], isHarmlessJq, "its filter reads the environment or other files"),
     },
   ],
 ]);
 
-/** Longer ones are nobody's everyday command, and the patterns below stay fast. */
-const MAX_SCRIPT = 1000;
+/** Keeps the regular expressions below fast. */
+const MAX_SCRIPT_LENGTH = 1000;
 
 function checkScripts(
   { options, operands }: FormUse,
@@ -534,14 +530,14 @@ function checkScripts(
   const given = options.filter(({ name }) => scriptOptions.includes(name)).map(({ value }) => value ?? "");
   const scripts = given.length > 0 ? given : operands.slice(0, 1);
   if (scripts.length === 0) return "it has no script";
-  return scripts.every((script) => script.length <= MAX_SCRIPT && isHarmless(script)) ? undefined : otherwise;
+  return scripts.every((script) => script.length <= MAX_SCRIPT_LENGTH && isHarmless(script)) ? undefined : otherwise;
 }
 
-// A line number, the last line or a regular expression; slashes and backslashes inside would need a parser of sed's.
+// A line number, the last line or a regular expression; slashes and backslashes inside would need a real sed parser.
 const SED_ADDRESS = String.raw`(?:\d+|\$|/[^/\\\n[\]]*/)`;
 const SED_RANGE = String.raw`(?:${SED_ADDRESS}(?:,(?:[+~]?\d+|${SED_ADDRESS}))?)?`;
 const SED_COMMAND = new RegExp(String.raw`^${SED_RANGE} *(?:! *)?(?:[pd=]|[qQ]\d*)$`);
-// Delimiters stand exactly three times and the flags exclude `e` (run) and `w` (write).
+// The delimiter occurs exactly three times, and the flags exclude `e` (run) and `w` (write).
 const SED_REPLACE = new RegExp(
   String.raw`^${SED_RANGE} *s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gpIi0-9]*$`,
 );
@@ -551,7 +547,7 @@ function isHarmlessSed(script: string): boolean {
   return script.split(";").every((command) => SED_COMMAND.test(command.trim()));
 }
 
-/** Programs differ on what an escaped delimiter is; then where the flags begin is not certain. */
+/** Programs treat an escaped delimiter differently, so it is not certain where the flags begin. */
 function hasEscapedDelimiter(script: string): boolean {
   return /\\[/|#,@]/.test(script);
 }
@@ -565,7 +561,7 @@ function isPrintOnlyAwk(script: string): boolean {
   return script !== "" && PRINT_ONLY_AWK.test(script);
 }
 
-/** jq runs nothing; what it can leak is the environment and files that the filter itself names. */
+/** jq runs nothing, but a filter can leak the environment and files that it names. */
 function isHarmlessJq(filter: string): boolean {
   return !/\b(?:env|ENV|import|include|modulemeta|get_search_list)\b|__prog_args/.test(filter);
 }

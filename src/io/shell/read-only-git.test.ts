@@ -51,7 +51,7 @@ test.each([
   expect(existsSync(join(folder, "STARTED"))).toBe(false);
 });
 
-test("git answers as it does without the guard", () => {
+test("hardened git gives the same results", () => {
   expect(run("git status --short")).toBe(" M a.txt\n?? helper.sh\n");
   expect(run("git diff --stat")).toContain("1 insertion");
   expect(run("git log --format=%s")).toBe("first\n");

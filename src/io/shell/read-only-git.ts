@@ -6,8 +6,8 @@ const revisions: OperandRule = { kind: "revision" };
 const names: OperandRule = { kind: "text" };
 const nothing: OperandRule = { kind: "none" };
 
-// Left out on purpose: --output (writes), --ext-diff, --textconv, --show-signature, -O and --open-files-in-pager (run
-// helpers), --no-index (reads anywhere), --exec and --upload-pack.
+// Left out on purpose: --output (writes); --ext-diff, --textconv, --show-signature, -O, --open-files-in-pager, --exec
+// and --upload-pack (run helpers); --no-index (reads anywhere).
 const DIFF = `-abBpRsuwz -D -U:number -M? -C? -S:pattern -G:pattern --abbrev? --binary --check --color? --no-color
   --color-moved? --color-words --compact-summary --cc --diff-algorithm:text --diff-filter:text --dirstat? --exit-code
   --find-copies? --find-renames? --full-index --function-context --histogram --ignore-all-space --ignore-blank-lines
@@ -63,7 +63,7 @@ const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
   [
     "branch",
     {
-      // A name as operand would create a branch; with these it is a pattern or a commit to compare with.
+      // An operand without --list would create a branch.
       options: `-arvi --all --color? --no-color --column? --no-column --contains:text --no-contains:text --format:text
         --ignore-case --list --merged? --no-merged? --points-at:text --remotes --show-current --sort:text --verbose`,
       operands: names,
@@ -151,7 +151,7 @@ const WRITING = new Set(
    update-ref worktree`.split(/\s+/),
 );
 
-/** Reads the words after `git`. Only for a repository whose configuration is trusted: see hardenGit. */
+/** Checks the arguments of `git`. Valid only for a repository whose configuration is trusted: see `hardenGit`. */
 export function readGit(words: readonly string[]): FormVerdict {
   const { subcommand, rest } = splitGit(words);
   if (words.length === 1 && (words[0] === "--version" || words[0] === "-v")) {
@@ -166,14 +166,14 @@ export function readGit(words: readonly string[]): FormVerdict {
     };
   }
   const verdict = matchForm(form, rest);
-  // What remains of a subcommand that can write, after its listing forms, is taken for writing.
+  // A subcommand that can write is treated as writing, unless its form is on the list.
   if ("refused" in verdict && WRITING.has(subcommand)) return { ...verdict, writes: true };
   return verdict;
 }
 
 const RUNS_DIFF_HELPERS = new Set(["blame", "diff", "log", "show"]);
 
-/** The environment and arguments under which git starts no helper that the repository's configuration names. */
+/** With this environment and `HARDENED_CONFIG`, git starts no helper that the repository's configuration names. */
 export const HARDENED_GIT_ENV = {
   GIT_CONFIG_NOSYSTEM: "1",
   GIT_NO_LAZY_FETCH: "1",
@@ -186,7 +186,7 @@ const HARDENED_CONFIG = [
   "core.hooksPath=/dev/null",
   "core.pager=cat",
   "diff.external=",
-  // A submodule has a configuration of its own.
+  // A submodule has its own configuration.
   "diff.ignoreSubmodules=all",
   "gpg.program=/bin/false",
   "gpg.openpgp.program=/bin/false",
@@ -196,7 +196,7 @@ const HARDENED_CONFIG = [
   "protocol.allow=never",
 ];
 
-/** Filters (`filter.*.clean`) cannot be switched off without knowing their names: hence only trusted repositories. */
+/** Filters (`filter.*.clean`) cannot be disabled without knowing their names: hence only for trusted repositories. */
 export function hardenGit(argv: readonly string[]): string[] {
   const [program = "git", ...words] = argv;
   const { subcommand, rest } = splitGit(words);
@@ -232,7 +232,7 @@ function onlySubcommand(name: string): CommandForm["check"] {
     operands[0] === undefined || operands[0] === name ? undefined : `${operands[0]} is not read-only`;
 }
 
-/** Settings that choose no program. Everything else may: filters, drivers, helpers, includes. */
+/** Settings that name no program. All others may: filters, drivers, helpers, includes. */
 const PLAIN_SETTINGS: ReadonlyMap<string, RegExp> = new Map([
   [
     "core",
@@ -246,11 +246,11 @@ const PLAIN_SETTINGS: ReadonlyMap<string, RegExp> = new Map([
   ["push", /^(?:default|autosetupremote)$/],
   ["color", /^\w+$/],
 ]);
-const MAX_BYTES = 64 * 1024;
+const MAX_CONFIG_LENGTH = 64 * 1024;
 
 /**
- * Whether git, started in the folder, finds an ordinary repository below `top` whose configuration names no program. Where
- * git would look elsewhere (a link, a `.git` file, a bare repository lying in a folder), it is not.
+ * Whether git, started in the folder, finds an ordinary repository below `top` whose configuration names no program.
+ * False if git would look elsewhere (a link, a `.git` file, a bare repository inside a folder).
  */
 export function isPlainRepository(folder: string, top: string): boolean {
   for (let at = folder; at === top || at.startsWith(`${top}/`); at = dirname(at)) {
@@ -266,13 +266,13 @@ function hasPlainFolder(folder: string): boolean {
   if (["commondir", "config.worktree", "modules"].some((name) => existsSync(join(folder, name)))) return false;
   try {
     const text = readFileSync(join(folder, "config"), "utf8");
-    return text.length <= MAX_BYTES && isPlainConfig(text);
+    return text.length <= MAX_CONFIG_LENGTH && isPlainConfig(text);
   } catch {
     return false;
   }
 }
 
-/** Narrower than git's own syntax: a line that it does not know makes the whole not plain. */
+/** Narrower than git's syntax: an unknown line makes the configuration not plain. */
 function isPlainConfig(text: string): boolean {
   let allowed: RegExp | undefined;
   return text.split("\n").every((raw) => {

@@ -28,7 +28,7 @@ async function outputMatching(process: RunningProcess, pattern: RegExp): Promise
 }
 
 describe("an ordinary command", () => {
-  test("gives its output and its exit code", async () => {
+  test("returns its output and its exit code", async () => {
     const process = await run("echo out; echo err >&2; exit 7", { output: { separateStreams: true } });
     expect(await process.wait()).toMatchObject({ reason: "exited", exitCode: 7, signal: null, leftBehind: false });
     expect(process.output.snapshot()).toMatchObject({ stdout: { head: "out\n" }, stderr: { head: "err\n" } });
@@ -40,7 +40,7 @@ describe("an ordinary command", () => {
     expect(textOf(process)).toBe("$HOME;*");
   });
 
-  test("runs in its folder with only the environment it is given", async () => {
+  test("runs in its folder with only the given environment", async () => {
     const process = await run("pwd; env", { env: { PATH: env.PATH as string, ONLY: "this" } });
     await process.wait();
     const lines = textOf(process).split("\n");
@@ -50,13 +50,13 @@ describe("an ordinary command", () => {
     expect(names).not.toContain("HOME");
   });
 
-  test("gets an end of file when its input is closed", async () => {
+  test("gets an end of file if its input is closed", async () => {
     const process = await run("cat; echo done");
     expect((await process.wait()).exitCode).toBe(0);
     expect(textOf(process)).toBe("done\n");
   });
 
-  test("can be written to and told that the input ends", async () => {
+  test("can be written to, and its input can be ended", async () => {
     const process = await run("cat", { stdin: "pipe" });
     expect(process.write("hello")).toBe(true);
     process.endInput();
@@ -71,7 +71,7 @@ describe("an ordinary command", () => {
     expect(process.exit?.hint).toContain("not found");
   });
 
-  test("says which signal ended it", async () => {
+  test("reports the signal that ended it", async () => {
     const exit = await (await run("kill -SEGV $$")).wait();
     expect(exit).toMatchObject({ reason: "signalled", signal: "SIGSEGV", exitCode: 139 });
     const killed = await (await run("kill -KILL $$")).wait();
@@ -79,7 +79,7 @@ describe("an ordinary command", () => {
     expect(killed.hint).toContain("memory");
   });
 
-  test("delivers a large output whole, also to a slow spill", async () => {
+  test("delivers a large output completely, even to a slow spill", async () => {
     const chunks: Buffer[] = [];
     const sink = {
       async write(chunk: Buffer) {
@@ -100,7 +100,7 @@ describe("an ordinary command", () => {
   });
 });
 
-test("a command writes no faster than its spill takes", async () => {
+test("a slow spill slows down the command", async () => {
   let release: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (release = resolve));
   const sink = { write: () => gate, close: async () => ({ ref: "memory" }) };
@@ -113,7 +113,7 @@ test("a command writes no faster than its spill takes", async () => {
 });
 
 describe("a background child", () => {
-  test("does not hold up the call, and is left alone", async () => {
+  test("does not delay the call and keeps running", async () => {
     const process = await run("sleep 300 & echo pid:$!");
     expect(await process.wait()).toMatchObject({ reason: "exited", exitCode: 0, leftBehind: true });
     const pid = Number(/pid:(\d+)/.exec(textOf(process))?.[1]);
@@ -123,13 +123,13 @@ describe("a background child", () => {
     expect(process.exit?.reason).toBe("exited");
   });
 
-  test("is ended with the command when asked", async () => {
+  test("is killed with the command if configured", async () => {
     const process = await run("sleep 300 & echo pid:$!", { leftBehind: "kill" });
     expect(await process.wait()).toMatchObject({ reason: "exited", exitCode: 0, leftBehind: false });
     expect(isRunning(Number(/pid:(\d+)/.exec(textOf(process))?.[1]))).toBe(false);
   });
 
-  test("that writes without end does not keep the call either", async () => {
+  test("that writes endlessly does not delay the call either", async () => {
     const process = await run("yes & sleep 0.1");
     expect(await process.wait()).toMatchObject({ exitCode: 0, leftBehind: true });
     await process.kill();
@@ -137,7 +137,7 @@ describe("a background child", () => {
 });
 
 describe("a kill", () => {
-  test("by time limit is said as such and leaves none of the tree, whatever it did to get away", async () => {
+  test("by time limit is reported and leaves no process of the tree, however it tried to escape", async () => {
     const script = `
       trap '' TERM
       sleep 301 & echo plain:$!
@@ -162,7 +162,7 @@ describe("a kill", () => {
     expect(textOf(process)).toContain("cleaned\n");
   });
 
-  test("keeps what a child says while it is being ended", async () => {
+  test("keeps what a child prints while it is being killed", async () => {
     const child = "trap 'sleep 0.3; echo child cleaned; exit' TERM; echo ready; while :; do sleep 0.05; done";
     const process = await run(`sh -c "${child}" & wait`);
     await outputMatching(process, /ready/);
@@ -170,7 +170,7 @@ describe("a kill", () => {
     expect(textOf(process)).toContain("child cleaned");
   });
 
-  test("by abort is said as such, and the first reason wins", async () => {
+  test("by abort is reported, and the first reason wins", async () => {
     const controller = new AbortController();
     const process = await run("sleep 300", { signal: controller.signal, timeoutMs: 20_000 });
     controller.abort();
@@ -188,13 +188,13 @@ describe("a kill", () => {
     expect(textOf(process)).toBe("finished\n");
   });
 
-  test("before the start means that nothing is started", async () => {
+  test("before the start starts nothing", async () => {
     const marker = join(cwd, "started");
     await expect(run(`touch ${marker}`, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "cancelled" });
     await expect(readFile(marker)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  test("ends a stopped process, too", async () => {
+  test("also kills a stopped process", async () => {
     const process = await run("kill -STOP $$", { graceMs: 100 });
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(await process.kill()).toMatchObject({ reason: "killed", exitCode: 137, survivors: [] });
@@ -206,7 +206,7 @@ describe("a kill", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  test("a limit beyond what a timer holds is no limit", async () => {
+  test("a time limit beyond the range of timers is no limit", async () => {
     expect(await (await run("sleep 0.1", { timeoutMs: Number.POSITIVE_INFINITY })).wait()).toMatchObject({
       exitCode: 0,
     });
@@ -245,19 +245,19 @@ describe("a command that cannot start", () => {
     await expect(failure).rejects.toMatchObject({ code: "path_not_found", message: /working directory .*missing/ });
   });
 
-  test("says that the folder is a file", async () => {
+  test("reports that the folder is a file", async () => {
     const file = join(cwd, "file");
     await writeFile(file, "");
     await expect(start(["true"], { cwd: file })).rejects.toMatchObject({ code: "not_directory" });
   });
 
-  test("says that the file is not executable", async () => {
+  test("reports that the file is not executable", async () => {
     const file = join(cwd, "script");
     await writeFile(file, "echo hi\n");
     await expect(start([file])).rejects.toMatchObject({ code: "failed", message: /may not be executed/ });
   });
 
-  test("says that it is too long", async () => {
+  test("reports that it is too long", async () => {
     await expect(run(`: ${"x".repeat(3_000_000)}`)).rejects.toMatchObject({ code: "input_too_large" });
   });
 

@@ -9,168 +9,212 @@ import { spawnOnTerminal, type TerminalSize } from "./pseudo-terminal.ts";
 
 export type StartOptions = ({ argv: readonly string[] } | { shellCommand: string }) & {
   cwd: string;
-  /** All of it: nothing is inherited from the host. */
+  /** The complete environment: nothing is inherited from the host. */
   env: Readonly<Record<string, string>>;
-  /** Closed unless asked: a program that reads then gets an end of file instead of waiting for ever. */
+  /** Default: closed, so a program that reads gets an end of file instead of waiting forever. */
   stdin?: "closed" | "pipe";
   pty?: TerminalSize;
   timeoutMs?: number;
-  /** Ends the process while it is in the foreground; see `sendToBackground`. */
+  /** Kills the process while it is in the foreground; see `sendToBackground`. */
   signal?: AbortSignal;
-  /** Time between asking a tree to end and ending it. */
+  /** Time between SIGTERM and SIGKILL. Default: 2 s. */
   graceMs?: number;
-  /** How long output is still read after the end while a background child holds it open. */
+  /** How long output is still read after the end if a background child keeps it open. Default: 100 ms. */
   drainMs?: number;
-  /** What becomes of background children when the process ends by itself. */
+  /** What happens to background children when the process ends by itself. Default: leave. */
   leftBehind?: "leave" | "kill";
   output?: OutputOptions;
 };
 
-export interface RunningProcess {
-  readonly pid: number;
-  readonly output: OutputBuffer;
-  /** On a pseudo-terminal. */
-  readonly terminal: boolean;
-  /** Set once `wait` has resolved. */
-  readonly exit: Exit | undefined;
-  /** Resolves when the process has ended and its output is complete, or nothing more can be done to end it. */
-  wait(): Promise<Exit>;
-  /** False when the process takes no input (any more). */
-  write(data: string): boolean;
-  /** Bytes written that the process has not taken. */
-  pendingInput(): number;
-  endInput(): void;
-  resize(size: TerminalSize): void;
-  /** SIGINT to the group, as Ctrl-C on a terminal. */
-  interrupt(): void;
-  /** Ends the whole tree; after the process ended, what it left behind. The first reason given is the one said. */
-  kill(reason?: KillReason): Promise<Exit>;
-  /** From here on the `signal` of the start no longer ends it; its time limit still does. */
-  sendToBackground(): void;
-  /** Stops reading and lets the host exit. The process lives on; writing to its closed output may end it. */
-  detach(): void;
-}
-
-const MARK_NAME = "HAFT_PROCESS";
-/** After the last SIGKILL: how long the system may take to report the end. */
+/** Max time between the last SIGKILL and the system's report of the end. */
 const REPORT_MS = 1000;
+const MARK_NAME = "HAFT_PROCESS";
 
-/** Starts a program in a group of its own. Rejects when it cannot be started; how it ends is told by `wait`. */
+/** Starts a program in its own process group. Rejects if it cannot be started; `wait` reports how it ends. */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
-  const { signal, graceMs = 2000, drainMs = 100, timeoutMs } = options;
-  if (signal?.aborted) throw cancelled(signal);
-  const mark = `${MARK_NAME}=${randomUUID()}`;
+  if (options.signal?.aborted) throw cancelled(options.signal);
+  const mark = randomUUID();
   const output = createOutputBuffer(options.output);
-  const startedAt = performance.now();
-  const ended = deferred<ProcessEnd>();
-  const closed = deferred<void>();
-  const killed = deferred<number[]>();
-  let hasEnded = false;
-  let heldBack = 0;
-  let killing = false;
-  let killReason: KillReason | undefined;
-  let exit: Exit | undefined;
-
+  const state: ChildState = { ended: deferred(), closed: deferred(), hasEnded: false, pausedBy: 0 };
   const events: ChildEvents = {
     data(chunk, stream) {
       const pressure = output.append(chunk, stream);
       if (!pressure) return;
-      heldBack++;
+      state.pausedBy++;
       child.pause();
-      void pressure.finally(() => --heldBack === 0 && child.resume());
+      void pressure.finally(() => --state.pausedBy === 0 && child.resume());
     },
-    exit(code, exitSignal) {
-      hasEnded = true;
-      ended.resolve({ code, signal: exitSignal });
+    exit(code, signal) {
+      state.hasEnded = true;
+      state.ended.resolve({ code, signal });
     },
-    closed: () => closed.resolve(),
+    closed: () => state.closed.resolve(),
   };
+  const startedAt = performance.now();
   const launch = launchOf(options, mark);
   const child: Child = await (options.pty
     ? spawnOnTerminal(launch, options.pty, events)
     : spawnOnPipes(launch, events));
-  const root = treeOf(child.pid, mark);
-  const killTree = (): Promise<number[]> => killProcessTree(root, { graceMs, sendHangup: child.terminal });
-
-  async function kill(reason: KillReason = "killed"): Promise<Exit> {
-    if (exit) {
-      await killTree();
-    } else if (!killing) {
-      killing = true;
-      if (!hasEnded) killReason = reason;
-      killed.resolve(killTree());
-    }
-    return finished;
-  }
-
-  const abort = (): void => void kill("aborted");
-  // A timer longer than 24 days would fire at once: then there is no limit.
-  const limited = timeoutMs !== undefined && timeoutMs < 2 ** 31;
-  const timer = limited ? setTimeout(() => void kill("timeout"), timeoutMs) : undefined;
-  signal?.addEventListener("abort", abort, { once: true });
-
-  function stopWatching(): void {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", abort);
-  }
-
-  /** Whether all output was read: until it is closed, or `drainMs` have passed and nothing is held back. */
-  async function drain(): Promise<boolean> {
-    for (;;) {
-      if (await settlesWithin(drainMs, closed.promise)) return true;
-      // A busy event loop fires the timer before it looks at the pipes: give it one look.
-      await new Promise((resolve) => setImmediate(resolve));
-      if (heldBack === 0) return false;
-    }
-  }
-
-  async function finish(): Promise<Exit> {
-    const discardedChanges = killed.promise.then(() => settlesWithin(REPORT_MS, ended.promise)).then(() => undefined);
-    const end = await Promise.race([ended.promise, discardedChanges]);
-    stopWatching();
-    if (options.leftBehind === "kill") void kill();
-    // What a tree that is being ended still says belongs to the output.
-    if (killing) await killed.promise;
-    const allRead = end !== undefined && (await drain());
-    const survivors = killing ? await killed.promise : [];
-    child.detach();
-    await output.close();
-    const durationMs = performance.now() - startedAt;
-    exit = { ...describeEnd(end, killReason), durationMs, leftBehind: !allRead && !killing, survivors };
-    return exit;
-  }
-
-  const finished = finish();
-  // The start may have taken long enough for it.
-  if (signal?.aborted) abort();
-  return {
-    pid: child.pid,
-    output,
-    terminal: child.terminal,
-    get exit() {
-      return exit;
-    },
-    wait: () => finished,
-    write: (data) => child.write(data),
-    pendingInput: () => child.pendingInput(),
-    endInput: () => child.endInput(),
-    resize: (size) => child.resize(size),
-    interrupt() {
-      if (!hasEnded) signalGroup(child.pid, "SIGINT");
-    },
-    kill,
-    sendToBackground: () => signal?.removeEventListener("abort", abort),
-    detach() {
-      stopWatching();
-      child.detach();
-    },
-  };
+  return new RunningProcess({ options, child, output, state, startedAt, root: treeOf(child.pid, mark) });
 }
+
+/** What the events of the child have reported so far. */
+interface ChildState {
+  readonly ended: Deferred<ProcessEnd>;
+  readonly closed: Deferred<void>;
+  hasEnded: boolean;
+  /** How many writes to the spill must finish before output is read again. */
+  pausedBy: number;
+}
+
+interface RunningOptions {
+  options: StartOptions;
+  child: Child;
+  output: OutputBuffer;
+  state: ChildState;
+  startedAt: number;
+  root: TreeRoot;
+}
+
+class RunningProcess {
+  readonly pid: number;
+  readonly output: OutputBuffer;
+  /** Whether it runs on a pseudo-terminal. */
+  readonly terminal: boolean;
+  readonly #options: StartOptions;
+  readonly #child: Child;
+  readonly #state: ChildState;
+  readonly #startedAt: number;
+  readonly #root: TreeRoot;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #killed = deferred<number[]>();
+  readonly #finished: Promise<Exit>;
+  #killing = false;
+  #killReason: KillReason | undefined;
+  #exit: Exit | undefined;
+
+  constructor({ options, child, output, state, startedAt, root }: RunningOptions) {
+    this.pid = child.pid;
+    this.output = output;
+    this.terminal = child.terminal;
+    this.#options = options;
+    this.#child = child;
+    this.#state = state;
+    this.#startedAt = startedAt;
+    this.#root = root;
+    const { timeoutMs, signal } = options;
+    // Node fires a timer longer than 24 days immediately, so such a limit means none.
+    const isLimited = timeoutMs !== undefined && timeoutMs < 2 ** 31;
+    this.#timer = isLimited ? setTimeout(() => void this.kill("timeout"), timeoutMs) : undefined;
+    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    this.#finished = this.#finish();
+    // It may have been aborted during the start.
+    if (signal?.aborted) this.#onAbort();
+  }
+
+  /** Set once `wait` has resolved. */
+  get exit(): Exit | undefined {
+    return this.#exit;
+  }
+
+  /** Resolves when the process has ended and its output is complete, or if it cannot be killed. */
+  wait(): Promise<Exit> {
+    return this.#finished;
+  }
+
+  /** Returns false if the process takes no more input. */
+  write(data: string): boolean {
+    return this.#child.write(data);
+  }
+
+  /** Bytes written that the process has not read. */
+  pendingInput(): number {
+    return this.#child.pendingInput();
+  }
+
+  endInput(): void {
+    this.#child.endInput();
+  }
+
+  resize(size: TerminalSize): void {
+    this.#child.resize(size);
+  }
+
+  /** Sends SIGINT to the group, like Ctrl-C on a terminal. */
+  interrupt(): void {
+    if (!this.#state.hasEnded) signalGroup(this.pid, "SIGINT");
+  }
+
+  /** Kills the whole tree, or after the end of the process what it left behind. The first reason is reported. */
+  async kill(reason: KillReason = "killed"): Promise<Exit> {
+    if (this.#exit) {
+      await this.#killTree();
+    } else if (!this.#killing) {
+      this.#killing = true;
+      if (!this.#state.hasEnded) this.#killReason = reason;
+      this.#killed.resolve(this.#killTree());
+    }
+    return this.#finished;
+  }
+
+  /** From now on the `signal` of the start no longer kills it. Its time limit still does. */
+  sendToBackground(): void {
+    this.#options.signal?.removeEventListener("abort", this.#onAbort);
+  }
+
+  /** Stops reading and lets the host exit. The process keeps running; writing to its closed output may end it. */
+  detach(): void {
+    this.#stopWatching();
+    this.#child.detach();
+  }
+
+  readonly #onAbort = (): void => void this.kill("aborted");
+
+  #killTree(): Promise<number[]> {
+    const { graceMs = 2000 } = this.#options;
+    return killProcessTree(this.#root, { graceMs, sendHangup: this.terminal });
+  }
+
+  #stopWatching(): void {
+    clearTimeout(this.#timer);
+    this.sendToBackground();
+  }
+
+  async #finish(): Promise<Exit> {
+    const { ended } = this.#state;
+    const unkillable = this.#killed.promise.then(() => settlesWithin(REPORT_MS, ended.promise)).then(() => undefined);
+    const end = await Promise.race([ended.promise, unkillable]);
+    this.#stopWatching();
+    if (this.#options.leftBehind === "kill") void this.kill();
+    // What a tree prints while it is being killed belongs to the output.
+    if (this.#killing) await this.#killed.promise;
+    const allRead = end !== undefined && (await this.#drain());
+    const survivors = this.#killing ? await this.#killed.promise : [];
+    this.#child.detach();
+    await this.output.close();
+    const durationMs = performance.now() - this.#startedAt;
+    const leftBehind = !allRead && !this.#killing;
+    this.#exit = { ...describeEnd(end, this.#killReason), durationMs, leftBehind, survivors };
+    return this.#exit;
+  }
+
+  /** Reads until the output is closed, or until `drainMs` have passed and reading is not paused. True if all was read. */
+  async #drain(): Promise<boolean> {
+    const { drainMs = 100 } = this.#options;
+    for (;;) {
+      if (await settlesWithin(drainMs, this.#state.closed.promise)) return true;
+      // A busy event loop fires the timer before it polls the pipes: let it poll once.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#state.pausedBy === 0) return false;
+    }
+  }
+}
+
+export type { RunningProcess };
 
 function launchOf(options: StartOptions, mark: string): Launch {
   const { cwd, stdin = "closed" } = options;
-  const [name, value] = mark.split("=") as [string, string];
-  const env = { ...options.env, [name]: value };
+  const env = { ...options.env, [MARK_NAME]: mark };
   if ("argv" in options) {
     const [file, ...args] = options.argv;
     if (file) return { file, args, cwd, env, stdin };
@@ -183,28 +227,33 @@ function launchOf(options: StartOptions, mark: string): Launch {
 
 function treeOf(pid: number, mark: string): TreeRoot {
   try {
-    return { pid, startTime: readProcess(pid)?.startTime, mark };
+    return { pid, startTime: readProcess(pid)?.startTime, mark: `${MARK_NAME}=${mark}` };
   } catch {
-    return { pid, mark };
+    return { pid, mark: `${MARK_NAME}=${mark}` };
   }
 }
 
 function cancelled(signal: AbortSignal): Error {
   return toolError("cancelled", "The call was cancelled before the command started.", {
-    next: "Nothing ran; call again if it is still wanted.",
+    next: "Nothing ran. Call again if it is still needed.",
     cause: signal.reason,
   });
 }
 
 async function settlesWithin(ms: number, event: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, ms, false)));
-  const happened = await Promise.race([event.then(() => true), late]);
+  const timedOut = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, ms, false)));
+  const happened = await Promise.race([event.then(() => true), timedOut]);
   clearTimeout(timer);
   return happened;
 }
 
-function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value | Promise<Value>) => void } {
+interface Deferred<Value> {
+  promise: Promise<Value>;
+  resolve(value: Value | Promise<Value>): void;
+}
+
+function deferred<Value>(): Deferred<Value> {
   let resolve!: (value: Value | Promise<Value>) => void;
   const promise = new Promise<Value>((settle) => (resolve = settle));
   return { promise, resolve };

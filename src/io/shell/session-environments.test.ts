@@ -3,7 +3,7 @@ import { createSessionEnvironments } from "./shell-environment.ts";
 
 const host = { HOME: "/home/ann", SERVICE_TOKEN: "t0ken", INTERNAL: "x" };
 
-test("what one session sets is in its own commands' environment and in no other's", () => {
+test("variables of a session are visible only to its own commands", () => {
   const environments = createSessionEnvironments({ host });
   environments.of("a").set("APP_MODE", "test");
   expect(environments.environmentOf("a")).toMatchObject({ APP_MODE: "test", HOME: "/home/ann" });
@@ -20,18 +20,18 @@ test("calls without a session share one, which no named session can reach", () =
   }
 });
 
-test("of the host only what is allowed or passed on is there", () => {
+test("only allowed or passed-on variables of the host are visible", () => {
   const environment = createSessionEnvironments({ host, passOn: ["SERVICE_TOKEN"] }).environmentOf("a");
   expect(environment).toMatchObject({ HOME: "/home/ann", SERVICE_TOKEN: "t0ken", TERM: "dumb" });
   expect(environment).not.toHaveProperty("INTERNAL");
 });
 
-test("a terminal gets a terminal's type", () => {
+test("a terminal gets a terminal type", () => {
   const environments = createSessionEnvironments({ host });
   expect(environments.environmentOf("a", { terminal: true })).toHaveProperty("TERM", "xterm-256color");
 });
 
-test("beyond the limit the session not used for longest is dropped, and reading counts as use but drops nobody", () => {
+test("above the limit the least recently used session is dropped; reading is a use but drops nobody", () => {
   const environments = createSessionEnvironments({ host, maxSessions: 2 });
   environments.of("a").set("NAME", "a");
   environments.of("b").set("NAME", "b");

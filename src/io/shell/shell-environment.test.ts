@@ -24,19 +24,19 @@ test("only listed names come from the host", () => {
   expect(JSON.stringify(environment)).not.toContain("CANARY");
 });
 
-test("a proxy is passed on unless its address carries a password", () => {
+test("a proxy is passed on unless its address contains a password", () => {
   const host = { HTTP_PROXY: "http://proxy:3128", https_proxy: "http://me:pw@proxy:3128", NO_PROXY: "localhost" };
   const environment = shellEnvironment({ host });
   expect(environment).toMatchObject({ HTTP_PROXY: "http://proxy:3128", NO_PROXY: "localhost" });
   expect(environment).not.toHaveProperty("https_proxy");
 });
 
-test("what the operator names is passed on as it is", () => {
+test("variables that the operator names are passed on unchanged", () => {
   const host = { GH_TOKEN: "wanted", OTHER: "x" };
   expect(shellEnvironment({ host, passOn: ["GH_TOKEN"] })).toMatchObject({ GH_TOKEN: "wanted" });
 });
 
-test("programs are kept quiet, whatever the host prefers", () => {
+test("the non-interactive settings override those of the host", () => {
   const environment = shellEnvironment({ host: { PAGER: "less", TERM: "xterm", NO_COLOR: "" } });
   expect(environment).toMatchObject({
     PAGER: "cat",
@@ -48,12 +48,12 @@ test("programs are kept quiet, whatever the host prefers", () => {
   expect(shellEnvironment({ host: {}, terminal: true }).TERM).toBe("xterm-256color");
 });
 
-test("a UTF-8 locale is set only where the host has none", () => {
+test("a UTF-8 locale is set only if the host has none", () => {
   expect(shellEnvironment({ host: {} }).LC_ALL).toBe("C.UTF-8");
   expect(shellEnvironment({ host: { LANG: "de_DE.UTF-8" } })).not.toHaveProperty("LC_ALL");
 });
 
-test("what the session set comes last", () => {
+test("session variables override all others", () => {
   const overlay = createEnvOverlay();
   overlay.set("LANG", "fr_FR.UTF-8");
   overlay.set("APP_MODE", "test");

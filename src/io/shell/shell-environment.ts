@@ -2,33 +2,33 @@ import { toolError, type ToolError } from "../../core/error.ts";
 import { maskSecret } from "../../core/mask-secrets.ts";
 
 interface ShellEnvironmentOptions {
-  /** The environment of the host; only what the list below names is taken from it. */
+  /** The environment of the host. Only listed names are inherited; see `isInherited`. */
   host: Readonly<Record<string, string | undefined>>;
   overlay?: EnvOverlay;
-  /** Further host names that this installation passes on, secrets included: its operator has said so. */
+  /** Further variables of the host to pass on, including secrets; the operator configures them. */
   passOn?: readonly string[];
-  /** For a pseudo-terminal: a terminal type that full-screen programs know. */
+  /** Sets TERM for a pseudo-terminal, so full-screen programs work. */
   terminal?: boolean;
 }
 
-/** What a child process gets: a little of the host, settings that keep programs quiet, what the session has set. */
+/** The environment of a child process: a few host variables, settings against prompts and colours, session variables. */
 export function shellEnvironment(options: ShellEnvironmentOptions): Record<string, string> {
   const { host, overlay, passOn = [], terminal = false } = options;
   const environment = new Map<string, string>();
   for (const [name, value] of Object.entries(host)) {
     if (value === undefined) continue;
     const named = passOn.includes(name);
-    // A proxy address, or any other, may carry a password.
+    // A proxy address, for example, may contain a password.
     if (named || (isInherited(name) && !maskSecret(name, value).masked)) environment.set(name, value);
   }
-  for (const [name, value] of QUIET) environment.set(name, value);
+  for (const [name, value] of NON_INTERACTIVE) environment.set(name, value);
   environment.set("TERM", terminal ? "xterm-256color" : "dumb");
   if (!["LC_ALL", "LC_CTYPE", "LANG"].some((name) => environment.has(name))) environment.set("LC_ALL", "C.UTF-8");
   for (const [name, value] of overlay?.entries() ?? []) environment.set(name, value);
   return Object.fromEntries(environment);
 }
 
-/** Names of the host that ordinary programs need, and that are neither secret nor make a program execute something. */
+/** Host variables that ordinary programs need, that are not secret and that choose no program to run. */
 function isInherited(name: string): boolean {
   const upper = name.toUpperCase();
   return INHERITED.has(process.platform === "win32" ? upper : name) || name.startsWith("LC_") || PROXIES.has(upper);
@@ -53,8 +53,8 @@ const INHERITED = new Set(
     .split(/\s+/),
 );
 
-/** No colour, no pager, no question that nobody is there to answer. */
-const QUIET: readonly (readonly [string, string])[] = [
+/** No colours, no pager and no prompts that nobody can answer. */
+const NON_INTERACTIVE: readonly (readonly [string, string])[] = [
   ["NO_COLOR", "1"],
   ["PAGER", "cat"],
   ["MANPAGER", "cat"],
@@ -75,22 +75,22 @@ const QUIET: readonly (readonly [string, string])[] = [
   ["npm_config_update_notifier", "false"],
 ];
 
-/** What each session has set, kept apart; calls without a session share one. */
+/** The variables of each session. Calls without a session share one set. */
 export interface SessionEnvironments {
-  /** To change what a session has set. Ask anew in each call: an overlay that was kept may have been dropped. */
+  /** The variables of a session. Do not store the overlay between calls: it may be evicted. */
   of(session: string | undefined): EnvOverlay;
-  /** What a command of this session gets. */
+  /** The environment for a command of this session. */
   environmentOf(session: string | undefined, options?: { terminal?: boolean }): Record<string, string>;
 }
 
 export interface SessionEnvironmentsOptions extends Pick<ShellEnvironmentOptions, "host" | "passOn"> {
-  /** Beyond it, the session that was not heard of for longest loses what it set. */
+  /** Above this number the least recently used session loses its variables. Default: 256. */
   maxSessions?: number;
 }
 
 export function createSessionEnvironments(options: SessionEnvironmentsOptions): SessionEnvironments {
   const { host, passOn = [], maxSessions = 256 } = options;
-  // In the order of last use. Only sessions that set something are in it, so that readers push nobody out.
+  // In order of last use. Reading adds no entry, so sessions that only read evict nobody.
   const overlays = new Map<string | undefined, EnvOverlay>();
 
   const touch = (session: string | undefined, overlay: EnvOverlay): EnvOverlay => {
@@ -113,7 +113,7 @@ export function createSessionEnvironments(options: SessionEnvironmentsOptions): 
   };
 }
 
-/** What a session has set on top of the environment that its commands get. */
+/** The variables that a session has set. */
 interface EnvOverlay {
   /** Returns the value that was set before. */
   set(name: string, value: string): string | undefined;
@@ -122,7 +122,7 @@ interface EnvOverlay {
   entries(): IterableIterator<[string, string]>;
 }
 
-/** The kernel takes no longer string than this, name and `=` included. */
+/** The kernel's limit for one variable, including name and `=`. */
 const MAX_ENTRY_BYTES = 128 * 1024 - 1;
 const MAX_NAMES = 256;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -135,7 +135,7 @@ export function createEnvOverlay(): EnvOverlay {
       if (refusal) throw refusal;
       const previous = values.get(name);
       if (previous === undefined && values.size >= MAX_NAMES) {
-        throw toolError("too_large", `This session has set ${MAX_NAMES} variables already.`, {
+        throw toolError("too_large", `This session has already set ${MAX_NAMES} variables.`, {
           next: "Unset some, or put the values into a file.",
         });
       }
@@ -152,18 +152,18 @@ export function createEnvOverlay(): EnvOverlay {
   };
 }
 
-/** Why a session may not set this, if it may not. The name is not repeated where it could carry control characters. */
+/** Why a session may not set this variable; undefined if it may. An invalid name is not repeated in the message. */
 export function refuseEnvEntry(name: string, value: string): ToolError | undefined {
-  // `constructor` and the like are no environment names of anybody, but keys that objects answer to.
+  // `constructor` and the like are not real variables but properties of every object.
   if (!NAME.test(name) || name in Object.prototype || name === "prototype") {
-    return toolError("invalid_input", "This is not a name of an environment variable.", {
+    return toolError("invalid_input", "This is not a valid name of an environment variable.", {
       next: "Use letters, digits and underscores, not beginning with a digit.",
       data: { name },
     });
   }
   if (isDeniedEnvName(name)) {
     return toolError("name_denied", `The variable "${name}" may not be set: it can change what other programs run.`, {
-      next: "Write it in front of the one command that needs it, which is then checked with it.",
+      next: "Put it in front of the command that needs it (NAME=value command); the command is then checked with it.",
       data: { name },
     });
   }
@@ -171,7 +171,7 @@ export function refuseEnvEntry(name: string, value: string): ToolError | undefin
     return toolError("invalid_input", `The value of "${name}" contains a NUL character.`, { next: "Remove it." });
   }
   if (Buffer.byteLength(name) + 1 + Buffer.byteLength(value) > MAX_ENTRY_BYTES) {
-    return toolError("input_too_large", `The value of "${name}" is longer than the system takes (128 KiB).`, {
+    return toolError("input_too_large", `The value of "${name}" is longer than the system allows (128 KiB).`, {
       next: "Put it into a file and set the variable to its path.",
     });
   }
@@ -179,9 +179,9 @@ export function refuseEnvEntry(name: string, value: string): ToolError | undefin
 }
 
 /**
- * Names that a session may not set: they choose what programs execute, load, trust, connect to or write beside what
- * the command says. Whole families, because a list of single names is never complete; what a session wrongly cannot
- * set it can still put in front of a command, where the command's own approval sees it. Compared in upper case.
+ * Names that a session may not set: they choose what programs execute, load, trust, connect to or write, beyond the
+ * command itself. Whole families are denied, because a list of single names is never complete. A harmless variable can
+ * still be put in front of a command, where the command's approval shows it. Compared in upper case.
  */
 export function isDeniedEnvName(name: string): boolean {
   const upper = name.toUpperCase();
@@ -193,7 +193,7 @@ export function isDeniedEnvName(name: string): boolean {
   );
 }
 
-/** Members of the families below that only change what is printed or recorded. */
+/** Exceptions from the families below: they only change what is printed or recorded. */
 const HARMLESS_ENV_NAMES = words(`
   NODE_ENV NODE_DEBUG NODE_NO_WARNINGS PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONIOENCODING PYTHONUTF8
   PYTHONHASHSEED PYTHONWARNDEFAULTENCODING GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME
@@ -249,14 +249,14 @@ function words(text: string): ReadonlySet<string> {
   return new Set(list(text));
 }
 
-const SAFE = new Set(
+const SAFE_ENV_NAMES = new Set(
   `LANG LANGUAGE TZ TERM COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI COLUMNS LINES`.split(/\s+/),
 );
 
 /**
- * Whether a command that a rule allows is still that command with this variable set. A list of what is known to change
- * only what is printed or recorded: whatever is not on it may choose what runs.
+ * Whether a rule that allows a command still applies with this variable set. The list has variables that only change
+ * what is printed or recorded; any other may choose what runs.
  */
 export function isSafeEnvName(name: string): boolean {
-  return SAFE.has(name) || /^LC_[A-Z]+$/.test(name) || HARMLESS_ENV_NAMES.has(name);
+  return SAFE_ENV_NAMES.has(name) || /^LC_[A-Z]+$/.test(name) || HARMLESS_ENV_NAMES.has(name);
 }

@@ -1,23 +1,23 @@
-import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, closeSync, constants, openSync, statSync } from "node:fs";
-import { toolError, type ToolError } from "../../core/error.ts";
+import { errorCode, toolError, type ToolError } from "../../core/error.ts";
 import type { StreamName } from "./output-buffer.ts";
 
 export async function spawnOnPipes(launch: Launch, events: ChildEvents): Promise<Child> {
   const child = await spawned(launch);
   const { stdin, stdout, stderr } = child;
-  // After the start only a failed kill reports here, and whoever kills looks at the process itself.
+  // After the start only a failed kill is reported here, and the killer checks the process itself.
   child.on("error", () => undefined);
   child.once("exit", (code, signal) => events.exit(code, signal));
   child.once("close", () => events.closed());
   stdout?.on("data", (chunk: Buffer) => events.data(chunk, "stdout"));
   stderr?.on("data", (chunk: Buffer) => events.data(chunk, "stderr"));
-  // A pipe that breaks has ended: `close` follows. A child that stopped reading is no failure of the writer.
+  // A broken pipe has ended, and `close` follows. It is not an error if the child stopped reading.
   for (const stream of [stdin, stdout, stderr]) stream?.on("error", () => undefined);
 
   return {
-    pid: child.pid as number,
+    pid: child.pid,
     terminal: false,
     write(data) {
       if (!stdin?.writable) return false;
@@ -44,7 +44,7 @@ export async function spawnOnPipes(launch: Launch, events: ChildEvents): Promise
   };
 }
 
-async function spawned(launch: Launch): Promise<ChildProcess> {
+async function spawned(launch: Launch): Promise<ChildProcess & { pid: number }> {
   const { file, args, cwd, env, stdin } = launch;
   let child: ChildProcess;
   try {
@@ -52,7 +52,7 @@ async function spawned(launch: Launch): Promise<ChildProcess> {
       spawn(file, args, {
         cwd,
         env,
-        // Its own session and group, so that all of it can be ended at once. On Windows it would open a console window.
+        // Its own session and group, so the whole tree can be killed. On Windows it would open a console window.
         detached: process.platform !== "win32",
         stdio: [stdin === "pipe" ? "pipe" : "ignore", "pipe", "pipe", ...covers],
         windowsHide: true,
@@ -62,12 +62,13 @@ async function spawned(launch: Launch): Promise<ChildProcess> {
   } catch (cause) {
     throw explainSpawnFailure(cause, launch);
   }
-  if (child.pid !== undefined) return child;
-  const [cause] = (await once(child, "error").catch((error: unknown) => [error])) as [unknown];
-  throw explainSpawnFailure(cause, launch);
+  const { pid } = child;
+  if (pid !== undefined) return Object.assign(child, { pid });
+  const cause = await once(child, "error").catch((error: unknown) => error);
+  throw explainSpawnFailure(Array.isArray(cause) ? cause[0] : cause, launch);
 }
 
-/** What is to be started; the program is already chosen. */
+/** What to start; the program is already chosen. */
 export interface Launch {
   file: string;
   args: readonly string[];
@@ -80,47 +81,47 @@ export interface Launch {
 export interface ChildEvents {
   data(chunk: Buffer, stream: StreamName): void;
   exit(code: number | null, signal: NodeJS.Signals | null): void;
-  /** The other end of every output is closed: nothing more will come. */
+  /** Every output is closed: no more data will come. */
   closed(): void;
 }
 
-/** What a child on pipes and one on a pseudo-terminal have in common. */
+/** A child process on pipes or on a pseudo-terminal. */
 export interface Child {
   readonly pid: number;
   readonly terminal: boolean;
-  /** False when it does not take input (any more). */
+  /** Returns false if it takes no more input. */
   write(data: string): boolean;
-  /** Bytes written and not yet taken by the child. */
+  /** Bytes written that the child has not read. */
   pendingInput(): number;
   endInput(): void;
   resize(size: { cols: number; rows: number }): void;
   pause(): void;
   resume(): void;
-  /** Closes our ends and lets the host exit; the child is not touched. */
+  /** Closes our ends and lets the host exit. The child keeps running. */
   detach(): void;
 }
 
-/** Why a process could not be started, and what to do: ENOENT alone may mean the folder or the program. */
+/** Explains why a process could not be started. ENOENT may mean the folder or the program. */
 export function explainSpawnFailure(cause: unknown, { file, cwd }: { file: string; cwd: string }): ToolError {
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  const code = errorCode(cause) ?? "";
   const folder = checkWorkingFolder(cwd);
   if (folder) return folder;
   switch (code) {
     case "ENOENT":
       return toolError("path_not_found", `The program "${file}" was not found.`, {
-        next: "Check its name, or install it; where it is a script, its interpreter may be missing.",
+        next: "Check its name, or install it. If it is a script, its interpreter may be missing.",
         data: { file },
         cause,
       });
     case "EACCES":
     case "EPERM":
-      return toolError("failed", `The program "${file}" may not be executed (${code}).`, {
+      return toolError("failed", `The program "${file}" is not executable (${code}).`, {
         next: "Make it executable, or start it through its interpreter.",
         data: { file },
         cause,
       });
     case "E2BIG":
-      return toolError("input_too_large", "The command and its environment are longer than the system takes.", {
+      return toolError("input_too_large", "The command and its environment are longer than the system allows.", {
         next: "Write the script or the data to a file and run that.",
         cause,
       });
@@ -128,8 +129,8 @@ export function explainSpawnFailure(cause: unknown, { file, cwd }: { file: strin
     case "ENFILE":
     case "EAGAIN":
     case "ENOMEM":
-      return toolError("busy", `The system has no room for another process (${code}).`, {
-        next: "End processes that are no longer needed, then try again.",
+      return toolError("busy", `The system cannot start another process (${code}).`, {
+        next: "Kill processes that are no longer needed, then try again.",
         data: { code },
         cause,
       });
@@ -147,22 +148,21 @@ export function explainSpawnFailure(cause: unknown, { file, cwd }: { file: strin
   }
 }
 
-/** The error of a working folder that cannot be used, if it cannot. */
+/** Why the working folder cannot be used; undefined if it can. */
 export function checkWorkingFolder(cwd: string): ToolError | undefined {
   const data = { cwd };
   try {
     if (!statSync(cwd).isDirectory()) {
       return toolError("not_directory", `The working directory "${cwd}" is not a directory.`, {
-        next: "Name a directory.",
+        next: "Give the path of a directory.",
         data,
       });
     }
     accessSync(cwd, constants.X_OK);
     return undefined;
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
-    if (code === "EACCES") {
-      return toolError("failed", `The working directory "${cwd}" may not be entered.`, {
+    if (errorCode(cause) === "EACCES") {
+      return toolError("failed", `The working directory "${cwd}" is not accessible.`, {
         next: "Choose another directory.",
         data,
         cause,
@@ -177,34 +177,32 @@ export function checkWorkingFolder(cwd: string): ToolError | undefined {
 }
 
 /**
- * The pseudo-terminal library leaves its descriptors inheritable, and Node cannot change that: without care every later
- * child could read and type on the terminals of others. So what starts a child covers or closes them there. The set is
- * per host process because descriptors are.
+ * The pseudo-terminal library leaves its file descriptors inheritable, and Node cannot change that: every later child
+ * could read and type on other terminals. So they are covered or closed in each new child. File descriptors belong to
+ * the host process, and so does this set.
  */
-const open = new Set<number>();
+const openTerminals = new Set<number>();
 
 export function addTerminal(descriptor: number): { remove(): void } {
-  open.add(descriptor);
-  return { remove: () => void open.delete(descriptor) };
+  openTerminals.add(descriptor);
+  return { remove: () => void openTerminals.delete(descriptor) };
 }
 
-/** Runs `start` with stdio entries, to stand after the first three, that put /dev/null over every open terminal. */
-function withTerminalsCovered<Result>(start: (entries: Exclude<StdioOptions, string>) => Result): Result {
-  if (open.size === 0) return start([]);
-  const nothing = openSync("/dev/null", "r");
+/** Calls `start` with stdio entries that follow the first three and put /dev/null over every open terminal. */
+function withTerminalsCovered<Result>(start: (entries: (number | "ignore")[]) => Result): Result {
+  if (openTerminals.size === 0) return start([]);
+  const devNull = openSync("/dev/null", "r");
   try {
-    const entries = Array.from({ length: Math.max(...open) - 2 }, (_, index) =>
-      open.has(index + 3) ? nothing : "ignore",
-    );
-    return start(entries as Exclude<StdioOptions, string>);
+    const length = Math.max(...openTerminals) - 2;
+    return start(Array.from({ length }, (_, index) => (openTerminals.has(index + 3) ? devNull : "ignore")));
   } finally {
-    closeSync(nothing);
+    closeSync(devNull);
   }
 }
 
-/** The same for a child that another library starts: arguments for bash that close them and then become the program. */
+/** The same for a child that another library starts: bash arguments that close the terminals, then exec the program. */
 export function closeTerminalsThenRun(file: string, args: readonly string[]): string[] | undefined {
-  if (open.size === 0) return undefined;
-  const closing = [...open].map((descriptor) => `${descriptor}>&-`).join(" ");
+  if (openTerminals.size === 0) return undefined;
+  const closing = [...openTerminals].map((descriptor) => `${descriptor}>&-`).join(" ");
   return ["--noprofile", "--norc", "-c", `exec ${closing}; exec "$0" "$@"`, file, ...args];
 }

@@ -18,7 +18,7 @@ function memorySink(delay?: () => Promise<void>): SpillSink & { writes: string[]
   return sink;
 }
 
-test("chunks arrive in order, and what comes during a write is written together", async () => {
+test("chunks arrive in order, and those that come during a write are batched", async () => {
   const sink = memorySink(() => new Promise((resolve) => setTimeout(resolve, 5)));
   const writer = createSpillWriter(async () => sink, 1000);
   for (const text of ["a", "b", "c", "d"]) void writer.write(Buffer.from(text));
@@ -27,7 +27,7 @@ test("chunks arrive in order, and what comes during a write is written together"
   expect(sink.writes.length).toBeLessThan(4);
 });
 
-test("a slow sink asks for a pause and says when to go on", async () => {
+test("a slow sink returns a promise that resolves when writing may continue", async () => {
   let release: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (release = resolve));
   const sink = memorySink(() => gate);
@@ -41,7 +41,7 @@ test("a slow sink asks for a pause and says when to go on", async () => {
   await writer.close();
 });
 
-test("the limit cuts the spill and says that it is not complete", async () => {
+test("the limit cuts the spill and reports that it is incomplete", async () => {
   const sink = memorySink();
   const writer = createSpillWriter(() => sink, 5);
   void writer.write(Buffer.from("abc"));
@@ -51,7 +51,7 @@ test("the limit cuts the spill and says that it is not complete", async () => {
   expect(sink.writes.join("")).toBe("abcde");
 });
 
-test("a sink that cannot be opened is told in the state and never thrown", async () => {
+test("a sink that cannot be opened is reported in the state, never thrown", async () => {
   const writer = createSpillWriter(() => {
     throw new Error("no space left");
   }, 100);
@@ -60,7 +60,7 @@ test("a sink that cannot be opened is told in the state and never thrown", async
   expect(writer.write(Buffer.from("y"))).toBeUndefined();
 });
 
-test("a sink that fails while writing is closed, and a waiting writer goes on", async () => {
+test("a sink that fails while writing is closed, and a waiting writer continues", async () => {
   let closes = 0;
   const writer = createSpillWriter(
     () => ({

@@ -33,7 +33,7 @@ test.each(cases)("%s", (_, input, output) => {
   expect(stripTerminalCodes(input)).toBe(output);
 });
 
-test("no control character but tab and line feed is left, whatever comes", () => {
+test("only tab and line feed remain of all control characters", () => {
   const pieces = fc.constantFrom(
     "\x1b",
     "[",
@@ -73,7 +73,7 @@ test("stripping twice changes nothing more", () => {
 test.each(["\x1b]", "\x1b[", "\u009d", "\x1b[2K", "\x1b[1K", "\x1b[K", "\r", "\b", "a\r", "\x1b[0;0;0", "\x1bP\x1b"])(
   "a long line and a megabyte of %j ends in linear time",
   (piece) => {
-    // A quadratic pass over this would outlast the test's time limit many times over.
+    // Quadratic time would exceed the time limit of the test many times.
     const text = "x".repeat(500_000) + piece.repeat(1_000_000 / piece.length);
     expect(stripTerminalCodes(text).length).toBeLessThanOrEqual(text.length);
   },

@@ -1,10 +1,10 @@
 /**
- * Program output as a person would read it on a screen: escape sequences and control characters gone, a line that
- * carriage returns or backspaces wrote over shown as it ended up. Linear in the length of the text.
+ * Program output as a person would see it on a screen: without escape sequences and control characters, and with
+ * lines that were overwritten by carriage returns or backspaces in their final form. Linear in the length of the text.
  *
- * Nothing readable is swallowed by a sequence that is broken or never ends: then only the control character goes.
- * Movements to other lines are dropped, not played. Look-alike and bidirectional characters are text and stay: whoever
- * draws the text on a terminal or a page escapes those.
+ * A broken or endless sequence hides no readable text: only its control character is removed. Cursor movements to
+ * other lines are dropped. Look-alike and bidirectional characters are text and stay: they are escaped where the text
+ * is displayed.
  */
 export function stripTerminalCodes(text: string): string {
   if (!CONTROL.test(text)) return text;
@@ -19,7 +19,7 @@ export function stripTerminalCodes(text: string): string {
       at += run.length;
       continue;
     }
-    const character = text[at] as string;
+    const character = text[at];
     if (character === "\n" || character === "\v" || character === "\f") {
       lines.push(line.text());
       line = createScreenLine();
@@ -40,10 +40,10 @@ export function stripTerminalCodes(text: string): string {
 
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 const PLAIN_RUN = /[^\u0000-\u0008\u000a-\u001f\u007f-\u009f]+/y;
-/** Real sequences have at most two intermediate bytes; more is text dressed as a sequence. */
+/** Real sequences have at most two intermediate bytes; anything longer is text. */
 const CSI_BODY = /[0-?]{0,64}[ -/]{0,2}[@-~]/y;
 const ESCAPE_BODY = /[ -/]{0,2}[0-~]/y;
-/** Ends at the first control character, whatever it is, so that no text is looked at twice as a string. */
+/** Ends at the first control character of any kind, so no text is scanned twice. */
 const STRING_BODY = /[^\u0000-\u001f\u007f-\u009f]*(?:\u0007|\u009c|\u001b\\)/y;
 const STRING_OPENERS = new Set([0x90, 0x98, 0x9d, 0x9e, 0x9f]);
 
@@ -81,7 +81,7 @@ interface ScreenLine {
   text(): string;
 }
 
-/** One line and a cursor in it. A string while it only grows; cells once something is written over. */
+/** One line and its cursor. A string while text is only appended; cells once something is overwritten. */
 function createScreenLine(): ScreenLine {
   let plain = "";
   let cells: string[] | undefined;
@@ -108,7 +108,7 @@ function createScreenLine(): ScreenLine {
       toCells();
       column = Math.max(0, column - 1);
     },
-    // Each of these takes constant time, however often a hostile program repeats it.
+    // Each of these takes constant time, even if a hostile program repeats it.
     control(body) {
       if (body === "G" || body === "0G" || body === "1G") {
         toCells();
@@ -126,27 +126,31 @@ function createScreenLine(): ScreenLine {
   };
 }
 
-// Everything that is drawn as nothing, as a blank, or as something else than it is: controls, format and bidirectional
-// characters, unpaired surrogates, unassigned and private ones, and blanks other than the space.
+// Characters that are invisible, look like a space, or change how others are displayed: control, format and
+// bidirectional characters, unpaired surrogates, unassigned and private characters, and spaces other than U+0020.
 const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Zs}\p{Zl}\p{Zp}\p{C}\u2800]/gu;
 const PLAIN_BLANKS = " \t\n";
 
-/** The first character that a reader of the text would not see as what it is, as `U+202E`; undefined when all is plain. */
+/** The first hidden or misleading character, as `U+202E`; undefined if there is none. */
 export function findHiddenCharacter(text: string): string | undefined {
-  // Nearly every command is plain ASCII: the property tables are asked only where it is not.
+  // Nearly every command is plain ASCII, which needs no property tables.
   if (/^[\x20-\x7e\t\n]*$/.test(text)) return undefined;
   for (const [character] of text.matchAll(HIDDEN)) {
     if (PLAIN_BLANKS.includes(character)) continue;
-    return `U+${(character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0")}`;
+    return `U+${hexCode(character).toUpperCase().padStart(4, "0")}`;
   }
   return undefined;
 }
 
-/** Text for somebody who decides by it: what a reader would not see as what it is, is spelled out as `\u{202e}`. */
+/** For text that a person decides by: hidden and misleading characters become escapes such as `\u{202e}`. */
 export function showHiddenCharacters(text: string, spell: (character: string) => string = spellOut): string {
   return text.replace(HIDDEN, (character) => (PLAIN_BLANKS.includes(character) ? character : spell(character)));
 }
 
 function spellOut(character: string): string {
-  return `\\u{${(character.codePointAt(0) as number).toString(16)}}`;
+  return `\\u{${hexCode(character)}}`;
+}
+
+function hexCode(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { normalizeProgramName } from "./command-wrappers.ts";
 import { commandRoots, unwrapArgv, unwrapCommand } from "./parse-command.ts";
 
 const rm = (text: string) =>
@@ -53,7 +54,7 @@ describe("unwrapCommand", () => {
     expect(rm(text)).toEqual(["x"]);
   });
 
-  test("does not take words for commands", () => {
+  test("does not mistake arguments for commands", () => {
     for (const text of [
       "echo rm x",
       "grep 'rm x' y",
@@ -78,29 +79,38 @@ describe("unwrapCommand", () => {
     "ls &&",
     "x ".repeat(30_000),
     Array(10).fill("env").join(" ") + " rm x",
-  ])("says that example %# may run more than is listed", (text) => {
+  ])("reports that example %# may run more than is listed", (text) => {
     expect(unwrapCommand(text).complete).toBe(false);
   });
 
-  test("says that a plain command is seen whole", () => {
+  test("reports that a plain command is complete", () => {
     expect(unwrapCommand("ls -l | sudo bash -c 'cat x; rm y'")).toMatchObject({ complete: true });
     expect(unwrapArgv(["bash", "-lc", "rm -rf y"]).commands.at(-1)).toMatchObject({ name: "rm", within: ["bash"] });
   });
 
-  test("sees deny-listed commands behind more commands than are analysed for allowing", () => {
+  test("finds denied commands in chains that are too long for allow rules", () => {
     expect(unwrapCommand("true;".repeat(100) + "rm x").commands.at(-1)?.argv).toEqual(["rm", "x"]);
   });
 });
 
 describe("commandRoots", () => {
-  test("names the programs in the order of the text", () => {
+  test("lists the programs in the order of the text", () => {
     expect(commandRoots("/opt/bin/Tool a | env B=1 c $(d)")).toEqual(["Tool", "env", "c", "d"]);
     expect(commandRoots("diff <(ls) <(ls -a)")).toEqual(["diff", "ls", "ls"]);
   });
 
-  test("names none where the text cannot be read", () => {
+  test("is empty if the text cannot be parsed", () => {
     expect(commandRoots("")).toEqual([]);
     expect(commandRoots("ls |")).toEqual([]);
     expect(commandRoots('echo "${x@P}"')).toEqual([]);
   });
+});
+
+test("a program has one name in every spelling", () => {
+  expect(["/usr/bin/rg", "C:\\Tools\\RG.EXE", "rg", "./rg/"].map(normalizeProgramName)).toEqual([
+    "rg",
+    "rg",
+    "rg",
+    "rg",
+  ]);
 });

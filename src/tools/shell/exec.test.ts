@@ -18,7 +18,7 @@ import { createFiles } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
 import { readProcess } from "../../io/shell/process-tree.ts";
-import { createProcessTable } from "../../io/shell/process-table.ts";
+import { ProcessTable } from "../../io/shell/process-table.ts";
 import { createSessionEnvironments } from "../../io/shell/shell-environment.ts";
 import { testTool } from "../../testing/test-tool.ts";
 import { createExecTool, type ExecDependencies } from "./exec.ts";
@@ -31,7 +31,7 @@ afterEach(async () => {
 
 function stage(more: Partial<ExecDependencies> = {}, host: Record<string, string | undefined> = process.env) {
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-exec-")));
-  const processes = createProcessTable();
+  const processes = new ProcessTable();
   const environments = createSessionEnvironments({ host });
   const files = createFiles(createPathPolicy({ workspace }));
   const tool = createExecTool({ processes, environments, files, ...more });

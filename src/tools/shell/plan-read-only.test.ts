@@ -6,13 +6,13 @@ import { textOf } from "../../core/content.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
-import { createProcessTable } from "../../io/shell/process-table.ts";
+import { ProcessTable } from "../../io/shell/process-table.ts";
 import { createSessionEnvironments } from "../../io/shell/shell-environment.ts";
 import { createExecTool } from "./exec.ts";
 
 let workspace: string;
 let haft: ReturnType<typeof createHaft>;
-const processes = createProcessTable();
+const processes = new ProcessTable();
 
 beforeEach(() => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-plan-")));

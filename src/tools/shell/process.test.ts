@@ -8,7 +8,7 @@ import { createFiles } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
 import { readProcess } from "../../io/shell/process-tree.ts";
-import { createProcessTable } from "../../io/shell/process-table.ts";
+import { ProcessTable } from "../../io/shell/process-table.ts";
 import { createSessionEnvironments } from "../../io/shell/shell-environment.ts";
 import { testTool } from "../../testing/test-tool.ts";
 import type { ExecDependencies } from "./exec.ts";
@@ -22,7 +22,7 @@ afterEach(async () => {
 
 function stage(more: Partial<ExecDependencies> = {}) {
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-process-")));
-  const processes = createProcessTable();
+  const processes = new ProcessTable();
   const environments = createSessionEnvironments({ host: process.env });
   const files = createFiles(createPathPolicy({ workspace }));
   const requested: string[] = [];
@@ -57,7 +57,7 @@ const outputOf = (result: ToolResult): string => (result.details as { output: st
 
 describe("process", () => {
   test("keeps a tool's contract", async () => {
-    await testTool(createProcessTool({ processes: createProcessTable() }), {
+    await testTool(createProcessTool({ processes: new ProcessTable() }), {
       inputs: [{ action: "clear" }],
       badInputs: [
         {},
