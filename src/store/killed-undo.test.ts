@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import {
   cpSync,
   mkdirSync,
@@ -8,13 +8,13 @@ import {
   realpathSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleProgram } from "../../test/setup/bundle-program.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 import { createUndo } from "../io/files/undo.ts";
@@ -25,53 +25,11 @@ import { createSqlUndo, UNDO_MIGRATIONS } from "./undo.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 let base: string;
 
-/** Compiled for the child, which is killed. */
-beforeAll(() => {
+let program: string;
+
+beforeAll(async () => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "haft-killed-undo-")));
-  mkdirSync(join(base, "out"));
-  writeFileSync(join(base, "out/package.json"), `{ "type": "module" }`);
-  symlinkSync(join(root, "node_modules"), join(base, "out/node_modules"));
-  const config = {
-    extends: join(root, "tsconfig.build.json"),
-    compilerOptions: {
-      rootDir: join(root, "src"),
-      outDir: join(base, "out"),
-      declaration: false,
-      typeRoots: [join(root, "node_modules/@types")],
-    },
-    files: ["files/files.ts", "files/undo.ts", "store/open-sqlite.ts", "store/sql-undo.ts"].map((name) =>
-      join(root, "src", name),
-    ),
-    include: [],
-  };
-  writeFileSync(join(base, "tsconfig.json"), JSON.stringify(config));
-  execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", join(base, "tsconfig.json")]);
-  writeFileSync(
-    join(base, "out/child.js"),
-    `import { createFiles } from "./files/files.js";
-     import { createPathPolicy } from "./files/path-policy.js";
-     import { createUndo } from "./files/undo.js";
-     import { openSqlite } from "./store/open-sqlite.js";
-     import { createSqlUndo } from "./store/sql-undo.js";
-     const [, , workspace, file, point] = process.argv;
-     const kept = createSqlUndo(await openSqlite(file), { workspace, clock: Date.now });
-     let seen = 0;
-     const pass = (name) => { if (name + seen === point) process.kill(process.pid, "SIGKILL"); };
-     const store = {
-       ...kept,
-       before: async (change) => {
-         seen += 1;
-         pass("before");
-         const id = await kept.before(change);
-         pass("journalled");
-         return id;
-       },
-       endUndo: (id, state) => { pass("end"); return kept.endUndo(id, state); },
-     };
-     const files = createFiles(createPathPolicy({ workspace }), { journal: store });
-     await createUndo({ files, store }).undoCall("c1");
-     process.stdout.write(String(seen));`,
-  );
+  program = await bundleProgram("src/store/killed-undo.fixture.ts", join(base, "out"));
 }, 60_000);
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
@@ -123,7 +81,7 @@ describe("an undo that is killed", () => {
       await makeCall(workspace, file);
     };
     const child = (point: string) =>
-      spawnSync(process.execPath, [join(base, "out/child.js"), workspace, file, point], { encoding: "utf8" });
+      spawnSync(process.execPath, [program, workspace, file, point], { encoding: "utf8" });
     await again();
     const changed = picture(workspace);
     const whole = child("never");
@@ -151,7 +109,7 @@ describe("an undo that is killed", () => {
     const workspace = join(base, "ws2");
     const file = join(base, "haft2.db");
     await makeCall(workspace, file);
-    spawnSync(process.execPath, [join(base, "out/child.js"), workspace, file, "journalled4"]);
+    spawnSync(process.execPath, [program, workspace, file, "journalled4"]);
     cpSync(join(root, "LICENSE"), join(workspace, "a"));
     for (const name of readdirSync(join(workspace, "d"))) writeFileSync(join(workspace, "d", name), "mine");
     const { database, undo } = await open(workspace, file);

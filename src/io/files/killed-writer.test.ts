@@ -1,74 +1,31 @@
 import { execFileSync, spawn } from "node:child_process";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleProgram } from "../../../test/setup/bundle-program.ts";
 import { childOutput, killChild } from "../../../test/setup/child-end.ts";
 
 const KILLS = process.env["HAFT_FULL"] === "1" ? 150 : 8;
 const BYTES = 4 * 1024 * 1024;
-const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 let base: string;
 let workspace: string;
 let script: string;
 
-/** A child needs plain JavaScript: these modules are compiled beside a link to the installed packages. */
-beforeAll(() => {
+beforeAll(async () => {
   base = realpathSync(mkdtempSync(join(tmpdir(), "haft-kill-")));
   workspace = join(base, "ws");
   mkdirSync(workspace);
-  mkdirSync(join(base, "out"));
-  writeFileSync(join(base, "out/package.json"), `{ "type": "module" }`);
-  symlinkSync(join(root, "node_modules"), join(base, "out/node_modules"));
-  const config = {
-    extends: join(root, "tsconfig.build.json"),
-    compilerOptions: {
-      rootDir: join(root, "src"),
-      outDir: join(base, "out"),
-      declaration: false,
-      typeRoots: [join(root, "node_modules/@types")],
-    },
-    files: [join(root, "src/io/files/files.ts")],
-    include: [],
-  };
-  writeFileSync(join(base, "tsconfig.json"), JSON.stringify(config));
-  execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", join(base, "tsconfig.json")]);
-  script = join(base, "out/child.js");
-  writeFileSync(
-    script,
-    `import { createFiles } from "./files/files.js";
-     import { createPathPolicy } from "./files/path-policy.js";
-     const [, , workspace, mode] = process.argv;
-     const files = createFiles(createPathPolicy({ workspace }));
-     const contents = ["A", "B"].map((letter) => Buffer.alloc(${BYTES}, letter));
-     if (mode === "once") {
-       const failure = await files.writeFileAtomic("target", contents[1]).then(() => null, (error) => error);
-       process.stdout.write(JSON.stringify({ code: failure?.code, message: failure?.message }));
-     } else {
-       process.stdout.write("ready");
-       for (let round = 0; ; round += 1) {
-         if (mode === "plain") (await import("node:fs")).writeFileSync(workspace + "/target", contents[round % 2]);
-         else await files.writeFileAtomic("target", contents[round % 2]);
-       }
-     }`,
-  );
+  script = await bundleProgram("src/io/files/killed-writer.fixture.ts", join(base, "out"));
 }, 60_000);
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 /** Kills a writer after so many milliseconds of writing; true when the file is neither old nor new. */
 async function killWriter(mode: "atomic" | "plain", afterMs: number): Promise<boolean> {
-  const child = spawn(process.execPath, [script, workspace, mode], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [script, workspace, mode, `${BYTES}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await childOutput(child);
   await new Promise((resolve) => setTimeout(resolve, afterMs));
   await killChild(child);
@@ -107,7 +64,7 @@ describe("a full disk", () => {
   it.runIf(canMount)("keeps the old content, says so, and gives the space back", () => {
     const disk = join(base, "disk");
     mkdirSync(disk);
-    const commands = `mount -t tmpfs -o size=1m none ${disk} && printf OLD > ${disk}/target && "$0" "$1" ${disk} once && echo && cat ${disk}/target && ls -A ${disk}`;
+    const commands = `mount -t tmpfs -o size=1m none ${disk} && printf OLD > ${disk}/target && "$0" "$1" ${disk} once ${BYTES} && echo && cat ${disk}/target && ls -A ${disk}`;
     const output = execFileSync("unshare", ["-rm", "sh", "-c", commands, process.execPath, script], {
       encoding: "utf8",
     });
