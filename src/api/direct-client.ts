@@ -3,7 +3,7 @@ import { ApiError } from "../contracts/errors.ts";
 import type { Identity } from "../contracts/identity.ts";
 import { checkInput, checkScope } from "./check-request.ts";
 import { type Clients, createClients, type TransportRequest } from "./client.ts";
-import { toApiError } from "./to-api-error.ts";
+import { toApiError } from "./handlers/to-api-error.ts";
 
 type Contracts = Readonly<Record<string, Contract>>;
 type MaybePromise<T> = T | Promise<T>;
@@ -34,6 +34,8 @@ export function createDirectClient<const R extends Contracts>(
       try {
         const both = signal ? AbortSignal.any([signal, stopped.signal]) : stopped.signal;
         yield* (await call(request, both)) as AsyncIterable<unknown>;
+        // As over HTTP: a stream that cannot be resumed does not end quietly.
+        if (request.endpoint.stream?.resume === undefined) signal?.throwIfAborted();
       } catch (error) {
         throw toApiError(error) ?? error;
       } finally {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createTestHaft } from "../testing/index.ts";
-import { RecentCalls } from "./call-book.ts";
+import { createTestHaft } from "../../testing/index.ts";
+import { RecentCalls } from "./recent-calls.ts";
 
 test("calls of several callers with one id are kept apart, and each finds their own", async () => {
   const haft = createTestHaft({

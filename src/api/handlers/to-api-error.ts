@@ -1,5 +1,5 @@
-import { ApiError } from "../contracts/errors.ts";
-import { ERROR_CODES, type ErrorCode, ToolError } from "../core/error.ts";
+import { ApiError, type ErrorAnswer } from "../../contracts/errors.ts";
+import { ERROR_CODES, type ErrorCode, ToolError } from "../../core/error.ts";
 
 /** The error of a tool as an error of the API, with its code. Undefined for everything else: that is a fault of ours. */
 export function toApiError(thrown: unknown): ApiError | undefined {
@@ -7,6 +7,17 @@ export function toApiError(thrown: unknown): ApiError | undefined {
   if (!(thrown instanceof ToolError)) return undefined;
   const { code, message, data } = thrown;
   return new ApiError(code, message, undefined, { data, status: statusOf(code), cause: thrown });
+}
+
+/** What a client gets. The message of a fault stays in the log of the server. */
+export function toErrorAnswer(thrown: unknown): ErrorAnswer {
+  const error = toApiError(thrown);
+  if (!error || error.code === "unreachable") {
+    const next = "Look into the log of the server, then try again.";
+    return { error: { code: "internal", message: "The server failed while it answered", next } };
+  }
+  const { code, message, next, data } = error;
+  return { error: { code, message, next, data } };
 }
 
 function statusOf(code: ErrorCode): number {

@@ -1,0 +1,117 @@
+import type { CallFrame, CallRequest } from "../../contracts/calls.ts";
+import { type Identity, requireScope } from "../../contracts/identity.ts";
+import { type CallMode, type CallOptions, nextCallId } from "../../core/call.ts";
+import type { ToolResult } from "../../core/result.ts";
+import type { Haft } from "../../runtime.ts";
+import { FrameQueue } from "./frame-queue.ts";
+
+/** A call that was started by the API and has not ended. */
+export interface Run {
+  readonly callId: string;
+  readonly result: Promise<ToolResult>;
+  cancel(reason: string): void;
+}
+
+export type StartCall = (request: CallRequest, identity: Identity) => Run;
+
+/** These modes skip questions, so choosing one needs the right to answer them. */
+const PERMISSIVE_MODES: readonly unknown[] = ["acceptEdits", "bypassPermissions"];
+
+export function requireMode(mode: CallMode | undefined, identity: Identity): void {
+  if (PERMISSIVE_MODES.includes(mode)) requireScope(identity, "approve", `The mode "${mode}"`);
+}
+
+/** Makes the calls that clients of the API request, and knows who may cancel each. */
+export class CallRunner {
+  readonly #haft: Haft;
+  readonly #running = new Map<string, { run: Run; owner: string }>();
+
+  constructor(haft: Haft) {
+    this.#haft = haft;
+  }
+
+  /** The identity decides who calls. The request only restricts the call and names its session. */
+  readonly start: StartCall = (request, identity) => {
+    check(request, identity);
+    return this.#execute(request, identity, request.id ?? nextCallId());
+  };
+
+  /** Ends with the result. Throws if the call may not be made. Aborting the signal cancels it, unless it keeps running. */
+  stream(request: CallRequest, identity: Identity, signal: AbortSignal): AsyncIterable<CallFrame> {
+    const frames = new FrameQueue<CallFrame>(signal);
+    const run = this.follow(request, identity, (frame) => frames.push(frame));
+    void run.result.then(() => frames.end());
+    if (!request.keepRunning) cancelOnAbort(run, signal);
+    return frames;
+  }
+
+  /** Calls `onFrame` with `started`, everything that happens, and the result. */
+  follow(request: CallRequest, identity: Identity, onFrame: (frame: CallFrame) => void): Run {
+    check(request, identity);
+    const callId = request.id ?? nextCallId();
+    onFrame({ type: "started", callId });
+    const stop = this.#haft.on("permission_requested", (event) => {
+      if (event.callId !== callId && event.parentId !== callId) return;
+      onFrame({ type: "approval", approvalId: event.approvalId, reason: event.reason });
+    });
+    const run = this.#execute(request, identity, callId, (update) => onFrame({ type: "update", update }));
+    const result = run.result.then((ended) => {
+      stop();
+      onFrame({ type: "result", result: ended });
+      return ended;
+    });
+    return { ...run, result };
+  }
+
+  /** Returns whether there was a call to cancel. Calls of others need the scope `admin`. */
+  cancel(callId: string, identity: Identity): boolean {
+    const found = this.#running.get(callId);
+    if (!found) return false;
+    if (found.owner !== identity.id) requireScope(identity, "admin", "To cancel a call of another user");
+    found.run.cancel("a person cancelled it");
+    return true;
+  }
+
+  #execute(
+    { tool, input, id, session, mode, timeoutMs, policy, allowedPaths, background }: CallRequest,
+    identity: Identity,
+    callId: string,
+    onUpdate?: CallOptions["onUpdate"],
+  ): Run {
+    const controller = new AbortController();
+    const started = this.#haft.execute(tool, input, {
+      id: callId,
+      // An id that the client did not choose must not make two calls one.
+      idempotencyKey: id === undefined ? false : undefined,
+      caller: session === undefined ? { user: identity.name } : { user: identity.name, session },
+      signal: controller.signal,
+      mode,
+      timeoutMs,
+      policy,
+      allowedPaths,
+      background,
+      onUpdate,
+    });
+    const run: Run = { callId, result: started, cancel: (reason) => controller.abort(new Error(reason)) };
+    this.#running.set(callId, { run, owner: identity.id });
+    const forget = (): void => {
+      if (this.#running.get(callId)?.run === run) this.#running.delete(callId);
+    };
+    void started.then(forget, forget);
+    return run;
+  }
+}
+
+function check({ mode }: CallRequest, identity: Identity): void {
+  requireScope(identity, "call", "To call tools");
+  requireMode(mode, identity);
+}
+
+/** Until the call has ended. */
+export function cancelOnAbort({ result, cancel }: Run, signal: AbortSignal): void {
+  const onAbort = (): void => cancel("the client disconnected");
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  const done = (): void => signal.removeEventListener("abort", onAbort);
+  void result.then(done, done);
+}

@@ -1,0 +1,127 @@
+import { ApiError } from "../../contracts/errors.ts";
+import type { CallFrame, CallInfo, CallRequest, calls, ReplayRequest } from "../../contracts/calls.ts";
+import type { Handlers } from "../../contracts/contract.ts";
+import type { Identity } from "../../contracts/identity.ts";
+import { textOf } from "../../core/content.ts";
+import type { Haft } from "../../runtime.ts";
+import { type CallRunner, cancelOnAbort } from "./call-runner.ts";
+import { FrameQueue } from "./frame-queue.ts";
+import { type RecentCall, type RecentCalls, rowOf } from "./recent-calls.ts";
+
+const DEFAULT_LIMIT = 100;
+const MAX_CHILDREN = 500;
+const MAX_OUTPUT_CHARACTERS = 1024 * 1024;
+
+export interface CallsApiOptions {
+  haft: Haft;
+  runner: CallRunner;
+  recentCalls: RecentCalls;
+  /** Those of the calls whose file changes can be undone. Omitted: none can. */
+  undoable?(callIds: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+export function createCallsApi({ haft, runner, recentCalls, undoable }: CallsApiOptions): Handlers<typeof calls> {
+  /** A user finds their own call, even if others used the same id. */
+  const find = (callId: string, { name }: Identity): RecentCall => {
+    const call = recentCalls.find(callId, name);
+    if (call) return call;
+    throw new ApiError("not_found", "This call is not known, or no longer kept", "Look for it in the audit log.");
+  };
+
+  const describe = async (found: readonly RecentCall[]): Promise<CallInfo[]> => {
+    const canUndo = await undoable?.(found.map(({ callId }) => callId));
+    return found.map((call) => ({
+      ...rowOf(call),
+      kind: haft.registry.get(call.toolName)?.kind,
+      canUndo: canUndo?.has(call.callId) || undefined,
+    }));
+  };
+
+  const execute = (request: CallRequest, identity: Identity, signal: AbortSignal) => {
+    const run = runner.start(request, identity);
+    if (!request.keepRunning) cancelOnAbort(run, signal);
+    return run.result;
+  };
+
+  const start = (request: CallRequest, identity: Identity, setHeader: (name: string, value: string) => void) => {
+    const { callId } = runner.start(request, identity);
+    setHeader("location", `/api/calls/${encodeURIComponent(callId)}`);
+    return { callId };
+  };
+
+  const replayOf = (callId: string, body: ReplayRequest, identity: Identity): CallRequest => {
+    const { toolName, input, caller } = find(callId, identity);
+    // The first input is shown only to those who may read it.
+    if (!("input" in body) && !identity.scopes.includes("read")) {
+      throw new ApiError("forbidden", 'To repeat a call with its input needs the scope "read"', "Send the input.");
+    }
+    return { tool: toolName, input, session: caller.session, ...body };
+  };
+
+  return {
+    execute: ({ body, identity, signal }) => execute(body, identity, signal),
+    stream: ({ body, identity, signal }) => runner.stream(body, identity, signal),
+    start: ({ body, identity, setHeader }) => start(body, identity, setHeader),
+    async list({ query: { limit = DEFAULT_LIMIT, ...query } }) {
+      const { items, next } = recentCalls.list({ ...query, limit });
+      return { items: await describe(items), next };
+    },
+    async get({ params, identity }) {
+      const call = find(params.id, identity);
+      const made = recentCalls.list({ parent: call.callId, caller: call.caller, limit: MAX_CHILDREN }).items;
+      const [info = rowOf(call), ...children] = await describe([call, ...made]);
+      const { input, updates, result } = call;
+      return { ...info, input, updates, result, children };
+    },
+    watch: ({ params, identity, signal }) => watch(haft, find(params.id, identity), signal),
+    async output({ params, query: { offset = 0, limit = MAX_OUTPUT_CHARACTERS }, identity, setHeader }) {
+      const { result } = find(params.id, identity);
+      if (!result) throw new ApiError("conflict", "The call has not ended", "Wait for its result.");
+      // Only the reference in the result is read, never one from a client.
+      const { spill } = result.metadata;
+      const whole = spill ? await haft.spill.read(spill.ref) : textOf(result.content);
+      if (whole === undefined) throw new ApiError("not_found", "The output is no longer kept", "Make the call again.");
+      const end = Math.min(offset + limit, whole.length);
+      setHeader("x-total-characters", String(whole.length));
+      if (end < whole.length) setHeader("x-next-offset", String(end));
+      return whole.slice(offset, end);
+    },
+    cancel({ params: { id: callId }, identity }) {
+      if (runner.cancel(callId, identity)) return { callId };
+      throw new ApiError("not_found", "No such call is running here", "Look at GET /api/calls?status=running.");
+    },
+    replay: ({ params, body, identity, signal }) => execute(replayOf(params.id, body, identity), identity, signal),
+    replayStream: ({ params, body, identity, signal }) =>
+      runner.stream(replayOf(params.id, body, identity), identity, signal),
+    replayStart: ({ params, body, identity, setHeader }) =>
+      start(replayOf(params.id, body, identity), identity, setHeader),
+  };
+}
+
+/** Joins a call that anyone made before. */
+function watch(haft: Haft, call: RecentCall, signal: AbortSignal): AsyncIterable<CallFrame> {
+  const frames = new FrameQueue<CallFrame>(signal);
+  const { callId } = call;
+  frames.push({ type: "started", callId });
+  for (const update of call.updates) frames.push({ type: "update", update });
+  const finish = (): void => {
+    if (call.result) frames.push({ type: "result", result: call.result });
+    frames.end();
+  };
+  if (call.result) {
+    finish();
+    return frames;
+  }
+  const stop = haft.on("*", (event) => {
+    if (!("callId" in event) || event.callId !== callId) return;
+    if (event.type === "tool_call_updated") frames.push({ type: "update", update: event.update });
+    else if (event.type === "permission_requested") {
+      frames.push({ type: "approval", approvalId: event.approvalId, reason: event.reason });
+    } else if (call.result) {
+      stop();
+      finish();
+    }
+  });
+  signal.addEventListener("abort", stop, { once: true });
+  return frames;
+}

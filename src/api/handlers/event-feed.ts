@@ -1,0 +1,173 @@
+import type { EventMessage, EventQuery } from "../../contracts/events.ts";
+import type { ToolEvent } from "../../core/events.ts";
+import type { ToolResult } from "../../core/result.ts";
+
+export interface FeedOptions {
+  /** Default: 10,000. */
+  maxEvents?: number;
+  /** Of all kept events together, estimated. Default: 16 Mi. */
+  maxCharacters?: number;
+  /** Of one event. A larger one is sent without its content. Default: 256 Ki. */
+  maxEventSize?: number;
+}
+
+export type EventFilter = Omit<EventQuery, "after" | "types"> & { types?: readonly string[] };
+
+interface Reader {
+  filter: EventFilter;
+  deliver(message: EventMessage): void;
+}
+
+/**
+ * Every event of the runtime, numbered. The last ones are kept for readers that were away. Ids are `start-number`, so they
+ * also grow over a restart; after one, a reader with an old id gets `reset`.
+ */
+export class EventFeed {
+  readonly #start: number;
+  readonly #options: Required<FeedOptions>;
+  readonly #readers = new Set<Reader>();
+  /** A ring: entry `n` is at `n % maxEvents`. */
+  readonly #entries: (FeedEntry | undefined)[] = [];
+  #oldest = 1;
+  #last = 0;
+  #characters = 0;
+
+  constructor(startedAt: number, options: FeedOptions = {}) {
+    this.#start = startedAt;
+    this.#options = { maxEvents: 10_000, maxCharacters: 16 * 1024 * 1024, maxEventSize: 256 * 1024, ...options };
+  }
+
+  get lastId(): string {
+    return this.#idOf(this.#last);
+  }
+
+  get readers(): number {
+    return this.#readers.size;
+  }
+
+  /** `characters` is the estimated length of its JSON. */
+  add(event: ToolEvent, characters: number): void {
+    const entry = new FeedEntry(this.#start, ++this.#last, event, characters, this.#options.maxEventSize);
+    this.#append(entry);
+    for (const reader of this.#readers) if (matches(event, reader.filter)) reader.deliver(entry.message);
+  }
+
+  /** `hello`, then the events after `after`, then the new ones. Returns the function that ends it. */
+  read(filter: EventFilter, after: string | undefined, deliver: (message: EventMessage) => void): () => void {
+    const from = after === undefined ? this.#last : this.#numberOf(after);
+    // With the id that was requested, so a connection that ends here resumes without a gap.
+    deliver({ id: this.#idOf(from ?? this.#last), type: "hello", data: { startedAt: this.#start } });
+    if (from === undefined || from + 1 < this.#oldest) deliver(this.#reset());
+    else for (let number = from + 1; number <= this.#last; number++) this.#redeliver(number, filter, deliver);
+    const reader: Reader = { filter, deliver };
+    this.#readers.add(reader);
+    return () => void this.#readers.delete(reader);
+  }
+
+  /** Tells every reader the id that it can resume after, whatever its filter. */
+  beat(at: number): void {
+    const message: EventMessage = { id: this.lastId, type: "heartbeat", data: { at } };
+    for (const reader of this.#readers) reader.deliver(message);
+  }
+
+  #redeliver(number: number, filter: EventFilter, deliver: (message: EventMessage) => void): void {
+    const entry = this.#entries[number % this.#options.maxEvents];
+    if (entry && matches(entry.event, filter)) deliver(entry.message);
+  }
+
+  #reset(): EventMessage {
+    const reason = "The events since then are no longer kept. Read the lists again.";
+    return { id: this.lastId, type: "reset", data: { reason } };
+  }
+
+  #append(entry: FeedEntry): void {
+    const { maxEvents, maxCharacters } = this.#options;
+    const slot = entry.number % maxEvents;
+    const replaced = this.#entries[slot];
+    if (replaced) this.#drop(replaced.number);
+    this.#entries[slot] = entry;
+    this.#characters += entry.characters;
+    while (this.#characters > maxCharacters && this.#oldest < entry.number) this.#drop(this.#oldest);
+  }
+
+  #drop(number: number): void {
+    const slot = number % this.#options.maxEvents;
+    this.#characters -= this.#entries[slot]?.characters ?? 0;
+    this.#entries[slot] = undefined;
+    this.#oldest = number + 1;
+  }
+
+  #idOf(number: number): string {
+    return `${this.#start}-${number}`;
+  }
+
+  /** Undefined for an id of another start, and for a number that was not reached yet. */
+  #numberOf(id: string): number | undefined {
+    const match = /^(\d{1,16})-(\d{1,16})$/.exec(id);
+    if (!match || Number(match[1]) !== this.#start) return undefined;
+    const number = Number(match[2]);
+    return number <= this.#last ? number : undefined;
+  }
+}
+
+/** JSON has at most six characters for one of a string. */
+const MAX_GROWTH = 6;
+
+class FeedEntry {
+  #message: EventMessage | undefined = undefined;
+
+  constructor(
+    private readonly start: number,
+    readonly number: number,
+    readonly event: ToolEvent,
+    readonly characters: number,
+    private readonly maxSize: number,
+  ) {}
+
+  /** One object for all readers: writers keep its encoding. Most events have no reader, so it is made on demand. */
+  get message(): EventMessage {
+    if (this.#message) return this.#message;
+    const isLarge = this.characters * MAX_GROWTH > this.maxSize && JSON.stringify(this.event).length > this.maxSize;
+    const data = isLarge ? withoutContent(this.event) : this.event;
+    // Readers do not change it, and the schema's types are not readonly.
+    return (this.#message = { id: `${this.start}-${this.number}`, type: data.type, data } as EventMessage);
+  }
+}
+
+function withoutContent(event: ToolEvent): ToolEvent {
+  if ("result" in event) return { ...event, result: withoutOutput(event.result) };
+  if ("update" in event) return { ...event, update: { details: { cut: true } } };
+  return "input" in event ? { ...event, input: { cut: true } } : event;
+}
+
+function withoutOutput({ details: _details, ...result }: ToolResult): ToolResult {
+  return { ...result, content: [], metadata: { cut: true } } as ToolResult;
+}
+
+function matches(event: ToolEvent, { types, tool, session, call }: EventFilter): boolean {
+  if (types && !types.includes(event.type)) return false;
+  if (tool !== undefined && event.toolName !== tool) return false;
+  if (session !== undefined && !("caller" in event && event.caller.session === session)) return false;
+  return call === undefined || ("callId" in event && (event.callId === call || event.parentId === call));
+}
+
+/** With more values than this, the length is counted exactly: large events are rare. */
+const MAX_VALUES = 200;
+
+/** The approximate length of the JSON of plain data, without writing it: most events are never sent. */
+export function estimateLength(data: unknown): number {
+  const counted = { characters: 0, values: 0 };
+  count(data, counted);
+  return counted.values > MAX_VALUES ? JSON.stringify(data).length : counted.characters;
+}
+
+function count(value: unknown, counted: { characters: number; values: number }): void {
+  if (typeof value === "string") counted.characters += value.length + 4;
+  else if (typeof value !== "object" || value === null) counted.characters += 8;
+  else if (++counted.values <= MAX_VALUES) {
+    for (const key in value) {
+      counted.characters += key.length + 4;
+      count((value as Record<string, unknown>)[key], counted);
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import type { Handlers } from "../../contracts/contract.ts";
+import { ApiError } from "../../contracts/errors.ts";
+import type { JudgedCall, ParseRequest, playground, TextFormatInfo } from "../../contracts/playground.ts";
+import type { ExplainRequest, Explanation } from "../../contracts/policy.ts";
+import { declarationOf } from "../../core/definition.ts";
+import { toFailure } from "../../core/error.ts";
+import { didYouMean } from "../../core/nearest-name.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import { exampleInput, textFormat } from "../../models/text/format-table.ts";
+import { formatToolResult } from "../../models/text/format-tool-result.ts";
+import { TEXT_FORMATS } from "../../models/text/text-format.ts";
+import { type ParsedToolCall, parseToolCalls } from "../../models/text/tool-call-parser.ts";
+import type { Haft } from "../../runtime.ts";
+import type { RecentCalls } from "./recent-calls.ts";
+
+export interface PlaygroundApiOptions {
+  haft: Haft;
+  recentCalls: RecentCalls;
+  /** Omitted: calls are parsed and not judged. */
+  explain?(request: ExplainRequest, user: string): Explanation;
+}
+
+export function createPlaygroundApi(options: PlaygroundApiOptions): Handlers<typeof playground> {
+  const { haft, recentCalls } = options;
+  return {
+    formats: () => ({ items: TEXT_FORMATS.map(exampleWith(haft.tools())) }),
+    parse({ body, identity }) {
+      const { text, format = "auto", startsInReasoning = false } = body;
+      const parsed = parseToolCalls(text, { format, startsInReasoning, tools: haft.tools() });
+      return {
+        ...parsed,
+        calls: parsed.calls.map((call) => ({ ...call, ...judge(call, body, identity.name, options) })),
+      };
+    },
+    answer({ body: { callId, format = "xml" }, identity }) {
+      const call = recentCalls.find(callId, identity.name);
+      if (!call?.result) {
+        throw new ApiError("not_found", "There is no result of such a call here", "Make the call, and wait for it.");
+      }
+      return { text: formatToolResult(call.toolName, call.result, { format, tools: haft.tools() }) };
+    },
+  };
+}
+
+function exampleWith(tools: readonly AnyTool[]) {
+  const tool = tools.find(({ name }) => name === "read") ?? tools[0];
+  const given = tool?.description.examples?.[0]?.input ?? (tool && exampleInput(declarationOf(tool).parameters));
+  const call = { name: tool?.name ?? "tool_name", input: (given ?? {}) as Record<string, unknown> };
+  return (name: TextFormatInfo["name"]): TextFormatInfo => ({ name, example: textFormat(name).write([call]) });
+}
+
+/** What would happen to the call. Nothing runs. */
+function judge(
+  { name, input, failure, format }: ParsedToolCall,
+  { mode, session }: ParseRequest,
+  user: string,
+  { haft, explain }: PlaygroundApiOptions,
+): Pick<JudgedCall, "explanation" | "problem" | "answer"> {
+  const tools = haft.tools();
+  if (failure) return { answer: formatToolResult(name, { success: false, error: failure }, { format, tools }) };
+  const tool = haft.registry.get(name);
+  const names = tools.map((each) => each.name);
+  // A tool that the policy hides does not exist.
+  if (!tool || !names.includes(tool.name)) {
+    return { problem: `There is no tool "${name}". ${didYouMean(name, names) ?? ""}`.trim() };
+  }
+  try {
+    tool.build(input as never);
+    return { explanation: explain?.({ tool: name, input, mode, session }, user) };
+  } catch (thrown) {
+    return { problem: toFailure(thrown).message };
+  }
+}

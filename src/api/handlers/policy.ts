@@ -1,0 +1,184 @@
+import type { Verdict } from "../../contracts/basics.ts";
+import type { Handlers } from "../../contracts/contract.ts";
+import { ApiError } from "../../contracts/errors.ts";
+import type { ExplainRequest, Explanation, policy, SimulateRequest } from "../../contracts/policy.ts";
+import type { MaybePromise } from "../../core/stage.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import type { AuditLog } from "../../gate/audit-log.ts";
+import type { PolicyLayer } from "../../gate/permit/policy-layers.ts";
+import { lintRules } from "../../gate/permit/rules/lint-rules.ts";
+import { RULE_LISTS } from "../../gate/permit/rules/rule.ts";
+import { RuleSet } from "../../gate/permit/rules/rule-set.ts";
+import { previewRule } from "../../gate/permit/rules/try-rules.ts";
+import { explainVisibility } from "../../gate/permit/visible-tools.ts";
+import type { Haft } from "../../runtime.ts";
+
+/** A call that was made, with what rules are matched against. */
+export interface PastCall {
+  callId: string;
+  toolName: string;
+  input: unknown;
+  display: string;
+  at: number;
+}
+
+/** Newest first. */
+export type PastCalls = (limit: number) => MaybePromise<readonly PastCall[]>;
+
+const DEFAULT_CALLS = 200;
+const EFFECT_CALLS = 1000;
+const MAX_SAMPLES = 20;
+
+/** The rules of a runtime. Nothing here changes them. */
+export function createPolicyApi(haft: Haft, pastCalls: PastCalls): Handlers<typeof policy> {
+  const cwd = haft.executor.workspace;
+  const ruleSet = haft.policy.rules;
+
+  /** The past calls that rules can still be tried on: the tool exists and accepts the input. */
+  const readCalls = async (limit: number) =>
+    (await pastCalls(limit)).flatMap((call) => {
+      const tool = haft.registry.get(call.toolName);
+      const input = tool && tryBuild(tool, call.input);
+      return tool && input !== undefined ? [{ call, tool, input, cwd }] : [];
+    });
+
+  return {
+    show: () => ({
+      rules: ruleSet.rules().map(({ text, list, origin }) => ({
+        rule: text,
+        decision: list,
+        origin,
+        lasts: origin.startsWith("session") ? "session" : "always",
+      })),
+      layers: layersOf(haft).map(({ name, policy: { profile, allow, alsoAllow, deny } }) => ({
+        origin: name,
+        profile,
+        allow,
+        alsoAllow,
+        deny,
+      })),
+      mode: ruleSet.defaultMode,
+    }),
+    explain: ({ body, identity }) => explainCall(haft, body, identity.name),
+    lint: () => ({
+      items: lintRules(ruleSet.sources(), haft.registry.list()).map(({ level, message, rule, origin }) => ({
+        level: level === "error" ? "error" : "warning",
+        message,
+        rule,
+        origin,
+      })),
+    }),
+    async simulate({ body: { add = [], remove = [], calls = DEFAULT_CALLS } }) {
+      const trial = changedRuleSet(ruleSet, { add, remove });
+      const judged = await readCalls(calls);
+      const changed = judged.flatMap(({ call: { callId, toolName, display }, ...one }) => {
+        const before = ruleSet.judge(one);
+        const after = trial.judge(one);
+        return before.decision === after.decision ? [] : [{ callId, toolName, display, before, after }];
+      });
+      return { judged: judged.length, changed };
+    },
+    async effect({ query: { rule, decision = "allow" } }) {
+      const judged = await readCalls(EFFECT_CALLS);
+      const matched = new Set<PastCall>();
+      for (const text of rule.split("\n").filter((line) => line.trim() !== "")) {
+        try {
+          for (const { call, matches } of previewRule({ text, list: decision }, judged)) {
+            if (matches) matched.add(call.call);
+          }
+        } catch (error) {
+          return { rule, judged: judged.length, matched: 0, samples: [], problem: (error as Error).message };
+        }
+      }
+      const samples = [...matched].slice(0, MAX_SAMPLES).map(({ input: _input, ...sample }) => sample);
+      return { rule, judged: judged.length, matched: matched.size, samples };
+    },
+  };
+}
+
+/** What would happen to a call, and why. */
+export function explainCall(haft: Haft, request: ExplainRequest, user: string): Explanation {
+  const { tool, input = {}, mode, session } = request;
+  if (!haft.registry.get(tool)) throw new ApiError("not_found", "There is no such tool", "Look at GET /api/tools.");
+  const { verdict, layers, steps } = haft.policy.explain(tool, input, { mode, caller: { user, session } });
+  return {
+    verdict,
+    steps: [
+      ...layers.map(({ layer, allowed, reason }) => ({
+        by: layer,
+        decision: allowed ? ("none" as const) : ("deny" as const),
+        reason,
+      })),
+      ...steps.map(({ name, outcome, stepVerdict }) => ({
+        by: name,
+        decision: stepVerdict?.decision ?? ("none" as const),
+        reason: stepVerdict?.reason ?? outcome,
+        rule: stepVerdict?.rule,
+        origin: stepVerdict?.origin,
+      })),
+    ],
+  };
+}
+
+/** What is decided about every call of a tool. Undefined if it depends on the input. */
+export function verdictOf(haft: Haft, tool: AnyTool): Verdict | undefined {
+  const refused = explainVisibility(tool, layersOf(haft)).layers.find(({ allowed }) => !allowed);
+  if (refused) return { decision: "deny", by: "policy", reason: refused.reason, origin: refused.layer };
+  const rules = bareRules(haft.policy.rules, tool, haft.executor.workspace);
+  for (const list of RULE_LISTS) {
+    const bare = rules?.[list].find(({ rule }) => rule.isBare)?.rule;
+    if (!bare) continue;
+    const reason = `A rule for all of its calls says ${list}.`;
+    return { decision: list, by: "rule", reason, rule: bare.text, origin: bare.origin };
+  }
+  return undefined;
+}
+
+function layersOf(haft: Haft): PolicyLayer[] {
+  return haft.policy.layersFor().flatMap((layer) => ("policy" in layer ? [layer] : []));
+}
+
+/** The last calls of the audit log, with the input that it kept. */
+export function pastCallsOf(log: AuditLog): PastCalls {
+  return async (limit) => {
+    const { entries } = await log.query({ kind: ["call_begun", "call_refused", "call_waiting"], limit });
+    return entries.flatMap(({ callId, toolName, data, at }) =>
+      callId === undefined || toolName === undefined || data["input"] === undefined
+        ? []
+        : [{ callId, toolName, input: data["input"], display: JSON.stringify(data["input"]).slice(0, 200), at }],
+    );
+  };
+}
+
+function changedRuleSet(ruleSet: RuleSet, { add, remove }: Required<Pick<SimulateRequest, "add" | "remove">>): RuleSet {
+  const dropped = new Set(remove.map((text) => text.trim()));
+  const keep = (rules: readonly string[] | undefined) => rules?.filter((text) => !dropped.has(text.trim())) ?? [];
+  const trial = new RuleSet(
+    ruleSet
+      .sources()
+      .map((source) => ({ ...source, allow: keep(source.allow), ask: keep(source.ask), deny: keep(source.deny) })),
+  );
+  try {
+    for (const { rule, decision } of add) trial.add(rule, decision, "simulation");
+  } catch (error) {
+    throw new ApiError("bad_request", (error as Error).message, "Correct the rule.");
+  }
+  return trial;
+}
+
+/** Undefined if the tool has no signature without an input. */
+function bareRules(ruleSet: RuleSet, tool: AnyTool, cwd: string) {
+  try {
+    return ruleSet.caseOf({ tool, input: {}, cwd }).rules;
+  } catch {
+    return undefined;
+  }
+}
+
+function tryBuild(tool: AnyTool, input: unknown): unknown {
+  try {
+    return tool.build(input as never).params as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+import type { Verdict } from "../../contracts/basics.ts";
+import type { Handlers } from "../../contracts/contract.ts";
+import { ApiError } from "../../contracts/errors.ts";
+import type { ToolInfo, tools } from "../../contracts/tools.ts";
+import { declarationOf } from "../../core/definition.ts";
+import { didYouMean } from "../../core/nearest-name.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import { originGroups, TOOL_GROUPS } from "../../gate/permit/tool-groups.ts";
+import type { Haft } from "../../runtime.ts";
+import type { CallMetrics } from "./call-metrics.ts";
+
+const MAX_FOUND = 100;
+
+export interface ToolsApiOptions {
+  haft: Haft;
+  metrics: CallMetrics;
+  /** Undefined if it depends on the input. */
+  verdictOf?(tool: AnyTool): Verdict | undefined;
+}
+
+export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): Handlers<typeof tools> {
+  const describe = (tool: AnyTool): ToolInfo => {
+    const { name, title, description, kind, category, tags, aliases, version, mode, labels, origin, output } = tool;
+    const { timeoutMs, maxConcurrent, maxResultBytes } = tool.limits;
+    const statistics = haft.getStats().callStats[name];
+    return {
+      name,
+      title,
+      // A copy of what the tool has: the schema's types are not readonly.
+      description: description as ToolInfo["description"],
+      kind,
+      category,
+      tags: [...tags],
+      aliases: [...aliases],
+      version,
+      mode,
+      permission: permissionOf(tool),
+      labels: [...labels],
+      groups: groupsOf(tool),
+      origin,
+      parameters: declarationOf(tool).parameters,
+      output: output?.jsonSchema,
+      limits: { timeoutMs: typeof timeoutMs === "number" ? timeoutMs : undefined, maxConcurrent, maxResultBytes },
+      verdict: verdictOf?.(tool),
+      statistics: statistics && metrics.ofTool(name, statistics),
+    };
+  };
+
+  return {
+    list({ query: { search, group, kind }, identity }) {
+      const caller = { user: identity.name };
+      const found = search === undefined ? haft.tools({ caller }) : haft.search(search, { limit: MAX_FOUND, caller });
+      const items = found
+        .map(describe)
+        .filter((tool) => kind === undefined || tool.kind === kind)
+        .filter((tool) => group === undefined || tool.category === group || tool.groups.includes(group));
+      return { items };
+    },
+    get({ params: { name }, identity }) {
+      const tool = haft.registry.get(name);
+      // A tool that the policy hides does not exist.
+      const shown = haft.tools({ caller: { user: identity.name } }).map((each) => each.name);
+      if (tool && shown.includes(tool.name)) return describe(tool);
+      throw new ApiError("not_found", "There is no such tool", didYouMean(name, shown) ?? "Look at GET /api/tools.");
+    },
+  };
+}
+
+function groupsOf(tool: AnyTool): string[] {
+  const groups = Object.entries(TOOL_GROUPS).filter(([, names]) => names.includes(tool.name));
+  return [...groups.map(([group]) => group), ...originGroups(tool)];
+}
+
+/** Undefined if it depends on the input; such a tool may also throw without one. */
+function permissionOf(tool: AnyTool): ToolInfo["permission"] {
+  try {
+    if (tool.permission.length > 0) return undefined;
+    return tool.permission({});
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+import type { Handlers } from "../../contracts/contract.ts";
+import { ApiError } from "../../contracts/errors.ts";
+import type { ChangeInfo, undo as contract } from "../../contracts/undo.ts";
+import { rootCall } from "../../io/files/undo-store.ts";
+import type { ListedChange, Undo } from "../../io/files/undo.ts";
+
+const DEFAULT_LIMIT = 100;
+const MAX_CHANGES = 5000;
+
+export function createUndoApi(undo: Undo): Handlers<typeof contract> {
+  const findChange = async (id: string): Promise<ListedChange | undefined> =>
+    (await undo.listChanges({ limit: MAX_CHANGES })).find((change) => change.id === id);
+
+  return {
+    async list({ query: { call, session, limit = DEFAULT_LIMIT, cursor } }) {
+      const before = cursor === undefined ? Infinity : Number(cursor);
+      const all = await undo.listChanges({ limit: MAX_CHANGES, callId: call, session });
+      const found = all.filter(({ order, abandoned }) => order < before && !abandoned);
+      const shown = found.slice(0, limit);
+      const next = found.length > limit ? String(shown.at(-1)?.order) : undefined;
+      return { items: shown.map(infoOf), next };
+    },
+    async get({ params: { id } }) {
+      const change = await findChange(id);
+      if (!change) throw new ApiError("not_found", "There is no such change, or it is no longer kept");
+      const { did } = await undo.diffOf({ changeId: id });
+      const diff = did.map(({ text, what, path }) => (text === "" ? `${path}: ${what}` : text)).join("\n");
+      return { ...infoOf(change), diff: diff === "" ? undefined : diff };
+    },
+    async run({ body: { call, session, user, agent, change, force }, identity: { name: by } }) {
+      const made = call === undefined && change !== undefined ? await findChange(change) : undefined;
+      if (call === undefined && change !== undefined && made?.callId === undefined) {
+        throw new ApiError("not_found", "The call that made this change is not known", "Undo the call or the session.");
+      }
+      const request = { by, force: force ? { by } : undefined };
+      const callId = call ?? made?.callId;
+      const outcome = await (callId !== undefined
+        ? undo.undoCall(callId, { ...request, ...(made ? ownerOf(made) : { session, user, agent }) })
+        : undo.undoSession(required(session), request));
+      const changes = await Promise.all(outcome.callIds.map((id) => undo.listChanges({ callId: id })));
+      const undone = changes.flat().filter(({ undoneBy }) => undoneBy === outcome.undoId);
+      return { undone: undone.map(infoOf), skipped: [] };
+    },
+  };
+}
+
+/** Those of the calls that have file changes which can be undone. */
+export function undoableCalls(undo: Undo): (callIds: readonly string[]) => Promise<ReadonlySet<string>> {
+  return async (callIds) => {
+    const wanted = new Set(callIds);
+    const changes = await undo.listChanges({ limit: MAX_CHANGES });
+    const open = changes.filter(({ undoneBy, abandoned }) => undoneBy === undefined && !abandoned);
+    const calls = open.flatMap(({ callId }) => (callId === undefined ? [] : [callId, rootCall(callId)]));
+    return new Set(calls.filter((callId) => wanted.has(callId)));
+  };
+}
+
+function ownerOf({ session, user, agent }: ListedChange) {
+  return { session, user, agent };
+}
+
+function required(session: string | undefined): string {
+  if (session !== undefined) return session;
+  throw new ApiError("bad_request", "The request does not say what to undo", "Send `call`, `change` or `session`.");
+}
+
+function infoOf({
+  id,
+  callId,
+  session,
+  user,
+  agent,
+  tool,
+  at,
+  kind,
+  path,
+  to,
+  undoneBy,
+  isUndo,
+}: ListedChange): ChangeInfo {
+  return {
+    id,
+    callId,
+    session,
+    user,
+    agent,
+    toolName: tool,
+    at,
+    kind,
+    path,
+    to,
+    state: undoneBy === undefined ? "done" : "undone",
+    isUndo: isUndo || undefined,
+  };
+}

@@ -1,0 +1,209 @@
+/** Access tokens: what is stored of them, how they are issued and found, and their table. */
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { Scope } from "../contracts/identity.ts";
+import type { Clock } from "../core/clock.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { SqlDatabase } from "./database.ts";
+import { migrate, type Migrations } from "./migrations.ts";
+import { after } from "./table.ts";
+
+export const SCOPES: readonly Scope[] = Scope.options;
+
+/** Never has the token itself. */
+export interface StoredToken {
+  id: string;
+  /** The user of the calls and answers that are made with it. */
+  name: string;
+  scopes: readonly Scope[];
+  /** SHA-256 in hex. Tokens are random, so a slower hash is not needed. */
+  hash: string;
+  /** `login` can be exchanged once for a `session`, and has no other use. */
+  kind: "token" | "session" | "login";
+  createdAt: number;
+  expiresAt?: number;
+}
+
+export interface TokenStore {
+  add(token: StoredToken): MaybePromise<void>;
+  find(hash: string): MaybePromise<StoredToken | undefined>;
+  /** Returns whether it existed. If several remove one at the same time, exactly one gets true. */
+  remove(id: string): MaybePromise<boolean>;
+  /** Oldest first. */
+  list(): MaybePromise<readonly StoredToken[]>;
+}
+
+export interface NewTokenOptions {
+  name: string;
+  scopes: readonly Scope[];
+  /** Default: `token`. */
+  kind?: StoredToken["kind"];
+  expiresInMs?: number;
+  /** One that exists already, such as an environment variable. Default: a random one. */
+  token?: string;
+}
+
+/** A token that a person chose must not be easy to guess. */
+const MIN_CHARACTERS = 22;
+
+/** Creates a token and stores its hash. This is the only time that the token itself is returned. */
+export async function issueToken(
+  store: TokenStore,
+  clock: Clock,
+  { name, scopes, kind = "token", expiresInMs, token = randomBytes(32).toString("base64url") }: NewTokenOptions,
+): Promise<{ token: string; stored: StoredToken }> {
+  if (token.length < MIN_CHARACTERS) {
+    throw new TypeError(`A token needs at least ${MIN_CHARACTERS} random characters. Omit it to get a random one.`);
+  }
+  const unknown = scopes.find((scope) => !SCOPES.includes(scope));
+  if (unknown !== undefined) throw new TypeError(`There is no scope "${unknown}". Scopes: ${SCOPES.join(", ")}.`);
+  const createdAt = clock.now();
+  const stored: StoredToken = {
+    id: randomBytes(9).toString("base64url"),
+    name,
+    scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+    hash: hashToken(token),
+    kind,
+    createdAt,
+    expiresAt: expiresInMs === undefined ? undefined : createdAt + expiresInMs,
+  };
+  await store.add(stored);
+  return { token, stored };
+}
+
+/** The stored token; undefined if the presented one is wrong, expired or of another kind. */
+export function findToken(
+  store: TokenStore,
+  clock: Clock,
+  presented: string,
+  kind: StoredToken["kind"],
+): MaybePromise<StoredToken | undefined> {
+  const presentedHash = hashToken(presented);
+  // Without a promise if the store has none: every request passes here.
+  return after(store.find(presentedHash), (found) => {
+    if (!found || found.kind !== kind || !equal(found.hash, presentedHash)) return undefined;
+    return found.expiresAt !== undefined && found.expiresAt <= clock.now() ? undefined : found;
+  });
+}
+
+function hashToken(token: string): string {
+  return hash("sha256", token, "hex");
+}
+
+function equal(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}
+
+export class MemoryTokenStore implements TokenStore {
+  readonly #byHash = new Map<string, StoredToken>();
+
+  add(token: StoredToken): void {
+    this.#byHash.set(token.hash, { ...token });
+  }
+
+  find(tokenHash: string): StoredToken | undefined {
+    return this.#byHash.get(tokenHash);
+  }
+
+  remove(id: string): boolean {
+    for (const [tokenHash, token] of this.#byHash) if (token.id === id) return this.#byHash.delete(tokenHash);
+    return false;
+  }
+
+  list(): readonly StoredToken[] {
+    return [...this.#byHash.values()].sort((a, b) => a.createdAt - b.createdAt);
+  }
+}
+
+const MIGRATIONS: Migrations = {
+  name: "tokens",
+  versions: [
+    [
+      "CREATE TABLE tokens (id TEXT PRIMARY KEY, name TEXT NOT NULL, scopes TEXT NOT NULL, hash TEXT NOT NULL UNIQUE, " +
+        "kind TEXT NOT NULL, created_at BIGINT NOT NULL, expires_at BIGINT)",
+    ],
+  ],
+};
+
+interface TokenRow {
+  id: string;
+  name: string;
+  scopes: string;
+  hash: string;
+  kind: string;
+  created_at: number;
+  expires_at: number | null;
+}
+
+const COLUMNS = "id, name, scopes, hash, kind, created_at, expires_at";
+
+/** Tokens in an open database. The table is created if it is missing. */
+export async function openTokenStore(database: SqlDatabase, now: number): Promise<TokenStore> {
+  await migrate(database, [MIGRATIONS], now);
+  return new SqlTokenStore(database);
+}
+
+/** Opens the table when it is first used: most commands and requests need no stored token. */
+export function openTokensOnUse(database: SqlDatabase, clock: Clock): TokenStore {
+  let opened: Promise<TokenStore> | undefined;
+  const open = (): Promise<TokenStore> => (opened ??= openTokenStore(database, clock.now()));
+  return {
+    add: async (token) => (await open()).add(token),
+    find: async (tokenHash) => (await open()).find(tokenHash),
+    remove: async (id) => (await open()).remove(id),
+    list: async () => (await open()).list(),
+  };
+}
+
+/** Shared by all servers that use the database. */
+class SqlTokenStore implements TokenStore {
+  readonly #database: SqlDatabase;
+
+  constructor(database: SqlDatabase) {
+    this.#database = database;
+  }
+
+  async add({ id, name, scopes, hash: tokenHash, kind, createdAt, expiresAt }: StoredToken): Promise<void> {
+    await this.#database.transaction(
+      async (tx) => {
+        // Expired tokens have no use, and nothing else removes them.
+        await tx.run("DELETE FROM tokens WHERE expires_at < ?", [createdAt]);
+        await tx.run(`INSERT INTO tokens (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`, [
+          id,
+          JSON.stringify(name),
+          scopes.join(","),
+          tokenHash,
+          kind,
+          createdAt,
+          expiresAt ?? null,
+        ]);
+      },
+      { synced: true },
+    );
+  }
+
+  find(tokenHash: string): MaybePromise<StoredToken | undefined> {
+    const rows = this.#database.all<TokenRow>(`SELECT ${COLUMNS} FROM tokens WHERE hash = ?`, [tokenHash]);
+    return after(rows, ([row]) => row && tokenOf(row));
+  }
+
+  async remove(id: string): Promise<boolean> {
+    return (await this.#database.run("DELETE FROM tokens WHERE id = ?", [id])).changes > 0;
+  }
+
+  async list(): Promise<readonly StoredToken[]> {
+    const rows = await this.#database.all<TokenRow>(`SELECT ${COLUMNS} FROM tokens ORDER BY created_at, id`);
+    return rows.map(tokenOf);
+  }
+}
+
+function tokenOf({ id, name, scopes, hash: tokenHash, kind, created_at, expires_at }: TokenRow): StoredToken {
+  return {
+    id,
+    name: JSON.parse(name) as string,
+    scopes: scopes.split(",").filter(Boolean) as Scope[],
+    hash: tokenHash,
+    kind: kind as StoredToken["kind"],
+    createdAt: created_at,
+    expiresAt: expires_at === null ? undefined : expires_at,
+  };
+}
