@@ -53,7 +53,7 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
 
   return {
     async list({ query: { state } }) {
-      const all = await haft.approvals.list(state === "pending" ? "open" : undefined);
+      const all = await haft.approvals.list(state === "pending" ? "pending" : undefined);
       const items = all.map((approval) => describe(approval, haft));
       return { items: items.filter((info) => state === undefined || info.state === state).reverse() };
     },
@@ -120,10 +120,10 @@ function describe(approval: Approval, haft: Haft): ApprovalInfo {
 
 /** A used approval stays approved. One that no longer matches its call has expired. */
 const STATE: Record<Approval["state"], ApprovalState> = {
-  open: "pending",
+  pending: "pending",
   approved: "approved",
   used: "approved",
-  declined: "denied",
+  denied: "denied",
   expired: "expired",
   void: "expired",
 };
