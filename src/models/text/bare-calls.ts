@@ -1,5 +1,14 @@
-import { type JsonCalls, jsonReader, readJsonCalls } from "./json-calls.ts";
-import { CLOSE_LIST, CLOSE_PAREN, endsItems, OPEN_LIST, OPEN_PAREN, readJson, skipBlanks } from "./json-reader.ts";
+import { closeOrSkip, jsonReader, readJsonCalls, tooManyCalls } from "./json-calls.ts";
+import {
+  CLOSE_LIST,
+  CLOSE_PAREN,
+  type JsonReader,
+  nextItem,
+  OPEN_LIST,
+  OPEN_PAREN,
+  readJson,
+  skipBlanks,
+} from "./json-reader.ts";
 import type { CallReader, Section, TextFormatName } from "./text-format.ts";
 import {
   atMarker,
@@ -14,14 +23,14 @@ import {
 } from "./text-source.ts";
 import { readShort } from "./tool-call-section.ts";
 
-export interface PythonicCalls {
+interface PythonicCalls {
   format: TextFormatName;
   ends?: MarkerSet;
-  /** What begins without a marker is a call only if there is such a tool. */
+  /** A tentative call is a call only if the tool exists. */
   knownToolsOnly?: boolean;
 }
 
-/** `[f(a=1, b='x'), g()]` between markers; without the brackets too. */
+/** `[f(a=1, b='x'), g()]` between markers, also without the brackets. */
 export function pythonicSection(
   options: PythonicCalls & { open: readonly string[]; close: readonly string[] },
 ): Section {
@@ -36,32 +45,26 @@ export function pythonicSection(
         before: options.open,
       });
       if (!reader.calls.isFailed) yield* readEnd(reader, ends);
-      if (reader.calls.isEmpty && !reader.calls.isFailed) {
-        reader.calls.discard();
-        reader.pass("skipped", reader.source.takeMarked());
-      }
-      reader.calls.close();
+      closeOrSkip(reader);
     },
   };
 }
 
-/** The first call is open already. */
+/** The caller has opened the first call in the recorder. */
 function* readPythonicCalls(reader: CallReader, { format, ends, knownToolsOnly }: PythonicCalls): Reading {
   const { source, calls } = reader;
   const isList = (yield* skipSpace(source)) === OPEN_LIST;
   if (isList) source.take(1);
+  const json = jsonReader(reader, { python: true, ends, quotesUntil: ends });
   for (let count = 0; ; count++) {
     if (isList) {
-      if (
-        (yield* endsItems(jsonReader(reader, { python: true, ends, quotesUntil: ends }), CLOSE_LIST, count)) === "end"
-      )
-        break;
+      if ((yield* nextItem(json, CLOSE_LIST, count)) === "end") break;
     } else if (count > 0 && (yield* isOver(reader, ends))) return;
     if (count > 0) calls.open(format);
-    if (calls.isFull) throw new Malformed("there are too many calls in one text", "input_too_large");
-    yield* readPythonicCall(reader, ends, knownToolsOnly ?? false);
+    if (calls.isFull) throw tooManyCalls();
+    yield* readPythonicCall(reader, json, knownToolsOnly ?? false);
   }
-  if (calls.isTentative) throw new Malformed("an empty list is no call");
+  if (calls.isTentative) throw new Malformed("an empty list is not a call");
 }
 
 function* isOver({ source }: CallReader, ends: MarkerSet | undefined): Reading<boolean> {
@@ -70,19 +73,18 @@ function* isOver({ source }: CallReader, ends: MarkerSet | undefined): Reading<b
   return (yield* skipSpace(source)) === -1 || (ends !== undefined && (yield* atMarker(source, ends)) !== undefined);
 }
 
-function* readPythonicCall(reader: CallReader, ends: MarkerSet | undefined, knownToolsOnly: boolean): Reading {
+function* readPythonicCall(reader: CallReader, json: JsonReader, knownToolsOnly: boolean): Reading {
   const { source, calls, tools } = reader;
   const name = yield* readShort(reader, ["(", "[", "{", "<", '"', "\n"], "its name");
   if (source.code() !== OPEN_PAREN || !/^[\p{L}_][\p{L}\p{N}_.:-]*$/u.test(name)) {
-    throw new Malformed(`${JSON.stringify(name.slice(0, 40))} is no call of a tool`);
+    throw new Malformed(`${JSON.stringify(name.slice(0, 40))} is not a call of a tool`);
   }
   if (calls.isTentative && knownToolsOnly && !tools.has(name)) throw new Malformed("no such tool");
   calls.setName(name);
   if (calls.isTentative) calls.confirm();
   source.take(1);
-  const json = jsonReader(reader, { python: true, ends, quotesUntil: ends });
   const keys = new Set<string>();
-  for (; (yield* endsItems(json, CLOSE_PAREN, keys.size)) === "item";) {
+  while ((yield* nextItem(json, CLOSE_PAREN, keys.size)) === "item") {
     const key = yield* readShort(reader, ["=", ",", ")", '"', "'", "(", "[", "{"], "the name of a parameter");
     if (source.peek(1) !== "=" || !/^[\p{L}_][\p{L}\p{N}_]*$/u.test(key)) {
       throw new Malformed("its parameters must be given by name, as in f(name=value)");
@@ -98,32 +100,33 @@ function* readPythonicCall(reader: CallReader, ends: MarkerSet | undefined, know
   calls.finish();
 }
 
-export interface BareCalls {
-  /** The format of calls as JSON, and the one of calls as Python, each absent where there are none. */
-  json?: TextFormatName;
-  python?: TextFormatName;
-  /** So that prose is not taken for calls. */
-  knownToolsOnly?: boolean;
-  onLineStart?: boolean;
-}
+/** The formats of calls as JSON and of calls as Python; at least one of them. */
+type BareFormats = { json: TextFormatName; python?: TextFormatName } | { json?: undefined; python: TextFormatName };
 
-/** Calls that stand in the text without a marker. What is not certain to be one is text. */
-export function bareSection({ json, python, knownToolsOnly = false, onLineStart = false }: BareCalls): Section {
+type BareCalls = BareFormats & {
+  /** Prevents reading prose as calls. */
+  knownToolsOnly?: boolean;
+  onlyAtLineStart?: boolean;
+};
+
+/** Calls without markers. What is not certainly a call is text. */
+export function bareSection({ knownToolsOnly = false, onlyAtLineStart = false, ...formats }: BareCalls): Section {
+  const { json, python } = formats;
   return {
     open: json === undefined ? ["["] : ["{", "["],
-    onLineStart,
+    onlyAtLineStart,
     *read(reader, found) {
       const { source, calls } = reader;
       const next = source.peek(1, yield* lookPastSpace(source, 1));
-      // Before anything is opened: in most texts most brackets are just brackets.
-      if (!(found.marker === "{" ? /["'\p{L}/]/u : /[{\p{L}_/]/u).test(next))
-        throw new Malformed("no call begins here");
+      // A cheap check before a call is opened: nearly all brackets are plain text.
+      const canStart = found.marker === "{" ? /["'\p{L}/]/u : /[{\p{L}_/]/u;
+      if (!canStart.test(next)) throw new Malformed("no call starts here");
       const isPython = python !== undefined && found.marker === "[" && /[\p{L}_]/u.test(next);
-      calls.open(isPython ? python : (json ?? python!), { tentative: true });
-      const tentative: JsonCalls["tentative"] = knownToolsOnly ? "known tools only" : true;
+      const format = isPython ? python : (formats.json ?? formats.python);
+      calls.open(format, { tentative: true });
       const body = isPython
-        ? readPythonicCalls(reader, { format: python, knownToolsOnly })
-        : readJsonCalls(reader, { format: json ?? python!, tentative });
+        ? readPythonicCalls(reader, { format, knownToolsOnly })
+        : readJsonCalls(reader, { format, tentative: knownToolsOnly ? "known tools only" : true });
       yield* attempt(reader, body, {});
       calls.close();
     },

@@ -1,49 +1,17 @@
-import { parseJson } from "../../core/parse-json.ts";
 import { failureOf, toFailure, type ToolFailure } from "../../core/error.ts";
+import { parseJson } from "../../core/parse-json.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { Malformed, type Source } from "./text-source.ts";
 import type { TextFormatName } from "./text-format.ts";
 import type { ParsedToolCall, ToolCallEvent } from "./tool-call-parser.ts";
 
-/** Bounds of one text: no honest answer comes near them. */
-const CALL_LIMITS = { calls: 512, characters: 4 * 1024 * 1024, name: 200 };
+/** Limits of one text, far above what a model writes. */
+const CALL_LIMITS = { calls: 512, characters: 4 * 1024 * 1024, name: 200, repairs: 20 };
 
-/** Turns what readers find into events, one call at a time. A call lasts until the next one opens, or until `close`. */
-export interface CallRecorder {
-  /** A call begins. All that was taken and told to nobody belongs to it. */
-  open(format: TextFormatName, options?: { tentative?: boolean }): void;
-  /** It is certain now that this is a call. */
-  confirm(): void;
-  setName(name: string): void;
-  setModelId(id: string): void;
-  /** It shows only now which format this is. */
-  readAs(format: TextFormatName): void;
-  /** A piece of the arguments, as JSON. */
-  write(json: string): void;
-  repair(what: string): void;
-  /** The call was read to its end; without `input`, what was written is its input. */
-  finish(input?: Record<string, unknown>): void;
-  fail(reason: Malformed): void;
-  close(): void;
-  /** It was no call: what was taken is the caller's again. */
-  discard(): void;
-  readonly isOpen: boolean;
-  readonly isTentative: boolean;
-  readonly isFailed: boolean;
-  readonly isFinished: boolean;
-  /** Whether anybody wants the arguments piece by piece. */
-  readonly streams: boolean;
-  /** Nothing of it was read yet. */
-  readonly isEmpty: boolean;
-  readonly name: string;
-  readonly hasName: boolean;
-  readonly isFull: boolean;
-}
-
-export interface RecorderOptions {
+interface CallRecorderOptions {
   source: Source;
   emit(event: ToolCallEvent): void;
-  /** Whether anybody wants arguments piece by piece. */
+  /** Whether arguments are emitted piece by piece. */
   streams: boolean;
   newId(): string;
   explain(reason: string, name: string, format: TextFormatName): string;
@@ -55,141 +23,170 @@ interface OpenCall {
   format: TextFormatName;
   isTentative: boolean;
   isStarted: boolean;
-  name: string | undefined;
-  modelId: string | undefined;
+  name?: string;
+  modelId?: string;
   json: string;
   repairs: string[];
-  input: Record<string, unknown> | undefined;
-  failure: ToolFailure | undefined;
+  input?: Record<string, unknown>;
+  failure?: ToolFailure;
 }
 
-export function createCallRecorder({ source, emit, streams, newId, explain }: RecorderOptions): CallRecorder {
-  let current: OpenCall | undefined;
-  let count = 0;
+/** Turns what readers find into events, one call at a time. A call ends when the next one opens, or with `close`. */
+export class CallRecorder {
+  /** Whether arguments are emitted piece by piece. */
+  readonly streams: boolean;
+  readonly #options: CallRecorderOptions;
+  #current: OpenCall | undefined;
+  #count = 0;
 
-  const opened = (): OpenCall => {
-    if (!current) throw new Error("No call is open.");
-    return current;
+  constructor(options: CallRecorderOptions) {
+    this.#options = options;
+    this.streams = options.streams;
+  }
+
+  get isTentative(): boolean {
+    return this.#current?.isTentative ?? false;
+  }
+
+  get isFailed(): boolean {
+    return this.#current?.failure !== undefined;
+  }
+
+  get isFinished(): boolean {
+    return this.#current?.input !== undefined;
+  }
+
+  /** Neither a name nor an argument was read yet. */
+  get isEmpty(): boolean {
+    return this.#current !== undefined && this.#current.name === undefined && this.#current.json === "";
+  }
+
+  get name(): string {
+    return this.#current?.name ?? "";
+  }
+
+  get hasName(): boolean {
+    return this.#current?.name !== undefined;
+  }
+
+  /** The text has reached the maximum number of calls. */
+  get isFull(): boolean {
+    return this.#count >= CALL_LIMITS.calls;
+  }
+
+  /** Starts a call. The text that was taken and not passed on yet belongs to it. */
+  open(format: TextFormatName, { tentative = false }: { tentative?: boolean } = {}): void {
+    if (this.#current) this.close();
+    const id = this.#options.newId();
+    this.#current = { id, index: this.#count, format, isTentative: tentative, isStarted: false, json: "", repairs: [] };
+  }
+
+  /** The tentative call is certain to be a call. */
+  confirm(): void {
+    const call = this.#open();
+    call.isTentative = false;
+    this.#start(call);
+  }
+
+  setName(name: string): void {
+    const call = this.#open();
+    if (name.length > CALL_LIMITS.name) throw new Malformed("its name is too long");
+    if (/[<>{}"\n]/.test(name)) throw notAToolName(name);
+    call.name = name;
+    if (name) this.#start(call);
+  }
+
+  setModelId(id: string): void {
+    this.#open().modelId = id;
+  }
+
+  /** The format turned out to be this one. */
+  readAs(format: TextFormatName): void {
+    this.#open().format = format;
+  }
+
+  /** Adds a piece of the arguments, as JSON. */
+  readonly write = (json: string): void => {
+    const call = this.#open();
+    call.json += json;
+    if (call.isStarted) this.#emitArguments(call, json);
   };
-  const start = (call: OpenCall): void => {
+
+  readonly repair = (what: string): void => {
+    const { repairs } = this.#open();
+    if (!repairs.includes(what) && repairs.length < CALL_LIMITS.repairs) repairs.push(what);
+  };
+
+  /** The call was read completely. `input` defaults to the JSON that was written. */
+  finish(input?: Record<string, unknown>): void {
+    const call = this.#open();
+    call.input = input ?? inputFrom(call.json);
+  }
+
+  fail(reason: Malformed): void {
+    this.#fail(this.#open(), reason);
+  }
+
+  close(): void {
+    const call = this.#current;
+    if (!call) return;
+    this.#check(call);
+    this.#current = undefined;
+    this.#count++;
+    const { id, index, name = "", input = {}, format, modelId, repairs, failure } = call;
+    const parsed: ParsedToolCall = {
+      id,
+      name,
+      input,
+      rawText: this.#options.source.takeMarked(),
+      format,
+      modelId,
+      repairs: repairs.length > 0 ? repairs : undefined,
+      failure,
+    };
+    this.#options.emit({ type: failure ? "call_failed" : "call_completed", id, index, call: parsed });
+  }
+
+  /** The text was not a call. What was taken belongs to the caller again. */
+  discard(): void {
+    this.#current = undefined;
+  }
+
+  #open(): OpenCall {
+    if (!this.#current) throw new Error("No call is open.");
+    return this.#current;
+  }
+
+  #start(call: OpenCall): void {
     if (call.isStarted || call.isTentative || call.name === undefined) return;
     call.isStarted = true;
-    emit({ type: "call_started", id: call.id, index: call.index, name: call.name });
-    if (streams && call.json) emit({ type: "call_arguments", id: call.id, index: call.index, delta: call.json });
-  };
-  const fail = (call: OpenCall, { reason, code }: Malformed): void => {
-    call.failure = failureOf(code, explain(reason, call.name ?? "", call.format));
-  };
-  const settle = (call: OpenCall): void => {
-    if (!call.failure && !call.input) fail(call, new Malformed("it is not complete"));
-    if (!call.failure && !call.name) fail(call, new Malformed("it does not name a tool"));
-    if (source.markedLength > CALL_LIMITS.characters) {
-      fail(call, new Malformed(`it has more than ${CALL_LIMITS.characters} characters`, "input_too_large"));
-    }
-  };
+    this.#options.emit({ type: "call_started", id: call.id, index: call.index, name: call.name });
+    if (call.json) this.#emitArguments(call, call.json);
+  }
 
-  const recorder: CallRecorder = {
-    get isOpen() {
-      return current !== undefined;
-    },
-    get isTentative() {
-      return current?.isTentative ?? false;
-    },
-    get isFailed() {
-      return current?.failure !== undefined;
-    },
-    get isFinished() {
-      return current?.input !== undefined;
-    },
-    streams,
-    get isEmpty() {
-      return current !== undefined && current.name === undefined && current.json === "";
-    },
-    get name() {
-      return current?.name ?? "";
-    },
-    get hasName() {
-      return current?.name !== undefined;
-    },
-    get isFull() {
-      return count >= CALL_LIMITS.calls;
-    },
-    open(format, { tentative = false } = {}) {
-      if (current) recorder.close();
-      current = {
-        id: newId(),
-        index: count,
-        format,
-        isTentative: tentative,
-        isStarted: false,
-        name: undefined,
-        modelId: undefined,
-        json: "",
-        repairs: [],
-        input: undefined,
-        failure: undefined,
-      };
-    },
-    confirm() {
-      opened().isTentative = false;
-      start(opened());
-    },
-    setName(name) {
-      const call = opened();
-      if (name.length > CALL_LIMITS.name) throw new Malformed("its name is too long");
-      if (/[<>{}"\n]/.test(name)) throw new Malformed(`${JSON.stringify(name.slice(0, 40))} is no name of a tool`);
-      call.name = name;
-      if (name) start(call);
-    },
-    setModelId(id) {
-      opened().modelId = id;
-    },
-    readAs(format) {
-      opened().format = format;
-    },
-    write(json) {
-      const call = opened();
-      call.json += json;
-      if (streams && call.isStarted) emit({ type: "call_arguments", id: call.id, index: call.index, delta: json });
-    },
-    repair(what) {
-      const { repairs } = opened();
-      if (!repairs.includes(what) && repairs.length < 20) repairs.push(what);
-    },
-    finish(input) {
-      const call = opened();
-      call.input = input ?? inputFrom(call.json);
-    },
-    fail(reason) {
-      fail(opened(), reason);
-    },
-    close() {
-      const call = current;
-      if (!call) return;
-      settle(call);
-      current = undefined;
-      count++;
-      const { id, index, failure } = call;
-      const parsed: ParsedToolCall = {
-        id,
-        name: call.name ?? "",
-        input: call.input ?? {},
-        rawText: source.takeMarked(),
-        format: call.format,
-        modelId: call.modelId,
-        repairs: call.repairs.length > 0 ? call.repairs : undefined,
-        failure,
-      };
-      emit({ type: failure ? "call_failed" : "call_completed", id, index, call: parsed });
-    },
-    discard() {
-      current = undefined;
-    },
-  };
-  return recorder;
+  #emitArguments({ id, index }: OpenCall, delta: string): void {
+    if (this.streams) this.#options.emit({ type: "call_arguments", id, index, delta });
+  }
+
+  #check(call: OpenCall): void {
+    if (!call.failure && !call.input) this.#fail(call, new Malformed("it is not complete"));
+    if (!call.failure && !call.name) this.#fail(call, new Malformed("it does not name a tool"));
+    if (this.#options.source.markedLength > CALL_LIMITS.characters) {
+      const reason = `it has more than ${CALL_LIMITS.characters} characters`;
+      this.#fail(call, new Malformed(reason, "input_too_large"));
+    }
+  }
+
+  #fail(call: OpenCall, { reason, code }: Malformed): void {
+    call.failure = failureOf(code, this.#options.explain(reason, call.name ?? "", call.format));
+  }
 }
 
-/** Strictly: what was mended is plain JSON by now, and a key that stands twice has no one meaning. */
+export function notAToolName(text: string): Malformed {
+  return new Malformed(`${JSON.stringify(text.slice(0, 40))} is not a tool name`);
+}
+
+/** Parses strictly: repairs have been made already, and a duplicate key is ambiguous. */
 export function inputFrom(json: string): Record<string, unknown> {
   let input: unknown;
   try {
@@ -198,6 +195,6 @@ export function inputFrom(json: string): Record<string, unknown> {
     const { code, message } = toFailure(thrown);
     throw new Malformed(message.replace(/^Parameter validation failed: /, "").replace(/\.$/, ""), code);
   }
-  if (!isObject(input)) throw new Malformed("its arguments are no object");
+  if (!isObject(input)) throw new Malformed("its arguments are not an object");
   return input;
 }

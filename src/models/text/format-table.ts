@@ -1,8 +1,8 @@
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { propertiesOf, typesOf } from "../../schema/schema-properties.ts";
-import { bareSection } from "./bare-calls.ts";
+import { bareSection, pythonicSection } from "./bare-calls.ts";
 import { fencedSection, JSON_FORMATS } from "./json-formats.ts";
-import { clineSection, TAG_FORMATS } from "./tag-formats.ts";
+import { clineSection, invokeSection, TAG_FORMATS } from "./tag-formats.ts";
 import { type Section, TEXT_FORMATS, type TextFormat, type TextFormatName, type ToolTable } from "./text-format.ts";
 import { atMarker, lookPastSpace, markerSet } from "./text-source.ts";
 import { TOKEN_FORMATS } from "./token-formats.ts";
@@ -13,10 +13,12 @@ const FORMATS: ReadonlyMap<TextFormatName, TextFormat> = new Map(
 );
 
 export function textFormat(name: TextFormatName): TextFormat {
-  return FORMATS.get(name)!;
+  const format = FORMATS.get(name);
+  if (!format) throw new Error(`There is no text format "${name}".`);
+  return format;
 }
 
-/** What plain prose often has, or what several formats share, is recognised here in one way for all. */
+/** Formats whose markers occur in plain prose or in several formats. `makeSections` recognises them in one way for all. */
 const SHARED: ReadonlySet<TextFormatName> = new Set([
   "xml",
   "hermes",
@@ -31,42 +33,43 @@ const SHARED: ReadonlySet<TextFormatName> = new Set([
   "deepseek-v3",
 ]);
 
-let fixed: readonly Section[] | undefined;
+let sectionsWithoutTools: readonly Section[] | undefined;
 
-/** The sections of every format, each marker once. Only tags that are the names of tools differ from table to table. */
+/** The sections of every format, each marker once. Only the tags that are tool names depend on the tools. */
 export function allSections(tools: ToolTable): readonly Section[] {
-  fixed ??= makeSections(tools);
-  return tools.names.length === 0 ? fixed : [...fixed, clineSection(tools)];
+  sectionsWithoutTools ??= makeSections(tools);
+  return tools.names.length === 0 ? sectionsWithoutTools : [...sectionsWithoutTools, clineSection(tools)];
 }
 
 function makeSections(tools: ToolTable): Section[] {
   const own = TEXT_FORMATS.filter((name) => !SHARED.has(name)).flatMap((name) => textFormat(name).sections(tools));
   return [
-    toolCallSection(["xml", "hermes", "qwen3-coder", "glm", "anthropic-xml"]),
-    functionCallsSection(tools),
+    toolCallSection("xml", "hermes", "qwen3-coder", "glm", "anthropic-xml"),
+    functionCallsSection(),
     ...textFormat("qwen3-coder").sections(tools),
-    // What begins with no more than a bracket, or a word, is read below, and with more care.
-    ...own.filter(({ open, onLineStart }) => !onLineStart && !open.includes("[")),
+    // Sections that start with a mere bracket or word are read below, with stricter rules.
+    ...own.filter(({ open, onlyAtLineStart }) => !onlyAtLineStart && !open.includes("[")),
     fencedSection("known tools only"),
-    bareSection({ json: "json", python: "llama4-pythonic", knownToolsOnly: true, onLineStart: true }),
+    bareSection({ json: "json", python: "llama4-pythonic", knownToolsOnly: true, onlyAtLineStart: true }),
   ];
 }
 
 /** Calls as tags and calls as Python share a wrapper. */
-function functionCallsSection(tools: ToolTable): Section {
-  const [tags] = textFormat("anthropic-xml").sections(tools);
-  const [python] = textFormat("olmo3-pythonic").sections(tools);
+function functionCallsSection(): Section {
+  const [open, close] = ["<function_calls>", "</function_calls>"];
+  const pythonSection = pythonicSection({ format: "olmo3-pythonic", open: [open], close: [close] });
   const tag = markerSet(["<"]);
   return {
-    open: ["<function_calls>"],
+    open: [open],
     *read(reader, found) {
       const at = yield* lookPastSpace(reader.source, found.length);
-      yield* ((yield* atMarker(reader.source, tag, at)) ? tags! : python!).read(reader, found);
+      const section = (yield* atMarker(reader.source, tag, at)) ? invokeSection : pythonSection;
+      yield* section.read(reader, found);
     },
   };
 }
 
-/** For the model: why a call could not be read, and how it should have been written. */
+/** Explains to the model why a call could not be read and how to write it. */
 export function explainMalformed(tools: ToolTable) {
   const examples = new Map<string, string>();
   return (reason: string, name: string, format: TextFormatName): string => {
@@ -81,7 +84,7 @@ export function explainMalformed(tools: ToolTable) {
   };
 }
 
-/** One input that shows how a tool is called: defaults where there are some, and a value of the right type elsewhere. */
+/** An example input for a tool: the default of each parameter, or a value of the right type. */
 export function exampleInput(schema: JsonSchema | undefined): Record<string, unknown> {
   if (!schema) return { parameter_name: "value" };
   const input: Record<string, unknown> = {};

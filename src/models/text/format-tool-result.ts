@@ -6,14 +6,15 @@ import { markerPattern } from "./text-source.ts";
 import { cdata } from "./write-calls.ts";
 
 export interface ToolResultOptions {
+  /** Default: `xml`. */
   format?: TextFormatName;
-  /** Where tags are the names of tools: the tools that a result must not seem to call. */
+  /** The known tools. In formats whose tags are tool names, a result must not look like a call of them. */
   tools?: Iterable<ToolLike>;
 }
 
 /**
- * A result as text for the model: of the gate, of a seed (`{success, data, error}`), or any value. Whatever the result
- * holds, it cannot close its own tag, and nothing in it reads as a call.
+ * Formats a result as text for the model. The result may be a `ToolResult`, a plain `{ success, data, error }` or any
+ * value. Its content can neither close its own tag nor read as a call.
  */
 export function formatToolResult(
   name: string,
@@ -44,8 +45,7 @@ function readResult(result: unknown): { success: boolean; text: string } {
     return { success: false, text: shown };
   }
   if (isContentList(content)) return { success: true, text: textFrom(content) };
-  const isSeed = "success" in result;
-  return { success: true, text: textFrom(isSeed ? (data ?? details ?? "") : result) };
+  return { success: true, text: textFrom("success" in result ? (data ?? details ?? "") : result) };
 }
 
 function messageOf(error: unknown): unknown {
@@ -72,21 +72,21 @@ function blockText(block: Content): string {
   }
 }
 
-/** Outside of the sections around it, one character of each marker stands as an entity: it reads back as it was. */
+/** Writes the first character of each marker as an entity between two CDATA sections, so the value reads back unchanged. */
 function hideInCdata(text: string, hidden: RegExp): string {
   let written = "";
   let from = 0;
   for (const { index } of text.matchAll(hidden)) {
-    written += section(text.slice(from, index), hidden) + reference(text[index]!);
+    written += section(text.slice(from, index), hidden) + reference(text.charAt(index));
     from = index + 1;
   }
   return written + section(text.slice(from), hidden);
 }
 
-/** `<![CDATA[` ends with a bracket, which with the text behind it can make a marker of its own. */
+/** `<![CDATA[` ends with a bracket, which can form a marker together with the text after it. */
 function section(text: string, hidden: RegExp): string {
   const isMarker = `[${text.slice(0, 40)}`.search(hidden) === 0;
-  return isMarker ? reference(text[0]!) + cdata(text.slice(1)) : cdata(text);
+  return isMarker ? reference(text.charAt(0)) + cdata(text.slice(1)) : cdata(text);
 }
 
 function hideAsEntities(text: string, hidden: RegExp): string {
@@ -98,7 +98,7 @@ function hideAsEntities(text: string, hidden: RegExp): string {
 
 function hideInJson(json: string, hidden: RegExp): string {
   const plain = json.replace(/[<>]/g, unicode);
-  return `{${plain.slice(1).replace(hidden, (marker) => `${unicode(marker[0]!)}${marker.slice(1)}`)}`;
+  return `{${plain.slice(1).replace(hidden, (marker) => `${unicode(marker.charAt(0))}${marker.slice(1)}`)}`;
 }
 
 function unicode(character: string): string {
@@ -115,18 +115,18 @@ function entities(text: string): string {
   );
 }
 
-/** Tags that results stand in. */
+/** Tags around results. */
 const RESULT_TAGS = ["tool_result", "tool_response", "function_results", "result"].flatMap((tag) => [
   `<${tag}`,
   `</${tag}`,
 ]);
 
-/** Where text without a marker could be taken for a call: at the beginning of a line, as JSON or as Python. */
+/** Text without a marker that could be read as a call: JSON or Python at the start of a line. */
 const BARE_CALL = String.raw`(?<=^[^\S\n]*)[[{](?=[\s[{]*(?:["']?(?:name|tool|function|arg|param|input|id|type|call|index)|[\p{L}_][\p{L}\p{N}_.:-]*\())`;
 
 let withoutTools: RegExp | undefined;
 
-/** The first character of everything that would be read as a call, or as the end of a result. */
+/** Matches the first character of everything that would be read as a call or as the end of a result. */
 function createHidingPattern(tools: Iterable<ToolLike>): RegExp {
   const list = [...tools];
   return list.length > 0 ? compile(list) : (withoutTools ??= compile(list));
@@ -134,7 +134,7 @@ function createHidingPattern(tools: Iterable<ToolLike>): RegExp {
 
 function compile(tools: readonly ToolLike[]): RegExp {
   const opens = allSections(createToolTable(tools))
-    .filter(({ onLineStart }) => !onLineStart)
+    .filter(({ onlyAtLineStart }) => !onlyAtLineStart)
     .flatMap(({ open }) => open);
   const starts = [...RESULT_TAGS, ...opens].map((marker) => {
     const pattern = markerPattern(marker);

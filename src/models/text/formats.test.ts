@@ -24,7 +24,7 @@ const TOOLS = [
 const OSLO = { name: "forecast", input: { city: "Oslo", days: 3 } };
 const NOW = { name: "now", input: {} };
 
-/** Two calls as models of that format write them, with what they write around. */
+/** Two calls as models of each format write them, with the surrounding text. */
 const EXAMPLES: Record<TextFormatName, { text: string; calls?: unknown[]; says?: string; thinks?: string }> = {
   xml: {
     text: "I look.\n<tool_call>\n  <name>forecast</name>\n  <params>\n    <city><![CDATA[Oslo]]></city>\n    <days><![CDATA[3]]></days>\n  </params>\n</tool_call>\n<tool_call><name>now</name><params></params></tool_call>",
@@ -81,7 +81,7 @@ const EXAMPLES: Record<TextFormatName, { text: string; calls?: unknown[]; says?:
     text: '<minimax:tool_call>\n<invoke name="forecast">\n<parameter name="city">Oslo</parameter>\n<parameter name="days">3</parameter>\n</invoke>\n<invoke name="now">\n</invoke>\n</minimax:tool_call>',
   },
   "minimax-m3": {
-    text: ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="forecast">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[<place>]<]minimax[>[<zip>0150]<]minimax[>[</zip>]<]minimax[>[<floor>2]<]minimax[>[</floor>]<]minimax[>[</place>]<]minimax[>[<tags>]<]minimax[>[<item>a]<]minimax[>[</item>]<]minimax[>[<item>7]<]minimax[>[</item>]<]minimax[>[</tags>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
+    text: ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="forecast">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[<position>]<]minimax[>[<zip>0150]<]minimax[>[</zip>]<]minimax[>[<floor>2]<]minimax[>[</floor>]<]minimax[>[</position>]<]minimax[>[<tags>]<]minimax[>[<item>a]<]minimax[>[</item>]<]minimax[>[<item>7]<]minimax[>[</item>]<]minimax[>[</tags>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
     calls: [{ name: "forecast", input: { city: "Oslo", position: { zip: "0150", floor: 2 }, tags: ["a", "7"] } }],
   },
   mistral: {
@@ -150,7 +150,7 @@ const EXAMPLES: Record<TextFormatName, { text: string; calls?: unknown[]; says?:
 describe.each(TEXT_FORMATS)("%s", (format) => {
   const { text, calls = [OSLO, NOW], says = "", thinks = "" } = EXAMPLES[format];
 
-  test.each([format, "auto"] as const)("is read as %s, the same in all chunks, and nothing is mended", (requested) => {
+  test.each([format, "auto"] as const)("is read as %s, the same in all chunks, without repairs", (requested) => {
     const parsed = readEveryWay(text, { format: requested, tools: TOOLS });
     expect(callsOf(parsed)).toEqual(calls);
     expect({ text: parsed.text.trim(), reasoning: parsed.reasoning, warnings: parsed.warnings }).toEqual({
@@ -160,25 +160,25 @@ describe.each(TEXT_FORMATS)("%s", (format) => {
     });
   });
 
-  test("is a failed call, or text that is no call, wherever it is cut off", () => {
+  test("is a failed call or plain text if it is cut off anywhere", () => {
     const options = { format, tools: TOOLS };
     const [first] = parseToolCalls(text, options).calls;
     const start = text.indexOf(first!.rawText);
     const cuts = Array.from({ length: first!.rawText.length }, (_, at) => text.slice(0, start + at));
     const read = cuts.map((cut) => ({ cut, ...readInChunks(cut.split(""), options).result }));
-    // Not one of them makes up a value; one that is complete but for its closing tag is the call itself.
+    // No value is made up. A call that lacks only its closing tag is complete.
     const made = read.flatMap(({ calls: found }) => found.filter(({ failure }) => !failure));
     expect(made.filter(({ input }) => !isDeepStrictEqual(input, first!.input))).toEqual([]);
     const failed = read.flatMap(({ calls: found }) => found.filter(({ failure }) => failure));
     expect(failed.length).toBeGreaterThan(0);
     expect(failed.filter(({ failure }) => !failure!.message.includes("in this form:\n"))).toEqual([]);
-    // Once it is certain that this is a call it stays one.
+    // Once it is certain to be a call, it stays one.
     const isCall = read.map(({ calls: found }) => found.length > 0);
     expect(isCall.slice(isCall.indexOf(true))).not.toContain(false);
   });
 });
 
-test("a format that is not asked for is text", () => {
+test("another format than the requested one is text", () => {
   const parsed = readEveryWay(EXAMPLES.mistral.text.slice(16), { format: "hermes", tools: TOOLS });
   expect(parsed.calls).toEqual([]);
   expect(parsed.text).toContain("[TOOL_CALLS]forecast");

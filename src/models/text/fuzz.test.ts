@@ -26,7 +26,7 @@ const TOOLS = [
   { name: "now", parameters: { type: "object", properties: {} } },
 ];
 
-/** Pieces that calls of every format are made of, and what breaks them. */
+/** Pieces of calls in every format, and pieces that break them. */
 const PIECES = [
   ...TEXT_FORMATS.flatMap((name) => {
     const text = textFormat(name).write([
@@ -93,13 +93,13 @@ function readIn(chunks: readonly string[], options: ToolCallParserOptions) {
   return { events, result: parser.result };
 }
 
-/** What the events say that the text was. */
+/** Rebuilds the text from the events. */
 function textOfEvents(events: readonly ToolCallEvent[]): string {
   return events.map((event) => ("text" in event ? event.text : "call" in event ? event.call.rawText : "")).join("");
 }
 
-function cut(text: string, places: readonly number[]): string[] {
-  const at = [...new Set(places.map((position) => position % (text.length + 1)))].sort((a, b) => a - b);
+function cut(text: string, positions: readonly number[]): string[] {
+  const at = [...new Set(positions.map((position) => position % (text.length + 1)))].sort((a, b) => a - b);
   return [0, ...at].map((from, index) => text.slice(from, at[index] ?? text.length));
 }
 
@@ -110,12 +110,12 @@ const anyText = fc
   .map((pieces) => pieces.join(""));
 const anyFormat = fc.constantFrom<TextFormatName | "auto">("auto", "auto", ...TEXT_FORMATS);
 
-describe("any text at all", () => {
-  test("is read without a throw, is told whole by the events, and reads the same in any chunks", () => {
+describe("any text", () => {
+  test("is read without an exception, is complete in the events, and reads the same in any chunks", () => {
     fc.assert(
-      fc.property(anyText, anyFormat, fc.array(fc.nat(), { maxLength: 6 }), (text, format, places) => {
+      fc.property(anyText, anyFormat, fc.array(fc.nat(), { maxLength: 6 }), (text, format, positions) => {
         const whole = parseToolCalls(text, optionsOf(format));
-        const { events, result } = readIn(cut(text, places), optionsOf(format));
+        const { events, result } = readIn(cut(text, positions), optionsOf(format));
         expect(result).toEqual(whole);
         expect(textOfEvents(events)).toBe(text);
         const single = readIn(text.split(""), optionsOf(format));
@@ -126,7 +126,7 @@ describe("any text at all", () => {
     );
   });
 
-  test("gives calls whose pieces are their input, each with its name first and an id of its own", () => {
+  test("gives calls with unique ids whose name comes first and whose deltas add up to the input", () => {
     fc.assert(
       fc.property(anyText, anyFormat, (text, format) => {
         const { events, result } = readIn(text.split(""), optionsOf(format));

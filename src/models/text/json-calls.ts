@@ -11,9 +11,9 @@ import {
 } from "./text-source.ts";
 import {
   CLOSE_LIST,
-  endsItems,
   type JsonDialect,
   type JsonReader,
+  nextItem,
   OPEN_LIST,
   OPEN_OBJECT,
   readJson,
@@ -21,13 +21,13 @@ import {
   skipBlanks,
 } from "./json-reader.ts";
 import type { CallReader, Section, TextFormatName } from "./text-format.ts";
-import { mendJson } from "./text-values.ts";
+import { repairJson } from "./text-values.ts";
 
 export interface JsonCalls {
   format: TextFormatName;
   /** `{"tool": {…}}` instead of `{"name": "tool", "arguments": {…}}`. */
   keyIsName?: boolean;
-  /** What looks like a call may be something else; what is not certain to be one is text. */
+  /** What looks like a call may be text. It is a call only once it has a name and arguments. */
   tentative?: boolean | "known tools only";
   ends?: MarkerSet;
   quotesUntil?: MarkerSet;
@@ -36,7 +36,7 @@ export interface JsonCalls {
 interface JsonMarkers {
   open: readonly string[];
   close?: readonly string[];
-  /** How much of the opening marker is JSON already. */
+  /** How many characters at the end of the opening marker are JSON. */
   keep?: number;
 }
 
@@ -55,45 +55,54 @@ export function jsonSection(options: JsonCalls & JsonMarkers): Section {
         before: open,
       });
       if (ends && !reader.calls.isFailed) yield* readEnd(reader, ends);
-      if (reader.calls.isEmpty && !reader.calls.isFailed) {
-        reader.calls.discard();
-        reader.pass("skipped", reader.source.takeMarked());
-      }
-      reader.calls.close();
+      closeOrSkip(reader);
     },
   };
 }
 
-/** Stands before an object or a list; the first call is open already. */
+/** Closes the current call; if nothing was read of it, skips its text instead. */
+export function closeOrSkip({ source, calls, pass }: CallReader): void {
+  if (calls.isEmpty && !calls.isFailed) {
+    calls.discard();
+    pass("skipped", source.takeMarked());
+  }
+  calls.close();
+}
+
+/** Reads an object or a list of them. The caller has opened the first call in the recorder. */
 export function* readJsonCalls(reader: CallReader, options: JsonCalls): Reading {
   const { source, calls } = reader;
   const json = jsonReader(reader, { ends: options.ends, quotesUntil: options.quotesUntil });
   const code = yield* skipBlanks(json);
   if (code === OPEN_LIST) return yield* readList(reader, json, options);
-  if (code !== OPEN_OBJECT) throw new Malformed("a JSON object should stand in it");
+  if (code !== OPEN_OBJECT) throw new Malformed("it must contain a JSON object");
   for (;;) {
     yield* readCallObject(reader, json, options);
     const next = yield* nextObject(reader);
     if (next === 0) return;
     source.take(next);
     calls.open(options.format, { tentative: Boolean(options.tentative) });
-    if (calls.isFull) throw new Malformed("there are too many calls in one text", "input_too_large");
+    if (calls.isFull) throw tooManyCalls();
   }
 }
 
 function* readList(reader: CallReader, json: JsonReader, options: JsonCalls): Reading {
   const { source, calls } = reader;
   source.take(1);
-  for (let count = 0; (yield* endsItems(json, CLOSE_LIST, count)) === "item"; count++) {
+  for (let count = 0; (yield* nextItem(json, CLOSE_LIST, count)) === "item"; count++) {
     if (count > 0) calls.open(options.format);
-    if (calls.isFull) throw new Malformed("there are too many calls in one text", "input_too_large");
-    if ((yield* skipBlanks(json)) !== OPEN_OBJECT) throw new Malformed("the items of its list are no JSON objects");
+    if (calls.isFull) throw tooManyCalls();
+    if ((yield* skipBlanks(json)) !== OPEN_OBJECT) throw new Malformed("the items of its list are not JSON objects");
     yield* readCallObject(reader, json, options);
   }
-  if (calls.isTentative) throw new Malformed("an empty list is no call");
+  if (calls.isTentative) throw new Malformed("an empty list is not a call");
 }
 
-/** How far it is to a further object, past a separator; 0 where none follows. */
+export function tooManyCalls(): Malformed {
+  return new Malformed("there are too many calls in one text", "input_too_large");
+}
+
+/** The offset of the next object after an optional separator; 0 if none follows. */
 function* nextObject({ source }: CallReader): Reading<number> {
   let at = yield* lookPastSpace(source, 0);
   const separator = source.peek(1, at);
@@ -112,7 +121,7 @@ const OTHER_KEYS = new Set(["type", "index"]);
 
 function* readCallObject(reader: CallReader, json: JsonReader, options: JsonCalls): Reading {
   const { calls } = reader;
-  // Names have no quotation marks in them that could be forgiven.
+  // Names contain no quotation marks, so none are repaired in them.
   const exact: JsonReader = { ...json, dialect: { ...json.dialect, quotesUntil: undefined } };
   let hasInput = false;
   const unknown: string[] = [];
@@ -126,7 +135,7 @@ function* readCallObject(reader: CallReader, json: JsonReader, options: JsonCall
     if (NAME_KEYS.has(key)) {
       if (key === "function" && (yield* skipBlanks(json)) === OPEN_OBJECT) return yield* readFields();
       const name = yield* readScalar(exact);
-      if (typeof name !== "string") throw new Malformed("its name is no text");
+      if (typeof name !== "string") throw new Malformed("its name is not a string");
       if (calls.hasName) throw new Malformed("it has two names");
       calls.setName(name.trim());
       return confirmIfCertain();
@@ -134,7 +143,7 @@ function* readCallObject(reader: CallReader, json: JsonReader, options: JsonCall
     if (INPUT_KEYS.has(key)) return yield* readInput();
     if (ID_KEYS.has(key)) return calls.setModelId(String(yield* readScalar(exact)));
     if (!OTHER_KEYS.has(key)) {
-      if (calls.isTentative) throw new Malformed(`"${key}" is no part of a call`);
+      if (calls.isTentative) throw new Malformed(`"${key}" is not part of a call`);
       unknown.push(key);
     }
     yield* readJson({ ...json, write: () => {} }, "object");
@@ -157,13 +166,13 @@ function* readCallObject(reader: CallReader, json: JsonReader, options: JsonCall
   if (calls.isTentative) throw new Malformed("it has no name, or no arguments");
   if (!calls.hasName) throw new Malformed("it has no name");
   if (!hasInput) {
-    if (unknown.length > 0) throw new Malformed(`its arguments stand beside its name (${unknown.join(", ")})`);
+    if (unknown.length > 0) throw new Malformed(`its arguments are next to its name (${unknown.join(", ")})`);
     calls.write("{}");
   }
   calls.finish();
 }
 
-/** The arguments of a call, wherever they stand: an object, an object in a string, or nothing. */
+/** Reads the arguments of a call: an object, an object in a string, or nothing. */
 export function* readArguments(reader: CallReader, json: JsonReader): Reading {
   const { calls } = reader;
   const code = yield* skipBlanks(json);
@@ -171,24 +180,24 @@ export function* readArguments(reader: CallReader, json: JsonReader): Reading {
   if (code === OPEN_LIST) throw new Malformed("its arguments are a list, not an object");
   const value = yield* readScalar(json);
   if (value === null || value === "") return calls.write("{}");
-  if (typeof value !== "string") throw new Malformed("its arguments are no object");
-  const decoded = mendJson(value, calls.repair);
-  if (decoded === undefined) throw new Malformed("its arguments are text that is no JSON");
+  if (typeof value !== "string") throw new Malformed("its arguments are not an object");
+  const decoded = repairJson(value, calls.repair);
+  if (decoded === undefined) throw new Malformed("its arguments are text that is not JSON");
   calls.repair("arguments that were JSON inside a string were decoded");
   calls.write(JSON.stringify(inputFrom(JSON.stringify(decoded))));
 }
 
-/** A value that is waited for to its end. */
+/** Reads a complete value. */
 function* readScalar(json: JsonReader): Reading<unknown> {
   let text = "";
   yield* readJson({ ...json, write: (piece) => void (text += piece) }, "object");
-  return JSON.parse(text) as unknown;
+  return JSON.parse(text);
 }
 
-/** A JSON object of arguments that stands alone, behind a name. */
-export function* readArgumentsAlone(reader: CallReader, dialect: JsonDialect): Reading {
+/** Reads the arguments of a call whose name was read before, and finishes the call. */
+export function* readArgumentsObject(reader: CallReader, dialect: JsonDialect): Reading {
   const code = yield* skipSpace(reader.source);
-  if (code !== OPEN_OBJECT) throw new Malformed("its arguments should stand in it as a JSON object");
+  if (code !== OPEN_OBJECT) throw new Malformed("its arguments must be a JSON object");
   yield* readArguments(reader, jsonReader(reader, dialect));
   reader.calls.finish();
 }

@@ -1,7 +1,9 @@
 import { bareSection } from "./bare-calls.ts";
-import { jsonSection, readArgumentsAlone, readJsonCalls } from "./json-calls.ts";
+import { notAToolName } from "./call-recorder.ts";
+import { closeOrSkip, jsonSection, readArgumentsObject, readJsonCalls } from "./json-calls.ts";
+import { OPEN_LIST, OPEN_OBJECT } from "./json-reader.ts";
 import type { CallReader, Section, TextFormat, TextFormatName } from "./text-format.ts";
-import { atMarker, attempt, Malformed, markerSet, type Reading, skipSpace } from "./text-source.ts";
+import { atMarker, attempt, markerSet, type Reading, skipSpace } from "./text-source.ts";
 import { readShort, toolCallSection } from "./tool-call-section.ts";
 import { nameAndArguments, writeEach, writeList } from "./write-calls.ts";
 
@@ -11,18 +13,14 @@ const INPUT = "[ARGS]";
 const OPENS = markerSet([OPEN]);
 const MARKERS = markerSet([ID, INPUT]);
 
-/** `[TOOL_CALLS]f[CALL_ID]id[ARGS]{…}` for each call, or once before a list of them as JSON. */
+/** `[TOOL_CALLS]f[CALL_ID]id[ARGS]{…}` for each call, or `[TOOL_CALLS]` once before a JSON list. */
 const MISTRAL_SECTION: Section = {
   open: [OPEN],
   *read(reader, found) {
     reader.source.take(found.length);
     reader.calls.open("mistral");
     yield* attempt(reader, readBody(reader), { before: [OPEN] });
-    if (reader.calls.isEmpty && !reader.calls.isFailed) {
-      reader.calls.discard();
-      reader.pass("skipped", reader.source.takeMarked());
-    }
-    reader.calls.close();
+    closeOrSkip(reader);
   },
 };
 
@@ -34,22 +32,19 @@ function* readBody(reader: CallReader): Reading {
     return yield* readJsonCalls(reader, { format: "mistral", quotesUntil: OPENS });
   }
   const name = yield* readShort(reader, [ID, INPUT, "{", OPEN], "its name");
-  if (/\s/.test(name)) throw new Malformed(`${JSON.stringify(name.slice(0, 40))} is no name of a tool`);
+  if (/\s/.test(name)) throw notAToolName(name);
   calls.setName(name);
   if ((yield* atMarker(source, MARKERS))?.marker === ID) {
     source.take(ID.length);
     calls.setModelId(yield* readShort(reader, [INPUT, "{"], "its id"));
   }
   if ((yield* atMarker(source, MARKERS))?.marker === INPUT) source.take(INPUT.length);
-  yield* readArgumentsAlone(reader, { quotesUntil: OPENS });
+  yield* readArgumentsObject(reader, { quotesUntil: OPENS });
 }
-
-const OPEN_LIST = 91;
-const OPEN_OBJECT = 123;
 
 const HERMES: TextFormat = {
   name: "hermes",
-  sections: () => [toolCallSection(["hermes"])],
+  sections: () => [toolCallSection("hermes")],
   write: writeEach((call) => `<tool_call>\n${JSON.stringify(nameAndArguments(call))}\n</tool_call>`),
 };
 
@@ -60,7 +55,10 @@ export function fencedSection(tentative: true | "known tools only"): Section {
 const JSON_TEXT: TextFormat = {
   name: "json",
   sections: () => [fencedSection(true), bareSection({ json: "json" })],
-  write: (calls) => JSON.stringify(calls.length === 1 ? nameAndArguments(calls[0]!) : calls.map(nameAndArguments)),
+  write(calls) {
+    const [first, ...rest] = calls.map(nameAndArguments);
+    return JSON.stringify(rest.length === 0 ? first : [first, ...rest]);
+  },
 };
 
 const LLAMA3: TextFormat = {
@@ -69,7 +67,7 @@ const LLAMA3: TextFormat = {
     jsonSection({ format: "llama3-json", open: ["<|python_tag|>"] }),
     bareSection({ json: "llama3-json" }),
   ],
-  plumbing: ["<|eom_id|>", "<|eot_id|>"],
+  controlTokens: ["<|eom_id|>", "<|eot_id|>"],
   write: writeEach(({ name, input }) => JSON.stringify({ name, parameters: input }), { between: "; " }),
 };
 
@@ -88,7 +86,7 @@ const GIGACHAT: TextFormat = {
       open: ["<|message_sep|>\n\nfunction call<|role_sep|>", "function call<|role_sep|>"],
     }),
   ],
-  plumbing: ["<|message_sep|>"],
+  controlTokens: ["<|message_sep|>"],
   write: writeEach((call) => `function call<|role_sep|>\n${JSON.stringify(nameAndArguments(call))}`),
 };
 
@@ -96,7 +94,7 @@ const COHERE: TextFormat = {
   name: "cohere",
   sections: () => [jsonSection({ format: "cohere", open: ["<|START_ACTION|>"], close: ["<|END_ACTION|>"] })],
   reasoning: [["<|START_THINKING|>", "<|END_THINKING|>"]],
-  plumbing: ["<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|END_OF_TURN_TOKEN|>"],
+  controlTokens: ["<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|END_OF_TURN_TOKEN|>"],
   write: (calls) => {
     const list = calls.map(({ name, input }, at) => ({ tool_call_id: String(at), tool_name: name, parameters: input }));
     return `<|START_ACTION|>${JSON.stringify(list)}<|END_ACTION|>`;
@@ -112,18 +110,18 @@ const APERTUS: TextFormat = {
   write: writeList("<|tools_prefix|>", "<|tools_suffix|>", ({ name, input }) => ({ [name]: input })),
 };
 
-/** One list, or one object, between two markers of its own. */
-function listFormat(name: TextFormatName, open: readonly string[], close?: string): TextFormat {
+/** One list or one object after an opening marker. Calls are written with the first of the opening markers. */
+function listFormat(name: TextFormatName, open: readonly [string, ...string[]], close?: string): TextFormat {
   return {
     name,
     sections: () => [jsonSection({ format: name, open, close: close === undefined ? undefined : [close] })],
-    write: writeList(open[0]!, close ?? ""),
+    write: writeList(open[0], close ?? ""),
   };
 }
 
 const PHI4_MINI: TextFormat = {
   name: "phi4-mini",
-  // The bracket keeps the word apart from Python's module of that name.
+  // The bracket distinguishes it from Python's module of the same name.
   sections: () => [jsonSection({ format: "phi4-mini", open: ["functools["], keep: 1 })],
   write: writeList("functools", ""),
 };

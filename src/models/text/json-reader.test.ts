@@ -5,7 +5,7 @@ import { type JsonDialect, readJson } from "./json-reader.ts";
 
 const LENIENT: JsonDialect = { quotesUntil: markerSet(["</end>"]) };
 
-function mend(text: string, dialect = LENIENT, chunks = [text]) {
+function read(text: string, dialect = LENIENT, chunks = [text]) {
   const source = new Source();
   const repairs: string[] = [];
   let json = "";
@@ -24,27 +24,27 @@ function mend(text: string, dialect = LENIENT, chunks = [text]) {
 
 function reasonOf(text: string, dialect = LENIENT): string {
   try {
-    mend(text, dialect);
+    read(text, dialect);
   } catch (thrown) {
     return thrown instanceof Malformed ? thrown.reason : String(thrown);
   }
   return "";
 }
 
-describe("JSON as it should be", () => {
-  test("comes out as it is, but for blanks, in any chunks, and nothing is mended", () => {
+describe("valid JSON", () => {
+  test("is written compactly, in any chunks, without repairs", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(0, 1, 2, "\t"), fc.nat(), (value, space, seed) => {
         const text = JSON.stringify([value], null, space);
         const at = seed % text.length;
         for (const chunks of [[text], text.split(""), [text.slice(0, at), text.slice(at)]]) {
-          expect(mend(text, LENIENT, chunks)).toEqual({ json: JSON.stringify([value]), repairs: [], left: 0 });
+          expect(read(text, LENIENT, chunks)).toEqual({ json: JSON.stringify([value]), repairs: [], left: 0 });
         }
       }),
     );
   });
 
-  test("is written while it comes: a key before its value, a string before its end", () => {
+  test("is written while it arrives: a key before its value, a string before its end", () => {
     const source = new Source();
     let json = "";
     const reading = readJson(
@@ -60,7 +60,7 @@ describe("JSON as it should be", () => {
   });
 });
 
-describe("what has one meaning is mended, and said", () => {
+describe("what has only one meaning is repaired and reported", () => {
   test.each([
     ["{a: 1, $b_2: 2}", { a: 1, $b_2: 2 }, "keys without quotation marks were quoted in the JSON"],
     ['{"a": 1,}', { a: 1 }, "a trailing comma was removed from the JSON"],
@@ -78,36 +78,36 @@ describe("what has one meaning is mended, and said", () => {
     ['{"a": ["x "y" z", "w"]}', { a: ['x "y" z', "w"] }, "quotation marks inside a string were escaped"],
     ['{"a": +1.50, "b": .5}', { a: 1.5, b: 0.5 }, "the number +1.50 was written as JSON"],
   ])("%s", (text, value, repair) => {
-    const { json, repairs } = mend(text);
+    const { json, repairs } = read(text);
     expect(JSON.parse(json)).toEqual(value);
     expect(repairs).toContain(repair);
-    expect(mend(text, LENIENT, text.split("")).json).toBe(json);
+    expect(read(text, LENIENT, text.split("")).json).toBe(json);
   });
 });
 
-describe("what has no one meaning is refused", () => {
+describe("what is ambiguous is rejected", () => {
   test.each([
     ['{"a": 1', "ended"],
     ['{"a": "x', "ended inside a string"],
-    ['{"a" 1}', "where a colon should stand"],
-    ['{"a": 1 "b": 2}', 'where "," or "}" should stand'],
+    ['{"a" 1}', "expected a colon"],
+    ['{"a": 1 "b": 2}', 'expected "," or "}"'],
     ['{"a": yes}', '"yes" in its JSON has no quotation marks'],
-    ['{"a": 1-2}', "is no number"],
-    ['{"a": }', "where a value should stand"],
+    ['{"a": 1-2}', "is not a number"],
+    ['{"a": }', "expected a value"],
     [`${"[".repeat(80)}${"]".repeat(80)}`, "nested deeper than 64 levels"],
     [`{"a": ${"x".repeat(500)}}`, "too long"],
   ])("%s", (text, reason) => expect(reasonOf(text)).toContain(reason));
 });
 
-test("quotation marks inside of strings are forgiven no farther than the end of the call, and only where asked", () => {
+test("quotation marks inside strings are repaired only if enabled, and only up to the end of the call", () => {
   expect(reasonOf('{"a": "x" y</end>, "b"}')).toContain("not clear where a string in it ends");
-  expect(JSON.parse(mend('{"a": "</end> x"}').json)).toEqual({ a: "</end> x" });
-  expect(reasonOf('{"a": "x "y" z"}', {})).toContain('where "," or "}" should stand');
+  expect(JSON.parse(read('{"a": "</end> x"}').json)).toEqual({ a: "</end> x" });
+  expect(reasonOf('{"a": "x "y" z"}', {})).toContain('expected "," or "}"');
 });
 
 const PYTHON: JsonDialect = { ...LENIENT, python: true };
 
-describe("Python's literals", () => {
+describe("Python literals", () => {
   test.each([
     ["{'a': (1, 2), 'b': {'x', 'y'}, 3: None}", { a: [1, 2], b: ["x", "y"], 3: null }],
     [
@@ -117,9 +117,9 @@ describe("Python's literals", () => {
     ["{'a': 007, 'b': 1_000, 'c': 1., 'd': True}", { a: 7, b: 1000, c: 1, d: true }],
     ["{}", {}],
   ])("%s", (text, value) => {
-    const { json, repairs } = mend(text, PYTHON);
+    const { json, repairs } = read(text, PYTHON);
     expect(JSON.parse(json)).toEqual(value);
     expect(repairs).toEqual([]);
-    expect(mend(text, PYTHON, text.split("")).json).toBe(json);
+    expect(read(text, PYTHON, text.split("")).json).toBe(json);
   });
 });

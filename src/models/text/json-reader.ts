@@ -16,15 +16,15 @@ import {
 
 /** How the values of a format differ from JSON. */
 export interface JsonDialect {
-  /** Python's literals: quotes of both kinds, True, None, tuples, sets, escapes. */
+  /** Python literals: single quotes, True, None, tuples, sets, escapes. */
   python?: boolean;
-  /** A marker that strings stand between, where it is no quotation mark. */
+  /** A marker around strings instead of a quotation mark. */
   quote?: string;
-  /** Text without quotation marks is a string, as far as the next comma or bracket. */
+  /** Text without quotation marks is a string that ends at the next comma or bracket. */
   bareText?: boolean;
-  /** What ends the call: brackets that are still open before it were forgotten. */
+  /** The markers that end the call. Brackets still open before them are closed. */
   ends?: MarkerSet;
-  /** Quotation marks inside of strings are forgiven, but not beyond these markers. Absent: none is. */
+  /** Unescaped quotation marks inside strings are repaired up to these markers. If omitted, they are not repaired. */
   quotesUntil?: MarkerSet;
 }
 
@@ -42,7 +42,7 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const COMMENT_END = markerSet(["*/"]);
 const LINE_END = markerSet(["\n"]);
 
-/** White space and comments. */
+/** Skips white space and comments. */
 export function* skipBlanks(reader: JsonReader): Reading<number> {
   const { source } = reader;
   for (;;) {
@@ -58,8 +58,8 @@ export function* skipBlanks(reader: JsonReader): Reading<number> {
 }
 
 /**
- * Reads one value and writes it as strict, compact JSON, as far as it has come. What has one meaning only is mended:
- * comments, trailing commas, names and quotes as other languages write them, quotation marks inside of strings.
+ * Reads one value and writes it as strict, compact JSON while it arrives. Repairs what has only one meaning: comments,
+ * trailing commas, literals and quotes of other languages, quotation marks inside strings.
  */
 export function* readJson(reader: JsonReader, position: StringPosition, depth = 0): Reading {
   const { dialect } = reader;
@@ -74,20 +74,21 @@ export function* readJson(reader: JsonReader, position: StringPosition, depth = 
   yield* readWord(reader, position);
 }
 
-export interface Members {
-  /** Before each member: how many there were. */
+interface Members {
+  /** Called before each member with the number of previous ones. */
   begin(count: number): unknown;
-  /** The key, piece by piece, as JSON; then its value. */
+  /** Called with the pieces of the key as JSON. */
   key(piece: string): void;
+  /** Reads the value. */
   value(key: string): Reading;
 }
 
-/** The members of an object, from its opening brace to its closing one. */
+/** Reads the members of an object with its braces. */
 export function* readMembers(reader: JsonReader, members: Members): Reading {
   const { source } = reader;
   source.take(1);
   for (let count = 0; ; count++) {
-    if ((yield* endsItems(reader, CLOSE_OBJECT, count)) !== "item") return;
+    if ((yield* nextItem(reader, CLOSE_OBJECT, count)) !== "item") return;
     members.begin(count);
     const key = yield* readKey(reader, members.key);
     if ((yield* skipBlanks(reader)) !== COLON) throw yield* unexpected(source, "a colon");
@@ -110,12 +111,12 @@ function* readBraces(reader: JsonReader, depth: number): Reading {
   reader.write("}");
 }
 
-/** Python writes a set like an object without colons; which of the two it is shows after the first key. */
+/** Braces in Python enclose an object or a set. The character after the first key or item decides. */
 function* readPythonBraces(reader: JsonReader, depth: number): Reading {
   const { source } = reader;
   source.take(1);
   let kind: "object" | "set" | undefined;
-  for (let count = 0; (yield* endsItems(reader, CLOSE_OBJECT, count)) === "item"; count++) {
+  for (let count = 0; (yield* nextItem(reader, CLOSE_OBJECT, count)) === "item"; count++) {
     let item = "";
     yield* readJson({ ...reader, write: (piece) => void (item += piece) }, "braces", depth + 1);
     const isMember = (yield* skipBlanks(reader)) === COLON;
@@ -134,15 +135,15 @@ function* readPythonBraces(reader: JsonReader, depth: number): Reading {
 function* readItems(reader: JsonReader, close: number, depth: number): Reading {
   reader.source.take(1);
   reader.write("[");
-  for (let count = 0; (yield* endsItems(reader, close, count)) === "item"; count++) {
+  for (let count = 0; (yield* nextItem(reader, close, count)) === "item"; count++) {
     if (count > 0) reader.write(",");
     yield* readJson(reader, close === CLOSE_PAREN ? "tuple" : "list", depth + 1);
   }
   reader.write("]");
 }
 
-/** Stands before an item, or before the end of the list, which is taken. */
-export function* endsItems(reader: JsonReader, close: number, count: number): Reading<"item" | "end"> {
+/** Moves to the next item, or takes the end of the list. */
+export function* nextItem(reader: JsonReader, close: number, count: number): Reading<"item" | "end"> {
   const { source, dialect } = reader;
   let code = yield* skipBlanks(reader);
   if (count > 0 && code === COMMA) {
@@ -168,7 +169,7 @@ function* readKey(reader: JsonReader, pass: (piece: string) => void): Reading<st
     pass(piece);
     key += piece;
   };
-  if (yield* readJsonString({ ...reader, write }, "key")) return JSON.parse(key) as string;
+  if (yield* readJsonString({ ...reader, write }, "key")) return String(JSON.parse(key));
   const word = yield* takeRun(reader, isWordPart, MAX_WORD_LENGTH);
   if (word === "") throw yield* unexpected(reader.source, "a key");
   if (!reader.dialect.bareText) reader.repair("keys without quotation marks were quoted in the JSON");
@@ -186,7 +187,7 @@ function* readNumber(reader: JsonReader, position: StringPosition): Reading {
     return reader.write(JSON.stringify(value));
   }
   if (reader.dialect.bareText) return yield* readBareText(reader, token, position);
-  throw new Malformed(`"${token.slice(0, 40)}" in its JSON is no number`);
+  throw new Malformed(`"${token.slice(0, 40)}" in its JSON is not a number`);
 }
 
 const WORDS = new Map([
@@ -212,14 +213,14 @@ function* readWord(reader: JsonReader, position: StringPosition): Reading {
 
 const VALUE_END = markerSet([",", "}", "]"]);
 
-function* readBareText(reader: JsonReader, begun: string, position: StringPosition): Reading {
-  let text = begun;
+function* readBareText(reader: JsonReader, start: string, position: StringPosition): Reading {
+  let text = start;
   const end = yield* readUntil(reader.source, VALUE_END, (piece) => void (text += piece));
   if (!end) throw cutOff(`inside its ${position}`);
   reader.write(JSON.stringify(text.trim()));
 }
 
-/** A stretch of characters of one kind, waited for to its end. */
+/** Takes a complete run of characters of one class. */
 function* takeRun(reader: JsonReader, belongs: (code: number) => boolean, maxLength: number): Reading<string> {
   const { source } = reader;
   let run = "";
@@ -235,7 +236,7 @@ const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 const isLetter = (code: number): boolean => (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
 const isNumberPart = (code: number): boolean =>
   isDigit(code) || code === PLUS || code === MINUS || code === DOT || code === 101 || code === 69 || code === 95;
-/** Letters of every language, digits, `_`, `$` and `-`: what keys without quotation marks are made of. */
+/** The characters of keys without quotation marks: letters of every language, digits, `_`, `$` and `-`. */
 const isWordPart = (code: number): boolean =>
   code > 127 ? !isSpace(code) : isDigit(code) || isLetter(code) || code === 95 || code === 36 || code === 45;
 
@@ -253,7 +254,7 @@ export const CLOSE_LIST = 93;
 export const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
-/** What a string is part of: it says what may follow a quotation mark that closes it. */
+/** What a string is part of. It determines what may follow the closing quotation mark. */
 type StringPosition = "key" | "object" | "list" | "tuple" | "call" | "braces";
 
 const FOLLOWS: Record<StringPosition, string> = {
@@ -265,20 +266,10 @@ const FOLLOWS: Record<StringPosition, string> = {
   braces: ":,}",
 };
 
-const DOUBLE = markerSet(['"', "\\"]);
-const SINGLE = markerSet(["'", "\\"]);
-const TRIPLE_DOUBLE = markerSet(['"""', "\\"]);
-const TRIPLE_SINGLE = markerSet(["'''", "\\"]);
 const OPENERS = markerSet(['"', "'"]);
 const PYTHON_OPENERS = markerSet(['"', "'", '"""', "'''"]);
-const SETS = new Map([
-  ['"', DOUBLE],
-  ["'", SINGLE],
-  ['"""', TRIPLE_DOUBLE],
-  ["'''", TRIPLE_SINGLE],
-]);
 
-/** Reads a string, where one begins here, and writes it as JSON while it comes. */
+/** Reads a string, if one starts here, and writes it as JSON while it arrives. */
 function* readJsonString(reader: JsonReader, position: StringPosition): Reading<boolean> {
   const { source, dialect } = reader;
   if (dialect.quote !== undefined) {
@@ -303,7 +294,7 @@ function* readJsonString(reader: JsonReader, position: StringPosition): Reading<
 function* readQuoted(reader: JsonReader, quote: string, position: StringPosition): Reading {
   const { source, dialect } = reader;
   const isLong = quote.length === 3;
-  let stops = SETS.get(quote)!;
+  let stops = markerSet([quote, "\\"]);
   source.take(quote.length);
   reader.write('"');
   for (;;) {
@@ -315,8 +306,8 @@ function* readQuoted(reader: JsonReader, quote: string, position: StringPosition
     else {
       reader.repair("quotation marks inside a string were escaped");
       reader.write(escaped(source.take(quote.length)));
-      // From here on the end is guessed, and no guess may reach into the next call.
-      stops = markerSet([quote, "\\", ...dialect.quotesUntil!.markers]);
+      // From here on the end of the string is a guess. It must not reach into the next call.
+      stops = markerSet([quote, "\\", ...(dialect.quotesUntil?.markers ?? [])]);
     }
   }
   source.take(quote.length);
@@ -328,15 +319,12 @@ function writePiece(reader: JsonReader, piece: string, isLong: boolean): void {
   reader.write(escaped(piece));
 }
 
-/** As it stands inside of a JSON string. */
+/** Escapes text for a JSON string, without the quotation marks. */
 export function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/**
- * Whether the quotation mark here ends the string. In JSON it does, and only one thing can follow; where something else
- * does, the mark was meant as part of the string.
- */
+/** Whether the quotation mark here ends the string. If what follows is invalid in JSON, the mark is part of the string. */
 function* closes(reader: JsonReader, quote: string, position: StringPosition): Reading<boolean> {
   const { source, dialect } = reader;
   if (position === "key" || !dialect.quotesUntil) return true;
@@ -348,7 +336,7 @@ function* closes(reader: JsonReader, quote: string, position: StringPosition): R
   return dialect.ends !== undefined && (yield* atMarker(source, dialect.ends, at)) !== undefined;
 }
 
-/** Whether what stands behind a comma can be the next member or item. */
+/** Whether the text after a comma can be the next member or item. */
 function* continues(source: Source, offset: number, position: StringPosition): Reading<boolean> {
   if (!FOLLOWS[position].includes(",")) return false;
   const at = yield* lookPastSpace(source, offset);
@@ -377,7 +365,7 @@ function* readEscape(reader: JsonReader): Reading {
   }
   source.take(1);
   if (kind === "'") {
-    if (!dialect.python) reader.repair("an escape that JSON does not have was read as the character itself");
+    if (!dialect.python) reader.repair("an escape that is invalid in JSON was read as the character itself");
     return reader.write(source.take(1));
   }
   if (kind === "\n" && dialect.python) return void source.take(1);

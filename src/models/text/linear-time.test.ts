@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { textFormat } from "./format-table.ts";
 import { TEXT_FORMATS, type TextFormatName } from "./text-format.ts";
-import { createParser } from "./tool-call-parser.ts";
+import { TextParser } from "./tool-call-parser.ts";
 
 const TOOLS = [{ name: "search", parameters: { type: "object", properties: { query: { type: "string" } } } }];
 const LENGTH = (process.env["HAFT_FULL"] ? 256 : 64) * 1024;
 
-/** What would cost a careless reader the square of its length, or worse. */
+/** Texts that take a careless reader quadratic time or worse. */
 const HOSTILE: Record<string, string> = {
   "openers that nothing closes": "<tool_call>",
   "beginnings of a marker": "<tool_cal",
@@ -32,7 +32,7 @@ const HOSTILE: Record<string, string> = {
   headers: "<|channel|>",
 };
 
-/** Where the text lands before it becomes hostile. */
+/** Beginnings after which the text becomes hostile. */
 const BEGINNINGS: readonly string[] = [
   "",
   "<tool_call>",
@@ -51,19 +51,19 @@ const BEGINNINGS: readonly string[] = [
 ];
 
 function workOn(text: string, format: TextFormatName | "auto", size: number): number {
-  const { parser, source } = createParser({ format, tools: TOOLS }, true);
+  const parser = new TextParser({ format, tools: TOOLS });
   for (let at = 0; at < text.length; at += size) parser.push(text.slice(at, at + size));
   parser.end();
-  return source.work / text.length;
+  return parser.source.work / text.length;
 }
 
-describe("reading takes as many steps as the text has characters, times a constant", () => {
+describe("reading takes linear time", () => {
   test.each(Object.entries(HOSTILE))("for a long text of %s", (_, piece) => {
     const text = piece.repeat(Math.ceil(LENGTH / piece.length));
     expect(workOn(text, "auto", text.length)).toBeLessThan(40);
   });
 
-  test.each(BEGINNINGS)("whatever follows %j, whole and in pieces", (beginning) => {
+  test.each(BEGINNINGS)("for hostile text after %j, whole and in pieces", (beginning) => {
     for (const piece of Object.values(HOSTILE)) {
       const text = beginning + piece.repeat(Math.ceil(1_500 / piece.length));
       const longer = beginning + piece.repeat(Math.ceil(12_000 / piece.length));
@@ -74,7 +74,7 @@ describe("reading takes as many steps as the text has characters, times a consta
     }
   });
 
-  test.each(TEXT_FORMATS)("for more calls than are read, whole or broken, in the format %s", (format) => {
+  test.each(TEXT_FORMATS)("for too many calls, whole or broken, in the format %s", (format) => {
     const call = textFormat(format).write([{ name: "search", input: { query: "a" } }]);
     const pieces = [`${call}\n`, ...call.split(/(?<=[>\]}|])|(?=[<[{])/).filter((piece) => piece.trim().length > 3)];
     for (const piece of pieces) {

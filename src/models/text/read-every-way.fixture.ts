@@ -23,16 +23,16 @@ export function readInChunks(
   return { events, result: parser.result };
 }
 
-/** What the events say that the text was. */
+/** Rebuilds the text from the events. */
 function textOfEvents(events: readonly ToolCallEvent[]): string {
   return events.map((event) => ("text" in event ? event.text : "call" in event ? event.call.rawText : "")).join("");
 }
 
-/** Whole, by the character and in every two parts: the same each time, and nothing of the text lost. */
+/** Reads the text whole, by character and split at every position, and checks that the result is always the same. */
 export function readEveryWay(text: string, options: ToolCallParserOptions): ParsedText {
   const whole = parseToolCalls(text, { ...options, newId: countedIds() });
   const ways = [text.split(""), [text], ...Array.from(text, (_, at) => [text.slice(0, at), text.slice(at)])];
-  // Asserted together: a text is read hundreds of times.
+  // One assertion for all: a text is read hundreds of times.
   const wrong = ways.filter((chunks) => {
     const { events, result } = readInChunks(chunks, options);
     return !isDeepStrictEqual(result, whole) || textOfEvents(events) !== text;
@@ -41,7 +41,7 @@ export function readEveryWay(text: string, options: ToolCallParserOptions): Pars
   return whole;
 }
 
-/** The calls alone, without what differs from case to case. */
+/** The name, input and failure of each call. */
 export function callsOf({ calls }: ParsedText): { name: string; input: unknown; failed?: true }[] {
   return calls.map(({ name, input, failure }) => ({ name, input, failed: failure ? (true as const) : undefined }));
 }

@@ -6,11 +6,11 @@ const CALL = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_c
 const read = (text: string, options = {}) => readEveryWay(text, { tools: TOOLS, ...options });
 
 describe("reasoning", () => {
-  test("is told apart, without its tags", () => {
+  test("is separated from the text, without its tags", () => {
     expect(read(`<think>a\nb</think>answer`)).toMatchObject({ reasoning: "a\nb", text: "answer", warnings: [] });
   });
 
-  test("has no calls in it, whatever stands there", () => {
+  test("contains no calls", () => {
     const parsed = read(`<think>I could write ${CALL} but</think>${CALL}`);
     expect(parsed.calls).toHaveLength(1);
     expect(parsed.reasoning).toBe(`I could write ${CALL} but`);
@@ -20,16 +20,16 @@ describe("reasoning", () => {
     expect(read(`so</think>${CALL}`, { startsInReasoning: true })).toMatchObject({ reasoning: "so", text: "" });
     const parsed = read(`so ${CALL}`, { startsInReasoning: true });
     expect(parsed.calls).toEqual([]);
-    expect(parsed.warnings.join()).toContain("ended inside of its reasoning");
+    expect(parsed.warnings.join()).toContain("ended inside its reasoning");
   });
 
-  test("that the prompt opened ends at a call too, in formats whose models do that", () => {
+  test("that the prompt opened ends at a call in formats whose models omit the closing tag", () => {
     const call = '<｜DSML｜tool_calls><｜DSML｜invoke name="search"/></｜DSML｜tool_calls>';
     const parsed = read(`so\n${call}`, { startsInReasoning: true, format: "deepseek-dsml" });
     expect(parsed).toMatchObject({ reasoning: "so\n", calls: [{ name: "search" }] });
   });
 
-  test("that was never opened only leaves its tag out, with a warning", () => {
+  test("that was never opened: its closing tag is skipped with a warning", () => {
     const parsed = read("done</think> so");
     expect(parsed.text).toBe("done so");
     expect(parsed.warnings).toEqual(["</think> closes reasoning that was not opened in this text."]);
@@ -53,14 +53,14 @@ describe("text", () => {
     expect(parsed.text).toBe(text);
   });
 
-  test("is never shown with the beginning of a marker in it", () => {
+  test("is never emitted with the start of a marker in it", () => {
     for (let at = 1; at < CALL.length; at++) {
       const { events } = readInChunks([`see ${CALL.slice(0, at)}`, CALL.slice(at)], { tools: TOOLS });
       expect(events.filter(({ type }) => type === "text")).toEqual([{ type: "text", text: "see " }]);
     }
   });
 
-  test("a beginning that turns out to be none is released in its place", () => {
+  test("that looked like the start of a marker is emitted in order", () => {
     const { events } = readInChunks(["a <tool", "_c", "ase", " b"], { format: "hermes" });
     expect(events).toEqual([
       { type: "text", text: "a " },
@@ -69,7 +69,7 @@ describe("text", () => {
     ]);
   });
 
-  test("behind the calls of a model that has ended its turn is no answer", () => {
+  test("after the calls of a finished turn is dropped with a warning", () => {
     const call =
       "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>search<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>";
     const parsed = read(`I look.${call} The result is 7.`);
@@ -79,7 +79,7 @@ describe("text", () => {
 });
 
 describe("calls without markers", () => {
-  test("are calls if there is such a tool", () => {
+  test("are calls if the tool exists", () => {
     expect(callsOf(read('{"name": "search", "arguments": {"query": "x"}}'))).toEqual([
       { name: "search", input: { query: "x" } },
     ]);
@@ -88,13 +88,13 @@ describe("calls without markers", () => {
     expect(read("[remove(a=1)]").calls).toEqual([]);
   });
 
-  test("are calls in any case in a format that has no markers, in the middle of a line too", () => {
+  test("are always calls in a format without markers, also in the middle of a line", () => {
     const parsed = read('Here: {"name": "remove", "parameters": {"a": 1}} there', { format: "llama3-json", tools: [] });
     expect(callsOf(parsed)).toEqual([{ name: "remove", input: { a: 1 } }]);
     expect(parsed.text).toBe("Here:  there");
   });
 
-  test("that break off have failed once it was certain that they are calls", () => {
+  test("that are cut off fail once it is certain that they are calls", () => {
     expect(callsOf(read('{"name": "search", "arguments": {"qu'))).toEqual([
       { name: "search", input: {}, failed: true },
     ]);
@@ -102,7 +102,7 @@ describe("calls without markers", () => {
   });
 });
 
-test("an empty list of calls is none", () => {
+test("an empty list of calls contains no call", () => {
   expect(read("[TOOL_CALLS][]ok")).toMatchObject({ calls: [], text: "ok" });
   expect(read("<TOOLCALL>[ ]</TOOLCALL>ok")).toMatchObject({ calls: [], text: "ok" });
 });

@@ -15,7 +15,7 @@ const TOOLS = [
 ];
 const read = (text: string, format: TextFormatName | "auto") => readEveryWay(text, { format, tools: TOOLS });
 
-describe("calls that are not quite right are read, and say what was mended", () => {
+describe("calls with small mistakes are read, and list their repairs", () => {
   test.each<[string, TextFormatName, string, unknown[], string]>([
     [
       "a brace too few before the closing tag",
@@ -29,7 +29,7 @@ describe("calls that are not quite right are read, and say what was mended", () 
       "hermes",
       '<tool_call>{"name": "edit", "arguments": {"path": "a"}}}</tool_call>',
       [{ path: "a" }],
-      "a closing bracket too many",
+      "an extra closing bracket",
     ],
     [
       "arguments that were encoded twice",
@@ -109,19 +109,19 @@ describe("calls that are not quite right are read, and say what was mended", () 
   });
 });
 
-describe("calls that cannot be read have failed: never dropped, never run, the form in the message", () => {
+describe("calls that cannot be read fail with the right form in the message", () => {
   test.each<[string, TextFormatName, string, string]>([
-    ["no JSON", "hermes", "<tool_call>please edit it</tool_call>", "should stand"],
+    ["no JSON", "hermes", "<tool_call>please edit it</tool_call>", "expected a call"],
     ["JSON without a name", "hermes", '<tool_call>{"arguments": {}}</tool_call>', "it has no name"],
     ["two names", "hermes", '<tool_call>{"name": "a", "tool_name": "b"}</tool_call>', "it has two names"],
     [
-      "arguments beside the name",
+      "arguments next to the name",
       "hermes",
       '<tool_call>{"name": "edit", "path": "a"}</tool_call>',
-      "its arguments stand beside its name (path)",
+      "its arguments are next to its name (path)",
     ],
     [
-      "a key that stands twice",
+      "a duplicate key",
       "hermes",
       '<tool_call>{"name": "edit", "arguments": {"path": "a", "path": "b"}}</tool_call>',
       'the key "path" stands twice',
@@ -143,19 +143,19 @@ describe("calls that cannot be read have failed: never dropped, never run, the f
       "an invoke without a name",
       "anthropic-xml",
       "<function_calls><invoke><parameters></parameters></invoke></function_calls>",
-      "its name must stand before",
+      "its name must come before",
     ],
     [
       "a wrapper without a call",
       "anthropic-xml",
       "<function_calls>edit the file</function_calls>",
-      "there is no call in it",
+      "it contains no call",
     ],
     [
-      "something behind a value",
+      "text after a value",
       "anthropic-xml",
       '<invoke name="edit"><parameter name="path">a</parameter> b</invoke>',
-      "something stands between",
+      "there is text between",
     ],
     ["parameters without names", "lfm2-pythonic", "<|tool_call_start|>[edit('a')]<|tool_call_end|>", "given by name"],
     [
@@ -164,7 +164,7 @@ describe("calls that cannot be read have failed: never dropped, never run, the f
       "<tool_call>edit<arg_key>path</arg_key><arg_value>a",
       "the text ended before </arg_value>",
     ],
-    ["a name with blanks", "mistral", '[TOOL_CALLS]edit the file{"path": "a"}', "no name of a tool"],
+    ["a name with blanks", "mistral", '[TOOL_CALLS]edit the file{"path": "a"}', "is not a tool name"],
     [
       "a header that was cut off",
       "harmony",
@@ -172,12 +172,12 @@ describe("calls that cannot be read have failed: never dropped, never run, the f
       "the text ended before <|message|>",
     ],
     [
-      "arguments that are no JSON",
+      "arguments that are not JSON",
       "harmony",
       "<|channel|>commentary to=functions.edit<|message|>path a<|call|>",
       "a JSON object",
     ],
-    ["no arguments", "kimi-k2", "<|tool_call_begin|>functions.edit:0<|tool_call_end|>", "is missing behind its name"],
+    ["no arguments", "kimi-k2", "<|tool_call_begin|>functions.edit:0<|tool_call_end|>", "is missing after its name"],
   ])("%s", (_, format, text, reason) => {
     for (const requested of [format, "auto"] as const) {
       const parsed = read(`one ${text}`, requested);
@@ -189,7 +189,7 @@ describe("calls that cannot be read have failed: never dropped, never run, the f
     expect(read(text, format).calls[0]!.failure!.message).toContain(reason);
   });
 
-  test("the call behind a broken one is read", () => {
+  test("the call after a broken one is read", () => {
     const good = '<tool_call>{"name": "list", "arguments": {}}</tool_call>';
     const parsed = read(`<tool_call>{"name": "edit" oops}</tool_call>${good}<tool_call>{"name": ${good}`, "hermes");
     expect(callsOf(parsed).map(({ name, failed }) => (failed ? `${name} failed` : name))).toEqual([
@@ -210,7 +210,7 @@ describe("calls that cannot be read have failed: never dropped, never run, the f
     ]);
   });
 
-  test("a call without a name keeps what it says, and has failed", () => {
+  test("a call without a name keeps its input, and fails", () => {
     const parsed = read('[TOOL_CALLS][ARGS]{"path": "a"}', "mistral");
     expect(callsOf(parsed)).toEqual([{ name: "", input: { path: "a" }, failed: true }]);
   });
@@ -231,7 +231,7 @@ describe("values that look like markup", () => {
     expect(callsOf(read(text, "auto"))).toEqual([{ name: "edit", input: { text: value } }]);
   });
 
-  test("a value with the closing tag of its parameter goes on where no other tag follows", () => {
+  test("the closing tag of a parameter is part of the value if no other tag follows", () => {
     const text = "<edit><text>\n  see </text> here,\nand there\n</text><path>a</path></edit>";
     const input = { text: "  see </text> here,\nand there", path: "a" };
     expect(callsOf(read(text, "cline-xml"))).toEqual([{ name: "edit", input }]);
@@ -247,14 +247,14 @@ describe("limits", () => {
     const many = parseToolCalls("<tool_call>{}</tool_call>".repeat(1000));
     expect(many.calls).toHaveLength(512);
     expect(many.text).toContain("<tool_call>{}</tool_call>");
-    expect(many.warnings.join("\n")).toContain("more calls than are read");
+    expect(many.warnings.join("\n")).toContain("too many calls");
     const list = parseToolCalls(`[TOOL_CALLS][${Array(2000).fill('{"name":"list","arguments":{}}').join(",")}]`);
     expect(list.calls.filter(({ failure }) => !failure)).toHaveLength(512);
     expect(list.calls.at(-1)!.failure).toMatchObject({ code: "input_too_large" });
   });
 });
 
-test("events come in order: the name, the arguments as they come, then the call", () => {
+test("events come in order: the name, the arguments as they arrive, then the call", () => {
   const chunks = [
     "So: <tool_",
     'call>{"name": "edit", "argu',

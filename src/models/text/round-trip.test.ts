@@ -24,7 +24,7 @@ const TOOLS = [
   { name: "now", parameters: { type: "object", properties: {} } },
 ];
 
-/** Words, so that no value ends its own tag: what values may hold is the subject of other tests. */
+/** Words only, because a value must not end its own tag. Other tests cover hostile values. */
 const word = fc.stringMatching(/^[A-Za-zäé0-9][A-Za-zäé0-9 .,;()#$%'-]{0,20}[A-Za-z0-9]$/);
 const lines = fc.array(word, { minLength: 1, maxLength: 4 }).map((each) => each.join("\n  "));
 const anyInput = fc.record(
@@ -42,7 +42,7 @@ const anyInput = fc.record(
   { requiredKeys: ["path"] },
 );
 
-describe("what a format writes it reads back, with every value of its type", () => {
+describe("a format reads back what it writes, with the same types", () => {
   test.each(TEXT_FORMATS)("%s, by its name and by its markers", (format) => {
     fc.assert(
       fc.property(fc.array(anyInput, { minLength: 1, maxLength: 3 }), (inputs) => {

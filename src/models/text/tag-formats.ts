@@ -5,10 +5,10 @@ import { cdata, textOfValue, writeEach, writeTags } from "./write-calls.ts";
 
 const XML: TextFormat = {
   name: "xml",
-  sections: () => [toolCallSection(["xml"])],
+  sections: () => [toolCallSection("xml")],
   notes: [
     "Put every value into <![CDATA[ and ]]>, as it is: no escaping is needed, and it may have several lines.",
-    "Where a value itself has ]]>, write ]]]]><![CDATA[> for it.",
+    "If a value itself contains ]]>, write ]]]]><![CDATA[> instead.",
   ],
   write: writeEach(
     writeTags(
@@ -19,7 +19,7 @@ const XML: TextFormat = {
   ),
 };
 
-const invokeSection = tagSection({
+export const invokeSection = tagSection({
   shape: INVOKE_SHAPE,
   wrappers: ["<function_calls>", "<*:function_calls>"],
   heads: INVOKE_HEADS,
@@ -56,7 +56,7 @@ const functionSection = tagSection({ shape: FUNCTION_SHAPE, heads: FUNCTION_HEAD
 
 const QWEN3_CODER: TextFormat = {
   name: "qwen3-coder",
-  sections: () => [toolCallSection(["qwen3-coder"]), functionSection],
+  sections: () => [toolCallSection("qwen3-coder"), functionSection],
   write: writeEach(
     writeTags(
       (name) => `<tool_call>\n<function=${name}>\n`,
@@ -102,7 +102,7 @@ const MINICPM5: TextFormat = {
   ),
 };
 
-/** The tag is the tool: only tools that are known can be told from other markup. */
+/** The tag is the tool name, so only known tools can be distinguished from other markup. */
 export function clineSection({ names }: ToolTable): Section {
   const shape = tagShape({
     format: "cline-xml",
@@ -113,7 +113,7 @@ export function clineSection({ names }: ToolTable): Section {
   });
   return {
     ...tagSection({ shape, heads: names.filter((name) => /^[\w.-]+$/.test(name)).map((name) => `<${name}>`) }),
-    isProseInCode: true,
+    isTextInCode: true,
   };
 }
 
@@ -132,7 +132,7 @@ const CLINE: TextFormat = {
 
 const GLM: TextFormat = {
   name: "glm",
-  sections: () => [toolCallSection(["glm"])],
+  sections: () => [toolCallSection("glm")],
   write: writeEach(
     writeTags(
       (name) => `<tool_call>${name}\n`,
@@ -232,7 +232,7 @@ const KIMI_K3: TextFormat = {
     }),
   ],
   reasoning: [["<|open|>think<|sep|>", "<|close|>think<|sep|>"]],
-  plumbing: ["<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>", "<|end_of_msg|>"],
+  controlTokens: ["<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>", "<|end_of_msg|>"],
   write: (calls) =>
     writeEach(
       ({ name, input }) =>

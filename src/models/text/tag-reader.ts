@@ -3,7 +3,7 @@ import type { CallReader } from "./text-format.ts";
 import {
   atMarker,
   cutOff,
-  type Found,
+  type FoundMarker,
   lookPastSpace,
   Malformed,
   markerPattern,
@@ -16,7 +16,7 @@ import {
 } from "./text-source.ts";
 import { createTextValue, type TextValue } from "./text-values.ts";
 
-/** What tags look like: `<name …>` and `</name>`, or a model's own tokens in their place. */
+/** The delimiters of tags: `<name …>` and `</name>`, or special tokens instead. */
 export interface TagStyle {
   readonly open: string;
   readonly close: string;
@@ -24,10 +24,11 @@ export interface TagStyle {
 }
 
 export interface Tag {
-  /** As it is written, and without its namespace. */
+  /** With its namespace. */
   readonly name: string;
+  /** Without its namespace. */
   readonly local: string;
-  /** Of `<function=get_weather>`: get_weather. */
+  /** `get_weather` in `<function=get_weather>`. */
   readonly value: string | undefined;
   readonly attributes: ReadonlyMap<string, string>;
   readonly isClosing: boolean;
@@ -37,16 +38,17 @@ export interface Tag {
 
 const MAX_TAG_LENGTH = 4096;
 const MAX_ATTRIBUTES = 32;
-const QUOTE_ENDS = new Map(['"', "'"].map((quote) => [quote, markerSet([quote])]));
-/** Which kind of tag begins here. */
+
+/** The kind of tag that starts here. */
 export function* atTag(source: Source, style: TagStyle): Reading<"open" | "close" | undefined> {
   const found = yield* atMarker(source, markerSet([style.open, style.close]));
   return found && (found.marker === style.close ? "close" : "open");
 }
 
+const MAX_CACHED_TAGS = 500;
 const simpleTags = new WeakMap<TagStyle, { pattern: RegExp; known: Map<string, Tag> }>();
 
-/** A tag without attributes that has come whole, as nearly all have; nothing is taken. The same text is the same tag. */
+/** A complete tag without attributes, as nearly all are. Takes nothing. Equal texts give the same tag object. */
 export function simpleTagAt(source: Source, style: TagStyle): { tag: Tag; length: number } | undefined {
   let simple = simpleTags.get(style);
   if (!simple) {
@@ -54,14 +56,13 @@ export function simpleTagAt(source: Source, style: TagStyle): { tag: Tag; length
     simple = { pattern: new RegExp(`(?:(${close})|${open})([A-Za-z_][\\w.-]{0,60})${end}`, "y"), known: new Map() };
     simpleTags.set(style, simple);
   }
-  const match = source.match(simple.pattern, 0);
-  if (!match) return undefined;
-  const text = match[0];
+  const [text, closing, name] = source.match(simple.pattern, 0) ?? [];
+  if (text === undefined || name === undefined) return undefined;
   let tag = simple.known.get(text);
   if (!tag) {
-    tag = parseTag(match[2]!, match[1] !== undefined);
-    // Names come from models: what is kept is bounded.
-    if (simple.known.size < 500) simple.known.set(text, tag);
+    tag = parseTag(name, closing !== undefined);
+    // Names come from models, so the cache is bounded.
+    if (simple.known.size < MAX_CACHED_TAGS) simple.known.set(text, tag);
   }
   return { tag, length: text.length };
 }
@@ -71,7 +72,7 @@ export function* readTag(source: Source, style: TagStyle): Reading<Tag> {
   source.take(kind === "close" ? style.close.length : style.open.length);
   const stops = markerSet([style.end, '"', "'"]);
   let inside = "";
-  const read = (set: MarkerSet): Reading<Found> =>
+  const read = (set: MarkerSet): Reading<FoundMarker> =>
     readBounded(source, set, {
       pass: (piece) => void (inside += piece),
       limit: MAX_TAG_LENGTH - inside.length,
@@ -82,9 +83,9 @@ export function* readTag(source: Source, style: TagStyle): Reading<Tag> {
     const mark = source.take(found.length);
     if (found.marker === style.end) return parseTag(inside, kind === "close");
     inside += mark;
-    // Elsewhere it is an apostrophe.
+    // A quotation mark that does not follow "=" is an apostrophe.
     if (!/=\s?.$/.test(inside.slice(-3))) continue;
-    yield* read(QUOTE_ENDS.get(mark)!);
+    yield* read(markerSet([mark]));
     inside += source.take(1);
   }
 }
@@ -92,8 +93,8 @@ export function* readTag(source: Source, style: TagStyle): Reading<Tag> {
 function parseTag(inside: string, isClosing: boolean): Tag {
   const isEmpty = !isClosing && inside.endsWith("/");
   const text = (isEmpty ? inside.slice(0, -1) : inside).trim();
-  const name = /^[^\s=/"']*/.exec(text)![0];
-  if (name === "") throw new Malformed(`the tag "${inside.slice(0, 40)}" has no name`);
+  const name = /^[^\s=/"']+/.exec(text)?.[0];
+  if (name === undefined) throw new Malformed(`the tag "${inside.slice(0, 40)}" has no name`);
   const rest = text.slice(name.length).trimStart();
   const value = rest.startsWith("=") ? unquote(rest.slice(1).trim()) : undefined;
   return {
@@ -110,7 +111,7 @@ function parseAttributes(text: string): Map<string, string> {
   const found = new Map<string, string>();
   const attribute = /([^\s=/"']+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))/g;
   for (const [, name = "", double, single, bare] of text.matchAll(attribute)) {
-    if (found.has(name)) throw new Malformed(`the attribute ${name} stands twice in one tag`);
+    if (found.has(name)) throw new Malformed(`the attribute ${name} occurs twice in one tag`);
     if (found.size >= MAX_ATTRIBUTES) throw new Malformed("one of its tags has too many attributes");
     found.set(
       name,
@@ -124,25 +125,27 @@ function unquote(text: string): string {
   return /^"[^"]*"$|^'[^']*'$/.test(text) ? text.slice(1, -1) : text;
 }
 
+/** How to recognise the end of a value. */
 export interface ValueEnds {
-  /** The tag that closes the value, as it is written. */
+  /** The tag that closes the value. */
   close: string;
-  /** Whether what stands from there on, past white space, can follow a value: only then its closing tag is real. */
+  /** Whether the text at the offset can follow a value. Only then a closing tag before it is real. */
   follows(source: Source, at: number): Reading<boolean>;
-  /** Whether a parameter begins here although this one was not closed. */
+  /** Whether the next parameter starts here although this one was not closed. */
   beginsNext?(source: Source): Reading<boolean>;
-  /** Heads of tags that open a parameter, open a call, and close a call. */
+  /** The starts of tags that open a parameter or a call, and the tag that closes a call. */
   parameterHeads: readonly string[];
   callHeads: readonly string[];
   callClose: string;
-  /** Whether a value of one line may be closed by its call. */
+  /** Whether the closing tag of the call may end a value of one line. */
   mayEndAtCall: boolean;
 }
 
 const CDATA = "<![CDATA[";
 const CDATA_OPEN = markerSet([CDATA]);
 const CDATA_CLOSE = markerSet(["]]>"]);
-/** The value of a parameter, up to and with the tag that closes it. */
+
+/** Reads the value of a parameter and its closing tag. */
 export function* readTagValue(
   reader: CallReader,
   shape: TagShape,
@@ -157,7 +160,7 @@ export function* readTagValue(
   return yield* readRawValue(reader, ends, createTextValue(shape.trim, stream));
 }
 
-/** What stands there, as it stands there. Whole calls that a value quotes, each line by line, are part of it. */
+/** Reads a literal value. It may quote complete calls whose tags start on their own lines. */
 export function* readRawValue({ source, calls }: CallReader, ends: ValueEnds, value: TextValue): Reading<string> {
   const { close, parameterHeads, callHeads, callClose } = ends;
   const stops = markerSet([close, callClose, ...parameterHeads, ...callHeads]);
@@ -167,7 +170,7 @@ export function* readRawValue({ source, calls }: CallReader, ends: ValueEnds, va
     const found = yield* readUntil(source, stops, value.add);
     if (!found) throw cutOff(`before ${close}`);
     const { marker } = found;
-    if (callHeads.includes(marker) && value.isOnLineStart) depth++;
+    if (callHeads.includes(marker) && value.isAtLineStart) depth++;
     else if (marker === callClose && depth > 0) depth--;
     else if (depth === 0) {
       if (!(sawClose && marker === callClose) && (yield* endsHere(source, found, ends, value))) {
@@ -175,25 +178,25 @@ export function* readRawValue({ source, calls }: CallReader, ends: ValueEnds, va
         else calls.repair(`the missing ${close} was added`);
         return value.end();
       }
-      // Otherwise a value with something behind it would go on into the next call.
-      if (marker === callClose && sawClose) throw new Malformed(`something stands between ${close} and ${callClose}`);
+      // Otherwise a value with text after it would extend into the next call.
+      if (marker === callClose && sawClose) throw new Malformed(`there is text between ${close} and ${callClose}`);
       sawClose ||= marker === close;
     }
     value.add(source.take(found.length));
   }
 }
 
-function* endsHere(source: Source, found: Found, ends: ValueEnds, value: TextValue): Reading<boolean> {
+function* endsHere(source: Source, found: FoundMarker, ends: ValueEnds, value: TextValue): Reading<boolean> {
   if (found.marker === ends.close) return yield* ends.follows(source, found.length);
   if (ends.parameterHeads.includes(found.marker)) {
-    return value.isOnLineStart && ends.beginsNext !== undefined && (yield* ends.beginsNext(source));
+    return value.isAtLineStart && ends.beginsNext !== undefined && (yield* ends.beginsNext(source));
   }
-  // In a value of several lines this may be quoted, and cutting it short would be worse than refusing it.
+  // In a value of several lines the tag may be quoted. Truncating the value would be worse than rejecting it.
   if (found.marker !== ends.callClose || !ends.mayEndAtCall || !value.isOneLine) return false;
   return yield* ends.follows(source, found.length);
 }
 
-/** Text with entities, and CDATA, which is kept as it is. Sections of it join; only blanks between them are dropped. */
+/** Reads text with entities and CDATA sections. CDATA is literal; white space between sections is dropped. */
 function* readXmlValue(
   { source, calls }: CallReader,
   ends: ValueEnds,
@@ -203,7 +206,7 @@ function* readXmlValue(
   let value = "";
   let text = "";
   let hasCdata = false;
-  const keep = (piece: string): void => {
+  const append = (piece: string): void => {
     value += piece;
     stream?.(piece);
   };
@@ -214,27 +217,28 @@ function* readXmlValue(
       if (yield* ends.follows(source, found.length)) break;
       text += source.take(found.length);
     } else if (found.marker === CDATA) {
-      if (text.trim() !== "") keep(decoded(hasCdata ? text : text.trimStart(), calls.repair));
+      if (text.trim() !== "") append(decoded(hasCdata ? text : text.trimStart(), calls.repair));
       text = "";
       hasCdata = true;
       source.take(found.length);
-      if (!(yield* readUntil(source, CDATA_CLOSE, keep))) throw cutOff("before ]]>");
+      if (!(yield* readUntil(source, CDATA_CLOSE, append))) throw cutOff("before ]]>");
       source.take(3);
-    } else throw new Malformed(`${found.marker} may stand only inside of <![CDATA[…]]>`);
+    } else throw new Malformed(`${found.marker} is allowed only inside <![CDATA[…]]>`);
   }
-  if (text.trim() !== "") keep(decoded(hasCdata ? text.trimEnd() : trimText(text), calls.repair));
+  if (text.trim() !== "") append(decoded(hasCdata ? text.trimEnd() : trimText(text), calls.repair));
   source.take(ends.close.length);
-  if (value.includes("\0")) throw new Malformed("it holds a NUL character");
-  if (!value.isWellFormed()) throw new Malformed("it holds half of a character");
+  if (value.includes("\0")) throw new Malformed("it contains a NUL character");
+  if (!value.isWellFormed()) throw new Malformed("it contains half of a surrogate pair");
   return value;
 }
 
 const stopsByClose = new Map<string, MarkerSet>();
 
+/** Cached by closing tag, because building the key of a marker set for every value is slow. */
 function xmlStops({ close, callClose }: ValueEnds): MarkerSet {
   let stops = stopsByClose.get(close);
   if (!stops?.markers.includes(callClose)) {
-    if (stopsByClose.size >= 500) stopsByClose.clear();
+    if (stopsByClose.size >= MAX_CACHED_TAGS) stopsByClose.clear();
     stopsByClose.set(close, (stops = markerSet([close, callClose, CDATA, "<!", "<?", "]]>"])));
   }
   return stops;
@@ -247,8 +251,8 @@ function trimText(text: string): string {
 }
 
 function decoded(text: string, repair: (what: string) => void): string {
-  if (text.includes("<")) repair("a value with < was read although it stands outside of <![CDATA[…]]>");
-  return decodeEntities(text, () => repair("a value with & was read although it stands outside of <![CDATA[…]]>"));
+  if (text.includes("<")) repair("a value with < was read although it is not inside <![CDATA[…]]>");
+  return decodeEntities(text, () => repair("a value with & was read although it is not inside <![CDATA[…]]>"));
 }
 
 const NAMED = [
@@ -260,11 +264,11 @@ const NAMED = [
 ] as const;
 const NUMERIC = /#(?:(\d{1,7})|x([0-9a-fA-F]{1,6}));/y;
 
-/** XML's five entities and numeric references. No other is ever expanded: it stays as it is, and `onUnknown` is told. */
-export function decodeEntities(text: string, onUnknown: () => void): string {
+/** Decodes XML's five entities and numeric references. Others stay as they are, and `onUnknown` is called. */
+function decodeEntities(text: string, onUnknown: () => void): string {
   let decoded = "";
   let from = 0;
-  // By hand: to replace with a function costs several times as much, and code is full of references.
+  // A loop: `replace` with a function is several times slower, and code is full of references.
   for (let at = text.indexOf("&"); at !== -1; at = text.indexOf("&", at + 1)) {
     const named = NAMED.find(([name]) => text.startsWith(name, at + 1));
     const { character, length } = named ? { character: named[1], length: named[0].length } : numeric(text, at + 1);
@@ -281,9 +285,10 @@ function numeric(text: string, at: number): { character: string; length: number 
   NUMERIC.lastIndex = at;
   const match = NUMERIC.exec(text);
   if (!match) return { character: "", length: 0 };
-  const code = match[1] === undefined ? Number.parseInt(match[2]!, 16) : Number(match[1]);
+  const [reference, decimal, hexadecimal = ""] = match;
+  const code = decimal === undefined ? Number.parseInt(hexadecimal, 16) : Number(decimal);
   if (code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
-    throw new Malformed(`&${match[0]} is no character`);
+    throw new Malformed(`&${reference} is not a character`);
   }
-  return { character: String.fromCodePoint(code), length: match[0].length };
+  return { character: String.fromCodePoint(code), length: reference.length };
 }

@@ -3,7 +3,7 @@ import { type AnyTool, isTool } from "../../core/tool.ts";
 import type { JsonSchema, JsonType } from "../../schema/json-schema.ts";
 import { propertiesOf, schemaAt, typesOf } from "../../schema/schema-properties.ts";
 import type { CallRecorder } from "./call-recorder.ts";
-import type { Found, Reading, Source } from "./text-source.ts";
+import type { FoundMarker, Reading, Source } from "./text-source.ts";
 
 /** The formats in which models write calls as text. */
 export const TEXT_FORMATS = [
@@ -43,40 +43,40 @@ export const TEXT_FORMATS = [
 ] as const;
 export type TextFormatName = (typeof TEXT_FORMATS)[number];
 
-/** What a section is read with. */
+/** What readers of sections work with. */
 export interface CallReader {
   readonly source: Source;
   readonly calls: CallRecorder;
   readonly tools: ToolTable;
   pass(kind: "text" | "reasoning" | "skipped", piece: string): void;
-  warn(what: string): void;
-  /** The model's turn is over: text that still comes is no answer, for it has not seen a result yet. */
+  warn(message: string): void;
+  /** The model's turn is over. Later text is not an answer, because the model has not seen a result yet. */
   endTurn(): void;
 }
 
-/** A kind of place where calls stand, from the marker that opens it to the one that closes it. */
+/** A part of the text that contains calls, from its opening to its closing marker. */
 export interface Section {
   readonly open: readonly string[];
-  /** Where the marker opens nothing unless it begins a line. */
-  readonly onLineStart?: boolean;
-  /** In a fenced block of code the marker is an example. */
-  readonly isProseInCode?: boolean;
-  /** Stands before the marker, and takes it. A call that is tentative when it throws was none, and is text. */
-  read(reader: CallReader, found: Found): Reading;
+  /** The marker opens the section only at the start of a line. */
+  readonly onlyAtLineStart?: boolean;
+  /** In a fenced code block the marker is an example, not a call. */
+  readonly isTextInCode?: boolean;
+  /** Starts before the marker and takes it. If it throws while a call is tentative, the text was not a call. */
+  read(reader: CallReader, found: FoundMarker): Reading;
 }
 
 export interface TextFormat {
   readonly name: TextFormatName;
   sections(tools: ToolTable): readonly Section[];
-  /** Pairs of markers that reasoning stands between; those that all formats know come on top. */
+  /** Pairs of markers around reasoning, in addition to those of all formats. */
   readonly reasoning?: readonly (readonly [string, string])[];
-  /** Markers of the turn that mean nothing by themselves. */
-  readonly plumbing?: readonly string[];
-  /** Calls can follow reasoning that the prompt opened and nothing closed. */
+  /** Control tokens without a meaning here; they are skipped. */
+  readonly controlTokens?: readonly string[];
+  /** A call ends reasoning that the prompt opened and nothing closed. */
   readonly callEndsReasoning?: boolean;
-  /** What to mind when writing it, for the model. */
+  /** Notes on the format for the model. */
   readonly notes?: readonly string[];
-  /** The calls as a model should write them. */
+  /** Writes calls as a model should write them. */
   write(calls: readonly WrittenCall[]): string;
 }
 
@@ -85,19 +85,19 @@ export interface WrittenCall {
   input: Readonly<Record<string, unknown>>;
 }
 
-/** A tool, or what a model is told of one. */
+/** A tool, or its definition as a model sees it. */
 export type ToolLike = AnyTool | { name: string; description?: string; parameters?: JsonSchema };
 
-/** What the tools say about the values that a text holds. */
+/** The names and parameter types of the known tools. */
 export interface ToolTable {
   readonly names: readonly string[];
   has(name: string): boolean;
-  /** Undefined where nothing is known of the tool. */
+  /** Undefined if the tool is unknown. */
   parametersOf(name: string): ReadonlySet<string> | undefined;
   schemaOf(name: string): JsonSchema | undefined;
-  /** Undefined where the schema says nothing. */
+  /** Undefined if the schema does not restrict the type. */
   typesOf(name: string, parameter: string): ReadonlySet<JsonType> | undefined;
-  /** The same of a value inside of a parameter. */
+  /** Like `typesOf`, for a value inside a parameter. */
   typesAt(name: string, path: readonly (string | number)[]): ReadonlySet<JsonType> | undefined;
 }
 
@@ -113,9 +113,9 @@ export function createToolTable(tools: Iterable<ToolLike> = []): ToolTable {
   const names: string[] = [];
   for (const tool of tools) {
     const entry = entryOf(tool);
-    const also = isTool(tool) ? tool.aliases : [];
-    for (const name of [tool.name, ...also]) if (!entries.has(name)) entries.set(name, entry);
-    names.push(tool.name, ...also);
+    const toolNames = isTool(tool) ? [tool.name, ...tool.aliases] : [tool.name];
+    for (const name of toolNames) if (!entries.has(name)) entries.set(name, entry);
+    names.push(...toolNames);
   }
   return {
     names,
@@ -138,14 +138,10 @@ export function createToolTable(tools: Iterable<ToolLike> = []): ToolTable {
 }
 
 function entryOf(tool: ToolLike): Entry {
-  const schema = parametersSchema(tool);
+  const schema = isTool(tool) ? declarationOf(tool).parameters : (tool.parameters ?? {});
   const aliases: ReadonlyMap<string, string> = isTool(tool) ? tool.parameterAliases : new Map();
   const parameters = new Set([...propertiesOf(schema, schema).keys(), ...aliases.keys()]);
   return { schema, parameters, aliases, types: new Map() };
-}
-
-function parametersSchema(tool: ToolLike): JsonSchema {
-  return isTool(tool) ? declarationOf(tool).parameters : (tool.parameters ?? {});
 }
 
 function declaredTypes({ schema }: Entry, parameter: string): ReadonlySet<JsonType> | undefined {
@@ -156,6 +152,6 @@ function declaredTypes({ schema }: Entry, parameter: string): ReadonlySet<JsonTy
 
 function declaredTypesOf(root: JsonSchema, schema: JsonSchema): ReadonlySet<JsonType> | undefined {
   const types = typesOf(root, schema);
-  // A schema that admits everything says as little as none.
+  // A schema that accepts everything does not restrict the type.
   return types.has("string") && types.has("object") && types.has("number") ? undefined : types;
 }

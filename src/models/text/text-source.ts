@@ -1,57 +1,65 @@
 import type { ErrorCode } from "../../core/error.ts";
 import type { CallReader } from "./text-format.ts";
 
-/** Markers that a text is searched for together, in one pass. `*:` in a marker is any namespace. */
+/** Markers that are searched for together in one pass. `*:` in a marker matches any namespace. */
 export interface MarkerSet {
+  /** The longest first. */
   readonly markers: readonly string[];
-  /** The first of them from `from` on. */
+  /** Finds the first marker at or after `from`. */
   search(text: string, from: number): RegExpExecArray | null;
+  /** The first characters of the markers. */
   readonly firsts: ReadonlySet<string>;
+  /** The length of the longest marker. */
   readonly longest: number;
   markerOf(match: RegExpExecArray): string;
-  /** How long the marker is at the beginning of `text`; 0 where it is not there. */
+  /** The length of the marker if `text` starts with it, otherwise 0. */
   lengthAt(marker: string, text: string): number;
 }
 
 const MAX_NAMESPACE_LENGTH = 24;
 const WILD = `[A-Za-z][\\w-]{0,${MAX_NAMESPACE_LENGTH - 1}}`;
 
-/** Markers hold names that come from models: what is kept is bounded. */
-const MAX_KEPT = 500;
-const kept = new Map<string, MarkerSet>();
+/** Some markers contain names that a model made up, so the cache is bounded. */
+const MAX_CACHED_SETS = 500;
+const cachedSets = new Map<string, MarkerSet>();
 
 export function markerSet(markers: readonly string[]): MarkerSet {
-  const key = markers.length === 1 ? markers[0]! : markers.join("\n");
-  let set = kept.get(key);
+  const key = markers.join("\n");
+  let set = cachedSets.get(key);
   if (!set) {
-    if (kept.size >= MAX_KEPT) kept.clear();
-    kept.set(key, (set = compile(markers)));
+    if (cachedSets.size >= MAX_CACHED_SETS) cachedSets.clear();
+    cachedSets.set(key, (set = compile(markers)));
   }
   return set;
 }
 
 function compile(markers: readonly string[]): MarkerSet {
-  // The longest first: of two that begin alike, a pattern takes the first.
+  // Longest first: if two markers start alike, a pattern takes the first alternative.
   const sorted = [...new Set(markers)].sort((a, b) => b.length - a.length);
-  const wild = sorted.filter((marker) => marker.includes("*:"));
-  const wildPatterns = wild.map((marker) => new RegExp(`^${markerPattern(marker)}`));
-  const wildAt = (text: string) => wildPatterns.findIndex((pattern) => pattern.test(text));
+  const wildcards = new Map<string, RegExp>();
+  for (const marker of sorted) {
+    if (marker.includes("*:")) wildcards.set(marker, new RegExp(`^${markerPattern(marker)}`));
+  }
   const alternatives = sorted.length > 0 ? sorted.map(markerPattern).join("|") : "(?!)";
-  const firsts = new Set(sorted.map((marker) => marker[0]!));
+  const firsts = new Set(sorted.map((marker) => marker.charAt(0)));
   let search: MarkerSet["search"] | undefined;
   return {
     markers: sorted,
     search(text, from) {
-      // Compiled when it is first used: most formats never are.
-      search ??= firsts.size === 1 ? searchByFirst([...firsts][0]!, alternatives) : searchByPattern(alternatives);
+      // Compiled on first use: a text rarely needs more than a few formats.
+      search ??= firsts.size === 1 ? searchByFirst([...firsts].join(""), alternatives) : searchByPattern(alternatives);
       return search(text, from);
     },
     firsts,
-    longest: Math.max(0, ...sorted.map((marker) => marker.length + (marker.includes("*:") ? MAX_NAMESPACE_LENGTH : 0))),
-    markerOf: ([found]) => (wild.length === 0 || sorted.includes(found) ? found : wild[wildAt(found)]!),
+    longest: Math.max(0, ...sorted.map((marker) => marker.length + (wildcards.has(marker) ? MAX_NAMESPACE_LENGTH : 0))),
+    markerOf([found]) {
+      if (sorted.includes(found)) return found;
+      return [...wildcards.keys()].find((marker) => wildcards.get(marker)?.test(found)) ?? found;
+    },
     lengthAt(marker, text) {
-      if (!marker.includes("*:")) return text.startsWith(marker) ? marker.length : 0;
-      return wildPatterns[wild.indexOf(marker)]!.exec(text)?.[0].length ?? 0;
+      const wildcard = wildcards.get(marker);
+      if (wildcard) return wildcard.exec(text)?.[0].length ?? 0;
+      return text.startsWith(marker) ? marker.length : 0;
     },
   };
 }
@@ -64,7 +72,7 @@ function searchByPattern(alternatives: string): MarkerSet["search"] {
   };
 }
 
-/** Prose has few angle brackets, and to jump from one to the next is many times faster than to try a pattern everywhere. */
+/** Prose has few angle brackets: jumping from one to the next is many times faster than trying a pattern everywhere. */
 function searchByFirst(first: string, alternatives: string): MarkerSet["search"] {
   const pattern = new RegExp(alternatives, "y");
   return (text, from) => {
@@ -81,15 +89,15 @@ export function markerPattern(marker: string): string {
   return marker.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&").replace("\\*:", `${WILD}:`);
 }
 
-/** Whether the text, from there to its end, is a beginning of the marker, but not all of it. */
+/** Whether the text after `from` is a proper prefix of the marker. */
 function couldBecome(marker: string, text: string, from: number): boolean {
   let at = from;
   for (let i = 0; i < marker.length; i++) {
     if (at === text.length) return true;
     if (marker[i] === "*" && marker[i + 1] === ":") {
       let end = at;
-      while (end < text.length && end - at < MAX_NAMESPACE_LENGTH && /[\w-]/.test(text[end]!)) end++;
-      if (end === text.length) return /^[A-Za-z]/.test(text[at]!);
+      while (end < text.length && end - at < MAX_NAMESPACE_LENGTH && /[\w-]/.test(text.charAt(end))) end++;
+      if (end === text.length) return /^[A-Za-z]/.test(text.charAt(at));
       if (end === at) return false;
       at = end;
     } else if (text[at++] !== marker[i]) return false;
@@ -97,32 +105,32 @@ function couldBecome(marker: string, text: string, from: number): boolean {
   return false;
 }
 
-/** A reader that pauses (`yield`) where it can decide nothing without more text. Chunks therefore never change a result. */
+/** A reader that pauses (`yield`) when it needs more text to decide. So the chunk boundaries never change a result. */
 export type Reading<T = void> = Generator<undefined, T, undefined>;
 
-export interface Found {
+export interface FoundMarker {
   marker: string;
   length: number;
 }
 
-/** White space that a reader looks over before it decides without having seen what follows. */
-const FARTHEST_LOOK = 256;
-/** An offset at which nothing stands, ever. */
+/** How much white space a reader looks past before it decides without seeing what follows. */
+const MAX_LOOKAHEAD = 256;
+/** An offset beyond any text. */
 const TOO_FAR = Number.POSITIVE_INFINITY;
 
 /**
- * The text that has come and was not taken yet. Readers take what they have decided about and look ahead only a bounded
- * way: what lies untaken is copied with every chunk.
+ * The text that has arrived and was not taken yet. Readers take what they have decided on and look ahead a bounded
+ * distance only, because the rest is copied with every chunk.
  */
 export class Source {
   #text = "";
   #at = 0;
   #markedAt = 0;
   #takenBefore = "";
-  /** Where texts were last found: a search that came to nothing is not made again. */
+  /** Earlier results of `indexOf`: a failed search is not repeated. */
   readonly #found = new Map<string, { from: number; index: number }>();
   ended = false;
-  /** Characters looked at or copied, for tests of linear time. */
+  /** The number of characters examined or copied, for tests of linear time. */
   work = 0;
 
   feed(chunk: string): void {
@@ -139,7 +147,7 @@ export class Source {
     return this.#text.length - this.#at;
   }
 
-  /** The code unit there, or -1 beyond what has come. */
+  /** The code unit at the offset, or -1 if it has not arrived. */
   code(offset = 0): number {
     this.work++;
     const at = this.#at + offset;
@@ -157,7 +165,7 @@ export class Source {
     return piece;
   }
 
-  /** All that was taken since this was last called. */
+  /** Everything taken since the last call of this method. */
   takeMarked(): string {
     const marked = this.#takenBefore + this.#text.slice(this.#markedAt, this.#at);
     this.#takenBefore = "";
@@ -174,7 +182,7 @@ export class Source {
     return this.#text.startsWith(text, this.#at + offset);
   }
 
-  /** What a sticky pattern finds at that offset. */
+  /** Matches a sticky pattern at the offset. */
   match(pattern: RegExp, offset: number): RegExpExecArray | null {
     pattern.lastIndex = this.#at + offset;
     const match = pattern.exec(this.#text);
@@ -182,7 +190,7 @@ export class Source {
     return match;
   }
 
-  /** The offset at which a text stands, from another one on; -1 where it has not come. */
+  /** The first offset of `text` at or after `offset`; -1 if it has not arrived. */
   indexOf(text: string, offset: number): number {
     const from = this.#at + offset;
     let known = this.#found.get(text);
@@ -194,7 +202,7 @@ export class Source {
     return known.index === -1 ? -1 : known.index - this.#at;
   }
 
-  /** Takes the white space that has come; the next character, or -1 where none has. */
+  /** Takes the white space that has arrived. Returns the next code unit, or -1 if none has arrived. */
   skipSpace(): number {
     let at = this.#at;
     while (at < this.#text.length && isSpace(this.#text.charCodeAt(at))) at++;
@@ -203,7 +211,7 @@ export class Source {
     return at < this.#text.length ? this.#text.charCodeAt(at) : -1;
   }
 
-  /** How long a stretch of characters of a class is that begins here. */
+  /** The offset of the first character, at or after `from`, that does not belong to the class. */
   spanOf(belongs: (code: number) => boolean, from = 0): number {
     let end = this.#at + from;
     while (end < this.#text.length && belongs(this.#text.charCodeAt(end))) end++;
@@ -211,8 +219,8 @@ export class Source {
     return end - this.#at;
   }
 
-  /** The first marker, or how much can be passed because no marker begins in it. What is farther than `limit` is not seen. */
-  find(set: MarkerSet, limit: number): { distance: number; found?: Found } {
+  /** Finds the first marker within `limit`. Without one, `distance` is how much text certainly contains no start of a marker. */
+  find(set: MarkerSet, limit: number): { distance: number; found?: FoundMarker } {
     const isBounded = this.left > limit + set.longest;
     const text = isBounded ? this.#text.slice(this.#at, this.#at + limit + set.longest) : this.#text;
     const start = isBounded ? 0 : this.#at;
@@ -221,10 +229,10 @@ export class Source {
     this.work += (match ? match.index + match[0].length : end) - start + 1;
     const position = match ? match.index : end;
     if (!this.ended || isBounded) {
-      // What the text ends with may be the beginning of a marker, of a longer one too than the one that is there.
+      // The end of the text may be the start of a marker, also of a longer one than the one found.
       for (let from = Math.max(start, end - set.longest + 1); from <= position && from < end; from++) {
         this.work++;
-        if (set.firsts.has(text[from]!) && this.#mayGrow(set, text, from)) return { distance: from - start };
+        if (set.firsts.has(text.charAt(from)) && this.#mayGrow(set, text, from)) return { distance: from - start };
       }
     }
     if (!match) return { distance: end - start };
@@ -249,18 +257,18 @@ export function* skipSpace(source: Source): Reading<number> {
   }
 }
 
-/** Waits for so many characters, or the end of the text. */
+/** Waits for `count` characters or the end of the text. */
 export function* awaitLength(source: Source, count: number): Reading<boolean> {
   while (source.left < count && !source.ended) yield;
   return source.left >= count;
 }
 
-/** Which of the markers stands here; the longest where several do. Nothing is taken. */
-export function* atMarker(source: Source, set: MarkerSet, offset = 0): Reading<Found | undefined> {
+/** The longest marker at the offset. Takes nothing. */
+export function* atMarker(source: Source, set: MarkerSet, offset = 0): Reading<FoundMarker | undefined> {
   while (set.longest > 0 && offset !== TOO_FAR) {
     const here = source.peek(set.longest, offset);
-    if (here !== "" && !set.firsts.has(here[0]!)) return undefined;
-    let found: Found | undefined;
+    if (here !== "" && !set.firsts.has(here.charAt(0))) return undefined;
+    let found: FoundMarker | undefined;
     let mayGrow = false;
     for (const marker of set.markers) {
       const length = set.lengthAt(marker, here);
@@ -275,18 +283,28 @@ export function* atMarker(source: Source, set: MarkerSet, offset = 0): Reading<F
 
 export const TOO_LONG = "too long";
 
-/** Passes on everything before the next marker, which is not taken; undefined at the end of the text. */
-export function readUntil(source: Source, set: MarkerSet, pass: (piece: string) => void): Reading<Found | undefined> {
-  return readWithin(source, set, pass, Number.POSITIVE_INFINITY) as Reading<Found | undefined>;
+/** Passes everything before the next marker to `pass`. The marker is not taken. Returns undefined at the end of the text. */
+export function* readUntil(
+  source: Source,
+  set: MarkerSet,
+  pass: (piece: string) => void,
+): Reading<FoundMarker | undefined> {
+  for (;;) {
+    const { distance, found } = source.find(set, Number.POSITIVE_INFINITY);
+    if (distance > 0) pass(source.take(distance));
+    if (found) return found;
+    if (source.ended) return undefined;
+    yield;
+  }
 }
 
-/** The same, but no farther than `limit`, whatever the chunks are. */
+/** Like `readUntil`, but reads at most `limit` characters, independent of chunk boundaries. */
 export function* readWithin(
   source: Source,
   set: MarkerSet,
   pass: (piece: string) => void,
   limit: number,
-): Reading<Found | typeof TOO_LONG | undefined> {
+): Reading<FoundMarker | typeof TOO_LONG | undefined> {
   for (let room = limit; ;) {
     const { distance, found } = source.find(set, room);
     if (distance > 0) pass(source.take(Math.min(distance, room)));
@@ -298,20 +316,20 @@ export function* readWithin(
   }
 }
 
-/** Where the next character stands that is no white space, beyond `offset`; nowhere, if that is too far to look. */
+/** The offset of the next character that is not white space; `TOO_FAR` if it is beyond the lookahead. */
 export function* lookPastSpace(source: Source, offset: number): Reading<number> {
   let at = offset;
   for (;;) {
     at = source.spanOf(isSpace, at);
-    if (at - offset > FARTHEST_LOOK) return TOO_FAR;
+    if (at - offset > MAX_LOOKAHEAD) return TOO_FAR;
     if (at < source.left || source.ended) return at;
     yield;
   }
 }
 
 /**
- * Thrown by readers where a call cannot be understood; it becomes the failure of that call and goes no further. No Error:
- * nobody needs its stack, and to take one costs more than all the reading where every bracket may begin a call.
+ * Thrown by readers if a call cannot be understood; it becomes the failure of that call. It is not an Error because every
+ * bracket may start a call, and capturing stacks would cost more than all the reading.
  */
 export class Malformed {
   constructor(
@@ -324,35 +342,35 @@ export function cutOff(where: string): Malformed {
   return new Malformed(`the text ended ${where}`);
 }
 
-/** Passes on everything before the next marker, which must come, and within `limit`. */
+/** Passes everything before the next marker to `pass`. The marker must come within `limit` characters. */
 export function* readBounded(
   source: Source,
   set: MarkerSet,
   { pass, limit, what }: { pass: (piece: string) => void; limit: number; what: string },
-): Reading<Found> {
+): Reading<FoundMarker> {
   const found = yield* readWithin(source, set, pass, limit);
   if (found === TOO_LONG) throw new Malformed(`${what} is too long`, "input_too_large");
   if (!found) throw cutOff(`inside ${what}`);
   return found;
 }
 
-/** What stands here instead of what should. Waits for enough to show, so that the words are the same for all chunks. */
-export function* unexpected(source: Source, wanted: string): Reading<Malformed> {
-  yield* awaitLength(source, SHOWN);
-  if (source.left === 0) return cutOff(`where ${wanted} should stand`);
-  return new Malformed(`${JSON.stringify(source.peek(SHOWN))} stands where ${wanted} should stand`);
+const EXCERPT_LENGTH = 16;
+
+/** The error for unexpected text. Waits for a full excerpt, so the message does not depend on chunk boundaries. */
+export function* unexpected(source: Source, expected: string): Reading<Malformed> {
+  yield* awaitLength(source, EXCERPT_LENGTH);
+  if (source.left === 0) return cutOff(`where ${expected} was expected`);
+  return new Malformed(`expected ${expected}, found ${JSON.stringify(source.peek(EXCERPT_LENGTH))}`);
 }
 
-const SHOWN = 16;
-
-export interface Recovery {
-  /** The end of a broken call, and part of it. */
+interface Recovery {
+  /** Markers that end a broken call and belong to it. */
   through?: readonly string[];
-  /** What begins behind a broken call. */
+  /** Markers that start what follows a broken call. */
   before?: readonly string[];
 }
 
-/** Reads one call. Where that fails the call has failed, and reading goes on where the next thing can begin. */
+/** Reads one call. If it is malformed, the call fails and reading resumes at the next recovery marker. */
 export function* attempt(reader: CallReader, body: Reading, { through = [], before = [] }: Recovery): Reading {
   try {
     yield* body;
@@ -364,31 +382,31 @@ export function* attempt(reader: CallReader, body: Reading, { through = [], befo
   }
 }
 
-/** A call that is broken from the start. */
+/** A reader of a call that is broken from the start. */
 // oxlint-disable-next-line require-yield
 export function* refuse(reason: string): Reading {
   throw new Malformed(reason);
 }
 
-/** The marker that closes a call that was read. A wrong one, half of it, or none is forgiven: nothing else can be meant. */
+/** Reads the closing marker of a complete call. A wrong, incomplete or missing one is repaired: the meaning is clear. */
 export function* readEnd({ source, calls }: CallReader, close: MarkerSet): Reading {
   for (let code = yield* skipSpace(source); code === CLOSE_OBJECT || code === CLOSE_LIST;) {
     source.take(1);
-    calls.repair("a closing bracket too many was ignored");
+    calls.repair("an extra closing bracket was ignored");
     code = yield* skipSpace(source);
   }
   const found = yield* atMarker(source, close);
   if (found) return void source.take(found.length);
   const rest = source.peek(close.longest);
-  const wanted = close.markers[0]!;
+  const [expected] = close.markers;
   if (source.ended && rest !== "" && close.markers.some((marker) => couldBecome(marker, rest, 0))) {
     source.take(source.left);
-    calls.repair(`the closing ${wanted} was completed`);
+    calls.repair(`the closing ${expected} was completed`);
     return;
   }
   const wrong = yield* wrongTag(source);
   source.take(wrong.length);
-  calls.repair(wrong ? `${wrong} was read as the closing ${wanted}` : `the closing ${wanted} was missing`);
+  calls.repair(wrong ? `${wrong} was read as the closing ${expected}` : `the closing ${expected} was missing`);
 }
 
 function* wrongTag(source: CallReader["source"]): Reading<string> {

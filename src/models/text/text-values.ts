@@ -4,25 +4,25 @@ import type { JsonType } from "../../schema/json-schema.ts";
 import { type JsonReader, readJson, skipBlanks } from "./json-reader.ts";
 import { Malformed, markerSet, Source } from "./text-source.ts";
 
-/** What a text is where no schema says it: as the table of the seed has it, always text, or JSON where it is some. */
-export type Untyped = "table" | "text" | "json";
+/** How to type a value without a schema: infer booleans and numbers, keep the text, or parse JSON if it is valid. */
+export type Untyped = "infer" | "text" | "json";
 
-/** Whether a value is the very text, so that it need not be waited for to its end. */
+/** Whether the value is the literal text, which can be streamed before it is complete. */
 export function isPlainText(types: ReadonlySet<JsonType> | undefined, untyped: Untyped): boolean {
   if (!types) return untyped === "text";
   return types.has("string") && !types.has("null");
 }
 
 /**
- * A text as the value that the schema wants. What does not fit stays text: the gate says what is wrong with it, and a
- * text is never changed into something that somebody else would read differently.
+ * Converts text to the type of the schema. Text that does not fit stays text, and the gate reports the problem. A
+ * conversion is made only if it has one meaning.
  */
 export function typeValue(
   text: string,
   types: ReadonlySet<JsonType> | undefined,
   { untyped, repair }: { untyped: Untyped; repair(what: string): void },
 ): unknown {
-  if (!types) return untyped === "text" ? text : untyped === "json" ? (jsonIn(text, repair) ?? text) : byTable(text);
+  if (!types) return untyped === "text" ? text : untyped === "json" ? (jsonIn(text, repair) ?? text) : inferType(text);
   const trimmed = text.trim();
   if (types.has("null") && trimmed === "null") return null;
   if (types.has("string")) return text;
@@ -37,8 +37,8 @@ export function typeValue(
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** true, false, 123, 3.14; only where nothing of the text would be lost, so that 007 and 1.10 stay text. */
-function byTable(text: string): unknown {
+/** Converts true, false, 123 and 3.14, but only if nothing is lost: 007 and 1.10 stay text. */
+function inferType(text: string): unknown {
   if (text === "true" || text === "false") return text === "true";
   if (!/^-?\d{1,16}(?:\.\d{1,16})?$/.test(text)) return text;
   const number = Number(text);
@@ -51,30 +51,30 @@ function jsonIn(text: string, repair: (what: string) => void): unknown {
   try {
     return parseJson(text);
   } catch {
-    return first === "[" || first === "{" ? mendJson(text, repair) : undefined;
+    return first === "[" || first === "{" ? repairJson(text, repair) : undefined;
   }
 }
 
-/** A whole text as JSON, mended where that has one meaning; undefined where it has none. */
-export function mendJson(text: string, repair: (what: string) => void): unknown {
+/** Parses text as JSON and repairs what has only one meaning. Returns undefined if it is not JSON. */
+export function repairJson(text: string, repair: (what: string) => void): unknown {
   const source = new Source();
   source.feed(text);
   source.ended = true;
   let json = "";
-  const found: string[] = [];
+  const repairs = new Set<string>();
   const reader: JsonReader = {
     source,
     dialect: { quotesUntil: markerSet([]) },
-    repair: (what) => void found.push(what),
+    repair: (what) => void repairs.add(what),
     write: (piece) => void (json += piece),
   };
   try {
-    // Of a text that has ended, a reader never waits for more.
+    // A reader of a text that has ended never pauses, so one step reads everything.
     readJson(reader, "object").next();
     skipBlanks(reader).next();
     if (source.left > 0) return undefined;
     const value = parseJson(json);
-    for (const what of new Set(found)) repair(what);
+    for (const what of repairs) repair(what);
     return value;
   } catch (thrown) {
     if (thrown instanceof Malformed || thrown instanceof ToolError) return undefined;
@@ -82,23 +82,23 @@ export function mendJson(text: string, repair: (what: string) => void): unknown 
   }
 }
 
-/** What of the white space around a value is the value's own: all of it, all but a line end at either side, or none. */
+/** Which white space around a value is removed: none, one line break at either side, or all of it. */
 export type Trim = "none" | "line" | "outer";
 
-/** A value that grows while it comes. */
+/** A value that arrives in pieces. */
 export interface TextValue {
   add(piece: string): void;
-  /** Whether what comes next begins a line. */
-  readonly isOnLineStart: boolean;
+  /** Whether the next piece starts a line. */
+  readonly isAtLineStart: boolean;
   readonly isOneLine: boolean;
-  /** The whole, trimmed. */
+  /** The complete, trimmed value. */
   end(): string;
 }
 
-/** `stream` is given the value piece by piece, as soon as a piece is certain to be part of it. */
+/** `stream` receives each piece as soon as it is certain to be part of the value. */
 export function createTextValue(trim: Trim, stream?: (piece: string) => void): TextValue {
   let text = "";
-  let last = "";
+  let lastCharacter = "";
   let lines: "none" | "one" | "one ended" | "several" = "none";
   let streamed = 0;
   let held = "";
@@ -115,14 +115,14 @@ export function createTextValue(trim: Trim, stream?: (piece: string) => void): T
     if (isNextLine || content.includes("\n")) lines = "several";
     else if (lines !== "several") lines = piece.includes("\n", start + content.length) ? "one ended" : "one";
   };
-  const send = (piece: string): void => {
-    // Blanks wait: they are part of the value only if something else follows them.
+  const send = (emit: (piece: string) => void, piece: string): void => {
+    // White space is held back: it is part of the value only if something follows it.
     const end = trim === "none" ? piece.length : lengthWithoutBlanks(piece);
     if (end === 0) return void (held += piece);
     if (state === "before") {
       const whole = held + piece;
       held = whole.slice(leadLength(whole, trim));
-      // How far a first line is indented matters only if there is a second one.
+      // The indentation of the first line matters only if there is a second line.
       state = trim === "outer" && /^\s/.test(held) ? "indented" : "begun";
     } else held += piece;
     if (state === "indented" && lines !== "several") return;
@@ -130,19 +130,19 @@ export function createTextValue(trim: Trim, stream?: (piece: string) => void): T
     const ready = held.slice(0, held.length - (piece.length - end));
     held = piece.slice(end);
     streamed += ready.length;
-    stream!(ready);
+    emit(ready);
   };
 
   return {
     add(piece) {
       if (piece === "") return;
       text += piece;
-      last = piece[piece.length - 1]!;
+      lastCharacter = piece.slice(-1);
       if (lines !== "several") countLines(piece);
-      if (stream) send(piece);
+      if (stream) send(stream, piece);
     },
-    get isOnLineStart() {
-      return last === "" || last === "\n";
+    get isAtLineStart() {
+      return lastCharacter === "" || lastCharacter === "\n";
     },
     get isOneLine() {
       return lines !== "several";
@@ -181,6 +181,6 @@ function isBlank(text: string, at: number): boolean {
 
 function lengthWithoutBlanks(piece: string): number {
   let end = piece.length;
-  while (end > 0 && /\s/.test(piece[end - 1]!)) end--;
+  while (end > 0 && /\s/.test(piece.charAt(end - 1))) end--;
   return end;
 }

@@ -1,5 +1,6 @@
 import { bareSection, pythonicSection } from "./bare-calls.ts";
-import { jsonReader, readArguments, readArgumentsAlone } from "./json-calls.ts";
+import { jsonReader, readArguments, readArgumentsObject, tooManyCalls } from "./json-calls.ts";
+import { OPEN_OBJECT } from "./json-reader.ts";
 import type { CallReader, Section, TextFormat, TextFormatName } from "./text-format.ts";
 import {
   atMarker,
@@ -19,17 +20,17 @@ import {
 import { readShort } from "./tool-call-section.ts";
 import { gemmaLiteral, pythonCall, writeEach } from "./write-calls.ts";
 
-/** Calls between a model's own tokens: a name, a separator, and the arguments as JSON. */
-export interface TokenCalls {
+/** Calls between special tokens: a name, a separator and the arguments as JSON. */
+interface TokenCalls {
   format: TextFormatName;
   begin: readonly string[];
   end: readonly string[];
   callBegin: readonly string[];
   callEnd: readonly string[];
   separator: readonly string[];
-  /** What stands before the separator, as the name of a tool. */
+  /** The tool name from the text before the separator. */
   nameFrom(head: string): string;
-  /** Where the name stands behind the separator, the format in which it does. */
+  /** The format in which the name comes after the separator. */
   nameFollows?: TextFormatName;
 }
 
@@ -62,7 +63,7 @@ function tokenSection(shape: TokenCalls): Section {
         const end = yield* atMarker(source, ends, at);
         if (end) source.take(at + end.length);
         if (count === 0) {
-          yield* attempt(reader, refuse("there is no call in it"), { through: shape.end, before: shape.callBegin });
+          yield* attempt(reader, refuse("it contains no call"), { through: shape.end, before: shape.callBegin });
         } else if (isWrapped && !end && !reader.calls.isFailed) {
           reader.calls.repair(`the missing ${shape.end[0]} was added`);
         }
@@ -76,20 +77,22 @@ function tokenSection(shape: TokenCalls): Section {
 
 function* readOne(reader: CallReader, shape: TokenCalls): Reading {
   const { source, calls } = reader;
-  if (calls.isFull) throw new Malformed("there are too many calls in one text", "input_too_large");
+  if (calls.isFull) throw tooManyCalls();
   const head = yield* readShort(reader, [...shape.separator, ...shape.callEnd], "its name");
   const separator = yield* atMarker(source, markerSet(shape.separator));
-  if (!separator) throw new Malformed(`${shape.separator[0]} is missing behind its name`);
+  if (!separator) throw new Malformed(`${shape.separator[0]} is missing after its name`);
   source.take(separator.length);
-  const nameFollows =
-    shape.nameFollows !== undefined && head === "function" && (yield* skipSpace(source)) !== OPEN_OBJECT;
-  if (nameFollows) calls.readAs(shape.nameFollows!);
-  calls.setName(nameFollows ? yield* readShort(reader, ["\n", "```", "{", "<"], "its name") : shape.nameFrom(head));
-  if (head !== shape.nameFrom(head)) calls.setModelId(head);
+  let name = shape.nameFrom(head);
+  if (head !== name) calls.setModelId(head);
+  if (shape.nameFollows && head === "function" && (yield* skipSpace(source)) !== OPEN_OBJECT) {
+    calls.readAs(shape.nameFollows);
+    name = yield* readShort(reader, ["\n", "```", "{", "<"], "its name");
+  }
+  calls.setName(name);
   yield* skipSpace(source);
   const fence = yield* atMarker(source, FENCE);
   if (fence) source.take(fence.length);
-  yield* readArgumentsAlone(reader, {
+  yield* readArgumentsObject(reader, {
     ends: markerSet([...shape.callEnd, "```"]),
     quotesUntil: markerSet([...shape.callEnd, ...shape.callBegin]),
   });
@@ -98,13 +101,11 @@ function* readOne(reader: CallReader, shape: TokenCalls): Reading {
   yield* readEnd(reader, markerSet(shape.callEnd));
 }
 
-const OPEN_OBJECT = 123;
-
-export interface GemmaCalls {
+interface GemmaCalls {
   format: TextFormatName;
   open: string;
   close: string;
-  /** What strings stand between. */
+  /** The marker around strings. */
   quote: string;
 }
 
@@ -129,7 +130,7 @@ function* readBody(reader: CallReader, { close, quote }: GemmaCalls): Reading {
   yield* skipSpace(source);
   if (yield* atMarker(source, CALL)) source.take(CALL.longest);
   const name = yield* readShort(reader, ["{", "<", "\n"], "its name");
-  if (source.peek(1) !== "{" || !/^[^\s<>()"'`]+$/.test(name)) throw new Malformed("call:name{…} should stand in it");
+  if (source.peek(1) !== "{" || !/^[^\s<>()"'`]+$/.test(name)) throw new Malformed("it must contain call:name{…}");
   calls.setName(name);
   yield* readArguments(reader, jsonReader(reader, { quote, bareText: true, ends, quotesUntil: ends }));
   calls.finish();
@@ -144,8 +145,8 @@ const CONTENT_END = markerSet([...ENDS, ...BEGINS]);
 /** `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{…}<|call|>`; other channels are text. */
 const HARMONY_SECTION: Section = { open: BEGINS, read: readMessage };
 
-/** The prompt ends inside of the first header: what a model writes may begin in the middle of it. */
-const HARMONY_FIRST_HEADER: Section = { open: ["to="], onLineStart: true, read: readMessage };
+/** The prompt ends inside the first header, so the text of a model may start in the middle of it. */
+const HARMONY_FIRST_HEADER: Section = { open: ["to="], onlyAtLineStart: true, read: readMessage };
 
 const MAX_HEADER_LENGTH = 400;
 
@@ -153,9 +154,9 @@ function* readMessage(reader: CallReader): Reading {
   const { source, calls } = reader;
   let header = "";
   const stops = markerSet([MESSAGE, ...ENDS]);
-  // Nothing is open yet: what is too long for a header is text.
+  // No call is open yet: text that is too long for a header stays text.
   const found = yield* readWithin(source, stops, (piece) => void (header += piece), MAX_HEADER_LENGTH);
-  if (found === TOO_LONG) throw new Malformed("no header is as long");
+  if (found === TOO_LONG) throw new Malformed("it is too long for a header");
   const recipient = /\bto=([^\s<]+)/.exec(header)?.[1];
   if (recipient !== undefined) {
     calls.open("harmony");
@@ -182,14 +183,14 @@ function* readCall(reader: CallReader): Reading {
   const { source, calls } = reader;
   if (!(yield* atMarker(source, markerSet([MESSAGE])))) throw cutOff(`before ${MESSAGE}`);
   source.take(MESSAGE.length);
-  if (calls.isFull) throw new Malformed("there are too many calls in one text", "input_too_large");
+  if (calls.isFull) throw tooManyCalls();
   yield* skipSpace(source);
   if (yield* atMarker(source, markerSet(ENDS))) calls.finish({});
-  else yield* readArgumentsAlone(reader, { ends: markerSet(ENDS), quotesUntil: CONTENT_END });
+  else yield* readArgumentsObject(reader, { ends: markerSet(ENDS), quotesUntil: CONTENT_END });
   yield* readEnd(reader, markerSet(ENDS));
 }
 
-/** Distilled models write the tokens with ordinary characters. */
+/** Distilled models write the tokens with ASCII characters. */
 function deepseekTokens(name: string): string[] {
   const plain = name.replaceAll("▁", "_");
   return [`<｜${name}｜>`, `<｜${plain}｜>`, `<|${name}|>`, `<|${plain}|>`];
@@ -210,7 +211,7 @@ function deepseek(name: TextFormatName, write: TextFormat["write"]): TextFormat 
         nameFollows: "deepseek-v3",
       }),
     ],
-    plumbing: ["<｜end▁of▁sentence｜>"],
+    controlTokens: ["<｜end▁of▁sentence｜>"],
     write,
   };
 }
@@ -260,7 +261,7 @@ const KIMI_K2: TextFormat = {
 const HARMONY: TextFormat = {
   name: "harmony",
   sections: () => [HARMONY_SECTION, HARMONY_FIRST_HEADER],
-  plumbing: ["<|end|>", "<|return|>", "<|call|>"],
+  controlTokens: ["<|end|>", "<|return|>", "<|call|>"],
   write: writeEach(
     ({ name, input }) =>
       `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${JSON.stringify(input)}<|call|>`,
@@ -272,7 +273,7 @@ function pythonic(name: TextFormatName, open: string, close: string, isList: boo
   return {
     name,
     sections: () => [pythonicSection({ format: name, open: [open], close: [close] })],
-    plumbing: ["<|im_end|>"],
+    controlTokens: ["<|im_end|>"],
     write: isList
       ? writeEach(pythonCall, { before: `${open}[`, after: `]${close}`, between: ", " })
       : writeEach(pythonCall, { before: open, after: close }),
@@ -283,9 +284,9 @@ const LLAMA4: TextFormat = {
   name: "llama4-pythonic",
   sections: () => [
     pythonicSection({ format: "llama4-pythonic", open: ["<|python_start|>"], close: ["<|python_end|>"] }),
-    bareSection({ python: "llama4-pythonic", onLineStart: true }),
+    bareSection({ python: "llama4-pythonic", onlyAtLineStart: true }),
   ],
-  plumbing: ["<|eom|>", "<|eot|>"],
+  controlTokens: ["<|eom|>", "<|eot|>"],
   write: writeEach(pythonCall, { before: "[", after: "]", between: ", " }),
 };
 
@@ -294,7 +295,7 @@ function gemma(name: TextFormatName, open: string, close: string, quote: string)
     name,
     sections: () => [gemmaSection({ format: name, open, close, quote })],
     reasoning: [["<|channel>thought\n", "<channel|>"]],
-    plumbing: ["<turn|>"],
+    controlTokens: ["<turn|>"],
     write: writeEach(({ name: tool, input }) => `${open}call:${tool}${gemmaLiteral(input, quote)}${close}`, {
       between: "",
     }),

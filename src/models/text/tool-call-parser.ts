@@ -1,6 +1,6 @@
 import { nextCallId } from "../../core/call.ts";
 import type { ToolFailure } from "../../core/error.ts";
-import { createCallRecorder } from "./call-recorder.ts";
+import { CallRecorder } from "./call-recorder.ts";
 import { allSections, explainMalformed, textFormat } from "./format-table.ts";
 import {
   type CallReader,
@@ -13,7 +13,7 @@ import {
 } from "./text-format.ts";
 import {
   awaitLength,
-  type Found,
+  type FoundMarker,
   Malformed,
   markerSet,
   type MarkerSet,
@@ -23,101 +23,116 @@ import {
 } from "./text-source.ts";
 
 export interface ToolCallParserOptions {
-  /** `auto`, the default, knows each format by its markers. */
+  /** Default: `auto`, which recognises each format by its markers. */
   format?: TextFormatName | "auto";
-  /** They say of what type a value is, and which tags are tools. Without them values are text, or typed by their looks. */
+  /** Give the types of values and the tags that are tools. Without tools, types are guessed from the text. */
   tools?: Iterable<ToolLike>;
-  /** The prompt has opened the reasoning already, as many chat templates do. */
+  /** The prompt has already opened the reasoning, as many chat templates do. */
   startsInReasoning?: boolean;
   newId?: () => string;
 }
 
 export interface ToolCallParser {
   push(chunk: string): ToolCallEvent[];
-  /** The text is complete: what was held back is decided. */
+  /** Ends the text and decides about what was held back. */
   end(): ToolCallEvent[];
-  /** Everything so far, as `parseToolCalls` gives it. */
+  /** Everything so far, in the form that `parseToolCalls` returns. */
   readonly result: ParsedText;
 }
 
-/** Reads text while it comes. Whatever the chunks are, the result is the same. */
+/** Parses text while it streams in. The chunk boundaries do not change the result. */
 export function createToolCallParser(options: ToolCallParserOptions = {}): ToolCallParser {
-  const { parser } = createParser(options, true);
-  return parser;
+  return new TextParser(options);
 }
 
-/** A whole text at once. */
+/** Parses a complete text. */
 export function parseToolCalls(text: string, options: ToolCallParserOptions = {}): ParsedText {
-  const { parser } = createParser(options, false);
+  const parser = new TextParser(options, { streams: false });
   parser.push(text);
   parser.end();
   return parser.result;
 }
 
-/** The source too, so that tests can count what was read. */
-export function createParser(
-  { format = "auto", tools, startsInReasoning = false, newId = nextCallId }: ToolCallParserOptions,
-  streams: boolean,
-): { parser: ToolCallParser; source: Source } {
-  const source = new Source();
-  const table = createToolTable(tools);
-  const result: ParsedText = { calls: [], text: "", reasoning: "", warnings: [] };
-  let events: ToolCallEvent[] = [];
-  let isTurnOver = false;
+const MAX_WARNINGS = 100;
 
-  const warn = (what: string): void => {
-    if (result.warnings.length < MAX_WARNINGS && !result.warnings.includes(what)) result.warnings.push(what);
-  };
-  const emit = (event: ToolCallEvent): void => {
+export class TextParser implements ToolCallParser {
+  readonly source = new Source();
+  readonly result: ParsedText = { calls: [], text: "", reasoning: "", warnings: [] };
+  readonly #streams: boolean;
+  readonly #reading: Reading;
+  #events: ToolCallEvent[] = [];
+  #isTurnOver = false;
+  #isDone = false;
+
+  constructor(
+    { format = "auto", tools, startsInReasoning = false, newId = nextCallId }: ToolCallParserOptions,
+    { streams = true }: { streams?: boolean } = {},
+  ) {
+    this.#streams = streams;
+    const { source } = this;
+    const table = createToolTable(tools);
+    const reader: CallReader = {
+      source,
+      tools: table,
+      calls: new CallRecorder({
+        source,
+        emit: (event) => this.#emit(event),
+        streams,
+        newId,
+        explain: explainMalformed(table),
+      }),
+      warn: (message) => this.#warn(message),
+      pass: (type, text) => this.#pass(type, text),
+      endTurn: () => void (this.#isTurnOver = true),
+    };
+    this.#reading = readText(reader, createScanPlan(format, table), startsInReasoning);
+  }
+
+  push(chunk: string): ToolCallEvent[] {
+    if (this.source.ended || chunk === "") return [];
+    this.source.feed(chunk);
+    return this.#advance();
+  }
+
+  end(): ToolCallEvent[] {
+    this.source.ended = true;
+    return this.#advance();
+  }
+
+  #advance(): ToolCallEvent[] {
+    if (!this.#isDone) this.#isDone = this.#reading.next().done ?? false;
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  #pass(type: "text" | "reasoning" | "skipped", text: string): void {
+    if (text === "") return;
+    const isLate = type === "text" && this.#isTurnOver;
+    if (isLate && text.trim() !== "") this.#warn("Text after the calls was dropped: wait for their results first.");
+    this.#emit({ type: isLate ? "skipped" : type, text });
+  }
+
+  #emit(event: ToolCallEvent): void {
+    const { result } = this;
     if (event.type === "text") result.text += event.text;
     else if (event.type === "reasoning") result.reasoning += event.text;
     else if (event.type === "call_completed" || event.type === "call_failed") {
       const { call } = event;
       result.calls.push(call);
-      for (const repair of call.repairs ?? []) warn(`${call.name || "a call"}: ${repair}`);
+      for (const repair of call.repairs ?? []) this.#warn(`${call.name || "a call"}: ${repair}`);
     }
-    if (streams && !joins(events.at(-1), event)) events.push(event);
-  };
-  const reader: CallReader = {
-    source,
-    tools: table,
-    calls: createCallRecorder({ source, emit, streams, newId, explain: explainMalformed(table) }),
-    warn,
-    pass(type, text) {
-      if (text === "") return;
-      const isLate = type === "text" && isTurnOver;
-      if (isLate && text.trim() !== "") warn("Text behind the calls was left out: wait for their results first.");
-      emit({ type: isLate ? "skipped" : type, text });
-    },
-    endTurn: () => void (isTurnOver = true),
-  };
-  const reading = readText(reader, createScanPlan(format, table), startsInReasoning);
-  let isDone = false;
-  const advance = (): ToolCallEvent[] => {
-    if (!isDone) isDone = reading.next().done ?? false;
-    const batch = events;
-    events = [];
-    return batch;
-  };
-  const parser: ToolCallParser = {
-    push(chunk) {
-      if (source.ended || chunk === "") return [];
-      source.feed(chunk);
-      return advance();
-    },
-    end() {
-      source.ended = true;
-      return advance();
-    },
-    result,
-  };
-  return { parser, source };
+    if (this.#streams && !mergeInto(this.#events.at(-1), event)) this.#events.push(event);
+  }
+
+  #warn(message: string): void {
+    const { warnings } = this.result;
+    if (warnings.length < MAX_WARNINGS && !warnings.includes(message)) warnings.push(message);
+  }
 }
 
-const MAX_WARNINGS = 100;
-
-/** Whether the event only lengthens the one before it, which then says it all. */
-function joins(last: ToolCallEvent | undefined, event: ToolCallEvent): boolean {
+/** Appends the event to the previous one if both are of the same kind. */
+function mergeInto(last: ToolCallEvent | undefined, event: ToolCallEvent): boolean {
   if (last?.type === "call_arguments" && event.type === "call_arguments" && last.id === event.id) {
     last.delta += event.delta;
     return true;
@@ -127,36 +142,36 @@ function joins(last: ToolCallEvent | undefined, event: ToolCallEvent): boolean {
   return true;
 }
 
-/** A call as a model wrote it. One with a `failure` is to be answered with it, and never run. */
+/** A call as a model wrote it. A call with a `failure` must not run: reply with the failure. */
 export interface ParsedToolCall {
-  /** Made up here, unique everywhere, unless the format has ids that are. */
+  /** Generated here and globally unique. */
   id: string;
-  /** "" where none could be read. */
+  /** "" if no name could be read. */
   name: string;
   input: Record<string, unknown>;
-  /** The very text of it, markers included. */
+  /** The original text of the call with its markers. */
   rawText: string;
-  /** The format that it was read as. */
+  /** The format that the call was read as. */
   format: TextFormatName;
-  /** The id that the model wrote; models use the same one again in later turns. */
+  /** The id that the model wrote. Models reuse ids in later turns. */
   modelId?: string;
-  /** What was mended before the call could be read. */
+  /** The repairs that were needed to read the call. */
   repairs?: string[];
   failure?: ToolFailure;
 }
 
 /**
- * What a text turns out to be, in its order. The texts of `text`, `reasoning` and `skipped` and the `rawText` of the calls
- * that were completed or failed are together the whole text.
+ * The parts of a text, in order. The texts of `text`, `reasoning` and `skipped` events and the `rawText` of completed and
+ * failed calls together make up the whole text.
  */
 export type ToolCallEvent =
   | { type: "text"; text: string }
   | { type: "reasoning"; text: string }
-  /** Belongs to neither: tags around reasoning, wrappers without a call, what a model wrote after its turn. */
+  /** Neither of them: tags around reasoning, wrappers without a call, text after the end of the turn. */
   | { type: "skipped"; text: string }
-  /** The name comes once, whole, and before any argument. */
+  /** Comes once per call, with the complete name, before any argument. */
   | { type: "call_started"; id: string; index: number; name: string }
-  /** JSON; all of a call's together are its input. Where a call fails, they are a beginning. */
+  /** JSON. The deltas of a completed call add up to its input; those of a failed call are a prefix. */
   | { type: "call_arguments"; id: string; index: number; delta: string }
   | { type: "call_completed"; id: string; index: number; call: ParsedToolCall }
   | { type: "call_failed"; id: string; index: number; call: ParsedToolCall };
@@ -165,35 +180,35 @@ export interface ParsedText {
   calls: ParsedToolCall[];
   text: string;
   reasoning: string;
-  /** For the model: every repair, and what else it should do otherwise next time. */
+  /** For the model: every repair, and what else it should do differently next time. */
   warnings: string[];
 }
 
-/** Where in the text we are, as far as it matters for what a marker means. */
+/** The state of the text before a marker, as far as it affects the marker's meaning. */
 interface TextPosition {
-  last: string;
+  lastCharacter: string;
   isLineBlank: boolean;
   isInFence: boolean;
 }
 
-/** A model's whole text: prose, reasoning and calls. */
+/** Reads the whole text of a model: prose, reasoning and calls. */
 function* readText(reader: CallReader, plan: ScanPlan, startsInReasoning: boolean): Reading {
   const { source } = reader;
-  const position: TextPosition = { last: "", isLineBlank: true, isInFence: false };
+  const position: TextPosition = { lastCharacter: "", isLineBlank: true, isInFence: false };
   const passText = (piece: string): void => {
     reader.pass("text", piece);
     source.takeMarked();
-    follow(position, piece);
+    advancePosition(position, piece);
   };
   if (startsInReasoning) yield* readReasoning(reader, plan.openReasoningEnds, plan);
   for (;;) {
     const found = yield* readUntil(source, plan.markers, passText);
     if (!found) return;
-    const meaning = plan.meanings.get(found.marker)!;
-    switch (meaning.type) {
+    const meaning = plan.meanings.get(found.marker);
+    switch (meaning?.type) {
       case "section":
-        // In code and tables nearly all brackets are just brackets: for those, nothing is begun.
-        if (meaning.section.onLineStart && !position.isLineBlank) passText(source.take(found.length));
+        // A shortcut for code and tables, where nearly all brackets are plain text.
+        if (meaning.section.onlyAtLineStart && !position.isLineBlank) passText(source.take(found.length));
         else yield* readSection(reader, { section: meaning.section, found, position, passText });
         break;
       case "reasoning":
@@ -207,11 +222,14 @@ function* readText(reader: CallReader, plan: ScanPlan, startsInReasoning: boolea
         reader.warn(`${found.marker} closes reasoning that was not opened in this text.`);
         skip(reader, found);
         break;
-      case "plumbing":
+      case "control_token":
         skip(reader, found);
         break;
       case "fence":
         if (position.isLineBlank) position.isInFence = !position.isInFence;
+        passText(source.take(found.length));
+        break;
+      case undefined:
         passText(source.take(found.length));
         break;
     }
@@ -220,7 +238,7 @@ function* readText(reader: CallReader, plan: ScanPlan, startsInReasoning: boolea
 
 interface SectionStart {
   section: Section;
-  found: Found;
+  found: FoundMarker;
   position: TextPosition;
   passText(piece: string): void;
 }
@@ -233,71 +251,72 @@ function* readSection(reader: CallReader, { section, found, position, passText }
     passText(source.takeMarked());
   };
   if (calls.isFull) {
-    reader.warn("The text has more calls than are read: the rest was taken as text. Make fewer calls at once.");
+    reader.warn("The text has too many calls: the rest was read as text. Make fewer calls at once.");
     return release();
   }
-  if (section.isProseInCode && position.isInFence) return release();
+  if (section.isTextInCode && position.isInFence) return release();
   if (yield* isMention(reader, found, position)) return release();
   try {
     yield* section.read(reader, found);
   } catch (thrown) {
     if (!(thrown instanceof Malformed)) throw thrown;
-    // Not certain to be a call, and now certain to be none.
+    // It was tentative and turned out not to be a call.
     calls.discard();
     return release();
   }
-  position.last = "";
+  position.lastCharacter = "";
   position.isLineBlank = true;
 }
 
-/** `<tool_call>` between backticks speaks about the marker. */
-function* isMention({ source }: CallReader, found: Found, position: TextPosition): Reading<boolean> {
-  if (position.last !== "`") return false;
+/** `<tool_call>` between backticks mentions the marker and does not open a call. */
+function* isMention({ source }: CallReader, found: FoundMarker, position: TextPosition): Reading<boolean> {
+  if (position.lastCharacter !== "`") return false;
   yield* awaitLength(source, found.length + 1);
   return source.peek(1, found.length) === "`";
 }
 
-/** Markers of calls mean nothing in here. */
+/** Reads up to the end of the reasoning. Markers of calls have no meaning in it. */
 function* readReasoning(reader: CallReader, ends: MarkerSet, plan: ScanPlan): Reading {
   const { source } = reader;
   const end = yield* readUntil(source, ends, (piece) => {
     reader.pass("reasoning", piece);
     source.takeMarked();
   });
-  if (!end) reader.warn("The text ended inside of its reasoning: calls that stand there are not made.");
+  if (!end) reader.warn("The text ended inside its reasoning: calls in reasoning are not made.");
   else if (plan.reasoningEnds.markers.includes(end.marker)) skip(reader, end);
 }
 
-function skip(reader: CallReader, found: Found): void {
+function skip(reader: CallReader, found: FoundMarker): void {
   reader.source.take(found.length);
   reader.pass("skipped", reader.source.takeMarked());
 }
 
-function follow(position: TextPosition, piece: string): void {
+function advancePosition(position: TextPosition, piece: string): void {
   if (piece === "") return;
-  position.last = piece[piece.length - 1]!;
+  position.lastCharacter = piece.slice(-1);
   const line = piece.lastIndexOf("\n");
   const tail = line === -1 ? piece : piece.slice(line + 1);
   position.isLineBlank = (line !== -1 || position.isLineBlank) && tail.trim() === "";
 }
 
-/** What text is searched for, and what each marker means. */
+/** The markers to search for, and their meanings. */
 interface ScanPlan {
   readonly markers: MarkerSet;
   readonly meanings: ReadonlyMap<string, MarkerMeaning>;
   readonly reasoningEnds: MarkerSet;
-  /** In reasoning that the prompt opened: what ends it, calls included where the format lets them. */
+  /** What ends reasoning that the prompt opened; in some formats also a call. */
   readonly openReasoningEnds: MarkerSet;
 }
 
-export type MarkerMeaning =
+type MarkerMeaning =
   | { type: "section"; section: Section }
   | { type: "reasoning"; close: MarkerSet }
   | { type: "reasoning_end" }
-  | { type: "plumbing" }
+  | { type: "control_token" }
   | { type: "fence" };
 
 const COMMON_REASONING: readonly (readonly [string, string])[] = [["<think>", "</think>"]];
+
 function createScanPlan(format: TextFormatName | "auto", tools: ToolTable): ScanPlan {
   const formats = (format === "auto" ? TEXT_FORMATS : [format]).map(textFormat);
   const sections = format === "auto" ? allSections(tools) : textFormat(format).sections(tools);
@@ -309,11 +328,11 @@ function createScanPlan(format: TextFormatName | "auto", tools: ToolTable): Scan
   for (const section of sections) for (const marker of section.open) add(marker, { type: "section", section });
   for (const [open, close] of reasoning) add(open, { type: "reasoning", close: markerSet([close]) });
   for (const [, close] of reasoning) add(close, { type: "reasoning_end" });
-  for (const marker of formats.flatMap((each) => each.plumbing ?? [])) add(marker, { type: "plumbing" });
-  if (sections.some(({ isProseInCode }) => isProseInCode)) add("```", { type: "fence" });
+  for (const marker of formats.flatMap((each) => each.controlTokens ?? [])) add(marker, { type: "control_token" });
+  if (sections.some(({ isTextInCode }) => isTextInCode)) add("```", { type: "fence" });
 
   const closes = reasoning.map(([, close]) => close);
-  const endsReasoning = formats.length === 1 && formats[0]!.callEndsReasoning;
+  const endsReasoning = format !== "auto" && textFormat(format).callEndsReasoning;
   return {
     markers: markerSet([...meanings.keys()]),
     meanings,
@@ -326,19 +345,14 @@ export interface XMLToolCall {
   name: string;
   params: Record<string, unknown>;
   rawText: string;
-  /** Why it cannot be run. */
+  /** Why the call cannot be run. */
   failure?: ToolFailure;
 }
 
-/** Calls in the format `<tool_call><name>…</name><params>…</params></tool_call>` alone, with params under their first name. */
+/** Parses calls in the format `<tool_call><name>…</name><params>…</params></tool_call>` only. */
 export const XMLToolCallParser = Object.freeze({
   parseToolCalls(text: string, options: Omit<ToolCallParserOptions, "format"> = {}): XMLToolCall[] {
     const { calls } = parseToolCalls(text, { ...options, format: "xml" });
-    return calls.map(({ name, input, rawText, failure }) => ({
-      name,
-      params: input,
-      rawText,
-      failure,
-    }));
+    return calls.map(({ name, input, rawText, failure }) => ({ name, params: input, rawText, failure }));
   },
 });

@@ -1,4 +1,6 @@
+import { notAToolName } from "./call-recorder.ts";
 import { readJsonCalls } from "./json-calls.ts";
+import { OPEN_LIST, OPEN_OBJECT } from "./json-reader.ts";
 import {
   createTagInput,
   FUNCTION_HEADS,
@@ -8,8 +10,8 @@ import {
   readTagCall,
   readTagCalls,
   readTagRest,
-  SEED_SHAPE,
   takePlainParameter,
+  XML_SHAPE,
 } from "./tag-calls.ts";
 import { readRawValue, type Tag, type ValueEnds } from "./tag-reader.ts";
 import type { CallReader, Section, TextFormatName } from "./text-format.ts";
@@ -35,15 +37,17 @@ const EITHER = markerSet([OPEN, CLOSE]);
 const FUNCTION_OPENS = markerSet(FUNCTION_HEADS);
 const INVOKE_OPENS = markerSet(INVOKE_HEADS);
 const INVOKE_IN_TOOL_CALL = { ...INVOKE_SHAPE, ends: [CLOSE] };
-/** The formats that share `<tool_call>`; what stands in it says which one it is. */
-export type ToolCallBody = Extract<TextFormatName, "xml" | "hermes" | "qwen3-coder" | "glm" | "anthropic-xml">;
 
-export function toolCallSection(bodies: readonly ToolCallBody[]): Section {
+/** The formats that share `<tool_call>`. The content of the tag shows which one it is. */
+type ToolCallBody = Extract<TextFormatName, "xml" | "hermes" | "qwen3-coder" | "glm" | "anthropic-xml">;
+
+/** Accepts the given formats; the first one is assumed until the content is known. */
+export function toolCallSection(...bodies: readonly [ToolCallBody, ...ToolCallBody[]]): Section {
   return {
     open: [OPEN],
     *read(reader, found) {
       reader.source.take(found.length);
-      reader.calls.open(bodies[0]!);
+      reader.calls.open(bodies[0]);
       yield* attempt(reader, readBody(reader, bodies), { through: [CLOSE], before: [OPEN] });
       reader.calls.close();
     },
@@ -53,34 +57,32 @@ export function toolCallSection(bodies: readonly ToolCallBody[]): Section {
 function* readBody(reader: CallReader, bodies: readonly ToolCallBody[]): Reading {
   const { source, calls } = reader;
   const code = yield* skipSpace(source);
-  const may = (body: ToolCallBody): boolean => bodies.includes(body);
-  if (may("hermes") && (code === OPEN_OBJECT || code === OPEN_LIST)) {
+  const accepts = (body: ToolCallBody): boolean => bodies.includes(body);
+  if (accepts("hermes") && (code === OPEN_OBJECT || code === OPEN_LIST)) {
     calls.readAs("hermes");
     yield* readJsonCalls(reader, { format: "hermes", ends: ENDS, quotesUntil: EITHER });
     return yield* readEnd(reader, ENDS);
   }
-  if (may("qwen3-coder") && (yield* atMarker(source, FUNCTION_OPENS))) {
+  if (accepts("qwen3-coder") && (yield* atMarker(source, FUNCTION_OPENS))) {
     calls.readAs("qwen3-coder");
     return yield* readTagCalls(reader, { shape: FUNCTION_SHAPE, heads: FUNCTION_HEADS, isWrapped: true });
   }
-  if (may("anthropic-xml") && (yield* atMarker(source, INVOKE_OPENS))) {
+  if (accepts("anthropic-xml") && (yield* atMarker(source, INVOKE_OPENS))) {
     calls.readAs("anthropic-xml");
     return yield* readTagCalls(reader, { shape: INVOKE_IN_TOOL_CALL, heads: INVOKE_HEADS, isWrapped: true });
   }
-  if (may("xml") && code === OPEN_TAG && !(yield* atMarker(source, ENDS))) {
+  if (accepts("xml") && code === OPEN_TAG && !(yield* atMarker(source, ENDS))) {
     calls.readAs("xml");
-    return yield* readSeedCall(reader);
+    return yield* readXmlCall(reader);
   }
-  if (may("glm")) {
+  if (accepts("glm")) {
     calls.readAs("glm");
     return yield* readPairCall(reader, CLOSE);
   }
-  throw yield* unexpected(source, "the call");
+  throw yield* unexpected(source, "a call");
 }
 
 const OPEN_TAG = 60;
-const OPEN_LIST = 91;
-const OPEN_OBJECT = 123;
 
 const HEAD = /<name>\s*([^\s<>&]{1,100})\s*<\/name>\s*<params>/y;
 const TAIL = /<\/params>\s*<\/tool_call>/y;
@@ -91,32 +93,33 @@ function plainTag(name: string): Tag {
 const CALL = plainTag("tool_call");
 const GROUP = plainTag("params");
 
-/** A call behind `<tool_call>`. What has come and is written as it should be is taken in few steps, the rest step by step. */
-function* readSeedCall(reader: CallReader): Reading {
+/** Reads a call after `<tool_call>`. Well-formed text that has arrived is taken at once, the rest step by step. */
+function* readXmlCall(reader: CallReader): Reading {
   const { source, calls } = reader;
   const head = source.match(HEAD, 0);
-  if (!head) return yield* readTagCall(reader, SEED_SHAPE, CALL);
-  source.take(head[0].length);
-  calls.setName(head[1]!);
-  const input = createTagInput(reader, SEED_SHAPE.untyped);
+  if (!head) return yield* readTagCall(reader, XML_SHAPE, CALL);
+  const [text, name = ""] = head;
+  source.take(text.length);
+  calls.setName(name);
+  const input = createTagInput(reader, XML_SHAPE.untyped);
   do source.skipSpace();
   while (takePlainParameter(reader, input, GROUP.name));
   const tail = source.match(TAIL, 0);
   if (tail) {
     source.take(tail[0].length);
     input.finish();
-  } else yield* readTagRest({ reader, shape: SEED_SHAPE, input, call: CALL, parent: GROUP });
+  } else yield* readTagRest({ reader, shape: XML_SHAPE, input, call: CALL, parent: GROUP });
 }
 
 const KEY = markerSet(["<arg_key>"]);
 const KEY_END = markerSet(["</arg_key>"]);
 const VALUE = markerSet(["<arg_value>"]);
 
-/** `f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>`, behind its opening marker. */
+/** Reads `f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>`, after the opening marker. */
 function* readPairCall(reader: CallReader, close: string): Reading {
   const { source, calls } = reader;
   const name = yield* readShort(reader, ["<arg_key>", close, "<", "\n"], "its name");
-  if (!/^[^\s<>{}()"'`]+$/.test(name)) throw new Malformed(`${JSON.stringify(name.slice(0, 40))} is no name of a tool`);
+  if (!/^[^\s<>{}()"'`]+$/.test(name)) throw notAToolName(name);
   calls.setName(name);
   const input = createTagInput(reader, "json");
   const ends = valueEnds(close);
@@ -125,12 +128,12 @@ function* readPairCall(reader: CallReader, close: string): Reading {
     const key = yield* readShort(reader, KEY_END.markers, "a key");
     source.take(KEY_END.longest);
     yield* skipSpace(source);
-    if (!(yield* atMarker(source, VALUE))) throw new Malformed(`<arg_value> is missing behind the key ${key}`);
+    if (!(yield* atMarker(source, VALUE))) throw new Malformed(`<arg_value> is missing after the key ${key}`);
     source.take(VALUE.longest);
     const parameter = input.begin(key, undefined);
     parameter.end(yield* readRawValue(reader, ends, createTextValue("none", parameter.stream)));
   }
-  // More parameters may have been to come.
+  // The model may have meant to write more parameters.
   if (source.code() === -1) throw cutOff(`before ${close}`);
   if (input.count() === 0 && !(yield* atMarker(source, markerSet([close])))) throw new Malformed(`${close} is missing`);
   input.finish();
@@ -152,7 +155,7 @@ function valueEnds(close: string): ValueEnds {
   };
 }
 
-/** A text that ends before one of the markers and is no longer than names are. */
+/** Reads text of at most the length of a name, up to one of the markers. */
 export function* readShort({ source }: CallReader, markers: readonly string[], what: string): Reading<string> {
   let text = "";
   yield* readBounded(source, markerSet(markers), { pass: (piece) => void (text += piece), limit: 400, what });

@@ -50,14 +50,14 @@ describe("the instruction", () => {
     );
   });
 
-  test("has notes, and says nothing where there are no tools", () => {
+  test("has notes, and is empty without tools", () => {
     expect(ToolPromptGenerator.generateToolInstruction([search])).toMatch(
       /## Notes\n- Call a tool exactly[^]*]]]]><!\[CDATA\[>/,
     );
     expect(generateToolInstruction([])).toBe("");
   });
 
-  test("says what a value may be where the schema does, and nothing where it does not", () => {
+  test("lists the types and values of the schema, or any", () => {
     const text = generateToolInstruction([colours, { name: "now" }], { format: "hermes" });
     expect(text).toContain(
       "  - colour: string (required)\n    One of: red, blue\n  - size: number or null (optional)\n  - raw: any (optional)",
@@ -66,7 +66,7 @@ describe("the instruction", () => {
     expect(text).toContain("### now\nDescription: \nParameters: none\nExample:");
   });
 
-  test("takes a tool's own example before it makes one up", () => {
+  test("prefers the example of the tool to a generated one", () => {
     const own = createTool({
       name: "own",
       description: { short: "Has one", examples: [{ input: { path: "src/a.ts" } }] },
@@ -76,7 +76,7 @@ describe("the instruction", () => {
     expect(generateToolInstruction([own], { format: "mistral" })).toContain('[TOOL_CALLS]own[ARGS]{"path":"src/a.ts"}');
   });
 
-  test.each(TEXT_FORMATS)("in %s has an example that is read as a call of that tool", (format) => {
+  test.each(TEXT_FORMATS)("in %s has an example that reads as a call of the tool", (format) => {
     const text = generateToolInstruction([search], { format });
     const example = text.slice(text.indexOf("Example:\n") + 9, text.indexOf("\n\n## Notes"));
     const parsed = parseToolCalls(example, { format, tools: [search] });

@@ -7,13 +7,13 @@ import { formatToolResult } from "./format-tool-result.ts";
 import type { TextFormatName, ToolLike } from "./text-format.ts";
 
 export interface ToolInstructionOptions {
-  /** The format that the model shall write its calls in. */
+  /** The format in which the model should write its calls. Default: `xml`. */
   format?: TextFormatName;
-  /** Whose names the tools and their parameters are shown under. */
+  /** The dialect for the names of tools and parameters. */
   dialect?: DialectName;
 }
 
-/** For a model without function calling: which tools there are, how each is called, and what to mind. */
+/** Describes the tools, and how to call them, to a model without function calling. */
 export function generateToolInstruction(tools: Iterable<ToolLike>, options: ToolInstructionOptions = {}): string {
   const { format = "xml" } = options;
   const described = [...tools].map((tool) => describeTool(tool, options));
@@ -23,7 +23,7 @@ export function generateToolInstruction(tools: Iterable<ToolLike>, options: Tool
 }
 
 const COMMON_NOTES = [
-  "Call a tool exactly in the form of its example, outside of code blocks.",
+  "Call a tool exactly in the form of its example, outside code blocks.",
   "Give every required parameter. Leave out optional ones that you do not need.",
   "For several calls, write them one after the other.",
   "After your calls, stop. The results come in the next message; never write a result yourself.",
@@ -31,8 +31,8 @@ const COMMON_NOTES = [
 
 function describeTool(tool: ToolLike, { format = "xml", dialect }: ToolInstructionOptions): string {
   const { name, description = "", parameters = {} } = isTool(tool) ? declarationOf(tool, dialect) : tool;
-  const given = isTool(tool) && dialect === undefined ? tool.description.examples?.[0]?.input : undefined;
-  const input = isObject(given) ? given : exampleInput(parameters);
+  const example = isTool(tool) && dialect === undefined ? tool.description.examples?.[0]?.input : undefined;
+  const input = isObject(example) ? example : exampleInput(parameters);
   return [
     `### ${name}`,
     `Description: ${description}`,
@@ -68,10 +68,10 @@ function plain(value: unknown): string {
   return typeof value === "string" ? indented(value) : JSON.stringify(value);
 }
 
-/** Further lines stay below their parameter. */
+/** Indents the lines after the first below their parameter. */
 function indented(text: string): string {
   return text.replaceAll("\n", "\n    ");
 }
 
-/** The two sides of a conversation with a model that has no function calling: what it is told, and what it gets back. */
+/** Both prompt texts for a model without function calling: the tool instructions and the tool results. */
 export const ToolPromptGenerator = Object.freeze({ generateToolInstruction, formatToolResult });

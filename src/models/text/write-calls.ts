@@ -2,12 +2,12 @@ import type { WrittenCall } from "./text-format.ts";
 
 type WriteCall = (call: WrittenCall) => string;
 
-/** Each call on its own, one below the other, between what all of them stand in. */
+/** Writes the calls one by one, with `before` and `after` around all of them. */
 export function writeEach(write: WriteCall, { before = "", after = "", between = "\n" } = {}) {
   return (calls: readonly WrittenCall[]): string => `${before}${calls.map(write).join(between)}${after}`;
 }
 
-/** All calls as one JSON list. */
+/** Writes all calls as one JSON list. */
 export function writeList(before: string, after: string, asJson: (call: WrittenCall) => unknown = nameAndArguments) {
   return (calls: readonly WrittenCall[]): string => `${before}${JSON.stringify(calls.map(asJson))}${after}`;
 }
@@ -16,17 +16,17 @@ export function nameAndArguments({ name, input }: WrittenCall): unknown {
   return { name, arguments: input };
 }
 
-/** A value as the text between two tags. */
+/** The text of a value between two tags. */
 export function textOfValue(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** As CDATA, which ends at the first `]]>`: one that belongs to the value is divided between two sections. */
+/** CDATA ends at the first `]]>`, so one inside the value is split between two sections. */
 export function cdata(text: string): string {
   return `<![CDATA[${text.replaceAll("]]>", "]]]]><![CDATA[>")}]]>`;
 }
 
-/** `before`, each parameter, and `after`. */
+/** Writes a call as `before`, each parameter, and `after`. */
 export function writeTags(
   before: (name: string) => string,
   parameter: (key: string, value: unknown) => string,
@@ -38,7 +38,7 @@ export function writeTags(
   };
 }
 
-/** A value as Python writes it. */
+/** A value as a Python literal. */
 function pythonLiteral(value: unknown): string {
   if (value === null || value === undefined) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
@@ -55,7 +55,7 @@ export function pythonCall({ name, input }: WrittenCall): string {
     .join(", ")})`;
 }
 
-/** A value in Gemma's notation: no quotation marks but its own marker. */
+/** A value in Gemma's notation, with its own marker instead of quotation marks. */
 export function gemmaLiteral(value: unknown, quote: string): string {
   if (typeof value === "string") return `${quote}${value}${quote}`;
   if (Array.isArray(value)) return `[${value.map((each) => gemmaLiteral(each, quote)).join(",")}]`;

@@ -36,17 +36,17 @@ const failureOf = (params: string): string => {
 describe("values in CDATA", () => {
   test.each([
     [
-      "markup and line ends as they are",
+      "markup and line breaks unchanged",
       "<![CDATA[if (a < b && c > d) {\n\treturn `</tool_call>`;\n}]]>",
       "if (a < b && c > d) {\n\treturn `</tool_call>`;\n}",
     ],
     ["the closing tag of its own parameter", "<![CDATA[</content></params>]]>", "</content></params>"],
-    ["entities, which nothing decodes", "<![CDATA[&lt;&#65;]]>", "&lt;&#65;"],
-    ["]]>, divided between two sections", "<![CDATA[a]]]]><![CDATA[>b]]>", "a]]>b"],
+    ["entities undecoded", "<![CDATA[&lt;&#65;]]>", "&lt;&#65;"],
+    ["]]>, split between two sections", "<![CDATA[a]]]]><![CDATA[>b]]>", "a]]>b"],
     ["several sections, which join", "<![CDATA[a]]> <![CDATA[ b]]>", "a b"],
     ["white space at its edges", "  <![CDATA[\n  x \n]]>  ", "\n  x \n"],
     ["nothing", "<![CDATA[]]>", ""],
-    ["text beside a section", "see <![CDATA[<a>]]> there", "see <a> there"],
+    ["text next to a section", "see <![CDATA[<a>]]> there", "see <a> there"],
   ])("keep %s", (_, written, value) => expect(valueOf(`<content>${written}</content>`)).toBe(value));
 });
 
@@ -59,30 +59,29 @@ describe("values without CDATA", () => {
     ],
     ["one line is trimmed", "\n      src/a.ts\n    ", "src/a.ts"],
     ["several lines keep their indentation", "\n  a\n    b\n  ", "  a\n    b"],
-    ["its own closing tag is part of it where more text follows", "a </content> b", "a </content> b"],
+    ["its own closing tag is part of it if more text follows", "a </content> b", "a </content> b"],
   ])("%s", (_, written, value) => expect(valueOf(`<content>${written}</content>`)).toBe(value));
 
-  test("markup that should have been in CDATA is taken as it stands, and said", () => {
+  test("markup that should have been in CDATA is taken literally, with a warning", () => {
     const parsed = read("<content>if (a < b && c)</content>");
     expect(parsed.calls[0]).toMatchObject({ input: { content: "if (a < b && c)" } });
     expect(parsed.warnings).toEqual([
-      "write_file: a value with < was read although it stands outside of <![CDATA[…]]>",
-      "write_file: a value with & was read although it stands outside of <![CDATA[…]]>",
+      "write_file: a value with < was read although it is not inside <![CDATA[…]]>",
+      "write_file: a value with & was read although it is not inside <![CDATA[…]]>",
     ]);
   });
 
-  test("no entity but those is ever expanded", () =>
-    expect(valueOf("<content>&nbsp;&e;&x1;</content>")).toBe("&nbsp;&e;&x1;"));
+  test("no other entity is expanded", () => expect(valueOf("<content>&nbsp;&e;&x1;</content>")).toBe("&nbsp;&e;&x1;"));
 });
 
-test.each(["<![CDATA[a.txt]]>", "a.txt"])("a parameter that the tool does not have is read after %s too", (path) => {
+test.each(["<![CDATA[a.txt]]>", "a.txt"])("an unknown parameter is read after %s too", (path) => {
   const parsed = read(`\n<path>${path}</path>\n<owner>${path}</owner>\n<force>true</force>\n`);
   expect(callsOf(parsed)).toEqual([{ name: "write_file", input: { path: "a.txt", owner: "a.txt", force: true } }]);
   expect(parsed.warnings).toEqual([]);
 });
 
 describe("types", () => {
-  test("are the schema's: a string stays the very text", () => {
+  test("come from the schema: a string stays the literal text", () => {
     const parsed = read(
       "<content>007</content><path>true</path><mode>0420</mode><force>True</force><edits>[1,]</edits>",
     );
@@ -90,7 +89,7 @@ describe("types", () => {
     expect(parsed.calls[0]!.repairs).toEqual(["a trailing comma was removed from the JSON"]);
   });
 
-  test("are the table's where the schema says nothing, and only where no digit is lost", () => {
+  test("are inferred without a schema, but only if no digit is lost", () => {
     const values = {
       a: "true",
       b: "False",
@@ -111,24 +110,24 @@ describe("types", () => {
     expect(parsed!.params).toEqual({ ...values, a: true, c: 123, d: 3.14, h: -5 });
   });
 
-  test("a value that does not fit stays text, for the gate to say what is wrong", () => {
+  test("a value that does not fit stays text, and the gate reports it", () => {
     expect(read("<mode>many</mode>").calls[0]!.input).toEqual({ mode: "many" });
     expect(read("<mode>9007199254740993</mode>").calls[0]!.input).toEqual({ mode: "9007199254740993" });
   });
 });
 
-describe("what is refused, with the right form in the message", () => {
+describe("rejected, with the right form in the message", () => {
   test.each([
     ["a parameter that is given twice", "<path>a</path><path>b</path>", "the parameter path is given twice"],
-    ["a declaration", '<path><!DOCTYPE a [<!ENTITY x "y">]>&x;</path>', "<! may stand only inside of <![CDATA[…]]>"],
-    ["a processing instruction", "<path><?php a ?></path>", "<? may stand only inside"],
-    ["the end of a section that has no beginning", "<path>a ]]> b</path>", "]]> may stand only inside"],
+    ["a declaration", '<path><!DOCTYPE a [<!ENTITY x "y">]>&x;</path>', "<! is allowed only inside <![CDATA[…]]>"],
+    ["a processing instruction", "<path><?php a ?></path>", "<? is allowed only inside"],
+    ["the end of a section that has no beginning", "<path>a ]]> b</path>", "]]> is allowed only inside"],
     ["a NUL character", "<path>a\0b</path>", "NUL"],
-    ["half of a character", "<path>\ud800</path>", "half of a character"],
-    ["a number that is no character", "<path>&#0;</path>", "&#0; is no character"],
+    ["half of a surrogate pair", "<path>\ud800</path>", "half of a surrogate pair"],
+    ["a number that is not a character", "<path>&#0;</path>", "&#0; is not a character"],
     ["a name that no object may have", "<__proto__>1</__proto__>", '"__proto__"'],
-    ["an attribute that stands twice", '<path a="1" a="2">x</path>', "the attribute a stands twice"],
-    ["text between parameters", "<path><![CDATA[a]]></path> and then", "</tool_call> may stand only inside"],
+    ["a duplicate attribute", '<path a="1" a="2">x</path>', "the attribute a occurs twice"],
+    ["text between parameters", "<path><![CDATA[a]]></path> and then", "</tool_call> is allowed only inside"],
   ])("%s", (_, params, reason) => {
     const message = failureOf(params);
     expect(message).toContain(reason);
@@ -139,11 +138,11 @@ describe("what is refused, with the right form in the message", () => {
 
   test("a call without a name, and one with its name last", () => {
     const [nameless] = readEveryWay("<tool_call><params></params></tool_call>", { format: "xml" }).calls;
-    expect(nameless!.failure!.message).toContain("its name must stand before its parameters");
+    expect(nameless!.failure!.message).toContain("its name must come before its parameters");
     expect(readEveryWay("<tool_call></tool_call>", { format: "xml" }).calls[0]!.failure).toBeDefined();
   });
 
-  test("the rest of the text is read nevertheless", () => {
+  test("the rest of the text is still read", () => {
     const parsed = readEveryWay(`${call("<path>a</path>x")} and ${call("<path>b</path>")}`, {
       format: "xml",
       tools: TOOLS,
@@ -156,7 +155,7 @@ describe("what is refused, with the right form in the message", () => {
   });
 });
 
-describe("what models forget", () => {
+describe("omissions of models", () => {
   test("a closing tag before the next call", () => {
     const text = `<tool_call><name>write_file</name><params><path>a</path></params>\n${call("<path>b</path>")}`;
     const parsed = readEveryWay(text, { format: "xml", tools: TOOLS });
