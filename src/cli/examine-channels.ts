@@ -7,7 +7,7 @@ export async function examineChannels(
   config: LoadedConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Finding[]> {
-  const { openMessages } = await import("../host/open-messages.ts");
+  const { openMessages } = await import("../capabilities/messages.ts");
   const messages = openMessages(config, { env, clock: systemClock });
   try {
     const findings: Finding[] = [];

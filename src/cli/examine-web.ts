@@ -1,6 +1,6 @@
 import type { LoadedConfig } from "../config/load-config.ts";
 import { systemClock } from "../core/clock.ts";
-import { openBrowserProgram } from "../host/open-browser.ts";
+import { openBrowserProgram } from "../capabilities/browser.ts";
 import { searchChain } from "../tools/web/search-providers.ts";
 import type { Finding } from "./examine.ts";
 

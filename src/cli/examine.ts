@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { HaftClient } from "../client/create-client.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { examineChannels } from "./examine-channels.ts";
-import { findPackage } from "../host/find-package.ts";
+import { findPackage } from "../io/files/package-folder.ts";
 
 export interface Finding {
   what: string;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { userInfo } from "node:os";
 import { createClient, type HaftClient } from "../client/create-client.ts";
 import { openHaft } from "../host.ts";
-import { UNCONFINED_WARNING } from "../host/open-confinement.ts";
+import { UNCONFINED_WARNING } from "../capabilities/base.ts";
 import { openInProcess } from "../http/open-in-process.ts";
 import { capabilitiesOfHost } from "../http/parts/parts-of-host.ts";
 import { issueToken, SCOPES } from "../http/tokens.ts";

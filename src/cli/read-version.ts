@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { findPackage } from "../host/find-package.ts";
+import { findPackage } from "../io/files/package-folder.ts";
 
 export async function readVersion(): Promise<string> {
   const folder = await findPackage();

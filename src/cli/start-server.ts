@@ -1,14 +1,14 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { type HaftHost, openHaft } from "../host.ts";
-import { serveArtifacts } from "../host/serve-artifacts.ts";
+import { serveArtifacts } from "../capabilities/artifacts.ts";
 import { DEFAULT_PORT, type HttpServer, serveHttp } from "../http/http-server.ts";
 import { logLine } from "../http/log-line.ts";
 import { createMcpHandler, MCP_STATE_KEY } from "../http/mcp-endpoint.ts";
 import { capabilitiesOfHost } from "../http/parts/parts-of-host.ts";
 import type { JobWorker } from "../calls/job-queue.ts";
 import type { EmbedOptions } from "./command.ts";
-import { findPackage } from "../host/find-package.ts";
+import { findPackage } from "../io/files/package-folder.ts";
 import { userName } from "./open-embedded.ts";
 import { openServerTokens } from "./open-tokens.ts";
 

@@ -7,7 +7,7 @@ import { openHaft } from "haft/host";
 import { createTestHaft } from "haft/testing";
 import { createArtifactManager, createArtifactTools } from "haft/workspace";
 import { artifactsCapability } from "../../src/http/parts/artifacts-part.ts";
-import { serveArtifacts } from "../../src/host/serve-artifacts.ts";
+import { serveArtifacts } from "../../src/capabilities/artifacts.ts";
 import { connectV2, serveOverHttp } from "../mcp/serve-haft.ts";
 import { openCheckedClient } from "./checked-client.ts";
 import { openTestServer } from "./open-door.ts";

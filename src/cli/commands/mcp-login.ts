@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { openHaft } from "../../host.ts";
-import { UNCONFINED_WARNING } from "../../host/open-confinement.ts";
+import { UNCONFINED_WARNING } from "../../capabilities/base.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { hasDesktop, openBrowser } from "../open-browser.ts";

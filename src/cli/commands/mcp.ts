@@ -1,5 +1,5 @@
 import { openHaft } from "../../host.ts";
-import { serveArtifacts } from "../../host/serve-artifacts.ts";
+import { serveArtifacts } from "../../capabilities/artifacts.ts";
 import { MCP_STATE_KEY } from "../../http/mcp-endpoint.ts";
 import { serveMcpStdio } from "../../mcp/server/stdio-server.ts";
 import { describeApproval } from "../../gate/permit/describe-approval.ts";

@@ -1,4 +1,4 @@
-import type { HostCanvas } from "../../host/open-canvas.ts";
+import type { HostCanvas } from "../../capabilities/canvas.ts";
 import type { CanvasCapability } from "../host-parts.ts";
 
 /** The surfaces of a host in the words of the wire. */

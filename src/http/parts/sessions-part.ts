@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Session } from "../../models/agent/session-store.ts";
 import { ToolError } from "../../core/error.ts";
-import type { HostSessions } from "../../host/open-sessions.ts";
+import type { HostSessions } from "../../capabilities/sessions.ts";
 import { HttpError } from "../door-error.ts";
 import type { SessionsCapability } from "../host-parts.ts";
 import type { AgentSessionInfo } from "../wire.ts";

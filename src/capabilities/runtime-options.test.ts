@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openConfigFolders } from "../config/config-folders.fixture.ts";
 import { trust } from "../config/trust.ts";
-import { configuredRules } from "./configured-options.ts";
+import { configuredRules } from "./runtime-options.ts";
 
 const USER = "~/.config/haft/config.yml";
 const mode = (name: string) => `permissions: { defaultMode: ${name} }`;

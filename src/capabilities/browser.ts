@@ -1,6 +1,5 @@
 import type { LoadedConfig } from "../config/load-config.ts";
-import type { Clock } from "../core/clock.ts";
-import type { AnyTool } from "../core/tool.ts";
+import { CloseStack } from "../core/close-stack.ts";
 import { startForwardProxy } from "../io/net/forward-proxy.ts";
 import { createOpenSocket } from "../io/net/connections.ts";
 import { readProxyEnvironment } from "../io/net/proxy-environment.ts";
@@ -9,23 +8,10 @@ import { shellEnvironment } from "../io/shell/shell-environment.ts";
 import { createBrowserTool } from "../tools/browser/browser.ts";
 import { type BrowserProgram, createBrowserProgram, createRefusedAddresses } from "../tools/browser/browser-program.ts";
 import { createProfiles, type ProfileLimits } from "../tools/browser/browser-profiles.ts";
-import { createPageRenderer, type PageRenderer } from "../tools/browser/page-renderer.ts";
-import type { Workspace } from "../workspace.ts";
+import { createPageRenderer } from "../tools/browser/page-renderer.ts";
+import { type CapabilityContext, defineCapability } from "./capability.ts";
 
-export interface BrowserHost {
-  env: Readonly<Record<string, string | undefined>>;
-  workspace: Pick<Workspace, "files">;
-  clock: Clock;
-}
-
-export interface OpenBrowser {
-  tools: readonly AnyTool[];
-  /** Absent where the browser is switched off. */
-  renderer?: PageRenderer;
-  close(): Promise<void>;
-}
-
-/** Where a browser that was not installed by the system has its libraries and fonts. */
+/** Libraries and fonts of a browser that the system did not install. */
 const LIBRARIES = ["LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE"];
 const LIMITS: ProfileLimits = {
   maxProfiles: 8,
@@ -34,30 +20,34 @@ const LIMITS: ProfileLimits = {
   idleMs: 15 * 60_000,
 };
 
-/** The browser, started when it is first needed. */
-export function openBrowser(config: LoadedConfig, { env, workspace: { files }, clock }: BrowserHost): OpenBrowser {
-  const settings = config.value.browser;
-  if (settings.enabled === false) return { tools: [], close: async () => undefined };
-  const program = openBrowserProgram(config, { env, clock });
-  const downloadFolder = settings.downloads ?? "downloads";
-  const profiles = createProfiles({ ...LIMITS, program, clock, downloadFolder });
-  return {
-    tools: [createBrowserTool({ program, profiles, files, downloadFolder })],
-    renderer: createPageRenderer(program),
-    async close() {
-      await profiles.close();
-      await program.close();
-    },
-  };
-}
+/** The browser. It is started when it is first needed. */
+export const browser = defineCapability({
+  name: "browser",
+  config: ["browser", "network"],
+  needs: ["workspace"],
+  open({ config, env, clock, workspace: { files } }) {
+    const { enabled, downloads: downloadFolder = "downloads" } = config.value.browser;
+    if (enabled === false) return { value: undefined };
+    const program = openBrowserProgram(config, { env, clock });
+    const profiles = createProfiles({ ...LIMITS, program, clock, downloadFolder });
+    const closing = new CloseStack();
+    closing.push("browser", () => program.close());
+    closing.push("browser profiles", () => profiles.close());
+    return {
+      value: createPageRenderer(program),
+      tools: [createBrowserTool({ program, profiles, files, downloadFolder })],
+      close: () => closing.close(),
+    };
+  },
+});
 
-/** Every connection of its pages is checked as those of all web tools are. */
+/** The connections of its pages are checked like those of the web tools. */
 export function openBrowserProgram(
   { value: { browser: settings, network } }: LoadedConfig,
-  { env, clock }: Pick<BrowserHost, "env" | "clock">,
+  { env, clock }: Pick<CapabilityContext, "env" | "clock">,
 ): BrowserProgram {
   const { exceptions = [], hosts, proxyResolvesNames: resolvesNames } = network;
-  const proxies = readProxyEnvironment(env, resolvesNames === undefined ? {} : { resolvesNames });
+  const proxies = readProxyEnvironment(env, { resolvesNames });
   const openSocket = createOpenSocket({ exceptions, proxies, hosts: hosts || undefined });
   const refused = createRefusedAddresses();
   return createBrowserProgram({

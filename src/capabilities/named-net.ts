@@ -1,13 +1,14 @@
 import type { LoadedConfig } from "../config/load-config.ts";
+import { CloseStack } from "../core/close-stack.ts";
 import { readProxyEnvironment } from "../io/net/proxy-environment.ts";
 import { portOf } from "../io/net/url-check.ts";
-import { createStreamingNet, type StreamingFetch, type StreamingNet } from "../io/net/streaming-fetch.ts";
+import { createStreamingNet, type StreamingFetch } from "../io/net/streaming-fetch.ts";
 
-/** How MCP servers and models are reached, whose addresses the configuration names. */
+/** Connects to MCP servers and models. The configuration names their addresses. */
 export interface NamedNet {
   /**
-   * A named address is consent for that very host and port, and for this fetch alone: where it redirects to, or says that
-   * one signs in, must be public or be named as an exception.
+   * A named address may be private: this host and port are allowed, for this fetch only. Addresses that it redirects to,
+   * or signs in at, must be public or listed in `network.exceptions`.
    */
   fetchTo(addresses: readonly (string | undefined)[]): StreamingFetch;
   close(): Promise<void>;
@@ -18,24 +19,19 @@ export function openNamedNet(
   env: Readonly<Record<string, string | undefined>>,
 ): NamedNet {
   const { exceptions = [], proxyResolvesNames } = network;
-  const proxies = readProxyEnvironment(
-    env,
-    proxyResolvesNames === undefined ? {} : { resolvesNames: proxyResolvesNames },
-  );
-  const nets: StreamingNet[] = [];
+  const proxies = readProxyEnvironment(env, { resolvesNames: proxyResolvesNames });
+  const closing = new CloseStack();
   return {
     fetchTo(addresses) {
       const net = createStreamingNet({ exceptions: [...exceptions, ...addresses.flatMap(hostOf)], proxies });
-      nets.push(net);
+      closing.push("connections", () => net.close());
       return net.fetch;
     },
-    async close() {
-      await Promise.all(nets.map((net) => net.close()));
-    },
+    close: () => closing.close(),
   };
 }
 
-/** What is no address is told when it is connected to. */
+/** An invalid address is reported when it is used. */
 function hostOf(address: string | undefined): string[] {
   if (address === undefined || !URL.canParse(address)) return [];
   const url = new URL(address);

@@ -3,17 +3,29 @@ import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { JobEvent, JobQueue } from "../calls/job-queue.ts";
 import type { EngineOptions } from "../store/bullmq/engine.ts";
+import { defineCapability } from "./capability.ts";
 
 export interface JobQueueHost {
-  /** The queue in the store: for the processes of one machine. */
+  /** The queue in the store, for the processes of one machine. */
   embedded: JobQueue;
   clock: Clock;
   warn(warning: string): void;
-  /** How the packages are loaded; a test takes one away. */
+  /** Loads the packages. */
   load?: EngineOptions["load"];
 }
 
-/** Where jobs wait: in the file of the store, in the database of the store, or on Redis where a second address names one. */
+/** The queue of background calls. */
+export const jobs = defineCapability({
+  name: "jobs",
+  config: ["jobs", "store"],
+  needs: ["store"],
+  open({ config, clock, warn, store }) {
+    const value = openJobQueue(config, { embedded: store.jobs, clock, warn });
+    return { value, close: () => value.close() };
+  },
+});
+
+/** In the file of the store, in the database of the store, or on Redis if `jobs.redisUrl` is set. */
 export function openJobQueue(
   { value: { store, jobs } }: LoadedConfig,
   { embedded, clock, warn, load = {} }: JobQueueHost,
@@ -21,7 +33,7 @@ export function openJobQueue(
   const { url } = store;
   const { redisUrl } = jobs;
   if (url === undefined) {
-    // Workers elsewhere would take jobs of which they have neither journal nor approvals.
+    // Workers on other machines would have neither the journal nor the approvals of a job.
     if (redisUrl !== undefined) throw needsStore();
     return embedded;
   }
@@ -35,7 +47,7 @@ export function openJobQueue(
   }, warn);
 }
 
-/** Most commands have nothing to do with jobs, and connect to no queue. */
+/** Connects at the first use: most commands do not use the queue. */
 function whenNeeded(open: () => Promise<JobQueue>, warn: (warning: string) => void): JobQueue {
   let opened: Promise<JobQueue> | undefined;
   let isClosed = false;
@@ -47,7 +59,7 @@ function whenNeeded(open: () => Promise<JobQueue>, warn: (warning: string) => vo
   const queue = (): Promise<JobQueue> => {
     if (isClosed) return Promise.reject(toolError("shutdown", "The queue is closed"));
     opened ??= open().then(subscribeQueued);
-    // What could not be reached is tried again at the next question.
+    // A failed connection is tried again at the next use.
     opened.catch(() => (opened = undefined));
     return opened;
   };
@@ -64,7 +76,7 @@ function whenNeeded(open: () => Promise<JobQueue>, warn: (warning: string) => vo
     subscribe(listener) {
       const queuedListener: { listener: typeof listener; leave?: () => void } = { listener };
       queuedListeners.add(queuedListener);
-      queue().then(subscribeQueued, (error: Error) => warn(`Nothing is heard of jobs yet: ${error.message}`));
+      queue().then(subscribeQueued, (error: Error) => warn(`Events of jobs do not arrive yet: ${error.message}`));
       return () => {
         queuedListeners.delete(queuedListener);
         queuedListener.leave?.();

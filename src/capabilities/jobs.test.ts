@@ -7,7 +7,7 @@ import { MemoryJobs } from "../jobs/memory-job-queue.ts";
 import { openPostgres } from "../store/postgres.ts";
 import { startPostgres, type TestPostgres } from "../store/start-postgres.fixture.ts";
 import { hasRedis, startRedis } from "../store/start-redis.fixture.ts";
-import { type JobQueueHost, openJobQueue } from "./open-jobs.ts";
+import { type JobQueueHost, openJobQueue } from "./jobs.ts";
 
 let postgres: TestPostgres;
 beforeAll(async () => void (postgres = await startPostgres()), 60_000);
@@ -41,13 +41,13 @@ async function jobsInPostgres(url: string): Promise<number> {
   return row?.count ?? 0;
 }
 
-test("without a database jobs are in the store itself; a Redis alone is refused, with what to do", () => {
+test("without a database jobs are in the store; Redis without a database is refused", () => {
   const { queue, embedded } = open({});
   expect(queue).toBe(embedded);
   expect(() => open({ redisUrl: "redis://127.0.0.1:1" })).toThrow(/jobs\.redisUrl is set.*Set store\.url/s);
 });
 
-test("with a database jobs are in it, and nothing is made there before somebody asks", async () => {
+test("with a database jobs are in it, and its tables are created at the first use", async () => {
   const url = await postgres.createDatabase();
   const { queue } = open({ url });
   expect(await jobsInPostgres(url)).toBe(0);
@@ -56,7 +56,7 @@ test("with a database jobs are in it, and nothing is made there before somebody 
   expect(await jobsInPostgres(url)).toBeGreaterThan(0);
 });
 
-test.skipIf(!hasRedis)("with a Redis beside it jobs are there, and none in the database", async () => {
+test.skipIf(!hasRedis)("with a database and Redis jobs are on Redis", async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
   const url = await postgres.createDatabase();
@@ -66,7 +66,7 @@ test.skipIf(!hasRedis)("with a Redis beside it jobs are there, and none in the d
   expect(await jobsInPostgres(url)).toBe(0);
 });
 
-test("a package that is missing is named where jobs are asked for, with the command that installs it", async () => {
+test("a missing package is named at the first use, with the command that installs it", async () => {
   const missing = async (): Promise<never> => {
     throw new Error("Cannot find package");
   };
@@ -80,7 +80,7 @@ test("a package that is missing is named where jobs are asked for, with the comm
   await expect(onRedis.submit(REQUEST)).rejects.toThrow("npm install ioredis");
 });
 
-test("who listens before the database can be reached hears once it can", async () => {
+test("a subscriber gets events once the database can be reached", async () => {
   const url = new URL(await postgres.createDatabase());
   const port = Number(url.port);
   const away = await freePort();
@@ -89,7 +89,7 @@ test("who listens before the database can be reached hears once it can", async (
   const received: string[] = [];
   const leave = queue.subscribe(({ type }) => void received.push(type));
   await expect(queue.counts()).rejects.toMatchObject({ code: "unavailable" });
-  expect(warnings).toEqual([expect.stringContaining("Nothing is heard of jobs yet")]);
+  expect(warnings).toEqual([expect.stringContaining("Events of jobs do not arrive yet")]);
   await forward(away, port);
   await queue.submit(REQUEST);
   while (received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));

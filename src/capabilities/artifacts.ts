@@ -1,13 +1,36 @@
 import { ToolError } from "../core/error.ts";
+import type { Spill } from "../gate/bound.ts";
 import type { McpResourceSource } from "../mcp/server/resources.ts";
-import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
+import { type ArtifactManager, createArtifactManager } from "../tools/artifacts/artifact-manager.ts";
+import { createArtifactTools } from "../tools/artifacts/artifact-tools.ts";
+import { saveOutputsAsArtifacts } from "../tools/artifacts/output-artifacts.ts";
+import { defineCapability } from "./capability.ts";
+
+export interface HostArtifacts {
+  manager: ArtifactManager;
+  /** Keeps outputs that are too long for a result. */
+  spill: Spill;
+}
+
+/** Versioned documents. If configured, outputs that are too long for a result are kept as artifacts too. */
+export const artifacts = defineCapability({
+  name: "artifacts",
+  config: ["artifacts"],
+  needs: ["store", "workspace"],
+  open({ config, clock, store, workspace }) {
+    const manager = createArtifactManager({ store: store.artifacts, clock });
+    const { keepOutputs } = config.value.artifacts;
+    const spill = keepOutputs ? saveOutputsAsArtifacts(manager, workspace.spill) : workspace.spill;
+    return { value: { manager, spill }, tools: createArtifactTools(manager) };
+  },
+});
 
 const PREFIX = "haft://artifact/";
 const TEMPLATE = `${PREFIX}{id}`;
 const VERSION_TEMPLATE = `${PREFIX}{id}/{version}`;
 const MAX_LISTED = 500;
 
-/** Artifacts as MCP resources: a client sees those of its own session. */
+/** Artifacts as resources of the MCP server. A client sees the artifacts of its own session. */
 export function serveArtifacts(manager: ArtifactManager): McpResourceSource {
   return {
     templates: [

@@ -5,14 +5,15 @@ import { MODES_WITHOUT_TRUST } from "../config/trust-items.ts";
 import { isAtLeastAsStrict, RuleSet } from "../gate/permit/rules/rule-set.ts";
 import type { HaftOptions } from "../runtime.ts";
 
-/** What configuration files say, as the options of a runtime. */
+/** The settings of the configuration files as options of a runtime. */
 export function configuredOptions({ value, sources }: LoadedConfig) {
   const { tools, limits, approvals, toolSearch } = value;
   const layers = sources.flatMap(({ policy }) => (policy ? [createPolicyLayers(policy)] : []));
-  const policy = (caller: Parameters<(typeof layers)[number]>[0] extends infer R ? NonNullable<R> : never) =>
-    layers.flatMap((layersOf): readonly PolicyLayer[] => layersOf(caller));
   return {
-    policy: layers.length === 0 ? undefined : (caller) => policy({ caller }),
+    policy:
+      layers.length === 0
+        ? undefined
+        : (caller) => layers.flatMap((layersOf): readonly PolicyLayer[] => layersOf({ caller })),
     hooks: sources
       .filter(({ hooks }) => Object.keys(hooks).length > 0)
       .map(({ hooks, file, origin }) => ({ settings: hooks, origin: file ?? origin })),
@@ -27,27 +28,28 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
       ...given("maxWaiting", limits.maxWaiting),
       ...given("maxWaitMs", limits.maxWait),
     },
-    ...given("maxResultBytes", limits.maxResultBytes),
-    ...given("maxResultTokens", limits.maxResultTokens),
-    ...given("response", limits.response),
-    ...(toolSearch.enabled === false
-      ? {}
-      : { toolSearch: { ...given("budget", toolSearch.budget), ...given("core", toolSearch.core) } }),
-    ...given("approvalWaitMs", approvals.waitMs),
+    maxResultBytes: limits.maxResultBytes,
+    maxResultTokens: limits.maxResultTokens,
+    response: limits.response,
+    toolSearch:
+      toolSearch.enabled === false
+        ? undefined
+        : { ...given("budget", toolSearch.budget), ...given("core", toolSearch.core) },
+    approvalWaitMs: approvals.waitMs,
   } satisfies HaftOptions;
 }
 
-/** Rules of every file, the most general first; each keeps the file that it stands in. */
+/** The rules of every file, the most general first. Each rule keeps the name of its file. */
 export function configuredRules({ value, sources }: LoadedConfig): RuleSet {
   const mayBypass = value.permissions.disableBypassPermissionsMode !== "disable";
   const defaultMode = configuredMode(sources, mayBypass);
   return new RuleSet([
     ...sources.map(({ file, origin, folder, permissions }) => ({ origin: file ?? origin, folder, ...permissions })),
-    { origin: "configuration", ...given("defaultMode", defaultMode), ...(mayBypass ? {} : { mayBypass }) },
+    { origin: "configuration", defaultMode, mayBypass },
   ]);
 }
 
-/** The last one said; but a folder's own, which counts without being trusted, only where it loosens nothing. */
+/** The last mode wins. A folder may set one without being trusted, but only a mode that is not less strict. */
 function configuredMode(sources: LoadedConfig["sources"], mayBypass: boolean): CallMode | undefined {
   let mode: CallMode | undefined;
   for (const { origin, value } of sources) {

@@ -1,5 +1,4 @@
 import type { CallAuthority } from "../core/call.ts";
-import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Schedule, ScheduleRun, ScheduleTarget } from "../core/schedule.ts";
@@ -11,44 +10,51 @@ import { findRefusal } from "../gate/permit/tool-policy.ts";
 import type { Haft } from "../runtime.ts";
 import type { Store } from "../store/store.ts";
 import { createCronTool } from "../tools/schedules/cron.ts";
+import { defineCapability } from "./capability.ts";
 
-export interface ScheduleHost {
-  haft: Haft;
-  store: Pick<Store, "schedules" | "journal">;
-  clock: Clock;
-  /** Absent where there are no sessions. */
-  wake?: WakeSession;
-  warn(warning: string): void;
-}
+/** Calls at given times, and the tool that creates them. They run in a process that calls `start`. */
+export const schedules = defineCapability({
+  name: "schedules",
+  config: [],
+  needs: ["store", "runtime", "sessions"],
+  open({ clock, warn, store, runtime, sessions }) {
+    const stopping = new AbortController();
+    const wake: WakeSession = (key, text, { caller }, id) => sessions.sessionService.wake(caller, key, text, id);
+    let lastProblem: string | undefined;
+    const scheduler = new Scheduler({
+      store: store.schedules,
+      clock,
+      wake,
+      execute: (name, input, options) => runtime.execute(name, input, { ...options, signal: stopping.signal }),
+      resultOf: (run, schedule) => resultOf(run, schedule, { haft: runtime, journal: store.journal }),
+      onProblem(error) {
+        const message = error instanceof Error ? error.message : String(error);
+        // Once, not at every attempt.
+        if (message !== lastProblem) warn(`Schedules are not run at the moment: ${message}`);
+        lastProblem = message;
+      },
+    });
+    const value = new Schedules({
+      store: store.schedules,
+      scheduler,
+      clock,
+      wake,
+      check: (target, authority) => check(target, authority, runtime),
+    });
+    return {
+      value,
+      tools: [createCronTool({ schedules: value, clock })],
+      async close() {
+        const stopped = value.stop();
+        // Handed back: the process that takes the run next makes the same call.
+        stopping.abort(toolError("shutdown", "The runtime is shutting down"));
+        await stopped;
+      },
+    };
+  },
+});
 
-/** Schedules over the gate of a runtime, and the tool that makes them. They run once somebody calls `start`. */
-export function openSchedules({ haft, store, clock, wake, warn }: ScheduleHost): Schedules {
-  let problem: string | undefined;
-  const scheduler = new Scheduler({
-    store: store.schedules,
-    clock,
-    wake,
-    execute: (name, input, options) => haft.execute(name, input, options),
-    resultOf: (run, schedule) => resultOf(run, schedule, { haft, journal: store.journal }),
-    onProblem(error) {
-      const message = error instanceof Error ? error.message : String(error);
-      // Said once, not at every look.
-      if (message !== problem) warn(`Schedules are not run at the moment: ${message}`);
-      problem = message;
-    },
-  });
-  const schedules = new Schedules({
-    store: store.schedules,
-    scheduler,
-    clock,
-    wake,
-    check: (target, authority) => check(target, authority, haft),
-  });
-  haft.register(createCronTool({ schedules, clock }));
-  return schedules;
-}
-
-/** What the gate would refuse whoever asks for the schedule is refused now; the gate decides again at each run. */
+/** Refuses what the gate would refuse to the creator of the schedule now. The gate decides again at each run. */
 function check(
   { toolName, input }: Extract<ScheduleTarget, { type: "call" }>,
   authority: CallAuthority,
@@ -58,7 +64,7 @@ function check(
   const { tool: name, verdict } = haft.policy.explain(toolName, input, { caller, mode });
   const tool = haft.registry.get(name);
   if (tool?.name === "cron") {
-    throw toolError("denied", "A schedule cannot make or change schedules", { next: "Schedule the call itself." });
+    throw toolError("denied", "A schedule cannot create or change schedules", { next: "Schedule the call itself." });
   }
   const narrowed =
     tool && policy.map((layer) => findRefusal(tool, layer)?.reason).find((reason) => reason !== undefined);
@@ -76,7 +82,7 @@ function check(
 async function resultOf(
   { pending, callId = "", scheduleId }: ScheduleRun,
   { authority: { caller } }: Schedule,
-  { haft, journal }: Pick<ScheduleHost, "haft"> & Pick<Store, "journal">,
+  { haft, journal }: { haft: Haft } & Pick<Store, "journal">,
 ): Promise<ToolResult | "open" | undefined> {
   if (pending?.kind === "job") {
     const job = await haft.jobs.get(pending.id);

@@ -1,0 +1,183 @@
+import { join } from "node:path";
+import type { Agent } from "../models/agent/agent.ts";
+import { readProjectFile } from "../models/agent/system-prompt.ts";
+import { createSkillLibrary, PROJECT_SKILL_FOLDERS, type SkillLibrary } from "../models/agent/skills.ts";
+import { connectSubagents } from "../models/agent/subagents.ts";
+import { addressesOf, loadModel } from "../models/agent/load-model.ts";
+import type { LoadedConfig } from "../config/load-config.ts";
+import { userPaths } from "../config/state-folder.ts";
+import { toolError } from "../core/error.ts";
+import { allowOnlyTools } from "../core/call.ts";
+import { didYouMean } from "../core/nearest-name.ts";
+import type { AnyTool } from "../core/tool.ts";
+import { createFiles } from "../io/files/files.ts";
+import { createPathPolicy } from "../io/files/path-policy.ts";
+import { TEXT_FORMATS, type TextFormatName } from "../models/text/text-format.ts";
+import { isToolAllowed } from "../gate/permit/tool-policy.ts";
+import type { Haft } from "../runtime.ts";
+import { createAgentTools, type MessageSink } from "../tools/agents/agent-tools.ts";
+import type { Workspace } from "../workspace.ts";
+import { defineCapability } from "./capability.ts";
+import { createAgent, LiveToolkit } from "./create-agent.ts";
+import { type NamedNet, openNamedNet } from "./named-net.ts";
+
+/** The agents that the configuration names. */
+export interface HostAgents {
+  /** Whether a model is configured for the agent without a name. */
+  readonly isConfigured: boolean;
+  names(): readonly string[];
+  /** Created at the first request. Rejects, with what to do, if the agent or its model does not exist. */
+  get(name?: string): Promise<Agent>;
+  readonly skills: SkillLibrary;
+  /** Subscribes to what agents say with cli_response. */
+  onAgentMessage(listener: (message: string) => void): () => void;
+}
+
+/** The name of the agent that has none. */
+const MAIN = "agent";
+
+export const agents = defineCapability({
+  name: "agents",
+  config: ["agent", "agents", "network"],
+  needs: ["runtime", "workspace"],
+  open({ config, env, user, runtime, workspace }) {
+    const net = openNamedNet(config, env);
+    const { folder: userFolder } = userPaths(user);
+    const value = new ConfiguredAgents(config.value, {
+      haft: runtime,
+      workspace,
+      env,
+      fetchTo: net.fetchTo,
+      userFolder,
+    });
+    const hasAgents = value.isConfigured || value.names().length > 0;
+    return { value, tools: hasAgents ? value.tools() : [], close: () => net.close() };
+  },
+});
+
+interface AgentDependencies {
+  haft: Haft;
+  workspace: Workspace;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Connects to a model, at the addresses that the configuration names. */
+  fetchTo: NamedNet["fetchTo"];
+  /** The user's own folder of settings. It may have skills. */
+  userFolder: string;
+}
+
+class ConfiguredAgents implements HostAgents {
+  readonly skills: SkillLibrary;
+  readonly #settings: Pick<LoadedConfig["value"], "agent" | "agents">;
+  readonly #dependencies: AgentDependencies;
+  readonly #listeners = new Set<(message: string) => void>();
+  readonly #created = new Map<string, Promise<Agent>>();
+
+  constructor(settings: Pick<LoadedConfig["value"], "agent" | "agents">, dependencies: AgentDependencies) {
+    this.#settings = settings;
+    this.#dependencies = dependencies;
+    const { workspace, userFolder } = dependencies;
+    const ownSkills = join(userFolder, "skills");
+    const permitGlobs = [ownSkills, join(ownSkills, "**")];
+    this.skills = createSkillLibrary([
+      ...PROJECT_SKILL_FOLDERS.map((path) => ({ files: workspace.files, path })),
+      { files: createFiles(createPathPolicy({ workspace: ownSkills, permitGlobs })), path: "." },
+    ]);
+  }
+
+  get isConfigured(): boolean {
+    return this.#settings.agent.model !== undefined;
+  }
+
+  names(): string[] {
+    return Object.keys(this.#settings.agents);
+  }
+
+  get(name: string = MAIN): Promise<Agent> {
+    let agent = this.#created.get(name);
+    if (!agent) {
+      agent = this.#create(name);
+      this.#created.set(name, agent);
+      // A later request tries again: a package or a key may be there by then.
+      agent.catch(() => this.#created.delete(name));
+    }
+    return agent;
+  }
+
+  onAgentMessage(listener: (message: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  tools(): AnyTool[] {
+    const messageSink: MessageSink = {
+      say: (message) => {
+        for (const listener of this.#listeners) listener(message);
+        return this.#listeners.size > 0;
+      },
+    };
+    const directory = connectSubagents({ names: () => this.names(), get: (name) => this.get(name) });
+    return createAgentTools({ messageSink, skills: this.skills, agents: directory });
+  }
+
+  async #create(name: string): Promise<Agent> {
+    const { agent: main, agents: named } = this.#settings;
+    const { haft, workspace, env, fetchTo } = this.#dependencies;
+    const entry = Object.hasOwn(named, name) ? named[name] : undefined;
+    if (!entry && name !== MAIN) throw unknownAgent(name, this.names());
+    // A model of its own has its own address and key: those of another provider are not sent to it.
+    const { model, baseUrl, apiKey } = entry?.model === undefined ? main : entry;
+    if (model === undefined) throw noModel();
+    const { instructions, maxOutputTokens, temperature, prices, limits, dialect, format } = { ...main, ...entry };
+    const { toolkit } = entry ?? {};
+    const fetch = fetchTo(addressesOf({ model, baseUrl, env }));
+    const languageModel = await loadModel({ model, baseUrl, apiKey, env, fetch: fetch as typeof globalThis.fetch });
+    const { registry, executor: gate } = haft;
+    return createAgent({
+      haft,
+      model: languageModel,
+      name,
+      toolkit: new LiveToolkit(name, {
+        registry,
+        gate,
+        holds: toolkit ? (tool) => isToolAllowed(tool, allowOnlyTools(toolkit)) : undefined,
+      }),
+      instructions,
+      maxOutputTokens,
+      temperature,
+      prices,
+      limits,
+      dialect,
+      format: readFormat(format),
+      skills: this.skills,
+      project:
+        main.projectFile === false
+          ? undefined
+          : async () => [await readProjectFile(workspace.files)].filter((file) => file !== undefined),
+      subagents: () => Object.entries(named).map(([id, { description = "" }]) => ({ name: id, description })),
+    });
+  }
+}
+
+function unknownAgent(name: string, known: readonly string[]): Error {
+  return toolError("invalid_input", `There is no agent "${name}"`, {
+    next:
+      known.length === 0
+        ? "None are configured under `agents`."
+        : `${didYouMean(name, known) ?? ""} There are: ${known.join(", ")}.`.trim(),
+  });
+}
+
+function noModel(): Error {
+  return toolError("unavailable", "No model is configured", {
+    next: "Set agent.model in the configuration to provider/name, for example ollama/qwen3.",
+  });
+}
+
+function readFormat(format: string | undefined): TextFormatName | undefined {
+  if (format === undefined) return undefined;
+  const known = TEXT_FORMATS.find((name) => name === format);
+  if (known) return known;
+  throw toolError("invalid_input", `There is no text format "${format}"`, {
+    next: didYouMean(format, TEXT_FORMATS) ?? `There are: ${TEXT_FORMATS.join(", ")}.`,
+  });
+}

@@ -1,0 +1,184 @@
+/** What every host has: the store, the workspace, undo, and the runtime with its gate. */
+import { createHash } from "node:crypto";
+import type { Approval, ApprovalChanges, ApprovalStore } from "../calls/approval.ts";
+import { saveLocalRule } from "../config/saved-rules.ts";
+import { type TrustStatus, trustStatus } from "../config/trust.ts";
+import type { AuditLog } from "../gate/audit-log.ts";
+import { createUndo } from "../io/files/undo.ts";
+import { postJson } from "../io/net/post-json.ts";
+import { createHaft } from "../runtime.ts";
+import { openStore } from "../store/store.ts";
+import { openWorkspace } from "../workspace.ts";
+import { defineCapability } from "./capability.ts";
+import { configuredOptions } from "./runtime-options.ts";
+
+export const store = defineCapability({
+  name: "store",
+  config: ["store", "audit"],
+  async open({ config, clock, warn }) {
+    const { url } = config.value.store;
+    const opened = await openStore(url === undefined ? { folder: config.folder } : { url }, {
+      clock,
+      onWarning: warn,
+      secretNames: config.value.audit.redact ?? [],
+    });
+    return { value: opened, close: () => opened.close() };
+  },
+});
+
+/** How the warning begins that commands are not confined although they should be. */
+export const UNCONFINED_WARNING = "Commands are not confined: ";
+
+export const workspace = defineCapability({
+  name: "workspace",
+  config: ["workspace", "permissions"],
+  needs: ["store", "confinement"],
+  async open({ config, user, rules, clock, warn, store: { audit, seenFiles, undo: undoStore }, confinement }) {
+    const { folder, value } = config;
+    const trusted = await trustStatus(folder, user);
+    await noteTrust(audit, folder, trusted);
+    const opened = openWorkspace(folder, {
+      ...value.workspace,
+      denyGlobs: [...(value.workspace.denyGlobs ?? []), ...rules.deniedReadGlobs(folder)],
+      trustedRepository: trusted.isExplicit,
+      seenFiles,
+      journal: undoStore(folder),
+      sandbox: confinement.sandbox,
+      clock,
+    });
+    if (opened.unconfined !== undefined) warn(`${UNCONFINED_WARNING}${opened.unconfined}.`);
+    return { value: opened, close: () => opened.close() };
+  },
+});
+
+export const undo = defineCapability({
+  name: "undo",
+  config: [],
+  needs: ["store", "workspace"],
+  async open({ config, clock, warn, store: { audit, undo: undoStore }, workspace: { files } }) {
+    const value = createUndo({
+      files,
+      store: undoStore(config.folder),
+      clock: () => clock.now(),
+      onUndo: ({ phase, ...facts }) => audit.append({ kind: "undo", data: { phase, ...facts } }, { synced: true }),
+    });
+    for (const { undoId } of await value.recover()) warn(`An undo that was cut off has been finished (${undoId}).`);
+    return { value };
+  },
+});
+
+export const runtime = defineCapability({
+  name: "runtime",
+  config: ["tools", "permissions", "hooks", "limits", "toolSearch", "approvals", "jobs"],
+  needs: ["store", "workspace", "jobs"],
+  // Opened before, so their tools come first in every list.
+  uses: ["artifacts", "browser", "web", "canvas", "messages"],
+  open({ config, options, user, rules, clock, warn, opened, store: stored, workspace: files, jobs, artifacts }) {
+    const { audit } = stored;
+    const { approvalWaitMs, runsJobs = true, tools = [] } = options;
+    const configured = configuredOptions(config);
+    const value = createHaft({
+      ...configured,
+      approver: options.approver,
+      approvalWaitMs: approvalWaitMs === false ? undefined : (approvalWaitMs ?? configured.approvalWaitMs),
+      workspace: files,
+      spill: artifacts?.spill,
+      rules,
+      tools: [...opened.flatMap((capability) => capability.tools ?? []), ...tools],
+      middleware: options.middleware,
+      clock,
+      log: audit,
+      journal: stored.journal,
+      jobs,
+      worker: runsJobs && { concurrency: config.value.jobs.concurrency },
+      approvals: {
+        store: auditedApprovals(stored.approvals, audit),
+        lifetimeMs: config.value.approvals.expireMs,
+      },
+      taint: { store: stored.taint },
+      code: { store: stored.programs },
+      post: postJson,
+      requiresApproval(tool) {
+        for (const capability of opened) {
+          const reason = capability.requiresApproval?.(tool);
+          if (reason !== undefined) return reason;
+        }
+        return undefined;
+      },
+      onWarning: warn,
+      async saveRule(rule) {
+        await audit.append({ kind: "rule_added", data: { rule, list: "allow" } }, { synced: true });
+        await saveLocalRule(config.folder, "allow", rule, user);
+      },
+    });
+    return { value, close: () => value.shutdown() };
+  },
+});
+
+/** Writes questions and answers to the audit log too. An answer is written before it takes effect. */
+function auditedApprovals(approvals: ApprovalStore, audit: AuditLog): ApprovalStore {
+  return {
+    shared: approvals.shared,
+    async add(approval, limits) {
+      const added = await approvals.add(approval, limits);
+      if (added.outcome === "added") await audit.append({ kind: "approval_asked", ...factsOf(added.approval) });
+      return added;
+    },
+    async change(id, from, changes) {
+      const decided = isDecision(changes) ? await approvals.get(id) : undefined;
+      if (decided) {
+        await audit.append({ kind: "approval_answered", ...factsOf({ ...decided, ...changes }) }, { synced: true });
+      }
+      const changed = await approvals.change(id, from, changes);
+      if (decided && !changed) {
+        await audit.append({
+          kind: "note",
+          ...factsOf(decided),
+          data: { approvalId: id, note: "this answer came too late" },
+        });
+      }
+      return changed;
+    },
+    get: (id) => approvals.get(id),
+    current: (callKey) => approvals.current(callKey),
+    list: (state, max) => approvals.list(state, max),
+    prune: (before) => approvals.prune(before),
+  };
+}
+
+function isDecision({ state }: ApprovalChanges): boolean {
+  return state !== "pending" && state !== "used";
+}
+
+function factsOf(approval: Approval) {
+  const { id, callId, toolName, caller, verdict, state, hash, reason, note, scope, rules } = approval;
+  const { answeredBy, answeredVia } = approval;
+  const answer = { answeredBy, answeredVia, note, scope, rules };
+  return {
+    callId,
+    toolName,
+    caller,
+    verdict: state === "approved" ? ("allow" as const) : state === "pending" ? verdict.decision : ("deny" as const),
+    data: { approvalId: id, state, hash, reason, ...answer },
+  };
+}
+
+const RECENT_ENTRIES = 100;
+
+/**
+ * People trust a folder's configuration before there is a store. So the first process that uses the configuration writes to
+ * the audit log what was trusted.
+ */
+async function noteTrust(audit: AuditLog, folder: string, { items }: Pick<TrustStatus, "items">): Promise<void> {
+  const trusted = items.filter(({ isTrusted }) => isTrusted);
+  const digests = trusted.map(({ digest }) => digest).sort();
+  const digest = createHash("sha256").update(digests.join("\n")).digest("hex");
+  const { entries } = await audit.query({ kind: "trust", text: "folder_trust", limit: RECENT_ENTRIES });
+  const last = entries.find(({ data }) => data["action"] === "folder_trust" && data["folder"] === folder);
+  if (last ? last.data["digest"] === digest : trusted.length === 0) return;
+  const shown = trusted.map(({ kind, what }) => ({ kind, what }));
+  await audit.append(
+    { kind: "trust", data: { action: "folder_trust", folder, digest, trusted: shown } },
+    { synced: true },
+  );
+}

@@ -1,0 +1,88 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { ToolError } from "../core/error.ts";
+import { findPackage } from "../io/files/package-folder.ts";
+import { sessionOf } from "../tools/artifacts/artifact-store.ts";
+import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
+import { authorshipOf } from "../tools/artifacts/artifact-tools.ts";
+import { createCanvasBoard, createCanvasTool } from "../tools/canvas/canvas.ts";
+import {
+  type LoadLibrary,
+  renderDocument,
+  type RenderedDocument,
+  type Surface,
+  type SurfaceStore,
+} from "../tools/canvas/render-document.ts";
+import { defineCapability } from "./capability.ts";
+
+/** What agents show to people now. */
+export interface HostCanvas {
+  /** Newest first. */
+  list(): Surface[];
+  document(session: string): Promise<RenderedDocument | undefined>;
+}
+
+export const canvas = defineCapability({
+  name: "canvas",
+  config: [],
+  needs: ["artifacts"],
+  uses: ["browser"],
+  open({ clock, artifacts: { manager }, browser }) {
+    const board = createCanvasBoard();
+    const surfaceStore = saveAsArtifacts(manager);
+    return {
+      value: {
+        list: board.list,
+        async document(session) {
+          const surface = board.find(session);
+          return surface && renderDocument(surface, loadCanvasLibrary);
+        },
+      },
+      tools: [createCanvasTool({ board, surfaceStore, load: loadCanvasLibrary, clock, browser })],
+    };
+  },
+});
+
+function saveAsArtifacts(artifacts: ArtifactManager): SurfaceStore {
+  return {
+    sessionOf,
+    async save({ id, title, contentType, content }, context) {
+      const key = { session: sessionOf(context.caller), id };
+      const by = authorshipOf(context);
+      const known = await artifacts.read(key).catch((error: unknown) => {
+        if (error instanceof ToolError && error.code === "path_not_found") return undefined;
+        throw error;
+      });
+      if (known?.version.content === content) return { version: known.version.version };
+      const { version } = known
+        ? await artifacts.rewrite(key, { content }, by)
+        : await artifacts.create({ ...key, title, contentType, content }, by);
+      return { version: version.version };
+    },
+  };
+}
+
+/** In the repository nothing is built: the packages that the build uses. */
+const PACKAGED = {
+  marked: "marked/lib/marked.umd.js",
+  purify: "dompurify/dist/purify.min.js",
+  mermaid: "mermaid/dist/mermaid.min.js",
+} as const;
+
+/** From the built console, or from the packages. */
+const loadCanvasLibrary: LoadLibrary = async (name) => {
+  const built = join((await findPackage()) ?? "", "dist", "console", "canvas", `${name}.js`);
+  const text = await readFile(built, "utf8").catch(() => undefined);
+  if (text !== undefined) return text;
+  try {
+    const { resolve } = createRequire(import.meta.url);
+    const [packageName = ""] = PACKAGED[name].split("/");
+    // A package may not export the file itself, so its folder is resolved.
+    const entry = resolve(packageName);
+    const root = entry.slice(0, entry.lastIndexOf(join("node_modules", packageName)));
+    return await readFile(join(root, "node_modules", PACKAGED[name]), "utf8");
+  } catch {
+    return undefined;
+  }
+};

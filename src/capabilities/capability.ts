@@ -1,0 +1,130 @@
+import type { LoadConfigOptions, LoadedConfig } from "../config/load-config.ts";
+import type { HaftConfig } from "../config/config-schema.ts";
+import type { UserOptions } from "../config/state-folder.ts";
+import type { JobQueue } from "../calls/job-queue.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Registrable } from "../core/registry.ts";
+import type { MaybePromise, Middleware } from "../core/stage.ts";
+import type { AnyTool } from "../core/tool.ts";
+import type { Approver } from "../gate/permit/approver.ts";
+import type { RuleSet } from "../gate/permit/rules/rule-set.ts";
+import type { Undo } from "../io/files/undo.ts";
+import type { Schedules } from "../jobs/schedules.ts";
+import type { SignInOptions } from "../mcp/client/oauth.ts";
+import type { Haft } from "../runtime.ts";
+import type { Store } from "../store/store.ts";
+import type { PageRenderer } from "../tools/browser/page-renderer.ts";
+import type { ChannelKind } from "../tools/message/channel.ts";
+import type { OpenChannel } from "../tools/message/open-channels.ts";
+import type { Workspace } from "../workspace.ts";
+import type { HostAgents } from "./agents.ts";
+import type { HostArtifacts } from "./artifacts.ts";
+import type { HostCanvas } from "./canvas.ts";
+import type { HostConfinement } from "./confinement.ts";
+import type { HostMcp } from "./mcp.ts";
+import type { AgentFor, HostSessions } from "./sessions.ts";
+
+export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
+  /** Besides the tools of the workspace, of capabilities and of plugins. */
+  tools?: Iterable<Registrable>;
+  middleware?: readonly Middleware[];
+  /** Asks a person about a call, and waits for the answer. */
+  approver?: Approver;
+  /** How long a call that needs an approval waits for it; `false`: not at all. Default: as configured. */
+  approvalWaitMs?: number | false;
+  /** Whether background calls of this process may run in it. If not, they wait for a worker. Default: true. */
+  runsJobs?: boolean;
+  /** Whether MCP servers are started and connected. Default: true. */
+  connectsMcp?: boolean;
+  /** How a person signs in to remote MCP servers. If omitted, only earlier sign-ins are used. */
+  mcpSignIn?: Omit<SignInOptions, "tokens">;
+  /** Chooses the agent that answers in a session, instead of the configured one. */
+  agentFor?: (session: Parameters<AgentFor>[0], haft: Haft) => ReturnType<AgentFor>;
+  /** Kinds of message channels besides the built-in ones. */
+  channelKinds?: readonly ChannelKind[];
+  clock?: Clock;
+  onWarning?: (warning: string) => void;
+}
+
+/** What a capability gives to others, by its name. */
+export interface CapabilityValues {
+  store: Store;
+  confinement: HostConfinement;
+  workspace: Workspace;
+  undo: Undo;
+  jobs: JobQueue;
+  artifacts: HostArtifacts;
+  /** Undefined if the browser is disabled. */
+  browser: PageRenderer | undefined;
+  web: undefined;
+  canvas: HostCanvas;
+  messages: readonly OpenChannel[];
+  runtime: Haft;
+  mcp: HostMcp;
+  agents: HostAgents;
+  sessions: HostSessions;
+  schedules: Schedules;
+  plugins: undefined;
+}
+
+type AnyName = keyof CapabilityValues;
+/** Every host has these. */
+export type BaseName = "store" | "workspace" | "undo" | "runtime";
+/** An optional part of a host. */
+export type CapabilityName = Exclude<AnyName, BaseName>;
+
+/** What every capability is given, besides the values of those that it names. */
+export interface CapabilityContext {
+  readonly config: LoadedConfig;
+  readonly options: HostOptions;
+  readonly user: UserOptions;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  /** The rules of all configuration files. */
+  readonly rules: RuleSet;
+  /** What has been opened so far, in this order. */
+  readonly opened: readonly OpenCapability[];
+  warn(warning: string): void;
+}
+
+export interface OpenCapability<Value = unknown> {
+  value: Value;
+  tools?: readonly AnyTool[];
+  /** Why calls of a tool need an approval, whatever the rules say. */
+  requiresApproval?(tool: AnyTool): string | undefined;
+  close?(): MaybePromise<unknown>;
+}
+
+/**
+ * A part of a host, in one file. The loop of `openHost` opens it after those that it names, and closes it before them.
+ * If `open` throws, it has closed what it had opened.
+ */
+export interface Capability<
+  Name extends AnyName = AnyName,
+  Needs extends AnyName = AnyName,
+  Uses extends AnyName = AnyName,
+> {
+  readonly name: Name;
+  /** The sections of the configuration that it reads. */
+  readonly config: readonly (keyof HaftConfig)[];
+  /** Opened with it. */
+  readonly needs?: readonly Needs[];
+  /** Opened before it if they are opened at all. */
+  readonly uses?: readonly Uses[];
+  open(
+    context: CapabilityContext & Pick<CapabilityValues, Needs> & Partial<Pick<CapabilityValues, Uses>>,
+  ): MaybePromise<OpenCapability<CapabilityValues[Name]>>;
+}
+
+export function defineCapability<
+  const Name extends AnyName,
+  const Needs extends AnyName = never,
+  const Uses extends AnyName = never,
+>(capability: Capability<Name, Needs, Uses>): Capability<Name, Needs, Uses> {
+  return capability;
+}
+
+export type AnyCapability = Pick<Capability, "name" | "config" | "needs" | "uses"> & {
+  open(context: CapabilityContext & Partial<CapabilityValues>): MaybePromise<OpenCapability>;
+};
+export type CapabilityLoaders = { readonly [Name in AnyName]: () => MaybePromise<AnyCapability> };

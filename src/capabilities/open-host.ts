@@ -1,0 +1,194 @@
+import { loadConfig, type LoadedConfig } from "../config/load-config.ts";
+import { ConfigError, showProblem } from "../config/problems.ts";
+import { systemClock } from "../core/clock.ts";
+import { CloseStack, MAX_CLOSE_STEP_MS } from "../core/close-stack.ts";
+import type { Undo } from "../io/files/undo.ts";
+import type { Schedules } from "../jobs/schedules.ts";
+import type { ServerQuestions } from "../mcp/client/elicitation.ts";
+import type { McpHub } from "../mcp/client/mcp-hub.ts";
+import type { Haft } from "../runtime.ts";
+import type { Store } from "../store/store.ts";
+import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
+import type { OpenChannel } from "../tools/message/open-channels.ts";
+import type { Workspace } from "../workspace.ts";
+import type { HostAgents } from "./agents.ts";
+import type { HostCanvas } from "./canvas.ts";
+import type {
+  AnyCapability,
+  BaseName,
+  CapabilityContext,
+  CapabilityLoaders,
+  CapabilityName,
+  CapabilityValues,
+  HostOptions,
+  OpenCapability,
+} from "./capability.ts";
+import { configuredRules } from "./runtime-options.ts";
+import type { HostSessions } from "./sessions.ts";
+
+/** A runtime as a person or a service runs it: configured by files, with a store. */
+export interface HaftHost {
+  readonly haft: Haft;
+  readonly config: LoadedConfig;
+  readonly store: Store;
+  readonly workspace: Workspace;
+  readonly undo: Undo;
+  /** Versioned documents of every session. */
+  readonly artifacts: ArtifactManager;
+  /** What agents show to people now. */
+  readonly canvas: HostCanvas;
+  /** The configured MCP servers. They connect in the background. */
+  readonly mcp: McpHub;
+  /** Questions of MCP servers to people. */
+  readonly questions: ServerQuestions;
+  /** The configured agents, with the one of `haft run`. */
+  readonly agents: HostAgents;
+  /** Stored conversations. A process that calls `start` continues those that were cut off. */
+  readonly sessions: HostSessions;
+  /** Calls at given times. A process that calls `start` runs them. */
+  readonly schedules: Schedules;
+  /** The channels of the message tool. */
+  readonly channels: readonly OpenChannel[];
+  /** Things to know: a damaged store that was set aside, calls that were lost, settings that are not trusted yet. */
+  readonly warnings: readonly string[];
+  /** Ends what runs, and writes what is not written yet. Tries every step, then rejects with the first failure. */
+  close(): Promise<void>;
+}
+
+/** The members of a host that come with a capability. */
+interface CapabilityMembers {
+  artifacts: "artifacts";
+  canvas: "canvas";
+  mcp: "mcp" | "questions";
+  agents: "agents";
+  sessions: "sessions";
+  schedules: "schedules";
+  messages: "channels";
+}
+
+/** A host that was opened with `only`. */
+export type PartialHost<Name extends CapabilityName> = Omit<HaftHost, CapabilityMembers[keyof CapabilityMembers]> &
+  Pick<HaftHost, CapabilityMembers[Name & keyof CapabilityMembers]>;
+
+/** A new capability is one file and one line here. Loaded when it is opened. */
+export const CAPABILITIES: CapabilityLoaders = {
+  store: async () => (await import("./base.ts")).store,
+  confinement: async () => (await import("./confinement.ts")).confinement,
+  workspace: async () => (await import("./base.ts")).workspace,
+  undo: async () => (await import("./base.ts")).undo,
+  jobs: async () => (await import("./jobs.ts")).jobs,
+  artifacts: async () => (await import("./artifacts.ts")).artifacts,
+  browser: async () => (await import("./browser.ts")).browser,
+  web: async () => (await import("./web.ts")).web,
+  canvas: async () => (await import("./canvas.ts")).canvas,
+  messages: async () => (await import("./messages.ts")).messages,
+  runtime: async () => (await import("./base.ts")).runtime,
+  mcp: async () => (await import("./mcp.ts")).mcp,
+  agents: async () => (await import("./agents.ts")).agents,
+  sessions: async () => (await import("./sessions.ts")).sessions,
+  schedules: async () => (await import("./schedules.ts")).schedules,
+  plugins: async () => (await import("./plugins.ts")).plugins,
+};
+
+type Name = keyof CapabilityLoaders;
+const NAMES = Object.keys(CAPABILITIES) as Name[];
+const BASE: readonly BaseName[] = ["store", "workspace", "undo", "runtime"];
+
+/** Opens all or nothing: if a capability fails, those that are open are closed. */
+export async function openHost(
+  folder: string,
+  options: HostOptions & { only?: readonly CapabilityName[] },
+  loaders: CapabilityLoaders = CAPABILITIES,
+): Promise<HaftHost> {
+  const { clock = systemClock, home, env, overrides, only, onWarning } = options;
+  const warnings: string[] = [];
+  const warn = (warning: string): void => {
+    warnings.push(warning);
+    onWarning?.(warning);
+  };
+  const config = await loadConfig({ folder, home, env, overrides });
+  for (const problem of config.warnings) warn(showProblem(problem));
+  if (config.untrusted.length > 0) warn(untrusted(config));
+  if (config.value.audit.enabled === false) throw auditNeeded(config);
+
+  const names = new Set<Name>(only === undefined ? NAMES : [...BASE, ...only]);
+  // Without it long outputs would be kept elsewhere than configured.
+  if (config.value.artifacts.keepOutputs) names.add("artifacts");
+  const opened: OpenCapability[] = [];
+  const context: CapabilityContext & Partial<CapabilityValues> = {
+    config,
+    options,
+    user: { home, env },
+    env: env ?? process.env,
+    clock,
+    rules: configuredRules(config),
+    opened,
+    warn,
+  };
+  const closing = new CloseStack({ maxStepMs: MAX_CLOSE_STEP_MS });
+  try {
+    for (const capability of await inOrder(names, loaders)) {
+      const one = await capability.open(context);
+      closing.push(capability.name, () => one.close?.());
+      opened.push(one);
+      Object.assign(context, { [capability.name]: one.value });
+      // Tools that were there before the runtime came with it.
+      if (capability.name !== "runtime") for (const tool of one.tools ?? []) context.runtime?.register(tool);
+    }
+  } catch (error) {
+    await closing.close().catch(() => undefined);
+    throw error;
+  }
+  const { runtime: haft, artifacts, mcp, messages: channels } = context;
+  // In the background. Only if every tool is there: a program may call any.
+  if (only === undefined) {
+    haft?.recoverPrograms().catch((error: unknown) => warn(`Waiting programs were not resumed: ${String(error)}`));
+  }
+  const { store, workspace, undo, canvas, agents, sessions, schedules } = context;
+  const members = {
+    ...{ haft, config, store, workspace, undo, artifacts: artifacts?.manager, canvas, mcp: mcp?.hub },
+    ...{ questions: mcp?.questions, agents, sessions, schedules, channels, warnings },
+  };
+  return { ...members, close: () => closing.close() } as HaftHost;
+}
+
+/** Those with these names and what they need, each after those that it names. */
+async function inOrder(names: ReadonlySet<Name>, loaders: CapabilityLoaders): Promise<AnyCapability[]> {
+  const loaded = new Map<Name, AnyCapability>();
+  const load = async (name: Name): Promise<void> => {
+    if (loaded.has(name)) return;
+    const capability = await loaders[name]();
+    loaded.set(name, capability);
+    for (const needed of capability.needs ?? []) await load(needed);
+  };
+  for (const name of names) await load(name);
+
+  const ordered = new Set<AnyCapability>();
+  const visit = (name: Name, path: readonly Name[]): void => {
+    const capability = loaded.get(name);
+    if (!capability || ordered.has(capability)) return;
+    if (path.includes(name)) throw new Error(`Capabilities need each other: ${[...path, name].join(" > ")}`);
+    for (const earlier of [...(capability.needs ?? []), ...(capability.uses ?? [])]) visit(earlier, [...path, name]);
+    ordered.add(capability);
+  };
+  for (const name of NAMES) visit(name, []);
+  return [...ordered];
+}
+
+/** A call is recorded before it has an effect, so the log is required. */
+function auditNeeded({ origins }: LoadedConfig): ConfigError {
+  const setting = origins.find(({ path, isOverridden }) => path === "audit.enabled" && !isOverridden);
+  return new ConfigError([
+    {
+      file: setting?.file,
+      line: setting?.file === undefined ? undefined : setting.line,
+      path: "audit.enabled",
+      message: "The audit log cannot be switched off. Remove this line; `audit.redact` names what it should hide.",
+    },
+  ]);
+}
+
+function untrusted({ untrusted: items, folder }: LoadedConfig): string {
+  const many = items.length === 1 ? "1 setting of this folder is" : `${items.length} settings of this folder are`;
+  return `${many} not used, because it is not trusted (${folder}). To see and to trust them: haft trust`;
+}
