@@ -27,7 +27,7 @@ export const api: ApiClient = createHttpClient(contracts, {
   },
 });
 
-/** The address of an endpoint, for links and for `EventSource`. */
+/** The address of an endpoint, for links. */
 export function endpointUrl(path: string, query: Record<string, string | undefined> = {}): URL {
   const url = addressOf(path);
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);

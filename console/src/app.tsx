@@ -22,7 +22,7 @@ const words = defineWords({
     reconnecting: "Reconnecting…",
     skip: "Skip to the content",
     loading: "Loading…",
-    themes: { light: "Light", dark: "Dark", system: "As the system" },
+    themes: { light: "Light", dark: "Dark", system: "System" },
   },
   zh: {
     navigation: "页面",
@@ -43,7 +43,7 @@ export function App() {
   const { refetch } = session;
   useEffect(() => {
     if (arriving === undefined) return;
-    // Out of the address bar and the history before anything else happens.
+    // Remove the token from the address bar and the history first.
     history.replaceState(null, "", `${location.pathname}#/`);
     void api.session
       .login({ token: arriving })
@@ -173,7 +173,7 @@ function skipToContent(event: React.MouseEvent): void {
   document.getElementById("content")?.focus();
 }
 
-/** Of the address that the server printed: `#login=…`, which no server and no log ever sees. */
+/** From the address that the server printed: `#login=…`. A browser does not send the fragment, so no log has it. */
 function oneTimeToken(): string | undefined {
   return /^#login=([\w-]+)$/.exec(location.hash)?.[1];
 }

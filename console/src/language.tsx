@@ -2,7 +2,7 @@ import { createContext, type ReactNode, useContext, useMemo, useState } from "re
 
 export type Language = "en" | "zh";
 
-/** The same words in both languages: a key that one of them lacks does not compile. */
+/** The same texts in both languages. A key that one of them lacks does not compile. */
 export interface Words<T extends object> {
   en: T;
   zh: T;

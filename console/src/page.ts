@@ -2,13 +2,13 @@ import type { LucideIcon } from "lucide-react";
 import type { ComponentType, LazyExoticComponent } from "react";
 import type { Words } from "./language.tsx";
 
-/** One page of the console. A capability adds its own here and nowhere else: one file, and its line in `pages.ts`. */
+/** One page of the console. A new page is one such file and a line in `pages.ts`. */
 export interface Page {
-  /** The first part of its address; what follows it belongs to the page. */
+  /** The first part of its address. The page uses the rest. */
   path: string;
   icon: LucideIcon;
   words: Words<{ title: string }>;
   view: LazyExoticComponent<ComponentType>;
-  /** A part of the server without which the page is not shown. */
+  /** The page is shown only if the server has this part. */
   needs?: string;
 }

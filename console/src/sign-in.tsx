@@ -6,13 +6,13 @@ import { defineWords, useWords } from "./language.tsx";
 const words = defineWords({
   en: {
     title: "Sign in to Haft",
-    lead: "Open the address that the server printed, or paste its token here. A new one: haft token",
+    lead: "Open the address that the server printed, or paste a token. Create one with: haft token create",
     token: "Token",
     submit: "Sign in",
   },
   zh: {
     title: "登录 Haft",
-    lead: "打开服务器打印的地址，或在此粘贴令牌。新令牌：haft token",
+    lead: "打开服务器打印的地址，或在此粘贴令牌。创建新令牌：haft token create",
     token: "令牌",
     submit: "登录",
   },

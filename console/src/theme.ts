@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 
 export type Theme = "light" | "dark" | "system";
 
-/** The reader's choice, or the system's where none was made; follows the system when that changes. */
+/** The chosen theme. Default: the theme of the system, also when it changes. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState<Theme>(storedTheme);
   useEffect(() => {

@@ -77,7 +77,7 @@ describe.skipIf(isMissing)("the console", () => {
     await expectShown(question.getByText("Hello from the console"));
     expect(await page.title()).toMatch(/^\(1\) /);
     expect(onDisk("hello.txt")).toBeUndefined();
-    await question.getByRole("button", { name: /Allow once/ }).click();
+    await question.getByRole("button", { name: /Approve once/ }).click();
     await expectShown(question.getByRole("region", { name: "completed" }));
     expect(onDisk("hello.txt")).toBe("Hello from the console\n");
 
@@ -94,7 +94,7 @@ describe.skipIf(isMissing)("the console", () => {
   test("refuses with a reason that reaches the model", async () => {
     await askToWrite("no.txt", "no\n");
     await page.getByLabel(/Reason/).fill("Not in this folder");
-    await page.getByRole("button", { name: /Refuse/ }).click();
+    await page.getByRole("button", { name: /Deny/ }).click();
     await expectShown(page.getByRole("region", { name: "failed" }).getByText(/Not in this folder/));
     expect(onDisk("no.txt")).toBeUndefined();
   });
@@ -265,7 +265,7 @@ describe.skipIf(isMissing)("the console", () => {
     await expectShown(phone.getByText("from afar"));
     const isWide = await phone.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth");
     expect(isWide).toBe(false);
-    const button = phone.getByRole("button", { name: /Allow once/ });
+    const button = phone.getByRole("button", { name: /Approve once/ });
     expect((await button.boundingBox())!.height).toBeGreaterThanOrEqual(44);
     await button.click();
     await expectShown(phone.getByRole("region", { name: "completed" }));
@@ -295,7 +295,7 @@ describe.skipIf(isMissing)("the console", () => {
     await chat.getByRole("link", { name: "Answer it" }).click();
     await page
       .getByRole("article")
-      .getByRole("button", { name: /Allow once/ })
+      .getByRole("button", { name: /Approve once/ })
       .first()
       .click();
     await expectShown(page.getByRole("region", { name: "completed" }));

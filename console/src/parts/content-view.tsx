@@ -4,7 +4,7 @@ import { TerminalText, VisibleText } from "./visible-text.tsx";
 
 type Block = ToolResult["content"][number];
 
-/** What a tool said. Everything is text: nothing of it is ever run or taken for markup. */
+/** The content of a result. Nothing of it is executed or read as markup. */
 export function ContentView({ content }: { content: readonly Block[] }) {
   return (
     <div className="stack">
@@ -54,7 +54,7 @@ function Named({ kind }: { kind: string }) {
   );
 }
 
-/** No SVG: it can hold scripts, and a picture that is opened by itself would run them. */
+/** No SVG: it can contain scripts, which run when the image is opened on its own. */
 function isPicture(mimeType: string): boolean {
   return /^image\/(?:png|jpeg|gif|webp|avif|bmp)$/.test(mimeType);
 }

@@ -3,7 +3,7 @@ import { Diff, Hunk, parseDiff } from "react-diff-view";
 import "react-diff-view/style/index.css";
 import { VisibleText } from "./visible-text.tsx";
 
-/** A unified diff, as it is; text that is no diff is shown as text. */
+/** A unified diff. Text that is not a diff is shown as text. */
 export function DiffView({ text }: { text: string }) {
   const files = useMemo(() => {
     try {
@@ -45,7 +45,7 @@ export function looksLikeDiff(text: string): boolean {
   return /^--- .*\n\+\+\+ /m.test(text) && /^@@ /m.test(text);
 }
 
-/** The parser wants git's own header before each file. */
+/** The parser needs a git header before each file. */
 function withGitHeader(text: string): string {
   return text.replace(/^--- (\S+).*\n\+\+\+ (\S+).*$/gm, (all, from: string, to: string, at: number, whole: string) =>
     whole.slice(0, at).endsWith("\n") && /diff --git .*\n$/.test(whole.slice(0, at))

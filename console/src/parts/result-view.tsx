@@ -27,7 +27,7 @@ const words = defineWords({
   },
 });
 
-/** How a call ended, for a person: what the model is told, what a program is given, and where the rest lies. */
+/** The result of a call: what the model gets, what a program gets, and a link to the rest. */
 export function ResultView({ result }: { result: ToolResult }) {
   const w = useWords(words);
   const { spill, ...facts } = result.metadata;

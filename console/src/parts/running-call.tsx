@@ -11,14 +11,14 @@ import { TerminalText } from "./visible-text.tsx";
 const words = defineWords({
   en: {
     running: "Running",
-    requested: "This call waits for permission.",
+    requested: "This call waits for an approval.",
     answer: "Answer it",
     output: "Output so far",
   },
   zh: { running: "运行中", requested: "此调用正在等待许可。", answer: "去处理", output: "目前的输出" },
 });
 
-/** The end of a long output; all of it stands in the result. */
+/** Only the end of a long output is shown. The result has all of it. */
 const MAX_LIVE_CHARACTERS = 20_000;
 
 export interface RunningCallState {

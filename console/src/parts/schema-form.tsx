@@ -11,7 +11,7 @@ import {
 } from "@rjsf/utils";
 import { useMemo } from "react";
 
-/** Not the usual validator of these forms: that one writes code, which our content security policy forbids. */
+/** The default validator of these forms generates code, which our content security policy forbids. */
 const validator: ValidatorType = {
   validateFormData(formData, schema) {
     const errors = findErrors(schema, formData);
@@ -27,7 +27,7 @@ const validator: ValidatorType = {
 function findErrors(schema: object, value: unknown): RJSFValidationError[] {
   try {
     const { errors } = new Validator(schema as never, "2020-12", false).validate(plain(value));
-    // What holds a fault only repeats what the fault itself says.
+    // A parent error only repeats the error of its child.
     return errors
       .filter(({ keyword }) => keyword !== "properties" && keyword !== "items" && keyword !== "additionalProperties")
       .map(({ instanceLocation, error, keyword }) => {
@@ -41,7 +41,7 @@ function findErrors(schema: object, value: unknown): RJSFValidationError[] {
         };
       });
   } catch {
-    // A schema that this validator cannot read is left to the server, which judges every call anyway.
+    // If this validator cannot read a schema, the server still validates the call.
     return [];
   }
 }
@@ -58,7 +58,7 @@ function Field(props: FieldTemplateProps) {
   const { id, label, required, children, rawDescription, rawErrors, hidden, schema, displayLabel } = props;
   if (hidden) return <div hidden>{children}</div>;
   const isRoot = id === "root";
-  // A check box brings its own words.
+  // A check box has its own label.
   const isCheck = schema.type === "boolean";
   return (
     <div className={isRoot ? "form-root" : "form-field"}>
@@ -95,7 +95,7 @@ function Fields({ properties, title, fieldPathId, optionalDataControl }: ObjectF
   );
 }
 
-/** Names under which texts of several lines are usual. */
+/** Parameters that usually have several lines. */
 const LONG_TEXT = /content|text|patch|command|code|body|data|script|string|diff/i;
 
 function widgetsOf({
@@ -118,7 +118,7 @@ interface SchemaFormProps {
   onSubmit: () => void;
 }
 
-/** A form for a tool's parameters. What is left empty is left out. */
+/** A form for the parameters of a tool. Empty fields are omitted. */
 export function SchemaForm({ id, schema, value, disabled, onChange, onSubmit }: SchemaFormProps) {
   const { $schema: _dialect, ...portable } = schema as Record<string, unknown>;
   const shape = useMemo(() => portable as RJSFSchema, [JSON.stringify(portable)]);

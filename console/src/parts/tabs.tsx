@@ -1,4 +1,4 @@
-/** One of a few views of the same thing. */
+/** Switches between a few views of one thing. */
 export function Tabs<T extends string>(props: {
   label: string;
   tabs: readonly (readonly [T, string])[];

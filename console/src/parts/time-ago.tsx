@@ -9,7 +9,7 @@ const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ["month", 12],
 ];
 
-/** A time as a reader thinks of it, with the exact one on hovering. */
+/** A relative time. The tooltip has the exact one. */
 export function TimeAgo({ at }: { at: number }) {
   const { language } = useLanguage();
   const [now, setNow] = useState(Date.now);

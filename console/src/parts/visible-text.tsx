@@ -1,11 +1,11 @@
 import Anser from "anser";
 import { Fragment } from "react";
 
-/** Controls, soft hyphens, joiners, marks that turn the line around, variation selectors, tags and other formats. */
+/** Control characters, soft hyphens, joiners, direction marks, variation selectors, tags and other format characters. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}]/gu;
 const USUAL = new Set(["\n", "\t"]);
 
-/** Text as it is: what would be invisible, or turn the line around, is shown as a mark that names it. */
+/** Text with its invisible characters and direction marks shown by name. */
 export function VisibleText({ text }: { text: string }) {
   const parts: React.ReactNode[] = [];
   let from = 0;
@@ -28,7 +28,7 @@ export function VisibleText({ text }: { text: string }) {
   );
 }
 
-/** Terminal output: colours are shown, every other escape is shown as text. */
+/** Terminal output. Colours are applied; every other escape sequence is shown as text. */
 export function TerminalText({ text }: { text: string }) {
   return (
     <>

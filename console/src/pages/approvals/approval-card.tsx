@@ -27,16 +27,16 @@ const words = defineWords({
     preview: "What will happen",
     request: "The exact request",
     hash: "Fingerprint",
-    allow: "Allow once",
-    refuse: "Refuse",
-    reason: "Reason, told to the model (optional)",
+    allow: "Approve once",
+    refuse: "Deny",
+    reason: "Reason for the model (optional)",
     answered: "Answered",
-    state: { approved: "Allowed", denied: "Refused", expired: "Expired: nobody answered in time" } as Record<
+    state: { approved: "Approved", denied: "Denied", expired: "Expired: nobody answered in time" } as Record<
       string,
       string
     >,
     answeredBy: (by: string) => `by ${by}`,
-    kept: "Rule kept:",
+    kept: "Rule saved:",
     call: "The call",
   },
   zh: {
@@ -49,11 +49,11 @@ const words = defineWords({
     preview: "将会发生什么",
     request: "完整请求",
     hash: "指纹",
-    allow: "允许一次",
+    allow: "批准一次",
     refuse: "拒绝",
     reason: "理由，会告诉模型（可选）",
     answered: "已处理",
-    state: { approved: "已允许", denied: "已拒绝", expired: "已过期：没有人及时处理" } as Record<string, string>,
+    state: { approved: "已批准", denied: "已拒绝", expired: "已过期：没有人及时处理" } as Record<string, string>,
     answeredBy: (by: string) => `由 ${by}`,
     kept: "已保存规则：",
     call: "该调用",
@@ -76,7 +76,7 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
     if (!mayAnswer) return;
     setBusy(true);
     setProblem(undefined);
-    // Stays on this question, to show what became of it, although it is no longer pending.
+    // Stay on this card, which is no longer pending, to show the result.
     go(`/approvals/${approval.id}`, { replace: true });
     api.approvals
       .answer(approval.id, request)

@@ -5,14 +5,14 @@ import { defineWords, useWords } from "../../language.tsx";
 
 const words = defineWords({
   en: {
-    allow: (count: number) => `Allow ${count} once`,
-    refuse: (count: number) => `Refuse ${count}`,
-    seen: "Show each before allowing all",
+    allow: (count: number) => `Approve ${count} once`,
+    refuse: (count: number) => `Deny ${count}`,
+    seen: "Look at each before you approve all",
   },
   zh: {
-    allow: (count: number) => `允许这 ${count} 个（一次）`,
+    allow: (count: number) => `批准这 ${count} 个（一次）`,
     refuse: (count: number) => `拒绝这 ${count} 个`,
-    seen: "全部允许前请逐个查看",
+    seen: "全部批准前请逐个查看",
   },
 });
 

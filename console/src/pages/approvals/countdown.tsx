@@ -6,7 +6,7 @@ const words = defineWords({
   zh: { left: (time: string) => `剩余 ${time}`, over: "已过期" },
 });
 
-/** How long the question stays open; after that the answer is no. */
+/** How long the approval stays pending. After that it expires. */
 export function Countdown({ until }: { until: number }) {
   const w = useWords(words);
   const [now, setNow] = useState(Date.now);

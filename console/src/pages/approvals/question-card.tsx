@@ -39,7 +39,7 @@ export function QuestionCard({ question }: { question: QuestionInfo }) {
   const [value, setValue] = useState<unknown>(undefined);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Error>();
-  // A click that was meant for what stood here before does not count.
+  // A click that was meant for the card shown before is ignored.
   const mayAnswer = useSettled(question.id) && !busy;
   const form = `question-${question.id}`;
   const { url } = question;

@@ -21,7 +21,7 @@ const words = defineWords({
   },
 });
 
-/** The rule that a lasting yes would keep: shown, to be edited, with what it would have meant so far. */
+/** The rule that `session` or `always` would save. It can be edited, and its effect on past calls is shown. */
 export function RuleChoice(props: {
   offered: string;
   disabled: boolean;

@@ -2,10 +2,10 @@ import type { QuestionInfo } from "../../../../src/contracts/questions.ts";
 import { useApi } from "../../api.ts";
 import { QuestionCard } from "./question-card.tsx";
 
-/** No event tells of a question: it may be asked in another process. */
+/** There is no event for questions: another process may ask them. */
 const CHECK_INTERVAL_MS = 3000;
 
-/** What MCP servers ask people; nothing where this server has no such questions. */
+/** Questions of MCP servers. None if this server does not have them. */
 export function useOpenQuestions(isThere: boolean): readonly QuestionInfo[] {
   const { data } = useApi("questions", "list", isThere ? [{ state: "open" }] : undefined, {
     everyMs: CHECK_INTERVAL_MS,

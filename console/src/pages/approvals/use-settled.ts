@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
 
-/** Long enough to see that the question changed. */
+/** Long enough to see that another card is shown. */
 const SETTLING_MS = 600;
 
-/** Whether what is shown has stood still for a moment, so that an answer is meant for it. */
+/** Whether the card has been shown for a moment. Earlier keys and clicks were meant for the card before it. */
 export function useSettled(shown: string): boolean {
   const [settled, setSettled] = useState<string>();
   useEffect(() => {

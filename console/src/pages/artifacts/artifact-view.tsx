@@ -51,7 +51,7 @@ interface Shown {
   session: string;
 }
 
-/** One document: any of its versions, and what changed since another one. */
+/** One version of a document, and the difference to another version. */
 export function ArtifactView({ id, session }: Shown) {
   const w = useWords(words);
   const [chosen, setChosen] = useState<number>();
@@ -131,7 +131,7 @@ function Changes(props: { id: string; session: string; to: number; versions: rea
   );
 }
 
-/** A call like any other: through the gate, and refused where somebody else changed the document meanwhile. */
+/** An ordinary call through the gate. It fails if someone else changed the document in the meantime. */
 function Restore({ artifact, session }: { artifact: ArtifactDetail; session: string }) {
   const w = useWords(words);
   const [result, setResult] = useState<ToolResult>();

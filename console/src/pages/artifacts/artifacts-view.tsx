@@ -36,7 +36,7 @@ const words = defineWords({
   },
 });
 
-/** `/artifacts/{id}/{session}`; the session may be missing. */
+/** `/artifacts/{id}/{session}`. The session is optional. */
 export default function ArtifactsView() {
   const [location] = useLocation();
   const [, , id, session = ""] = location.split("/");

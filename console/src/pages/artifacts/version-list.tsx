@@ -20,7 +20,7 @@ const words = defineWords({
   },
 });
 
-/** How a document came to be what it is, newest first. */
+/** The versions of a document, newest first. */
 export function VersionList(props: {
   versions: readonly ArtifactVersionInfo[];
   shown: number | undefined;

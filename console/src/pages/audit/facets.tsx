@@ -6,7 +6,7 @@ const words = defineWords({
   zh: { tool: "工具", status: "状态", decision: "裁决", user: "调用者" },
 });
 
-/** Counts of what was found, to narrow it by a click; a second click takes it away again. */
+/** The counts of the results by field. A click filters by a value; a second click removes the filter. */
 export function Facets(props: {
   facets: AuditPage["facets"];
   chosen: AuditQuery;

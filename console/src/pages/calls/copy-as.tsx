@@ -33,7 +33,7 @@ function argumentsOf(input: unknown): string {
     .join(" ");
 }
 
-/** For a POSIX shell, whatever the text holds. */
+/** Quotes any text for a POSIX shell. */
 function quoted(text: string): string {
   return /^[\w./:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

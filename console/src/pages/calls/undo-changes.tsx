@@ -29,7 +29,7 @@ const words = defineWords({
   },
 });
 
-/** What the call did to files, and the way back. */
+/** The file changes of a call, and their undo. */
 export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: () => void }) {
   const w = useWords(words);
   const changes = useApi("undo", "list", [{ call: callId }]).data?.items ?? [];

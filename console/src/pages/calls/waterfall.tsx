@@ -8,7 +8,7 @@ const words = defineWords({
   zh: { title: "时间线", waiting: "等待许可", running: "运行", queued: "运行之前" },
 });
 
-/** A pause longer than this is drawn as a gap of this length: one call an hour ago must not squeeze the others. */
+/** A longer pause is drawn as a gap of this length, so one old call does not compress the others. */
 const MAX_PAUSE_MS = 2_000;
 
 interface Bar {
@@ -19,7 +19,7 @@ interface Bar {
   to: number;
 }
 
-/** When each call began and what its time went into; the wait for a person included. */
+/** When each call started, and how long it waited for a person, queued and ran. */
 export function Waterfall({ calls }: { calls: readonly CallInfo[] }) {
   const w = useWords(words);
   const [, go] = useLocation();
@@ -70,7 +70,7 @@ function layOut(calls: readonly CallInfo[]): { bars: Bar[]; length: number } {
     completedAt ??
     (status === "running" || status === "pending" ? now : (answeredAt ?? startedAt ?? askedAt ?? requestedAt));
   const ordered = [...calls].sort((a, b) => a.requestedAt - b.requestedAt || a.callId.localeCompare(b.callId));
-  // Where nothing happens the time line is cut short.
+  // Long pauses are cut out of the time axis.
   let skipped = 0;
   let busyUntil = ordered[0]?.requestedAt ?? 0;
   const start = busyUntil;

@@ -171,7 +171,7 @@ export function JobDetailView({ id }: { id: string }) {
   );
 }
 
-/** Follows its end, as long as nobody scrolls up in it. */
+/** Scrolls to the end unless the user has scrolled up. */
 function JobLog({ lines, label }: { lines: readonly JobLogLine[]; label: string }) {
   const { language } = useLanguage();
   const box = useRef<HTMLDivElement>(null);
@@ -204,7 +204,7 @@ function JobLog({ lines, label }: { lines: readonly JobLogLine[]; label: string 
   );
 }
 
-/** How far it is, only where nothing else is said: the bar above shows it. */
+/** A progress update without text is left out: the bar above shows it. */
 function textOf({ note, update }: JobLogLine): string {
   const said = (update?.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : []));
   const text = [...(note === undefined ? [] : [note]), ...said].join("").trimEnd();

@@ -27,7 +27,7 @@ export function JobStateBadge({ state }: { state: JobState }) {
   return <span className={`badge ${TONES[state]}`}>{useWords(stateWords)[state]}</span>;
 }
 
-/** How far it is, while it runs. */
+/** The progress of a running job. */
 export function JobProgress({ job: { progress, state, toolName } }: { job: JobInfo }) {
   if (!progress || state !== "running") return null;
   const { done, total, message } = progress;

@@ -16,7 +16,7 @@ import { JobProgress, JobStateBadge, stateWords } from "./job-state.tsx";
 const words = defineWords({
   en: {
     title: "Jobs",
-    lead: "Calls that run in the background, in whatever process has a worker, newest first.",
+    lead: "Background calls of all worker processes, newest first.",
     state: "State",
     all: "Any state",
     tool: "Tool",
@@ -25,7 +25,7 @@ const words = defineWords({
     took: "Took",
     when: "When",
     none: "No jobs",
-    noneLead: "A tool of mode background, or a call that asks for it, is queued here, and its result comes later.",
+    noneLead: "Calls of background tools, and calls that ask for it, are queued here.",
   },
   zh: {
     title: "作业",
@@ -42,7 +42,7 @@ const words = defineWords({
   },
 });
 
-/** Other processes run jobs too, and their events are not told here. */
+/** Other processes run jobs too, and their events do not arrive here. */
 const LIVE = { everyMs: 5000 };
 
 export default function JobsView() {

@@ -1,18 +1,18 @@
-/** How a client reaches this server: it starts Haft itself, or asks the one that runs, with a token. */
+/** How a client connects: it starts Haft itself, or uses this server with a token. */
 export type Way = "pipes" | "http";
 export type Client = "claude" | "cursor" | "vscode" | "codex" | "gemini";
 
 export interface Snippet {
-  /** The file that it belongs into; absent for a command. */
+  /** The file to put it in. Omitted for a command. */
   file?: string;
   text: string;
-  /** Opens the client, which asks its user whether to add it. */
+  /** Opens the client, which asks the user to add it. */
   link?: string;
 }
 
 const TOKEN = "TOKEN";
 
-/** What each client wants to be told, for this very folder or server. */
+/** The configuration for each client, for this folder or server. */
 export function snippetFor(client: Client, way: Way, { folder, url }: { folder: string; url: string }): Snippet {
   const args = ["mcp", "--folder", folder];
   const headers = { Authorization: `Bearer ${TOKEN}` };

@@ -14,7 +14,7 @@ const words = defineWords({
     way: "How",
     pipes: "Started by the client",
     http: "This server, over HTTP",
-    token: "TOKEN stands for one that you make: haft token create --name client --scopes read,call",
+    token: "Replace TOKEN with a token: haft token create --name client --scopes read,call",
     add: "Add it with one click",
   },
   zh: {

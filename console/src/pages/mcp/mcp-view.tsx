@@ -25,7 +25,7 @@ const words = defineWords({
   },
 });
 
-/** Servers come, go and change by themselves, and no event tells of it. */
+/** Servers connect, disconnect and change on their own, and there is no event for it. */
 const CHECK_INTERVAL_MS = 3000;
 
 export default function McpView() {

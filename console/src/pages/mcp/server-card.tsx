@@ -77,7 +77,7 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
       .catch(setProblem)
       .finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
   };
-  /** Leaves the console for the sign-in page, which leads back to it. */
+  /** Opens the sign-in page, which redirects back to the console. */
   const signIn = (): void => {
     setProblem(undefined);
     api.mcp

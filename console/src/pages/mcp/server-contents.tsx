@@ -28,7 +28,7 @@ const words = defineWords({
   },
 });
 
-/** What a server has besides tools; asked for when somebody looks. */
+/** Resources and prompts of a server, fetched when they are shown. */
 export function ServerContents({ server }: { server: string }) {
   const w = useWords(words);
   const [isOpen, setOpen] = useState(false);

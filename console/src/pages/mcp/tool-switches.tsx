@@ -25,7 +25,7 @@ interface ToolSwitchesProps {
   onAct: (request: McpActionRequest) => void;
 }
 
-/** Each tool of a server with its switch; one whose definition changed with what differs. */
+/** The tools of a server with their switches. A changed definition is shown with its difference. */
 export function ToolSwitches({ tools, onAct }: ToolSwitchesProps) {
   const w = useWords(words);
   return (

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { api, queries } from "../../api.ts";
 
-/** The browser came back from the sign-in page of an MCP server: what it brings goes to our server, and out of the address. */
+/** The browser returned from the sign-in page of an MCP server: send the result to our server and remove it from the address. */
 export function useFinishedSignIn(): Error | undefined {
   const [, go] = useLocation();
   const [problem, setProblem] = useState<Error>();

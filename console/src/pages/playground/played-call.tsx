@@ -35,7 +35,7 @@ const words = defineWords({
   },
 });
 
-/** One call that was found in the text: what policy says to it, and, once it was run, what the model is told. */
+/** One call found in the text: the verdict and, after it ran, the text for the model. */
 export function PlayedCall({ call }: { call: JudgedCall }) {
   const w = useWords(words);
   const running = useRunningCall();
@@ -106,7 +106,7 @@ export function PlayedCall({ call }: { call: JudgedCall }) {
   );
 }
 
-/** The result as the model is told it, once there is one. */
+/** The result as the model gets it. */
 function useAnswer(callId: string | undefined, format: JudgedCall["format"]): { text?: string; error?: Error } {
   const [answer, setAnswer] = useState<{ text?: string; error?: Error }>({});
   useEffect(() => {

@@ -29,7 +29,7 @@ const words = defineWords({
 
 const MODES = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"] as const;
 
-/** The verdict on a made-up call, with everything that was asked on the way. Nothing runs. */
+/** The verdict for a sample call, with every step of the decision. Nothing runs. */
 export function WhyPanel() {
   const w = useWords(words);
   const tools = useApi("tools", "list", []).data?.items ?? [];

@@ -123,7 +123,7 @@ export function AddSchedule() {
   );
 }
 
-/** Times are those of the reader: their clock and their time zone. */
+/** Times use the clock and the time zone of the browser. */
 function timingOf(kind: Kind, when: string, badTime: string): NewScheduleRequest["timing"] {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   if (kind === "cron") return { type: "cron", expression: when, timeZone };

@@ -62,7 +62,7 @@ export function RunBadge({ state }: { state: ScheduleRun["state"] }) {
   return <span className={`badge ${TONES[state]}`}>{useWords(words).states[state]}</span>;
 }
 
-/** Read when they are looked at. */
+/** Fetched when the list is opened. */
 export function ScheduleRuns({ id }: { id: string }) {
   const w = useWords(words);
   const [isOpen, setOpen] = useState(false);

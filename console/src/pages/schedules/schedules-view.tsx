@@ -24,7 +24,7 @@ const words = defineWords({
   },
 });
 
-/** Other processes run schedules too, and their events are not told here. */
+/** Other processes run schedules too, and their events do not arrive here. */
 const LIVE = { everyMs: 5000 };
 
 export default function SchedulesView() {

@@ -14,7 +14,7 @@ const UNITS = [
   ["second", 1000],
 ] as const;
 
-/** When it runs, as a person says it. */
+/** The timing in words. */
 export function useTimingText(timing: ScheduleInfo["timing"]): string {
   const w = useWords(words);
   const { language } = useLanguage();

@@ -100,7 +100,7 @@ function Conversation(props: { entries: SessionEntry[]; speaking: string; result
   const w = useWords(words);
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // In braces: newer browsers give a promise, which React would take for what cleans up.
+    // In braces: newer browsers return a promise, which React would take for a cleanup function.
     end.current?.scrollIntoView({ block: "nearest" });
   }, [entries, speaking]);
   return (
@@ -146,7 +146,7 @@ function Family({ session: { parent, children, usage, pending } }: { session: Ag
   );
 }
 
-/** Enter sends, Shift and Enter begins a line; while a word is being composed Enter belongs to it. */
+/** Enter sends, Shift+Enter starts a new line. During IME composition Enter belongs to the composition. */
 function SayForm({ say }: { say: (text: string) => void }) {
   const w = useWords(words);
   const [text, setText] = useState("");
@@ -183,7 +183,7 @@ function SayForm({ say }: { say: (text: string) => void }) {
   );
 }
 
-/** Of each call the last that is known: one that came late takes the place of what was pending. */
+/** The last known result of each call. A late result replaces `pending`. */
 function resultsOf(entries: readonly SessionEntry[]): Map<string, ToolResult> {
   const results = new Map<string, ToolResult>();
   for (const { message, incoming } of entries) {

@@ -39,7 +39,7 @@ const words = defineWords({
 
 type Part = Exclude<Extract<NonNullable<SessionEntry["message"]>, { content: unknown }>["content"], string>[number];
 
-/** One entry of the conversation. Calls stand in the message that made them, with their results. */
+/** One entry of the conversation. Calls are shown in the message that made them, with their results. */
 export function SessionEntryView({
   entry,
   results,

@@ -6,9 +6,9 @@ import { useStream } from "../../streams.ts";
 
 export interface StreamedSession {
   entries: SessionEntry[];
-  /** What is being said, and is not an entry yet. */
+  /** Streamed text that is not an entry yet. */
   speaking: string;
-  /** Results of calls whose siblings still run. */
+  /** Results of calls while others of the same step still run. */
   early: ReadonlyMap<string, ToolResult>;
 }
 

@@ -9,7 +9,7 @@ interface Series {
   values: readonly (number | null)[];
 }
 
-/** Lines over time, in the colours of the theme; drawn again when that changes. */
+/** A line chart over time in the colours of the theme. */
 export function TimeChart(props: {
   label: string;
   times: readonly number[];

@@ -46,7 +46,7 @@ const words = defineWords({
 
 const FIRST = 15;
 
-/** Definitions are paid for at every step of a model, results once they are there. */
+/** A model pays for definitions at every step, and for a result from the step after it. */
 export function TokenCosts({ from, to }: { from: number; to: number }) {
   const w = useWords(words);
   const [isWhole, setWhole] = useState(false);

@@ -29,7 +29,7 @@ const words = defineWords({
   },
 });
 
-/** What the tool is to be called with, filled in from an edited call, an example, or nothing. */
+/** The form to call a tool, filled in from an edited call or an example. */
 export function CallForm({ tool }: { tool: ToolInfo }) {
   const w = useWords(words);
   const examples = tool.description.examples ?? [];
@@ -131,7 +131,7 @@ export function CallForm({ tool }: { tool: ToolInfo }) {
 
 const EDITED = "haft.edited-call";
 
-/** A past call, to be changed and made again. */
+/** A past call to edit and run again. */
 export function saveEdited(tool: string, input: unknown): void {
   sessionStorage.setItem(EDITED, JSON.stringify({ tool, input }));
 }

@@ -30,7 +30,7 @@ const words = defineWords({
 
 const HIDDEN = "haft.first-steps-hidden";
 
-/** Call, approve, undo: shown until each was done once, or until somebody has seen enough. */
+/** Call, approve, undo: shown until each was done once or the user hides it. */
 export function FirstSteps() {
   const w = useWords(words);
   const [isHidden, setHidden] = useState(() => localStorage.getItem(HIDDEN) !== null);
