@@ -115,7 +115,7 @@ describe.skipIf(isMissing)("the console", () => {
     await page.getByLabel("Rule").fill("Edit(notes/**)");
     await expectShown(page.getByText(/Would have allowed \d+ of the last \d+ calls/));
     await page.getByRole("button", { name: "For this session" }).click();
-    await expectShown(page.getByText("Rule kept:"));
+    await expectShown(page.getByText("Rule saved:"));
     expect(onDisk("notes/a.md")).toBe("a\n");
     const again = { caller: { user: "owner" } };
     expect(await console.host.haft.execute("write", { path: "notes/b.md", content: "b" }, again)).toMatchObject({

@@ -13,14 +13,14 @@ const words = defineWords({
     lead: "Calls that are made later or again and again. Each run passes the gate with the rights of whoever set it up.",
     idle: "Nobody runs schedules at the moment: start haft serve or haft worker.",
     none: "No schedules",
-    noneLead: "Add one above, with haft cron add, or let an agent use the cron tool: you are asked before it counts.",
+    noneLead: "Add one above, with haft schedules add, or let an agent use the cron tool, which needs your approval.",
   },
   zh: {
     title: "定时",
     lead: "稍后或反复进行的调用。每次运行都以设置者的权限通过关卡。",
     idle: "目前没有进程在执行定时任务：请启动 haft serve 或 haft worker。",
     none: "没有定时任务",
-    noneLead: "在上面添加，用 haft cron add，或让代理使用 cron 工具：生效前会先询问你。",
+    noneLead: "在上面添加，用 haft schedules add，或让代理使用 cron 工具：生效前会先询问你。",
   },
 });
 
