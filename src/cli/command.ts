@@ -1,4 +1,4 @@
-import type { HaftClient } from "../client/create-client.ts";
+import type { ApiClient } from "../contracts/index.ts";
 import type { ToolEvent } from "../core/events.ts";
 import type { Middleware } from "../core/stage.ts";
 import type { Output } from "./output.ts";
@@ -8,16 +8,16 @@ export type OptionType = "flag" | "text" | "list" | "number" | "duration" | "mom
 
 export interface OptionSpec {
   type: OptionType;
-  /** In one line, for the help. */
+  /** One line for the help. */
   about: string;
-  /** What stands for the value in the help: `FILE`. */
+  /** The placeholder of the value in the help: `FILE`. */
   value?: string;
   short?: string;
-  /** Of a number: the least and the most. */
+  /** For numbers. */
   range?: readonly [min: number, max: number];
-  /** The only values that it may have. */
+  /** The allowed values. */
   oneOf?: readonly string[];
-  /** What a shell may offer after it. */
+  /** What a shell can offer after it. */
   completes?: "file" | "folder";
 }
 
@@ -25,7 +25,6 @@ export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
 interface Values {
   flag: boolean;
-  text: string | undefined;
   list: readonly string[];
   number: number | undefined;
   /** Milliseconds. */
@@ -34,67 +33,95 @@ interface Values {
   moment: number | undefined;
 }
 
-export type OptionValues<Specs extends OptionSpecs> = { readonly [Name in keyof Specs]: Values[Specs[Name]["type"]] };
+type ValueOf<Spec extends OptionSpec> = Spec["type"] extends "text"
+  ? (Spec extends { oneOf: readonly (infer Word extends string)[] } ? Word : string) | undefined
+  : Values[Exclude<Spec["type"], "text">];
+
+export type OptionValues<Specs extends OptionSpecs> = { readonly [Name in keyof Specs]: ValueOf<Specs[Name]> };
 
 export interface OperandSpec {
   /** `NAME`. */
   name: string;
   isOptional?: boolean;
-  /** Takes all that is left. */
+  /** Takes all remaining words. */
   isRest?: boolean;
   completes?: "tool" | "approval" | "file" | "folder";
 }
 
-/** What a command is given: its words, and what it may use. */
-export interface Invocation<Specs extends OptionSpecs = OptionSpecs> {
+/** A part of the API: `jobs`, `approvals`, … */
+export type Resource = keyof ApiClient;
+
+/** What a command gets: its words, and what it can use. */
+export interface Invocation<Specs extends OptionSpecs = OptionSpecs, Uses extends Resource = Resource> {
   readonly operands: readonly string[];
-  /** What stands after `--`. */
+  /** The words after `--`. */
   readonly rest: readonly string[];
   readonly options: OptionValues<Specs>;
   /** The workspace, as an absolute path. */
   readonly folder: string;
-  /** The server that was named; undefined for the embedded one. */
+  /** The server named by `--url` or HAFT_URL. */
   readonly url: string | undefined;
   readonly terminal: Terminal;
   readonly output: Output;
   /** Aborted by the first Ctrl-C. */
   readonly interrupted: AbortSignal;
   readonly embedded: EmbedOptions;
-  /** The server that was named, or one in this process; opened when first asked for, closed when the command ends. */
-  connect(options?: ConnectOptions): Promise<HaftClient>;
-  /** Runs another command line with what this one has; for `record` and `replay`. */
+  /** A client with the resources that the command `uses`. Opened at the first call, closed when the command ends. */
+  connect(options?: ConnectOptions): Promise<Pick<ApiClient, Uses>>;
+  /** Runs another command line at the same terminal; for `record` and `replay`. */
   run(argv: readonly string[], embedded: EmbedOptions): Promise<number>;
 }
 
+/** For a runtime in this process; a server has everything already. */
 export interface ConnectOptions {
-  /** Whether one in this process also runs the background calls that are made through it; else others do. True where absent. */
+  /** Whether this process runs the background calls that it starts. Default: true. */
   runsJobs?: boolean;
-  /** Whether one in this process starts the MCP servers, which takes seconds on a busy machine. True where absent. */
+  /** Whether MCP servers are started, which can take seconds. Default: true. */
   connectsMcp?: boolean;
 }
 
-/** What is added to a runtime that is opened in this process. */
+/** Added to a runtime that is opened in this process. */
 export interface EmbedOptions {
-  /** One that is open already, in place of the folder's. */
-  open?: () => Promise<{ client: HaftClient; close(): Promise<void> }>;
+  /** Replaces the runtime of the folder. */
+  open?: () => Promise<{ client: ApiClient; close(): Promise<void> }>;
   middleware?: readonly Middleware[];
   onEvent?: (event: ToolEvent) => void;
 }
 
-export interface Command<Specs extends OptionSpecs = OptionSpecs> {
-  /** A command line and what it does: the first thing that the help shows. */
+export interface Command<Specs extends OptionSpecs = OptionSpecs, Uses extends Resource = Resource> {
+  /** Command lines and what they do. The help shows them first. */
   readonly examples: readonly (readonly [line: string, does: string])[];
   readonly operands?: readonly OperandSpec[];
   readonly options?: Specs;
-  /** Whether words after `--` are passed on. */
+  /** Whether the command takes words after `--`. */
   readonly takesRest?: boolean;
-  /** What needs more than a line. */
   readonly notes?: readonly string[];
-  /** The exit code; 0 where it answers nothing. */
-  run(invocation: Invocation<Specs>): Promise<number | void>;
+  /** The resources that `connect` opens, and nothing else. */
+  readonly uses?: readonly Uses[];
+  /** Returns the exit code. Default: 0. */
+  run(invocation: Invocation<Specs, Uses>): Promise<number | void>;
 }
 
-/** Keeps the types of the options for `run`. */
-export function defineCommand<const Specs extends OptionSpecs>(command: Command<Specs>): Command {
+/** Infers the types of the options and of the client for `run`. */
+export function defineCommand<const Specs extends OptionSpecs, const Uses extends Resource = never>(
+  command: Command<Specs, Uses>,
+): Command {
   return command as unknown as Command;
+}
+
+/** Used by every command that makes calls. */
+export const MODE_OPTION = {
+  type: "text",
+  value: "MODE",
+  about: "When to ask for approval",
+  oneOf: ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"],
+} as const satisfies OptionSpec;
+
+/** `--allow` and `--deny` of a call. Undefined if neither was given. */
+export function callPolicy(
+  allow: readonly string[],
+  deny: readonly string[],
+): { allow?: string[]; deny?: string[] } | undefined {
+  if (allow.length === 0 && deny.length === 0) return undefined;
+  return { allow: allow.length > 0 ? [...allow] : undefined, deny: deny.length > 0 ? [...deny] : undefined };
 }

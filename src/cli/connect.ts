@@ -1,54 +1,165 @@
-import { createClient, type HaftClient } from "../client/create-client.ts";
-import type { ConnectOptions, EmbedOptions } from "./command.ts";
-import type { Output } from "./output.ts";
+import { userInfo } from "node:os";
+import type { Contract } from "../contracts/contract.ts";
+import type { ApiClient } from "../contracts/index.ts";
+import { UsageError } from "./arguments.ts";
+import type { ConnectOptions, EmbedOptions, Resource } from "./command.ts";
+import { type Output, safe } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
-import { UsageError } from "./usage-error.ts";
 
-export interface ConnectTarget {
+export interface ConnectionTarget {
   folder: string;
-  /** A running server; absent for one in this process. */
+  /** A running server; if omitted, the command works in this process. */
   url: string | undefined;
   terminal: Terminal;
   output: Output;
   embedded: EmbedOptions;
+  uses: readonly Resource[];
 }
 
-interface Connected {
-  client: HaftClient;
+interface OpenConnection {
+  client: ApiClient;
   close(): Promise<void>;
 }
 
-/** The server that a command speaks to: opened when first asked for, so that what needs none opens none. */
-export function connectLazily(target: ConnectTarget) {
-  let opened: Promise<Connected> | undefined;
-  return {
-    connect: async (options: ConnectOptions = {}): Promise<HaftClient> =>
-      (await (opened ??= open(target, options))).client,
-    async close(): Promise<void> {
-      const connected = await opened?.catch(() => undefined);
-      await connected?.close();
-    },
-  };
+/** The connection of one command: opened when it is first used. */
+export class Connection {
+  readonly #target: ConnectionTarget;
+  #opened: Promise<OpenConnection> | undefined;
+
+  constructor(target: ConnectionTarget) {
+    this.#target = target;
+  }
+
+  async open(options: ConnectOptions = {}): Promise<ApiClient> {
+    this.#opened ??= openConnection(this.#target, options);
+    return (await this.#opened).client;
+  }
+
+  async close(): Promise<void> {
+    const connection = await this.#opened?.catch(() => undefined);
+    await connection?.close();
+  }
 }
 
-async function open(
-  { folder, url, terminal, output, embedded }: ConnectTarget,
-  { runsJobs = true, connectsMcp = true }: ConnectOptions,
-): Promise<Connected> {
+async function openConnection(target: ConnectionTarget, options: ConnectOptions): Promise<OpenConnection> {
+  const { url, terminal, output, embedded, uses } = target;
   if (embedded.open) return embedded.open();
-  if (url !== undefined) return { client: connectTo(url, terminal, output), close: () => Promise.resolve() };
-  const { openEmbedded } = await import("./open-embedded.ts");
-  return openEmbedded({ folder, terminal, output, embedded, runsJobs, connectsMcp });
+  const contracts = await loadContracts(uses);
+  if (url === undefined) return openInProcess(target, options, contracts);
+  return { client: await httpClient(contracts, serverAt(url, terminal, output)), close: () => Promise.resolve() };
 }
 
-function connectTo(url: string, { env }: Terminal, output: Output): HaftClient {
+/** Each contract is loaded for the commands that use it: the schemas of all take tens of milliseconds. */
+const CONTRACTS: { readonly [Name in Resource]: () => Promise<Contract> } = {
+  server: async () => (await import("../contracts/server.ts")).server,
+  session: async () => (await import("../contracts/session.ts")).session,
+  tokens: async () => (await import("../contracts/tokens.ts")).tokens,
+  tools: async () => (await import("../contracts/tools.ts")).tools,
+  calls: async () => (await import("../contracts/calls.ts")).calls,
+  approvals: async () => (await import("../contracts/approvals.ts")).approvals,
+  policy: async () => (await import("../contracts/policy.ts")).policy,
+  playground: async () => (await import("../contracts/playground.ts")).playground,
+  audit: async () => (await import("../contracts/audit.ts")).audit,
+  statistics: async () => (await import("../contracts/statistics.ts")).statistics,
+  undo: async () => (await import("../contracts/undo.ts")).undo,
+  artifacts: async () => (await import("../contracts/artifacts.ts")).artifacts,
+  canvas: async () => (await import("../contracts/canvas.ts")).canvas,
+  mcp: async () => (await import("../contracts/mcp.ts")).mcp,
+  channels: async () => (await import("../contracts/channels.ts")).channels,
+  questions: async () => (await import("../contracts/questions.ts")).questions,
+  jobs: async () => (await import("../contracts/jobs.ts")).jobs,
+  schedules: async () => (await import("../contracts/schedules.ts")).schedules,
+  sessions: async () => (await import("../contracts/sessions.ts")).sessions,
+  configuration: async () => (await import("../contracts/configuration.ts")).configuration,
+  events: async () => (await import("../contracts/events.ts")).events,
+};
+
+async function loadContracts(uses: readonly Resource[]): Promise<Record<string, Contract>> {
+  const loaded = await Promise.all(uses.map(async (name) => [name, await CONTRACTS[name]()] as const));
+  return Object.fromEntries(loaded);
+}
+
+interface ServerAddress {
+  url: string;
+  token: string | undefined;
+  fetch?: typeof globalThis.fetch;
+}
+
+function serverAt(url: string, { env }: Terminal, output: Output): ServerAddress {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new UsageError(`"${url}" is no address of a server.`, "Write it as http://127.0.0.1:4117.");
+    throw new UsageError(`"${url}" is not the address of a server.`, "Write it like http://127.0.0.1:4117.");
   }
   const { protocol, hostname, origin } = new URL(url);
-  const token = env["HAFT_TOKEN"];
+  const token = env["HAFT_TOKEN"] || undefined;
   if (protocol === "http:" && token !== undefined && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
-    output.warn(`${hostname} is spoken to without TLS: the token can be read by everybody on the way.`);
+    output.warn(`The connection to ${hostname} has no TLS: anybody on the way can read the token.`);
   }
-  return createClient({ url: origin, token: token || undefined });
+  return { url: origin, token };
+}
+
+async function httpClient(
+  contracts: Record<string, Contract>,
+  { url, token, fetch }: ServerAddress,
+): Promise<ApiClient> {
+  const { createHttpClient } = await import("../api/http-client.ts");
+  // The commands get the resources that they use, by the type of `connect`.
+  return createHttpClient(contracts, { url, token, fetch }) as unknown as ApiClient;
+}
+
+/** The runtime and the store of the folder, in this process. */
+async function openInProcess(
+  { folder, terminal, output, embedded }: ConnectionTarget,
+  { runsJobs = true, connectsMcp = true }: ConnectOptions,
+  contracts: Record<string, Contract>,
+): Promise<OpenConnection> {
+  const [{ openHaft }, { UNCONFINED_WARNING }, http, { capabilitiesOfHost }, { issueToken, SCOPES }, { openTokens }] =
+    await Promise.all([
+      import("../host.ts"),
+      import("../capabilities/base.ts"),
+      import("../http/open-in-process.ts"),
+      import("../http/parts/parts-of-host.ts"),
+      import("../http/tokens.ts"),
+      import("./start-server.ts"),
+    ]);
+  const host = await openHaft(folder, {
+    env: terminal.env,
+    // Only the person at this terminal would answer, and is asked; without a terminal the approval stays pending.
+    approvalWaitMs: false,
+    runsJobs,
+    connectsMcp,
+    // Most commands run no program, and the result of an unconfined one has the warning too.
+    onWarning: (warning) => warning.startsWith(UNCONFINED_WARNING) || output.warn(safe(warning)),
+    middleware: embedded.middleware,
+  });
+  try {
+    if (embedded.onEvent) host.haft.on("*", embedded.onEvent);
+    const tokens = openTokens(host);
+    const { token } = await issueToken(tokens.own, host.haft.executor.clock, { name: userName(), scopes: SCOPES });
+    const api = http.openInProcess(host.haft, {
+      tokens: tokens.all,
+      parts: capabilitiesOfHost(host),
+      info: { workspace: host.config.folder },
+      // The command reports its own errors; faults of the server are reported only here.
+      log: (line) => line.startsWith("failed ") && output.warn(line),
+    });
+    return {
+      client: await httpClient(contracts, { url: "http://embedded", token, fetch: api.fetch }),
+      async close() {
+        api.close();
+        await host.close();
+      },
+    };
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
+}
+
+/** Recorded as the caller. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "owner";
+  }
 }

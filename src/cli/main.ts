@@ -4,12 +4,12 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import process from "node:process";
 
-// What was compiled once is kept, where the runtime can: in a folder of the user's own, because it is code that is run.
+// Compiled code is cached if this Node can do that; in a folder of the user, because it is executed.
 const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown };
 const base = process.env["XDG_CACHE_HOME"];
 enableCompileCache?.(join(base && isAbsolute(base) ? base : join(homedir(), ".cache"), "haft"));
 
-// Whoever reads stdout may have seen enough (`| head`): that is no failure.
+// A reader of stdout may stop early (`| head`): that is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit();

@@ -1,11 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hasDesktop } from "./open-browser.ts";
-import { createOutput, safe, safeLine } from "./output.ts";
-import { readDuration, readMoment } from "./read-time.ts";
-import { showColumns } from "./show-columns.ts";
-import { showJson } from "./show-json.ts";
-import { type Terminal, usesColour } from "./terminal.ts";
+import { readDuration, readMoment } from "./arguments.ts";
+import { createOutput, safe, safeLine, showColumns, showJson } from "./output.ts";
+import { hasDesktop, type Terminal, usesColour } from "./terminal.ts";
 
 const ACTS_OR_HIDES = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
 

@@ -1,28 +1,28 @@
 import { resolve } from "node:path";
-import { checkFolder } from "./check-folder.ts";
+import {
+  checkFolder,
+  checkOperands,
+  GLOBAL_OPTIONS,
+  parseArguments,
+  type ParsedArguments,
+  splitCommand,
+  UsageError,
+} from "./arguments.ts";
 import { type CommandEntry, COMMANDS, findCommand } from "./command-table.ts";
-import type { Command, EmbedOptions, Invocation } from "./command.ts";
-import { connectLazily } from "./connect.ts";
-import { EXIT } from "./exit-code.ts";
-import { explainFailure, type Explained } from "./explain-failure.ts";
-import { createOutput, type Output, type OutputFormat, safe } from "./output.ts";
-import { checkOperands, GLOBAL_OPTIONS, parseArguments, type ParsedArguments } from "./parse-arguments.ts";
-import { splitCommand } from "./split-command.ts";
-import { showJson } from "./show-json.ts";
+import type { Command, EmbedOptions, Invocation, OptionValues } from "./command.ts";
+import { EXIT, explainFailure, type Failure } from "./exit-codes.ts";
+import { createOutput, type Output, type OutputFormat, safe, showJson } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
-type Globals = { folder?: string; url?: string } & Record<
-  "json" | "jsonl" | "quiet" | "no-color" | "help" | "version",
-  boolean
->;
+type Globals = OptionValues<typeof GLOBAL_OPTIONS>;
 
-/** A command line in, an exit code out. Never rejects. */
+/** Takes a command line, returns an exit code. Never rejects. */
 export async function runCli(
   argv: readonly string[],
   terminal: Terminal,
   embedded: EmbedOptions = {},
 ): Promise<number> {
-  // Known before the words are: what is wrong with them is told in the same way.
+  // For errors in the command line itself: it cannot be parsed, but its errors have the requested format.
   const early = createOutput(
     terminal,
     outputOptions({ json: argv.includes("--json"), jsonl: argv.includes("--jsonl") }),
@@ -31,14 +31,23 @@ export async function runCli(
     const { words, others } = splitCommand(argv);
     const found = words.length === 0 ? undefined : findCommand(words);
     if (found && "group" in found) return await showGroup(found.entries, others, early);
-    const entry = found?.entry ?? COMMANDS[0]!;
+    if (!found) {
+      const exitCode = await showAboutHaft(others, terminal);
+      if (exitCode !== undefined) return exitCode;
+    }
+    const entry = found?.entry ?? COMMANDS[0];
+    if (!entry) throw new UsageError("There is no command.");
     const command = await entry.load();
     const left = [...words.slice(found?.used ?? 0), ...others];
     const parsed = parseArguments(left, { ...GLOBAL_OPTIONS, ...command.options }, command.takesRest);
-    const globals = parsed.options as unknown as Globals;
+    const globals = parsed.options as Globals;
     const output = createOutput(terminal, outputOptions(globals));
     if (globals.version) return await showVersion(output);
-    if (globals.help) return await showHelpOf(found ? entry : undefined, command, output);
+    if (globals.help) {
+      const { showCommandHelp } = await import("./help.ts");
+      output.lines(showCommandHelp(entry, command, output.paint));
+      return EXIT.done;
+    }
     checkOperands(parsed.operands, command);
     return await runCommand(command, parsed, { terminal, output, embedded });
   } catch (thrown) {
@@ -56,20 +65,21 @@ async function runCommand(
   if (named !== undefined) checkFolder(folder);
   const url = server ?? (named === undefined ? terminal.env["HAFT_URL"] : undefined);
   const interrupt = new AbortController();
-  const stop = terminal.onInterrupt(() => interrupt.abort());
-  const connection = connectLazily({ folder, url, terminal, output, embedded });
+  const stopListening = terminal.onInterrupt(() => interrupt.abort());
+  const { Connection } = await import("./connect.ts");
+  const connection = new Connection({ folder, url, terminal, output, embedded, uses: command.uses ?? [] });
   const invocation: Invocation = {
     operands,
     rest,
-    options: options as never,
+    options: options as Invocation["options"],
     folder,
     url,
     terminal,
     output,
     interrupted: interrupt.signal,
     embedded,
-    connect: connection.connect,
-    run: (argv, more) => runCli(argv, terminal, more),
+    connect: (connectOptions) => connection.open(connectOptions),
+    run: (words, more) => runCli(words, terminal, more),
   };
   try {
     return (await command.run(invocation)) ?? EXIT.done;
@@ -77,7 +87,7 @@ async function runCommand(
     if (interrupt.signal.aborted) return EXIT.interrupted;
     return report(explainFailure(thrown), output, terminal);
   } finally {
-    stop();
+    stopListening();
     await connection.close();
   }
 }
@@ -87,9 +97,9 @@ function outputOptions({ json, jsonl, quiet, ...more }: Partial<Globals>) {
   return { format, quiet: quiet ?? false, colour: !more["no-color"] };
 }
 
-/** On stderr, and for a program as one line of JSON. */
+/** On stderr; one line of JSON for programs. */
 function report(
-  { exitCode, code, message, next }: Explained,
+  { exitCode, code, message, next }: Failure,
   { format, paintStderr }: Output,
   { stderr }: Terminal,
 ): number {
@@ -103,7 +113,7 @@ function report(
 
 async function showGroup(entries: readonly CommandEntry[], others: readonly string[], output: Output): Promise<number> {
   const { options } = parseArguments(others, GLOBAL_OPTIONS);
-  const { showGroupHelp } = await import("./show-help.ts");
+  const { showGroupHelp } = await import("./help.ts");
   if (options["help"]) {
     output.lines(showGroupHelp(entries, output.paint));
     return EXIT.done;
@@ -112,15 +122,25 @@ async function showGroup(entries: readonly CommandEntry[], others: readonly stri
   return EXIT.usage;
 }
 
-async function showHelpOf(entry: CommandEntry | undefined, command: Command, output: Output): Promise<number> {
-  const { showCommandHelp, showHelp } = await import("./show-help.ts");
-  const { readVersion } = await import("./read-version.ts");
-  output.lines(entry ? showCommandHelp(entry, command, output.paint) : showHelp(await readVersion(), output.paint));
+/** `haft --version` and `haft --help`, before any command is loaded. Undefined for everything else. */
+async function showAboutHaft(words: readonly string[], terminal: Terminal): Promise<number | undefined> {
+  let globals: Globals;
+  try {
+    globals = parseArguments(words, GLOBAL_OPTIONS).options as Globals;
+  } catch {
+    return undefined;
+  }
+  const output = createOutput(terminal, outputOptions(globals));
+  if (globals.version) return showVersion(output);
+  if (!globals.help) return undefined;
+  const { readVersion } = await import("../io/files/package-folder.ts");
+  const { showHelp } = await import("./help.ts");
+  output.lines(showHelp(await readVersion(), output.paint));
   return EXIT.done;
 }
 
 async function showVersion(output: Output): Promise<number> {
-  const { readVersion } = await import("./read-version.ts");
+  const { readVersion } = await import("../io/files/package-folder.ts");
   output.data({ version: await readVersion() }, ({ version }) => [version]);
   return EXIT.done;
 }

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { openHaft } from "../host.ts";
 import { issueToken } from "../http/tokens.ts";
-import { openTokens } from "./open-tokens.ts";
-import { startServer } from "./start-server.ts";
+import { openTokens, startServer } from "./start-server.ts";
 
 const TOKEN = "a-token-of-the-clients-making-01";
 let folder: string;

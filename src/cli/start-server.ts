@@ -9,8 +9,10 @@ import { capabilitiesOfHost } from "../http/parts/parts-of-host.ts";
 import type { JobWorker } from "../calls/job-queue.ts";
 import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "../io/files/package-folder.ts";
-import { userName } from "./open-embedded.ts";
-import { openServerTokens } from "./open-tokens.ts";
+import { HttpError } from "../http/door-error.ts";
+import { openTokenStore } from "../http/sql-token-store.ts";
+import { issueToken, MemoryTokenStore, SCOPES, type StoredToken, type TokenStore } from "../http/tokens.ts";
+import { userName } from "./connect.ts";
 
 export interface StartOptions {
   folder: string;
@@ -131,4 +133,50 @@ function storeOf({ store, config }: HaftHost): { kind: "sqlite" | "postgres"; pl
   const { host, pathname } = new URL(config.value.store.url ?? "postgres://");
   // Without the user and the password.
   return { kind: "postgres", place: `${host}${pathname}` };
+}
+
+export type TokenHost = Pick<HaftHost, "store" | "haft">;
+
+/** The tokens of a host. Those of this process only are in memory; the store is opened when another one is used or made. */
+export function openTokens({ store, haft }: TokenHost): { own: MemoryTokenStore; all: TokenStore } {
+  const own = new MemoryTokenStore();
+  let opened: Promise<TokenStore> | undefined;
+  const kept = (): Promise<TokenStore> => (opened ??= openTokenStore(store.database, haft.executor.clock.now()));
+  const all: TokenStore = {
+    add: async (token) => (await kept()).add(token),
+    find: (hash) => own.find(hash) ?? kept().then((tokens) => tokens.find(hash)),
+    remove: async (id) => (await kept()).remove(id),
+    list: async () => (await kept()).list(),
+  };
+  return { own, all };
+}
+
+/** With the token of the configuration, which has every scope; only the configuration can revoke it. */
+async function openServerTokens(host: TokenHost, configured: string | undefined): Promise<TokenStore> {
+  const { own, all } = openTokens(host);
+  if (configured === undefined) return all;
+  const { clock } = host.haft.executor;
+  const { stored } = await issueToken(own, clock, { name: "configured", scopes: SCOPES, token: configured });
+  const known = (await all.list()).find(({ hash }) => hash === stored.hash);
+  if (known) throw duplicateToken(known);
+  return {
+    ...all,
+    list: async () => [stored, ...(await all.list())],
+    remove(id) {
+      if (id !== stored.id) return all.remove(id);
+      throw new HttpError(
+        "conflict",
+        "That token is in the configuration, and would be valid again after the next start",
+        "Remove `server.token` (or HAFT_SERVER_TOKEN) there, and restart the server.",
+      );
+    },
+  };
+}
+
+/** As a configured token it would have every scope and could not be revoked. */
+function duplicateToken({ name, scopes }: StoredToken): Error {
+  return new Error(
+    `\`server.token\` is the token "${name}" of this folder's store, which has the scopes ${scopes.join(", ") || "none"}. ` +
+      "It is valid without being configured: remove it from the configuration (or HAFT_SERVER_TOKEN), or use another one.",
+  );
 }

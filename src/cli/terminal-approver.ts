@@ -1,47 +1,47 @@
-import { type Clock, systemClock } from "../core/clock.ts";
 import type { ApprovalAnswer } from "../calls/approval.ts";
+import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../contracts/approvals.ts";
+import type { ApiClient } from "../contracts/index.ts";
+import { type Clock, systemClock } from "../core/clock.ts";
+import type { ToolResult } from "../core/result.ts";
 import { describeApproval, showInline, type ShownApproval } from "../gate/permit/describe-approval.ts";
-import { editLine } from "./edit-line.ts";
-import { type KeyInput, TerminalKeys } from "./terminal-keys.ts";
+import { editLine, type KeyInput, TerminalKeys } from "./prompts.ts";
+import type { Terminal } from "./terminal.ts";
 
 export interface TerminalApproverOptions {
   input: KeyInput;
   output: { isTTY?: boolean; write(text: string): unknown };
   clock?: Clock;
-  /** Who sits at it. */
+  /** The person at the terminal. */
   by?: string;
-  /** Line by line, for terminals that are not to be read key by key. */
+  /** Reads lines instead of keys. */
   lineMode?: boolean;
 }
 
-/** So long must nothing be typed after the question was drawn: who is still typing something else has not read it. */
+/** Nothing may be typed for this time after the question was drawn: earlier keys were meant for something else. */
 const QUIET_MS = 400;
 
-interface Drawn {
+interface OpenPrompt {
   approval: ShownApproval;
   keys: TerminalKeys;
   signal: AbortSignal;
-  /** What a line must end with: it was shown just now, so that no line typed before has it. */
+  /** A typed line must contain it. It is shown with the question, so no earlier line has it. */
   code: string;
 }
 
 type Outcome = { answer: ApprovalAnswer | undefined } | "ask again";
 
-/** An `Approver` for `createHaft`, and for questions that came over a wire. */
+/** An `Approver` for `createHaft`; also used for approvals of a server. */
 export type TerminalApprover = (approval: ShownApproval, signal: AbortSignal) => Promise<ApprovalAnswer | undefined>;
 
-/**
- * Asks at a terminal, one question at a time, each in full. Without a terminal nobody is asked, and the question stays
- * open for other doors.
- */
+/** Asks one question at a time, in full. Without a terminal it asks nobody, and the approval stays pending. */
 export function createTerminalApprover(options: TerminalApproverOptions): TerminalApprover {
   const { input, output, clock = systemClock, by = "terminal", lineMode = false } = options;
-  let line: Promise<unknown> = Promise.resolve();
+  let queue: Promise<unknown> = Promise.resolve();
 
   return (approval, signal) => {
     if (!input.isTTY || !output.isTTY) return Promise.resolve(undefined);
-    const requested = line.then(() => ask(approval, signal));
-    line = requested.catch(() => undefined);
+    const requested = queue.then(() => ask(approval, signal));
+    queue = requested.catch(() => undefined);
     return requested;
   };
 
@@ -49,43 +49,45 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
     if (signal.aborted) return undefined;
     const raw = !lineMode && typeof input.setRawMode === "function";
     const keys = new TerminalKeys(input, clock, raw);
-    const drawn = { approval, keys, signal, code: approval.id.slice(-3) };
+    const prompt = { approval, keys, signal, code: approval.id.slice(-3) };
     try {
       for (;;) {
-        output.write(`\n${describeApproval(approval).join("\n")}\n${menu(drawn)}`);
+        output.write(`\n${describeApproval(approval).join("\n")}\n${menu(prompt)}`);
         await keys.untilQuiet(QUIET_MS, signal);
-        const outcome = await readAnswer(drawn);
+        const outcome = await readAnswer(prompt);
         if (outcome !== "ask again") return outcome.answer;
       }
     } finally {
       keys.close();
-      if (signal.aborted) output.write("\n  (not asked any more)\n");
+      if (signal.aborted) output.write("\n  (no longer needed)\n");
     }
   }
 
-  async function readAnswer(drawn: Drawn): Promise<Outcome> {
+  async function readAnswer(prompt: OpenPrompt): Promise<Outcome> {
     for (;;) {
-      const typed = await drawn.keys.next(drawn.signal);
+      const typed = await prompt.keys.next(prompt.signal);
       if (typed === undefined) return { answer: undefined };
-      const { key, rest } = drawn.keys.isRaw ? { key: typed.toLowerCase(), rest: "" } : readLine(typed, drawn.code);
-      const isReusable = drawn.approval.suggestedRules.length > 0;
+      const { key, rest } = prompt.keys.isRaw ? { key: typed.toLowerCase(), rest: "" } : readLine(typed, prompt.code);
+      const isReusable = prompt.approval.suggestedRules.length > 0;
       if (key === "y") return outcomeOf("once", { approved: true, scope: "once", by });
-      if (key === "s" && isReusable) return grant(drawn, "session", rest);
-      if (key === "a" && isReusable) return grant(drawn, "always", rest);
-      if (key === "n") return refuse(drawn, rest);
-      // Ctrl-C and Ctrl-D as well: who leaves has not said no.
+      if (key === "s" && isReusable) return grant(prompt, "session", rest);
+      if (key === "a" && isReusable) return grant(prompt, "always", rest);
+      if (key === "n") return deny(prompt, rest);
+      // Ctrl-C and Ctrl-D too: leaving is not a no.
       if (key === "q" || key === "\x03" || key === "\x04") return outcomeOf("left open", undefined);
-      // Pasted text, arrow keys and what the terminal says of itself are no answer.
-      if (!drawn.keys.isRaw) output.write(menu(drawn));
+      // Pasted text, arrow keys and reports of the terminal itself are no answer.
+      if (!prompt.keys.isRaw) output.write(menu(prompt));
     }
   }
 
-  async function grant(drawn: Drawn, scope: "session" | "always", given: string): Promise<Outcome> {
+  async function grant(prompt: OpenPrompt, scope: "session" | "always", given: string): Promise<Outcome> {
     if (given !== "") return outcomeOf(scope, { approved: true, scope, rule: given, by });
-    const { keys, signal, approval } = drawn;
+    const { keys, signal, approval } = prompt;
     const rules: string[] = [];
     if (keys.isRaw)
-      output.write(`\n  Saved ${scope === "always" ? "for ever" : "for this session"}; change it, or Enter:\n`);
+      output.write(
+        `\n  Saved ${scope === "always" ? "permanently" : "for this session"}; edit the rule, or press Enter:\n`,
+      );
     for (const rule of approval.suggestedRules) {
       const edited = await editLine(keys, output, { prompt: "  rule: ", text: rule, signal });
       if (edited === undefined || edited.trim() === "") return "ask again";
@@ -94,7 +96,7 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
     return outcomeOf(`${scope}: ${rules.map(showInline).join(", ")}`, { approved: true, scope, rule: rules, by });
   }
 
-  async function refuse({ keys, signal }: Drawn, given: string): Promise<Outcome> {
+  async function deny({ keys, signal }: OpenPrompt, given: string): Promise<Outcome> {
     if (keys.isRaw) output.write("\n");
     const why =
       given !== "" || !keys.isRaw ? given : await editLine(keys, output, { prompt: "  why not? ", text: "", signal });
@@ -108,16 +110,60 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
   }
 }
 
-function menu({ approval, keys, code }: Drawn): string {
-  const wide = approval.suggestedRules.length > 0 ? ["s = this session", "a = always"] : [];
-  const choices = ["y = once", ...wide, "n = no", "q = leave open"].join(", ");
+function menu({ approval, keys, code }: OpenPrompt): string {
+  const reusable = approval.suggestedRules.length > 0 ? ["s = this session", "a = always"] : [];
+  const choices = ["y = once", ...reusable, "n = no", "q = leave open"].join(", ");
   if (keys.isRaw) return `  ${choices}: `;
   return `  ${choices}, each with the code ${code} ("y ${code}", "n ${code} because …"): `;
 }
 
-/** `y 4f2`, `n 4f2 a reason`, `a 4f2 a rule`. Leaving needs no code. */
+/** `y 4f2`, `n 4f2 a reason`, `a 4f2 a rule`. `q` needs no code. */
 function readLine(line: string, code: string): { key: string; rest: string } {
   const [key = "", given, ...rest] = line.trim().split(/\s+/);
   if (key === "q") return { key, rest: "" };
   return given === code ? { key: key.toLowerCase(), rest: rest.join(" ") } : { key: "", rest: "" };
+}
+
+type ApprovalsClient = Pick<ApiClient, "approvals" | "calls">;
+
+/** Asks at the terminal and sends the answer. Returns the result of the call; undefined if the approval stays pending. */
+export async function promptForApproval(
+  client: ApprovalsClient,
+  approvalId: string,
+  { terminal, signal, onAnswered }: { terminal: Terminal; signal: AbortSignal; onAnswered?: () => void },
+): Promise<ToolResult | undefined> {
+  const info = await client.approvals.get(approvalId);
+  const ask = createTerminalApprover({ input: terminal.stdin, output: terminal.stderr });
+  const answer = await ask(toShown(info), signal);
+  onAnswered?.();
+  if (!answer) return undefined;
+  return resultOf(client, await client.approvals.answer(approvalId, toRequest(answer)));
+}
+
+/** Waits for the result of the approved call, however long it runs. */
+export async function resultOf(
+  client: ApprovalsClient,
+  { approval, result }: ApprovalAnswered,
+): Promise<ToolResult | undefined> {
+  if (result) return result;
+  for await (const frame of client.calls.watch(approval.callId)) if (frame.type === "result") return frame.result;
+  return undefined;
+}
+
+/** An approval of the API in the form that `describeApproval` takes. */
+export function toShown({ rule, cwd, hash = "", ...info }: ApprovalInfo): ShownApproval {
+  return {
+    ...info,
+    hash,
+    binding: cwd === undefined ? undefined : { cwd },
+    suggestedRules: rule === undefined ? [] : rule.split("\n"),
+  };
+}
+
+function toRequest({ approved, scope = "once", rule, reason }: ApprovalAnswer): ApprovalAnswerRequest {
+  return {
+    decision: approved ? scope : "deny",
+    rule: rule === undefined ? undefined : [rule].flat().join("\n"),
+    reason,
+  };
 }

@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { KeyInput } from "./terminal-keys.ts";
+import type { KeyInput } from "./prompts.ts";
 
 export interface TerminalOutput {
   isTTY?: boolean;
@@ -7,23 +7,23 @@ export interface TerminalOutput {
   write(text: string): unknown;
 }
 
-/** Everything that a command sees of the process it runs in, so that a test can give it another one. */
+/** All that a command sees of its process. Tests replace it. */
 export interface Terminal {
   readonly stdin: KeyInput & AsyncIterable<Buffer | string>;
   readonly stdout: TerminalOutput;
   readonly stderr: TerminalOutput;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Told of Ctrl-C and of being asked to end; answers how to stop listening. */
+  /** Calls the listener on SIGINT, SIGTERM and SIGHUP. Returns the function that removes it. */
   onInterrupt(listener: () => void): () => void;
 }
 
-/** Whether somebody sits there who can be asked: what is asked goes to stderr, and the keys come from stdin. */
+/** Whether a person can be asked: questions go to stderr, keys come from stdin. */
 export function isInteractive({ stdin, stderr, env }: Pick<Terminal, "stdin" | "stderr" | "env">): boolean {
   return stdin.isTTY === true && stderr.isTTY === true && env["TERM"] !== "dumb";
 }
 
-/** By the conventions of no-color.org and force-color.org: the user's word counts, then what the stream is. */
+/** As no-color.org and force-color.org say: first the environment, then whether the stream is a terminal. */
 export function usesColour(output: TerminalOutput, env: Terminal["env"]): boolean {
   if (env["NO_COLOR"]) return false;
   const forced = env["FORCE_COLOR"];
@@ -31,7 +31,7 @@ export function usesColour(output: TerminalOutput, env: Terminal["env"]): boolea
   return output.isTTY === true && env["TERM"] !== "dumb";
 }
 
-/** Who asks three times is not kept waiting, whatever is under way. */
+/** The third signal ends the process at once. */
 const MAX_SIGNALS = 3;
 
 export function processTerminal(): Terminal {
@@ -43,7 +43,10 @@ export function processTerminal(): Terminal {
     for (const listener of [...listeners]) listener();
   };
   return {
-    stdin: process.stdin as Terminal["stdin"],
+    // Opened when first used: most commands read no input.
+    get stdin() {
+      return process.stdin as Terminal["stdin"];
+    },
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
@@ -54,4 +57,42 @@ export function processTerminal(): Terminal {
       return () => void listeners.delete(listener);
     },
   };
+}
+
+/** Resolves after the time, or when the signal aborts. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
+
+/** Whether a browser window would open on the screen of the person who started this. */
+export function hasDesktop(
+  { stdout, env }: Pick<Terminal, "stdout" | "env">,
+  system: NodeJS.Platform = process.platform,
+): boolean {
+  if (!stdout.isTTY || env["CI"] || env["SSH_CONNECTION"] || env["SSH_CLIENT"] || env["SSH_TTY"]) return false;
+  if (system === "darwin" || system === "win32") return true;
+  return Boolean(env["DISPLAY"] || env["WAYLAND_DISPLAY"]);
+}
+
+/** Uses no shell. Failures are ignored: the address was printed. */
+export async function openInBrowser(url: string, system: NodeJS.Platform = process.platform): Promise<void> {
+  const [program, words] =
+    system === "darwin"
+      ? ["open", [url]]
+      : system === "win32"
+        ? ["rundll32", ["url.dll,FileProtocolHandler", url]]
+        : ["xdg-open", [url]];
+  const { spawn } = await import("node:child_process");
+  const child = spawn(program as string, words as string[], { stdio: "ignore", detached: true });
+  child.on("error", () => undefined);
+  child.unref();
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type HaftConfig, loadConfig } from "haft/host";
 import { expect, onTestFinished, test } from "vitest";
-import { examineBrowser, examineSearch } from "../../src/cli/examine-web.ts";
+import { checkBrowser, checkWebSearch } from "../../src/cli/commands/doctor.ts";
 
 function load(overrides: HaftConfig) {
   const folder = mkdtempSync(join(tmpdir(), "haft-doctor-"));
@@ -13,23 +13,23 @@ function load(overrides: HaftConfig) {
 
 test("the doctor says whether a browser is there, and how to get one", async () => {
   const broken = await load({ browser: { executable: "/nowhere/chromium" } });
-  expect(await examineBrowser(broken, {})).toMatchObject({
+  expect(await checkBrowser(broken, {})).toMatchObject({
     state: "warning",
     next: expect.stringContaining("Install"),
   });
   const off = await load({ browser: { enabled: false } });
-  expect(await examineBrowser(off, {})).toEqual({ state: "ok", found: "switched off" });
+  expect(await checkBrowser(off, {})).toEqual({ state: "ok", found: "switched off" });
   const ready = await load({ browser: { executable: process.execPath, confined: true } });
-  expect(await examineBrowser(ready, {})).toEqual({ state: "ok", found: process.execPath });
+  expect(await checkBrowser(ready, {})).toEqual({ state: "ok", found: process.execPath });
 });
 
 test("the doctor says which search providers would be asked, and what those lack that cannot be", async () => {
-  expect(examineSearch(await load({}), { BRAVE_API_KEY: "x" })).toEqual({
+  expect(checkWebSearch(await load({}), { BRAVE_API_KEY: "x" })).toEqual({
     state: "ok",
     found: "brave, then duckduckgo",
   });
   const lacking = await load({ tools: { webSearch: { provider: "tavily" } } });
-  expect(examineSearch(lacking, {})).toMatchObject({
+  expect(checkWebSearch(lacking, {})).toMatchObject({
     state: "warning",
     next: expect.stringContaining("TAVILY_API_KEY"),
   });

@@ -4,7 +4,8 @@ import type { TestHaft } from "haft/testing";
 import type { CallOptions, ToolResult } from "haft";
 import { runCli } from "../../src/cli/run-cli.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
-import { createClient } from "../../src/client/index.ts";
+import { createHttpClient } from "../../src/api/http-client.ts";
+import { contracts } from "../../src/contracts/index.ts";
 import { openInProcess } from "../../src/http/open-in-process.ts";
 import { issueToken, MemoryTokenStore, SCOPES } from "../../src/http/tokens.ts";
 
@@ -48,7 +49,7 @@ async function openClient(haft: TestHaft) {
   const { token } = await issueToken(tokens, haft.executor.clock, { name: "ann", scopes: SCOPES });
   const api = openInProcess(haft, { tokens, log: () => undefined });
   return {
-    client: createClient({ url: "http://embedded", token, fetch: api.fetch }),
+    client: createHttpClient(contracts, { url: "http://embedded", token, fetch: api.fetch }),
     close: async () => api.close(),
   };
 }

@@ -1,4 +1,4 @@
-// `haft jobs` and `haft cron` before a real host, in this process.
+// `haft jobs` and `haft schedules` before a real host, in this process.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,47 +27,50 @@ async function open() {
   return { ...(await openHostCli(folder, { tools: [build] })), gates };
 }
 
-test("haft cron adds a schedule, lists, runs and tells of it, pauses, resumes and removes it", async () => {
+test("haft schedules adds a schedule, lists, runs and tells of it, pauses, resumes and removes it", async () => {
   const { haft } = await open();
-  expect((await haft("cron", "list")).stderr).toContain("There is none.");
-  const added = await haft("cron", "add", "--every", "15m", "--name", "look", "list_files", "path=.", "--json");
+  expect((await haft("schedules", "list")).stderr).toContain("There are none.");
+  const added = await haft("schedules", "add", "--every", "15m", "--name", "look", "list_files", "path=.", "--json");
   expect(added.stderr).toContain("Nobody runs schedules at the moment");
   const { id, target, authority } = JSON.parse(added.stdout) as Record<string, unknown> & { id: string };
   expect({ target, authority }).toEqual({
     target: { type: "call", toolName: "list_files", input: { path: "." } },
     authority: { caller: { depth: 0, user: "ann" } },
   });
-  expect((await haft("cron", "list")).stdout).toMatch(/look {2}every 15m .*list_files/);
-  const ran = await haft("cron", "run", id);
+  expect((await haft("schedules", "list")).stdout).toMatch(/look {2}every 15m .*list_files/);
+  const ran = await haft("schedules", "run", id);
   expect(ran.code, ran.stderr).toBe(0);
-  expect(ran.stdout).toMatch(/completed .*asked for by ann/);
-  expect((await haft("cron", "runs", id, "--jsonl")).stdout.split("\n").filter(Boolean)).toHaveLength(1);
-  expect((await haft("cron", "pause", id)).stdout).toContain("paused");
-  expect((await haft("cron", "resume", id)).stdout).not.toContain("paused");
-  expect((await haft("cron", "remove", id)).code).toBe(0);
-  expect(await haft("cron", "runs", id)).toMatchObject({ code: 1, stderr: expect.stringContaining("no schedule") });
+  expect(ran.stdout).toMatch(/completed .*requested by ann/);
+  expect((await haft("schedules", "runs", id, "--jsonl")).stdout.split("\n").filter(Boolean)).toHaveLength(1);
+  expect((await haft("schedules", "pause", id)).stdout).toContain("paused");
+  expect((await haft("schedules", "resume", id)).stdout).not.toContain("paused");
+  expect((await haft("schedules", "remove", id)).code).toBe(0);
+  expect(await haft("schedules", "runs", id)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("no schedule"),
+  });
 });
 
-test("haft cron add refuses what cannot be, and says what to write", async () => {
+test("haft schedules add refuses what cannot be, and says what to write", async () => {
   const { haft } = await open();
-  expect(await haft("cron", "add", "list_files")).toMatchObject({
+  expect(await haft("schedules", "add", "list_files")).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("--every"),
   });
-  expect((await haft("cron", "add", "--every", "15x", "list_files")).stderr).toContain("30s, 5m, 2h");
-  expect((await haft("cron", "add", "--cron", "x", "list_files")).stderr).toContain("30 8 * * 1-5");
-  expect((await haft("cron", "add", "--every", "1h", "list_filez")).stderr).toContain("list_files");
+  expect((await haft("schedules", "add", "--every", "15x", "list_files")).stderr).toContain("30s, 5m, 2h");
+  expect((await haft("schedules", "add", "--cron", "x", "list_files")).stderr).toContain("30 8 * * 1-5");
+  expect((await haft("schedules", "add", "--every", "1h", "list_filez")).stderr).toContain("list_files");
 });
 
 test("a run that must ask waits, and the exit code says so", async () => {
   const { haft, host } = await open();
-  const added = await haft("cron", "add", "--every", "1h", "exec", "command=touch a", "--json");
+  const added = await haft("schedules", "add", "--every", "1h", "exec", "command=touch a", "--json");
   const { id } = JSON.parse(added.stdout) as { id: string };
-  const ran = await haft("cron", "run", id);
+  const ran = await haft("schedules", "run", id);
   expect(ran).toMatchObject({ code: 7, stderr: expect.stringContaining("haft approvals list") });
   const [question] = await host.haft.approvals.list("pending");
   await host.haft.approve(question!.id);
-  expect((await haft("cron", "runs", id)).stdout).toContain("completed");
+  expect((await haft("schedules", "runs", id)).stdout).toContain("completed");
 });
 
 test("haft jobs lists, shows, follows, cancels and retries", async () => {

@@ -4,7 +4,8 @@ import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
-import { createClient } from "../../src/client/index.ts";
+import { createHttpClient } from "../../src/api/http-client.ts";
+import { contracts } from "../../src/contracts/index.ts";
 import { type HostOptions, openHaft } from "../../src/host.ts";
 import { openInProcess } from "../../src/http/open-in-process.ts";
 import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
@@ -16,7 +17,7 @@ export async function openHostCli(folder: string, options: HostOptions = {}) {
   const tokens = new MemoryTokenStore();
   const { token } = await issueToken(tokens, host.haft.executor.clock, { name: "ann", scopes: SCOPES });
   const api = openInProcess(host.haft, { tokens, parts: capabilitiesOfHost(host), log: () => undefined });
-  const client = createClient({ url: "http://embedded", token, fetch: api.fetch });
+  const client = createHttpClient(contracts, { url: "http://embedded", token, fetch: api.fetch });
   onTestFinished(async () => {
     api.close();
     await host.close();

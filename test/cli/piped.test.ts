@@ -18,7 +18,7 @@ test("what tools cost a model's context is shown, and to a program", async () =>
   const { code, stdout } = await haft.run(["stats", "--tokens"]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^read +\d+ +\d+ +yes +0 +~0$/m);
-  expect(stdout).toMatch(/A model is shown (\d+) of \d+ tools: \d+ of \d+ tokens of definitions\./);
+  expect(stdout).toMatch(/A model gets (\d+) of \d+ tools: \d+ of \d+ tokens of definitions\./);
   expect(stdout).toContain("Definitions are counted in o200k_base");
   const reported = json((await haft.run(["stats", "--tokens", "--json"])).stdout);
   expect(reported).toMatchObject({ counter: "o200k_base", resultTokens: 0 });
@@ -296,7 +296,7 @@ describe("what a model wrote", () => {
     const { code, stdout } = await haft.run(["parse"], { input: TEXT });
     expect(code).toBe(5);
     expect(stdout).toMatch(/current_time hermes\n {2}\{\}\n {2}allow: /);
-    expect(stdout).toContain("not read");
+    expect(stdout).toContain("not parsed");
     expect(json((await haft.run(["parse", "--json"], { input: TEXT })).stdout)).toMatchObject({
       text: "So.\n\n",
       calls: [{ name: "current_time", explanation: { verdict: { decision: "allow" } } }, { failure: {} }],

@@ -45,7 +45,7 @@ test("one that waits for a person says so, goes on after the yes, and is stopped
   expect(JSON.parse(shown)).toMatchObject({ state: "idle", lastText: "It is made." });
   await haft("sessions", "send", "work", "Again");
   expect((await haft("sessions", "stop", "work")).stdout).toBe("Stopped: 1.\n");
-  expect((await haft("sessions", "stop", "work")).stdout).toBe("It was not at work.\n");
+  expect((await haft("sessions", "stop", "work")).stdout).toBe("It was not running.\n");
 });
 
 test("what is not there, and a model that is not there, is said with what to do", async () => {

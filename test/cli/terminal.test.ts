@@ -88,7 +88,7 @@ describe("at a terminal", () => {
 
   test("approvals of another process are asked as they come", async () => {
     const watching = haft.onTerminal(["approvals", "watch"]);
-    await watching.waitForScreen(/Waiting for questions/);
+    await watching.waitForScreen(/Waiting for approvals/);
     expect((await haft.run(write)).code).toBe(7);
     await watching.waitForScreen(/q = leave open/);
     await watching.press("y", /Created a\.txt/);

@@ -1,19 +1,42 @@
+import { constants, existsSync } from "node:fs";
+import { access } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import type { LoadedConfig } from "../../config/load-config.ts";
+import type { ApiClient } from "../../contracts/index.ts";
+import { systemClock } from "../../core/clock.ts";
+import { findPackage } from "../../io/files/package-folder.ts";
 import { defineCommand } from "../command.ts";
-import { EXIT } from "../exit-code.ts";
-import { examine, examineServer } from "../examine.ts";
-import { safeLine, type Style } from "../output.ts";
-import { showColumns } from "../show-columns.ts";
+import { EXIT } from "../exit-codes.ts";
+import { safeLine, showColumns, type Style } from "../output.ts";
+
+export interface Finding {
+  what: string;
+  state: "ok" | "warning" | "broken";
+  found: string;
+  next?: string;
+}
+
+type Check = Omit<Finding, "what">;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface DoctorOptions {
+  folder: string;
+  env: Environment;
+}
 
 const STYLES: Readonly<Record<string, Style>> = { ok: "green", warning: "yellow", broken: "red" };
+const MIN_NODE_VERSION = [20, 19] as const;
 
-export const command = defineCommand({
+export const doctor = defineCommand({
   examples: [
-    ["haft doctor", "what works here, what does not, and what to do; exits with 1 where something is broken"],
-    ["haft doctor --json", "for a report of a fault"],
+    ["haft doctor", "what works here, what does not, and what to do; exits with 1 if something is broken"],
+    ["haft doctor --json", "for a bug report"],
   ],
+  uses: ["server"],
   async run({ folder, url, terminal, output, connect }) {
     const items =
-      url === undefined ? await examine({ folder, env: terminal.env }) : await examineServer(await connect());
+      url === undefined ? await checkEverything({ folder, env: terminal.env }) : await checkServer(await connect());
     output.list({ items }, () =>
       showColumns(
         items.map(({ what, state, found, next }) => [
@@ -27,3 +50,209 @@ export const command = defineCommand({
     return items.some(({ state }) => state === "broken") ? EXIT.failed : EXIT.done;
   },
 });
+
+/** Each part is checked on its own: a broken one does not hide the others. Creates nothing. */
+async function checkEverything(options: DoctorOptions): Promise<Finding[]> {
+  let config: LoadedConfig | undefined;
+  const findings = [
+    await check("Node", () => checkNode(process.versions.node)),
+    await check("workspace", () => checkWorkspace(options.folder)),
+    await check("configuration", async () => {
+      const { loadConfig } = await import("../../config/load-config.ts");
+      config = await loadConfig(options);
+      return checkConfig(config);
+    }),
+    await check("store", () => checkStore(options.folder, config?.value.store.url)),
+    await check("port", () => checkPort(config?.value.server.port ?? 4117)),
+    await check("console", checkConsole),
+    await check("shell", () => checkShell(options)),
+    await check("terminal", checkPty),
+    await check("sandbox", () => checkSandbox(config)),
+  ];
+  if (config) {
+    const known = config;
+    findings.push(await check("browser", () => checkBrowser(known, options.env)));
+    findings.push(await check("web search", () => checkWebSearch(known, options.env)));
+    findings.push(...(await checkChannels(config, options.env)));
+  }
+  return findings;
+}
+
+async function checkServer(client: Pick<ApiClient, "server">): Promise<Finding[]> {
+  const { version, parts, warnings, workspace = "", store } = await client.server.info();
+  return [
+    { what: "server", state: "ok", found: `Haft ${version} in ${workspace}, with ${parts.join(", ")}` },
+    { what: "store", state: "ok", found: store ? `${store.kind} ${store.place ?? ""}` : "unknown" },
+    ...warnings.map((found): Finding => ({ what: "warning", state: "warning", found })),
+  ];
+}
+
+async function check(what: string, work: () => Check | Promise<Check>): Promise<Finding> {
+  try {
+    return { what, ...(await work()) };
+  } catch (error) {
+    return { what, state: "broken", found: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function checkNode(version: string): Check {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major > MIN_NODE_VERSION[0] || (major === MIN_NODE_VERSION[0] && minor >= MIN_NODE_VERSION[1]))
+    return { state: "ok", found: version };
+  return {
+    state: "broken",
+    found: `${version} is too old.`,
+    next: `Install Node ${MIN_NODE_VERSION.join(".")} or later.`,
+  };
+}
+
+async function checkWorkspace(folder: string): Promise<Check> {
+  await access(folder, constants.R_OK);
+  return access(folder, constants.W_OK).then(
+    () => ({ state: "ok" as const, found: folder }),
+    () => ({
+      state: "broken" as const,
+      found: `${folder} is not writable.`,
+      next: "Give this user the permission, or use another folder with -C.",
+    }),
+  );
+}
+
+function checkConfig({ sources, warnings, untrusted }: LoadedConfig): Check {
+  const files = sources.flatMap(({ file }) => file ?? []);
+  const found = files.length === 0 ? "none; all settings have their defaults" : files.join(", ");
+  if (untrusted.length > 0) {
+    return {
+      state: "warning",
+      found: `${found}; ${untrusted.length} settings are not trusted.`,
+      next: "See them with `haft trust`.",
+    };
+  }
+  if (warnings.length === 0) return { state: "ok", found };
+  return { state: "warning", found: `${found}; ${warnings.map(({ message }) => message).join(" ")}` };
+}
+
+async function checkStore(folder: string, url: string | undefined): Promise<Check> {
+  const file = join(folder, ".haft", "haft.db");
+  if (url === undefined && !existsSync(file)) return { state: "ok", found: `${file} is created at the first use` };
+  const { openStore } = await import("../../store/store.ts");
+  const store = await openStore(url === undefined ? { folder } : { url });
+  try {
+    const { ok, count, problems } = await store.audit.verify();
+    if (!ok)
+      return {
+        state: "broken",
+        found: `The audit log was changed: ${problems[0]?.message}`,
+        next: "Restore the store from a backup, or find out who changed it.",
+      };
+    const state = store.warnings.length > 0 ? "warning" : "ok";
+    return {
+      state,
+      found: [`${store.database.dialect}, ${count} entries, all unchanged`, ...store.warnings].join("; "),
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+function checkPort(port: number): Promise<Check> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    const next = "Another Haft may use it; `haft serve --port 0` uses any free one.";
+    server.once("error", ({ code }: NodeJS.ErrnoException) =>
+      resolve({ state: "warning", found: `${port} is not available (${code}).`, next }),
+    );
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve({ state: "ok", found: `${port} is free` })));
+  });
+}
+
+async function checkConsole(): Promise<Check> {
+  const folder = join((await findPackage()) ?? "", "dist", "console");
+  if (existsSync(join(folder, "index.html"))) return { state: "ok", found: folder };
+  return { state: "warning", found: "not built.", next: "`npm run build` builds it; the rest works without it." };
+}
+
+async function checkShell({ env }: DoctorOptions): Promise<Check> {
+  const { findShell } = await import("../../io/shell/find-program.ts");
+  const { path } = findShell(env as Record<string, string>);
+  return { state: "ok", found: path };
+}
+
+async function checkPty(): Promise<Check> {
+  try {
+    await import("@lydell/node-pty");
+    return { state: "ok", found: "commands can use a terminal" };
+  } catch {
+    return {
+      state: "warning",
+      found: "commands cannot use a terminal here.",
+      next: "Install @lydell/node-pty for this platform.",
+    };
+  }
+}
+
+async function checkSandbox(config: LoadedConfig | undefined): Promise<Check> {
+  const { mode = "auto", autoAllow = false } = config?.value.sandbox ?? {};
+  if (mode === "off") return { state: "warning", found: "commands are not confined: disabled by sandbox.mode" };
+  const { findBubblewrap } = await import("../../io/sandbox/bubblewrap.ts");
+  const { program, why } = findBubblewrap();
+  if (program !== undefined) {
+    return { state: "ok", found: `commands are confined by ${program}${autoAllow ? " and run without asking" : ""}` };
+  }
+  return { state: mode === "required" ? "broken" : "warning", found: `commands are not confined: ${why}` };
+}
+
+/** Only looks for the program; does not start it. */
+export async function checkBrowser(config: LoadedConfig, env: Environment): Promise<Check> {
+  if (config.value.browser.enabled === false) return { state: "ok", found: "disabled" };
+  const { openBrowserProgram } = await import("../../capabilities/browser.ts");
+  const { program = "", confined, problem } = await openBrowserProgram(config, { env, clock: systemClock }).status();
+  if (problem !== undefined) return { state: "warning", found: "not ready:", next: problem };
+  if (confined) return { state: "ok", found: program };
+  return {
+    state: "warning",
+    found: `${program} runs without its own sandbox.`,
+    next: "Run Haft as another user than root, or leave browser.confined as it is.",
+  };
+}
+
+/** The providers in their order; sends no request. */
+export async function checkWebSearch({ value: { tools } }: LoadedConfig, env: Environment): Promise<Check> {
+  const { searchChain } = await import("../../tools/web/search-providers.ts");
+  const chain = searchChain(tools.webSearch, env);
+  const ready = chain.filter(({ missing }) => missing === undefined).map(({ provider }) => provider.name);
+  const missing = chain.flatMap((link) => link.missing ?? []);
+  const found = ready.length === 0 ? "no provider is ready." : ready.join(", then ");
+  if (missing.length === 0) return { state: "ok", found };
+  return { state: "warning", found, next: missing.join(" ") };
+}
+
+/** The settings and packages of each message channel; sends nothing. */
+async function checkChannels(config: LoadedConfig, env: Environment): Promise<Finding[]> {
+  const { openMessages } = await import("../../capabilities/messages.ts");
+  const messages = openMessages(config, { env, clock: systemClock });
+  try {
+    const findings: Finding[] = [];
+    for (const { name, type, targets, problem } of messages.channels) {
+      const what = `channel ${name}`;
+      const wrong = problem ?? (type === "email" ? await missingMailer() : undefined);
+      const found = `${type} to ${[...targets.keys()].join(", ") || "nobody"}`;
+      findings.push(
+        wrong === undefined
+          ? { what, state: "ok", found }
+          : { what, state: "warning", found: `${found} is not ready:`, next: wrong },
+      );
+    }
+    return findings;
+  } finally {
+    await messages.close();
+  }
+}
+
+async function missingMailer(): Promise<string | undefined> {
+  const { loadMailer } = await import("../../tools/message/channels/email.ts");
+  return loadMailer().then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+}

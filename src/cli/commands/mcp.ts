@@ -1,20 +1,20 @@
-import { openHaft } from "../../host.ts";
-import { serveArtifacts } from "../../capabilities/artifacts.ts";
-import { MCP_STATE_KEY } from "../../http/mcp-endpoint.ts";
-import { serveMcpStdio } from "../../mcp/server/stdio-server.ts";
-import { describeApproval } from "../../gate/permit/describe-approval.ts";
-import { isToolAllowed } from "../../gate/permit/tool-policy.ts";
+import type { McpPromptInfo, McpResourceInfo, McpServerInfo } from "../../contracts/mcp.ts";
+import { UsageError } from "../arguments.ts";
+import { readCallInput } from "../call-input.ts";
+import { makeCall, showResult, textOfBlock } from "../calls.ts";
 import { defineCommand } from "../command.ts";
-import { EXIT } from "../exit-code.ts";
-import { userName } from "../open-embedded.ts";
-import { safe } from "../output.ts";
-import { readVersion } from "../read-version.ts";
+import { userName } from "../connect.ts";
+import { EXIT } from "../exit-codes.ts";
+import { fieldsOf, fieldValue, showQuestion, showQuestionList } from "../mcp-questions.ts";
+import { selectServers, waitForServers } from "../mcp-servers.ts";
+import { type Output, safe, safeLine, showColumns } from "../output.ts";
+import { hasDesktop, isInteractive, openInBrowser } from "../terminal.ts";
 
-export const command = defineCommand({
+export const mcp = defineCommand({
   examples: [
     ["claude mcp add haft -- haft mcp --folder .", "give Claude Code the tools of this folder"],
     ["haft mcp --profile coding", "only the tools of a profile"],
-    ["haft mcp --tools group:fs,grep --dialect claude", "only these, under the names that Claude models know"],
+    ["haft mcp --tools group:fs,grep --dialect claude", "only these, with the names that Claude models know"],
   ],
   options: {
     profile: { type: "text", value: "NAME", about: "Only the tools of this profile" },
@@ -22,42 +22,49 @@ export const command = defineCommand({
     dialect: {
       type: "text",
       value: "NAME",
-      about: "The names that models are shown",
+      about: "The tool names that models get",
       oneOf: ["snake", "claude", "openclaw"],
     },
     defer: {
       type: "flag",
-      about: "Where tools are too many, list a part of them and tool_search; for clients that list again when told",
+      about: "If there are too many tools, list some of them and tool_search; for clients that follow list changes",
     },
     hold: {
       type: "duration",
       value: "TIME",
-      about: "How long a call waits for an answer that the client cannot give; 45s unless said",
+      about: "How long a call waits for an approval that the client cannot give; default: 45s",
     },
   },
   notes: [
-    "Serves one MCP client over standard input and output, in the revision that it speaks. A call that must ask asks the",
-    "client; one that cannot be asked is held, and answered here: `haft approvals watch`, or the console of `haft`.",
+    "Serves one MCP client over standard input and output, in the protocol version that it speaks. A call that needs approval",
+    "asks the client. If the client cannot be asked, the call waits for `haft approvals watch` or the console of `haft`.",
   ],
   async run({ folder, terminal, output, interrupted, options: { profile, tools, dialect, defer, hold } }) {
+    const [{ openHaft }, { serveArtifacts }, { MCP_STATE_KEY }, { serveMcpStdio }, policy, permit, { readVersion }] =
+      await Promise.all([
+        import("../../host.ts"),
+        import("../../capabilities/artifacts.ts"),
+        import("../../http/mcp-endpoint.ts"),
+        import("../../mcp/server/stdio-server.ts"),
+        import("../../gate/permit/tool-policy.ts"),
+        import("../../gate/permit/describe-approval.ts"),
+        import("../../io/files/package-folder.ts"),
+      ]);
     const host = await openHaft(folder, {
       env: terminal.env,
       approvalWaitMs: false,
-      // Standard output belongs to the protocol.
+      // On stderr: stdout belongs to the protocol.
       onWarning: (warning) => output.warn(safe(warning)),
     });
     try {
-      const narrowed = {
-        profile,
-        allow: tools.length === 0 ? undefined : tools,
-      };
+      const shown = { profile, allow: tools.length === 0 ? undefined : tools };
       const serving = await serveMcpStdio(host.haft, {
         identity: { id: "local", name: userName(), rights: ["read", "call", "approve"] },
-        describe: (question) => describeApproval(question as never),
+        describe: (question) => permit.describeApproval(question as never),
         stateKey: await host.store.keys(MCP_STATE_KEY),
         serverInfo: { name: "haft", title: "Haft", version: await readVersion() },
         resources: [serveArtifacts(host.artifacts)],
-        shows: (tool) => isToolAllowed(tool, narrowed),
+        shows: (tool) => policy.isToolAllowed(tool, shown),
         defers: defer || host.config.value.toolSearch.mcp === true,
         dialect,
         holdMs: hold,
@@ -71,3 +78,388 @@ export const command = defineCommand({
     }
   },
 });
+
+const add = defineCommand({
+  examples: [
+    ["haft mcp add files -- npx -y @modelcontextprotocol/server-filesystem .", "a server that is started as a program"],
+    ["haft mcp add linear --url https://mcp.linear.app/mcp", "a server at an address"],
+    ["haft mcp add files --env ROOT=. -- node server.js", "with an environment variable"],
+  ],
+  operands: [{ name: "NAME" }],
+  takesRest: true,
+  options: {
+    url: { type: "text", value: "URL", about: "The address of a remote server" },
+    header: { type: "list", value: "NAME=VALUE", about: "Sent with every request to it" },
+    env: { type: "list", value: "NAME=VALUE", about: "For the program that is started" },
+  },
+  notes: ["Writes .mcp.json of the folder, which other MCP clients read too. Then `haft trust` allows it to run."],
+  async run({ operands: [name = ""], rest, folder, output, options: { url, header, env } }) {
+    const [program, ...args] = rest;
+    if ((url === undefined) === (program === undefined)) {
+      throw new UsageError("Give either --url URL, or the command that starts the server after --.");
+    }
+    const { addMcpServer } = await import("../../config/mcp-json.ts");
+    const server =
+      url === undefined
+        ? { command: program, args: args.length > 0 ? args : undefined, env: readPairs(env) }
+        : { type: "http", url, headers: readPairs(header) };
+    const { file, replaced } = await addMcpServer(folder, name, server);
+    output.data({ name, file, replaced }, () => [file]);
+    output.info(`${replaced ? "Replaced" : "Added"} "${name}". It runs after you trust it: haft trust`);
+  },
+});
+
+function readPairs(given: readonly string[]): Record<string, string> | undefined {
+  if (given.length === 0) return undefined;
+  const entries = given.map((pair) => {
+    const at = pair.indexOf("=");
+    if (at < 1) throw new UsageError(`"${pair}" is not NAME=VALUE.`);
+    return [pair.slice(0, at), pair.slice(at + 1)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+const list = defineCommand({
+  examples: [["haft mcp list", "every configured server, whether it is connected, and where it is configured"]],
+  uses: ["mcp"],
+  async run({ connect, output, interrupted }) {
+    const servers = await waitForServers(await connect(), interrupted);
+    output.list({ items: servers }, (items) => showServers(items, output));
+    if (servers.length === 0) output.info("There are none. `haft mcp add NAME -- COMMAND` adds one.");
+  },
+});
+
+const SERVER_STYLES = { ready: "green", connecting: "cyan", stopped: "dim" } as const;
+
+function showServers(servers: readonly McpServerInfo[], { paint }: Output): string[] {
+  return showColumns(
+    servers.map(({ name, state, transport, era, protocolVersion, tools, error, origin }) => [
+      safeLine(name),
+      paint(SERVER_STYLES[state as keyof typeof SERVER_STYLES] ?? "yellow", state),
+      transport,
+      era === undefined ? "" : `${era} ${protocolVersion ?? ""}`,
+      `${tools.length} tools`,
+      safeLine(error ?? origin ?? ""),
+    ]),
+    { paint, styles: ["bold"] },
+  );
+}
+
+const importServers = defineCommand({
+  examples: [
+    ["haft mcp import ~/.cursor/mcp.json", "the servers of Cursor"],
+    ["haft mcp import .vscode/mcp.json", "the servers of VS Code"],
+    ["haft mcp import ~/.codex/config.toml", "the servers of Codex"],
+  ],
+  operands: [{ name: "FILE", completes: "file" }],
+  notes: [
+    "Reads the files of Claude Desktop and Code, Cursor, VS Code, Gemini and Codex, and writes their servers to .mcp.json of",
+    "the folder. Settings that have no equivalent are reported. Then `haft trust` allows them to run.",
+  ],
+  async run({ operands: [file = ""], folder, terminal, output }) {
+    const [{ resolve }, { showProblem }, { readMcpServers }, { addMcpServer, toMcpJson }] = await Promise.all([
+      import("node:path"),
+      import("../../config/problems.ts"),
+      import("../../config/mcp-entries.ts"),
+      import("../../config/mcp-json.ts"),
+    ]);
+    // Variables stay variables: their values are secrets and must not get into a file.
+    const env = new Proxy(terminal.env, { get: (_env, name) => `\${${String(name)}}` });
+    const source = { file: resolve(terminal.cwd, file) };
+    const { dialect, servers, notes: read } = await readMcpServers(source, { env, folder });
+    const notes = read.map(showProblem);
+    for (const server of servers) {
+      const { entry, notes: left } = toMcpJson(server);
+      await addMcpServer(folder, server.name, entry);
+      notes.push(...left.map((note) => `MCP server "${server.name}": ${note}`));
+    }
+    const names = servers.map(({ name }) => name);
+    const off = servers.filter(({ enabled }) => !enabled).map(({ name }) => safeLine(name));
+    output.data({ dialect, servers: names, notes }, () => names.map(safeLine));
+    for (const note of notes) output.warn(safeLine(note));
+    if (off.length > 0) output.info(`Disabled there, and so here: ${off.join(", ")}.`);
+    output.info(`${names.length} servers from a file of ${dialect}. They run after you trust them: haft trust`);
+  },
+});
+
+const login = defineCommand({
+  examples: [["haft mcp login linear", "sign in to a remote server in your browser; the store keeps its tokens"]],
+  operands: [{ name: "NAME" }],
+  options: { open: { type: "flag", about: "Open the browser even if this is not a desktop" } },
+  async run({ operands: [name = ""], folder, terminal, output, interrupted, options: { open } }) {
+    const [{ openHaft }, { UNCONFINED_WARNING }] = await Promise.all([
+      import("../../host.ts"),
+      import("../../capabilities/base.ts"),
+    ]);
+    const callback = await listenForCallback(interrupted);
+    try {
+      const host = await openHaft(folder, {
+        env: terminal.env,
+        onWarning: (warning) => warning.startsWith(UNCONFINED_WARNING) || output.warn(safe(warning)),
+        mcpSignIn: {
+          redirectUrl: callback.url,
+          async onAuthorize({ url }) {
+            output.notice(`Sign in here, then come back: ${safe(url.href)}`);
+            if (open || (isInteractive(terminal) && hasDesktop(terminal))) await openInBrowser(url.href);
+          },
+        },
+      });
+      try {
+        await host.mcp.settled();
+        if (await host.mcp.signIn(name)) {
+          output.info(`"${name}" needs no sign-in.`);
+          return EXIT.done;
+        }
+        const status = await host.mcp.finishSignIn(name, await callback.returned);
+        output.data(status, () => [`${safe(name)}: ${status.state}, ${status.tools.length} tools`]);
+        return status.state === "ready" ? EXIT.done : EXIT.unauthorized;
+      } finally {
+        await host.close();
+      }
+    } finally {
+      callback.close();
+    }
+  },
+});
+
+interface Callback {
+  url: string;
+  /** The address that the browser returned to. The sign-in validates it. */
+  returned: Promise<string>;
+  close(): void;
+}
+
+/** One page on loopback while the sign-in lasts. */
+async function listenForCallback(signal: AbortSignal): Promise<Callback> {
+  const { createServer } = await import("node:http");
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(0, "127.0.0.1", resolve);
+  });
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const url = `http://127.0.0.1:${port}/callback`;
+  const returned = new Promise<string>((resolve, reject) => {
+    server.on("request", ({ url: path = "" }, response) => {
+      const isCallback = path.startsWith("/callback?");
+      response.writeHead(isCallback ? 200 : 404, { "content-type": "text/plain; charset=utf-8" });
+      response.end(isCallback ? "The sign-in continues in your terminal. You can close this page.\n" : "Not found.\n");
+      if (isCallback) resolve(new URL(path, url).href);
+    });
+    signal.addEventListener("abort", () => reject(new Error("The sign-in was interrupted.")), { once: true });
+  });
+  // Not awaited if no sign-in was needed.
+  returned.catch(() => undefined);
+  return { url, returned, close: () => server.close().closeAllConnections() };
+}
+
+const resources = defineCommand({
+  examples: [
+    ["haft mcp resources", "the documents and data of the servers"],
+    ["haft mcp resources docs", "those of one server"],
+  ],
+  operands: [{ name: "SERVER", isOptional: true }],
+  notes: ["`haft mcp read SERVER ADDRESS` reads one."],
+  uses: ["mcp"],
+  async run({ connect, output, interrupted, operands: [server] }) {
+    const client = await connect();
+    const items: (McpResourceInfo & { server: string; isTemplate: boolean })[] = [];
+    for (const name of await selectServers(client, { server, output, signal: interrupted })) {
+      const found = await client.mcp.resources(name);
+      items.push(...found.resources.map((resource) => ({ server: name, ...resource, isTemplate: false })));
+      items.push(
+        ...found.templates.map(({ uriTemplate: uri, ...facts }) => ({ server: name, uri, ...facts, isTemplate: true })),
+      );
+    }
+    output.list({ items }, (all) =>
+      showColumns(
+        all.map((item) => [
+          safeLine(item.server),
+          safeLine(item.uri),
+          safeLine(item.mimeType ?? ""),
+          safeLine(item.description ?? item.title ?? item.name),
+        ]),
+        { paint: output.paint, styles: ["cyan", "bold", "dim"], columns: output.columns },
+      ),
+    );
+    if (items.length === 0) output.info("There are none.");
+  },
+});
+
+const read = defineCommand({
+  examples: [["haft mcp read docs docs://guide/start", "a resource of a server, through the gate"]],
+  operands: [{ name: "SERVER" }, { name: "ADDRESS" }],
+  options: { raw: { type: "flag", about: "The text unchanged, for a pipe" } },
+  notes: ["Reading from a server that is not trusted needs approval."],
+  uses: ["mcp", "calls", "approvals", "questions"],
+  async run({ connect, terminal, output, interrupted, operands: [server = "", uri = ""], options: { raw } }) {
+    const client = await connect();
+    await selectServers(client, { server, output, signal: interrupted });
+    const call = { tool: "read_mcp_resource", input: { server, uri } };
+    return showResult(await makeCall(client, call, { terminal, output, interrupted }), output, { raw });
+  },
+});
+
+const prompts = defineCommand({
+  examples: [
+    ["haft mcp prompts", "the prompts of the servers"],
+    ["haft mcp prompts docs", "those of one server"],
+  ],
+  operands: [{ name: "SERVER", isOptional: true }],
+  notes: ["`haft mcp prompt SERVER NAME KEY=VALUE` shows one, filled in."],
+  uses: ["mcp"],
+  async run({ connect, output, interrupted, operands: [server] }) {
+    const client = await connect();
+    const items: ({ server: string } & McpPromptInfo)[] = [];
+    for (const name of await selectServers(client, { server, output, signal: interrupted })) {
+      for (const found of (await client.mcp.prompts(name)).items) items.push({ server: name, ...found });
+    }
+    output.list({ items }, (all) =>
+      showColumns(
+        all.map(({ server: of, name, arguments: parameters, description, title }) => [
+          safeLine(of),
+          safeLine(name),
+          parameters.map(({ name: key, isRequired }) => `${safeLine(key)}${isRequired ? "*" : ""}`).join(" "),
+          safeLine(description ?? title ?? ""),
+        ]),
+        { paint: output.paint, styles: ["cyan", "bold", "dim"], columns: output.columns },
+      ),
+    );
+    if (items.length === 0) output.info("There are none.");
+  },
+});
+
+const prompt = defineCommand({
+  examples: [["haft mcp prompt docs review file=README.md", "a prompt of a server, filled in"]],
+  operands: [{ name: "SERVER" }, { name: "NAME" }, { name: "KEY=VALUE", isRest: true, isOptional: true }],
+  uses: ["mcp"],
+  async run({ connect, terminal, output, interrupted, operands: [server = "", name = "", ...words] }) {
+    const client = await connect();
+    await selectServers(client, { server, output, signal: interrupted });
+    const given = Object.entries(await readCallInput(words, terminal));
+    const texts = Object.fromEntries(
+      given.map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
+    );
+    output.data(await client.mcp.prompt(server, { name, arguments: texts }), ({ messages }) =>
+      messages.flatMap(({ role, content }) => [output.paint("dim", `${role}:`), safe(textOfBlock(content))]),
+    );
+  },
+});
+
+const questions = defineCommand({
+  examples: [
+    ["haft mcp questions", "what MCP servers ask you while they work"],
+    ["haft mcp questions ask_1", "one of them, with every field"],
+  ],
+  operands: [{ name: "ID", isOptional: true }],
+  options: {
+    state: {
+      type: "text",
+      value: "STATE",
+      about: "Default: open",
+      oneOf: ["open", "accepted", "declined", "cancelled", "expired", "all"],
+    },
+  },
+  uses: ["questions"],
+  async run({ connect, output, operands: [id], options: { state = "open" } }) {
+    const client = await connect({ connectsMcp: false });
+    if (id !== undefined) return output.data(await client.questions.get(id), showQuestion);
+    const page = await client.questions.list(state === "all" ? {} : { state });
+    output.list(page, (items) => showQuestionList(items, output));
+    if (page.items.length === 0) output.info(state === "open" ? "No server asks anything." : "There are none.");
+  },
+});
+
+const answer = defineCommand({
+  examples: [
+    ["haft mcp answer ask_1 size=L gift:=true", "fill in the form"],
+    ["haft mcp answer ask_1 --visited", "you visited the page that the server named"],
+    ["haft mcp answer ask_1 --decline", "no; the server gets that answer"],
+  ],
+  operands: [{ name: "ID" }, { name: "KEY=VALUE", isRest: true, isOptional: true }],
+  options: {
+    visited: { type: "flag", about: "The page was visited" },
+    decline: { type: "flag", about: "No" },
+    cancel: { type: "flag", about: "Neither yes nor no" },
+  },
+  notes: ["The server gets what you enter in a form: do not give it a password or a key."],
+  uses: ["questions"],
+  async run({ connect, terminal, output, operands: [id = "", ...words], options: { visited, decline, cancel } }) {
+    const client = await connect({ connectsMcp: false });
+    if (decline || cancel) {
+      output.data(await client.questions.answer(id, { action: decline ? "decline" : "cancel" }), showAnswer);
+      return;
+    }
+    const question = await client.questions.get(id);
+    const fields = fieldsOf(question);
+    if (question.mode === "url" ? !visited : words.length === 0 && fields.length > 0) {
+      output.lines(showQuestion(question));
+      throw new UsageError(
+        question.mode === "url" ? "Did you visit the page? Then use --visited." : "Enter the fields: KEY=VALUE.",
+        "Or use --decline or --cancel.",
+      );
+    }
+    const given = await readCallInput(words, terminal);
+    const content = Object.entries(given).map(([name, value]) => {
+      const field = fields.find((each) => each.name === name);
+      return [name, typeof value === "string" && field ? fieldValue(value, field) : value] as const;
+    });
+    // The schema of the question checks the values.
+    const entered = question.mode === "url" ? undefined : (Object.fromEntries(content) as Record<string, string>);
+    output.data(await client.questions.answer(id, { action: "accept", content: entered }), showAnswer);
+  },
+});
+
+function showAnswer({ id, state }: { id: string; state: string }): string[] {
+  return [`${safeLine(id)}: ${state}`];
+}
+
+const doctor = defineCommand({
+  examples: [["haft mcp doctor", "what is wrong with each server, what it printed, and what to do"]],
+  uses: ["mcp"],
+  async run({ connect, output, interrupted }) {
+    const servers = await waitForServers(await connect(), interrupted);
+    output.list({ items: servers }, (items) => items.flatMap((server) => diagnose(server, output)));
+    return servers.every(({ state }) => state === "ready" || state === "stopped") ? EXIT.done : EXIT.failed;
+  },
+});
+
+const ADVICE: Partial<Record<McpServerInfo["state"], (server: McpServerInfo) => string>> = {
+  unavailable: () => "Start its command by hand in this folder and read what it prints. Haft keeps trying.",
+  needs_sign_in: ({ name }) => `Sign in: haft mcp login ${name}`,
+  needs_approval: () => "Its start command changed since you approved it: look at it in the console, and approve it.",
+  connecting: () => "It has not answered yet: it starts slowly, or waits for something.",
+};
+
+function diagnose(server: McpServerInfo, { paint }: Output): string[] {
+  const isFine = server.state === "ready" || server.state === "stopped";
+  const lines = [
+    `${isFine ? paint("green", "ok ") : paint("red", "bad")}  ${paint("bold", safeLine(server.name))}  ${server.state}`,
+  ];
+  if (server.error !== undefined) lines.push(`     ${safeLine(server.error)}`);
+  const advice = ADVICE[server.state]?.(server);
+  if (advice !== undefined) lines.push(`     ${advice}`);
+  for (const { name, refused, review } of server.tools) {
+    if (refused !== undefined) lines.push(`     ${safeLine(name)} is not used: ${safeLine(refused)}`);
+    if (review === "changed")
+      lines.push(`     ${safeLine(name)} changed its definition: its next call asks, and shows the difference.`);
+  }
+  if (!isFine) for (const line of server.stderr.slice(-5)) lines.push(paint("dim", `     stderr: ${safeLine(line)}`));
+  if (server.faultCount > 0)
+    lines.push(`     ${server.faultCount} protocol errors, the last: ${safeLine(server.faults.at(-1) ?? "")}`);
+  return lines;
+}
+
+export const commands = {
+  add,
+  list,
+  import: importServers,
+  login,
+  resources,
+  read,
+  prompts,
+  prompt,
+  questions,
+  answer,
+  doctor,
+};

@@ -1,41 +1,37 @@
+import type { CallRequest } from "../../contracts/calls.ts";
+import type { JudgedCall, ParsedAnswer } from "../../contracts/playground.ts";
+import type { ToolResult } from "../../core/result.ts";
 import { TEXT_FORMATS } from "../../models/text/text-format.ts";
-import type { JudgedCall, ParsedAnswer, ParseRequest, ToolResult } from "../../http/wire.ts";
-import { defineCommand } from "../command.ts";
-import { EXIT, exitCodeOf } from "../exit-code.ts";
-import { makeCall } from "../make-call.ts";
+import { readSource } from "../call-input.ts";
+import { makeCall, showResult } from "../calls.ts";
+import { defineCommand, MODE_OPTION } from "../command.ts";
+import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import { type Output, safe, safeLine, type Style } from "../output.ts";
-import { readSource } from "../read-call-input.ts";
-import { showResult } from "../show-result.ts";
 
 const STYLES: Readonly<Record<string, Style>> = { allow: "green", ask: "yellow", deny: "red" };
 
-export const command = defineCommand({
+export const parse = defineCommand({
   examples: [
-    ["haft parse answer.txt", "the calls that a model wrote as text, and what the policy says to each; nothing runs"],
-    ["llm 'list my files' | haft parse --run", "make them, and print what goes back to the model"],
-    ["haft parse answer.txt --format hermes --json", "in one format alone, for a program"],
+    ["haft parse answer.txt", "the calls that a model wrote as text, and what the policy decides; nothing runs"],
+    ["llm 'list my files' | haft parse --run", "make the calls, and print what the model gets"],
+    ["haft parse answer.txt --format hermes --json", "only this format, for a program"],
   ],
   operands: [{ name: "FILE", isOptional: true, completes: "file" }],
   options: {
-    format: { type: "text", value: "NAME", about: "Of the text; auto where absent", oneOf: ["auto", ...TEXT_FORMATS] },
-    mode: {
-      type: "text",
-      value: "MODE",
-      about: "How much is asked",
-      oneOf: ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"],
-    },
-    session: { type: "text", value: "NAME", about: "The session that the calls belong to" },
+    format: { type: "text", value: "NAME", about: "Of the text; default: auto", oneOf: ["auto", ...TEXT_FORMATS] },
+    mode: MODE_OPTION,
+    session: { type: "text", value: "NAME", about: "The session of the calls" },
     run: { type: "flag", about: "Make the calls, one after the other" },
   },
   notes: [
-    "Exits with 5 where a call could not be read or cannot be made; with --run as the first call that failed does.",
+    "Exits with 5 if a call could not be parsed or cannot be made; with --run, with the code of the first call that failed.",
   ],
+  uses: ["playground", "calls", "approvals", "questions"],
   async run({ connect, terminal, output, interrupted, operands: [file = "-"], options }) {
     const { format, mode, session, run } = options;
     const text = await readSource(file, terminal);
     const client = await connect();
-    const words = { mode: mode as ParseRequest["mode"], session };
-    const parsed = await client.playground.parse({ text, format: format as ParseRequest["format"], ...words });
+    const parsed = await client.playground.parse({ text, format, mode, session });
     for (const warning of parsed.warnings) output.warn(safeLine(warning));
     if (!run) {
       output.data(parsed, (shown) => showParsed(shown, output));
@@ -51,7 +47,8 @@ export const command = defineCommand({
         exitCode ||= EXIT.toolFailed;
         continue;
       }
-      const result = await makeCall(client, { tool: name, input, id, ...words }, { terminal, output, interrupted });
+      const request: CallRequest = { tool: name, input, id, mode, session };
+      const result = await makeCall(client, request, { terminal, output, interrupted });
       results.push(result);
       exitCode ||= exitCodeOf(result);
       if (result.status === "pending") showResult(result, { ...output, format: "text" });
@@ -65,7 +62,7 @@ export const command = defineCommand({
 
 function showParsed({ calls, text }: ParsedAnswer, output: Output): string[] {
   const lines = calls.flatMap((call) => showCall(call, output));
-  if (calls.length === 0) lines.push("There is no call in it.");
+  if (calls.length === 0) lines.push("It contains no call.");
   const plainText = safe(text.trim());
   return plainText === "" ? lines : [...lines, "", output.paint("dim", "text:"), plainText];
 }
@@ -75,10 +72,10 @@ function showCall({ name, input, format, failure, problem, explanation, repairs 
   if (!failure) lines.push(`  ${safeLine(JSON.stringify(input))}`);
   if (explanation) {
     const { decision, reason } = explanation.verdict;
-    lines.push(`  ${output.paint(STYLES[decision]!, decision)}: ${safeLine(reason)}`);
+    lines.push(`  ${output.paint(STYLES[decision] ?? "dim", decision)}: ${safeLine(reason)}`);
   }
   const wrong = failure?.message ?? problem;
-  if (wrong !== undefined) lines.push(`  ${output.paint("red", failure ? "not read" : "refused")}: ${safe(wrong)}`);
-  for (const repair of repairs) lines.push(`  ${output.paint("yellow", "mended")}: ${safeLine(repair)}`);
+  if (wrong !== undefined) lines.push(`  ${output.paint("red", failure ? "not parsed" : "refused")}: ${safe(wrong)}`);
+  for (const repair of repairs) lines.push(`  ${output.paint("yellow", "repaired")}: ${safeLine(repair)}`);
   return lines;
 }

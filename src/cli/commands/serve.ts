@@ -1,18 +1,16 @@
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { readVersion } from "../../io/files/package-folder.ts";
 import type { HaftHost } from "../../host.ts";
-import { checkFolder } from "../check-folder.ts";
+import { checkFolder, UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
-import { confirm } from "../confirm.ts";
-import { EXIT } from "../exit-code.ts";
-import { hasDesktop, openBrowser } from "../open-browser.ts";
+import { EXIT } from "../exit-codes.ts";
 import { type Output, safe } from "../output.ts";
-import { readVersion } from "../read-version.ts";
-import { makeSample, unsuitableWorkspaceReason } from "../sample-workspace.ts";
-import { isInteractive } from "../terminal.ts";
-import { UsageError } from "../usage-error.ts";
+import { confirm } from "../prompts.ts";
+import { hasDesktop, isInteractive, openInBrowser } from "../terminal.ts";
 
-export const command = defineCommand({
+export const serve = defineCommand({
   examples: [
     ["haft", "this folder, on loopback, with the console; the address logs you in once"],
     ["haft serve ../project --port 0", "another folder, on any free port"],
@@ -20,24 +18,25 @@ export const command = defineCommand({
   ],
   operands: [{ name: "FOLDER", isOptional: true, completes: "folder" }],
   options: {
-    port: { type: "number", value: "N", about: "0 for any free one; 4117 unless said" },
+    port: { type: "number", value: "N", about: "0 for any free one; default: 4117" },
     host: { type: "text", value: "ADDRESS", about: "Where to listen; beyond loopback only with tokens" },
     "tls-cert": { type: "text", value: "FILE", about: "Certificate, with --tls-key", completes: "file" },
     "tls-key": { type: "text", value: "FILE", about: "Its key", completes: "file" },
-    sample: { type: "flag", about: "Make haft-sample/ here, and use that" },
+    sample: { type: "flag", about: "Create haft-sample/ here, and use that" },
     "no-open": { type: "flag", about: "Open no browser" },
   },
   notes: [
-    "Ctrl-C ends it well: calls are cancelled, running jobs have ten seconds, everything is written. Killed at any moment, it",
-    "goes on at the next start. It runs the background calls of its store, also those left from before; so does `haft worker`.",
+    "Ctrl-C ends it: calls are cancelled, running jobs have ten seconds, everything is saved. If it is killed, it continues at",
+    "the next start. It runs the background calls of its store, including those left from before; so does `haft worker`.",
   ],
   async run({ operands: [named], options, folder: given, terminal, output, interrupted, embedded }) {
     const { port, host, "tls-cert": cert, "tls-key": key } = options;
-    if ((cert === undefined) !== (key === undefined)) throw new UsageError("--tls-cert and --tls-key go together.");
+    if ((cert === undefined) !== (key === undefined))
+      throw new UsageError("--tls-cert needs --tls-key, and vice versa.");
     if (port !== undefined && port > 65_535) throw new UsageError("--port is at most 65535.");
     const wanted = named === undefined ? given : resolve(terminal.cwd, named);
     if (!options.sample) checkFolder(wanted);
-    const folder = options.sample ? await makeSample(wanted) : named === undefined ? await offerSample() : wanted;
+    const folder = options.sample ? await createSample(wanted) : named === undefined ? await offerSample() : wanted;
     const { startServer } = await import("../start-server.ts");
     const version = await readVersion();
     const served = await startServer({
@@ -57,7 +56,7 @@ export const command = defineCommand({
         served.login,
       ]);
       greet(output, { version, host: running, hasConsole });
-      if (hasConsole && !options["no-open"] && hasDesktop(terminal)) openBrowser(served.login);
+      if (hasConsole && !options["no-open"] && hasDesktop(terminal)) await openInBrowser(served.login);
       await new Promise<void>((done) => {
         if (interrupted.aborted) done();
         interrupted.addEventListener("abort", () => done(), { once: true });
@@ -73,15 +72,12 @@ export const command = defineCommand({
       if (why === undefined) return wanted;
       if (!isInteractive(terminal)) {
         output.info(
-          `${why} \`haft serve --sample\` makes a folder to try things in; \`haft serve FOLDER\` takes another.`,
+          `${why} \`haft serve --sample\` creates a folder to try things in; \`haft serve FOLDER\` uses another one.`,
         );
         return wanted;
       }
-      const isWanted = await confirm(`${why} Make a sample workspace in haft-sample/, and use that?`, {
-        terminal,
-        signal: interrupted,
-      });
-      return isWanted ? makeSample(wanted) : wanted;
+      const question = `${why} Create a sample workspace in haft-sample/, and use that?`;
+      return (await confirm(question, { terminal, signal: interrupted })) ? createSample(wanted) : wanted;
     }
   },
 });
@@ -102,4 +98,47 @@ function greet(
     `Or, at another terminal in this folder: ${paintStderr("cyan", "haft tools call write path=hello.txt content=Hello")}`,
   );
   info(`and then: ${paintStderr("cyan", "haft undo --last")}. Ctrl-C ends the server.`);
+}
+
+const SAMPLE_FILES: Readonly<Record<string, string>> = {
+  "README.md": `# A sample workspace
+
+Everything here may be read, changed and undone. Try, in the console or at a terminal:
+
+    haft tools call read path=notes/todo.md
+    haft tools call grep pattern=TODO
+    haft tools call edit path=notes/todo.md oldText='[ ] water the plants' newText='[x] water the plants'
+    haft undo --last
+`,
+  "notes/todo.md": `# To do
+
+- [ ] water the plants
+- [ ] call the dentist
+- [x] read about Haft
+`,
+  "src/greet.js": `// TODO: greet in more languages
+export function greet(name) {
+  return \`Hello, \${name}!\`;
+}
+`,
+};
+
+/** Existing files are kept. */
+async function createSample(parent: string): Promise<string> {
+  const folder = join(parent, "haft-sample");
+  for (const [name, text] of Object.entries(SAMPLE_FILES)) {
+    const file = join(folder, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text, { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  }
+  return folder;
+}
+
+/** Why a folder is a poor workspace; undefined if it is not. */
+async function unsuitableWorkspaceReason(folder: string): Promise<string | undefined> {
+  if (folder === homedir()) return "This is your home folder: tools could reach everything in it.";
+  const names = await readdir(folder);
+  return names.every((name) => name === ".haft") ? "This folder is empty." : undefined;
 }

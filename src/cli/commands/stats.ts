@@ -1,32 +1,31 @@
+import type { TokenReport } from "../../contracts/statistics.ts";
 import { defineCommand } from "../command.ts";
-import { awaitTools } from "../settled-servers.ts";
-import { safeLine } from "../output.ts";
-import { showColumns } from "../show-columns.ts";
-import { showTokens } from "../show-tokens.ts";
-import { showDuration } from "../show-time.ts";
+import { waitForTools } from "../mcp-servers.ts";
+import { type Output, safeLine, showColumns, showDuration } from "../output.ts";
 
-const DAY = 86_400_000;
+const DAY_MS = 86_400_000;
 
-export const command = defineCommand({
+export const stats = defineCommand({
   examples: [
     ["haft stats", "of the last day"],
     ["haft stats --since 7d --json", "of the last week, for a program"],
-    ["haft stats --tokens", "what each tool costs a model's context"],
+    ["haft stats --tokens", "how much of a model's context each tool uses"],
   ],
   options: {
-    tokens: { type: "flag", about: "What definitions and results cost a model's context" },
-    since: { type: "moment", value: "WHEN", about: "2h (ago), or a date; 24h unless said" },
-    until: { type: "moment", value: "WHEN", about: "2h (ago), or a date; now unless said" },
+    tokens: { type: "flag", about: "How much of a model's context definitions and results use" },
+    since: { type: "moment", value: "WHEN", about: "2h (ago), or a date; default: 24h" },
+    until: { type: "moment", value: "WHEN", about: "2h (ago), or a date; default: now" },
   },
+  uses: ["statistics", "mcp"],
   async run({ connect, url, interrupted, output, options: { tokens, since, until } }) {
-    const client = await connect();
+    const client = await connect({ connectsMcp: tokens });
     const to = until ?? Date.now();
+    const from = since ?? to - DAY_MS;
     if (tokens) {
-      await awaitTools(client, { url, interrupted, output });
-      const report = await client.tokenReport({ from: since ?? to - DAY, to });
-      return output.data(report, (costs) => showTokens(costs, output));
+      await waitForTools(client, { url, interrupted, output });
+      return output.data(await client.statistics.tokens({ from, to }), (report) => showTokens(report, output));
     }
-    const found = await client.statistics({ from: since ?? to - DAY, to, buckets: 24 });
+    const found = await client.statistics.show({ from, to, buckets: 24 });
     output.data(found, ({ tools }) =>
       showColumns(
         [
@@ -43,6 +42,31 @@ export const command = defineCommand({
         { paint: output.paint, styles: ["bold"] },
       ),
     );
-    if (found.tools.length === 0) output.info("Nothing was called in that time.");
+    if (found.tools.length === 0) output.info("There were no calls in that time.");
   },
 });
+
+function showTokens(report: TokenReport, { paint }: Output): string[] {
+  const { counter, allTokens, shownTokens, resultTokens, tools } = report;
+  const rows = tools.map((tool) => [
+    safeLine(tool.tool),
+    String(tool.definitionTokens),
+    String(tool.compactTokens),
+    tool.isShown ? "yes" : "by search",
+    String(tool.calls),
+    `~${tool.resultTokens}`,
+  ]);
+  const shown = tools.filter(({ isShown }) => isShown).length;
+  return [
+    ...showColumns([["tool", "definition", "compact", "shown", "calls", "returned"], ...rows], {
+      paint,
+      styles: ["bold"],
+    }),
+    "",
+    `A model gets ${shown} of ${tools.length} tools: ${shownTokens} of ${allTokens} tokens of definitions.`,
+    `Results of that time: about ${resultTokens} tokens, estimated from their bytes.`,
+    counter === "estimate"
+      ? "Definitions are estimated too: npm install gpt-tokenizer to count them."
+      : `Definitions are counted in ${counter}; other models count a little differently.`,
+  ];
+}

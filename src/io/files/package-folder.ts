@@ -10,3 +10,11 @@ export async function findPackage(from: string = fileURLToPath(import.meta.url))
     if (folder === dirname(folder)) return undefined;
   }
 }
+
+/** "unknown" if the package is not found. */
+export async function readVersion(): Promise<string> {
+  const folder = await findPackage();
+  if (folder === undefined) return "unknown";
+  const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { version: string };
+  return version;
+}

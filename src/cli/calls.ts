@@ -1,0 +1,233 @@
+/** Makes a call, shows its progress, asks for approvals at the terminal, and prints its result. */
+import type { CallFrame, CallRequest } from "../contracts/calls.ts";
+import type { ApiClient } from "../contracts/index.ts";
+import { type Content, textOf } from "../core/content.ts";
+import type { Update } from "../core/events.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { Invocation } from "./command.ts";
+import { EXIT, exitCodeOf } from "./exit-codes.ts";
+import { askQuestion, watchQuestions } from "./mcp-questions.ts";
+import { type Output, safe, safeLine } from "./output.ts";
+import { promptForApproval } from "./terminal-approver.ts";
+import { isInteractive, type Terminal } from "./terminal.ts";
+
+/** Ctrl-C cancels the call and waits for its end; a second Ctrl-C does not wait. */
+export async function makeCall(
+  client: Pick<ApiClient, "calls" | "approvals" | "questions">,
+  request: CallRequest,
+  { terminal, output, interrupted }: Pick<Invocation, "terminal" | "output" | "interrupted">,
+): Promise<ToolResult> {
+  const { tool } = request;
+  const disconnect = new AbortController();
+  let callId: string | undefined;
+  let stopListening = (): void => undefined;
+  const cancel = (): void => {
+    if (callId === undefined) return disconnect.abort();
+    stopListening = terminal.onInterrupt(() => disconnect.abort());
+    client.calls.cancel(callId).catch(() => disconnect.abort());
+  };
+  interrupted.addEventListener("abort", cancel, { once: true });
+  const progress = createProgressLine(terminal, tool);
+  const ended = new AbortController();
+  let prompted: Promise<ToolResult | undefined> | undefined;
+  let result: ToolResult | undefined;
+  if (isInteractive(terminal) && tool.startsWith("mcp__")) void askQuestions().catch(() => undefined);
+  try {
+    for await (const frame of client.calls.stream(request, { signal: disconnect.signal })) {
+      if (output.format === "jsonl") output.item(frame, () => []);
+      await onFrame(frame);
+    }
+    if (!result)
+      throw new Error("The connection was lost before the call ended. `haft audit query` shows its outcome.");
+    return result;
+  } finally {
+    interrupted.removeEventListener("abort", cancel);
+    stopListening();
+    ended.abort();
+    progress.end();
+  }
+
+  async function onFrame(frame: CallFrame): Promise<void> {
+    switch (frame.type) {
+      case "started":
+        callId = frame.callId;
+        return;
+      case "update":
+        return progress.show(frame.update);
+      case "approval":
+        // Not awaited: if the server waits for the answer, the result comes in this stream.
+        if (isInteractive(terminal)) prompted = ask(frame.approvalId);
+        return;
+      case "result":
+        result = await settle(frame.result);
+    }
+  }
+
+  /** A call that only waits for the person at this terminal continues here. */
+  async function settle(received: ToolResult): Promise<ToolResult> {
+    if (received.status !== "pending" || received.pending.kind !== "approval") {
+      ended.abort();
+      return received;
+    }
+    const later = await (prompted ?? (isInteractive(terminal) ? ask(received.pending.id) : undefined));
+    return later === undefined ? received : settle(later);
+  }
+
+  /** An MCP server may ask while it works. */
+  async function askQuestions(): Promise<void> {
+    const { serverKey } = await import("../mcp/client/tool-definition.ts");
+    const signal = AbortSignal.any([ended.signal, interrupted]);
+    await watchQuestions(client, signal, async (question) => {
+      if (!tool.startsWith(`mcp__${serverKey(question.server)}__`)) return;
+      progress.pause();
+      await askQuestion(client, question, { terminal, signal }).finally(() => progress.resume());
+    });
+  }
+
+  function ask(approvalId: string): Promise<ToolResult | undefined> {
+    progress.pause();
+    const signal = AbortSignal.any([ended.signal, interrupted]);
+    return promptForApproval(client, approvalId, { terminal, signal, onAnswered: () => progress.resume() });
+  }
+}
+
+interface ProgressLine {
+  show(update: Update): void;
+  /** Clears the line and keeps it clear while a question is shown. */
+  pause(): void;
+  resume(): void;
+  end(): void;
+}
+
+const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
+const BAR_LENGTH = 20;
+/** A call that ends sooner shows no progress. */
+const FIRST_DRAW_MS = 300;
+const DRAW_INTERVAL_MS = 120;
+const SILENT: ProgressLine = {
+  show: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+  end: () => undefined,
+};
+
+/** One line on stderr with the last update; only at a terminal. */
+function createProgressLine({ stderr, env }: Pick<Terminal, "stderr" | "env">, title: string): ProgressLine {
+  if (!stderr.isTTY || env["TERM"] === "dumb" || env["CI"]) return SILENT;
+  let last = "";
+  let isDrawn = false;
+  let frame = 0;
+  let isPaused = false;
+  const draw = (): void => {
+    if (isPaused) return;
+    const width = (stderr.columns ?? 80) - 1;
+    frame = (frame + 1) % FRAMES.length;
+    const line = [...`${FRAMES[frame]} ${title}${last === "" ? "" : `  ${last}`}`].slice(0, width).join("");
+    stderr.write(`\r\x1b[2K${line}`);
+    isDrawn = true;
+  };
+  const clear = (): void => {
+    if (isDrawn) stderr.write("\r\x1b[2K");
+    isDrawn = false;
+  };
+  let timer: NodeJS.Timeout | undefined = setTimeout(() => {
+    draw();
+    timer = setInterval(draw, DRAW_INTERVAL_MS).unref();
+  }, FIRST_DRAW_MS).unref();
+  return {
+    show(update) {
+      last = describeUpdate(update) ?? last;
+    },
+    pause() {
+      isPaused = true;
+      clear();
+    },
+    resume() {
+      isPaused = false;
+    },
+    end() {
+      clearTimeout(timer);
+      timer = undefined;
+      clear();
+    },
+  };
+}
+
+function describeUpdate({ progress, content = [] }: Update): string | undefined {
+  const text = safeLine(progress?.message ?? textOf(content).trimEnd().split("\n").at(-1) ?? "");
+  if (!progress?.total) return text === "" ? undefined : text;
+  const done = Math.min(1, Math.max(0, progress.done / progress.total));
+  const bar = "█".repeat(Math.round(done * BAR_LENGTH)).padEnd(BAR_LENGTH, "░");
+  return `${bar} ${Math.round(done * 100)} %  ${text}`;
+}
+
+/** Prints the result of a call. Returns the exit code. */
+export function showResult(result: ToolResult, output: Output, { raw = false } = {}): number {
+  if (output.format !== "text") output.data(result, () => []);
+  else if (raw) output.raw(result.content.map((block) => (block.type === "text" ? block.text : "")).join("\n"));
+  else if (result.status !== "pending") output.lines(contentLines(result));
+  const { warnings = [], repairs = [], spill } = result.metadata;
+  for (const warning of warnings) output.warn(safeLine(warning));
+  if (repairs.length > 0) output.info(output.paintStderr("dim", `input repaired: ${safeLine(repairs.join("; "))}`));
+  if (spill)
+    output.info(output.paintStderr("dim", `the whole output, ${spill.bytes} bytes, is in ${safeLine(spill.ref)}`));
+  if (output.format !== "text") return exitCodeOf(result);
+  if (result.status === "failed") {
+    output.notice(
+      `${output.paintStderr("red", `${safeLine(result.toolName)} failed`)} (${result.error.code}): ${safe(result.error.message)}`,
+    );
+  }
+  if (result.status === "pending") showPending(result, output);
+  return exitCodeOf(result);
+}
+
+/** The same after an approval. If another process waits for the answer, it runs the call, and there is no result here. */
+export function showApprovedResult(result: ToolResult, approvalId: string, output: Output): number {
+  const runsElsewhere = result.status === "pending" && result.pending.id === approvalId;
+  if (!runsElsewhere) return showResult(result, output);
+  output.data(result, () => []);
+  if (output.format === "text") output.info(safe(result.display ?? "Approved: the process that asked runs it."));
+  return EXIT.done;
+}
+
+function showPending({ pending: { kind, id }, toolName }: ToolResult & { status: "pending" }, output: Output): void {
+  const shown = safeLine(id);
+  output.notice(
+    `${output.paintStderr("yellow", `${safeLine(toolName)} waits`)} for ${kind === "approval" ? "an approval" : `a ${kind}`}: ${shown}`,
+  );
+  if (kind === "job") {
+    output.notice(`  haft jobs show ${shown}   its state and result`);
+    output.notice("  haft worker   runs it, if no server of this folder does");
+  }
+  if (kind !== "approval") return;
+  output.notice(`  haft approvals show ${shown}      what exactly would run`);
+  output.notice(`  haft approvals approve ${shown}   yes, and run it`);
+  output.notice(`  haft approvals deny ${shown}      no`);
+}
+
+function contentLines(result: ToolResult): string[] {
+  const shown = result.content.map((block) => safe(textOfBlock(block))).filter((text) => text !== "");
+  // The error message goes to stderr.
+  if (result.status === "failed") return shown.filter((text) => text !== safe(result.error.message));
+  return shown;
+}
+
+export function textOfBlock(block: Content): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "image":
+    case "audio":
+      return `[${block.type}, ${block.mimeType}, ${sizeOf(block.data)} bytes; use --json to get it]`;
+    case "resource":
+      return (
+        block.resource.text ?? `[${block.resource.mimeType ?? "data"} ${block.resource.uri}; use --json to get it]`
+      );
+    case "resource_link":
+      return `${block.title ?? block.name}: ${block.uri}`;
+  }
+}
+
+function sizeOf(base64: string): number {
+  return Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
+}

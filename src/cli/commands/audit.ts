@@ -1,0 +1,165 @@
+import type { AuditEntry, AuditFilter } from "../../contracts/audit.ts";
+import type { ApiClient } from "../../contracts/index.ts";
+import { defineCommand, type OptionSpecs, type OptionValues } from "../command.ts";
+import { EXIT } from "../exit-codes.ts";
+import { type Output, safeLine, showColumns, showDuration, showJson, showTime, type Style } from "../output.ts";
+import { pause } from "../terminal.ts";
+
+const TAIL_INTERVAL_MS = 500;
+const TAIL_PAGE = 200;
+/** Lines per write: one write per line is slow, and the log may not fit into memory. */
+const EXPORT_BATCH = 200;
+
+const FILTERS = {
+  tool: { type: "text", value: "NAME", about: "Only of this tool" },
+  status: {
+    type: "text",
+    value: "STATUS",
+    about: "The outcome",
+    oneOf: ["completed", "failed", "pending", "unknown"],
+  },
+  decision: { type: "text", value: "WORD", about: "What was decided", oneOf: ["allow", "ask", "deny"] },
+  session: { type: "text", value: "NAME", about: "Only of this session" },
+  user: { type: "text", value: "NAME", about: "Only of this user" },
+  search: { type: "text", value: "TEXT", about: "A text anywhere in the entry" },
+  since: { type: "moment", value: "WHEN", about: "2h (ago), or a date" },
+  until: { type: "moment", value: "WHEN", about: "2h (ago), or a date" },
+} as const satisfies OptionSpecs;
+
+function filterOf({ since, until, ...filter }: OptionValues<typeof FILTERS>): AuditFilter {
+  const { tool, status, decision, session, user, search } = filter;
+  return { tool, status, decision, session, user, search, from: since, to: until };
+}
+
+const query = defineCommand({
+  examples: [
+    ["haft audit query", "the newest entries"],
+    ["haft audit query --tool exec --status failed --since 24h", "commands that failed in the last day"],
+    ["haft audit query --decision deny --json", "what was denied, for a program"],
+  ],
+  options: {
+    ...FILTERS,
+    limit: { type: "number", value: "N", range: [1, 500], about: "Max number of entries; default: 50" },
+    cursor: { type: "text", value: "CURSOR", about: "`next` of the previous page" },
+  },
+  uses: ["audit"],
+  async run({ connect, output, options: { limit = 50, cursor, ...filters } }) {
+    const client = await connect({ connectsMcp: false });
+    const page = await client.audit.search({ ...filterOf(filters), limit, cursor });
+    output.list(page, (entries) => showEntries(entries.toReversed(), output));
+    if (page.items.length === 0) output.info("Nothing found.");
+    else if (page.next !== undefined) output.info(`There are more: --cursor ${page.next}`);
+  },
+});
+
+const tail = defineCommand({
+  examples: [
+    ["haft audit tail", "the last ten entries, then new ones"],
+    ["haft audit tail --tool exec --jsonl | jq .input", "commands, for a program"],
+  ],
+  options: {
+    ...FILTERS,
+    lines: { type: "number", short: "n", value: "N", range: [0, 500], about: "Start with so many; default: 10" },
+  },
+  notes: ["Shows what every process does that works in this folder."],
+  uses: ["audit"],
+  async run({ connect, output, interrupted, options: { lines = 10, ...filters } }) {
+    const client = await connect({ connectsMcp: false });
+    const filter = filterOf(filters);
+    const print = (entries: readonly AuditEntry[]): void => {
+      if (output.format === "text") output.lines(showEntries(entries, output));
+      else for (const entry of entries) output.item(entry, () => []);
+    };
+    const first = (await client.audit.search({ ...filter, limit: Math.max(1, lines) })).items;
+    let last = Number(first[0]?.id ?? 0);
+    print(lines === 0 ? [] : first.toReversed());
+    while (!interrupted.aborted) {
+      await pause(TAIL_INTERVAL_MS, interrupted);
+      const added = await readAfter(client, filter, last);
+      print(added);
+      last = Number(added.at(-1)?.id ?? last);
+    }
+    return EXIT.interrupted;
+  },
+});
+
+/** Oldest first, from as many pages as needed. */
+async function readAfter(client: Pick<ApiClient, "audit">, filter: AuditFilter, last: number): Promise<AuditEntry[]> {
+  const added: AuditEntry[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.audit.search({ ...filter, limit: TAIL_PAGE, cursor });
+    const fresh = page.items.filter(({ id }) => Number(id) > last);
+    added.push(...fresh);
+    cursor = fresh.length === page.items.length ? page.next : undefined;
+  } while (cursor !== undefined);
+  return added.toReversed();
+}
+
+const verify = defineCommand({
+  examples: [
+    ["haft audit verify", "exits with 1 if an entry is missing or was changed; prints the head of the log"],
+    ["haft audit verify --head 120:9f2c…", "also if entries were cut off, or the log removed, since that head"],
+  ],
+  options: {
+    head: { type: "text", value: "COUNT:HASH", about: "The head that an earlier check printed" },
+  },
+  notes: ["Keep the head somewhere else: without it, a log that was cut off at its end looks complete."],
+  uses: ["audit"],
+  async run({ connect, output, options: { head } }) {
+    const client = await connect({ connectsMcp: false });
+    const check = await client.audit.verify({ head });
+    output.data(check, ({ ok, entries, head: now, broken }) => [
+      ok
+        ? `${output.paint("green", "ok")}: ${entries} entries, all unchanged; head ${now}`
+        : `${output.paint("red", "BROKEN")} at entry ${broken?.id}: ${safeLine(broken?.reason ?? "")}`,
+    ]);
+    return check.ok ? EXIT.done : EXIT.failed;
+  },
+});
+
+const exportLog = defineCommand({
+  examples: [
+    ["haft audit export > audit.jsonl", "the whole log, one entry per line"],
+    ["haft audit export --since 2026-11-01 --decision deny", "only the entries that match"],
+  ],
+  options: FILTERS,
+  uses: ["audit"],
+  async run({ connect, output, options }) {
+    const client = await connect({ connectsMcp: false });
+    let lines: string[] = [];
+    for await (const entry of client.audit.export(filterOf(options))) {
+      lines.push(showJson(entry));
+      if (lines.length < EXPORT_BATCH) continue;
+      output.lines(lines);
+      lines = [];
+    }
+    output.lines(lines);
+  },
+});
+
+export const commands = { query, tail, verify, export: exportLog };
+
+const STYLES: Readonly<Record<string, Style>> = { completed: "green", failed: "red", pending: "yellow" };
+
+function showEntries(entries: readonly AuditEntry[], { paint, columns }: Output): string[] {
+  const rows = entries.map((entry) => {
+    const { id, at, type, toolName, status, errorCode, durationMs, caller, input, verdict, callId } = entry;
+    const outcome = errorCode ?? status ?? verdict?.decision ?? "";
+    const details = [
+      durationMs === undefined ? "" : showDuration(durationMs),
+      caller.user ?? "",
+      callId,
+      input === undefined ? summaryOf(entry) : JSON.stringify(input),
+    ];
+    return [id, showTime(at), type, safeLine(toolName), outcome, safeLine(details.filter(Boolean).join("  "))];
+  });
+  const styleOf = (cell: string, column: number): Style | undefined =>
+    column === 4 ? (STYLES[cell] ?? "yellow") : undefined;
+  return showColumns(rows, { paint, styles: ["dim", "dim", undefined, "bold"], styleOf, columns });
+}
+
+function summaryOf({ result }: AuditEntry): string {
+  const { summary, note, reason } = Object(result) as Record<string, unknown>;
+  return [summary, note, reason].filter((text) => typeof text === "string").join(" ");
+}

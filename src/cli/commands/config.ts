@@ -1,0 +1,46 @@
+import { ToolError } from "../../core/error.ts";
+import { defineCommand } from "../command.ts";
+import { safeLine, showColumns } from "../output.ts";
+
+const show = defineCommand({
+  examples: [
+    ["haft config show", "the settings; secrets are hidden"],
+    ["haft config show --origin", "with the file and line of each"],
+  ],
+  options: { origin: { type: "flag", about: "Show where each value comes from" } },
+  uses: ["configuration"],
+  async run({ connect, output, options: { origin: withOrigin } }) {
+    const client = await connect({ connectsMcp: false });
+    const { entries } = await client.configuration.show();
+    const items = withOrigin ? entries : entries.map(({ key, value }) => ({ key, value }));
+    output.list({ items }, () =>
+      showColumns(
+        entries.map(({ key, value, origin }) => [
+          safeLine(key),
+          safeLine(JSON.stringify(value)),
+          ...(withOrigin ? [safeLine(origin)] : []),
+        ]),
+        { paint: output.paint, styles: ["cyan", undefined, "dim"] },
+      ),
+    );
+    if (entries.length === 0)
+      output.info("Nothing is set: all settings have their defaults. `haft init` writes a file to start from.");
+  },
+});
+
+export const commands = { show };
+
+export const init = defineCommand({
+  examples: [["haft init", "write haft.config.yml here, with comments; an existing file is not replaced"]],
+  async run({ folder, output }) {
+    const { initConfig } = await import("../../config/init-config.ts");
+    try {
+      const file = await initConfig(folder);
+      output.data({ file }, () => [file]);
+      output.info("Edit it, then check its rules with `haft policy lint`.");
+    } catch (error) {
+      if (!(error instanceof ToolError) || error.code !== "path_exists") throw error;
+      throw new Error("haft.config.yml exists already. Edit it, or remove it first.", { cause: error });
+    }
+  },
+});

@@ -1,0 +1,72 @@
+import type { Scope } from "../../contracts/identity.ts";
+import { UsageError } from "../arguments.ts";
+import { defineCommand } from "../command.ts";
+import { safeLine, showColumns, showTime } from "../output.ts";
+
+const SCOPES: readonly Scope[] = ["read", "call", "approve", "admin"];
+
+const create = defineCommand({
+  examples: [
+    ["haft token create ci --scope read,call --expires 30d", "prints the token once; only its hash is kept"],
+    ["HAFT_URL=http://127.0.0.1:4117 HAFT_TOKEN=… haft tools list", "how it is used"],
+  ],
+  operands: [{ name: "NAME" }],
+  options: {
+    scope: {
+      type: "list",
+      value: "SCOPES",
+      about: "read (see), call (run tools), approve (answer), admin (tokens); default: read,call",
+    },
+    expires: { type: "duration", value: "TIME", about: "After this time: 12h, 30d; default: never" },
+  },
+  uses: ["tokens"],
+  async run({ connect, output, operands: [name = ""], options: { scope, expires } }) {
+    const wrong = scope.find((word) => !isScope(word));
+    if (wrong !== undefined) throw new UsageError(`There is no scope "${wrong}".`, `Scopes are: ${SCOPES.join(", ")}.`);
+    const scopes: Scope[] = scope.length === 0 ? ["read", "call"] : scope.filter(isScope);
+    const client = await connect({ connectsMcp: false });
+    const made = await client.tokens.create({ name, scopes, expiresInMs: expires });
+    output.data(made, ({ token }) => [token]);
+    output.info(
+      `${made.id} for ${made.scopes.join(", ")}${made.expiresAt === undefined ? "" : `, until ${showTime(made.expiresAt)}`}. It is not shown again.`,
+    );
+  },
+});
+
+function isScope(word: string): word is Scope {
+  return (SCOPES as readonly string[]).includes(word);
+}
+
+const list = defineCommand({
+  examples: [["haft token list", "which programs may use servers of this folder, and what they may do"]],
+  uses: ["tokens"],
+  async run({ connect, output }) {
+    const client = await connect({ connectsMcp: false });
+    const page = await client.tokens.list();
+    output.list(page, (tokens) =>
+      showColumns(
+        tokens.map(({ id, name, scopes, createdAt, expiresAt }) => [
+          id,
+          safeLine(name),
+          scopes.join(","),
+          `created ${showTime(createdAt)}${expiresAt === undefined ? "" : `, until ${showTime(expiresAt)}`}`,
+        ]),
+        { paint: output.paint, styles: ["bold", "cyan"] },
+      ),
+    );
+    if (page.items.length === 0) output.info("There are none. `haft token create NAME` makes one.");
+  },
+});
+
+const revoke = defineCommand({
+  examples: [["haft token revoke 1a2b3c", "by its id, as `haft token list` shows it"]],
+  operands: [{ name: "ID" }],
+  uses: ["tokens"],
+  async run({ connect, output, operands: [id = ""] }) {
+    const client = await connect({ connectsMcp: false });
+    await client.tokens.revoke(id);
+    output.info(`${id} is revoked.`);
+  },
+});
+
+export const commands = { create, list, revoke };

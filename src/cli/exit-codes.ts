@@ -1,0 +1,95 @@
+import type { ApiError } from "../contracts/errors.ts";
+import { ERROR_CODES, isErrorCode, ToolError } from "../core/error.ts";
+import type { ToolResult } from "../core/result.ts";
+import { UsageError } from "./arguments.ts";
+
+/** For scripts. The guide documents them: the numbers never change. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  unauthorized: 3,
+  unreachable: 4,
+  toolFailed: 5,
+  denied: 6,
+  pending: 7,
+  interrupted: 130,
+} as const;
+
+export function exitCodeOf(result: ToolResult): number {
+  if (result.status === "completed") return EXIT.done;
+  if (result.status === "pending") return EXIT.pending;
+  return result.error.actor === "policy" ? EXIT.denied : EXIT.toolFailed;
+}
+
+/** By its name: importing the class loads the schemas of the API, and most commands fail without them. */
+export function isApiError(thrown: unknown, code?: ApiError["code"]): thrown is ApiError {
+  if (!(thrown instanceof Error) || thrown.name !== "ApiError") return false;
+  return code === undefined || (thrown as ApiError).code === code;
+}
+
+export interface Failure {
+  exitCode: number;
+  code: string;
+  message: string;
+  /** What to do about it. */
+  next?: string;
+}
+
+/** The exit code and the words for anything that a command threw. */
+export function explainFailure(thrown: unknown): Failure {
+  if (thrown instanceof UsageError) {
+    return { exitCode: EXIT.usage, code: "usage", message: thrown.message, next: thrown.next };
+  }
+  if (isApiError(thrown)) return explainApiError(thrown);
+  if (thrown instanceof ToolError) return { exitCode: EXIT.failed, code: thrown.code, message: thrown.message };
+  if (!(thrown instanceof Error)) return { exitCode: EXIT.failed, code: "failed", message: String(thrown) };
+  const isPortTaken = (thrown.cause as NodeJS.ErrnoException | undefined)?.code === "EADDRINUSE";
+  return {
+    exitCode: EXIT.failed,
+    code: thrown.name,
+    message: thrown.message,
+    next: isPortTaken ? "`haft serve --port 0` uses any free port." : undefined,
+  };
+}
+
+function explainApiError({ status, code, message, next }: ApiError): Failure {
+  return {
+    exitCode: exitCodeOfApiError(status, code),
+    code,
+    message: message.replace(/^(?:GET|POST|DELETE) \/api\S* needs/, "This needs"),
+    next:
+      status === 401
+        ? "Set HAFT_TOKEN to a token of that server: `haft token create NAME` makes one."
+        : asCommand(next),
+  };
+}
+
+/** The command that lists the same as a request. */
+const COMMAND_OF: Readonly<Record<string, string>> = {
+  approvals: "haft approvals list --state all",
+  audit: "haft audit query",
+  calls: "haft audit query",
+  changes: "haft undo",
+  jobs: "haft jobs list",
+  mcp: "haft mcp list",
+  schedules: "haft schedules list",
+  server: "haft doctor",
+  sessions: "haft sessions list",
+  tokens: "haft token list",
+  tools: "haft tools list",
+};
+
+/** A hint that names a request is for programs. */
+function asCommand(next: string | undefined): string | undefined {
+  const resource = /\b(?:GET|POST|DELETE) \/api\/(\w+)/.exec(next ?? "")?.[1];
+  if (resource === undefined) return next;
+  const command = COMMAND_OF[resource];
+  return command === undefined ? undefined : `Look at \`${command}\`.`;
+}
+
+function exitCodeOfApiError(status: number, code: string): number {
+  if (code === "unreachable") return EXIT.unreachable;
+  if (isErrorCode(code)) return ERROR_CODES[code].actor === "policy" ? EXIT.denied : EXIT.failed;
+  return status === 401 || status === 403 ? EXIT.unauthorized : EXIT.failed;
+}

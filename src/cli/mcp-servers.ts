@@ -1,0 +1,92 @@
+import type { ApiClient } from "../contracts/index.ts";
+import type { McpServerInfo } from "../contracts/mcp.ts";
+import type { Invocation } from "./command.ts";
+import { isApiError } from "./exit-codes.ts";
+import { type Output, safeLine } from "./output.ts";
+import { pause } from "./terminal.ts";
+
+type McpClient = Pick<ApiClient, "mcp">;
+
+/** A server that takes longer is shown in its current state. */
+const MAX_WAIT_MS = 15_000;
+/** For commands that list the tools of all servers. */
+const MAX_TOOLS_WAIT_MS = 5000;
+const CHECK_INTERVAL_MS = 100;
+
+interface WaitOptions {
+  maxMs?: number;
+  /** Which servers to wait for. Default: all. */
+  choose?: (servers: readonly McpServerInfo[]) => readonly McpServerInfo[];
+}
+
+/** The MCP servers, after all of them have connected or failed. */
+export async function waitForServers(
+  client: McpClient,
+  signal: AbortSignal,
+  { maxMs = MAX_WAIT_MS, choose = (servers) => servers }: WaitOptions = {},
+): Promise<McpServerInfo[]> {
+  const until = performance.now() + maxMs;
+  for (;;) {
+    const { items } = await client.mcp.list();
+    const isSettled = choose(items).every(({ state }) => state !== "connecting");
+    if (isSettled || signal.aborted || performance.now() > until) return items;
+    await pause(CHECK_INTERVAL_MS, signal);
+  }
+}
+
+/** Whether a call of this tool needs an MCP server: its own tool, or a tool that reads resources or makes other calls. */
+export function needsMcp(tool: string): boolean {
+  return tool.startsWith("mcp__") || MCP_TOOLS.has(tool);
+}
+
+const MCP_TOOLS: ReadonlySet<string> = new Set([
+  "read_mcp_resource",
+  "list_mcp_resources",
+  "run_code",
+  "tool_search",
+  "sessions_spawn",
+]);
+
+/**
+ * Waits until the tools of MCP servers are registered: a runtime that was opened for one command has just started to connect.
+ * For the tool of one server, only that server is waited for.
+ */
+export async function waitForTools(
+  client: McpClient,
+  { url, interrupted, output }: Pick<Invocation, "url" | "interrupted" | "output">,
+  tool?: string,
+): Promise<void> {
+  if (url !== undefined || (tool !== undefined && !tool.startsWith("mcp__"))) return;
+  const choose = tool === undefined ? undefined : await chooseServerOf(tool);
+  try {
+    const options = choose ? { choose } : { maxMs: MAX_TOOLS_WAIT_MS };
+    for (const { name, state } of await waitForServers(client, interrupted, options)) {
+      if (tool === undefined && state === "connecting")
+        output.warn(`The MCP server "${safeLine(name)}" is still connecting: its tools are missing here.`);
+    }
+  } catch (error) {
+    // A recording has no servers.
+    if (!isApiError(error, "not_here")) throw error;
+  }
+}
+
+async function chooseServerOf(tool: string): Promise<NonNullable<WaitOptions["choose"]>> {
+  const { serverKey } = await import("../mcp/client/tool-definition.ts");
+  return (servers) => servers.filter(({ name }) => tool.startsWith(`mcp__${serverKey(name)}__`));
+}
+
+/** The named server, or all that are ready, with a warning for each of the others. */
+export async function selectServers(
+  client: McpClient,
+  { server, output, signal }: { server: string | undefined; output: Output; signal: AbortSignal },
+): Promise<string[]> {
+  const servers = await waitForServers(client, signal, {
+    choose: (all) => (server === undefined ? all : all.filter(({ name }) => name === server)),
+  });
+  if (server !== undefined) return [server];
+  return servers.flatMap(({ name, state }) => {
+    if (state === "ready") return [name];
+    if (state !== "stopped") output.warn(`The MCP server "${safeLine(name)}" is left out: ${state}.`);
+    return [];
+  });
+}

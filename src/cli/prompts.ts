@@ -1,0 +1,145 @@
+import { StringDecoder } from "node:string_decoder";
+import { type Clock, systemClock, type Timer } from "../core/clock.ts";
+import { showInline } from "../gate/permit/describe-approval.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The part of a terminal's input that is used; `process.stdin` has it. */
+export interface KeyInput {
+  isTTY?: boolean;
+  isRaw?: boolean;
+  setRawMode?(raw: boolean): unknown;
+  on(event: "data", listener: (chunk: Buffer | string) => void): unknown;
+  off(event: "data", listener: (chunk: Buffer | string) => void): unknown;
+  resume(): unknown;
+  pause(): unknown;
+}
+
+/** Typed at once: a key, a pasted text, or the rest of an escape sequence. */
+export type KeySequence = string;
+
+/**
+ * Reads a terminal while a question is open: key by key in raw mode, otherwise line by line. `close` restores the mode of
+ * the terminal.
+ */
+export class TerminalKeys {
+  readonly isRaw: boolean;
+  readonly #input: KeyInput;
+  readonly #clock: Clock;
+  readonly #wasRaw: boolean;
+  readonly #decoder = new StringDecoder("utf8");
+  #line = "";
+  #typed: KeySequence[] = [];
+  #notify: () => void = () => undefined;
+
+  constructor(input: KeyInput, clock: Clock = systemClock, raw = typeof input.setRawMode === "function") {
+    this.#input = input;
+    this.#clock = clock;
+    this.isRaw = raw;
+    this.#wasRaw = input.isRaw ?? false;
+    if (raw) input.setRawMode?.(true);
+    input.on("data", this.#take);
+    input.resume();
+  }
+
+  /** Discards what is typed, until nothing was typed for this time. */
+  async untilQuiet(ms: number, signal: AbortSignal): Promise<void> {
+    let lastInputAt = this.#clock.monotonic();
+    while (!signal.aborted) {
+      const left = lastInputAt + ms - this.#clock.monotonic();
+      if (left <= 0) break;
+      await this.#wait(signal, left);
+      if (this.#typed.length > 0 || this.#line !== "") lastInputAt = this.#clock.monotonic();
+      this.#typed = [];
+      this.#line = "";
+    }
+  }
+
+  /** Undefined if the signal aborts. */
+  async next(signal: AbortSignal): Promise<KeySequence | undefined> {
+    while (this.#typed.length === 0 && !signal.aborted) await this.#wait(signal);
+    return signal.aborted ? undefined : this.#typed.shift();
+  }
+
+  close(): void {
+    this.#input.off("data", this.#take);
+    if (this.isRaw) this.#input.setRawMode?.(this.#wasRaw);
+    this.#input.pause();
+  }
+
+  readonly #take = (chunk: Buffer | string): void => {
+    const text = typeof chunk === "string" ? chunk : this.#decoder.write(chunk);
+    if (this.isRaw) {
+      if (text !== "") this.#typed.push(text);
+    } else {
+      const lines = (this.#line + text).split("\n");
+      this.#line = lines.pop() ?? "";
+      this.#typed.push(...lines.map((line) => line.replace(/\r$/, "")));
+    }
+    this.#notify();
+  };
+
+  #wait(signal: AbortSignal, maxMs?: number): Promise<void> {
+    return new Promise((resolve) => {
+      let timer: Timer | undefined;
+      const done = (): void => {
+        timer?.cancel();
+        signal.removeEventListener("abort", done);
+        this.#notify = () => undefined;
+        resolve();
+      };
+      this.#notify = done;
+      signal.addEventListener("abort", done, { once: true });
+      if (maxMs !== undefined) timer = this.#clock.after(maxMs, done);
+    });
+  }
+}
+
+/** Splits what was typed at once: escape sequences stay whole. */
+const KEYS = /\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?|[^]/gu;
+const ENTER = /^[\r\n]$/;
+const ERASE = /^[\b\x7f]$/;
+const CLEAR = "\x15";
+/** Escape alone, Ctrl-C and Ctrl-D. */
+const CANCEL = /^[\x1b\x03\x04]$/;
+
+/** Lets a person edit one line that starts with `text`. Undefined if cancelled. */
+export async function editLine(
+  keys: TerminalKeys,
+  output: { write(text: string): unknown },
+  { prompt, text, signal }: { prompt: string; text: string; signal: AbortSignal },
+): Promise<string | undefined> {
+  let line = text;
+  const draw = (): void => void output.write(`\r\x1b[2K${prompt}${showInline(line)}`);
+  if (!keys.isRaw) {
+    output.write(text === "" ? prompt : `${prompt}(empty: ${showInline(text)}) `);
+    const typed = await keys.next(signal);
+    return typed === "" ? text : typed;
+  }
+  for (draw(); ; draw()) {
+    for (const key of (await keys.next(signal))?.match(KEYS) ?? ["\x03"]) {
+      if (CANCEL.test(key) || ENTER.test(key)) {
+        draw();
+        output.write("\n");
+        return ENTER.test(key) ? line : undefined;
+      }
+      if (ERASE.test(key)) line = Array.from(line).slice(0, -1).join("");
+      else if (key === CLEAR) line = "";
+      // Arrow keys and reports of the terminal itself are ignored.
+      else if (!key.startsWith("\x1b")) line += key;
+    }
+  }
+}
+
+/** Only a typed yes confirms; Enter alone is no. */
+export async function confirm(
+  question: string,
+  { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
+): Promise<boolean> {
+  const keys = new TerminalKeys(terminal.stdin);
+  try {
+    const answer = await editLine(keys, terminal.stderr, { prompt: `${question} (y/N) `, text: "", signal });
+    return /^y(es)?$/i.test(answer?.trim() ?? "");
+  } finally {
+    keys.close();
+  }
+}
