@@ -18,18 +18,18 @@ test("the doctor says whether a browser is there, and how to get one", async () 
     next: expect.stringContaining("Install"),
   });
   const off = await load({ browser: { enabled: false } });
-  expect(await checkBrowser(off, {})).toEqual({ state: "ok", found: "switched off" });
+  expect(await checkBrowser(off, {})).toEqual({ state: "ok", found: "disabled" });
   const ready = await load({ browser: { executable: process.execPath, confined: true } });
   expect(await checkBrowser(ready, {})).toEqual({ state: "ok", found: process.execPath });
 });
 
 test("the doctor says which search providers would be asked, and what those lack that cannot be", async () => {
-  expect(checkWebSearch(await load({}), { BRAVE_API_KEY: "x" })).toEqual({
+  expect(await checkWebSearch(await load({}), { BRAVE_API_KEY: "x" })).toEqual({
     state: "ok",
     found: "brave, then duckduckgo",
   });
   const lacking = await load({ tools: { webSearch: { provider: "tavily" } } });
-  expect(checkWebSearch(lacking, {})).toMatchObject({
+  expect(await checkWebSearch(lacking, {})).toMatchObject({
     state: "warning",
     next: expect.stringContaining("TAVILY_API_KEY"),
   });

@@ -31,7 +31,7 @@ test("haft schedules adds a schedule, lists, runs and tells of it, pauses, resum
   const { haft } = await open();
   expect((await haft("schedules", "list")).stderr).toContain("There are none.");
   const added = await haft("schedules", "add", "--every", "15m", "--name", "look", "list_files", "path=.", "--json");
-  expect(added.stderr).toContain("Nobody runs schedules at the moment");
+  expect(added.stderr).toContain("No process runs schedules at the moment");
   const { id, target, authority } = JSON.parse(added.stdout) as Record<string, unknown> & { id: string };
   expect({ target, authority }).toEqual({
     target: { type: "call", toolName: "list_files", input: { path: "." } },
