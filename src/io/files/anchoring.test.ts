@@ -42,9 +42,9 @@ const readFd = (fd: number) => {
 };
 
 describe.runIf(process.platform === "linux")("an anchor by descriptor", () => {
-  it("is what this platform uses", () => expect(detectAnchoring()).toBe(anchorByDescriptor));
+  it("is used on this platform", () => expect(detectAnchoring()).toBe(anchorByDescriptor));
 
-  it("stays with the file and the folder it was made for, whatever their names lead to later", () => {
+  it("keeps its file or folder when the name changes", () => {
     const file = anchorByDescriptor(join(base, "inside/f"));
     const folder = anchorByDescriptor(join(base, "inside"), { directory: true });
     swap();
@@ -59,7 +59,7 @@ describe.runIf(process.platform === "linux")("an anchor by descriptor", () => {
     folder.close();
   });
 
-  it("tells a deleted file from one that is called so", () => {
+  it("distinguishes a deleted file from one whose name ends with (deleted)", () => {
     writeFileSync(join(base, "inside/f (deleted)"), "x");
     const anchor = anchorByDescriptor(join(base, "inside/f (deleted)"));
     expect(anchor.real).toBe(join(base, "inside/f (deleted)"));
@@ -76,7 +76,7 @@ describe("an anchor by name", () => {
     expect(() => folder.at("new")).toThrow("replaced");
   });
 
-  it("takes a link at the end as itself when told to", () => {
+  it("does not follow a link at the end with noFollow", () => {
     symlinkSync("f", join(base, "inside/link"));
     expect(anchorByName(join(base, "inside/link")).real).toBe(join(base, "inside/f"));
     expect(anchorByName(join(base, "inside/link"), { noFollow: true }).stat.isSymbolicLink()).toBe(true);

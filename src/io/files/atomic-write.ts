@@ -17,7 +17,7 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { toolError } from "../../core/error.ts";
-import { isErrno, isMissing } from "./file-errors.ts";
+import { alreadyExists, isErrno, isMissing } from "./file-errors.ts";
 import { type FileInfo, infoOf, kindOf, openFileOf, readAll, stampOf } from "./open-file.ts";
 import {
   type Anchor,
@@ -39,29 +39,29 @@ const writeAt = promisify(write);
 const sync = promisify(fsync);
 
 export interface WriteOptions {
-  /** Refuse when something is there already. */
+  /** Refuse if the path exists. */
   ifAbsent?: boolean;
-  /** Refuse when the file is no longer the one with this stamp. */
+  /** Refuse if the file no longer has this stamp. */
   ifStamp?: string;
-  /** Make missing directories above; on unless said otherwise. */
+  /** Create missing parent directories. Default: true. */
   createParents?: boolean;
-  /** Permission bits of a new file; the umask decides otherwise. */
+  /** Permission bits of a new file. Default: as the umask says. */
   mode?: number;
 }
 
 export interface WriteOutcome {
   info: FileInfo;
   created: boolean;
-  /** The content that was replaced; null for a new file, or one too large to keep. */
+  /** The replaced content; null for a new file or if it was too large. */
   old: Buffer | null;
 }
 
 /**
- * After a crash the file has its old content or the new, never a part of either: a temporary file beside it is written,
- * synced and renamed over it. The exception is a file with several names in the workspace (or one in a folder where no
- * file can be made): it is written in place, to keep the names together, and put back when that fails; a crash in that
- * moment can tear it. A name outside the workspace is parted from the file instead, so that nothing outside is changed.
- * Extended attributes and ACLs are not carried over.
+ * After a crash the file has either its old or its new content: a temporary file in the same folder is written, synced
+ * and renamed over it. Exception: a file with several hard links in the workspace, or in a folder where no file can be
+ * created, is written in place and restored if that fails; a crash in that moment can damage it. If a hard link lies
+ * outside the workspace, the file is replaced instead, so nothing outside changes. Extended attributes and ACLs are
+ * lost.
  */
 export async function writeFileAtomic(
   name: PathName,
@@ -77,7 +77,7 @@ export async function writeFileAtomic(
     try {
       const written = await replaceEntry(entry, { name, bytes, access, options });
       if (written !== "changed") return written;
-      // Someone else wrote between the journal's look and ours: what they wrote must be journalled too.
+      // Someone else wrote after the journal recorded the old content: record again.
       if (attempt === 3) throw stale(name);
     } finally {
       entry.close();
@@ -96,7 +96,7 @@ async function locateForWrite(
   } catch (error) {
     const missing = missingParentOf(error);
     if (missing === null || !createParents) throw error;
-    // Judged by name first, so that no directory is made on the way to a refusal.
+    // Checked by name first, so no directory is created before a refusal.
     requireAllowed(name, access, resolveLinks(name.absolute) ?? name.absolute, "write");
     await makeDirectories(name, access, missing);
     return locate();
@@ -118,12 +118,13 @@ async function replaceEntry(entry: Entry, job: WriteJob): Promise<WriteOutcome |
     const recorded = await recordChange(access, { kind: "write", path: entry.real, was: "absent", old: null, next });
     if (!(await publish(entry, job, null))) {
       await recorded.abandon();
-      return options.ifAbsent ? Promise.reject(exists(name)) : "changed";
+      if (options.ifAbsent) throw alreadyExists(name);
+      return "changed";
     }
     return outcomeOf(entry, true, null);
   }
   requireRegular(name, entry.stat);
-  if (options.ifAbsent) throw exists(name);
+  if (options.ifAbsent) throw alreadyExists(name);
   const file = access.anchoring(entry.parent.at(entry.base), { noFollow: true });
   try {
     if (!file.stat.isFile()) return "changed";
@@ -132,12 +133,13 @@ async function replaceEntry(entry: Entry, job: WriteJob): Promise<WriteOutcome |
     const { old } = content;
     const next = fileOf(job.bytes);
     const recorded = await recordChange(access, { kind: "write", path: entry.real, ...content, next });
-    const shared =
+    const isShared =
       file.stat.nlink > 1n && !removeTwin(entry.parent, entry.base) && (await allNamesAreWritable(file, access));
-    const done = shared ? await writeInPlace(file, job.bytes, old) : await publish(entry, job, { file, old });
+    const done = isShared ? await writeInPlace(file, job.bytes, old) : await publish(entry, job, { file, old });
     if (!done) {
       await recorded.abandon();
-      return options.ifStamp === undefined ? "changed" : Promise.reject(stale(name));
+      if (options.ifStamp !== undefined) throw stale(name);
+      return "changed";
     }
     return outcomeOf(entry, false, old);
   } finally {
@@ -145,7 +147,7 @@ async function replaceEntry(entry: Entry, job: WriteJob): Promise<WriteOutcome |
   }
 }
 
-/** False when the entry is no longer what it was; then nothing was changed. */
+/** Returns false, without a change, if the entry is no longer what it was. */
 async function publish(
   entry: Entry,
   job: WriteJob,
@@ -173,7 +175,7 @@ async function publish(
       try {
         renameSync(from, to);
       } catch (error) {
-        // A file that is a mount point of its own (as in containers) cannot be renamed over.
+        // A file that is a mount point (as in containers) cannot be renamed over.
         if (!isErrno(error) || error.code !== "EBUSY") throw error;
         return await writeInPlace(replaced.file, job.bytes, replaced.old);
       }
@@ -185,13 +187,13 @@ async function publish(
   }
 }
 
-/** Gives a new file its name, never over another; false when the name is taken. */
+/** Renames without ever replacing; returns false if the target exists. */
 export function linkOrRename(from: string, to: string): boolean {
   try {
     linkSync(from, to);
   } catch (error) {
     if (isErrno(error) && error.code === "EEXIST") return false;
-    // No hard links here (FAT, some network and FUSE file systems): a look, then a rename.
+    // A file system without hard links (FAT, some network and FUSE file systems): check, then rename.
     if (!isErrno(error) || !["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"].includes(error.code)) throw error;
     if (lstatIfExists(to) !== null) return false;
     renameSync(from, to);
@@ -230,7 +232,7 @@ export async function syncDirectory(directory: Anchor): Promise<void> {
   try {
     await sync(fd);
   } catch (error) {
-    // Some file systems cannot sync a directory; the rename itself has happened.
+    // Some file systems cannot sync a directory. The rename is done anyway.
     if (!isErrno(error) || !["EINVAL", "ENOTSUP", "EPERM"].includes(error.code)) throw error;
   } finally {
     closeSync(fd);
@@ -246,7 +248,7 @@ export function keepOwnerAndMode(fd: number, stat: BigIntStats): void {
       fchownSync(fd, uid, gid);
       break;
     } catch {
-      // Only root may give a file away; what can be kept is kept.
+      // Only root may change the owner; then try to keep the group.
     }
   }
   // After the owner: changing it clears the set-id bits.
@@ -264,19 +266,17 @@ function isUnchanged(now: BigIntStats | null, before: BigIntStats | null): boole
   return isSameFile(now, before) && stampOf(now) === stampOf(before);
 }
 
-function exists(name: PathName) {
-  return toolError("path_exists", `${quotePath(name.given)} already exists`, {
-    next: "Choose another path, or say that it may be replaced.",
-  });
-}
-
 function stale(name: PathName) {
-  return toolError("stale", `${quotePath(name.given)} was changed by someone else meanwhile; nothing was written`, {
-    next: "Read it again, then repeat the change.",
-  });
+  return toolError(
+    "stale",
+    `${quotePath(name.given)} was changed by someone else in the meantime; nothing was written`,
+    {
+      next: "Read it again, then repeat the change.",
+    },
+  );
 }
 
-/** Makes `absolute` and what is missing above it, one step at a time from a held directory. Answers what it made. */
+/** Creates `absolute` and its missing parents, one step at a time from an anchored directory. Returns what it created. */
 export async function makeDirectories(name: PathName, access: FileAccess, absolute = name.absolute): Promise<string[]> {
   const created: string[] = [];
   let target = absolute;
@@ -301,7 +301,7 @@ function anchorDeepest(access: FileAccess, absolute: string): { anchor: Anchor; 
   }
 }
 
-/** Null when all is made; a path when a dangling link led elsewhere, from which to go on. */
+/** Returns null when done, or the path to continue with if a dangling link led elsewhere. */
 async function makeBelow(
   start: Anchor,
   missing: readonly string[],
@@ -309,7 +309,7 @@ async function makeBelow(
 ): Promise<string | null> {
   let anchor = start;
   try {
-    // Judged as a whole first, so that nothing is made on the way to a refusal.
+    // The whole path is checked first, so nothing is created before a refusal.
     requireAllowed(name, access, join(anchor.real, ...missing), "write");
     for (const [index, base] of missing.entries()) {
       const path = join(anchor.real, base);
@@ -339,7 +339,7 @@ async function makeBelow(
   }
 }
 
-/** False when another made it in the meantime. */
+/** Returns false if it exists by now. */
 function makeOne(path: string): boolean {
   try {
     mkdirSync(path);
@@ -350,19 +350,19 @@ function makeOne(path: string): boolean {
   }
 }
 
-const MAX_ENTRIES = 50_000;
+const MAX_SEARCHED_ENTRIES = 50_000;
 
 /**
- * Do all names of a hard-linked file lie in the workspace, where they may be written? Only then is a write in place no
- * write to somewhere else (a package store, a backup). Beyond the bound the answer is no.
+ * Whether all hard links of a file lie in the workspace and may be written. Otherwise a write in place would change
+ * something else (a package store, a backup). False if the search exceeds its limit.
  */
 async function allNamesAreWritable(file: Anchor, access: FileAccess): Promise<boolean> {
-  let wanted = Number(file.stat.nlink);
-  let left = MAX_ENTRIES;
+  let missing = Number(file.stat.nlink);
+  let left = MAX_SEARCHED_ENTRIES;
   const pending = [access.policy.workspace, dirname(file.real)];
   const visited = new Set<string>();
-  // The file's own folder comes first: that is where the other names mostly are.
-  for (let path = pending.pop(); path !== undefined && wanted > 0 && left > 0; path = pending.pop()) {
+  // The file's own folder comes first: it usually has the other links.
+  for (let path = pending.pop(); path !== undefined && missing > 0 && left > 0; path = pending.pop()) {
     if (visited.has(path)) continue;
     visited.add(path);
     const directory = anchorIfExists(path, access);
@@ -373,13 +373,13 @@ async function allNamesAreWritable(file: Anchor, access: FileAccess): Promise<bo
         if (entry.isDirectory()) pending.push(join(path, entry.name));
         const stat = entry.isFile() ? lstatIfExists(directory.at(entry.name)) : null;
         if (stat === null || !isSameFile(stat, file.stat)) continue;
-        if (checkPath(access.policy, join(path, entry.name), "write") === null) wanted -= 1;
+        if (checkPath(access.policy, join(path, entry.name), "write") === null) missing -= 1;
       }
     } finally {
       directory.close();
     }
   }
-  return wanted <= 0;
+  return missing <= 0;
 }
 
 function anchorIfExists(path: string, { anchoring }: FileAccess): Anchor | null {
@@ -388,12 +388,12 @@ function anchorIfExists(path: string, { anchoring }: FileAccess): Anchor | null 
     if (anchor.real === path) return anchor;
     anchor.close();
   } catch {
-    // A folder that cannot be looked into counts as one that holds no name.
+    // Treat a folder that cannot be read as empty.
   }
   return null;
 }
 
-/** What the journal needs to put an entry back; `path` leads to the entry itself. */
+/** What the journal needs to restore an entry; `path` names the entry itself. */
 export async function contentOf(held: Anchor, path: string): Promise<OldEntry> {
   const was = kindOf(held.stat);
   const mode = Number(held.stat.mode & 0o7777n);
@@ -403,13 +403,13 @@ export async function contentOf(held: Anchor, path: string): Promise<OldEntry> {
   const file = openFileOf(held.reopen(constants.O_RDONLY), held.real);
   try {
     const old = await readAll(file, { maxBytes: MAX_UNDO_BYTES });
-    return { was, old, mode, omitted: old === null ? ("too_large" as const) : undefined };
+    return { was, old, mode, omitted: old === null ? "too_large" : undefined };
   } finally {
     file.close();
   }
 }
 
-/** The same as a state, also of a file that is too large or may not be read. */
+/** The same as a state; also works for a file that is too large or not readable. */
 export async function describeEntry(held: Anchor, path: string): Promise<EntryState & { bytes?: Buffer }> {
   const { size, mtimeNs } = held.stat;
   let content: OldEntry;

@@ -57,7 +57,7 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
   });
 
   describe("deleting", () => {
-    it("removes a file, and a link but not what it leads to", async () => {
+    it("removes a file, and a link but not its target", async () => {
       await files.deleteFile("link_in");
       await files.deleteFile("link_out");
       await files.deleteFile("sub/b.txt");
@@ -68,7 +68,7 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
       expect(await codeOf(files.deleteFile("sub"))).toBe("is_directory");
     });
 
-    it("removes a folder with its contents only when told to, and never an allowed root", async () => {
+    it("removes a folder with its content only with recursive, and never an allowed root", async () => {
       symlinkSync("../../outside", join(workspace, "sub/way_out"));
       expect(await codeOf(files.deleteDirectory("sub"))).toBe("not_empty");
       await files.deleteDirectory("sub", { recursive: true });
@@ -80,7 +80,7 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
   });
 
   describe("moving", () => {
-    it("renames files and folders, making what is missing above", async () => {
+    it("renames files and folders and creates missing parents", async () => {
       const { info } = await files.move("a.txt", "deep/er/c.txt");
       expect(info.real).toBe(join(workspace, "deep/er/c.txt"));
       expect(existsSync(join(workspace, "a.txt"))).toBe(false);
@@ -95,7 +95,7 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
       expect(readlinkSync(join(workspace, "sub/link"))).toBe("../outside/secret.txt");
     });
 
-    it("replaces a file only when told to, and a folder never", async () => {
+    it("replaces a file only with overwrite, and never a folder", async () => {
       put("b.txt", "other");
       expect(await codeOf(files.move("a.txt", "b.txt"))).toBe("path_exists");
       expect(await codeOf(files.move("link_in", "b.txt"))).toBe("path_exists");
@@ -139,7 +139,7 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
       },
     );
 
-    it("refuses a target outside, in itself or the same, and a source that is missing or a root", async () => {
+    it("refuses a target that is outside, inside the source or the source, and a source that is missing or a root", async () => {
       expect(await codeOf(files.move("a.txt", "../a.txt"))).toBe("path_denied");
       expect(await codeOf(files.move("a.txt", "dir_out/a.txt"))).toBe("path_denied");
       expect(await codeOf(files.move("dir_out/secret.txt", "s.txt"))).toBe("path_denied");
@@ -153,7 +153,7 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
   });
 
   describe("the undo journal", () => {
-    it("is told of every change before it happens, with what was there", async () => {
+    it("gets every change before it happens, with the old state", async () => {
       const call = files.narrow(undefined, { callId: "call-1" });
       chmodSync(join(workspace, "a.txt"), 0o600);
       await call.writeFileAtomic("a.txt", Buffer.from("new"));
@@ -177,7 +177,7 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
       ]);
     });
 
-    it("stops the change when it cannot record it", async () => {
+    it("stops a change that it cannot record", async () => {
       const broken = createFiles(files.policy, {
         anchoring,
         journal: { before: () => Promise.reject(new Error("disk full")) },

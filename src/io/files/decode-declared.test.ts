@@ -15,16 +15,16 @@ describe("text with a declared encoding", () => {
     ["windows-1251", "windows-1251", "Привет"],
     ["iso-8859-1", "windows-1252", "Grüße – “ja”"],
     ["utf-8", "utf8", "Grüße"],
-  ])("is read by the label %s", (label, encoding, text) => {
+  ])("is decoded by the label %s", (label, encoding, text) => {
     expect(decodeDeclared(iconv.encode(text, encoding), label).text).toBe(text);
   });
 
-  test("is read by its byte order mark first", () => {
+  test("is decoded by its byte order mark first", () => {
     expect(decodeDeclared(iconv.encode("Grüße", "utf-16le", { addBOM: true }), "utf-8").text).toBe("Grüße");
     expect(decodeDeclared(Buffer.from("\ufeffGrüße"), "gbk")).toEqual({ text: "Grüße", encoding: "utf-8" });
   });
 
-  test("is read by its bytes where the label is wrong, unknown or missing", () => {
+  test("is decoded by its bytes if the label is wrong, unknown or missing", () => {
     expect(decodeDeclared(iconv.encode(CHINESE, "gbk"), "utf-8").text).toBe(CHINESE);
     expect(decodeDeclared(iconv.encode(CHINESE, "gbk"), "none-such").text).toBe(CHINESE);
     expect(decodeDeclared(iconv.encode(CHINESE, "gbk")).text).toBe(CHINESE);
@@ -32,6 +32,6 @@ describe("text with a declared encoding", () => {
   });
 
   test.each(["utf-7", "UTF-7", "hz-gb-2312", "iso-2022-kr", "utf-32"])("is refused as %s", (label) => {
-    expect(() => decodeDeclared(Buffer.from("+ADw-script+AD4-"), label)).toThrow(/not read/);
+    expect(() => decodeDeclared(Buffer.from("+ADw-script+AD4-"), label)).toThrow(/refused/);
   });
 });

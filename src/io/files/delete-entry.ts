@@ -17,7 +17,7 @@ import { type PathName, quotePath } from "./path-name.ts";
 import { checkPath, containsRoot } from "./path-policy.ts";
 import { recordChange } from "./undo-store.ts";
 
-/** Removes a file, or a link itself, never what it leads to. */
+/** Removes a file, or a link itself but never its target. */
 export async function deleteFile(name: PathName, access: FileAccess): Promise<void> {
   const entry = locateExisting(name, access);
   try {
@@ -39,7 +39,7 @@ export async function deleteDirectory(name: PathName, access: FileAccess, { recu
     if (!recursive) {
       await removeEmpty(entry.parent, entry.base, { access, real: entry.real, stat: entry.stat });
     } else {
-      // All is judged before anything is removed.
+      // Everything is checked before anything is removed.
       await checkTree(entry, { name, access });
       await removeTree(entry.parent, entry.base, access);
     }
@@ -53,15 +53,15 @@ export function refuseRoot(name: PathName, real: string, access: FileAccess): vo
   if (!containsRoot(access.policy, real)) return;
   throw toolError(
     "path_denied",
-    `Permission denied: Access denied to ${quotePath(name.given)}: it is, or contains, an allowed folder as a whole`,
+    `Permission denied: Access denied to ${quotePath(name.given)}: it is, or contains, a whole allowed folder`,
     {
-      next: "Name what is to go inside it.",
+      next: "Name the files or folders inside it.",
       data: { reason: "root" },
     },
   );
 }
 
-/** `record` is off where the removal is the second half of a change that is journalled as one. */
+/** `record: false` is for the second half of a change that is journalled as one. */
 export async function removeTree(
   parent: Anchor,
   base: string,
@@ -107,19 +107,15 @@ async function removeOne(parent: Anchor, base: string, access: FileAccess): Prom
   const path = join(parent.real, base);
   const held = access.anchoring(parent.at(base), { noFollow: true });
   try {
-    const recorded = await recordChange(access, {
-      kind: "delete",
-      path,
-      ...(await contentOf(held, parent.at(base))),
-      next: { kind: "absent" },
-    });
+    const old = await contentOf(held, parent.at(base));
+    const recorded = await recordChange(access, { kind: "delete", path, ...old, next: { kind: "absent" } });
     const now = lstatIfExists(parent.at(base));
     if (now === null || !isSameFile(now, held.stat)) {
       await recorded.abandon();
       throw toolError(
         "stale",
-        `${quotePath(path.slice(path.lastIndexOf("/") + 1))} was replaced by someone else meanwhile`,
-        { next: "Look again, then repeat." },
+        `${quotePath(path.slice(path.lastIndexOf("/") + 1))} was replaced by someone else in the meantime`,
+        { next: "Check it again, then repeat." },
       );
     }
     unlinkSync(parent.at(base));
@@ -128,21 +124,21 @@ async function removeOne(parent: Anchor, base: string, access: FileAccess): Prom
   }
 }
 
-/** The entry itself, which must exist. */
+/** Locates the entry itself. Throws if it does not exist. */
 export function locateExisting(name: PathName, access: FileAccess): Entry & { stat: NonNullable<Entry["stat"]> } {
   const entry = locateEntry(name, access, { operation: "write", followLast: false });
   if (entry.stat === null) {
     entry.close();
-    throw Object.assign(new Error("nothing there"), { code: "ENOENT" });
+    throw Object.assign(new Error("no such entry"), { code: "ENOENT" });
   }
   return { ...entry, stat: entry.stat };
 }
 
-const MAX_ENTRIES = 100_000;
+const MAX_TREE_ENTRIES = 100_000;
 
 /**
- * A protected file inside stops the whole: otherwise a renamed or deleted ancestor would carry it away. With `to`,
- * what the tree would become is judged as well.
+ * Refuses the whole operation if the tree contains a protected file: otherwise renaming or deleting a parent would
+ * remove it. With `to`, the new paths are checked too.
  */
 export async function checkTree(
   entry: Entry,
@@ -154,8 +150,8 @@ export async function checkTree(
     try {
       for (const child of await readdir(directory.at("."), { withFileTypes: true })) {
         seen += 1;
-        if (seen > MAX_ENTRIES) {
-          throw toolError("too_large", `${quotePath(name.given)} holds more than ${MAX_ENTRIES} entries`, {
+        if (seen > MAX_TREE_ENTRIES) {
+          throw toolError("too_large", `${quotePath(name.given)} contains more than ${MAX_TREE_ENTRIES} entries`, {
             next: "Work on the folders inside it one by one.",
           });
         }

@@ -24,7 +24,7 @@ describe("the default rules", () => {
     ".bash_history",
     ".haft/haft.sqlite",
     ".haft",
-  ])("keep %s from being read and written", (path) => {
+  ])("deny reading and writing %s", (path) => {
     expect(deny(path, "read")).not.toBeNull();
     expect(deny(path, "write")).not.toBeNull();
   });
@@ -42,7 +42,7 @@ describe("the default rules", () => {
     ".gitmodules",
     ".ripgreprc",
     ".claude/settings.json",
-  ])("let %s be read but not written", (path) => {
+  ])("deny writing but not reading %s", (path) => {
     expect(deny(path, "read")).toBeNull();
     expect(deny(path, "write")).not.toBeNull();
   });
@@ -60,12 +60,12 @@ describe("the default rules", () => {
     "docs/.hafting",
     "keyboard.ts",
     "config.json",
-  ])("leave %s alone", (path) => {
+  ])("do not affect %s", (path) => {
     expect(deny(path, "read")).toBeNull();
     expect(deny(path, "write")).toBeNull();
   });
 
-  it("open the spill folder for reading only", () => {
+  it("allow only reading the spill folder", () => {
     expect(deny(".haft/spill/call-1.txt", "read")).toBeNull();
     expect(deny(".haft/spill", "read")).toBeNull();
     expect(deny(".haft/spill/call-1.txt", "write")).toBe(".haft");
@@ -85,7 +85,7 @@ describe("the default rules", () => {
     "a\nb/.git/config",
     "a\nb/.aws/credentials",
     ".netrc\u2060",
-  ])("see through the spelling %j", (path) => {
+  ])("recognise the spelling %j", (path) => {
     expect(deny(path, "write")).not.toBeNull();
   });
 });
@@ -94,30 +94,30 @@ describe("a rule", () => {
   const matches = (glob: string, below: string) =>
     compileDenials([{ glob, on: "all" }])({ real: `/ws/${below}`, below }, "read") !== null;
 
-  it("without a slash covers the name at any depth, and what is below it", () => {
+  it("without a slash matches the name at any depth and everything below", () => {
     expect(matches("secret", "a/secret/b")).toBe(true);
     expect(matches("secret*", "a/secrets.txt")).toBe(true);
     expect(matches("secret", "a/secrets")).toBe(false);
   });
 
-  it("with a slash covers the path at any depth, and what is below it", () => {
+  it("with a slash matches the path at any depth and everything below", () => {
     expect(matches("private/keys", "x/private/keys/a")).toBe(true);
     expect(matches("private/**", "private/a/b")).toBe(true);
     expect(matches("private/**/b", "private/x/y/b")).toBe(true);
     expect(matches("private/keys", "unprivate/keys")).toBe(false);
   });
 
-  it("with a leading slash covers the whole real path alone", () => {
+  it("with a leading slash matches only the real path", () => {
     expect(matches("/ws/private", "private/a")).toBe(true);
     expect(matches("/private", "private/a")).toBe(false);
   });
 
-  it("also means what it says as plain text, brackets included", () => {
+  it("also matches literally, including brackets", () => {
     expect(matches("/ws/app/[id]", "app/[id]/page.tsx")).toBe(true);
     expect(matches("[id]", "app/[id]/page.tsx")).toBe(true);
   });
 
-  it("has its exceptions, judged on the same name", () => {
+  it("has exceptions, which are matched against the same name", () => {
     const rule = compileDenials([{ glob: "*.key", on: "all", except: ["public.key"] }]);
     expect(rule({ real: "/ws/public.key", below: "public.key" }, "read")).toBeNull();
     expect(rule({ real: "/ws/public.key/a.key", below: "public.key/a.key" }, "read")).toBe("*.key");
@@ -126,7 +126,7 @@ describe("a rule", () => {
 });
 
 describe("foldName", () => {
-  it("gives one spelling to what some file system takes for one name", () => {
+  it("gives one spelling to names that some file system treats as equal", () => {
     expect(foldName("Straße")).toBe(foldName("STRASSE"));
     expect(foldName("cafe\u0301")).toBe(foldName("CAFÉ"));
     expect(foldName("\u212aey")).toBe("key");

@@ -1,4 +1,4 @@
-import { toolError, ToolError, type ErrorCode } from "../../core/error.ts";
+import { errorCode, toolError, ToolError, type ErrorCode } from "../../core/error.ts";
 import { checkPath, describeAllowed, type PathOperation, type PathPolicy, type PathRefusal } from "./path-policy.ts";
 import { quotePath, resolveLinks, type PathName } from "./path-name.ts";
 
@@ -7,28 +7,25 @@ export interface FailureContext {
   operation: PathOperation;
 }
 
-/** The refusal of a path: names it as it was given and never where it really leads. */
+/** The error for a refused path. It names the path as given, never the real path. */
 export function deniedPath(name: PathName, refusal: PathRefusal, policy: PathPolicy): ToolError {
   const allowed = `Allowed paths: ${describeAllowed(policy)}.`;
   const [why, next] = (() => {
     switch (refusal.reason) {
       case "outside":
         return [
-          "it leads outside the allowed paths",
+          "it is outside the allowed paths",
           `${allowed} Use a path inside one of them, or ask the user to allow this one.`,
         ];
       case "read_only":
-        return ["it may be read but not changed", `${allowed} Write to one that is not read only.`];
+        return ["it is read only", `${allowed} Write to one that is not read only.`];
       case "special":
-        return [
-          "it belongs to the kernel's or the devices' own tree",
-          `${allowed} Use an ordinary file inside one of them.`,
-        ];
+        return ["it belongs to the kernel or to a device", `${allowed} Use an ordinary file inside one of them.`];
       case "protected":
         return [
-          // A rule written with a whole path may name places that are nobody's business here.
+          // A rule with an absolute path may reveal folders that a model should not know.
           `it is protected${refusal.glob.startsWith("/") ? "" : ` by the rule ${JSON.stringify(refusal.glob)}`}`,
-          `${allowed} Protected files inside them stay closed: do without this one, or ask the user to handle it.`,
+          `${allowed} Protected files inside them are off limits: continue without this one, or ask the user to handle it.`,
         ];
     }
   })();
@@ -38,10 +35,10 @@ export function deniedPath(name: PathName, refusal: PathRefusal, policy: PathPol
   });
 }
 
-/** The one place where what the operating system says about a path becomes a typed failure. */
+/** Turns a system error about a path into a tool error. */
 export function explainFailure(thrown: unknown, name: PathName, { policy, operation }: FailureContext): unknown {
   if (thrown instanceof ToolError || !isErrno(thrown)) return thrown;
-  // Outside the allowed paths the answer is the same whether or not something is there.
+  // Outside the allowed paths the error must not reveal whether the path exists.
   const resolved = resolveLinks(name.absolute);
   const refusal = resolved === null ? null : checkPath(policy, resolved, operation);
   if (refusal !== null) return deniedPath(name, refusal, policy);
@@ -56,14 +53,18 @@ export function explainFailure(thrown: unknown, name: PathName, { policy, operat
     case "EISDIR":
       return fail("is_directory", `${shown} is a directory`, "Give the path of a file.");
     case "EEXIST":
-      return fail("path_exists", `${shown} already exists`, "Choose another path, or say that it may be replaced.");
+      return alreadyExists(name, thrown);
     case "ENOTEMPTY":
-      return fail("not_empty", `The directory ${shown} is not empty`, "Delete it recursively if that is meant.");
+      return fail(
+        "not_empty",
+        `The directory ${shown} is not empty`,
+        "Delete it recursively if you want to remove everything in it.",
+      );
     case "ELOOP":
       return fail(
         "invalid_input",
         `Too many symbolic links in ${shown}`,
-        "The links lead in a circle: use the path of the file itself.",
+        "The links form a loop: use the path of the file itself.",
         {
           reason: "symlink_loop",
         },
@@ -79,12 +80,12 @@ export function explainFailure(thrown: unknown, name: PathName, { policy, operat
         { reason: "operating_system" },
       );
     case "EROFS":
-      return fail("io_error", `${shown} lies on a file system that is mounted read only`, "Write somewhere else.");
+      return fail("io_error", `${shown} is on a read-only file system`, "Write to another path.");
     case "ENOSPC":
     case "EDQUOT":
       return fail(
         "io_error",
-        `No space left on the disk for ${shown}; what was there before is unchanged`,
+        `No space left on the disk for ${shown}; the old content is unchanged`,
         "Free some space or write less, then try again.",
       );
     case "EMFILE":
@@ -103,11 +104,17 @@ export function explainFailure(thrown: unknown, name: PathName, { policy, operat
   }
 }
 
-export function isErrno(thrown: unknown): thrown is NodeJS.ErrnoException & { code: string } {
-  return thrown instanceof Error && typeof (thrown as NodeJS.ErrnoException).code === "string";
+export function alreadyExists(name: PathName, cause?: unknown): ToolError {
+  return toolError("path_exists", `${quotePath(name.given)} already exists`, {
+    next: "Choose another path, or allow it to be replaced.",
+    cause,
+  });
 }
 
-/** The failures that mean "nothing is there". */
+export function isErrno(thrown: unknown): thrown is Error & { code: string } {
+  return errorCode(thrown) !== undefined;
+}
+
 export function isMissing(thrown: unknown): boolean {
   return isErrno(thrown) && thrown.code === "ENOENT";
 }

@@ -101,7 +101,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       "/proc/self/environ",
       "/proc/self/root/etc/passwd",
       "/dev/null",
-    ])("refuses %s, whether or not it exists, and says what is allowed", async (path) => {
+    ])("refuses %s, existing or not, and lists what is allowed", async (path) => {
       const error = await failure(files.readWhole(path));
       expect(error.code).toBe("path_denied");
       expect(error.message).toContain("Permission denied");
@@ -113,7 +113,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(await codeOf(write(path, "x"))).toBe("path_denied");
     });
 
-    it("refuses a path by what it is, without waiting on it", async () => {
+    it("refuses FIFOs and devices without blocking", async () => {
       execFileSync("mkfifo", [join(workspace, "fifo")]);
       const server = createServer().listen(join(workspace, "sock"));
       await new Promise((resolve) => server.once("listening", resolve));
@@ -134,7 +134,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       async (path) => expect(await codeOf(files.readWhole(path as string))).toBe("invalid_input"),
     );
 
-    it("stops at its limit before it reads", async () => {
+    it("checks its limit before it reads", async () => {
       put("sparse", "");
       truncateSync(join(workspace, "sparse"), 10 * 2 ** 30);
       expect(await codeOf(files.readWhole("sparse"))).toBe("too_large");
@@ -142,14 +142,14 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect((await files.readWhole("a.txt", { maxBytes: 7 })).bytes.length).toBe(7);
     });
 
-    it("reads content of every size whole", async () => {
+    it("reads content of every size completely", async () => {
       for (const size of [0, 1, 65_535, 65_536, 65_537, 300_000]) {
         put("sized", "x".repeat(size));
         expect((await files.readWhole("sized")).bytes.length).toBe(size);
       }
     });
 
-    it("keeps reading what it opened after the name is gone", async () => {
+    it("continues reading an open file after its name is removed", async () => {
       const file = await files.openForRead("a.txt");
       rmSync(join(workspace, "a.txt"));
       const buffer = Buffer.alloc(10);
@@ -176,7 +176,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(await files.info("dangling_in")).toMatchObject({ type: "symlink", linkTarget: "later.txt" });
     });
 
-    it("lists a folder by name without following its links, and leaves temporary files out", async () => {
+    it("lists a folder by name without following links and without temporary files", async () => {
       put(".haft-tmp-1-0123456789abcdef");
       const names = (await files.listDirectory(".", { withInfo: true })).map((entry) => `${entry.name}:${entry.type}`);
       expect(names).toEqual([
@@ -196,13 +196,13 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(await codeOf(files.listDirectory(".."))).toBe("path_denied");
     });
 
-    it("gives a directory that a child process can work in", async () => {
+    it("opens a directory that a child process can work in", async () => {
       const directory = await files.openDirectory("sub");
       expect(execFileSync("ls", { cwd: directory.path, encoding: "utf8" })).toBe("b.txt\n");
       directory.close();
     });
 
-    it("answers where a path leads, for locks", () => {
+    it("returns the real path, for locks", () => {
       expect(files.realPath("dir_in/new.txt")).toBe(join(workspace, "sub/new.txt"));
       expect(files.show(join(workspace, "sub/new.txt"))).toBe("sub/new.txt");
       expect(() => files.realPath("dir_out/x")).toThrow("Access denied");
@@ -212,7 +212,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
   });
 
   describe("protected paths", () => {
-    it("stay closed through a link, and before they exist", async () => {
+    it("are denied through a link and before they exist", async () => {
       put(".env", "TOKEN=1");
       symlinkSync(".env", join(workspace, "innocent"));
       expect(await codeOf(files.readWhole("innocent"))).toBe("path_denied");
@@ -225,7 +225,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(existsSync(join(workspace, "x"))).toBe(false);
     });
 
-    it("cannot be moved, copied out from under their rule, or carried away in a folder", async () => {
+    it("cannot be moved or copied to another name, or moved inside a folder", async () => {
       put(".git/config", "[core]");
       put("pkg/.env", "TOKEN=1");
       put("fake/config", "[core] fsmonitor=x");
@@ -241,7 +241,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(await codeOf(denying.move("hooks", "sub/hooks"))).toBe("path_denied");
     });
 
-    it("do not show in a message where a rule of the owner points", async () => {
+    it("do not reveal the path of the owner's rule", async () => {
       const error = await failure(filesWith({ denyGlobs: [join(workspace, "a.txt")] }).readWhole("link_in"));
       expect(error.message).toContain("protected");
       expect(error.message).not.toContain(base);
@@ -249,7 +249,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
   });
 
   describe("writing", () => {
-    it("makes a new file and what is missing above it, by the umask", async () => {
+    it("creates a new file and missing parents with the umask", async () => {
       const outcome = await write("x/y/new.txt", "new");
       expect(outcome).toMatchObject({
         created: true,
@@ -261,7 +261,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(await codeOf(write("p/q.txt", "x", { createParents: false }))).toBe("path_not_found");
     });
 
-    it("replaces a file as a whole and keeps its mode", async () => {
+    it("replaces a file and keeps its mode", async () => {
       chmodSync(join(workspace, "a.txt"), 0o751);
       const before = lstatSync(join(workspace, "a.txt")).ino;
       const outcome = await write("a.txt", "other");
@@ -273,7 +273,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(outcome.info.stamp).toBe((await files.info("a.txt")).stamp);
     });
 
-    it("follows links to the file they lead to, also to one that is not there yet", async () => {
+    it("follows links to their target, even if it does not exist yet", async () => {
       await write("link_in", "through");
       expect(readlinkSync(join(workspace, "link_in"))).toBe("a.txt");
       expect(read("a.txt")).toBe("through");
@@ -301,7 +301,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(await codeOf(write("a.txt/child", "x"))).toBe("not_directory");
     });
 
-    it("keeps the names of a hard-linked file together when all of them are in the workspace", async () => {
+    it("keeps the hard links of a file if all of them are in the workspace", async () => {
       linkSync(join(workspace, "a.txt"), join(workspace, "sub/twin.txt"));
       await write("a.txt", "both, and longer than before");
       expect(read("sub/twin.txt")).toBe("both, and longer than before");
@@ -309,13 +309,13 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(read("a.txt")).toBe("short");
     });
 
-    it("parts a hard-linked file from a name outside, so that nothing outside changes", async () => {
+    it("separates a file from a hard link outside, so nothing outside changes", async () => {
       linkSync(join(base, "outside/secret.txt"), join(workspace, "hard"));
       await write("hard", "changed");
       expect(read("hard")).toBe("changed");
     });
 
-    it("refuses when the file is not the one that was seen", async () => {
+    it("refuses if the stamp of the file differs", async () => {
       const { info } = await files.readWhole("a.txt");
       await write("a.txt", "mine", { ifStamp: info.stamp });
       expect(await codeOf(write("a.txt", "again", { ifStamp: info.stamp }))).toBe("stale");
@@ -325,7 +325,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(read("a.txt")).toBe("mine");
     });
 
-    it("journals what another writer puts there in the last moment, or refuses if a stamp was given", async () => {
+    it("journals a concurrent write, or refuses if a stamp was given", async () => {
       const interfere = async () => {
         let changes = 0;
         const before = async (change: Parameters<typeof journal.before>[0]) => {
@@ -346,14 +346,14 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
       expect(journal.changes.slice(-2).map(({ old }) => old?.toString())).toEqual(["first", "THEIRS"]);
     });
 
-    it("lets parallel writes of one file all land whole, one after the other", async () => {
+    it("completes parallel writes of one file one after the other", async () => {
       const contents = Array.from({ length: 3 }, (_, index) => String(index).repeat(200_000));
       await Promise.all(contents.map((content) => write("a.txt", content)));
       expect(contents).toContain(read("a.txt"));
       expect(readdirSync(workspace).filter((name) => name.startsWith(".haft-tmp"))).toEqual([]);
     });
 
-    it("makes folders and says which", async () => {
+    it("creates folders and returns them", async () => {
       expect(await files.makeDirectories("n/o/p")).toEqual(["n", "n/o", "n/o/p"].map((name) => join(workspace, name)));
       expect(await files.makeDirectories("n/o/p/")).toEqual([]);
       expect(await codeOf(files.makeDirectories("a.txt/x"))).toBe("not_directory");
@@ -378,7 +378,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
     expect(await codeOf(files.narrow([base]).readWhole(join(base, "outside/secret.txt")))).toBe("path_denied");
   });
 
-  it("leaves no descriptor open, whatever happened", async () => {
+  it("leaves no descriptor open", async () => {
     if (process.platform !== "linux") return;
     const before = readdirSync("/proc/self/fd").length;
     for (const path of ["a.txt", "link_out", "nothing", "loop_a", "sub", "dir_out/x", "a.txt/b", ".env"]) {

@@ -46,31 +46,31 @@ import {
 } from "./undo-store.ts";
 
 /**
- * The one way to the file system. Paths are as the model gave them, relative to the workspace or absolute; every
- * operation judges what it opened, never a name, and fails with a `ToolError`.
+ * All file system access of tools. Paths are given by the model, relative to the workspace or absolute. Every operation
+ * checks what it opened, not only the name, and fails with a `ToolError`.
  */
 export interface Files {
   readonly policy: PathPolicy;
-  /** Where a path leads now, if it may be used so: for locks and messages, not for opening. */
+  /** The real path at this moment. Throws if the operation is not allowed. For locks and messages, not for opening. */
   realPath(path: string, operation?: PathOperation): string;
-  /** A real path as a model should see it. */
+  /** A real path as shown to a model: relative if it is in the workspace. */
   show(realPath: string): string;
   info(path: string): Promise<FileInfo>;
   readWhole(path: string, options?: ReadWholeOptions): Promise<{ bytes: Buffer; info: FileInfo }>;
   openForRead(path: string): Promise<OpenFile>;
   openDirectory(path: string): Promise<OpenDirectory>;
   listDirectory(path: string, options?: { withInfo?: boolean }): Promise<DirectoryEntry[]>;
-  /** Answers the real paths of the directories that were made. */
+  /** Returns the real paths of the created directories. */
   makeDirectories(path: string): Promise<string[]>;
   writeFileAtomic(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<WriteOutcome>;
   deleteFile(path: string): Promise<void>;
   deleteDirectory(path: string, options?: { recursive?: boolean }): Promise<void>;
   move(from: string, to: string, options?: MoveOptions): Promise<{ from: string; info: FileInfo }>;
-  /** What stands at the path itself, links not followed, as undo compares it. */
+  /** The entry at the path itself, without following links, as undo compares it. */
   entry(path: string): Promise<FoundEntry>;
-  /** For undo: puts back a directory or a link where nothing stands. A link's use is judged, not where it leads. */
+  /** For undo: restores a directory or a link at a free path. The target of a link is not checked; its use is. */
   makeEntry(path: string, what: Extract<EntryState, { kind: "directory" | "symlink" }>): Promise<void>;
-  /** The same for one call: never more than here, its changes journalled under its id. */
+  /** A narrower view for one call, which journals its changes under the call's id. It never allows more. */
   narrow(allowedPaths: readonly string[] | undefined, maker?: ChangeMaker): Files;
 }
 
@@ -140,13 +140,13 @@ function realPath(name: PathName, access: FileAccess, operation: PathOperation):
   return resolved;
 }
 
-/** Of what a link leads to; of the link itself when that is nothing. The latter only where it would lead is allowed. */
+/** Describes the target of a link, or a dangling link itself if its target would be allowed. */
 function infoAt(name: PathName, access: FileAccess): FileInfo {
   const linkTarget = linkTargetOf(name, access);
   try {
     const anchor = anchorPath(name, access, "read");
     anchor.close();
-    return { ...infoOf(anchor.real, anchor.stat), ...(linkTarget !== null && { linkTarget: linkTarget.target }) };
+    return { ...infoOf(anchor.real, anchor.stat), linkTarget: linkTarget?.target };
   } catch (error) {
     if (!isMissing(error) || linkTarget === null) throw error;
     requireAllowed(name, access, resolveLinks(name.absolute) ?? name.absolute, "read");
@@ -168,11 +168,11 @@ function linkTargetOf(name: PathName, access: FileAccess): { target: string; inf
 export interface DirectoryEntry {
   name: string;
   type: EntryKind;
-  /** Of the entry itself, links not followed; only when asked for, and absent when the entry is just gone. */
+  /** Of the entry itself, links not followed. Only with `withInfo`; undefined if the entry was just removed. */
   info?: FileInfo;
 }
 
-/** A directory held fast; `path` may be a child process's working directory until it is closed. */
+/** An anchored directory. Until it is closed, `path` can be the working directory of a child process. */
 export interface OpenDirectory {
   readonly real: string;
   readonly path: string;
@@ -184,7 +184,7 @@ function openDirectory(name: PathName, access: FileAccess): OpenDirectory {
   return { real, path, close };
 }
 
-/** Sorted by name; links are not followed, and one entry that cannot be looked at does not lose the others. */
+/** Sorted by name. Links are not followed. An entry that cannot be read does not affect the others. */
 async function listDirectory(name: PathName, access: FileAccess, { withInfo = false } = {}): Promise<DirectoryEntry[]> {
   const directory = anchorDirectory(name, access);
   try {
@@ -202,18 +202,18 @@ async function listDirectory(name: PathName, access: FileAccess, { withInfo = fa
               : "other",
       }));
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return withInfo ? entries.map((entry) => ({ ...entry, ...infoIn(directory, entry.name) })) : entries;
+    return withInfo ? entries.map((entry) => ({ ...entry, info: infoIn(directory, entry.name) })) : entries;
   } finally {
     directory.close();
   }
 }
 
-function infoIn(directory: Anchor, name: string): { info?: FileInfo } {
+function infoIn(directory: Anchor, name: string): FileInfo | undefined {
   try {
     const stat = lstatIfExists(directory.at(name));
-    return stat === null ? {} : { info: infoOf(join(directory.real, name), stat) };
+    return stat === null ? undefined : infoOf(join(directory.real, name), stat);
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -227,11 +227,10 @@ function anchorDirectory(name: PathName, access: FileAccess): Anchor {
 export interface FoundEntry {
   real: string;
   state: EntryState & { bytes?: Buffer };
-  /** As `FileInfo` has it; empty where nothing stands. */
+  /** See `FileInfo`; empty if nothing exists there. */
   stamp: string;
 }
 
-/** What stands at the path itself, links not followed. */
 async function entryAt(name: PathName, access: FileAccess): Promise<FoundEntry> {
   let entry: ReturnType<typeof locateEntry>;
   try {
@@ -256,7 +255,7 @@ async function entryAt(name: PathName, access: FileAccess): Promise<FoundEntry> 
   }
 }
 
-/** Makes one directory with exactly these permissions, or a link, where nothing stands. */
+/** Creates one directory with exactly these permissions, or a link. Fails if the path exists. */
 async function makeEntry(
   name: PathName,
   what: { kind: "directory"; mode?: number } | { kind: "symlink"; target: string },
@@ -277,7 +276,9 @@ async function makeEntry(
     } catch (error) {
       await recorded.abandon();
       if (!isErrno(error) || error.code !== "EEXIST") throw error;
-      throw toolError("path_exists", `${quotePath(name.given)} already exists`, { next: "Look again, then repeat." });
+      throw toolError("path_exists", `${quotePath(name.given)} already exists`, {
+        next: "Check it again, then repeat.",
+      });
     }
     if (what.kind === "directory" && what.mode !== undefined) chmodDirectory(entry, what.mode, access);
     await syncDirectory(entry.parent);
@@ -287,15 +288,15 @@ async function makeEntry(
 }
 
 function chmodDirectory(entry: ReturnType<typeof locateEntry>, mode: number, access: FileAccess): void {
-  const made = access.anchoring(entry.parent.at(entry.base), { directory: true, noFollow: true });
+  const directory = access.anchoring(entry.parent.at(entry.base), { directory: true, noFollow: true });
   try {
-    const fd = made.reopen(constants.O_RDONLY);
+    const fd = directory.reopen(constants.O_RDONLY);
     try {
       fchmodSync(fd, mode);
     } finally {
       closeSync(fd);
     }
   } finally {
-    made.close();
+    directory.close();
   }
 }

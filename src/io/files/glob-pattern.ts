@@ -2,30 +2,26 @@ import { toolError } from "../../core/error.ts";
 
 export interface GlobOptions {
   caseSensitive?: boolean;
-  /** Whether wildcards also stand for names that begin with a dot. */
+  /** Whether wildcards also match names that begin with a dot. Default: true. */
   hidden?: boolean;
 }
 
-/** A pattern of `*`, `**`, `?`, `[abc]` and `{a,b}` over paths with forward slashes. Parentheses are text. */
+/** A pattern of `*`, `**`, `?`, `[abc]` and `{a,b}` for paths with forward slashes. Parentheses are literal. */
 export interface GlobPattern {
   matches(path: string): boolean;
-  /** How many names a matching path can have, or Infinity. */
+  /** Max number of names in a matching path, or Infinity. */
   readonly depth: number;
-  /** Globs of file names, one of which every match has; null when nothing simple can be said. */
+  /** Globs for the last name of a match; null if there is no simple form. */
   readonly names: readonly string[] | null;
 }
 
-const MAX_CHARACTERS = 4_096;
+const MAX_PATTERN_LENGTH = 4_096;
 const STAR_STAR = Symbol("**");
 type Part = NameMatcher | typeof STAR_STAR;
 
-export function matchGlob(pattern: string, path: string, options: GlobOptions = {}): boolean {
-  return compileGlob(pattern, options).matches(path);
-}
-
 export function compileGlob(pattern: string, { caseSensitive = true, hidden = true }: GlobOptions = {}): GlobPattern {
-  if (pattern.length > MAX_CHARACTERS) {
-    throw toolError("bad_pattern", `The pattern has more than ${MAX_CHARACTERS} characters`, {
+  if (pattern.length > MAX_PATTERN_LENGTH) {
+    throw toolError("bad_pattern", `The pattern has more than ${MAX_PATTERN_LENGTH} characters`, {
       next: "Use a shorter one.",
     });
   }
@@ -42,7 +38,7 @@ export function compileGlob(pattern: string, { caseSensitive = true, hidden = tr
   };
 }
 
-/** The folders at the beginning that hold no wildcard, where a walk can start, and the rest, which is never empty. */
+/** Splits off the leading folders without wildcards, where a walk can start. The rest is never empty. */
 export function splitBase(pattern: string): { base: string; rest: string } {
   const isAbsolute = pattern.startsWith("/");
   const segments = splitGlob(pattern);
@@ -52,14 +48,14 @@ export function splitBase(pattern: string): { base: string; rest: string } {
   return { base: isAbsolute ? `/${base}` : base, rest: segments.slice(at).join("/") };
 }
 
-/** The pattern with brackets as text: `app/[id]/page.tsx` is also the name of a file. Null when it has none. */
+/** The pattern with literal brackets: `app/[id]/page.tsx` is also a file name. Null if it has no brackets. */
 export function withLiteralBrackets(pattern: string): string | null {
   return pattern.includes("[")
     ? pattern.replace(/\\.|[[\]]/gs, (found) => (found.length > 1 ? found : `\\${found}`))
     : null;
 }
 
-/** A closing slash means everything below. */
+/** A trailing slash means everything below. */
 function splitGlob(pattern: string): string[] {
   const segments = (pattern.endsWith("/") ? `${pattern}**` : pattern)
     .split("/")
@@ -69,7 +65,7 @@ function splitGlob(pattern: string): string[] {
 
 type PathMatcher = (path: string) => boolean;
 
-/** The shape of most patterns, `**` and a name: nothing but the last name needs a look. */
+/** The common form `**` and a name: only the last name of a path is compared. */
 function compileNameAnywhere([first, name, ...rest]: readonly string[], options: SegmentOptions): PathMatcher | null {
   if (first !== "**" || name === undefined || name === "**" || rest.length > 0 || !options.dot) return null;
   if (name === "*") return () => true;
@@ -90,14 +86,14 @@ function compilePath(segments: readonly string[], options: SegmentOptions): Path
   return (path) => {
     const names = path.split("/");
     const matchesAt = (group: readonly NameMatcher[], at: number) =>
-      group.every((matches, i) => matches(names[at + i] as string));
+      group.every((matches, i) => matches(names[at + i] ?? ""));
     if (end === undefined) return names.length === start.length && matchesAt(start, 0);
     const endsAt = names.length - end.length;
-    // `a/**` is what lies below a, not a itself.
+    // `a/**` matches what is below a, not a itself.
     const until = end.length === 0 ? endsAt - 1 : endsAt;
     if (until < start.length || !matchesAt(start, 0) || !matchesAt(end, endsAt)) return false;
     let at = start.length;
-    // As between stars in a name, the leftmost place is good enough.
+    // As between stars in a name, the leftmost match is sufficient.
     for (const group of middle) {
       while (at + group.length <= until && !matchesAt(group, at)) if (!mayCover(names[at++])) return false;
       at += group.length;
@@ -107,21 +103,21 @@ function compilePath(segments: readonly string[], options: SegmentOptions): Path
   };
 }
 
-/** Does a name match one part of a glob, the text between two slashes? */
+/** Matches a name against one segment of a glob, the text between two slashes. */
 type NameMatcher = (name: string) => boolean;
 
 interface SegmentOptions {
   ignoreCase: boolean;
-  /** Whether a wildcard may stand for a dot at the beginning of a name. */
+  /** Whether a wildcard may match a leading dot. */
   dot: boolean;
 }
 
-/** What stands between two stars: a text, or a text with places for any or some characters. */
+/** The part between two stars: literal text, or a regular expression for `?` and sets. */
 type Piece = string | { source: string; ignoreCase: boolean };
 
 /**
- * Between two stars the leftmost place is always good enough, so nothing is ever tried twice: a name of n characters
- * costs n times the pattern's length at most. One regular expression for the whole would backtrack for minutes.
+ * Between two stars the leftmost match is always sufficient, so nothing is tried twice: a name of n characters costs at
+ * most n times the length of the pattern. One regular expression for the whole pattern could backtrack for minutes.
  */
 function compileSegment(segment: string, options: SegmentOptions): NameMatcher {
   const pieces = parsePieces(segment, options.ignoreCase);
@@ -140,7 +136,7 @@ function matcherOf(pieces: readonly Piece[]): NameMatcher {
     const whole = regexOf(first, "^", "$");
     return (name) => whole.test(name);
   }
-  const [startLength, endLength] = [positionsFor(first, "^", ""), positionsFor(last, "", "$")];
+  const [startLength, endLength] = [lengthAtEnd(first, "^", ""), lengthAtEnd(last, "", "$")];
   const middle = rest.filter((piece) => piece !== "").map(finderOf);
   return (name) => {
     const start = startLength(name);
@@ -156,8 +152,8 @@ function matcherOf(pieces: readonly Piece[]): NameMatcher {
   };
 }
 
-/** How many characters the piece takes at one end of a name, or -1. */
-function positionsFor(piece: Piece, before: "^" | "", after: "$" | ""): (name: string) => number {
+/** How many characters the piece matches at the start or end of a name, or -1. */
+function lengthAtEnd(piece: Piece, before: "^" | "", after: "$" | ""): (name: string) => number {
   if (typeof piece !== "string") {
     const regex = regexOf(piece, before, after);
     return (name) => regex.exec(name)?.[0].length ?? -1;
@@ -167,7 +163,7 @@ function positionsFor(piece: Piece, before: "^" | "", after: "$" | ""): (name: s
     : (name) => (name.endsWith(piece) ? piece.length : -1);
 }
 
-/** Where the piece ends whose leftmost place is at or after a position, or -1. */
+/** Where the leftmost match at or after a position ends, or -1. */
 function finderOf(piece: Piece): (name: string, from: number) => number {
   if (typeof piece === "string") {
     return (name, from) => {
@@ -182,7 +178,7 @@ function finderOf(piece: Piece): (name: string, from: number) => number {
   };
 }
 
-/** No quantifier is ever in a piece, so the time of such an expression is bounded by its length times the name's. */
+/** A piece has no quantifier, so its matching time is bounded by its length times the length of the name. */
 function regexOf(piece: { source: string; ignoreCase: boolean }, before: string, after: string): RegExp {
   return new RegExp(before + piece.source + after, piece.ignoreCase ? "isu" : "su");
 }
@@ -202,9 +198,9 @@ function parsePieces(segment: string, ignoreCase: boolean): Piece[] {
   };
   const characters = Array.from(segment);
   for (let i = 0; i < characters.length; i++) {
-    const character = characters[i] as string;
+    const character = characters[i] ?? "";
     const set = character === "[" ? parseSet(characters, i) : null;
-    if (character === "\\" && i + 1 < characters.length) add(characters[++i] as string);
+    if (character === "\\" && i + 1 < characters.length) add(characters[++i] ?? "");
     else if (character === "*") close();
     else if (character === "?") [source, isPlain] = [`${source}.`, false];
     else if (set) [source, isPlain, i] = [source + set.source, false, set.end];
@@ -214,18 +210,18 @@ function parsePieces(segment: string, ignoreCase: boolean): Piece[] {
   return pieces;
 }
 
-/** `[abc]`, `[a-z]`, `[!abc]`; null when it is not closed, and then the bracket is text. */
+/** Parses `[abc]`, `[a-z]`, `[!abc]`; null if it is not closed, and the bracket is literal then. */
 function parseSet(characters: readonly string[], start: number): { source: string; end: number } | null {
   const isNegated = characters[start + 1] === "!" || characters[start + 1] === "^";
   const from = start + (isNegated ? 2 : 1);
   let source = "";
   for (let i = from; i < characters.length; i++) {
-    const character = characters[i] as string;
+    const character = characters[i] ?? "";
     if (character === "]" && i > from) {
-      // A range that runs backwards holds nothing.
+      // A reversed range matches nothing.
       return { source: isValid(`[${source}]`) ? `[${isNegated ? "^" : ""}${source}]` : "(?!)", end: i };
     }
-    if (character === "\\" && i + 1 < characters.length) source += escapeInSet(characters[++i] as string);
+    if (character === "\\" && i + 1 < characters.length) source += escapeInSet(characters[++i] ?? "");
     else if (character === "-" && i > from && characters[i + 1] !== "]") source += "-";
     else source += escapeInSet(character);
   }
@@ -244,10 +240,10 @@ function isValid(source: string): boolean {
   }
 }
 
-/** More alternatives than this no pattern needs; without a bound `{a,b}{a,b}…` would fill the memory. */
+/** Without a limit `{a,b}{a,b}…` would fill the memory. */
 const MAX_ALTERNATIVES = 500;
 
-/** `a{b,c}` to `ab` and `ac`, `{1..3}` to `1`, `2`, `3`. What is not closed, or has nothing to choose from, stays text. */
+/** Expands `a{b,c}` to `ab` and `ac`, `{1..3}` to `1`, `2`, `3`. An unclosed group or a single choice stays literal. */
 export function expandBraces(pattern: string): string[] {
   return expand(pattern, 0);
 }
@@ -269,7 +265,7 @@ function expand(pattern: string, from: number): string[] {
   return expanded;
 }
 
-/** The first group that is closed, at or after `from`. */
+/** The first closed group at or after `from`. */
 function findGroup(pattern: string, from: number): { start: number; end: number; parts: string[] } | null {
   for (let start = pattern.indexOf("{", from); start !== -1; start = pattern.indexOf("{", start + 1)) {
     if (isEscaped(pattern, start)) continue;
@@ -287,7 +283,7 @@ function findGroup(pattern: string, from: number): { start: number; end: number;
         return { start, end: i, parts: [...parts, pattern.slice(partFrom, i)] };
       }
     }
-    // Not closed, so none that begins further right and ends at the same depth is lost: go on behind it.
+    // Not closed: continue after this brace.
   }
   return null;
 }
@@ -314,7 +310,7 @@ function isEscaped(pattern: string, at: number): boolean {
 function tooMany(pattern: string) {
   return toolError(
     "bad_pattern",
-    `The braces in ${JSON.stringify(pattern.slice(0, 200))} give more than ${MAX_ALTERNATIVES} patterns`,
+    `The braces in ${JSON.stringify(pattern.slice(0, 200))} expand to more than ${MAX_ALTERNATIVES} patterns`,
     {
       next: "Use fewer alternatives.",
     },

@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
-/** Kills a writer after so many milliseconds of writing; true when the file is neither old nor new. */
+/** Kills a writer after the given time. True if the file is neither old nor new. */
 async function killWriter(mode: "atomic" | "plain", afterMs: number): Promise<boolean> {
   const child = spawn(process.execPath, [script, workspace, mode, `${BYTES}`], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -36,7 +36,7 @@ async function killWriter(mode: "atomic" | "plain", afterMs: number): Promise<bo
 }
 
 describe("a writer that is killed", () => {
-  it("leaves the old content or the new, never a mixture", async () => {
+  it("leaves the old or the new content, never a mixture", async () => {
     writeFileSync(join(workspace, "target"), Buffer.alloc(BYTES, "A"));
     let torn = 0;
     for (let kill = 0; kill < KILLS; kill += 1) if (await killWriter("atomic", 2 + ((kill * 7) % 40))) torn += 1;
@@ -44,7 +44,7 @@ describe("a writer that is killed", () => {
     expect(readdirSync(workspace).every((name) => name === "target" || /^\.haft-tmp-\d+-/.test(name))).toBe(true);
   }, 600_000);
 
-  it("would tear the file with a plain write, so the test can fail", async () => {
+  it("damages the file with a plain write, so the test can fail", async () => {
     let torn = 0;
     for (let kill = 0; kill < 50 && torn === 0; kill += 1) if (await killWriter("plain", 2 + kill)) torn += 1;
     expect(torn).toBeGreaterThan(0);
@@ -61,7 +61,7 @@ const canMount = (() => {
 })();
 
 describe("a full disk", () => {
-  it.runIf(canMount)("keeps the old content, says so, and gives the space back", () => {
+  it.runIf(canMount)("keeps the old content, reports it and frees the space", () => {
     const disk = join(base, "disk");
     mkdirSync(disk);
     const commands = `mount -t tmpfs -o size=1m none ${disk} && printf OLD > ${disk}/target && "$0" "$1" ${disk} once ${BYTES} && echo && cat ${disk}/target && ls -A ${disk}`;

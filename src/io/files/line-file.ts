@@ -1,15 +1,15 @@
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
-/** A text file that grows by whole lines; for a host's own files, not for a model's paths. */
+/** An append-only text file of lines. For the host's own files, not for paths from a model. */
 export interface LineFile {
-  /** In one write, so that what a killed process leaves is whole lines and at most a torn last one. */
+  /** In one write, so a killed process leaves at most one incomplete line at the end. */
   append(line: string): void;
   close(): void;
 }
 
-/** A file that is there already is not written over unless that is said. */
+/** Throws if the file exists, unless `overwrite` is set. */
 export function createLineFile(path: string, { overwrite = false } = {}): LineFile {
-  // For nobody else's eyes: it may hold what tools read.
+  // Readable by the owner only: it may contain what tools read.
   const fd = openSync(path, overwrite ? "w" : "wx", 0o600);
   let isOpen = true;
   return {
@@ -24,7 +24,7 @@ export function createLineFile(path: string, { overwrite = false } = {}): LineFi
   };
 }
 
-/** Whole lines; what stands after the last line end was being written when its process died. */
+/** Returns the complete lines. `isTorn`: an incomplete line follows, because its writer was killed. */
 export function readLineFile(path: string): { lines: string[]; isTorn: boolean } {
   const lines = readFileSync(path, "utf8").split("\n");
   const rest = lines.pop();

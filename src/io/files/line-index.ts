@@ -1,21 +1,21 @@
 import type { OpenFile } from "./open-file.ts";
 
 export const BLOCK_BYTES = 256 * 1024;
-const MAX_FILES = 32;
+const MAX_INDEXES = 32;
 
-/** How many line feeds lie before each block of one state of a file, as far as it was scanned. */
+/** The number of line feeds before each block of a file, as far as it was scanned. */
 export interface LineIndex {
-  /** One entry more than blocks scanned. */
+  /** One entry more than scanned blocks. */
   readonly feeds: number[];
   bytesScanned: number;
   complete: boolean;
-  /** The last byte seen: a last line without a line feed counts as a line. */
+  /** The last scanned byte: a last line without a line feed is a line, too. */
   lastByte: number;
 }
 
 export interface LineIndexes {
   of(file: OpenFile): LineIndex;
-  /** Scans on until so many line feeds or bytes are seen, or the end. */
+  /** Continues the scan until this many line feeds or bytes, or to the end. */
   extend(
     index: LineIndex,
     file: OpenFile,
@@ -23,10 +23,10 @@ export interface LineIndexes {
   ): Promise<void>;
 }
 
-/** Remembers the indexes of the files read last, each for as long as the file's stamp holds. */
+/** Caches the indexes of recently read files. An index is valid while the stamp of its file is unchanged. */
 export function createLineIndexes(): LineIndexes {
   const known = new Map<string, { stamp: string; index: LineIndex }>();
-  // Shared by all scans: a block is filled and counted without a pause in between.
+  // Shared by all scans: filling and counting a block is synchronous.
   let counter: NewlineCounter | undefined;
   return {
     of: (file) => {
@@ -37,7 +37,7 @@ export function createLineIndexes(): LineIndexes {
       known.delete(real);
       known.set(real, { stamp, index });
       for (const oldest of known.keys()) {
-        if (known.size <= MAX_FILES) break;
+        if (known.size <= MAX_INDEXES) break;
         known.delete(oldest);
       }
       return index;
@@ -62,7 +62,7 @@ export function totalLines(index: LineIndex): number | null {
   return feedsSeen(index) + (index.lastByte === LINE_FEED ? 0 : 1);
 }
 
-/** The block in which the n-th line feed lies. */
+/** The block that contains the n-th line feed. */
 export function blockOfFeed(index: LineIndex, nth: number): { block: number; feedsBefore: number } {
   let low = 0;
   let high = index.feeds.length - 1;
@@ -78,7 +78,7 @@ const LINE_FEED = 10;
 
 function scanBlock(index: LineIndex, file: OpenFile, { block, count }: NewlineCounter): void {
   let filled = 0;
-  // Whole blocks, so that the index stays regular; a shorter one is the last.
+  // Only the last block may be shorter.
   while (filled < BLOCK_BYTES) {
     const got = file.readNow(block.subarray(filled), index.bytesScanned + filled);
     if (got === 0) break;
@@ -92,21 +92,27 @@ function scanBlock(index: LineIndex, file: OpenFile, { block, count }: NewlineCo
 }
 
 /**
- * Line feeds in a block of bytes, sixteen at a time: a loop over bytes takes twenty times as long, and a search from
- * line to line five times. WebAssembly, written out here because a build step for forty instructions would be heavier.
+ * Counts line feeds in a block, sixteen bytes at a time: a loop over bytes takes twenty times as long, and a search
+ * from line to line five times. The WebAssembly is written by hand, because forty instructions do not justify a build
+ * step.
  */
 interface NewlineCounter {
-  /** Where the bytes to count must be put. */
+  /** Put the bytes to count here. */
   readonly block: Buffer;
-  /** In the first `length` bytes of the block. */
+  /** Counts in the first `length` bytes of the block. */
   count(length: number): number;
 }
 
-/** The part of the platform's interface that is used; the compiler's libraries name it only with the browser's. */
+/** The part of the API that is used here; TypeScript declares it only in its DOM library. */
 declare const WebAssembly: {
   Memory: new (descriptor: { initial: number }) => { buffer: ArrayBuffer };
   Module: new (bytes: Uint8Array) => object;
-  Instance: new (module: object, imports: object) => { exports: Record<string, unknown> };
+  Instance: new (
+    module: object,
+    imports: object,
+  ) => {
+    exports: { count(start: number, length: number): number };
+  };
 };
 const PAGE_BYTES = 64 * 1024;
 
@@ -115,19 +121,18 @@ export function createNewlineCounter(blockBytes: number): NewlineCounter {
   const memory = new WebAssembly.Memory({ initial: Math.ceil(blockBytes / PAGE_BYTES) });
   const block = Buffer.from(memory.buffer, 0, blockBytes);
   const instance = new WebAssembly.Instance(new WebAssembly.Module(MODULE), { env: { memory } });
-  const countVectors = instance.exports["count"] as (start: number, length: number) => number;
   return {
     block,
     count: (length) => {
       const vectors = length & ~15;
-      let count = countVectors(0, vectors);
+      let count = instance.exports.count(0, vectors);
       for (let index = vectors; index < length; index += 1) if (block[index] === LINE_FEED) count += 1;
       return count;
     },
   };
 }
 
-/** Where WebAssembly is switched off (`node --jitless`). */
+/** Used if WebAssembly is disabled (`node --jitless`). */
 export function createPlainCounter(blockBytes: number): NewlineCounter {
   const block = Buffer.allocUnsafe(blockBytes);
   return {
@@ -189,17 +194,17 @@ function leb128(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...leb128(value >>> 7)];
 }
 
-/** How long a scan keeps the thread before it lets others have it. */
+/** How long a scan may block the event loop. */
 const SLICE_MS = 8;
 
-/** To be awaited between the steps of a long scan: goes on at once within a slice, after a turn of the others beyond. */
+/** Await it between the steps of a long scan. It yields to the event loop when the time slice is used up. */
 export function createTimeSlice(signal?: AbortSignal): () => Promise<void> | undefined {
-  let since = performance.now();
+  let startedAt = performance.now();
   return () => {
-    if (performance.now() - since < SLICE_MS) return undefined;
+    if (performance.now() - startedAt < SLICE_MS) return undefined;
     return new Promise<void>((resume) => setImmediate(resume)).then(() => {
       signal?.throwIfAborted();
-      since = performance.now();
+      startedAt = performance.now();
     });
   };
 }

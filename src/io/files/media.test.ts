@@ -18,18 +18,18 @@ describe("detectMediaType", () => {
     ["application/zip", Buffer.from("PK\x03\x04\x14\0")],
     ["image/avif", Buffer.from("\0\0\0\x20ftypavif")],
     ["video/mp4", Buffer.from("\0\0\0\x20ftypisom")],
-  ])("knows %s by its first bytes", (type, bytes) => {
+  ])("recognises %s by its first bytes", (type, bytes) => {
     expect(detectMediaType(bytes)).toBe(type);
   });
 
-  it("takes text for no medium, whatever it begins with", () => {
+  it("returns null for text, even if it begins like a medium", () => {
     for (const text of ["", "B", "BMW is a car maker", "PKG=1", "GIF is a format", "RIFF raff"])
       expect(detectMediaType(Buffer.from(text))).toBeNull();
   });
 });
 
 describe("measureImage", () => {
-  it("gives width and height, or null for a damaged image", async () => {
+  it("returns width and height, or null for a damaged image", async () => {
     expect(await measureImage(PIXEL)).toEqual({ width: 1, height: 2 });
     expect(await measureImage(PIXEL.subarray(0, 12))).toBeNull();
     expect(await measureImage(Buffer.from("text"))).toBeNull();

@@ -1,11 +1,11 @@
-/** Magic bytes, at an offset; what a file is, whatever its name says. */
+/** Magic bytes at an offset. They identify a file independently of its name. */
 const SIGNATURES: readonly { type: string; at?: number; bytes: string; and?: { at: number; bytes: string } }[] = [
   { type: "image/png", bytes: "\x89PNG\r\n\x1a\n" },
   { type: "image/jpeg", bytes: "\xff\xd8\xff" },
   { type: "image/gif", bytes: "GIF87a" },
   { type: "image/gif", bytes: "GIF89a" },
   { type: "image/webp", bytes: "RIFF", and: { at: 8, bytes: "WEBP" } },
-  // The four zero bytes are a reserved field: "BM" alone also begins many a text.
+  // The four zero bytes are a reserved field. "BM" alone is also the beginning of many texts.
   { type: "image/bmp", bytes: "BM", and: { at: 6, bytes: "\0\0\0\0" } },
   { type: "image/tiff", bytes: "II*\0" },
   { type: "image/tiff", bytes: "MM\0*" },
@@ -30,17 +30,17 @@ const SIGNATURES: readonly { type: string; at?: number; bytes: string; and?: { a
   { type: "video/webm", bytes: "\x1a\x45\xdf\xa3" },
 ];
 
-/** From the first bytes of a file (32 are enough); null for text and for what is not known. */
+/** The media type for the first bytes of a file (32 are enough); null for text and unknown types. */
 export function detectMediaType(head: Uint8Array): string | null {
-  const holds = (bytes: string, at = 0) =>
+  const has = (bytes: string, at = 0) =>
     [...bytes].every((character, index) => head[at + index] === character.charCodeAt(0));
   const found = SIGNATURES.find(
-    ({ at, bytes, and }) => holds(bytes, at) && (and === undefined || holds(and.bytes, and.at)),
+    ({ at, bytes, and }) => has(bytes, at) && (and === undefined || has(and.bytes, and.at)),
   );
   return found?.type ?? null;
 }
 
-/** Width and height in pixels; null where the image is damaged or of a kind that has none. */
+/** Width and height in pixels; null if the image is damaged or its format has none. */
 export async function measureImage(bytes: Uint8Array): Promise<{ width: number; height: number } | null> {
   const { imageSize } = await import("image-size");
   try {
@@ -51,22 +51,22 @@ export async function measureImage(bytes: Uint8Array): Promise<{ width: number; 
   }
 }
 
-/** The library would tell its warnings to the console, which is not ours: errors only. */
-const QUIET = { verbosity: 0 };
+/** Errors only: the library would print its warnings to the console. */
+const PDF_OPTIONS = { verbosity: 0 };
 
-/** A PDF whose pages are read one at a time, since a reader seldom wants all of them. */
+/** A PDF whose pages are read one at a time. */
 export interface PdfText {
   readonly pages: number;
-  /** From 1; trimmed. */
+  /** The trimmed text of a page, counted from 1. */
   textOf(page: number): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Rejects with the library's own words where the bytes are no PDF, or one that is locked. */
+/** Rejects with the library's message if the bytes are not a PDF or the PDF is locked. */
 export async function openPdf(bytes: Uint8Array): Promise<PdfText> {
   const { getDocumentProxy } = await import("unpdf");
-  // It takes the memory of what it is given.
-  const document = await getDocumentProxy(new Uint8Array(bytes), QUIET);
+  // A copy: the library takes over the memory of its argument.
+  const document = await getDocumentProxy(new Uint8Array(bytes), PDF_OPTIONS);
   return {
     pages: document.numPages,
     async textOf(number) {

@@ -23,7 +23,7 @@ import {
   syncDirectory,
 } from "./atomic-write.ts";
 import { checkTree, locateExisting, refuseRoot, removeTree } from "./delete-entry.ts";
-import { explainFailure, isErrno } from "./file-errors.ts";
+import { alreadyExists, explainFailure, isErrno } from "./file-errors.ts";
 import { type FileInfo, infoOf, kindOf, openFileOf } from "./open-file.ts";
 import {
   type Anchor,
@@ -42,15 +42,15 @@ import { createTemporaryFile, temporaryName } from "./temporary-file.ts";
 import { type EntryState, recordChange } from "./undo-store.ts";
 
 export interface MoveOptions {
-  /** Replace a file at the target; a directory is never replaced. */
+  /** Replace an existing file. A directory is never replaced. */
   overwrite?: boolean;
-  /** Make missing directories above the target; on unless said otherwise. */
+  /** Create missing parent directories of the target. Default: true. */
   createParents?: boolean;
 }
 
 type ExistingEntry = Entry & { stat: NonNullable<Entry["stat"]> };
 
-/** Both ends are held before either is judged; links are moved as links. */
+/** Source and target are anchored before they are checked. Links are moved as links. */
 export async function moveEntry(
   { from, to }: { from: PathName; to: PathName },
   access: FileAccess,
@@ -61,10 +61,10 @@ export async function moveEntry(
     refuseRoot(from, source.real, access);
     const target = await locateTarget(to, access, options);
     try {
-      const replace = judge({ source, target, from, to }, options);
+      const { sameFile, byRename } = checkMove({ source, target, from, to }, options);
       if (source.stat.isDirectory()) await checkTree(source, { name: from, access, to: target.real });
       const replaced =
-        target.stat && !replace.sameFile ? await contentAt(target, access) : ({ was: "absent", old: null } as const);
+        target.stat && !sameFile ? await contentAt(target, access) : ({ was: "absent", old: null } as const);
       const next = await stateAt(source, access);
       const recorded = await recordChange(access, {
         kind: "move",
@@ -76,12 +76,12 @@ export async function moveEntry(
       const now = lstatIfExists(source.parent.at(source.base));
       if (now === null || !isSameFile(now, source.stat)) {
         await recorded.abandon();
-        throw toolError("stale", `${quotePath(from.given)} was replaced by someone else meanwhile`, {
-          next: "Look again, then repeat.",
+        throw toolError("stale", `${quotePath(from.given)} was replaced by someone else in the meantime`, {
+          next: "Check it again, then repeat.",
         });
       }
       try {
-        await relocate({ source, target, to }, access, replace.byRename);
+        await relocate({ source, target, to }, access, byRename);
       } catch (error) {
         const there = lstatIfExists(source.parent.at(source.base));
         if (there !== null && isSameFile(there, now)) await recorded.abandon();
@@ -121,7 +121,7 @@ interface Move {
   to: PathName;
 }
 
-function judge({ source, target, from, to }: Move, { overwrite = false }: MoveOptions) {
+function checkMove({ source, target, from, to }: Move, { overwrite = false }: MoveOptions) {
   const isDirectory = source.stat.isDirectory();
   if (target.real === source.real) {
     throw toolError("no_change", `${quotePath(from.given)} and ${quotePath(to.given)} are the same file`, {
@@ -134,7 +134,7 @@ function judge({ source, target, from, to }: Move, { overwrite = false }: MoveOp
     });
   }
   if (to.directoryOnly && target.stat === null && !isDirectory) throw notDirectory(to);
-  // Where names ignore case, a new spelling of the same name finds the file itself.
+  // On a case-insensitive file system, another spelling of the name finds the file itself.
   const sameFile =
     target.stat !== null &&
     isSameFile(target.stat, source.stat) &&
@@ -142,11 +142,11 @@ function judge({ source, target, from, to }: Move, { overwrite = false }: MoveOp
     isSameFile(target.parent.stat, source.parent.stat) &&
     foldName(target.base) === foldName(source.base);
   if (target.stat !== null && !sameFile) {
-    if (!overwrite) throw exists(to);
+    if (!overwrite) throw alreadyExists(to);
     if (target.stat.isDirectory() || isDirectory) {
       throw toolError(
         "path_exists",
-        `${quotePath(to.given)} exists, and a directory is neither replaced nor replaces a file`,
+        `${quotePath(to.given)} exists. A directory cannot be replaced and cannot replace a file`,
         {
           next: "Delete it first, or choose another target.",
         },
@@ -161,20 +161,20 @@ async function relocate(
   access: FileAccess,
   byRename: boolean,
 ): Promise<void> {
-  const place = (from: string) => {
+  const putAtTarget = (from: string) => {
     if (byRename) renameSync(from, target.parent.at(target.base));
-    else if (!linkOrRename(from, target.parent.at(target.base))) throw exists(to);
+    else if (!linkOrRename(from, target.parent.at(target.base))) throw alreadyExists(to);
   };
   try {
-    return place(source.parent.at(source.base));
+    return putAtTarget(source.parent.at(source.base));
   } catch (error) {
     if (!isErrno(error) || error.code !== "EXDEV") throw error;
   }
-  // Another file system: a synced copy takes the name before the original goes.
+  // Another file system: make a synced copy, then remove the original.
   const name = temporaryName();
   try {
     await copyEntry({ directory: source.parent, name: source.base }, { directory: target.parent, name }, access);
-    place(target.parent.at(name));
+    putAtTarget(target.parent.at(name));
   } catch (error) {
     await removeAny(target.parent, name, access);
     throw error;
@@ -183,7 +183,7 @@ async function relocate(
   await removeAny(source.parent, source.base, access);
 }
 
-/** Unrecorded: part of the move, which is recorded as one. */
+/** Not recorded: it is part of the move. */
 async function removeAny(parent: Entry["parent"], base: string, access: FileAccess): Promise<void> {
   const stat = lstatIfExists(parent.at(base));
   if (stat?.isDirectory()) await removeTree(parent, base, access, { record: false });
@@ -199,7 +199,7 @@ async function contentAt(entry: Entry, access: FileAccess) {
   }
 }
 
-/** Of what moves only the state is kept: its content is not lost. */
+/** A move does not destroy the content of its source, so only the state is recorded. */
 async function stateAt(entry: Entry, access: FileAccess): Promise<EntryState> {
   const held = access.anchoring(entry.parent.at(entry.base), { noFollow: true });
   try {
@@ -210,23 +210,17 @@ async function stateAt(entry: Entry, access: FileAccess): Promise<EntryState> {
   }
 }
 
-function exists(name: PathName) {
-  return toolError("path_exists", `${quotePath(name.given)} already exists`, {
-    next: "Choose another path, or say that it may be replaced.",
-  });
-}
-
 const writeAt = promisify(write);
 const sync = promisify(fsync);
 const CHUNK_BYTES = 1024 * 1024;
 
-interface CopyTarget {
+interface DirectoryEntry {
   directory: Anchor;
   name: string;
 }
 
-/** Copies an entry, with all below it, to a free place: synced, with mode, owner and times; links as links. */
-async function copyEntry(from: CopyTarget, to: CopyTarget, access: FileAccess): Promise<void> {
+/** Copies an entry recursively to a new name, with mode, owner and times, and syncs it. Links stay links. */
+async function copyEntry(from: DirectoryEntry, to: DirectoryEntry, access: FileAccess): Promise<void> {
   const held = access.anchoring(from.directory.at(from.name), { noFollow: true });
   try {
     switch (kindOf(held.stat)) {
@@ -238,7 +232,7 @@ async function copyEntry(from: CopyTarget, to: CopyTarget, access: FileAccess): 
         return await copyDirectory(held, to, access);
       case "other":
         throw toolError("not_regular_file", "A FIFO, socket or device cannot be moved to another file system", {
-          next: "Leave it where it is.",
+          next: "Do not move it.",
         });
     }
   } finally {
@@ -246,7 +240,7 @@ async function copyEntry(from: CopyTarget, to: CopyTarget, access: FileAccess): 
   }
 }
 
-async function copyFile(held: Anchor, to: CopyTarget): Promise<void> {
+async function copyFile(held: Anchor, to: DirectoryEntry): Promise<void> {
   const source = openFileOf(held.reopen(constants.O_RDONLY), held.real);
   try {
     const copy = createTemporaryFile(to.directory, 0o600, to.name);
@@ -271,7 +265,7 @@ async function copyFile(held: Anchor, to: CopyTarget): Promise<void> {
   }
 }
 
-async function copyDirectory(held: Anchor, to: CopyTarget, access: FileAccess): Promise<void> {
+async function copyDirectory(held: Anchor, to: DirectoryEntry, access: FileAccess): Promise<void> {
   mkdirSync(to.directory.at(to.name), 0o700);
   const target = access.anchoring(to.directory.at(to.name), { directory: true, noFollow: true });
   try {

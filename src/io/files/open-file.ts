@@ -7,12 +7,12 @@ import type { EntryKind } from "./undo-store.ts";
 
 const readAt = promisify(read);
 
-/** A regular file, opened and judged; reads go to the descriptor, whatever becomes of the name. */
+/** An open and checked regular file. Reads use the descriptor, so a change of the name has no effect. */
 export interface OpenFile {
   readonly info: FileInfo;
-  /** Fills the buffer from `position`; fewer bytes than asked only at the end of the file. */
+  /** Fills the buffer from `position`. Returns fewer bytes only at the end of the file. */
   read(buffer: Buffer, position: number): Promise<number>;
-  /** One system call on the calling thread: for scans of what is likely in memory already. May give fewer bytes. */
+  /** One synchronous system call, for data that is probably cached. May return fewer bytes. */
   readNow(buffer: Buffer, position: number): number;
   close(): void;
 }
@@ -22,7 +22,7 @@ export interface ReadWholeOptions {
   signal?: AbortSignal;
 }
 
-/** Between two looks at the abort signal. */
+/** Bytes between two checks of the abort signal. */
 const STEP_BYTES = 16 * 1024 * 1024;
 const SMALL_BYTES = 64 * 1024;
 
@@ -54,18 +54,18 @@ export async function readWhole(
   }
 }
 
-/** All bytes there are, also of a file that grows meanwhile; null beyond `maxBytes`. */
+/** Reads all bytes, even if the file grows in the meantime. Returns null above `maxBytes`. */
 export async function readAll(
   file: OpenFile,
   { maxBytes, signal }: { maxBytes: number; signal?: AbortSignal },
 ): Promise<Buffer | null> {
-  // One byte more than expected: a read that leaves it free has seen the end.
+  // One byte more than expected: a read that does not fill it has reached the end.
   let buffer = Buffer.allocUnsafe(Math.min(file.info.size, maxBytes) + 1);
   let filled = 0;
   for (;;) {
     signal?.throwIfAborted();
     const step = buffer.subarray(filled, filled + STEP_BYTES);
-    // A small file costs less than the way to the thread pool and back.
+    // Reading a small file costs less than a round trip to the thread pool.
     const got = step.length <= SMALL_BYTES ? file.readNow(step, filled) : await file.read(step, filled);
     filled += got;
     if (filled > maxBytes) return null;
@@ -74,9 +74,9 @@ export async function readAll(
   }
 }
 
-/** Takes the descriptor over. */
+/** Takes ownership of the descriptor. */
 export function openFileOf(fd: number, real: string): OpenFile {
-  let open = true;
+  let isOpen = true;
   return {
     info: infoOf(real, fstatSync(fd, { bigint: true })),
     read: async (buffer, position) => {
@@ -90,25 +90,21 @@ export function openFileOf(fd: number, real: string): OpenFile {
     },
     readNow: (buffer, position) => readSync(fd, buffer, 0, buffer.length, position),
     close: () => {
-      if (open) closeSync(fd);
-      open = false;
+      if (isOpen) closeSync(fd);
+      isOpen = false;
     },
   };
 }
 
 function tooLarge(name: PathName, size: number, maxBytes: number) {
-  return toolError(
-    "too_large",
-    `${quotePath(name.given)} has ${size} bytes, more than the ${maxBytes} that are read at once`,
-    {
-      next: "Read a range of lines of it, or search in it.",
-      data: { size, maxBytes },
-    },
-  );
+  return toolError("too_large", `${quotePath(name.given)} has ${size} bytes. At most ${maxBytes} can be read at once`, {
+    next: "Read a range of its lines, or search in it.",
+    data: { size, maxBytes },
+  });
 }
 
 export interface FileInfo {
-  /** Where it really lies. */
+  /** The real path. */
   real: string;
   type: EntryKind;
   size: number;
@@ -116,11 +112,11 @@ export interface FileInfo {
   mode: number;
   modifiedMs: number;
   createdMs: number;
-  /** More than one: other names share the content, perhaps outside the allowed paths. That cannot be seen from here. */
+  /** Number of hard links. Others may lie outside the allowed paths. */
   links: number;
-  /** Changes when the content may have: device, inode, size and time of change. Not when only permissions do. */
+  /** Changes when the content may have changed: device, inode, size and time. Permissions do not affect it. */
   stamp: string;
-  /** Where the link leads, as written in it, when the path named a symbolic link. */
+  /** The target as written in the link, if the path named a symbolic link. */
   linkTarget?: string;
 }
 

@@ -10,12 +10,12 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { toolError } from "../../core/error.ts";
-import { deniedPath, isErrno, isMissing } from "./file-errors.ts";
+import { deniedPath, isMissing } from "./file-errors.ts";
 import { MAX_LINKS, type PathName, quotePath } from "./path-name.ts";
 import { checkPath, type PathOperation, type PathPolicy } from "./path-policy.ts";
 import type { ChangeMaker, UndoJournal } from "./undo-store.ts";
 
-/** What every operation on files is given. */
+/** The context of every file operation. */
 export interface FileAccess extends ChangeMaker {
   policy: PathPolicy;
   anchoring: Anchoring;
@@ -23,17 +23,17 @@ export interface FileAccess extends ChangeMaker {
   clock: () => number;
 }
 
-/** An entry of a directory that is held fast; the entry itself may be missing. */
+/** An entry of an anchored directory. The entry itself may not exist. */
 export interface Entry {
   parent: Anchor;
   base: string;
   real: string;
-  /** Of the entry itself, links not followed. */
+  /** Of the entry itself, links not followed; null if it does not exist. */
   stat: BigIntStats | null;
   close(): void;
 }
 
-/** Holds what the name leads to, after the policy admitted where that really lies. */
+/** Anchors the target of the name and checks its real path against the policy. */
 export function anchorPath(
   name: PathName,
   access: FileAccess,
@@ -52,8 +52,8 @@ export function anchorPath(
 }
 
 /**
- * Holds the directory in which the name's last part lies, links to it followed, so that a create, rename or unlink
- * happens in the directory that was judged. With `followLast` a link at the end is followed too, to where it ends.
+ * Anchors the parent directory of the name, so a create, rename or unlink happens in the directory that was checked.
+ * With `followLast` a link at the end is followed, too.
  */
 export function locateEntry(
   name: PathName,
@@ -87,11 +87,9 @@ export function locateEntry(
   throw Object.assign(new Error("too many links"), { code: "ELOOP" });
 }
 
-/** The directory that a failed `locateEntry` missed, or null when it failed for another reason. */
+/** The missing parent directory if `locateEntry` failed for that reason, else null. */
 export function missingParentOf(thrown: unknown): string | null {
-  return isMissing(thrown) && typeof (thrown as MissingParent).missingParent === "string"
-    ? (thrown as MissingParent).missingParent
-    : null;
+  return thrown instanceof MissingParent ? thrown.path : null;
 }
 
 export function requireAllowed(name: PathName, access: FileAccess, real: string, operation: PathOperation): void {
@@ -121,30 +119,37 @@ export function notDirectory(name: PathName) {
   });
 }
 
-interface MissingParent extends Error {
-  missingParent: string;
+/** An ENOENT that names the missing directory. */
+class MissingParent extends Error {
+  readonly code = "ENOENT";
+  readonly path: string;
+
+  constructor(path: string, cause: unknown) {
+    super("the parent directory does not exist", { cause });
+    this.path = path;
+  }
 }
 
 function anchorParent(access: FileAccess, path: string): Anchor {
   try {
     return access.anchoring(path, { directory: true });
   } catch (error) {
-    throw isErrno(error) ? Object.assign(error, { missingParent: path }) : error;
+    throw isMissing(error) ? new MissingParent(path, error) : error;
   }
 }
 
-/** Linux: a descriptor that names a file without opening it, so that no device, FIFO or mount feels the look. */
+/** Linux: a descriptor that refers to a file without opening it, so devices, FIFOs and mounts are not affected. */
 const O_PATH = 0o10000000;
 const { O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** A file or directory held fast: whatever happens to its name afterwards, this is what was judged. */
+/** A handle of a file or directory. It stays valid if the name is changed after the check. */
 export interface Anchor {
-  /** Where it really lies, told by the descriptor. */
+  /** The real path, read from the descriptor. */
   readonly real: string;
   readonly stat: BigIntStats;
-  /** A path to an entry of this directory that does not go through the directory's name. */
+  /** A path to an entry of this directory that does not depend on the directory's name. */
   at(name: string): string;
-  /** A path to this directory itself, good for a child process's working directory while the anchor is open. */
+  /** A path to this directory that child processes can use while the anchor is open. */
   readonly path: string;
   /** Opens exactly this file. */
   reopen(flags: number): number;
@@ -153,7 +158,7 @@ export interface Anchor {
 
 interface AnchorOptions {
   directory?: boolean;
-  /** Take a symbolic link at the end as itself. */
+  /** Do not follow a symbolic link at the end. */
   noFollow?: boolean;
 }
 
@@ -182,9 +187,9 @@ export const anchorByDescriptor: Anchoring = (path, { directory = false, noFollo
 };
 
 /**
- * Where there is no /proc/self/fd (macOS, BSD). Weaker: the name is verified before and a read's descriptor after each
- * use, so a swapped directory is noticed on every read, but between the verification of a directory and a create,
- * rename or unlink in it a gap of microseconds stays open.
+ * For systems without /proc/self/fd (macOS, BSD). Weaker: the name is verified before each use, and the descriptor
+ * after each open. So every read notices a swapped directory, but between the verification and a create, rename or
+ * unlink there is a gap of microseconds.
  */
 export const anchorByName: Anchoring = (path, { directory = false, noFollow = false } = {}) => {
   const real = noFollow ? join(realpathSync(dirname(path)), basename(path)) : realpathSync.native(path);
@@ -241,7 +246,7 @@ function descriptorsHavePaths(): boolean {
   }
 }
 
-/** The kernel marks an unlinked file by a suffix that a file may also carry as its name. */
+/** The kernel appends " (deleted)" to unlinked files, but a file name may also end like that. */
 function isStillLinked(real: string, stat: BigIntStats): boolean {
   try {
     return isSameFile(lstatSync(real, { bigint: true }), stat);
@@ -251,5 +256,5 @@ function isStillLinked(real: string, stat: BigIntStats): boolean {
 }
 
 function vanished(path: string): Error {
-  return Object.assign(new Error(`${path} was replaced while it was opened`), { code: "ENOENT" });
+  return Object.assign(new Error(`${path} was replaced while it was being opened`), { code: "ENOENT" });
 }

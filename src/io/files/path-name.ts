@@ -3,22 +3,22 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { toolError } from "../../core/error.ts";
 
-/** What a caller wrote, as an absolute name. It says nothing yet about where the name leads. */
+/** A path as given, made absolute. Links are not resolved yet. */
 export interface PathName {
   given: string;
   absolute: string;
-  /** Written with a closing slash: only a directory will do. */
+  /** Written with a trailing slash: it must be a directory. */
   directoryOnly: boolean;
 }
 
 const MAX_PATH_BYTES = 4095;
 const MAX_COMPONENT_BYTES = 255;
-/** What Linux follows before it gives up; more is a loop. */
+/** The limit of Linux; more links are a loop. */
 export const MAX_LINKS = 40;
 
 /**
- * `.` and `..` are taken out of the text, as every shell's `cd` and Node do, before any link is followed. Nothing is
- * decoded, trimmed or normalised: the name that is judged is the name that is used.
+ * Removes `.` and `..` textually, before any link is followed, as Node and the `cd` of shells do. Nothing is decoded,
+ * trimmed or normalised: the checked name is the name that is used.
  */
 export function parsePathName(given: unknown, base: string): PathName {
   if (typeof given !== "string") throw refuseName("A path must be a string", "Give the path as text.");
@@ -29,8 +29,7 @@ export function parsePathName(given: unknown, base: string): PathName {
   if (/^file:\/\//i.test(given)) {
     throw refuseName(`${quotePath(given)} is a URL, not a path`, "Give the plain path, without file://.");
   }
-  const expanded = given === "~" || given.startsWith("~/") ? join(homedir(), given.slice(1)) : given;
-  const absolute = resolve(base, expanded);
+  const absolute = resolve(base, expandHome(given));
   if (Buffer.byteLength(absolute) > MAX_PATH_BYTES) {
     throw refuseName(`The path is longer than ${MAX_PATH_BYTES} bytes`, "Give a shorter path.");
   }
@@ -45,8 +44,8 @@ export function parsePathName(given: unknown, base: string): PathName {
 }
 
 /**
- * Where a name leads by the links that exist now; what does not exist is kept as written. Null when the links loop.
- * For messages, locks and yes/no questions only: between this answer and a later open the links may change.
+ * Resolves links as they are now; parts that do not exist stay as written. Null if the links form a loop. For
+ * messages, locks and checks only: the links may change before a later open.
  */
 export function resolveLinks(absolute: string): string | null {
   const pending = absolute.split("/").reverse();
@@ -73,7 +72,7 @@ export function resolveLinks(absolute: string): string | null {
   return resolved;
 }
 
-/** A path as text in a message: quoted, bounded, with nothing invisible in it. */
+/** A path for a message: quoted, shortened, with invisible characters escaped. */
 export function quotePath(path: string): string {
   const shown = path.length > 300 ? `${path.slice(0, 300)}…` : path;
   return JSON.stringify(shown).replace(
@@ -94,11 +93,9 @@ function refuseName(message: string, next: string) {
   return toolError("invalid_input", message, { next });
 }
 
-// Kept apart from the policy of paths, which compiles globs: the front door gives this answer without loading that.
-
 /**
- * Does the name lead to one of the allowed paths, by the links that exist now? An answer about a name: what opens files
- * asks again about what it opened.
+ * Whether the name is inside one of the allowed paths, with links as they are now. This checks only the name; opening a
+ * file checks again. It is in this file because the path policy compiles globs, which the main entry need not load.
  */
 export function isPathAllowed(path: string, allowedPaths: readonly string[] = [process.cwd()]): boolean {
   if (typeof path !== "string" || path === "" || path.includes("\0")) return false;
@@ -111,7 +108,7 @@ export function isInside(path: string, root: string): boolean {
 }
 
 export function realRoots(paths: readonly string[], base: string): string[] {
-  // An empty entry would otherwise mean the current directory.
+  // An empty entry would mean the current directory.
   return paths
     .filter((path) => typeof path === "string" && path !== "" && !path.includes("\0"))
     .map((path) => realRoot(path, base));
@@ -127,9 +124,8 @@ export function expandHome(path: string): string {
 }
 
 /**
- * Where an absolute name leads now, as `resolveLinks` says it, but with few questions to the system: what does not exist
- * stays as written below the deepest folder that does. For rules, which judge names; what opens files judges what it
- * opened.
+ * Like `resolveLinks`, but with fewer system calls. Parts that do not exist stay as written. For rules, which check
+ * names; opening a file checks again.
  */
 export function realName(absolute: string): string {
   try {
@@ -137,19 +133,19 @@ export function realName(absolute: string): string {
     let missing = absolute;
     let folder = dirname(absolute);
     while (!existsSync(folder)) [missing, folder] = [folder, dirname(folder)];
-    // A link that leads nowhere yet: what is written there comes to be where it leads.
+    // A dangling link: a write would create its target.
     if (lstatSync(missing, { throwIfNoEntry: false })) return resolveLinks(absolute) ?? absolute;
     const real = realpathSync.native(folder);
     return (real === "/" ? "" : real) + absolute.slice(folder === "/" ? 0 : folder.length);
   } catch {
-    // A folder that may not be looked into.
+    // A folder that is not readable.
     return resolveLinks(absolute) ?? absolute;
   }
 }
 
 /**
- * One spelling for all that some file system takes for the same name: case, composition, compatibility forms
- * (ligatures, full-width, long s) and code points that are not seen.
+ * One spelling for all names that some file system treats as equal: case, composition, compatibility forms (ligatures,
+ * full-width, long s) and invisible code points.
  */
 export function foldName(name: string): string {
   if (/^[\x20-\x7e]*$/.test(name)) return name.toLowerCase();
@@ -157,7 +153,7 @@ export function foldName(name: string): string {
   return visible.toUpperCase().toLowerCase().normalize("NFKC");
 }
 
-/** Files that make some program execute what stands in them, or that loosen what an agent may do: globs of names. */
+/** Globs of files whose content some program executes, or that extend what an agent may do. */
 export const EXECUTED_NAMES: readonly string[] = [
   ".git",
   ".gitconfig",

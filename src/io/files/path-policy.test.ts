@@ -27,7 +27,7 @@ const reasonOf = (policy: ReturnType<typeof createPathPolicy>, path: string, ope
   checkPath(policy, path, operation)?.reason ?? "allowed";
 
 describe("allowed paths", () => {
-  it("are the workspace alone when nothing is said", () => {
+  it("default to the workspace", () => {
     const policy = createPathPolicy({ workspace });
     expect(reasonOf(policy, workspace)).toBe("allowed");
     expect(reasonOf(policy, join(workspace, "a/b"))).toBe("allowed");
@@ -36,12 +36,12 @@ describe("allowed paths", () => {
     expect(reasonOf(policy, `${workspace} /a`)).toBe("outside");
   });
 
-  it("are none when the list is empty, and empty entries do not mean the current directory", () => {
+  it("are none for an empty list, and an empty entry is not the current directory", () => {
     expect(reasonOf(createPathPolicy({ workspace, allowedPaths: [] }), workspace)).toBe("outside");
     expect(reasonOf(createPathPolicy({ workspace, allowedPaths: [""] }), process.cwd())).toBe("outside");
   });
 
-  it("are taken relative to the workspace, with or without a closing slash, and resolved once", () => {
+  it("are relative to the workspace, with or without a trailing slash, and resolved once", () => {
     const policy = createPathPolicy({ workspace, allowedPaths: ["sub/", "../shared"] });
     expect(reasonOf(policy, join(workspace, "sub/a"))).toBe("allowed");
     expect(reasonOf(policy, join(workspace, "subway"))).toBe("outside");
@@ -49,12 +49,12 @@ describe("allowed paths", () => {
     expect(reasonOf(policy, workspace)).toBe("outside");
   });
 
-  it("follow a link that is itself named as a root", () => {
+  it("follow a link that is a root", () => {
     symlinkSync(workspace, join(base, "alias"));
     expect(createPathPolicy({ workspace: join(base, "alias") }).workspace).toBe(workspace);
   });
 
-  it("can be read only, where the deepest path that is named decides", () => {
+  it("can be read only; the deepest matching path decides", () => {
     const policy = createPathPolicy({ workspace, allowedPaths: ["sub"], readOnlyPaths: ["..", "sub/vendor"] });
     expect(reasonOf(policy, join(base, "shared/a"), "read")).toBe("allowed");
     expect(reasonOf(policy, join(base, "shared/a"), "write")).toBe("read_only");
@@ -62,7 +62,7 @@ describe("allowed paths", () => {
     expect(reasonOf(policy, join(workspace, "sub/vendor/a"), "write")).toBe("read_only");
   });
 
-  it("can be everything, except the kernel's and the devices' trees and what is protected", () => {
+  it("can be everything except kernel and device trees and protected files", () => {
     const policy = createPathPolicy({ workspace, unrestricted: true });
     expect(reasonOf(policy, "/usr/share/doc", "write")).toBe("allowed");
     for (const path of ["/proc", "/proc/self/environ", "/sys/kernel", "/dev/sda"])
@@ -74,7 +74,7 @@ describe("allowed paths", () => {
 });
 
 describe("narrowing", () => {
-  it("only ever takes away", () => {
+  it("only removes", () => {
     const policy = createPathPolicy({ workspace });
     const narrowed = narrow(policy, ["sub", "/", join(base, "shared")]);
     expect(reasonOf(narrowed, join(workspace, "other"))).toBe("allowed");
@@ -93,8 +93,8 @@ describe("narrowing", () => {
   });
 });
 
-describe("what a model is told", () => {
-  it("names the workspace as such and other roots by their paths, with what may be done there", () => {
+describe("descriptions for a model", () => {
+  it("name the workspace, and other roots by their paths, with read-only roots marked", () => {
     const policy = createPathPolicy({ workspace, allowedPaths: [".", "../shared"], readOnlyPaths: ["sub"] });
     expect(describeAllowed(policy)).toBe(
       `"." (the workspace), ${JSON.stringify(join(base, "shared"))}, "sub" (read only)`,
@@ -105,7 +105,7 @@ describe("what a model is told", () => {
     expect(showPath(policy, workspace)).toBe(".");
   });
 
-  it("knows which folders hold a root", () => {
+  it("containsRoot finds folders that contain a root", () => {
     const policy = createPathPolicy({ workspace, allowedPaths: ["sub"] });
     expect(containsRoot(policy, workspace)).toBe(true);
     expect(containsRoot(policy, join(workspace, "sub"))).toBe(true);
@@ -115,7 +115,7 @@ describe("what a model is told", () => {
 });
 
 describe("deny rules", () => {
-  it("hold for paths given whole, through links in their fixed part, and over what is allowed", () => {
+  it("apply to absolute paths, through links in their fixed part, and override allowed paths", () => {
     symlinkSync(workspace, join(base, "alias"));
     const policy = createPathPolicy({ workspace, denyGlobs: [join(base, "alias/sub"), join(base, "alias/*/x?.txt")] });
     expect(reasonOf(policy, join(workspace, "sub"))).toBe("protected");
@@ -124,7 +124,7 @@ describe("deny rules", () => {
     expect(reasonOf(policy, join(workspace, "other/x.txt"))).toBe("allowed");
   });
 
-  it("are judged below the workspace, so a workspace inside a protected folder is usable", () => {
+  it("apply below the workspace, so a workspace inside a protected folder is usable", () => {
     const inside = join(base, ".claude/worktrees/one");
     mkdirSync(inside, { recursive: true });
     const policy = createPathPolicy({ workspace: inside });
@@ -132,7 +132,7 @@ describe("deny rules", () => {
     expect(reasonOf(policy, join(inside, ".claude/settings.json"), "write")).toBe("protected");
   });
 
-  it("leave out what the owner permits by name", () => {
+  it("do not apply to what the owner permits", () => {
     const policy = createPathPolicy({ workspace, permitGlobs: [".vscode/settings.json", ".npmrc"] });
     expect(reasonOf(policy, join(workspace, ".vscode/settings.json"), "write")).toBe("allowed");
     expect(reasonOf(policy, join(workspace, "packages/a/.npmrc"))).toBe("allowed");
@@ -141,7 +141,7 @@ describe("deny rules", () => {
 });
 
 describe("isPathAllowed", () => {
-  it("compares whole names, not beginnings", () => {
+  it("compares whole names, not prefixes", () => {
     expect(isPathAllowed("/workspace/a", ["/workspace"])).toBe(true);
     expect(isPathAllowed("/workspace", ["/workspace/"])).toBe(true);
     expect(isPathAllowed("/workspace-evil/a", ["/workspace"])).toBe(false);
@@ -149,7 +149,7 @@ describe("isPathAllowed", () => {
     expect(isPathAllowed("/any/where", ["/"])).toBe(true);
   });
 
-  it("answers no for nothing, for a NUL, for no roots and for empty roots", () => {
+  it("is false for an empty path, a NUL, no roots and empty roots", () => {
     expect(isPathAllowed("", ["/"])).toBe(false);
     expect(isPathAllowed("/workspace/a\0b", ["/workspace"])).toBe(false);
     expect(isPathAllowed("/workspace", [])).toBe(false);
@@ -157,12 +157,12 @@ describe("isPathAllowed", () => {
     expect(isPathAllowed(undefined as unknown as string, ["/"])).toBe(false);
   });
 
-  it("means the current directory when no roots are given", () => {
+  it("defaults to the current directory", () => {
     expect(isPathAllowed("a/b")).toBe(true);
     expect(isPathAllowed("/etc/passwd")).toBe(false);
   });
 
-  it("follows links as far as they exist, dangling ones too", () => {
+  it("follows links, including dangling ones", () => {
     writeFileSync(join(base, "secret"), "s");
     symlinkSync("../secret", join(workspace, "out"));
     symlinkSync("../new", join(workspace, "dangling"));

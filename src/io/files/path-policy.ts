@@ -8,15 +8,15 @@ export { isInside, isPathAllowed } from "./path-name.ts";
 
 export interface PathPolicyOptions {
   workspace: string;
-  /** What may be read and written; absent means the workspace, an empty list means nothing. */
+  /** What may be read and written. Default: the workspace. An empty list means nothing. */
   allowedPaths?: readonly string[];
-  /** May be read, never written; the deepest path that is named decides. */
+  /** May be read but not written. The deepest matching path decides. */
   readOnlyPaths?: readonly string[];
-  /** Denied for reading and writing, besides the default rules. */
+  /** Denied for reading and writing, in addition to the default rules. */
   denyGlobs?: readonly string[];
-  /** Paths that no deny rule concerns: to be said by the owner of the workspace, never by a model. */
+  /** Exceptions from all deny rules. Set by the owner of the workspace, never by a model. */
   permitGlobs?: readonly string[];
-  /** The whole file system; deny rules and device trees stay refused. */
+  /** Allow the whole file system. Deny rules still apply, and device trees stay refused. */
   unrestricted?: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Root {
   writable: boolean;
 }
 
-/** Rules about real absolute paths. A path must be admitted by every layer; narrowing adds a layer. */
+/** Rules for real absolute paths. Every layer must allow a path; narrowing adds a layer. */
 export interface PathPolicy {
   readonly workspace: string;
   readonly layers: readonly (readonly Root[])[];
@@ -55,14 +55,14 @@ export function createPathPolicy(options: PathPolicyOptions): PathPolicy {
   };
 }
 
-/** A policy that admits no path which the given one does not; absent paths change nothing. */
+/** A policy that allows at most what the given one allows. If paths are omitted, it is unchanged. */
 export function narrow(policy: PathPolicy, allowedPaths: readonly string[] | undefined): PathPolicy {
   if (allowedPaths === undefined) return policy;
   const layer = realRoots(allowedPaths, policy.workspace).map((path) => ({ path, writable: true }));
   return { ...policy, layers: [...policy.layers, layer] };
 }
 
-/** Null when the real path may be used so. */
+/** Null if the operation on the real path is allowed. */
 export function checkPath(policy: PathPolicy, realPath: string, operation: PathOperation): PathRefusal | null {
   if (isSpecial(realPath)) return { reason: "special" };
   for (const layer of policy.layers) {
@@ -74,22 +74,22 @@ export function checkPath(policy: PathPolicy, realPath: string, operation: PathO
   return glob === null ? null : { reason: "protected", glob };
 }
 
-/** Is the path an allowed root, or does it contain one? Such a folder is never deleted or moved. */
+/** Whether the path is or contains an allowed root. Such a folder is never deleted or moved. */
 export function containsRoot(policy: PathPolicy, realPath: string): boolean {
   return isInside(policy.workspace, realPath) || policy.layers.flat().some((root) => isInside(root.path, realPath));
 }
 
-/** The roots in words for a model: relative to the workspace where they lie in it. */
+/** The allowed roots in a message, relative if they are in the workspace. */
 export function describeAllowed(policy: PathPolicy): string {
   const admitted = policy.layers.flat().filter((root) => policy.layers.every((layer) => deepestRoot(layer, root.path)));
-  const words = admitted.map((root) => {
+  const shown = admitted.map((root) => {
     const suffix = policy.layers.every((layer) => deepestRoot(layer, root.path)?.writable) ? "" : " (read only)";
     return showRoot(policy, root.path) + suffix;
   });
-  return words.length === 0 ? "none" : [...new Set(words)].join(", ");
+  return shown.length === 0 ? "none" : [...new Set(shown)].join(", ");
 }
 
-/** As shown to a model: relative to the workspace where it lies in it. */
+/** A path as shown to a model: relative if it is in the workspace. */
 export function showPath(policy: PathPolicy, realPath: string): string {
   return isInside(realPath, policy.workspace) ? belowWorkspace(policy, realPath) || "." : realPath;
 }
@@ -102,7 +102,7 @@ function showRoot(policy: PathPolicy, root: string): string {
 function deepestRoot(layer: readonly Root[], path: string): Root | undefined {
   let deepest: Root | undefined;
   for (const root of layer) {
-    // Of two roots for the same folder the read-only one, named later, decides.
+    // Of two roots for the same folder the later one, which is read only, decides.
     if (isInside(path, root.path) && root.path.length >= (deepest?.path.length ?? 0)) deepest = root;
   }
   return deepest;
@@ -110,19 +110,19 @@ function deepestRoot(layer: readonly Root[], path: string): Root | undefined {
 
 function belowWorkspace(policy: PathPolicy, path: string): string {
   if (path === policy.workspace) return "";
-  // A workspace that itself lies below, say, `.claude/` is not for that reason protected as a whole.
+  // A workspace inside a folder such as `.claude/` is not protected for that reason.
   return isInside(path, policy.workspace) && policy.workspace !== "/"
     ? path.slice(policy.workspace.length + 1)
     : path.slice(1);
 }
 
-/** Kernel and device trees: their files are not files. Shared memory is an ordinary file system. */
+/** Kernel and device trees do not have ordinary files. Shared memory does. */
 function isSpecial(path: string): boolean {
   if (isInside(path, "/dev/shm")) return false;
   return isInside(path, "/proc") || isInside(path, "/sys") || isInside(path, "/dev");
 }
 
-/** Deny rules compare real paths, so the fixed beginning of a glob is resolved once. */
+/** Deny rules match real paths, so links in the fixed beginning of a glob are resolved. */
 function realGlob(glob: string, workspace: string): string {
   const expanded = expandHome(glob);
   if (!expanded.startsWith("/") && !expanded.startsWith("../")) return expanded;
@@ -134,12 +134,12 @@ export type PathOperation = "read" | "write";
 
 interface DenyRule {
   /**
-   * Without a slash it is matched against every name on the way down, so it covers a folder's contents too; with a
-   * slash against the path below the workspace, at any depth; with a leading slash against the whole real path.
+   * Without a slash it is matched against every name of the path, so it also covers the content of a folder. With a
+   * slash it is matched against the path below the workspace, at any depth; with a leading slash against the real path.
    */
   glob: string;
   on: PathOperation | "all";
-  /** Same form as `glob`; for a glob without a slash they are matched against the same name. */
+  /** In the same form as `glob`. Without a slash they are matched against the same name. */
   except?: readonly string[];
 }
 
@@ -182,19 +182,19 @@ const SECRETS = [
   "/etc/{shadow,gshadow,sudoers}*",
 ];
 
-/** Always in force unless a policy permits a path by name; they hold for paths that do not exist yet as well. */
+/** Always apply, except to paths that `permitGlobs` permits. They also apply to paths that do not exist yet. */
 export const DEFAULT_DENY_RULES: readonly DenyRule[] = [
   { glob: ".env.*", on: "all", except: [".env.{example,sample,template,dist}"] },
   { glob: "id_{rsa,dsa,ecdsa,ed25519}*", on: "all", except: ["*.pub"] },
   ...SECRETS.map((glob): DenyRule => ({ glob, on: "all" })),
   ...EXECUTED_NAMES.map((glob): DenyRule => ({ glob, on: "write" })),
-  // Whom the user trusts, where the home folder is the workspace.
+  // The user's own configuration, if the home folder is the workspace.
   { glob: ".config/haft", on: "all" },
   { glob: ".haft", on: "write" },
   { glob: ".haft", on: "read", except: [".haft/spill"] },
 ];
 
-/** The glob that denies the operation on a path, or null. `below` is the path below the workspace, no leading slash. */
+/** The glob that denies the operation on a path, or null. `below` is relative to the workspace. */
 type Denials = (path: { real: string; below: string }, operation: PathOperation) => string | null;
 
 export function compileDenials(rules: readonly DenyRule[], permitted: readonly string[] = []): Denials {
@@ -223,7 +223,7 @@ export function compileDenials(rules: readonly DenyRule[], permitted: readonly s
   };
 }
 
-/** Nearly every path matches no rule, and most rules are plain names: that is told at once. */
+/** A fast check: nearly every path matches no rule, and the majority of rules are plain names. */
 function withFastReject<Rule extends CompiledGlob>(candidates: readonly Rule[]) {
   const plain = new Set(candidates.filter((rule) => rule.isPlainName).map((rule) => rule.folded));
   const any = (kind: CompiledGlob["kind"]) => {
@@ -275,10 +275,10 @@ function compileGlob(glob: string): CompiledGlob {
 type Around = readonly [before: string, after: string];
 
 function compilePattern(text: string, around: { literal: Around; glob: Around }): RegExp {
-  // Also as plain text, so that a folder really called `[id]` is denied by its own name.
+  // Also literally, so a folder named `[id]` can be denied by its name.
   const literal = around.literal.join(text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
   const forms = isGlob(text) ? [literal, picomatch.makeRe(around.glob.join(text), { dot: true }).source] : [literal];
-  // `s`: a line break is an ordinary character in a name, and must not end a match.
+  // `s`: a line break is an ordinary character in a name.
   return new RegExp(forms.join("|"), "s");
 }
 
@@ -288,7 +288,7 @@ function isGlob(text: string): boolean {
 
 let secrets: Denials | undefined;
 
-/** Whether a name is one that keys and passwords are kept under, wherever it lies. */
+/** Whether a path, at any depth, has the name of a file for keys or passwords. */
 export function isSecretName(path: string): boolean {
   secrets ??= compileDenials(DEFAULT_DENY_RULES);
   const below = path.replace(/^\/+/, "");
@@ -296,8 +296,7 @@ export function isSecretName(path: string): boolean {
 }
 
 /**
- * Whether reading it brings what is not for everybody: secrets that the owner has permitted by name, and all that lies
- * outside of the workspace.
+ * Whether its content may be confidential: secrets that the owner has permitted, and everything outside the workspace.
  */
 export function isSensitivePath(files: Pick<Files, "policy" | "realPath">, path: string): boolean {
   const { workspace } = files.policy;
@@ -305,18 +304,18 @@ export function isSensitivePath(files: Pick<Files, "policy" | "realPath">, path:
   try {
     real = files.realPath(path);
   } catch {
-    // It may not be read, or is not there: its name is all there is to judge.
+    // Not readable or missing: only the name can be checked.
   }
   if (!isInside(real, workspace)) return true;
   return isSecretName(real.slice(workspace.length));
 }
 
-/** More is not looked at while a call waits to be judged. */
-const MAX_ENTRIES = 2000;
+/** A call waits for this check, so it must be short. */
+const MAX_CHECKED_ENTRIES = 2000;
 
 /**
- * Whether something below a real path may not be read, as far as a short look tells; true also where there is too much
- * to look at, and where a link leads on. For deciding whether to ask, never for opening.
+ * Whether something below a real path may not be read. Also true if there are too many entries or a link. For deciding
+ * whether approval is needed, never for opening.
  */
 export function containsDenied(policy: PathPolicy, realPath: string): boolean {
   const waiting = [realPath];
@@ -324,14 +323,15 @@ export function containsDenied(policy: PathPolicy, realPath: string): boolean {
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
     for (const entry of entriesOf(folder)) {
       const path = join(folder, entry.name);
-      if (++seen > MAX_ENTRIES || entry.isSymbolicLink() || checkPath(policy, path, "read") !== null) return true;
+      if (++seen > MAX_CHECKED_ENTRIES || entry.isSymbolicLink() || checkPath(policy, path, "read") !== null)
+        return true;
       if (entry.isDirectory()) waiting.push(path);
     }
   }
   return false;
 }
 
-/** Nothing lies below a file, and nothing is read from a folder that cannot be opened. */
+/** Empty for a file and for a folder that cannot be read. */
 function entriesOf(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true });

@@ -38,11 +38,11 @@ describe("readLines", () => {
     ["a\r\nb\r\n", ["a", "b"], 2],
     ["\ufeffa\nb", ["a", "b"], 2],
     ["lone\rreturn\n", ["lone\rreturn"], 1],
-  ])("takes %j for its lines", async (content, lines, total) => {
+  ])("reads the lines of %j", async (content, lines, total) => {
     expect(await linesOf(content)).toMatchObject({ lines, totalLines: total, nextOffset: null, stoppedBy: "end" });
   });
 
-  it("says exactly where to go on", async () => {
+  it("returns the exact next offset", async () => {
     const content = Array.from({ length: 2500 }, (_, index) => `Line ${index + 1}\n`).join("");
     const first = await linesOf(content);
     expect(first).toMatchObject({
@@ -71,7 +71,7 @@ describe("readLines", () => {
     });
   });
 
-  it("cuts long lines without splitting a character, and says which", async () => {
+  it("cuts long lines between characters and lists them", async () => {
     const long = `${"x".repeat(1999)}😀tail`;
     const window = await linesOf(`short\n${long}\n${"語".repeat(2000)}\n${"é".repeat(300_000)}\nend`);
     expect(window.lines.map((line) => line.length)).toEqual([5, 1999, 2000, 2000, 3]);
@@ -82,7 +82,7 @@ describe("readLines", () => {
     expect(window.lines[4]).toBe("end");
   });
 
-  it("stops at its byte limit, but always gives a line", async () => {
+  it("stops at its byte limit but returns at least one line", async () => {
     const window = await linesOf(`${"語".repeat(100)}\n`.repeat(400));
     expect(window).toMatchObject({ lastLine: 170, nextOffset: 171, totalLines: 400, stoppedBy: "bytes" });
     expect(await linesOf("abcdef\nb\n", { maxBytes: 3 })).toMatchObject({
@@ -113,7 +113,7 @@ describe("readLines", () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(32 * 1024 * 1024);
   });
 
-  it("ends when it is told to", async () => {
+  it("ends on abort", async () => {
     writeFileSync(join(workspace, "f"), "");
     truncateSync(join(workspace, "f"), 2 ** 40);
     const work = linesOf(null, { offset: 2, signal: AbortSignal.timeout(50) });
@@ -127,7 +127,7 @@ describe("readLines", () => {
     expect(await linesOf(bytes, { offset: 2, limit: 1 })).toMatchObject({ lines: [text], nextOffset: 3 });
   });
 
-  it("detects an encoding that shows only far into the file", async () => {
+  it("detects an encoding that is visible only late in the file", async () => {
     const bytes = Buffer.concat([
       Buffer.from("plain\n".repeat(10_000)),
       loadIconv().encode("中文内容测试\n", "gb18030"),

@@ -5,26 +5,26 @@ import { readAll, type OpenFile } from "./open-file.ts";
 import { decodeBytes, decodeText, detectBom, detectEncoding, type TextEncoding } from "./text-encoding.ts";
 
 export interface ReadLinesOptions {
-  /** The first line wanted, from 1; 0 is taken for 1. */
+  /** The first line, counted from 1; 0 means 1. */
   offset?: number;
   limit?: number;
   maxLineChars?: number;
-  /** Of the answer, as UTF-8. */
+  /** Max size of the result as UTF-8. Default: 50 KiB. */
   maxBytes?: number;
   signal?: AbortSignal;
 }
 
 export interface LineWindow {
-  /** Without their line ends. */
+  /** Without line ends. */
   lines: string[];
   firstLine: number;
-  /** Below `firstLine` when there is no such line. */
+  /** Less than `firstLine` if there is no such line. */
   lastLine: number;
-  /** Null where counting them would mean reading a large rest. */
+  /** Null if counting them would require reading a large rest. */
   totalLines: number | null;
-  /** Where to go on; null at the end of the file. */
+  /** The offset of the next page; null at the end of the file. */
   nextOffset: number | null;
-  /** Lines of which only the beginning is given, with their whole length in bytes. */
+  /** Lines of which only the beginning is returned, with their full length in bytes. */
   cut: { line: number; bytes: number }[];
   stoppedBy: "end" | "lines" | "bytes";
   encoding: TextEncoding;
@@ -32,31 +32,31 @@ export interface LineWindow {
 
 const HEAD_BYTES = 16 * 1024;
 const STEP_BYTES = 64 * 1024;
-/** A rest up to this size is counted, so that the answer can say how many lines there are. */
+/** A rest up to this size is scanned to count the lines. */
 const COUNT_AHEAD_BYTES = 4 * 1024 * 1024;
-/** UTF-16 and UTF-32 are decoded as a whole, which this bounds. */
+/** UTF-16 and UTF-32 files are decoded whole, so their size is limited. */
 const MAX_WIDE_BYTES = 16 * 1024 * 1024;
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-/** Some lines of a file of any size, in memory that does not depend on it. */
+/** Reads some lines of a file of any size. The memory used does not depend on the size. */
 export async function readLines(
   file: OpenFile,
   indexes: LineIndexes,
   options: ReadLinesOptions = {},
 ): Promise<LineWindow> {
   const { limit = 2_000, maxLineChars = 2_000, maxBytes = 50 * 1024, signal } = options;
-  const wanted = { first: Math.max(1, Math.trunc(options.offset ?? 1)), limit, maxLineChars, maxBytes, signal };
+  const range = { first: Math.max(1, Math.trunc(options.offset ?? 1)), limit, maxLineChars, maxBytes, signal };
   const head = Buffer.allocUnsafe(Math.min(HEAD_BYTES, file.info.size));
   const sample = head.subarray(0, file.readNow(head, 0));
   const bom = detectBom(sample);
   const encoding = bom?.encoding ?? detectEncoding(sample);
   return isWide(encoding)
-    ? readWideLines(file, wanted)
-    : readByteLines(file, indexes, { ...wanted, encoding, bomLength: bom?.length ?? 0 });
+    ? readWideLines(file, range)
+    : readByteLines(file, indexes, { ...range, encoding, bomLength: bom?.length ?? 0 });
 }
 
-interface Wanted {
+interface LineRange {
   first: number;
   limit: number;
   maxLineChars: number;
@@ -65,7 +65,7 @@ interface Wanted {
 }
 
 interface RawLine {
-  /** The beginning, long enough for the characters wanted. */
+  /** The beginning, long enough for `maxLineChars`. */
   bytes: Buffer;
   length: number;
 }
@@ -73,19 +73,19 @@ interface RawLine {
 async function readByteLines(
   file: OpenFile,
   indexes: LineIndexes,
-  wanted: Wanted & { encoding: TextEncoding; bomLength: number },
+  range: LineRange & { encoding: TextEncoding; bomLength: number },
 ): Promise<LineWindow> {
-  const { first, signal } = wanted;
+  const { first, signal } = range;
   const index = indexes.of(file);
   await indexes.extend(index, file, { feeds: first - 1, signal });
   const exists = feedsSeen(index) >= first - 1;
   const start = exists ? lineStart(file, blockOfFeed(index, first - 1), first - 1) : file.info.size;
-  const { raw, stoppedBy, end } = await collect(file, start === 0 ? wanted.bomLength : start, wanted);
+  const { raw, stoppedBy, end } = await collect(file, start === 0 ? range.bomLength : start, range);
   if (file.info.size - Math.max(index.bytesScanned, end) <= COUNT_AHEAD_BYTES)
     await indexes.extend(index, file, { signal });
-  return present(raw, {
-    ...wanted,
-    encoding: encodingOf(raw, wanted.encoding),
+  return toWindow(raw, {
+    ...range,
+    encoding: encodingOf(raw, range.encoding),
     stoppedBy,
     totalLines: totalLines(index),
   });
@@ -111,32 +111,32 @@ function lineStart(
   }
 }
 
-async function collect(file: OpenFile, start: number, { limit, maxLineChars, maxBytes, signal }: Wanted) {
-  // No encoding here takes more than four bytes for a character.
-  const keep = maxLineChars * 4 + 4;
+async function collect(file: OpenFile, start: number, { limit, maxLineChars, maxBytes, signal }: LineRange) {
+  // No encoding uses more than four bytes for a character.
+  const maxStored = maxLineChars * 4 + 4;
   const raw: RawLine[] = [];
   const buffer = Buffer.allocUnsafe(STEP_BYTES);
   let position = start;
-  let kept: Buffer[] = [];
-  let keptBytes = 0;
+  let stored: Buffer[] = [];
+  let storedBytes = 0;
   let length = 0;
-  let answerBytes = 0;
+  let resultBytes = 0;
   const nextSlice = createTimeSlice(signal);
   const append = (bytes: Buffer) => {
-    // Copied, because the buffer is used again.
-    if (keptBytes < keep) kept.push(Buffer.from(bytes.subarray(0, keep - keptBytes)));
-    keptBytes = Math.min(keep, keptBytes + bytes.length);
+    // Copied, because the buffer is reused.
+    if (storedBytes < maxStored) stored.push(Buffer.from(bytes.subarray(0, maxStored - storedBytes)));
+    storedBytes = Math.min(maxStored, storedBytes + bytes.length);
     length += bytes.length;
   };
   const finish = () => {
-    raw.push({ bytes: kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept), length });
-    // At least: what a character takes in the answer is never less than one byte.
-    answerBytes += Math.min(length, maxLineChars) + 1;
-    kept = [];
-    keptBytes = 0;
+    raw.push({ bytes: stored.length === 1 && stored[0] ? stored[0] : Buffer.concat(stored), length });
+    // A lower bound: a character takes at least one byte in the result.
+    resultBytes += Math.min(length, maxLineChars) + 1;
+    stored = [];
+    storedBytes = 0;
     length = 0;
   };
-  while (raw.length < limit && answerBytes <= maxBytes) {
+  while (raw.length < limit && resultBytes <= maxBytes) {
     await nextSlice();
     const bytes = buffer.subarray(0, file.readNow(buffer, position));
     if (bytes.length === 0) {
@@ -148,9 +148,9 @@ async function collect(file: OpenFile, start: number, { limit, maxLineChars, max
       append(bytes.subarray(from, at));
       finish();
       from = at + 1;
-      if (raw.length === limit || answerBytes > maxBytes) break;
+      if (raw.length === limit || resultBytes > maxBytes) break;
     }
-    if (raw.length < limit && answerBytes <= maxBytes) {
+    if (raw.length < limit && resultBytes <= maxBytes) {
       append(bytes.subarray(from));
       from = bytes.length;
     }
@@ -164,42 +164,42 @@ async function collect(file: OpenFile, start: number, { limit, maxLineChars, max
   };
 }
 
-function present(
+function toWindow(
   raw: readonly RawLine[],
-  wanted: Wanted & { encoding: TextEncoding; stoppedBy: LineWindow["stoppedBy"]; totalLines: number | null },
+  range: LineRange & { encoding: TextEncoding; stoppedBy: LineWindow["stoppedBy"]; totalLines: number | null },
 ): LineWindow {
   const lines: string[] = [];
   const cut: LineWindow["cut"] = [];
-  let { stoppedBy } = wanted;
-  let answerBytes = 0;
+  let { stoppedBy } = range;
+  let resultBytes = 0;
   for (const { bytes, length } of raw) {
     const whole = bytes.length === length;
     const ended = whole && bytes[length - 1] === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes;
-    const text = cutAt(decodeBytes(ended, wanted.encoding), wanted.maxLineChars);
-    answerBytes += Buffer.byteLength(text.kept) + 1;
-    // The first line is always given, or no call could get past it.
-    if (answerBytes > wanted.maxBytes && lines.length > 0) {
+    const { text, isCut } = cutAt(decodeBytes(ended, range.encoding), range.maxLineChars);
+    resultBytes += Buffer.byteLength(text) + 1;
+    // The first line is always returned, so the next call can continue after it.
+    if (resultBytes > range.maxBytes && lines.length > 0) {
       stoppedBy = "bytes";
       break;
     }
-    lines.push(text.kept);
-    if (text.isCut || !whole) cut.push({ line: wanted.first + lines.length - 1, bytes: length });
+    lines.push(text);
+    if (isCut || !whole) cut.push({ line: range.first + lines.length - 1, bytes: length });
   }
-  const lastLine = wanted.first + lines.length - 1;
+  const lastLine = range.first + lines.length - 1;
   return {
     lines,
-    firstLine: wanted.first,
+    firstLine: range.first,
     lastLine,
-    totalLines: wanted.totalLines,
+    totalLines: range.totalLines,
     nextOffset: stoppedBy === "end" ? null : lastLine + 1,
     cut,
     stoppedBy,
-    encoding: wanted.encoding,
+    encoding: range.encoding,
   };
 }
 
-async function readWideLines(file: OpenFile, wanted: Wanted): Promise<LineWindow> {
-  const bytes = await readAll(file, { maxBytes: MAX_WIDE_BYTES, signal: wanted.signal });
+async function readWideLines(file: OpenFile, range: LineRange): Promise<LineWindow> {
+  const bytes = await readAll(file, { maxBytes: MAX_WIDE_BYTES, signal: range.signal });
   if (bytes === null) {
     throw toolError("too_large", `The file is UTF-16 or UTF-32 text of more than ${MAX_WIDE_BYTES} bytes`, {
       next: "Convert it to UTF-8 in a copy, then read the copy.",
@@ -208,23 +208,23 @@ async function readWideLines(file: OpenFile, wanted: Wanted): Promise<LineWindow
   const { text, encoding, finalNewline } = decodeText(bytes);
   const all = text.split("\n");
   if (finalNewline || text === "") all.pop();
-  const window = all.slice(wanted.first - 1, wanted.first - 1 + wanted.limit);
+  const window = all.slice(range.first - 1, range.first - 1 + range.limit);
   const raw = window.map((line) => ({ bytes: Buffer.from(line), length: Buffer.byteLength(line) }));
-  const stoppedBy = wanted.first - 1 + window.length < all.length ? "lines" : "end";
-  return { ...present(raw, { ...wanted, encoding: "utf-8", stoppedBy, totalLines: all.length }), encoding };
+  const stoppedBy = range.first - 1 + window.length < all.length ? "lines" : "end";
+  return { ...toWindow(raw, { ...range, encoding: "utf-8", stoppedBy, totalLines: all.length }), encoding };
 }
 
-/** A head of plain ASCII says nothing about a window further on. */
+/** A plain ASCII beginning says nothing about later lines, so they are checked again. */
 function encodingOf(raw: readonly RawLine[], encoding: TextEncoding): TextEncoding {
   if (encoding !== "utf-8") return encoding;
-  const odd = raw.find(({ bytes, length }) => bytes.length === length && !isUtf8(bytes));
-  return odd === undefined ? encoding : detectEncoding(Buffer.concat(raw.map(({ bytes }) => bytes)));
+  const invalid = raw.find(({ bytes, length }) => bytes.length === length && !isUtf8(bytes));
+  return invalid === undefined ? encoding : detectEncoding(Buffer.concat(raw.map(({ bytes }) => bytes)));
 }
 
-function cutAt(text: string, max: number): { kept: string; isCut: boolean } {
-  if (text.length <= max) return { kept: text, isCut: false };
+function cutAt(text: string, max: number): { text: string; isCut: boolean } {
+  if (text.length <= max) return { text, isCut: false };
   const splitsPair = (text.codePointAt(max - 1) ?? 0) > 0xffff;
-  return { kept: text.slice(0, splitsPair ? max - 1 : max), isCut: true };
+  return { text: text.slice(0, splitsPair ? max - 1 : max), isCut: true };
 }
 
 function isWide(encoding: TextEncoding): boolean {

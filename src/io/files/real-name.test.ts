@@ -24,7 +24,7 @@ test.each([
   "dangling/below",
   "to-file/below",
   "nothing/at/all",
-])("%s leads where following each link leads", (path) => {
+])("%s resolves like following each link", (path) => {
   const absolute = join(base, path);
   expect(realName(absolute)).toBe(resolveLinks(absolute));
 });

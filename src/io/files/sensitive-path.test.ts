@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createFiles } from "./files.ts";
 import { createPathPolicy, isSecretName, isSensitivePath } from "./path-policy.ts";
 
-test("what is kept under a secret's name is sensitive, also behind a link, and all that lies outside", () => {
+test("files with secret names, also behind a link, and everything outside are sensitive", () => {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-sensitive-")));
   onTestFinished(() => rmSync(base, { recursive: true }));
   writeFileSync(join(base, ".env"), "KEY=1");
@@ -20,7 +20,7 @@ test("what is kept under a secret's name is sensitive, also behind a link, and a
   }
 });
 
-test("a name is judged wherever it lies", () => {
+test("a secret name is recognised at any depth", () => {
   expect(["~/.ssh/config", "/home/a/.aws/credentials", "server.pem", ".npmrc"].every(isSecretName)).toBe(true);
   expect(["package.json", "/usr/bin/node", "environment"].some(isSecretName)).toBe(false);
 });

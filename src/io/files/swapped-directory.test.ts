@@ -24,7 +24,7 @@ const SWAPPER = `
   const { at, real, link, flags } = workerData;
   const state = new Int32Array(flags);
   const put = (from) => {
-    // The name is free for a moment, in which the other side may rightly make a folder there.
+    // The name is free for a moment, and the other side may create a folder there.
     for (;;) try { return renameSync(from, at); } catch { renameSync(at, at + "-" + Math.random()); }
   };
   while (Atomics.load(state, 0) === 0) {
@@ -36,7 +36,7 @@ const SWAPPER = `
   }
 `;
 
-// Where descriptors have no paths the create and the unlink keep a gap (see anchoring.ts).
+// Without paths of descriptors there is a gap before create and unlink (see `anchorByName`).
 describe.runIf(process.platform === "linux")("a directory swapped for a link to the outside while it is used", () => {
   let base: string;
   let workspace: string;
@@ -90,20 +90,20 @@ describe.runIf(process.platform === "linux")("a directory swapped for a link to 
     return outcomes;
   };
 
-  it("beats a check of the name before the read, so this race is a real one", () => {
+  it("defeats a check of the name before the read, so the race is real", () => {
     let escapes = 0;
     for (let round = 0; round < 1_000_000 && escapes === 0; round += 1) {
       try {
         const path = join(workspace, "sub/b.txt");
         if (isPathAllowed(path, [workspace]) && readFileSync(path, "utf8") === "SECRET") escapes += 1;
       } catch {
-        // Caught between two renames.
+        // It was between two renames.
       }
     }
     expect(escapes).toBeGreaterThan(0);
   });
 
-  it("never lets a read out", async () => {
+  it("never allows a read outside", async () => {
     let escapes = 0;
     const outcomes = await race(async () => {
       if ((await files.readWhole("sub/b.txt")).bytes.toString() === "SECRET") escapes += 1;
@@ -113,7 +113,7 @@ describe.runIf(process.platform === "linux")("a directory swapped for a link to 
     expect(outcomes.refused).toBeGreaterThan(0);
   }, 600_000);
 
-  it("never lets a listing or a look at a file out", async () => {
+  it("never allows a listing or file information outside", async () => {
     writeFileSync(join(base, "outside/only-outside.txt"), "SECRET");
     let escapes = 0;
     await race(async (round) => {
@@ -124,7 +124,7 @@ describe.runIf(process.platform === "linux")("a directory swapped for a link to 
     expect(escapes).toBe(0);
   }, 600_000);
 
-  it("never lets a write, a new file or a new folder out", async () => {
+  it("never allows a write, a new file or a new folder outside", async () => {
     const outcomes = await race((round) => {
       if (round % 3 === 0) return files.writeFileAtomic("sub/b.txt", Buffer.from("INSIDE"));
       if (round % 3 === 1)
@@ -135,7 +135,7 @@ describe.runIf(process.platform === "linux")("a directory swapped for a link to 
     expect(outcomes.done).toBeGreaterThan(0);
   }, 600_000);
 
-  it("never lets a delete or a move out", async () => {
+  it("never allows a delete or a move outside", async () => {
     const outcomes = await race(async (round) => {
       if (round % 2 === 0) return files.deleteFile("sub/victim.txt");
       writeFileSync(join(workspace, "moving.txt"), "MOVED");

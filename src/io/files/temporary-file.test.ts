@@ -15,7 +15,7 @@ import { createFiles, type Files } from "./files.ts";
 import { createPathPolicy } from "./path-policy.ts";
 import { isTemporaryName, temporaryName } from "./temporary-file.ts";
 
-/** Beyond the largest process id there can be. */
+/** Larger than any process id. */
 const GONE = 2 ** 22 + 1;
 const HOUR_MS = 3_600_000;
 
@@ -42,14 +42,14 @@ const others = () =>
     .sort();
 
 describe("temporary files", () => {
-  it("are known by their names", () => {
+  it("are recognised by their names", () => {
     expect(isTemporaryName(temporaryName())).toBe(true);
     expect(
       [".haft-tmp-mine", "x.haft-tmp-1-0123456789abcdef", ".haft-tmp-1-0123456789abcdeg"].some(isTemporaryName),
     ).toBe(false);
   });
 
-  it("that killed writers left are removed by a later write in the same folder", async () => {
+  it("of killed writers are removed by a later write in the same folder", async () => {
     const young = `.haft-tmp-${GONE}-1111111111111111`;
     const alive = `.haft-tmp-${process.pid}-2222222222222222`;
     put(young, HOUR_MS / 2);
@@ -61,7 +61,7 @@ describe("temporary files", () => {
     expect(others()).toEqual([young, alive, ".haft-tmp-mine"].sort());
   });
 
-  it("are looked for at most once an hour in a folder", async () => {
+  it("are cleaned at most once an hour in a folder", async () => {
     await write();
     put(`.haft-tmp-${GONE}-3333333333333333`, 2 * HOUR_MS);
     await write();
@@ -71,7 +71,7 @@ describe("temporary files", () => {
     expect(others()).toEqual([]);
   });
 
-  it("that are a second name of a file do not make it look shared for ever", async () => {
+  it("that are a second name of a file do not make it look shared forever", async () => {
     linkSync(join(workspace, "a.txt"), join(workspace, `.haft-tmp-${GONE}-0123456789abcdef`));
     await write();
     expect(lstatSync(join(workspace, "a.txt")).nlink).toBe(1);

@@ -3,27 +3,27 @@ import { createRequire } from "node:module";
 import { toolError } from "../../core/error.ts";
 
 /**
- * "utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be", "latin1", or a legacy one ("gb18030", "shift_jis", …).
- * "latin1" is a byte a character: also what is taken when nothing fits, because it loses nothing.
+ * "utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be", "latin1", or a legacy encoding ("gb18030", "shift_jis", …).
+ * "latin1" maps each byte to a character. It is also the fallback, because it loses nothing.
  */
 export type TextEncoding = string;
 export type LineEnd = "\n" | "\r\n" | "mixed";
 
-/** A file's text with all that must survive an edit of it. */
+/** The text of a file with everything that an edit must preserve. */
 export interface DecodedText {
   /** Without the byte order mark. */
   text: string;
   encoding: TextEncoding;
   bom: boolean;
-  /** A file without line ends counts as "\n". */
+  /** "\n" if the file has no line ends. */
   eol: LineEnd;
   finalNewline: boolean;
-  /** As in the file, byte order mark included. */
+  /** As in the file, including the byte order mark. */
   bytes: Buffer;
 }
 
 const BOMS: readonly { encoding: TextEncoding; bytes: readonly number[] }[] = [
-  // The longer first: UTF-32 LE begins like UTF-16 LE.
+  // Longer marks first: UTF-32 LE begins like UTF-16 LE.
   { encoding: "utf-32le", bytes: [0xff, 0xfe, 0x00, 0x00] },
   { encoding: "utf-32be", bytes: [0x00, 0x00, 0xfe, 0xff] },
   { encoding: "utf-8", bytes: [0xef, 0xbb, 0xbf] },
@@ -36,7 +36,7 @@ export function detectBom(bytes: Uint8Array): { encoding: TextEncoding; length: 
   return bom ? { encoding: bom.encoding, length: bom.bytes.length } : null;
 }
 
-/** Never loses a byte: `encodeText(decoded.text, decoded)` gives the same bytes again. */
+/** Lossless: `encodeText(decoded.text, decoded)` returns the same bytes. */
 export function decodeText(bytes: Buffer): DecodedText {
   const bom = detectBom(bytes);
   const body = bom ? bytes.subarray(bom.length) : bytes;
@@ -48,7 +48,7 @@ export function decodeText(bytes: Buffer): DecodedText {
     : describe(bytes.toString("latin1"), "latin1", false, bytes);
 }
 
-/** The bytes of a text in the encoding, and with the byte order mark, of another. Line ends are the text's own. */
+/** Encodes a text like another one: same encoding and byte order mark. Line ends are not changed. */
 export function encodeText(text: string, like: Pick<DecodedText, "encoding" | "bom">): Buffer {
   const body = encodeExactly(text, like.encoding);
   const bom = like.bom ? BOMS.find((candidate) => candidate.encoding === like.encoding) : undefined;
@@ -60,13 +60,13 @@ export function convertLineEnds(text: string, eol: "\n" | "\r\n"): string {
   return eol === "\n" ? plain : plain.replaceAll("\n", "\r\n");
 }
 
-/** For a file of which only a part was read: the encoding that a beginning or a middle suggests. */
+/** The likely encoding of a sample, which may be cut at both ends. */
 export function detectEncoding(sample: Buffer): TextEncoding {
   if (isUtf8(sample) || isUtf8(wholeCharacters(sample))) return looksLikeUtf16(sample) ?? "utf-8";
   return looksLikeUtf16(sample) ?? detectLegacyEncoding(sample) ?? "latin1";
 }
 
-/** The part of a cut UTF-8 text that ends with a whole character. */
+/** The part of a cut UTF-8 text that ends with a complete character. */
 export function wholeCharacters(bytes: Buffer): Buffer {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -102,15 +102,15 @@ export function encodeString(text: string, encoding: TextEncoding): Buffer {
   }
 }
 
-/** Refuses a text that would not come back the same. */
-export function encodeExactly(text: string, encoding: TextEncoding): Buffer {
+/** Throws if the text cannot be represented in the encoding. */
+function encodeExactly(text: string, encoding: TextEncoding): Buffer {
   const bytes = encodeString(text, encoding);
   const exact = encoding === "utf-8" ? text.isWellFormed() : decodeBytes(bytes, encoding) === text;
   if (!exact) throw unmappable(text, encoding);
   return bytes;
 }
 
-/** Every second byte zero and the others not: Latin text in two-byte units. Unmarked, other scripts stay unseen. */
+/** Latin text in two-byte units: every second byte is zero. Other scripts are not recognised without a mark. */
 export function looksLikeUtf16(bytes: Buffer): "utf-16le" | "utf-16be" | null {
   const sample = bytes.subarray(0, 4096);
   if (sample.length < 4 || !sample.includes(0)) return null;
@@ -128,7 +128,7 @@ export function looksLikeUtf16(bytes: Buffer): "utf-16le" | "utf-16be" | null {
 function unmappable(text: string, encoding: TextEncoding) {
   const lost = [...text].filter((character) => decodeBytes(encodeString(character, encoding), encoding) !== character);
   const shown = [...new Set(lost)].slice(0, 10).join(" ").toWellFormed();
-  return toolError("bad_encoding", `The file is encoded in ${encoding}, which cannot hold: ${shown}`, {
+  return toolError("bad_encoding", `The file is encoded in ${encoding}, which cannot represent: ${shown}`, {
     next: "Use other characters, or convert the whole file to UTF-8 first if the user agrees.",
     data: { encoding, characters: shown },
   });
@@ -151,8 +151,8 @@ function lineEndOf(text: string): LineEnd {
 
 const ENCODING_SAMPLE_BYTES = 16 * 1024;
 
-/** The most frequent characters of each written language: the right decoding shows many of them, a wrong one few. */
-const COMMON = {
+/** The common characters of each written language. The right decoding produces many of them, a wrong one few. */
+const COMMON_CHARACTERS = {
   gb18030: [
     "的一是不了在人有我他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家学对可她里后小么",
     "心多天而能好都然没日于起还发成事只作当想看文无开手用主行方又如前所本见经头面公同三已从动两长知样现分将外",
@@ -185,24 +185,26 @@ const COMMON = {
   ].join(""),
 };
 
-type CjkEncoding = keyof typeof COMMON;
+type CjkEncoding = keyof typeof COMMON_CHARACTERS;
+const CJK_ENCODINGS = ["gb18030", "big5", "shift_jis", "euc-jp", "euc-kr"] as const satisfies readonly CjkEncoding[];
 
 /**
- * The encoding of a text that is not Unicode, or null when none is likely. Chinese, Japanese and Korean are judged by
- * how common the characters are that come out, which also decides on a few words; the rest by byte statistics.
+ * The encoding of a text that is not Unicode, or null if none is likely. Chinese, Japanese and Korean are recognised by
+ * the frequency of common characters, which works for a few words, too; all others by byte statistics.
  */
 function detectLegacyEncoding(bytes: Buffer): string | null {
   const sample = bytes.subarray(0, ENCODING_SAMPLE_BYTES);
-  const cjk = (Object.keys(COMMON) as CjkEncoding[])
-    .map((encoding) => ({ encoding, score: scoreCjk(loadIconv().decode(sample, encoding), encoding) }))
-    .sort((a, b) => b.score - a.score)[0];
+  const [cjk] = CJK_ENCODINGS.map((encoding) => ({
+    encoding,
+    score: scoreCjk(loadIconv().decode(sample, encoding), encoding),
+  })).sort((a, b) => b.score - a.score);
   if (cjk && cjk.score > 0.5) return cjk.encoding;
   return detectSingleByte(sample);
 }
 
-/** 1 when every character beyond ASCII is a common one of the language, negative for noise. */
+/** 1 if every character beyond ASCII is common in the language, negative for noise. */
 function scoreCjk(text: string, encoding: CjkEncoding): number {
-  const common = COMMON[encoding === "euc-jp" ? "shift_jis" : encoding];
+  const common = COMMON_CHARACTERS[encoding === "euc-jp" ? "shift_jis" : encoding];
   let seen = 0;
   let score = 0;
   for (const character of text) {
@@ -219,18 +221,18 @@ function scoreCjk(text: string, encoding: CjkEncoding): number {
   return seen === 0 ? 0 : score / seen;
 }
 
-/** Names that are tried when the statistics say nothing, the usual one of Western systems first. */
+/** By byte statistics; windows-1252 if they are inconclusive, null for noise. */
 function detectSingleByte(sample: Buffer): string | null {
   if (isNoise(sample)) return null;
   const best = loadChardet()
     .analyse(sample)
     .find(({ name, confidence }) => /^(ISO-8859|windows-|KOI8)/i.test(name) && confidence >= 10);
-  // Each ISO 8859-1 text is also one in windows-1252, which besides has quotes, dashes and the euro.
+  // windows-1252 is ISO 8859-1 plus quotes, dashes and the euro sign.
   if (best === undefined || /^(ISO-8859-1|windows-1252)$/i.test(best.name)) return "windows-1252";
   return best.name.toLowerCase();
 }
 
-/** Control characters of the upper half are hardly ever text in a one-byte encoding. */
+/** Text in a one-byte encoding hardly ever has control characters of the upper half. */
 function isNoise(sample: Buffer): boolean {
   let upper = 0;
   let control = 0;
@@ -245,25 +247,33 @@ function isNoise(sample: Buffer): boolean {
   return control > 2 && control > upper * 0.5;
 }
 
-const require = createRequire(import.meta.url);
-
-/** iconv-lite's tables are large and few files need them: loaded with the first that does, and not by an `await`. */
-export function loadIconv(): {
+interface Iconv {
   decode(bytes: Buffer, encoding: string, options?: { stripBOM?: boolean }): string;
   encode(text: string, encoding: string, options?: { addBOM?: boolean }): Buffer;
-} {
-  return require("iconv-lite") as ReturnType<typeof loadIconv>;
 }
 
-function loadChardet(): { analyse(bytes: Uint8Array): { name: string; confidence: number }[] } {
-  return require("chardet") as ReturnType<typeof loadChardet>;
+interface Chardet {
+  analyse(bytes: Uint8Array): { name: string; confidence: number }[];
 }
 
-const SAMPLE_BYTES = 8 * 1024;
+const require = createRequire(import.meta.url);
 
-/** Judged by its beginning: not text in any encoding that `decodeText` knows. */
+/** The tables of iconv-lite are large and rarely needed, so it is loaded on first use, synchronously. */
+export function loadIconv(): Iconv {
+  const iconv: Iconv = require("iconv-lite");
+  return iconv;
+}
+
+function loadChardet(): Chardet {
+  const chardet: Chardet = require("chardet");
+  return chardet;
+}
+
+const BINARY_SAMPLE_BYTES = 8 * 1024;
+
+/** Whether the beginning is not text in any encoding that `decodeText` knows. */
 export function isBinary(bytes: Buffer): boolean {
-  const sample = bytes.subarray(0, SAMPLE_BYTES);
+  const sample = bytes.subarray(0, BINARY_SAMPLE_BYTES);
   if (sample.length === 0 || detectBom(sample) !== null || looksLikeUtf16(sample) !== null) return false;
   if (sample.includes(0)) return true;
   let controls = 0;
@@ -272,15 +282,15 @@ export function isBinary(bytes: Buffer): boolean {
   return !isUtf8(sample) && !isUtf8(wholeCharacters(sample)) && detectLegacyEncoding(sample) === null;
 }
 
-/** Encodings in which bytes that look like plain text are something else: no browser reads them either. */
-const HOSTILE =
+/** Encodings in which bytes that look like plain text mean something else. Browsers refuse them, too. */
+const REFUSED_ENCODINGS =
   /^(?:utf-?7.*|x-imap4.*|hz-gb-2312|iso-2022-(?:kr|cn|cn-ext)|scsu|bocu-1|cesu-8|utf-?32.*|.*ebcdic.*|ibm(?:037|1047)|x-user-defined|replacement)$/;
-/** What servers say of text that they know nothing of. */
-const MEANINGLESS = /^(?:us-ascii|ascii|iso-?8859-?1|latin-?1|windows-1252)$/;
+/** Labels that servers send by default. */
+const DEFAULT_LABELS = /^(?:us-ascii|ascii|iso-?8859-?1|latin-?1|windows-1252)$/;
 
 /**
- * Text whose encoding somebody declared. A byte order mark counts more, and UTF-8 that is none, or that is called
- * Latin-1, is seen; where nothing usable is declared, the bytes decide.
+ * Decodes text with a declared encoding. A byte order mark overrides it. Valid UTF-8 that is declared as Latin-1 and
+ * invalid UTF-8 are recognised. Without a usable declaration the bytes decide.
  */
 export function decodeDeclared(bytes: Buffer, declared?: string): { text: string; encoding: TextEncoding } {
   const label =
@@ -288,10 +298,10 @@ export function decodeDeclared(bytes: Buffer, declared?: string): { text: string
       ?.trim()
       .replace(/^["']|["']$/g, "")
       .toLowerCase() ?? "";
-  if (HOSTILE.test(label)) {
+  if (REFUSED_ENCODINGS.test(label)) {
     throw toolError(
       "bad_encoding",
-      `The text is declared as ${label}, which is not read because it hides what it says.`,
+      `The text is declared as ${label}, which is refused because it can hide its real content.`,
       {
         next: "Use another source.",
       },
@@ -300,13 +310,13 @@ export function decodeDeclared(bytes: Buffer, declared?: string): { text: string
   const bom = detectBom(bytes);
   if (bom) return { text: decodeBytes(bytes.subarray(bom.length), bom.encoding), encoding: bom.encoding };
   const isUnicode = isUtf8(bytes);
-  if (isUnicode && (label === "" || label.startsWith("utf-8") || label === "utf8" || MEANINGLESS.test(label))) {
+  if (isUnicode && (label === "" || label.startsWith("utf-8") || label === "utf8" || DEFAULT_LABELS.test(label))) {
     return { text: bytes.toString("utf8"), encoding: "utf-8" };
   }
   const decoder = /^utf-?8/.test(label) ? undefined : decoderFor(label);
   if (decoder) {
     const { encoding } = decoder;
-    // Node 20 reads it as ISO 8859-1, where quotes and dashes are control characters.
+    // Node 20 decodes it as ISO 8859-1, where quotes and dashes are control characters.
     const text = encoding === "windows-1252" ? decodeBytes(bytes, encoding) : decoder.decode(bytes);
     return { text, encoding };
   }
@@ -320,54 +330,4 @@ function decoderFor(label: string): InstanceType<typeof TextDecoder> | undefined
   } catch {
     return undefined;
   }
-}
-
-/**
- * The file with `text[start, end)` replaced. Every byte outside the span stays as it was, mixed line ends and odd
- * spellings of the encoding included; the new text is taken literally.
- */
-export function replaceSpan(
-  original: DecodedText,
-  { start, end }: { start: number; end: number },
-  newText: string,
-): Buffer {
-  const { text, encoding, bytes } = original;
-  if (start < 0 || end < start || end > text.length || splitsCharacter(text, start) || splitsCharacter(text, end)) {
-    throw toolError("bad_range", `The span ${start}-${end} does not hold whole characters of the text`, {
-      next: "Locate the text again.",
-    });
-  }
-  const bomLength = original.bom ? (detectBom(bytes)?.length ?? 0) : 0;
-  const inserted = encodeExactly(newText, encoding);
-  const head = bomLength + byteLength(text.slice(0, start), encoding);
-  const tail = head + byteLength(text.slice(start, end), encoding);
-  const result = Buffer.concat([bytes.subarray(0, head), inserted, bytes.subarray(tail)]);
-  if (isFixed(encoding)) return result;
-  // In encodings with states or combined characters a span may not stand alone: trust only what reads back right.
-  if (decodeBytes(result.subarray(bomLength), encoding) !== text.slice(0, start) + newText + text.slice(end)) {
-    throw toolError(
-      "bad_encoding",
-      `The text cannot be replaced inside a file encoded in ${encoding} without touching its neighbours`,
-      {
-        next: "Replace a larger piece, for instance the whole line, or convert the file to UTF-8 first if the user agrees.",
-      },
-    );
-  }
-  return result;
-}
-
-function splitsCharacter(text: string, index: number): boolean {
-  return (text.codePointAt(index - 1) ?? 0) > 0xffff && index > 0;
-}
-
-function byteLength(text: string, encoding: string): number {
-  if (encoding === "utf-8") return Buffer.byteLength(text);
-  if (encoding === "latin1") return text.length;
-  if (encoding === "utf-16le" || encoding === "utf-16be") return text.length * 2;
-  return encodeString(text, encoding).length;
-}
-
-/** Where the bytes of a character do not depend on its neighbours. */
-function isFixed(encoding: string): boolean {
-  return encoding === "latin1" || encoding.startsWith("utf-");
 }

@@ -15,7 +15,7 @@ import {
 } from "./undo-store.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
-/** One move of an undo, with what must stand there when it is made. */
+/** One step of an undo, with the state that it expects. */
 export type UndoStep =
   | { do: "set"; path: string; from: EntryState; to: EntryState }
   | { do: "move"; from: string; to: string; state: EntryState };
@@ -24,7 +24,7 @@ export interface UndoConflict {
   change: RecordedChange;
   path: string;
   reason: "changed" | "not_empty" | "occupied" | "folder_gone" | "not_kept" | "denied";
-  /** What the change left there, and what is there now. */
+  /** What the change left there, and what exists now. */
   expected: EntryState;
   found: EntryState;
   why?: string;
@@ -42,8 +42,8 @@ interface Planning {
 }
 
 /**
- * Newest first. A change is taken back where its new state stands, and passed over where its old one does: its process
- * died before it happened, or somebody has put things right by hand.
+ * Expects the newest change first. A change is undone if its new state is found, and skipped if its old state is found:
+ * its process died before the change, or somebody has already restored the old state.
  */
 export async function planUndo(
   changes: readonly RecordedChange[],
@@ -71,12 +71,12 @@ async function planSet(change: RecordedChange, planning: Planning): Promise<Undo
   const { path, old, next } = change;
   if (isSameState(old, next)) return undefined;
   const found = await planning.view.stateAt(path);
-  const fault = (reason: UndoConflict["reason"]): UndoConflict => ({ change, path, reason, expected: next, found });
+  const conflict = (reason: UndoConflict["reason"]): UndoConflict => ({ change, path, reason, expected: next, found });
   if (!isSameState(found, next)) {
     if (isSameState(found, old)) return undefined;
-    if (!planning.force) return fault("changed");
+    if (!planning.force) return conflict("changed");
   }
-  return set(path, found, old, planning, fault);
+  return planState(path, found, old, planning, conflict);
 }
 
 async function planMoveUndo(change: RecordedChange, planning: Planning): Promise<UndoConflict | undefined> {
@@ -84,41 +84,43 @@ async function planMoveUndo(change: RecordedChange, planning: Planning): Promise
   const { view, steps } = planning;
   const source = await view.stateAt(to);
   const target = await view.stateAt(path);
-  const fault = (reason: UndoConflict["reason"], at: string, found: EntryState): UndoConflict => ({
+  const conflict = (reason: UndoConflict["reason"], at: string, found: EntryState): UndoConflict => ({
     change,
     path: at,
     reason,
     expected: at === path ? { kind: "absent" } : next,
     found,
   });
-  // The same name in other letters, where names ignore case: one file is found under both.
+  // Only the case differs: a case-insensitive file system finds the same file under both names.
   const isRespelled = path.toLowerCase() === to.toLowerCase();
   if (!isRespelled && isSameState(target, next)) {
     if (isSameState(source, old)) return undefined;
-    // Interrupted after it was moved back, before what it had replaced was.
-    if (source.kind === "absent") return set(to, source, old, planning, (reason) => fault(reason, to, source));
+    // It was interrupted between moving it back and restoring what it had replaced.
+    if (source.kind === "absent") return planState(to, source, old, planning, (reason) => conflict(reason, to, source));
   }
-  if (!isSameState(source, next) && !(planning.force && source.kind === next.kind)) return fault("changed", to, source);
-  if (!isRespelled && target.kind !== "absent") return fault("occupied", path, target);
-  if ((await view.stateAt(dirname(path))).kind !== "directory") return fault("folder_gone", path, target);
+  if (!isSameState(source, next) && !(planning.force && source.kind === next.kind)) {
+    return conflict("changed", to, source);
+  }
+  if (!isRespelled && target.kind !== "absent") return conflict("occupied", path, target);
+  if ((await view.stateAt(dirname(path))).kind !== "directory") return conflict("folder_gone", path, target);
   steps.push({ do: "move", from: to, to: path, state: source });
   view.assume({ do: "move", from: to, to: path });
   if (old.kind === "absent") return undefined;
-  return set(to, { kind: "absent" }, old, planning, (reason) => fault(reason, to, source));
+  return planState(to, { kind: "absent" }, old, planning, (reason) => conflict(reason, to, source));
 }
 
-async function set(
+async function planState(
   path: string,
   from: EntryState,
   to: EntryState,
   { view, force, steps }: Planning,
-  fault: (reason: UndoConflict["reason"]) => UndoConflict,
+  conflict: (reason: UndoConflict["reason"]) => UndoConflict,
 ): Promise<UndoConflict | undefined> {
-  if (to.kind === "other" || (to.kind === "file" && to.hash === undefined)) return fault("not_kept");
-  // Not even by force: what is inside is nobody's to lose here.
-  if (from.kind === "directory" && (await view.childrenOf(path)).length > 0) return fault("not_empty");
-  const isFolderThere = to.kind === "absent" || (await view.stateAt(dirname(path))).kind === "directory";
-  if (!isFolderThere && !force) return fault("folder_gone");
+  if (to.kind === "other" || (to.kind === "file" && to.hash === undefined)) return conflict("not_kept");
+  // Not even by force: the folder has other content.
+  if (from.kind === "directory" && (await view.childrenOf(path)).length > 0) return conflict("not_empty");
+  const hasFolder = to.kind === "absent" || (await view.stateAt(dirname(path))).kind === "directory";
+  if (!hasFolder && !force) return conflict("folder_gone");
   steps.push({ do: "set", path, from, to });
   view.assume({ do: "set", path, state: to });
   return undefined;
@@ -126,10 +128,10 @@ async function set(
 
 type AssumedStep = { do: "set"; path: string; state: EntryState } | { do: "move"; from: string; to: string };
 
-/** The tree as it would be after steps that are only planned. */
+/** The tree as it would be after the planned steps. */
 interface TreeView {
   stateAt(path: string): Promise<EntryState>;
-  /** Names of what would stand in a folder. */
+  /** The names that a folder would contain. */
   childrenOf(path: string): Promise<string[]>;
   assume(step: AssumedStep): void;
 }
@@ -142,14 +144,14 @@ export function createTreeView(files: Files): TreeView {
     const known = seen.get(path);
     if (known) return known;
     const { real, state: found } = await files.entry(path);
-    const { bytes: _, ...state } = found as EntryState & { bytes?: Buffer };
-    // A folder on the way became a link: what stands at its end is not what was changed.
+    const { bytes: _, ...state } = found;
+    // A parent folder became a link: its target is not what was changed.
     const now: EntryState = real === path ? state : { kind: "other" };
     seen.set(path, now);
     return now;
   };
 
-  /** From the last step to the first: what decided about the path, or where on the disk it comes from. */
+  /** Goes from the last step to the first: the state that a step gave the path, or its path on disk. */
   const trace = (path: string): { state: EntryState } | { disk: string } => {
     let at = path;
     for (const step of steps.toReversed()) {
@@ -177,14 +179,14 @@ export function createTreeView(files: Files): TreeView {
         const now = follow(step.do === "move" ? step.to : step.path, steps.slice(index + 1));
         if (dirname(now) === path) names.add(basename(now));
       }
-      const there: string[] = [];
-      for (const name of names) if ((await stateAt(`${path}/${name}`)).kind !== "absent") there.push(name);
-      return there;
+      const existing: string[] = [];
+      for (const name of names) if ((await stateAt(`${path}/${name}`)).kind !== "absent") existing.push(name);
+      return existing;
     },
   };
 }
 
-/** Where later steps carry a path. */
+/** Where later steps move a path. */
 function follow(path: string, later: readonly AssumedStep[]): string {
   let at = path;
   for (const step of later)
@@ -203,9 +205,9 @@ async function namesIn(files: Files, path: string): Promise<string[]> {
 
 type Made = CallOwner & Pick<RecordedChange, "id" | "callId">;
 
-/** Which calls still have their effect, told from the undos that were made. */
+/** Which calls have been undone. */
 export interface UndoHistory {
-  /** The undo that took the change back, if that has not been undone in turn. */
+  /** The undo of the change, unless it was undone itself. */
   undoneBy(change: Made): UndoRun | undefined;
   /** Whether the change is a step of an undo. */
   isUndo(change: Made): boolean;
@@ -213,7 +215,7 @@ export interface UndoHistory {
 
 export function readHistory(runs: readonly UndoRun[]): UndoHistory {
   const ids = new Set(runs.map(({ id }) => id));
-  /** The last undo of a call decides: one that was redone can be undone again. */
+  // The last undo of a call decides: a call that was redone can be undone again.
   const last = new Map<string, number>();
   for (const [index, run] of runs.entries()) {
     if (run.state === "done") for (const key of keysOf(run)) last.set(key, index);
@@ -232,7 +234,7 @@ export function readHistory(runs: readonly UndoRun[]): UndoHistory {
   };
 }
 
-/** Changes of one call, and of calls that were interleaved with it, newest first: the smallest part that is undone alone. */
+/** Groups the changes of a call with those of calls that overlapped with it: the smallest parts that can be undone. */
 export function splitUnits(newestFirst: readonly RecordedChange[]): RecordedChange[][] {
   const last = new Map<string, number>();
   for (const [index, change] of newestFirst.entries()) last.set(callKey(change), index);
@@ -249,7 +251,7 @@ export function splitUnits(newestFirst: readonly RecordedChange[]): RecordedChan
   return units;
 }
 
-/** The call as an undo remembers it; without one each change stands for itself. */
+/** The call id, or a name for a single change that no call made. */
 export function nameOf({ id, callId }: Pick<Made, "id" | "callId">): string {
   return callId ?? `change:${id}`;
 }
@@ -258,7 +260,7 @@ export function callKey(change: Made): string {
   return keyOf(change, rootCall(nameOf(change)));
 }
 
-/** The calls that an undo takes back. */
+/** The keys of the calls that an undo has undone. */
 export function keysOf({ keys, callIds, session }: UndoRun): readonly string[] {
   return keys ?? callIds.map((name) => keyOf({ session }, name));
 }
@@ -267,15 +269,15 @@ export function keyOf({ session, user, agent }: CallOwner, name: string): string
   return JSON.stringify([session ?? null, user ?? null, agent ?? null, name]);
 }
 
-/** What becomes of one path. */
+/** The difference for one path. */
 export interface FileDiff {
-  /** As a model would name it. */
+  /** As shown to a model. */
   path: string;
-  /** Where it goes, when it is moved. */
+  /** The new path of a move. */
   to?: string;
-  /** One line: "changed", "created", "deleted", "moved to …", "folder made", … */
+  /** One line: "changed", "created", "deleted", "moved to …", "folder created", … */
   what: string;
-  /** Unified; empty where nothing can be shown as text. */
+  /** A unified diff; empty if the content is not text. */
   text: string;
   binary: boolean;
   added: number;
@@ -283,13 +285,16 @@ export interface FileDiff {
   truncated: boolean;
 }
 
-interface Seen {
+interface ContentSources {
   files: Files;
   store: UndoStore;
 }
 
-/** What changes did, each path once, from what stood there first to what stood there last. */
-export async function diffChanges(newestFirst: readonly RecordedChange[], seen: Seen): Promise<FileDiff[]> {
+/** The combined effect of changes: each path once, from its first to its last state. */
+export async function diffChanges(
+  newestFirst: readonly RecordedChange[],
+  sources: ContentSources,
+): Promise<FileDiff[]> {
   const steps = newestFirst
     .toReversed()
     .filter(({ abandoned }) => !abandoned)
@@ -298,22 +303,22 @@ export async function diffChanges(newestFirst: readonly RecordedChange[], seen: 
         ? [{ do: "move", from: path, to, state: next }, ...replacedAt(to, old)]
         : [{ do: "set", path, from: old, to: next }],
     );
-  return diffSteps(steps, seen);
+  return diffSteps(steps, sources);
 }
 
-/** A move over a file destroys it. */
+/** A move over a file deletes that file. */
 function replacedAt(path: string, old: EntryState): UndoStep[] {
   return old.kind === "absent" ? [] : [{ do: "set", path, from: old, to: { kind: "absent" } }];
 }
 
-export async function diffSteps(steps: readonly UndoStep[], seen: Seen): Promise<FileDiff[]> {
+export async function diffSteps(steps: readonly UndoStep[], sources: ContentSources): Promise<FileDiff[]> {
   const first = new Map<string, { from: EntryState; to: EntryState }>();
   const diffs: FileDiff[] = [];
   for (const step of steps) {
     if (step.do === "move") {
-      const to = seen.files.show(step.to);
+      const to = sources.files.show(step.to);
       const none = { text: "", binary: false, added: 0, removed: 0, truncated: false };
-      diffs.push({ path: seen.files.show(step.from), to, what: `moved to ${to}`, ...none });
+      diffs.push({ path: sources.files.show(step.from), to, what: `moved to ${to}`, ...none });
       continue;
     }
     const known = first.get(step.path);
@@ -321,20 +326,20 @@ export async function diffSteps(steps: readonly UndoStep[], seen: Seen): Promise
     else first.set(step.path, { from: step.from, to: step.to });
   }
   for (const [path, { from, to }] of first)
-    if (!isSameState(from, to)) diffs.push(await diffStates(path, from, to, seen));
+    if (!isSameState(from, to)) diffs.push(await diffStates(path, from, to, sources));
   return diffs;
 }
 
-/** From what the change left to what is there now. */
-export function diffConflict({ path, expected, found }: UndoConflict, seen: Seen): Promise<FileDiff> {
-  return diffStates(path, expected, found, seen);
+/** The difference between what the change left and what exists now. */
+export function diffConflict({ path, expected, found }: UndoConflict, sources: ContentSources): Promise<FileDiff> {
+  return diffStates(path, expected, found, sources);
 }
 
-async function diffStates(path: string, from: EntryState, to: EntryState, seen: Seen): Promise<FileDiff> {
-  const shown = seen.files.show(path);
+async function diffStates(path: string, from: EntryState, to: EntryState, sources: ContentSources): Promise<FileDiff> {
+  const shown = sources.files.show(path);
   const what = describe(from, to);
-  const before = await textOf(path, from, seen);
-  const after = await textOf(path, to, seen);
+  const before = await textOf(path, from, sources);
+  const after = await textOf(path, to, sources);
   if (before === null || after === null) {
     return { path: shown, what: `${what} (binary)`, text: "", binary: true, added: 0, removed: 0, truncated: false };
   }
@@ -342,11 +347,11 @@ async function diffStates(path: string, from: EntryState, to: EntryState, seen: 
   return { path: shown, what, binary: false, ...diff };
 }
 
-/** Null where it is not text, or not at hand. What is no file has none. */
-async function textOf(path: string, state: EntryState, { files, store }: Seen): Promise<string | null> {
+/** Null if it is not text or not available; empty for anything but a file. */
+async function textOf(path: string, state: EntryState, { files, store }: ContentSources): Promise<string | null> {
   if (state.kind !== "file") return "";
-  const kept = state.hash === undefined ? undefined : await store.content(state.hash);
-  const bytes = kept ?? (await onDisk(path, state, files));
+  const stored = state.hash === undefined ? undefined : await store.content(state.hash);
+  const bytes = stored ?? (await onDisk(path, state, files));
   return bytes && !isBinary(bytes) && isUtf8(bytes) ? bytes.toString("utf8") : null;
 }
 
@@ -360,6 +365,6 @@ function describe(from: EntryState, to: EntryState): string {
     state.kind === "directory" ? "folder " : state.kind === "symlink" ? `link to ${state.target} ` : "";
   if (from.kind === "absent") return `${noun(to)}created`;
   if (to.kind === "absent") return `${noun(from)}deleted`;
-  if (from.kind === "symlink" && to.kind === "symlink") return `link to ${from.target} now leads to ${to.target}`;
+  if (from.kind === "symlink" && to.kind === "symlink") return `link to ${from.target} now points to ${to.target}`;
   return from.kind === to.kind ? "changed" : `${from.kind} became ${to.kind}`;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type FileChange, fileOf, hashOf, type UndoRun, type UndoStore } from "./undo-store.ts";
 
 export interface UndoStoreFactory {
-  /** A store of nobody yet, which keeps so many bytes of content, over a time that is moved by hand. */
+  /** An empty store with this limit for content and a clock that the test controls. */
   (options: { maxBytes: number; clock: () => number }): Promise<UndoStore>;
 }
 
@@ -25,7 +25,7 @@ const run = (id: string, callIds: string[]): Omit<UndoRun, "state"> => ({
   owner,
 });
 
-/** What every store of changes does. */
+/** The behaviour of every undo store. */
 export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
   describe(`the undo store ${name}`, () => {
     const start = async (maxBytes = 1_000_000) => {
@@ -33,7 +33,7 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
       return { time, store: await open({ maxBytes, clock: () => time.now }) };
     };
 
-    it("gives changes back as they were told, newest first, each with a higher number than the one before", async () => {
+    it("returns changes as they were recorded, newest first, with increasing order numbers", async () => {
       const { store, time } = await start();
       await store.before(write("/w/a", null, "one"));
       time.now = 2_000;
@@ -73,7 +73,7 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
       expect(JSON.stringify(listed)).not.toContain("bytes");
     });
 
-    it("keeps contents byte for byte, short, long and empty, and knows nothing of others", async () => {
+    it("stores contents byte for byte, short, long and empty, and returns undefined for unknown hashes", async () => {
       const { store } = await start();
       const long = Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 7919) % 256));
       for (const content of [bytes(""), bytes("a\u0000b\r\n"), Buffer.alloc(100_000, 65), long]) {
@@ -83,7 +83,7 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
       expect(await store.content(hashOf(bytes("never")))).toBeUndefined();
     });
 
-    it("finds changes by session, by call with the calls it made, by path, by time, and no more than asked for", async () => {
+    it("finds changes by session, by call with nested calls, by path and by time, up to the limit", async () => {
       const { store, time } = await start();
       for (const [index, [callId, session, path]] of [
         ["c1", "s", "/w/a"],
@@ -108,7 +108,7 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
       expect(await found({ agent: "nobody" })).toEqual([]);
     });
 
-    it("remembers that a change did not happen", async () => {
+    it("marks a change that did not happen", async () => {
       const { store } = await start();
       const id = await store.before(write("/w/a", null, "one"));
       await store.before(write("/w/b", null, "one"));
@@ -116,7 +116,7 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
       expect((await store.list()).map(({ abandoned }) => abandoned)).toEqual([false, true]);
     });
 
-    it("lets one undo run at a time, and tells how each ended, in order", async () => {
+    it("allows one undo at a time and lists how each ended, in order", async () => {
       const { store } = await start();
       expect(await store.beginUndo(run("u1", ["c1"]))).toBe(true);
       expect(await store.beginUndo(run("u2", ["c2"]))).toBe(false);
@@ -130,7 +130,7 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
       ]);
     });
 
-    it("lets one process take over an undo that was left, not two, and none that has ended", async () => {
+    it("lets only one process adopt an unfinished undo, and none that has ended", async () => {
       const { store } = await start();
       await store.beginUndo(run("u1", ["c1"]));
       const [second, third] = [
@@ -143,7 +143,7 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
       expect(await store.adoptUndo("u1", second, third)).toBe(false);
     });
 
-    it("gives up the oldest calls as a whole beyond its size, says so, and keeps what others still need", async () => {
+    it("discards the oldest calls as a whole above its limit, reports it, and keeps shared contents", async () => {
       const noise = (seed: number): string =>
         Array.from({ length: 1_000 }, (_, index) => ((index * seed * 7919 + seed) % 65_521).toString(36)).join("");
       const { store, time } = await start(30_000);
@@ -168,7 +168,7 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
       expect(await store.content(hashOf(bytes(noise(0))))).toBeUndefined();
     });
 
-    it("keeps the last call even when it is larger than all", async () => {
+    it("keeps the last call even if it exceeds the limit", async () => {
       const { store } = await start(10);
       await store.before(write("/w/a", "one", "two"));
       expect(await store.list()).toHaveLength(1);

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { toolError } from "../../core/error.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 
-/** A change as it was journalled; its contents lie in the store under their hashes. */
+/** A journalled change. The store has the contents by their hashes. */
 export interface RecordedChange {
   id: string;
-  /** Grows with every change of the workspace, whichever process made it. */
+  /** Increases with every change in the workspace, across processes. */
   order: number;
   at: number;
   callId?: string;
@@ -16,54 +16,54 @@ export interface RecordedChange {
   kind: FileChange["kind"];
   path: string;
   to?: string;
-  /** At `path`; for a move at `to`. */
+  /** State at `path`; for a move at `to`. */
   old: EntryState;
   next: EntryState;
-  /** It is known that it did not happen. */
+  /** The change did not happen. */
   abandoned: boolean;
 }
 
-/** Whose call it is: callers choose their call ids themselves, and two may choose the same. */
+/** Who made a call. Callers choose their call ids, and two may choose the same. */
 export type CallOwner = Pick<RecordedChange, "session" | "user" | "agent">;
 
 export interface ChangeFilter {
   session?: string;
   user?: string;
   agent?: string;
-  /** This call, and the calls that it made. */
+  /** This call and its nested calls. */
   callId?: string;
-  /** Real path of a changed entry, or of a folder that holds it. */
+  /** Real path of a changed entry or of a folder that contains it. */
   path?: string;
   /** Unix milliseconds. */
   since?: number;
   limit?: number;
 }
 
-/** One undo. Its own changes are journalled under its id, so that it can be undone in turn. */
+/** One undo. Its own changes are journalled under its id, so it can be undone, too. */
 export interface UndoRun {
   id: string;
-  /** The calls that it takes back, with those that they made. */
+  /** The calls that it undoes, with their nested calls. */
   callIds: readonly string[];
-  /** The same calls as `keyOf` names them. Absent in what older versions wrote: then all are of `session`. */
+  /** The same calls as `keyOf` names them. Missing in records of older versions: all calls then belong to `session`. */
   keys?: readonly string[];
   session?: string;
   at: number;
   by?: string;
   forced: boolean;
-  /** Who carries it out, to tell one that was killed from one that is under way. */
+  /** The process that runs it, to distinguish a killed undo from a running one. */
   owner: { host: string; pid: number; instance: string };
-  /** `taken_back`: it failed, and its own steps were undone. `stuck`: neither it nor that could be finished. */
+  /** `taken_back`: it failed and was rolled back. `stuck`: it could neither be finished nor rolled back. */
   state: "running" | "done" | "taken_back" | "stuck";
 }
 
-/** What was given up to stay within the limits; changes before it cannot be undone any more. */
+/** What was discarded to stay within the limits. Earlier changes cannot be undone. */
 export interface DiscardedChanges {
   changes: number;
   /** When the newest of them was made. */
   newest: number;
 }
 
-/** Where changes are kept: of one workspace, for all processes that work in it. */
+/** Stores the changes in one workspace, for all processes that work in it. */
 export interface UndoStore extends UndoJournal {
   before(change: FileChange): Promise<string>;
   abandoned(id: string): Promise<void>;
@@ -73,7 +73,7 @@ export interface UndoStore extends UndoJournal {
   /** False while another undo is `running`. */
   beginUndo(run: Omit<UndoRun, "state">): MaybePromise<boolean>;
   endUndo(id: string, state: Exclude<UndoRun["state"], "running">): MaybePromise<void>;
-  /** Takes over what a dead process left; false when somebody else was faster. */
+  /** Takes over the undo of a dead process; false if another process was faster. */
   adoptUndo(id: string, from: UndoRun["owner"], to: UndoRun["owner"]): MaybePromise<boolean>;
   /** Oldest first. */
   undos(): MaybePromise<UndoRun[]>;
@@ -81,7 +81,7 @@ export interface UndoStore extends UndoJournal {
 }
 
 export interface UndoLimits {
-  /** Of kept content, as it is stored; the oldest calls are given up beyond it. */
+  /** Max size of stored content. Above it the oldest calls are discarded. */
   maxBytes: number;
   maxAgeMs: number;
 }
@@ -93,7 +93,7 @@ export function isOwnedBy(change: CallOwner, { session, user, agent }: CallOwner
   return change.session === session && change.user === user && change.agent === agent;
 }
 
-/** The call that a person would name: what a call calls in turn has its id and a number. */
+/** The outermost call: the id of a nested call is that id plus a number. */
 export function rootCall(callId: string): string {
   return callId.replace(/(?:\/\d+)+$/, "");
 }
@@ -103,12 +103,12 @@ function isOfCall(callId: string | undefined, of: string): boolean {
 }
 
 export function isAtPath({ path, to }: Pick<RecordedChange, "path" | "to">, at: string): boolean {
-  return [path, to].some((one) => one === at || one?.startsWith(at === "/" ? at : `${at}/`) === true);
+  return [path, to].some((each) => each === at || each?.startsWith(at === "/" ? at : `${at}/`) === true);
 }
 
 export type EntryKind = "file" | "directory" | "symlink" | "other";
 
-/** What stands at a path, without its content. A file that was too large to be read is known by its time of change. */
+/** What exists at a path, without its content. A file that is too large to hash is identified by its modification time. */
 export type EntryState =
   | { kind: "absent" }
   | { kind: "file"; hash?: string; size: number; mode?: number; modified?: string }
@@ -116,7 +116,7 @@ export type EntryState =
   | { kind: "symlink"; target: string }
   | { kind: "other" };
 
-/** On whose behalf a change is made. */
+/** The call that makes a change. */
 export interface ChangeMaker {
   callId?: string;
   session?: string;
@@ -125,36 +125,36 @@ export interface ChangeMaker {
   tool?: string;
 }
 
-/** What a change is about to destroy, told before it happens; enough to put it back. */
+/** A change before it happens, with what is needed to restore the old state. */
 export interface FileChange extends ChangeMaker {
   kind: "write" | "delete" | "move" | "make_directory" | "make_link";
-  /** Real absolute path; of a move the one that is left. */
+  /** Real absolute path; for a move the source. */
   path: string;
-  /** Where a move goes. */
+  /** The target of a move. */
   to?: string;
-  /** What stood at `path` (at `to`, for a move). */
+  /** What existed at `path` (at `to`, for a move). */
   was: EntryKind | "absent";
-  /** The old content of a file; null where there was none, or where `omitted` says why. */
+  /** The old content of a file; null if there was none or if `omitted` gives the reason. */
   old: Buffer | null;
   omitted?: "too_large";
   mode?: number;
   linkTarget?: string;
-  /** What will stand there once it has happened; `bytes` where they are worth keeping. */
+  /** The state after the change; `bytes` if the content is to be stored. */
   next: EntryState & { bytes?: Uint8Array };
 }
 
-/** The store keeps the durable one. */
+/** Records changes. `UndoStore` is the durable implementation. */
 export interface UndoJournal {
-  /** A change whose `before` rejects does not happen. Answers the name under which it is kept. */
+  /** If it rejects, the change does not happen. Returns the id of the change. */
   before(change: FileChange): Promise<string | void>;
-  /** The change did not happen after all. One of which this is never told has happened, or its process has died. */
+  /** The change did not happen. Without this call it happened, or its process died. */
   abandoned?(id: string): Promise<void>;
 }
 
-/** Larger content is not journalled, and the journal is told so. */
+/** Larger content is not journalled; the change is then marked as `omitted`. */
 export const MAX_UNDO_BYTES = 64 * 1024 * 1024;
 
-/** Records, or says that nothing was changed because it could not be recorded. */
+/** Records a change. Throws if it cannot be recorded; the change must not happen then. */
 export async function recordChange(
   { journal, callId, session, user, agent, tool }: ChangeMaker & { journal: UndoJournal },
   change: Omit<FileChange, keyof ChangeMaker>,
@@ -169,7 +169,7 @@ export async function recordChange(
     });
   }
   return {
-    // A journal that cannot note it finds out at the undo: the file is then not as the change would have left it.
+    // If this fails, the undo notices it: the file is not in the state that the change would have left.
     abandon: async () => (id === undefined ? undefined : journal.abandoned?.(id).catch(() => {})),
   };
 }
@@ -178,20 +178,19 @@ export function hashOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** What a write of these bytes leaves behind. */
+/** The state of a file with this content. */
 export function fileOf(bytes: Uint8Array): EntryState & { bytes?: Uint8Array } {
   const { byteLength: size } = bytes;
   return size > MAX_UNDO_BYTES ? { kind: "file", size } : { kind: "file", hash: hashOf(bytes), size, bytes };
 }
 
-/** What stood there before a change, as a state. */
+/** The state before a change. */
 export function stateBefore({ was, old, mode, linkTarget }: OldEntry): EntryState {
-  const bits = mode === undefined ? {} : { mode };
   switch (was) {
     case "file":
-      return { kind: "file", hash: old ? hashOf(old) : undefined, size: old?.byteLength ?? -1, ...bits };
+      return { kind: "file", hash: old ? hashOf(old) : undefined, size: old?.byteLength ?? -1, mode };
     case "directory":
-      return { kind: "directory", ...bits };
+      return { kind: "directory", mode };
     case "symlink":
       return { kind: "symlink", target: linkTarget ?? "" };
     default:
@@ -201,7 +200,7 @@ export function stateBefore({ was, old, mode, linkTarget }: OldEntry): EntryStat
 
 export type OldEntry = Pick<FileChange, "was" | "old" | "omitted" | "mode" | "linkTarget">;
 
-/** Permissions apart: no tool changes them, so that where they differ somebody else wanted them so. */
+/** Ignores permissions: no tool changes them, so a difference was made on purpose by someone else. */
 export function isSameState(a: EntryState, b: EntryState): boolean {
   if (a.kind === "file" && b.kind === "file") {
     if (a.hash !== undefined || b.hash !== undefined) return a.hash === b.hash;
@@ -216,10 +215,10 @@ interface StoredContent {
   uses: number;
 }
 
-/** Each change also counts for itself, so that a million empty ones are bounded too. */
+/** The size of a change without content, so the number of changes is limited, too. */
 const CHANGE_BYTES = 256;
 
-/** Forgets its oldest calls beyond `maxBytes` of content, and everything when the process ends. */
+/** In memory only. Discards the oldest calls above `maxBytes` of content. */
 export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now } = {}): UndoStore & {
   /** Oldest first. */
   readonly changes: readonly RecordedChange[];
@@ -228,7 +227,7 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
   const contents = new Map<string, StoredContent>();
   const runs: UndoRun[] = [];
   let order = 0;
-  let held = 0;
+  let storedBytes = 0;
   let discardedChanges: DiscardedChanges | undefined;
 
   const store = (hash: string | undefined, bytes: Uint8Array | null | undefined): void => {
@@ -237,18 +236,18 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
     if (stored) stored.uses += 1;
     else {
       contents.set(hash, { bytes: Buffer.from(bytes), uses: 1 });
-      held += bytes.byteLength;
+      storedBytes += bytes.byteLength;
     }
   };
   const release = (hash: string | undefined): void => {
     const stored = hash === undefined ? undefined : contents.get(hash);
     if (hash === undefined || !stored || --stored.uses > 0) return;
     contents.delete(hash);
-    held -= stored.bytes.byteLength;
+    storedBytes -= stored.bytes.byteLength;
   };
   const drop = (change: RecordedChange): void => {
     changes.splice(changes.indexOf(change), 1);
-    held -= CHANGE_BYTES;
+    storedBytes -= CHANGE_BYTES;
     release(hashIn(change.old));
     if (change.kind !== "move") release(hashIn(change.next));
     discardedChanges = {
@@ -266,21 +265,21 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
       const { callId, session, user, agent, tool, kind, path, to } = change;
       const facts = { callId, session, user, agent, tool, kind, path, to };
       changes.push({ id: String(order), order, at: clock(), ...facts, old, next, abandoned: false });
-      held += CHANGE_BYTES;
+      storedBytes += CHANGE_BYTES;
       store(hashIn(old), change.old);
       store(hashIn(next), bytes);
-      // A call that is half forgotten could not be undone as a whole.
-      while (held > maxBytes && changes.length > 1) {
-        const oldest = changes[0]!;
-        const call = callKey(oldest);
-        const whole = changes.filter((other) => other === oldest || (call !== undefined && callKey(other) === call));
+      // Whole calls only: a call with missing changes could not be undone.
+      for (let [oldest] = changes; oldest && storedBytes > maxBytes; [oldest] = changes) {
+        const first = oldest;
+        const call = callKey(first);
+        const whole = changes.filter((other) => other === first || (call !== undefined && callKey(other) === call));
         if (whole.length === changes.length) break;
-        for (const one of whole) drop(one);
+        for (const each of whole) drop(each);
       }
       return String(order);
     },
     async abandoned(id) {
-      const change = changes.find((one) => one.id === id);
+      const change = changes.find((each) => each.id === id);
       if (change) change.abandoned = true;
     },
     list: ({ session, user, agent, callId, path, since = 0, limit = Number.POSITIVE_INFINITY } = {}) =>
@@ -304,11 +303,11 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
       return true;
     },
     endUndo(id, state) {
-      const run = runs.find((one) => one.id === id);
+      const run = runs.find((each) => each.id === id);
       if (run) run.state = state;
     },
     adoptUndo(id, from, to) {
-      const run = runs.find((one) => one.id === id && one.state === "running");
+      const run = runs.find((each) => each.id === id && each.state === "running");
       if (run?.owner.instance !== from.instance) return false;
       run.owner = to;
       return true;

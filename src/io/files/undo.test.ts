@@ -31,7 +31,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A workspace with the real tools, approved without asking, and the undo of what they do. */
+/** A workspace with the real tools, without approvals, and their undo. */
 function open(content: Record<string, string> = {}) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-undo-")));
   folders.push(folder);
@@ -50,7 +50,7 @@ function open(content: Record<string, string> = {}) {
   return { folder, at, store, files: workspace.files, haft, undo, events, call };
 }
 
-/** Everything below a folder: kinds, bytes, permissions and where links lead. */
+/** Everything below a folder: kinds, bytes, permissions and link targets. */
 function picture(folder: string, below = ""): Record<string, string> {
   const seen: Record<string, string> = {};
   for (const name of readdirSync(join(folder, below))) {
@@ -74,7 +74,7 @@ async function failureOf(work: Promise<unknown>): Promise<ToolError> {
 }
 
 describe("undo of one call", () => {
-  it("puts back what a write, an edit, a patch, a move and a deletion destroyed", async () => {
+  it("restores what a write, an edit, a patch, a move and a deletion destroyed", async () => {
     const { folder, undo, call, at } = open({ "a.txt": "one\ntwo\n", "b.txt": "b\n", "dir/c.bin": "\u0000\u0001" });
     chmodSync(at("b.txt"), 0o763);
     chmodSync(at("dir"), 0o772);
@@ -101,7 +101,7 @@ describe("undo of one call", () => {
     }
   });
 
-  it("is refused with the difference where a file was changed since, and then changes nothing at all", async () => {
+  it("is refused with the difference if a file was changed later, and then changes nothing", async () => {
     const { folder, at, undo, call, events } = open({ "a.txt": "one\n", "b.txt": "b\n" });
     const update =
       "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** Update File: b.txt\n@@\n-b\n+B\n*** End Patch";
@@ -116,7 +116,7 @@ describe("undo of one call", () => {
     expect(events).toEqual([]);
   });
 
-  it("names the later call that stands in the way, and works once that is undone", async () => {
+  it("names the later call in conflict, and works once that is undone", async () => {
     const { at, undo, call } = open({ "a.txt": "one\n" });
     await call("c1", "write", { path: "a.txt", content: "two\n" });
     await call("c2", "write", { path: "a.txt", content: "three\n" }, "other");
@@ -127,7 +127,7 @@ describe("undo of one call", () => {
     expect(readFileSync(at("a.txt"), "utf8")).toBe("one\n");
   });
 
-  it("can be forced by a person, and what was lost by that can be had again", async () => {
+  it("can be forced by a person, and what that destroyed can be restored", async () => {
     const { at, undo, call, events } = open({ "a.txt": "one\n" });
     await call("c1", "write", { path: "a.txt", content: "two\n" });
     writeFileSync(at("a.txt"), "mine\n");
@@ -141,7 +141,7 @@ describe("undo of one call", () => {
     expect(readFileSync(at("a.txt"), "utf8")).toBe("mine\n");
   });
 
-  it("never removes a folder that others have put files into, not even by force", async () => {
+  it("never removes a folder with new files, not even by force", async () => {
     const { at, undo, call } = open();
     await call("c1", "write", { path: "made/a.txt", content: "a" });
     writeFileSync(at("made/theirs.txt"), "theirs");
@@ -150,7 +150,7 @@ describe("undo of one call", () => {
     expect(existsSync(at("made/a.txt"))).toBe(true);
   });
 
-  it("is redone and undone again by undoing the undo", async () => {
+  it("can be redone and undone again by undoing the undo", async () => {
     const { at, undo, call } = open({ "a.txt": "one\n" });
     await call("c1", "write", { path: "a.txt", content: "two\n" });
     const first = await undo.undoCall("c1");
@@ -163,7 +163,7 @@ describe("undo of one call", () => {
     expect((await undo.undoLast()).undoId).toBeNull();
   });
 
-  it("takes the calls that a call made with it, and asks for the session where ids repeat", async () => {
+  it("includes nested calls, and asks for the session if ids repeat", async () => {
     const { at, undo, files } = open({ "a.txt": "one\n" });
     await files.narrow(undefined, { callId: "c1/1", session: "s" }).writeFileAtomic("a.txt", Buffer.from("two\n"));
     await files.narrow(undefined, { callId: "c1/2", session: "s" }).writeFileAtomic("b.txt", Buffer.from("b\n"));
@@ -174,7 +174,7 @@ describe("undo of one call", () => {
     expect(existsSync(at("c.txt"))).toBe(true);
   });
 
-  it("tells callers apart who chose the same call id", async () => {
+  it("distinguishes callers that chose the same call id", async () => {
     const { at, haft, undo } = open({ "a.txt": "a\n", "b.txt": "b\n" });
     const write = (user: string, path: string) =>
       haft.execute("write", { path, content: "new\n" }, { id: "c1", caller: { session: "s", user } });
@@ -190,14 +190,14 @@ describe("undo of one call", () => {
       ["ada", undoId],
     ]);
     expect((await undo.undoLast()).paths).toEqual(["b.txt"]);
-    // An undo has an id of its own: nobody has to be named to have everything again.
+    // The id of an undo is unique: redoing needs no owner.
     await undo.undoCall(undoId!);
     expect(readFileSync(at("a.txt"), "utf8")).toBe("new\n");
     const whole = await undo.undoSession("s");
     expect(whole.paths).toEqual(["a.txt"]);
   });
 
-  it("knows of a call that died before its last change happened", async () => {
+  it("handles a call that died before its last change", async () => {
     const { folder, at, undo, files, store } = open({ "a.txt": "one\n", "b.txt": "b\n" });
     const before = picture(folder);
     await files.narrow(undefined, { callId: "c1" }).writeFileAtomic("a.txt", Buffer.from("two\n"));
@@ -214,11 +214,11 @@ describe("undo of one call", () => {
     expect(picture(folder)).toEqual(before);
   });
 
-  it("says that nothing is known of a call", async () => {
+  it("reports an unknown call", async () => {
     expect(await failureOf(open().undo.undoCall("nobody"))).toMatchObject({ code: "no_match" });
   });
 
-  it("keeps to the paths that the workspace allows now", async () => {
+  it("respects the paths that the workspace allows now", async () => {
     const { folder, undo: _, call, store, at } = open({ "sub/a.txt": "one\n" });
     await call("c1", "write", { path: "sub/a.txt", content: "two\n" });
     const narrower = createFiles(createPathPolicy({ workspace: folder, readOnlyPaths: ["sub"] }), { journal: store });
@@ -227,7 +227,7 @@ describe("undo of one call", () => {
     expect(readFileSync(at("sub/a.txt"), "utf8")).toBe("two\n");
   });
 
-  it("does not follow a link that was put in a folder's place", async () => {
+  it("does not follow a link that replaced a folder", async () => {
     const { at, undo, call } = open({ "sub/a.txt": "one\n", "other/a.txt": "two\n" });
     await call("c1", "write", { path: "sub/a.txt", content: "two\n" });
     renameSync(at("sub"), at("gone"));
@@ -237,7 +237,7 @@ describe("undo of one call", () => {
     expect(readFileSync(at("other/a.txt"), "utf8")).toBe("two\n");
   });
 
-  it("does not happen when it cannot be put on record", async () => {
+  it("does not happen if it cannot be recorded", async () => {
     const { at, call, files, store } = open({ "a.txt": "one\n" });
     await call("c1", "write", { path: "a.txt", content: "two\n" });
     const undo = createUndo({ files, store, onUndo: () => Promise.reject(new Error("audit is full")) });
@@ -246,7 +246,7 @@ describe("undo of one call", () => {
     expect(store.undos()).toMatchObject([{ state: "taken_back" }]);
   });
 
-  it("is taken back as a whole when a step of it fails", async () => {
+  it("is rolled back completely if a step fails", async () => {
     const { folder, undo, call, files, store } = open({ "a.txt": "one\n", "b.txt": "b\n" });
     const patch =
       "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** Update File: b.txt\n@@\n-b\n+B\n*** End Patch";
@@ -268,7 +268,7 @@ describe("undo of one call", () => {
 });
 
 describe("undo of more than one call", () => {
-  it("takes back a session and leaves what others did, and is redone as a whole", async () => {
+  it("undoes a session but no other changes, and is redone as a whole", async () => {
     const { folder, undo, call } = open({ "a.txt": "one\n", "b.txt": "b\n" });
     await call("c1", "write", { path: "a.txt", content: "two\n" });
     await call("x1", "write", { path: "b.txt", content: "theirs\n" }, "other");
@@ -285,7 +285,7 @@ describe("undo of more than one call", () => {
     expect((await undo.undoSession("s")).callIds).toEqual(["c3", "c2", "c1"]);
   });
 
-  it("refuses a session as a whole, naming every file in the way", async () => {
+  it("refuses a whole session and names every file in conflict", async () => {
     const { folder, at, undo, call } = open({ "a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n" });
     for (const name of ["a", "b", "c"]) await call(`c-${name}`, "write", { path: `${name}.txt`, content: "new\n" });
     writeFileSync(at("a.txt"), "mine\n");
@@ -296,7 +296,7 @@ describe("undo of more than one call", () => {
     expect(picture(folder)).toEqual(before);
   });
 
-  it("takes back the last calls, one after the other", async () => {
+  it("undoes the last calls, one after the other", async () => {
     const { at, undo, call } = open();
     for (const [index, name] of ["a", "b", "c"].entries()) {
       await call(`c${index}`, "write", { path: `${name}.txt`, content: "new\n" });
@@ -337,7 +337,7 @@ describe("the list and the differences", () => {
     expect(await undo.listChanges({ since: Date.now() + 60_000 })).toEqual([]);
   });
 
-  it("shows what a call did and what its undo would do, and says what is binary", async () => {
+  it("shows what a call did and what its undo would do, and marks binary files", async () => {
     const { undo, call, at } = open({ "a.txt": "one\n", "b.bin": "\u0000\u0001" });
     await call("c1", "write", { path: "a.txt", content: "two\n" });
     await call("c2", "delete_file", { path: "b.bin" });
@@ -353,7 +353,7 @@ describe("the list and the differences", () => {
     await undo.undoCall("c3");
     expect((await undo.diffOf({ callId: "c1" })).undo[0]?.text).toContain("-two\n+one\n");
     writeFileSync(at("a.txt"), "mine\n");
-    // What the call did stays known, whatever became of the file.
+    // What the call did is still known after the file has changed.
     const { did, conflicts } = await undo.diffOf({ callId: "c1" });
     expect(did[0]?.text).toContain("+two\n");
     expect(conflicts).toMatchObject([{ reason: "changed" }]);

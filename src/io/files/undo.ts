@@ -20,7 +20,6 @@ import {
   splitUnits,
   type UndoConflict,
   type UndoHistory,
-  type UndoPlan,
   type UndoStep,
 } from "./undo-plan.ts";
 import {
@@ -38,33 +37,33 @@ import {
 } from "./undo-store.ts";
 
 export interface UndoOptions {
-  /** With the workspace's path rules, and `store` as its journal: what an undo changes can be undone too. */
+  /** With the path policy of the workspace and `store` as its journal, so an undo can be undone, too. */
   files: Files;
   store: UndoStore;
   clock?: () => number;
-  /** Told before an undo changes anything, and when it has ended; one that rejects at the beginning stops it. */
+  /** Called before an undo changes anything and after it has ended. If the first call rejects, the undo stops. */
   onUndo?: (event: UndoEvent) => MaybePromise<void>;
 }
 
-/** The owner says whose call it is, where several use the same ids. */
+/** The owner identifies the call if several callers use the same ids. */
 export interface UndoRequest extends CallOwner {
   by?: string;
-  /** A person who has seen the difference: takes back what was changed since. Never to be offered to a model. */
+  /** Also discards later changes. For a person who has seen the difference, never for a model. */
   force?: { by: string };
 }
 
 export interface UndoOutcome {
-  /** Undo this to have everything again. Null where nothing had to be changed. */
+  /** Undo this id to redo. Null if nothing had to be changed. */
   undoId: string | null;
   callIds: string[];
-  /** As a model would name them. */
+  /** As shown to a model. */
   paths: string[];
-  /** Undos that a killed process had left half done, and how they ended. */
+  /** Unfinished undos of killed processes, and how they ended. */
   recovered: RecoveredUndo[];
 }
 
 export interface ListedChange extends RecordedChange {
-  /** The undo that took it back. */
+  /** The id of the undo that undid it. */
   undoneBy?: string;
   /** Whether it is itself a step of an undo. */
   isUndo: boolean;
@@ -73,30 +72,30 @@ export interface ListedChange extends RecordedChange {
 export interface UndoDiff {
   /** What the call did. */
   did: FileDiff[];
-  /** What undoing it would do now; empty where it is refused. */
+  /** What undoing it would do now; empty if there are conflicts. */
   undo: FileDiff[];
   conflicts: UndoConflict[];
 }
 
-/** What a person can do about the changes that tools made. Not a tool: a model is not given it. */
+/** Undo of file changes for a person. It is not a tool: models do not get it. */
 export interface Undo {
   /** Newest first. */
   listChanges(filter?: ChangeFilter): Promise<ListedChange[]>;
   diffOf(of: ({ callId: string } & CallOwner) | { changeId: string }): Promise<UndoDiff>;
-  /** One call with the calls that it made, all or nothing. The id of an undo redoes. */
+  /** Undoes one call with its nested calls, all or nothing. The id of an undo redoes it. */
   undoCall(callId: string, request?: UndoRequest): Promise<UndoOutcome>;
-  /** Refused as a whole where one file stands in the way; each call then all or nothing. */
+  /** Refused if one file has a conflict. Each call is undone all or nothing. */
   undoSession(session: string, request?: Omit<UndoRequest, "session">): Promise<UndoOutcome>;
   undoLast(calls?: number, request?: UndoRequest): Promise<UndoOutcome>;
-  /** Finishes what a killed process left; every undo begins with it. */
+  /** Finishes the undos of killed processes. Every undo begins with it. */
   recover(): Promise<RecoveredUndo[]>;
 }
 
 export function createUndo({ files, store, clock = Date.now, onUndo }: UndoOptions): Undo {
-  const runner = createUndoRunner({ files, store, clock, onUndo });
+  const runner = new UndoRunner({ files, store, clock, onUndo });
   const history = async (): Promise<UndoHistory> => readHistory(await store.undos());
 
-  /** Without those of which it is known that they have no effect any more. */
+  /** Without changes that did not happen or are undone. */
   const effective = async (changes: readonly RecordedChange[]): Promise<RecordedChange[]> => {
     const { undoneBy } = await history();
     return changes.filter((change) => !change.abandoned && undoneBy(change) === undefined);
@@ -135,11 +134,9 @@ export function createUndo({ files, store, clock = Date.now, onUndo }: UndoOptio
   return {
     async listChanges(filter) {
       const { undoneBy, isUndo } = await history();
-      const real = filter?.path === undefined ? {} : { path: files.realPath(filter.path) };
-      return (await store.list({ ...filter, ...real })).map((change) => {
-        const undo = undoneBy(change);
-        return { ...change, isUndo: isUndo(change), ...(undo && { undoneBy: undo.id }) };
-      });
+      const path = filter?.path === undefined ? undefined : files.realPath(filter.path);
+      const changes = await store.list({ ...filter, path });
+      return changes.map((change) => ({ ...change, isUndo: isUndo(change), undoneBy: undoneBy(change)?.id }));
     },
     async diffOf(of) {
       const changes =
@@ -156,7 +153,8 @@ export function createUndo({ files, store, clock = Date.now, onUndo }: UndoOptio
       const recovered = await runner.recover();
       const changes = await changesOf(callId, request);
       const left = await effective(changes);
-      const undone = (await history()).undoneBy(changes[0]!);
+      const [newest] = changes;
+      const undone = newest && (await history()).undoneBy(newest);
       if (left.length === 0 && undone) throw alreadyUndone(callId, undone.id);
       return perform([left], request, { recovered, callIds: [callId] });
     },
@@ -169,16 +167,16 @@ export function createUndo({ files, store, clock = Date.now, onUndo }: UndoOptio
     async undoLast(calls = 1, request = {}) {
       const recovered = await runner.recover();
       const { isUndo } = await history();
-      const within = request.session === undefined ? {} : { session: request.session };
+      const { session } = request;
       for (let limit = 256; ; limit *= 4) {
-        const page = await store.list({ ...within, limit });
+        const page = await store.list({ session, limit });
         const changes = (await effective(page)).filter((change) => !isUndo(change));
         const newest = new Map(changes.toReversed().map((change) => [callKey(change), change]));
         if (page.length === limit && newest.size < calls) continue;
-        const wanted = [...newest.values()].toReversed().slice(0, Math.max(calls, 0));
-        // A call may go on further back than the page.
+        const latest = [...newest.values()].toReversed().slice(0, Math.max(calls, 0));
+        // A call may have older changes that are not on the page.
         const whole = await Promise.all(
-          wanted.map(async (change) =>
+          latest.map(async (change) =>
             change.callId === undefined
               ? [change]
               : (await store.list({ callId: rootCall(change.callId) })).filter((other) => isOwnedBy(other, change)),
@@ -199,17 +197,17 @@ function ownerOf({ session, user, agent }: RecordedChange): CallOwner {
 async function unknownCall(callId: string, store: UndoStore): Promise<ToolError> {
   const lost = await store.discardedChanges();
   const given = lost
-    ? `; ${lost.changes} changes up to ${new Date(lost.newest).toISOString()} were given up to stay within the journal's limits`
+    ? `; ${lost.changes} changes up to ${new Date(lost.newest).toISOString()} were discarded to stay within the journal's limits`
     : "";
-  return toolError("no_match", `No change of a file is journalled for call "${callId}"${given}`, {
+  return toolError("no_match", `No file change is recorded for call "${callId}"${given}`, {
     next: "List the changes to see what can be undone.",
     data: lost && { discardedChanges: lost },
   });
 }
 
 function alreadyUndone(callId: string, undoId: string): ToolError {
-  return toolError("no_change", `Call "${callId}" is undone already`, {
-    next: `Undo "${undoId}" to have it again.`,
+  return toolError("no_change", `Call "${callId}" is already undone`, {
+    next: `Undo "${undoId}" to redo it.`,
     data: { undoId },
   });
 }
@@ -231,7 +229,7 @@ interface RecoveredUndo {
   undoId: string;
   callIds: readonly string[];
   state: Exclude<UndoRun["state"], "running">;
-  /** Of one that was not finished: what stands in the way. */
+  /** Why it could not be finished. */
   why?: string;
 }
 
@@ -242,159 +240,185 @@ interface RunnerOptions {
   onUndo?: (event: UndoEvent) => MaybePromise<void>;
 }
 
-type Carried = Pick<UndoRun, "id" | "session">;
+type UndoIdentity = Pick<UndoRun, "id" | "session">;
+
+interface UndoneUnit {
+  callIds: string[];
+  /** As shown to a model. */
+  paths: string[];
+}
 
 interface UndoCaller extends CallOwner {
   by?: string;
   force?: { by: string };
 }
 
-/** Of a process on another machine it cannot be seen whether it lives. */
+/** Whether a process on another machine is alive is unknown, so its undo times out. */
 const REMOTE_TIMEOUT_MS = 10 * 60 * 1000;
 
 let instance: string | undefined;
-/** Undos of this process that are under way, whoever in it carries them out. */
-const underWay = new Set<string>();
+/** The running undos of this process. */
+const running = new Set<string>();
 
-/** Carries plans out so that after a crash each call is undone, not undone, or said to be neither. */
-function createUndoRunner({ files, store, clock, onUndo }: RunnerOptions) {
-  const owner = { host: hostname(), pid: process.pid, instance: (instance ??= randomUUID()) };
-  // Its id is its own, so that no user is needed to tell it: one undo may take back calls of several.
-  const filesOf = (run: Carried): Files =>
-    files.narrow(undefined, { callId: run.id, session: run.session, tool: "undo" });
+/** Runs plans in such a way that after a crash each call is undone, not undone, or reported as stuck. */
+class UndoRunner {
+  readonly #files: Files;
+  readonly #store: UndoStore;
+  readonly #clock: () => number;
+  readonly #onUndo: RunnerOptions["onUndo"];
+  readonly #owner = { host: hostname(), pid: process.pid, instance: (instance ??= randomUUID()) };
 
-  const apply = async (steps: readonly UndoStep[], run: Carried): Promise<void> => {
-    const own = filesOf(run);
-    for (const step of steps) await applyStep(step, own, store);
-  };
+  constructor({ files, store, clock, onUndo }: RunnerOptions) {
+    this.#files = files;
+    this.#store = store;
+    this.#clock = clock;
+    this.#onUndo = onUndo;
+  }
 
-  const pathsOf = (conflicts: UndoPlan["conflicts"]): string =>
-    `changed by someone else meanwhile: ${[...new Set(conflicts.map(({ path }) => files.show(path)))].join(", ")}`;
-
-  /** The steps of an undo that could not be finished, undone in turn. */
-  const rollBack = async (run: Carried): Promise<string | undefined> => {
-    try {
-      const { steps, conflicts } = await planUndo(await store.list({ callId: run.id }), createTreeView(files));
-      if (conflicts.length > 0) return pathsOf(conflicts);
-      await apply(steps, run);
-      return undefined;
-    } catch (error) {
-      return toFailure(error).message;
+  /** Undoes the units in order. Nothing is changed if one of them has a conflict now. */
+  async run(
+    units: readonly (readonly RecordedChange[])[],
+    undoId: string,
+    caller: UndoCaller,
+    named?: readonly string[],
+  ): Promise<UndoneUnit> {
+    const view = createTreeView(this.#files);
+    const conflicts: UndoConflict[] = [];
+    for (const unit of units) {
+      const plan = await planUndo(unit, view, { force: caller.force !== undefined });
+      conflicts.push(...plan.conflicts);
     }
-  };
+    if (conflicts.length > 0) throw await this.#refuse(conflicts);
+    const callIds: string[] = [];
+    const paths = new Set<string>();
+    for (const [index, unit] of units.entries()) {
+      const id = units.length === 1 ? undoId : `${undoId}/${index + 1}`;
+      const done = await this.#runUnit(unit, id, caller, named);
+      callIds.push(...done.callIds);
+      for (const path of done.paths) paths.add(path);
+    }
+    return { callIds, paths: [...paths] };
+  }
 
-  const runUnit = async (
+  async recover(): Promise<RecoveredUndo[]> {
+    const recovered: RecoveredUndo[] = [];
+    for (const run of await this.#store.undos()) {
+      if (run.state !== "running" || !this.#isAbandoned(run)) continue;
+      if (await this.#store.adoptUndo(run.id, run.owner, this.#owner)) recovered.push(await this.#finish(run));
+    }
+    return recovered;
+  }
+
+  async #runUnit(
     unit: readonly RecordedChange[],
     id: string,
     caller: UndoCaller,
     named?: readonly string[],
-  ) => {
+  ): Promise<UndoneUnit> {
     const { session, user, agent } = unit[0] ?? caller;
     const callIds = named ?? callsOf(unit);
     const keys = named
       ? named.map((name) => keyOf({ session, user, agent }, name))
       : [...new Set(unit.map((change) => keyOf(change, rootCall(nameOf(change)))))];
     const by = caller.force?.by ?? caller.by;
-    const run = { id, callIds, keys, session, at: clock(), by, forced: caller.force !== undefined, owner };
-    // Planned again right before: time has passed since the whole was judged.
-    const { steps, conflicts } = await planUndo(unit, createTreeView(files), { force: run.forced });
-    if (conflicts.length > 0) throw await refuseUndo(conflicts, { files, store });
+    const forced = caller.force !== undefined;
+    const run = { id, callIds, keys, session, at: this.#clock(), by, forced, owner: this.#owner };
+    // Planned again immediately before: files may have changed since the first check.
+    const { steps, conflicts } = await planUndo(unit, createTreeView(this.#files), { force: forced });
+    if (conflicts.length > 0) throw await this.#refuse(conflicts);
     const paths = [...new Set(steps.flatMap((step) => (step.do === "move" ? [step.from, step.to] : [step.path])))];
     const notify = async (facts: Pick<UndoEvent, "phase" | "state">): Promise<void> =>
-      onUndo?.({ undoId: id, callIds, session, by, forced: run.forced, paths, at: clock(), ...facts });
-    if (!(await store.beginUndo(run))) throw busy();
+      this.#onUndo?.({ undoId: id, callIds, session, by, forced, paths, at: this.#clock(), ...facts });
     const end = async (state: Exclude<UndoRun["state"], "running">): Promise<void> => {
-      await store.endUndo(id, state);
-      // It has happened, also where that cannot be written down.
+      await this.#store.endUndo(id, state);
+      // The undo has happened, even if the listener fails.
       await notify({ phase: "ended", state }).catch(() => {});
     };
-    underWay.add(id);
+    if (!(await this.#store.beginUndo(run))) throw busy();
+    running.add(id);
     try {
       try {
         await notify({ phase: "begun" });
-        await apply(steps, run);
+        await this.#apply(steps, run);
       } catch (error) {
-        const left = await rollBack(run);
+        const left = await this.#rollBack(run);
         await end(left === undefined ? "taken_back" : "stuck");
         throw failedPartway(error, left);
       }
       await end("done");
     } finally {
-      underWay.delete(id);
+      running.delete(id);
     }
-    return { callIds: [...callIds], paths: paths.map((path) => files.show(path)) };
-  };
+    return { callIds: [...callIds], paths: paths.map((path) => this.#files.show(path)) };
+  }
 
-  const changesOf = async (run: UndoRun): Promise<RecordedChange[]> => {
+  /** Finishes the undo of a killed process. */
+  async #finish(run: UndoRun): Promise<RecoveredUndo> {
+    const changes = await this.#changesOf(run);
+    const ended = async (state: RecoveredUndo["state"], why?: string): Promise<RecoveredUndo> => {
+      await this.#store.endUndo(run.id, state);
+      return { undoId: run.id, callIds: run.callIds, state, why };
+    };
+    // At most its last change did not happen, so it is rolled back and then made again from the beginning.
+    const left = await this.#rollBack(run);
+    if (left !== undefined) return ended("stuck", left);
+    const { steps, conflicts } = await planUndo(changes, createTreeView(this.#files), { force: run.forced });
+    if (conflicts.length > 0) return ended("taken_back", this.#describe(conflicts));
+    try {
+      await this.#apply(steps, run);
+      return await ended("done");
+    } catch (error) {
+      const still = await this.#rollBack(run);
+      return await ended(still === undefined ? "taken_back" : "stuck", still ?? toFailure(error).message);
+    }
+  }
+
+  /** Undoes the steps of an undo that could not be finished. Returns why that failed. */
+  async #rollBack(run: UndoIdentity): Promise<string | undefined> {
+    try {
+      const own = await this.#store.list({ callId: run.id });
+      const { steps, conflicts } = await planUndo(own, createTreeView(this.#files));
+      if (conflicts.length > 0) return this.#describe(conflicts);
+      await this.#apply(steps, run);
+      return undefined;
+    } catch (error) {
+      return toFailure(error).message;
+    }
+  }
+
+  async #apply(steps: readonly UndoStep[], { id, session }: UndoIdentity): Promise<void> {
+    // Without a user: the id is unique, and one undo may include calls of several users.
+    const files = this.#files.narrow(undefined, { callId: id, session, tool: "undo" });
+    for (const step of steps) await applyStep(step, files, this.#store);
+  }
+
+  async #changesOf(run: UndoRun): Promise<RecordedChange[]> {
     const keys = new Set(keysOf(run));
     const found: RecordedChange[] = [];
     for (const callId of run.callIds) {
-      const single = callId.startsWith("change:") ? (await store.list()).filter((one) => nameOf(one) === callId) : [];
-      const all = [...single, ...(await store.list({ callId }))];
+      const all = await this.#store.list({ callId });
+      if (callId.startsWith("change:")) {
+        all.unshift(...(await this.#store.list()).filter((change) => nameOf(change) === callId));
+      }
       found.push(...all.filter((change) => keys.has(keyOf(change, callId))));
     }
     return found.toSorted((a, b) => b.order - a.order);
-  };
+  }
 
-  const finish = async (run: UndoRun): Promise<RecoveredUndo> => {
-    const changes = await changesOf(run);
-    const ended = async (state: RecoveredUndo["state"], why?: string): Promise<RecoveredUndo> => {
-      await store.endUndo(run.id, state);
-      return { undoId: run.id, callIds: run.callIds, state, why };
-    };
-    // Its own changes are a history of which at most the last did not happen: from its beginning it is made again.
-    const left = await rollBack(run);
-    if (left !== undefined) return ended("stuck", left);
-    const { steps, conflicts } = await planUndo(changes, createTreeView(files), { force: run.forced });
-    if (conflicts.length > 0) return ended("taken_back", pathsOf(conflicts));
-    try {
-      await apply(steps, run);
-      return await ended("done");
-    } catch (error) {
-      const still = await rollBack(run);
-      return await ended(still === undefined ? "taken_back" : "stuck", still ?? toFailure(error).message);
-    }
-  };
+  #isAbandoned({ id, owner, at }: UndoRun): boolean {
+    if (owner.instance === this.#owner.instance) return !running.has(id);
+    if (owner.host !== this.#owner.host) return this.#clock() - at > REMOTE_TIMEOUT_MS;
+    return owner.pid === this.#owner.pid || !isAlive(owner.pid);
+  }
 
-  const isLeft = ({ id, owner: other, at }: UndoRun): boolean => {
-    if (other.instance === owner.instance) return !underWay.has(id);
-    if (other.host !== owner.host) return clock() - at > REMOTE_TIMEOUT_MS;
-    return other.pid === owner.pid || !isAlive(other.pid);
-  };
+  #describe(conflicts: readonly UndoConflict[]): string {
+    const paths = new Set(conflicts.map(({ path }) => this.#files.show(path)));
+    return `changed by someone else in the meantime: ${[...paths].join(", ")}`;
+  }
 
-  return {
-    /** Units in order; none is begun unless all of them can be taken back as things stand. */
-    async run(
-      units: readonly (readonly RecordedChange[])[],
-      undoId: string,
-      caller: UndoCaller,
-      named?: readonly string[],
-    ) {
-      const view = createTreeView(files);
-      const conflicts: UndoPlan["conflicts"] = [];
-      for (const unit of units) {
-        conflicts.push(...(await planUndo(unit, view, { force: caller.force !== undefined })).conflicts);
-      }
-      if (conflicts.length > 0) throw await refuseUndo(conflicts, { files, store });
-      const callIds: string[] = [];
-      const paths = new Set<string>();
-      for (const [index, unit] of units.entries()) {
-        const id = units.length === 1 ? undoId : `${undoId}/${index + 1}`;
-        const done = await runUnit(unit, id, caller, named);
-        callIds.push(...done.callIds);
-        for (const path of done.paths) paths.add(path);
-      }
-      return { callIds, paths: [...paths] };
-    },
-    async recover(): Promise<RecoveredUndo[]> {
-      const recovered: RecoveredUndo[] = [];
-      for (const run of await store.undos()) {
-        if (run.state !== "running" || !isLeft(run)) continue;
-        if (await store.adoptUndo(run.id, run.owner, owner)) recovered.push(await finish(run));
-      }
-      return recovered;
-    },
-  };
+  #refuse(conflicts: readonly UndoConflict[]): Promise<ToolError> {
+    return refuseUndo(conflicts, { files: this.#files, store: this.#store });
+  }
 }
 
 function callsOf(unit: readonly RecordedChange[]): string[] {
@@ -402,7 +426,7 @@ function callsOf(unit: readonly RecordedChange[]): string[] {
 }
 
 function busy(): ToolError {
-  return toolError("busy", "Another undo is under way in this workspace", { next: "Wait for its end, then repeat." });
+  return toolError("busy", "Another undo is running in this workspace", { next: "Wait until it ends, then repeat." });
 }
 
 function failedPartway(error: unknown, left: string | undefined): ToolError {
@@ -410,13 +434,13 @@ function failedPartway(error: unknown, left: string | undefined): ToolError {
   if (left === undefined) {
     return toolError(code, message, { next: "Nothing of this call was undone.", data, cause: error });
   }
-  return toolError("io_error", `The undo failed half-way (${message}), and could not be taken back: ${left}`, {
-    next: "Look at the changes of this undo before going on.",
+  return toolError("io_error", `The undo failed halfway (${message}) and could not be rolled back: ${left}`, {
+    next: "Check the changes of this undo before you continue.",
     cause: error,
   });
 }
 
-/** Makes one step, if what it was planned for still stands there. Whatever it replaces is journalled by `files`. */
+/** Makes one step if the expected state is still there. `files` journals what it replaces. */
 async function applyStep(step: UndoStep, files: Files, store: UndoStore): Promise<void> {
   if (step.do === "move") {
     await requireState(step.from, step.state, files);
@@ -424,7 +448,7 @@ async function applyStep(step: UndoStep, files: Files, store: UndoStore): Promis
     return;
   }
   const { path, to } = step;
-  const bytes = to.kind === "file" ? await keptContent(to, files.show(path), store) : undefined;
+  const bytes = to.kind === "file" ? await storedContent(to, files.show(path), store) : undefined;
   const found = await requireState(path, step.from, files);
   if (bytes && found.state.kind === "file") {
     await files.writeFileAtomic(path, bytes, { ifStamp: found.stamp });
@@ -444,16 +468,16 @@ async function requireState(path: string, expected: EntryState, files: Files): P
   const found = await files.entry(path);
   if (found.real === path && (isSameState(found.state, expected) || isOther(found.state, expected))) return found;
   throw toolError("stale", `"${files.show(path)}" was changed by someone else while it was being undone`, {
-    next: "Look at it, then undo again.",
+    next: "Check it, then undo again.",
   });
 }
 
-/** Of a FIFO or a device nothing can be compared; only a forced undo removes one. */
+/** A FIFO or a device cannot be compared; only a forced undo removes one. */
 function isOther(a: EntryState, b: EntryState): boolean {
   return a.kind === "other" && b.kind === "other";
 }
 
-async function keptContent(
+async function storedContent(
   { hash = "" }: Extract<EntryState, { kind: "file" }>,
   shown: string,
   store: UndoStore,
@@ -461,35 +485,35 @@ async function keptContent(
   const bytes = await store.content(hash);
   if (bytes && hashOf(bytes) === hash) return bytes;
   throw toolError("failed", `The old content of "${shown}" is ${bytes ? "damaged" : "missing"} in the undo journal`, {
-    next: "It cannot be put back from here; look for another copy, such as version control.",
+    next: "It cannot be restored from the journal. Look for another copy, such as version control.",
   });
 }
 
-const MAX_SHOWN = 20;
+const MAX_SHOWN_CONFLICTS = 20;
 const MAX_DIFF_CHARACTERS = 4_000;
 
 const REASONS: Record<UndoConflict["reason"], string> = {
-  changed: "was changed since",
-  not_empty: "is a folder that other files have been put into since",
-  occupied: "is where something else stands now",
-  folder_gone: "lay in a folder that is gone",
-  not_kept: "was too large, or of a kind that is not kept",
-  denied: "may not be touched",
+  changed: "was changed later",
+  not_empty: "is a folder to which other files were added later",
+  occupied: "is occupied by something else now",
+  folder_gone: "was in a folder that no longer exists",
+  not_kept: "was too large, or of a kind that is not stored",
+  denied: "is not allowed to be changed",
 };
 
-/** Says what stands in the way of an undo, by whom as far as that is known, with the difference. */
+/** Lists the conflicts of an undo, with the later calls and the differences. */
 async function refuseUndo(
   conflicts: readonly UndoConflict[],
   seen: { files: Files; store: UndoStore },
 ): Promise<ToolError> {
-  const shown = await Promise.all(conflicts.slice(0, MAX_SHOWN).map((conflict) => show(conflict, seen)));
+  const shown = await Promise.all(conflicts.slice(0, MAX_SHOWN_CONFLICTS).map((conflict) => show(conflict, seen)));
   const lines = shown.map(({ path, why, laterCalls, diff }) => {
     const by = laterCalls.length === 0 ? "" : ` (by ${laterCalls.map((call) => `call "${call}"`).join(", ")})`;
     return `"${path}" ${why}${by}${diff === "" ? "" : `:\n${diff.slice(0, MAX_DIFF_CHARACTERS)}`}`;
   });
   const more = conflicts.length > shown.length ? `\nand ${conflicts.length - shown.length} more` : "";
   return toolError("stale", `Nothing was undone. ${lines.join("\n")}${more}`, {
-    next: "Undo the later calls first, or let a person decide whose version stays.",
+    next: "Undo the later calls first, or let a person decide which version to keep.",
     data: { conflicts: shown },
   });
 }

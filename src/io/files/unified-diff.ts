@@ -1,9 +1,9 @@
 export interface UnifiedDiff {
-  /** Empty when the texts are the same. */
+  /** Empty if the texts are equal. */
   text: string;
   added: number;
   removed: number;
-  /** True when the text was cut at `maxBytes`. */
+  /** Whether the text was cut at `maxBytes`. */
   truncated: boolean;
 }
 
@@ -13,10 +13,10 @@ export interface UnifiedDiffOptions {
   maxBytes?: number;
 }
 
-/** Beyond this many changed lines the change is shown as one block, which is right but not the shortest. */
+/** Above this number of changed lines the change is shown as one block: correct but not minimal. */
 const MAX_EDIT_LENGTH = 2_000;
 
-/** What both texts begin and end with is set aside first, so the cost is that of the change, not of the file. */
+/** The common beginning and end are removed first, so the cost depends on the change, not on the file. */
 export async function unifiedDiff(
   { before, after }: { before: string; after: string },
   { path, context = 3, maxBytes = 100 * 1024 }: UnifiedDiffOptions,

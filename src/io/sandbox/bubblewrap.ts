@@ -7,12 +7,12 @@ export type SandboxState = { program: string; why?: undefined } | { program?: un
 
 const CANDIDATES = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 
-/** Whether commands can be confined here. Tried, not guessed: many containers have the program and forbid what it does. */
+/** Whether commands can be confined here. Tested by running it: many containers have the program but forbid its system calls. */
 export function findBubblewrap(platform: NodeJS.Platform = process.platform, candidates = CANDIDATES): SandboxState {
   if (platform !== "linux") return { why: `there is no sandbox for ${platform} yet; it needs Linux with bubblewrap` };
   const program = candidates.find((candidate) => existsSync(candidate));
   if (!program) return { why: "bubblewrap is not installed (Debian, Ubuntu: apt install bubblewrap)" };
-  const tried = spawnSync(
+  const trial = spawnSync(
     program,
     [...NAMESPACES, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "/bin/true"],
     {
@@ -20,12 +20,12 @@ export function findBubblewrap(platform: NodeJS.Platform = process.platform, can
       encoding: "utf8",
     },
   );
-  if (tried.status === 0) return { program };
-  const problem = tried.stderr?.trim() || tried.error?.message || `exit code ${tried.status}`;
+  if (trial.status === 0) return { program };
+  const problem = trial.stderr?.trim() || trial.error?.message || `exit code ${trial.status}`;
   return { why: `bubblewrap does not work here (${problem}); the system may forbid user namespaces` };
 }
 
-/** Processes, network, users and messages of its own; no privilege, and none to be had; gone with whoever started it. */
+/** Separate processes, network, users and IPC; no privileges; killed together with its parent. */
 export const NAMESPACES = [
   "--unshare-user",
   "--unshare-ipc",
@@ -41,52 +41,52 @@ export const NAMESPACES = [
 
 export interface BubblewrapOptions {
   cwd: string;
-  /** Real paths that may be written below. */
+  /** Real paths of folders that may be written. */
   writable: readonly string[];
-  /** The workspace, whose `.haft` is the runtime's own. */
+  /** The workspace. Its `.haft` folder belongs to the runtime. */
   workspace: string;
   guarded: GuardedPaths;
-  /** On a pseudo-terminal of its own, which a new session would take away from it. */
+  /** It runs on its own pseudo-terminal, which a new session would detach. */
   terminal: boolean;
-  /** A socket that leads to the filtering proxy, where hosts are allowed. */
+  /** The socket of the filtering proxy, if hosts are allowed. */
   proxySocket?: string;
 }
 
-/** Where the proxy's socket is inside. */
+/** Path of the proxy's socket inside the sandbox. */
 export const PROXY_INSIDE = "/tmp/.haft-proxy.sock";
 
 const KERNEL_KNOBS = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
 
 /**
- * The whole system to read, nothing to write but the workspace and a temporary folder of its own. Later mounts lie on top
- * of earlier ones: what is guarded comes last.
+ * The whole system is readable; only the workspace and a private temporary folder are writable. Later mounts cover
+ * earlier ones, so guarded paths come last.
  */
 export function bubblewrapArguments(options: BubblewrapOptions): string[] {
   const { cwd, writable, workspace, guarded, terminal, proxySocket } = options;
   const { hidden, readOnly, pinned } = guarded;
-  const own = join(workspace, ".haft");
-  const spill = join(own, "spill");
+  const stateFolder = join(workspace, ".haft");
+  const spill = join(stateFolder, "spill");
   return [
     ...NAMESPACES,
     ...(terminal ? [] : ["--new-session"]),
     ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp"],
-    // The kernel asks only who writes there, and root is root.
+    // The kernel allows root to write here even inside a namespace.
     ...KERNEL_KNOBS.flatMap((path) => ["--ro-bind-try", path, path]),
-    // Sockets of services that would act for the command, such as Docker's.
+    // Sockets of services that could act for the command, such as Docker's.
     ...["--tmpfs", "/run"],
     ...writable.flatMap((path) => ["--bind-try", path, path]),
     ...pinned.flatMap((path) => ["--bind-try", path, path]),
     ...readOnly.flatMap((path) => ["--ro-bind-try", path, path]),
     ...hidden.flatMap(hide),
-    ...(isFolder(own)
-      ? ["--tmpfs", own, ...(isFolder(spill) ? ["--ro-bind", spill, spill] : []), "--remount-ro", own]
-      : []),
+    ...(isFolder(stateFolder) ? ["--tmpfs", stateFolder] : []),
+    ...(isFolder(spill) ? ["--ro-bind", spill, spill] : []),
+    ...(isFolder(stateFolder) ? ["--remount-ro", stateFolder] : []),
     ...(proxySocket === undefined ? [] : ["--ro-bind", proxySocket, PROXY_INSIDE]),
     ...["--chdir", cwd, "--"],
   ];
 }
 
-/** An empty folder over a folder, nothing over a file. */
+/** Covers a folder with an empty one, and a file with /dev/null. */
 function hide(path: string): string[] {
   return isFile(path) ? ["--ro-bind", "/dev/null", path] : ["--tmpfs", path, "--remount-ro", path];
 }

@@ -10,23 +10,23 @@ import { bubblewrapArguments, findBubblewrap, PROXY_INSIDE, type SandboxState } 
 export interface SandboxOptions {
   files: Pick<Files, "policy" | "narrow">;
   autoAllow?: boolean;
-  /** Of each process, in bytes. */
+  /** Max memory of each process. Default: 4 GiB. */
   memoryBytes?: number;
-  /** Of the user that runs them; nobody limits root. */
+  /** Max processes of the user; root is not limited. Default: 512. */
   processes?: number;
-  /** A socket behind which a proxy decides which hosts are reached; no network where absent. */
+  /** The socket of a proxy that allows these hosts. If omitted, there is no network. */
   proxy?: { socketPath: string; hosts: readonly string[] };
   clock?: Clock;
   find?: () => SandboxState;
 }
 
-/** Looking through a workspace takes longer than most commands. */
-const BELIEVED_MS = 5000;
+/** Scanning a workspace takes longer than a typical command, so the result is cached. */
+const SCAN_TTL_MS = 5000;
 const DEFAULT_MEMORY = 4 * 1024 * 1024 * 1024;
 const DEFAULT_PROCESSES = 512;
 const PROXY_PORT = 3128;
 
-/** A place to run commands in, where this machine has one; otherwise why not. */
+/** The sandbox for commands, or why this machine has none. */
 export function openSandbox(options: SandboxOptions) {
   const { files, autoAllow = false, clock = systemClock, find = findBubblewrap } = options;
   const state = find();
@@ -39,15 +39,15 @@ export function openSandbox(options: SandboxOptions) {
 
   const guardedNow = (): GuardedPaths => {
     const now = clock.monotonic();
-    if (!known || now - known.at > BELIEVED_MS) known = { guarded: findGuardedPaths(files.policy), at: now };
+    if (!known || now - known.at > SCAN_TTL_MS) known = { guarded: findGuardedPaths(files.policy), at: now };
     return known.guarded;
   };
 
   return {
     confinement: {
       autoAllow,
-      summary: `confined: writes only in the workspace and a temporary folder of its own, no secrets, ${
-        options.proxy ? `of the network only ${options.proxy.hosts.join(", ")}` : "no network"
+      summary: `confined: writes only in the workspace and a private temporary folder, no secrets, ${
+        options.proxy ? `network access only to ${options.proxy.hosts.join(", ")}` : "no network"
       }`,
       wrap(
         command: readonly string[],
@@ -68,21 +68,21 @@ export function openSandbox(options: SandboxOptions) {
   };
 }
 
-/** What every layer lets be written. The whole system never is: then there is nothing to confine to but the workspace. */
+/** What every layer allows to write. If that is the whole system, commands are confined to the workspace. */
 function writableRoots({ layers, workspace }: PathPolicy): string[] {
   const roots = layers.map((layer) => layer.filter(({ writable }) => writable).map(({ path }) => path));
   const admitted = roots.flat().filter((path) => roots.every((layer) => layer.some((root) => isInside(path, root))));
   return [...new Set(admitted.map((path) => (path === "/" ? workspace : path)))];
 }
 
-/** Limits and variables are inherited: a shell sets them, and becomes the command. */
+/** Limits and variables are inherited: a shell sets them and then executes the command. */
 function limited(command: readonly string[], options: SandboxOptions, socat: string | undefined): string[] {
   const { memoryBytes = DEFAULT_MEMORY, processes = DEFAULT_PROCESSES } = options;
   const limits = `ulimit -d ${Math.floor(memoryBytes / 1024)}; ulimit -u ${processes} 2>/dev/null`;
   return ["/bin/sh", "-c", [limits, ...(socat ? bridge(socat) : []), 'exec "$@"'].join("\n"), "sh", ...command];
 }
 
-/** Inside there is a loopback of its own and nothing else: a port of it leads to the proxy's socket. */
+/** The sandbox has only its own loopback. A port of it is forwarded to the proxy's socket. */
 function bridge(socat: string): string[] {
   const names = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
   return [
@@ -93,15 +93,15 @@ function bridge(socat: string): string[] {
   ];
 }
 
-/** What a confined command must not see, and what it must not change. Real paths that exist. */
+/** Real, existing paths that a confined command must not see or change. */
 export interface GuardedPaths {
   hidden: readonly string[];
   readOnly: readonly string[];
-  /** May be changed inside, and not be moved away to put another one into its place. */
+  /** May be changed but not replaced by another folder. */
   pinned: readonly string[];
 }
 
-/** Where people keep keys, below their home folder. */
+/** Keys and histories in the home folder. */
 const SECRET_PATHS = [
   ".ssh",
   ".gnupg",
@@ -132,18 +132,18 @@ const SECRET_PATHS = [
   ".node_repl_history",
 ];
 
-/** Sockets through which somebody else would do what the command may not, and tables of passwords. */
+/** System files with passwords and keys. */
 const SYSTEM_SECRETS = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh"];
 
 const MAX_DEPTH = 6;
 const MAX_ENTRIES = 20_000;
 const RUN_BY_GIT = ["hooks", "config", "config.worktree", "info", "modules"];
-/** Large, and full of names that mean nothing. */
-const SKIPPED = new Set(["node_modules", "objects"]);
+/** Large folders without secrets. */
+const SKIPPED_FOLDERS = new Set(["node_modules", "objects"]);
 
-/** Looks through the workspace for what its policy guards. */
+/** Scans the workspace for paths that its policy guards. */
 function findGuardedPaths(policy: PathPolicy, home: string = homedir()): GuardedPaths {
-  const hidden = [...SECRET_PATHS.map((place) => join(home, place)), ...SYSTEM_SECRETS].filter((path) =>
+  const hidden = [...SECRET_PATHS.map((path) => join(home, path)), ...SYSTEM_SECRETS].filter((path) =>
     existsSync(path),
   );
   const readOnly: string[] = [];
@@ -154,19 +154,19 @@ function findGuardedPaths(policy: PathPolicy, home: string = homedir()): Guarded
     for (const entry of entriesOf(folder)) {
       if (--left < 0) return;
       const path = join(folder, entry.name);
-      // A link leads to what is guarded by its own name; where it lies, it may be replaced.
+      // The target of a link is guarded by its own path. The link itself may be replaced.
       if (entry.isSymbolicLink()) continue;
       if (entry.name === ".git" && entry.isDirectory()) guardRepository(path);
       else if (checkPath(policy, path, "read")?.reason === "protected") hidden.push(path);
       else if (checkPath(policy, path, "write")?.reason === "protected") readOnly.push(path);
-      else if (entry.isDirectory() && depth < MAX_DEPTH && !SKIPPED.has(entry.name)) walk(path, depth + 1);
+      else if (entry.isDirectory() && depth < MAX_DEPTH && !SKIPPED_FOLDERS.has(entry.name)) walk(path, depth + 1);
     }
   };
-  /** Commits are made in it; what makes git run programs stays as it is. */
+  /** Commits may change it, but not what makes git run programs. */
   function guardRepository(path: string): void {
     pinned.push(path);
     readOnly.push(...RUN_BY_GIT.map((name) => join(path, name)).filter((one) => existsSync(one)));
-    // Where there is no folder of hooks, one could be made.
+    // Without a hooks folder, the command could create one.
     if (!existsSync(join(path, "hooks"))) hidden.push(join(path, "hooks"));
   }
 
@@ -174,7 +174,7 @@ function findGuardedPaths(policy: PathPolicy, home: string = homedir()): Guarded
   return { hidden: hidden.filter((path) => !isPermitted(policy, path)), readOnly, pinned };
 }
 
-/** The owner of the workspace has named it as one that may be read. */
+/** Whether the owner of the workspace has permitted reading this secret. */
 function isPermitted(policy: PathPolicy, path: string): boolean {
   return checkPath(policy, path, "read") === null && isSecretName(path);
 }
