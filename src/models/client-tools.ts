@@ -9,17 +9,17 @@ import type { ToolOutput, ToolResult } from "../core/result.ts";
 import type { AnyTool, ToolContext, ToolKind, ToolPermission } from "../core/tool.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 
-export interface ClientToolsOptions {
+interface ClientToolsOptions {
   registry: Pick<ToolRegistry, "get" | "register" | "unregister">;
-  /** Hears of calls whose caller was answered `pending`. */
+  /** Subscribes to calls that returned `pending` to their caller. Returns the unsubscribe function. */
   onPending(listener: (result: ToolResult) => void): () => void;
   clock: Clock;
-  /** Makes the second pass of a call. */
+  /** Runs the second pass of a call. */
   continueCall(call: CallToContinue, id: string): Promise<ToolResult>;
   newId(): string;
-  /** How long an answer may take where the tool does not say. */
+  /** How long a client may take, for tools without a `timeoutMs`. Default: 5 minutes. */
   answerMs?: number;
-  /** How long a client that vanished may stay away. */
+  /** How long a disconnected client may take to reconnect. Default: 1 minute. */
   returnMs?: number;
 }
 
@@ -34,11 +34,11 @@ interface OpenCall {
   readonly clientCall: ClientCall;
   readonly key: string;
   readonly fingerprint: string;
-  readonly toContinuation: CallToContinue;
+  readonly continuation: CallToContinue;
   readonly timer: Timer;
-  /** Who was told of it; a client that comes back is told again. */
+  /** The connection that received the call. After a reconnect it is sent again. */
   sentTo: ClientConnection | undefined;
-  /** Whether its caller was answered `pending`: before that an answer would come too early. */
+  /** Whether the caller has received `pending`. A result before that would come too early. */
   isPending: boolean;
 }
 
@@ -50,34 +50,40 @@ const MAX_OPEN = 256;
 const MAX_CLIENTS = 1_000;
 
 /**
- * Tools that run at clients. A call of one passes the gate, is handed to the client and answered `pending`; what the client
- * answers passes the gate a second time, as the output of the same call. Each client's tools are there for its user alone.
+ * Tools that run in clients. A call passes the gate, is sent to the client and returns `pending`. The client's result passes
+ * the gate a second time as the output of the same call. Only the user of a client sees its tools.
  */
 export class ClientTools {
   readonly #options: ClientToolsOptions;
   readonly #clients = new Map<string, Client>();
-  /** What calls whose second pass is being made end with, by the call's own key. */
-  readonly #ends = new Map<string, () => unknown>();
+  /** The outcomes of calls whose second pass is running, by call key. */
+  readonly #outcomes = new Map<string, () => unknown>();
   readonly #stopListening: () => void;
 
   constructor(options: ClientToolsOptions) {
     this.#options = options;
     this.#stopListening = options.onPending((result) => {
-      if (result.status === "pending" && result.pending.kind === "client") this.#handOver(result.pending.id);
+      if (result.status === "pending" && result.pending.kind === "client") this.#markPending(result.pending.id);
     });
   }
 
-  /** A client comes, or comes back, with the tools that it has now. */
+  /** Connects or reconnects a client with its current tools. */
   connect(identity: ClientIdentity, tools: readonly ClientTool[], connection: ClientConnection): ClientLink {
     const key = JSON.stringify([identity.owner, identity.name]);
-    const known = this.#clients.get(key);
-    if (!known && this.#clients.size >= MAX_CLIENTS) throw tooManyOpen("clients with tools");
-    const client = known ?? { ...identity, tools: new Map(), open: new Map(), connection, disconnectTimer: undefined };
+    const existing = this.#clients.get(key);
+    if (!existing && this.#clients.size >= MAX_CLIENTS) throw tooManyOpen("clients with tools");
+    const client: Client = existing ?? {
+      ...identity,
+      tools: new Map(),
+      open: new Map(),
+      connection,
+      disconnectTimer: undefined,
+    };
     this.#replaceTools(client, tools);
     this.#clients.set(key, client);
     client.disconnectTimer?.cancel();
     client.disconnectTimer = undefined;
-    // Of two connections under one name the newer one counts: the older is probably dead without anybody knowing.
+    // A newer connection with the same name replaces the older one, which is probably dead but not yet closed.
     client.connection = connection;
     for (const open of client.open.values()) sendCall(client, open);
     const isCurrent = (): boolean => client.connection === connection && this.#clients.get(key) === client;
@@ -101,7 +107,7 @@ export class ClientTools {
     };
   }
 
-  /** Ends what is open: nothing waits for a server that is gone. */
+  /** Fails all open calls. */
   async close(): Promise<void> {
     await Promise.all([...this.#clients.keys()].map((key) => this.#remove(key, serverShuttingDown())));
     this.#stopListening();
@@ -109,11 +115,11 @@ export class ClientTools {
 
   #replaceTools(client: Client, tools: readonly ClientTool[]): void {
     if (tools.length > MAX_TOOLS) throw tooManyOpen(`tools: a client has at most ${MAX_TOOLS}`);
-    const made = tools.map((tool) => this.#makeTool(client, tool));
+    const created = tools.map((tool) => this.#createTool(client, tool));
     const names = new Set<string>();
-    for (const name of made.flatMap((tool) => [tool.name, ...tool.aliases])) {
-      const there = this.#options.registry.get(name);
-      if (names.has(name) || (there && client.tools.get(there.name) !== there)) throw nameTaken(name);
+    for (const name of created.flatMap((tool) => [tool.name, ...tool.aliases])) {
+      const registered = this.#options.registry.get(name);
+      if (names.has(name) || (registered && client.tools.get(registered.name) !== registered)) throw nameTaken(name);
       names.add(name);
     }
     for (const open of client.open.values()) {
@@ -121,10 +127,10 @@ export class ClientTools {
     }
     for (const name of client.tools.keys()) this.#options.registry.unregister(name);
     client.tools.clear();
-    for (const tool of made) client.tools.set(tool.name, this.#options.registry.register(tool));
+    for (const tool of created) client.tools.set(tool.name, this.#options.registry.register(tool));
   }
 
-  #makeTool(client: Client, tool: ClientTool): AnyTool {
+  #createTool(client: Client, tool: ClientTool): AnyTool {
     const { name, description, parameters = { type: "object", properties: {} }, output, kind } = tool;
     try {
       return createTool({
@@ -137,18 +143,19 @@ export class ClientTools {
         aliases: tool.aliases,
         origin: { type: "client", client: client.name, user: client.user },
         run: (input: unknown, context) => {
-          const end = this.#ends.get(keyOf(context));
-          return (end ? end() : this.#ask(client, { tool, input, context })) as ToolOutput;
+          const outcome = this.#outcomes.get(keyOf(context));
+          // The gate also accepts plain data as output.
+          return (outcome ? outcome() : this.#open(client, { tool, input, context })) as ToolOutput;
         },
       });
     } catch (cause) {
-      throw toolError("invalid_input", `The tool "${name}" cannot be registered: ${(cause as Error).message}`, {
-        cause,
-      });
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw toolError("invalid_input", `The tool "${name}" cannot be registered: ${reason}`, { cause });
     }
   }
 
-  #ask(
+  /** Opens a call for the client, or finds the open one with the same id. */
+  #open(
     client: Client,
     { tool, input, context }: { tool: ClientTool; input: unknown; context: ToolContext },
   ): ToolOutput {
@@ -158,8 +165,8 @@ export class ClientTools {
     if (same && same.fingerprint !== fingerprint) throw idInUse(context.callId);
     if (same) return pendingOf(same.clientCall);
     if (client.open.size >= MAX_OPEN) throw tooManyOpen(`open calls of the client "${client.name}"`);
-    const wanted = tool.timeoutMs ?? this.#options.answerMs ?? ANSWER_MS;
-    const ms = Math.min(Math.max(1, wanted), MAX_ANSWER_MS);
+    const requested = tool.timeoutMs ?? this.#options.answerMs ?? ANSWER_MS;
+    const ms = Math.min(Math.max(1, requested), MAX_ANSWER_MS);
     const clientCall: ClientCall = {
       id: this.#options.newId(),
       callId: context.callId,
@@ -173,15 +180,20 @@ export class ClientTools {
       void this.#end(client, open, () => fail(clientTimedOut(client.name, ms)));
     });
     const open: OpenCall = {
-      ...{ clientCall, key, fingerprint, timer, toContinuation: context.toContinuation() },
-      ...{ sentTo: undefined, isPending: false },
+      clientCall,
+      key,
+      fingerprint,
+      timer,
+      continuation: context.toContinuation(),
+      sentTo: undefined,
+      isPending: false,
     };
     client.open.set(clientCall.id, open);
     return pendingOf(clientCall);
   }
 
-  /** Only now: a client that is quicker than the end of the first pass would be given the first pass's answer. */
-  #handOver(id: string): void {
+  /** Sends the call only now: a client faster than the first pass would get the result of the first pass. */
+  #markPending(id: string): void {
     for (const client of this.#clients.values()) {
       const open = client.open.get(id);
       if (!open) continue;
@@ -190,25 +202,25 @@ export class ClientTools {
     }
   }
 
-  async #end(client: Client, open: OpenCall, end: () => unknown): Promise<ToolResult> {
-    const { clientCall, key, toContinuation, timer } = open;
+  async #end(client: Client, open: OpenCall, outcome: () => unknown): Promise<ToolResult> {
+    const { clientCall, key, continuation, timer } = open;
     client.open.delete(clientCall.id);
     timer.cancel();
-    this.#ends.set(key, end);
+    this.#outcomes.set(key, outcome);
     try {
-      return await this.#options.continueCall(toContinuation, clientCall.id);
+      return await this.#options.continueCall(continuation, clientCall.id);
     } finally {
-      if (this.#ends.get(key) === end) this.#ends.delete(key);
+      if (this.#outcomes.get(key) === outcome) this.#outcomes.delete(key);
     }
   }
 
-  async #remove(key: string, why: ToolError): Promise<void> {
+  async #remove(key: string, reason: ToolError): Promise<void> {
     const client = this.#clients.get(key);
     if (!client) return;
     this.#clients.delete(key);
     client.disconnectTimer?.cancel();
-    // Begun while the tools are still there to be found.
-    const ended = [...client.open.values()].map((open) => this.#end(client, open, () => fail(why)));
+    // The second passes must start before the tools are unregistered.
+    const ended = [...client.open.values()].map((open) => this.#end(client, open, () => fail(reason)));
     for (const name of client.tools.keys()) this.#options.registry.unregister(name);
     await Promise.all(ended);
   }
@@ -232,108 +244,104 @@ function keyOf({ callId, caller: { session, agent, user } }: ToolContext): strin
 }
 
 function callerOf({ caller: { session, agent, user } }: ToolContext): ClientCall["caller"] {
-  return {
-    session,
-    agent,
-    user,
-  };
+  return { session, agent, user };
 }
 
 function pendingOf({ id, tool }: ClientCall): ToolOutput {
-  const how = "Its result arrives by itself: go on with what does not need it, and do not call again.";
-  return { content: `Tool execution delegated to client: "${tool}". ${how}`, pending: { kind: "client", id } };
+  const next = "Its result arrives by itself: continue with what does not need it, and do not call it again.";
+  return { content: `Tool execution delegated to client: "${tool}". ${next}`, pending: { kind: "client", id } };
 }
 
 function outputOf({ content, details, error }: ClientToolResult): unknown {
-  if (error !== undefined) return fail(toolError("failed", error || "The client says that it failed, and not why"));
+  if (error !== undefined) return fail(toolError("failed", error || "The client reported a failure without a reason"));
   if (content === undefined) return details ?? "";
   if (details === undefined && typeof content === "string") return content;
   return { content, details } satisfies ToolOutput;
 }
 
-function fail(why: ToolError): never {
-  throw why;
+function fail(error: ToolError): never {
+  throw error;
 }
 
-/** A tool that runs at a client, as the client registers it. */
+/** A tool that runs in a client, as the client registers it. */
 export interface ClientTool {
   name: string;
   description: string;
   aliases?: string[];
   parameters?: JsonSchema;
-  /** What `details` of an answer are held against. */
+  /** The `details` of a result are validated against this. */
   output?: JsonSchema;
-  /** Absent means the worst case: `execute`. */
+  /** Default: `execute`, the most dangerous kind. */
   kind?: ToolKind;
   permission?: ToolPermission;
-  /** How long its answer may take; five minutes unless said. */
+  /** How long the client may take. Default: 5 minutes. */
   timeoutMs?: number;
 }
 
-/** What a client is asked to run. */
+/** A call for a client to run. */
 export interface ClientCall {
-  /** Of this question; the answer names it. */
+  /** The id that the client's answer must have. */
   id: string;
   callId: string;
   tool: string;
   input: unknown;
   caller: Pick<Caller, "session" | "agent" | "user">;
-  /** After this an answer is too late. */
+  /** Later answers are rejected. */
   expiresAt: number;
 }
 
 export interface ClientToolResult {
   content?: string | Content[];
   details?: unknown;
-  /** Why it did not work, for the model. */
+  /** Why the call failed, for the model. */
   error?: string;
 }
 
-/** Who is connected: `owner` and `user` are settled by the door, `name` by the client, so that it is known on its return. */
+/** The identity of a client. The server sets `owner` and `user`; the client sets `name`, by which it reconnects. */
 interface ClientIdentity {
   owner: string;
   user: string;
   name: string;
 }
 
-/** What is told to a client. */
+/** Messages to a client. */
 interface ClientConnection {
   call(call: ClientCall): void;
-  /** Nobody waits for its answer any more. */
+  /** The call no longer waits for the client. */
   ended(id: string, reason: string): void;
 }
 
-/** What a client tells. */
+/** Messages from a client. */
 export interface ClientLink {
-  /** Rejects for a call that is not this client's, or was answered. The result is what the gate made of the answer. */
+  /** Resolves to the result of the call. Rejects if the call is not open for this client. */
   answer(id: string, answer: ClientToolResult): Promise<ToolResult>;
-  /** The connection is gone; the client may return. */
+  /** The connection is closed; the client may reconnect. */
   disconnected(): void;
-  /** The client takes its tools away. */
+  /** The client removes its tools. */
   leave(): Promise<void>;
 }
 
 function unknownClientCall(id: string): ToolError {
-  return toolError("conflict", `"${id}" is not a call that waits for this client: it was answered, or is too late`, {
+  return toolError("conflict", `"${id}" is not an open call of this client: it was answered, or has expired`, {
     next: "Answer each call once, with the id that came with it.",
   });
 }
 
 function clientDisconnected(client: string): ToolError {
-  return toolError("unavailable", `The client "${client}" went away before it had answered`, {
-    next: "It is not known what it did. Check that, and call again when it is back.",
+  return toolError("unavailable", `The client "${client}" disconnected before it answered`, {
+    next: "Its effect is unknown. Check that, and call again when the client is back.",
   });
 }
 
 function clientTimedOut(client: string, ms: number): ToolError {
   return toolError("timeout", `The client "${client}" did not answer within ${ms} ms`, {
-    next: "It is not known what it did: check that before you call again.",
+    next: "Its effect is unknown: check that before you call again.",
   });
 }
 
 function serverShuttingDown(): ToolError {
-  return toolError("shutdown", "The server ended before the client had answered", {
-    next: "It is not known what the client did: check that first.",
+  return toolError("shutdown", "The server shut down before the client answered", {
+    next: "The effect of the call is unknown: check that first.",
   });
 }
 
@@ -343,7 +351,7 @@ function nameTaken(name: string): ToolError {
 
 function idInUse(callId: string): ToolError {
   return toolError("conflict", `Call id "${callId}" waits for its client with another input`, {
-    next: "Give every call an id of its own.",
+    next: "Use a different id for every call.",
   });
 }
 

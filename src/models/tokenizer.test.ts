@@ -15,7 +15,7 @@ describe("openTokenizer", () => {
     expect(tokens.count("a <|endoftext|> b")).toBeGreaterThan(5);
   });
 
-  test("counts runs without a break in pieces, and hardly differently", () => {
+  test("counts runs without a break in pieces, with nearly the same result", () => {
     let longest = 0;
     const counter = openTokenizer({
       load: () => ({ countTokens: (text) => ((longest = Math.max(longest, text.length)), text.length) }),
@@ -26,7 +26,7 @@ describe("openTokenizer", () => {
     expect(Math.abs(tokens.count(run) - 4 * tokens.count("字".repeat(1000)))).toBeLessThan(40);
   });
 
-  test("estimates where the package is missing, and says so", () => {
+  test("estimates if the package is missing, and its name tells so", () => {
     const counter = openTokenizer({
       load: () => {
         throw new Error("missing");

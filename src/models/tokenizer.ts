@@ -1,19 +1,19 @@
 import { estimatedTokens, type TokenCounter } from "../core/token-counter.ts";
 import { loadPackage } from "../schema/load-package.ts";
 
-/** Of what the package exports. */
+/** The used part of the package. */
 interface Tokenizer {
   countTokens(text: string, options: { disallowedSpecial: Set<string> }): number;
 }
 
-export interface TokenizerOptions {
-  /** How the package is loaded; a test takes it away. */
+interface TokenizerOptions {
+  /** Loads the package; replaced in tests. */
   load?: () => Tokenizer;
 }
 
 /**
- * Counts in o200k_base where the optional package "gpt-tokenizer" is installed, else estimates; `name` says which. Loaded
- * with the first count: its tables take a moment.
+ * Counts tokens of o200k_base if the optional package "gpt-tokenizer" is installed, and estimates otherwise; `name` tells
+ * which. The package is loaded on first use because its tables are large.
  */
 export function openTokenizer({ load = loadTokenizer }: TokenizerOptions = {}): TokenCounter {
   let loaded: TokenCounter | undefined;
@@ -35,7 +35,7 @@ function loadTokenizer(): Tokenizer {
 function tryLoad(load: () => Tokenizer): TokenCounter {
   try {
     const { countTokens } = load();
-    // What looks like a control token in a tool's output is text like any other.
+    // Control tokens in the output of a tool are plain text.
     const options = { disallowedSpecial: new Set<string>() };
     return { name: "o200k_base", count: (text) => countInPieces(text, (piece) => countTokens(piece, options)) };
   } catch {
@@ -43,11 +43,11 @@ function tryLoad(load: () => Tokenizer): TokenCounter {
   }
 }
 
-/** A run without a break costs the square of its length: 50,000 letters would take seconds. */
+/** Counting takes quadratic time in a run without a break: 50,000 letters would take seconds. */
 const MAX_RUN_LENGTH = 128;
 const LONG_RUN = new RegExp(`\\S{${MAX_RUN_LENGTH},}|\\s{${MAX_RUN_LENGTH},}`, "g");
 
-/** Long runs are counted in pieces, which is a token too many for each at most. */
+/** Counts long runs in pieces, which adds at most one token per piece. */
 function countInPieces(text: string, count: (piece: string) => number): number {
   let tokens = 0;
   let at = 0;

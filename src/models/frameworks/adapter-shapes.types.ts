@@ -1,4 +1,4 @@
-// Compiled, never run: what the adapters make is what each framework takes.
+// Compiled, never run: the frameworks accept the types of the adapters.
 import { DynamicStructuredTool, type StructuredToolInterface } from "@langchain/core/tools";
 import type { Tool as AgentsTool } from "@openai/agents-core";
 import type { ToolSet } from "ai";

@@ -115,7 +115,7 @@ describe("tools for the AI SDK", () => {
         return { text, results: steps[0]!.toolResults, calls: model.doGenerateCalls };
       },
     ],
-  ])("run through the gate in %s, with the call's id, and say all outcomes to the model", async (_name, play) => {
+  ])("run through the gate in %s, with the call's id, and return all outcomes to the model", async (_name, play) => {
     const { haft, seen, toolkit } = createWorld();
     const { text, results, calls } = await play(toolkit);
     expect(text).toBe("done");
@@ -136,7 +136,7 @@ describe("tools for the AI SDK", () => {
 
     const definitions = calls[0]!.tools as { name: string; inputSchema: object }[];
     expect(definitions.map(({ name }) => name)).toContain("notes_save");
-    // The SDK closes schemas of other libraries; a map must stay one.
+    // The SDK closes the schemas of other libraries. A map must stay open.
     expect(definitions[0]!.inputSchema).toMatchObject({
       properties: { tags: { additionalProperties: { type: "number" } } },
     });
@@ -168,7 +168,7 @@ describe("tools for the AI SDK", () => {
     expect((await haft.log.recent())[0]).toMatchObject({ toolName: "wait", errorCode: "cancelled" });
   });
 
-  test("are enforced by the provider only with a schema that it can enforce", async () => {
+  test("are strict only if the provider can enforce the schema", async () => {
     const { toolkit } = createWorld();
     const model = createModel7([]);
     await generateText({ model, prompt: "go", tools: toAISDKTools(toolkit, { strict: true }) });
@@ -181,7 +181,7 @@ describe("tools for the AI SDK", () => {
     });
   });
 
-  test("are taken in as tools of Haft, with their schemas", async () => {
+  test("are adopted as tools of Haft, with their schemas", async () => {
     const haft = createTestHaft();
     const given = {
       add: tool({
@@ -211,7 +211,7 @@ describe("tools for the AI SDK", () => {
 });
 
 describe("tools for LangChain", () => {
-  test("run through the gate, with the call's id, and give the whole result as the artifact", async () => {
+  test("run through the gate, with the call's id, and return the complete result as the artifact", async () => {
     const { seen, toolkit } = createWorld();
     const tools = toLangChainTools(toolkit, { DynamicStructuredTool });
     const answers: ToolMessage[] = [];
@@ -236,7 +236,7 @@ describe("tools for LangChain", () => {
     ]);
   });
 
-  test("show a model the tool's own schema", () => {
+  test("show the tool's schema to a model", () => {
     const [save] = toLangChainTools(createWorld().toolkit, { DynamicStructuredTool });
     expect(toJsonSchema(save!.schema as never)).toMatchObject({
       type: "object",
@@ -256,7 +256,7 @@ describe("tools for LangChain", () => {
 });
 
 describe("tools for OpenAI Agents", () => {
-  test("run through the gate in its own loop, and say all outcomes to the model", async () => {
+  test("run through the gate in the framework's loop, and return all outcomes to the model", async () => {
     const { haft, seen, toolkit } = createWorld();
     const model = createAgentsModel(CALLS);
     const agent = new Agent({ name: "agent", model, tools: toOpenAIAgentsTools(toolkit) });
@@ -279,11 +279,11 @@ describe("tools for OpenAI Agents", () => {
   });
 });
 
-// Mastra weighs 132 MB: it stands with the benchmark, and is tried where that is installed.
+// Mastra is 132 MB, so it is a dependency of the benchmark only. This test runs if that is installed.
 const bench = new URL("../../../bench/node_modules/@mastra/core/package.json", import.meta.url);
 
 describe.skipIf(!existsSync(bench))("tools for Mastra", () => {
-  test("run through the gate in its own loop, and say all outcomes to the model", async () => {
+  test("run through the gate in the framework's loop, and return all outcomes to the model", async () => {
     const load = async <T>(name: string) => (await import(pathToFileURL(createRequire(bench).resolve(name)).href)) as T;
     const { createTool } = await load<{ createTool: (fields: object) => object }>("@mastra/core/tools");
     const { Agent: MastraAgent } = await load<{
@@ -296,9 +296,9 @@ describe.skipIf(!existsSync(bench))("tools for Mastra", () => {
     expect((await agent.generate("go")).text).toBe("done");
     expect(seen).toEqual([{ callId: "c1", aborted: false }]);
     expect(await haft.log.recent()).toHaveLength(5);
-    const said = JSON.stringify([...model.doGenerateCalls, ...model.doStreamCalls][1]!.prompt);
+    const prompt = JSON.stringify([...model.doGenerateCalls, ...model.doStreamCalls][1]!.prompt);
     for (const text of ["saved hello", "Error: Parameter validation failed", "Error: out of paper", "AAAA"]) {
-      expect(said).toContain(text);
+      expect(prompt).toContain(text);
     }
   });
 });

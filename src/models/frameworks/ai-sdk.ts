@@ -15,7 +15,7 @@ import {
   type ToolkitLike,
 } from "./toolkit-bridge.ts";
 
-// The AI SDK (`ai` 6 and 7). Nothing of it is loaded: its tools are plain objects.
+// The AI SDK (`ai` 6 and 7). Its tools are plain objects, so the package is not loaded.
 
 type ModelPart = { type: "text"; text: string } | { type: "image-data"; data: string; mediaType: string };
 
@@ -35,7 +35,7 @@ export interface AISDKTool {
 
 const RULES = { rules: COMMON_RULES, strictRules: COMMON_STRICT_RULES };
 
-/** For `tools` of generateText, streamText and agents. A tool's output there is the whole result of its call. */
+/** For the `tools` of generateText, streamText and agents. The output of a tool is its complete ToolResult. */
 export function toAISDKTools(toolkit: ToolkitLike, options: AdapterOptions = {}): Record<string, AISDKTool> {
   return Object.fromEntries(
     bridgeToolkit(toolkit, options, RULES).map(({ name, description, schema, strict, tool, run }) => [
@@ -52,7 +52,7 @@ export function toAISDKTools(toolkit: ToolkitLike, options: AdapterOptions = {})
   );
 }
 
-/** Marked as the SDK's own schema, because it closes the objects of others, those that take any property too. */
+/** Marked as a schema of the SDK, because the SDK adds `additionalProperties: false` to the schemas of other libraries. */
 function sdkSchema(schema: JsonSchema): OpenSchema {
   const mark = { [Symbol.for("vercel.ai.schema")]: true, _type: undefined, validate: undefined };
   return Object.defineProperty(Object.assign(openSchema(schema), mark), "jsonSchema", {
@@ -71,18 +71,18 @@ function toModelOutput(result: ToolResult): AISDKOutput {
   return isText ? { type: "text", value: resultText(result) } : { type: "content", value: parts };
 }
 
-/** The part of an AI SDK tool that matters here. */
-export interface AISDKToolLike {
+/** The fields of an AI SDK tool that are used here. */
+interface AISDKToolLike {
   description?: unknown;
   title?: string;
   inputSchema?: unknown;
-  // The SDK types each tool's input on its own; what arrives was checked against that tool's schema.
+  // The input type differs per tool. Inputs are validated against the tool's schema before the call.
   execute?: ((input: never, options: never) => unknown) | undefined;
 }
 
 /**
- * Tools of the AI SDK as tools of Haft, to be registered. They say nothing of what they change, so that each is taken for
- * one that executes, unless `kinds` knows better.
+ * Converts tools of the AI SDK to tools of Haft. They do not declare what they change, so their kind is `execute` unless
+ * `kinds` sets another.
  */
 export function fromAISDKTools(
   tools: Readonly<Record<string, AISDKToolLike>>,
@@ -91,14 +91,14 @@ export function fromAISDKTools(
   return Object.entries(tools).map(([name, tool]) => {
     const { execute, description, inputSchema, title } = tool;
     if (!execute)
-      throw new TypeError(`Tool "${name}" has no execute function: only tools that run here can be taken in.`);
+      throw new TypeError(`Tool "${name}" has no execute function: only tools that run here can be adopted.`);
     const run = execute as (input: unknown, context: object) => unknown;
-    const kinds = options.kinds ?? {};
+    const kinds = new Map(Object.entries(options.kinds ?? {}));
     return createTool({
       name,
       description: typeof description === "string" && description !== "" ? description : name,
       title,
-      kind: Object.hasOwn(kinds, name) ? kinds[name]! : undefined,
+      kind: kinds.get(name),
       parameters: schemaOf(inputSchema),
       run: async (input: unknown, { callId, signal }: ToolContext) => {
         const output = run(input, { toolCallId: callId, abortSignal: signal, messages: [], context: {} });
@@ -108,7 +108,7 @@ export function fromAISDKTools(
   });
 }
 
-/** The SDK's own schemas hold JSON Schema; all others are libraries that Haft knows. */
+/** Schemas of the SDK contain JSON Schema. All others come from libraries that Haft supports. */
 function schemaOf(schema: unknown): SchemaSource {
   const given = typeof schema === "function" ? (schema as () => unknown)() : schema;
   if (isObject(given) && Symbol.for("vercel.ai.schema") in given && isObject(given["jsonSchema"])) {
@@ -121,7 +121,7 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** What is yielded before the last is preliminary. */
+/** All outputs before the last are preliminary. */
 async function lastOf(outputs: AsyncIterable<unknown>): Promise<unknown> {
   let last: unknown;
   for await (const output of outputs) last = output;

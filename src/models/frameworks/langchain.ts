@@ -6,8 +6,8 @@ import { type AdapterOptions, bridgeToolkit, hasImages, resultText, type Toolkit
 
 type ContentPart = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
 
-/** What LangChain makes a tool of. */
-export interface LangChainFields {
+/** The constructor fields of a LangChain tool. */
+interface LangChainFields {
   name: string;
   description: string;
   schema: never;
@@ -16,8 +16,8 @@ export interface LangChainFields {
 }
 
 /**
- * For agents and `bindTools` of LangChain. Its own class is passed in, from "@langchain/core/tools", so that the tools are
- * of the very LangChain that the program uses. A tool message's artifact is the whole result of its call.
+ * For agents and `bindTools` of LangChain. Pass the class from "@langchain/core/tools", so the tools belong to the
+ * LangChain installation of the program. The artifact of a tool message is the complete ToolResult.
  */
 export function toLangChainTools<T>(
   toolkit: ToolkitLike,
@@ -43,7 +43,7 @@ interface OpenZod {
   _zod: { toJSONSchema?: () => JsonSchema };
 }
 
-/** LangChain checks inputs before the tool is asked, unless its schema takes anything; then the gate says what is wrong. */
+/** A schema that accepts anything: otherwise LangChain validates inputs itself, before the gate can repair or report them. */
 function openZod(schema: JsonSchema): OpenZod {
   const { unknown } = loadPackage<{ unknown(): OpenZod }>("zod/v4", "toLangChainTools");
   const open = unknown();

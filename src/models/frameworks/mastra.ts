@@ -12,8 +12,8 @@ import {
 
 type ModelPart = { type: "text"; text: string } | { type: "media"; data: string; mediaType: string };
 
-/** What Mastra makes a tool of. */
-export interface MastraFields {
+/** The fields of Mastra's `createTool`. */
+interface MastraFields {
   id: string;
   description: string;
   inputSchema: OpenSchema;
@@ -24,10 +24,7 @@ export interface MastraFields {
   toModelOutput(output: unknown): unknown;
 }
 
-/**
- * For `tools` of a Mastra agent. Its own `createTool` is passed in, from "@mastra/core/tools". A tool's output there is
- * the whole result of its call.
- */
+/** For the `tools` of a Mastra agent. Pass `createTool` from "@mastra/core/tools". The output of a tool is its complete ToolResult. */
 export function toMastraTools<T>(
   toolkit: ToolkitLike,
   options: AdapterOptions & { createTool: (fields: MastraFields) => T },

@@ -3,7 +3,7 @@ import { mapContent } from "../providers/call-results.ts";
 import { OPENAI_RULES, OPENAI_STRICT_RULES } from "../providers/provider-schema-rules.ts";
 import { type AdapterOptions, bridgeToolkit, hasImages, resultText, type ToolkitLike } from "./toolkit-bridge.ts";
 
-// The OpenAI Agents SDK. Nothing of it is loaded: its function tools are plain objects.
+// The OpenAI Agents SDK. Its function tools are plain objects, so the package is not loaded.
 
 interface ObjectSchema {
   type: "object";
@@ -29,14 +29,14 @@ export interface OpenAIAgentsTool {
   isEnabled(): Promise<boolean>;
 }
 
-/** For `tools` of an Agent. Approval is the gate's: a call that waits for a person is told to the model as that. */
+/** For the `tools` of an Agent. The gate handles approvals: the model gets a pending result for a call that waits. */
 export function toOpenAIAgentsTools(toolkit: ToolkitLike, options: AdapterOptions = {}): OpenAIAgentsTool[] {
   const rules = { rules: OPENAI_RULES, strictRules: OPENAI_STRICT_RULES };
   return bridgeToolkit(toolkit, options, rules).map(({ name, description, schema, strict, run }) => ({
     type: "function",
     name,
     description,
-    // The SDK's type knows open schemas alone beside strict ones; its models take any.
+    // The SDK's type allows only open and strict schemas, but its models accept any.
     parameters: { required: [], ...schema } as object as ObjectSchema,
     strict,
     invoke: async (_context, input, { toolCall, signal } = {}) =>

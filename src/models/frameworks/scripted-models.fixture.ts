@@ -1,4 +1,4 @@
-// Models of the frameworks themselves that make given calls, then say "done".
+// Scripted models for the frameworks: they make the given calls, then reply "done".
 import type { Model, ModelRequest } from "@openai/agents-core";
 import { Usage } from "@openai/agents-core";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
@@ -66,7 +66,7 @@ export function createModel6(calls: readonly ScriptedCall[]): MockLanguageModelV
   return new MockLanguageModelV3({ doGenerate: generateFor(calls), doStream: streamFor(calls) });
 }
 
-/** With what it was asked, in `requests`. */
+/** Records its requests in `requests`. */
 export function createAgentsModel(calls: readonly ScriptedCall[]): Model & { requests: ModelRequest[] } {
   const requests: ModelRequest[] = [];
   return {

@@ -15,7 +15,7 @@ function define(run: (input: unknown, context: { signal: AbortSignal }) => unkno
   return { haft, definition: toToolDefinitions([tool])[0]! };
 }
 
-test("a definition says what a model needs, and its execute answers with content and details", async () => {
+test("a definition has what a model needs, and its execute returns content and details", async () => {
   const { definition } = define(() => ({ content: "text", details: { lines: 1 } }));
   expect(definition).toMatchObject({
     name: "read",
@@ -29,7 +29,7 @@ test("a definition says what a model needs, and its execute answers with content
   });
 });
 
-test("a failure is answered as data, also one of policy", async () => {
+test("a failure is returned as data, also a policy denial", async () => {
   const { definition } = define(() => Promise.reject(new Error("no such file")));
   expect((await definition.execute("c1", {})).details).toEqual({
     status: "error",
@@ -43,7 +43,7 @@ test("a failure is answered as data, also one of policy", async () => {
   });
 });
 
-test("an abort alone is thrown", async () => {
+test("only an abort is thrown", async () => {
   const { definition, haft } = define(() => "never");
   const signal = AbortSignal.abort(new Error("enough"));
   await expect(definition.execute("c1", {}, undefined, undefined, signal)).rejects.toMatchObject({ code: "cancelled" });
@@ -64,7 +64,7 @@ test("updates are passed on", async () => {
   expect(JSON.stringify(updates)).toContain("half way");
 });
 
-test("a client's tool waits for its client", async () => {
+test("a client tool waits for its client", async () => {
   const haft = createTestHaft({ tools: createClientTools([{ function: { name: "pick" } }], "browser") });
   expect(haft.registry.get("pick")!.origin).toEqual({ type: "client", client: "browser" });
   expect(await haft.execute("pick", {}, { id: "c1" })).toMatchObject({

@@ -7,7 +7,7 @@ import { jsonResult } from "../../core/result.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
-/** A tool in the words of seed 003: a model's definition, and a function that answers with content and details. */
+/** A tool as a definition for the model and a function that returns content and details. */
 export interface ToolDefinition {
   name: string;
   label: string;
@@ -22,7 +22,7 @@ export interface ToolDefinition {
   ): Promise<{ content: Content[]; details: unknown }>;
 }
 
-/** Every `execute` passes the gate. It answers a failure as data; an abort alone is thrown. */
+/** Every `execute` passes the gate. It returns failures as data and throws only if the caller aborts. */
 export function toToolDefinitions(tools: Iterable<AnyTool>): ToolDefinition[] {
   return Array.from(tools, (tool) => {
     const { name, description, parameters } = declarationOf(tool);
@@ -32,19 +32,11 @@ export function toToolDefinitions(tools: Iterable<AnyTool>): ToolDefinition[] {
       description,
       parameters,
       async execute(id, params, onUpdate, _context, signal) {
-        const result = await tool.execute(params, {
-          id,
-          signal: signal || undefined,
-          onUpdate,
-        });
+        const result = await tool.execute(params, { id, signal, onUpdate });
         if (result.status === "completed") return { content: result.content, details: result.details };
         if (result.status === "pending") {
-          return jsonResult({
-            status: "pending",
-            tool: name,
-            message: textOf(result.content),
-            pending: result.pending,
-          });
+          const message = textOf(result.content);
+          return jsonResult({ status: "pending", tool: name, message, pending: result.pending });
         }
         if (result.error.code === "cancelled" && signal?.aborted) {
           throw new ToolError(name, result.error.message, signal.reason, { code: "cancelled" });
@@ -55,13 +47,13 @@ export function toToolDefinitions(tools: Iterable<AnyTool>): ToolDefinition[] {
   });
 }
 
-/** A tool that runs at a client, as the client registers it. */
+/** A tool that runs in a client, as the client registers it. */
 export interface ClientToolDefinition {
   type?: "function";
   function: { name: string; description?: string; parameters?: JsonSchema };
 }
 
-/** The client runs it: a call is answered `pending`, and completed by the client's answer to the call's id. */
+/** Tools that the client runs. A call is `pending` until the client sends the result for its id. */
 export function createClientTools(tools: Iterable<ClientToolDefinition>, client: string): AnyTool[] {
   return Array.from(tools, ({ function: { name, description, parameters } }) =>
     createTool({

@@ -7,7 +7,7 @@ import { defineTools, type ProviderRules, type ShownDefinition } from "../provid
 import { restoreNames } from "../providers/model-calls.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
 
-/** What a framework is given tools from: an AgentToolkit, whose calls pass the gate. */
+/** The source of the tools for a framework: an AgentToolkit, whose calls pass the gate. */
 export interface ToolkitLike {
   listTools(): readonly AnyTool[];
   executeTool(name: string, input?: unknown, options?: CallOptions): Promise<ToolResult>;
@@ -15,18 +15,18 @@ export interface ToolkitLike {
 
 export interface AdapterOptions {
   dialect?: DialectName;
-  /** Whether the provider should enforce the schemas, where the framework can ask for it; as each tool wishes by default. */
+  /** Whether the provider should enforce the schemas, if the framework supports it. Default: the setting of each tool. */
   strict?: boolean;
-  /** Said with every call: on whose behalf, in which mode, under which further policy. */
+  /** Options for every call: caller, mode, further policy. */
   call?: Omit<CallOptions, "id" | "signal">;
 }
 
-export interface BridgedTool extends ShownDefinition {
+interface BridgedTool extends ShownDefinition {
   tool: AnyTool;
   run(input: unknown, options: { id?: string; signal?: AbortSignal }): Promise<ToolResult>;
 }
 
-/** The toolkit's tools as a framework shows them to a model, each run through the gate. */
+/** Defines the tools of the toolkit for a framework. Each call runs through the gate. */
 export function bridgeToolkit(
   toolkit: ToolkitLike,
   options: AdapterOptions,
@@ -34,23 +34,22 @@ export function bridgeToolkit(
 ): BridgedTool[] {
   const tools = toolkit.listTools();
   const shown = defineTools(tools, options, rules, (definition) => definition);
-  return shown.tools.map((definition, at) => {
-    const tool = tools[at]!;
+  return tools.map((tool, at) => {
+    const definition = shown.tools[at];
+    if (!definition) throw new Error(`There is no definition of the tool "${tool.name}".`);
     const parameters = shown.names.get(definition.name)?.parameters;
     return {
       ...definition,
       tool,
-      run: (input, { id, signal }) =>
-        toolkit.executeTool(tool.name, parameters ? restoreNames(input, parameters) : input, {
-          ...options.call,
-          ...(id ? { id } : {}),
-          ...(signal ? { signal } : {}),
-        }),
+      run(input, { id, signal }) {
+        const original = parameters ? restoreNames(input, parameters) : input;
+        return toolkit.executeTool(tool.name, original, { ...options.call, id: id || undefined, signal });
+      },
     };
   });
 }
 
-/** For frameworks that keep no flag of failure. */
+/** The result as text, with "Error:" for frameworks without a flag for failures. */
 export function resultText(result: ToolResult): string {
   const joined = result.content.map(blockText).join("\n") || result.display || "(no output)";
   return result.status === "failed" && !/^error\b/i.test(joined) ? `Error: ${joined}` : joined;
@@ -60,7 +59,7 @@ export function hasImages({ content }: ToolResult): boolean {
   return content.some(({ type }) => type === "image");
 }
 
-/** A Standard Schema that shows `jsonSchema` and lets everything pass: what is wrong with an input, the gate says. */
+/** A Standard Schema that publishes `jsonSchema` and accepts everything: the gate validates inputs. */
 export interface OpenSchema {
   readonly "~standard": {
     readonly version: 1;
@@ -74,7 +73,7 @@ export interface OpenSchema {
 }
 
 export function openSchema(jsonSchema: JsonSchema): OpenSchema {
-  // A copy each time: frameworks write into what they are given.
+  // A copy each time, because frameworks modify the schema.
   const show = (): Record<string, unknown> => structuredClone(jsonSchema);
   return {
     "~standard": {

@@ -1,9 +1,9 @@
 import type { ToolResult } from "../../core/result.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { ANTHROPIC_RULES, ANTHROPIC_STRICT_RULES } from "./provider-schema-rules.ts";
-import { answerCalls, mapContent } from "./call-results.ts";
+import { matchResults, mapContent } from "./call-results.ts";
 import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
-import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
+import { type CallReader, type ModelCall, StreamedCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
 
 export interface AnthropicTool {
   name: string;
@@ -52,7 +52,7 @@ export function readAnthropicCalls(
   return toModelCalls(raw, options);
 }
 
-/** The part of an event that speaks of calls. */
+/** The fields of an event that concern calls. */
 export interface AnthropicEvent {
   type: string;
   index?: number;
@@ -61,7 +61,7 @@ export interface AnthropicEvent {
 }
 
 export function createAnthropicReader(options: ReadOptions = {}): CallReader<AnthropicEvent> {
-  const raw = new RawCalls(options);
+  const raw = new StreamedCalls(options);
   const open = new Set<number>();
   return {
     push({ type, index = 0, content_block: block, delta }) {
@@ -70,7 +70,7 @@ export function createAnthropicReader(options: ReadOptions = {}): CallReader<Ant
         const call = raw.at(index);
         if (block.id) call.id = block.id;
         if (block.name) call.name = block.name;
-        // Mostly an empty object, which the deltas then write; some servers send the whole input here.
+        // Usually an empty object, and the deltas follow. Some servers send the complete input here.
         call.data = block.input;
       } else if (type === "content_block_delta" && open.has(index) && delta && "partial_json" in delta) {
         raw.at(index).text += delta.partial_json ?? "";
@@ -80,8 +80,8 @@ export function createAnthropicReader(options: ReadOptions = {}): CallReader<Ant
   };
 }
 
-const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
-type ImageType = (typeof IMAGE_TYPES)[number];
+type ImageType = "image/jpeg" | "image/png" | "image/gif" | "image/webp";
+const IMAGE_TYPES: ReadonlySet<string> = new Set<ImageType>(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 
 type ResultPart =
   | { type: "text"; text: string }
@@ -99,21 +99,21 @@ export interface AnthropicResultMessage {
   content: AnthropicToolResult[];
 }
 
-/** One message, which has to follow the reply at once; none where there were no calls. */
+/** One message, which must directly follow the reply; none if there were no calls. */
 export function toAnthropicMessages(
   calls: readonly ModelCall[],
   results: readonly ToolResult[],
 ): AnthropicResultMessage[] {
   if (calls.length === 0) return [];
-  const content = answerCalls(calls, results).map((answer): AnthropicToolResult => ({
+  const content = matchResults(calls, results).map((result): AnthropicToolResult => ({
     type: "tool_result",
-    tool_use_id: answer.id,
-    content: mapContent<ResultPart>(answer.content, {
+    tool_use_id: result.id,
+    content: mapContent<ResultPart>(result.content, {
       text: (joined) => ({ type: "text", text: joined }),
-      // A failed result takes text alone.
-      image: (data, mimeType) => (isImageType(mimeType) && !answer.isError ? imagePart(data, mimeType) : undefined),
+      // A failed result may contain only text.
+      image: (data, mimeType) => (isImageType(mimeType) && !result.isError ? imagePart(data, mimeType) : undefined),
     }),
-    is_error: answer.isError ? true : undefined,
+    is_error: result.isError ? true : undefined,
   }));
   return [{ role: "user", content }];
 }
@@ -123,5 +123,5 @@ function imagePart(data: string, mediaType: ImageType): ResultPart {
 }
 
 function isImageType(mimeType: string): mimeType is ImageType {
-  return (IMAGE_TYPES as readonly string[]).includes(mimeType);
+  return IMAGE_TYPES.has(mimeType);
 }

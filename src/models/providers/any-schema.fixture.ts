@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
-/** A schema, and a value that it takes. */
+/** A schema and a value that it accepts. */
 export interface Pair {
   schema: JsonSchema;
   value: unknown;
@@ -85,7 +85,7 @@ const { part } = fc.letrec<{ part: Pair }>((tie) => ({
   ),
 }));
 
-/** Tools' schemas: objects, forms of objects, joined and referred to. */
+/** Schemas of tools: objects and alternatives, merged and by reference. */
 export const anyToolSchema: fc.Arbitrary<{ schema: JsonSchema; value: Record<string, unknown> }> = fc
   .oneof(
     objectOf(part),

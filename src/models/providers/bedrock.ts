@@ -2,11 +2,11 @@ import { Buffer } from "node:buffer";
 import type { ToolResult } from "../../core/result.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
 import { ANTHROPIC_STRICT_RULES } from "./provider-schema-rules.ts";
-import { answerCalls, mapContent } from "./call-results.ts";
+import { matchResults, mapContent } from "./call-results.ts";
 import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
-import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
+import { type CallReader, type ModelCall, StreamedCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
 
-// Amazon Bedrock's Converse, in the shapes of its SDK.
+// Amazon Bedrock's Converse API, in the types of its SDK.
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -26,7 +26,7 @@ export function toBedrockTools(tools: Iterable<ToolSource>, options: DefineOptio
   );
 }
 
-/** The part of a message that holds calls. */
+/** The fields of a message that concern calls. */
 export interface BedrockMessage {
   content?: readonly { toolUse?: { toolUseId?: string; name?: string; input?: unknown } }[] | undefined;
 }
@@ -38,7 +38,7 @@ export function readBedrockCalls(message: BedrockMessage, options: ReadOptions =
   return toModelCalls(raw, options);
 }
 
-/** The part of a stream's event that speaks of calls. */
+/** The fields of a stream event that concern calls. */
 export interface BedrockEvent {
   contentBlockStart?: {
     contentBlockIndex?: number | undefined;
@@ -51,17 +51,17 @@ export interface BedrockEvent {
 }
 
 export function createBedrockReader(options: ReadOptions = {}): CallReader<BedrockEvent> {
-  const raw = new RawCalls(options);
+  const raw = new StreamedCalls(options);
   return {
     push({ contentBlockStart: start, contentBlockDelta: delta }) {
-      const begun = start?.start?.toolUse;
-      if (begun) {
+      const toolUse = start?.start?.toolUse;
+      if (toolUse) {
         const call = raw.at(start.contentBlockIndex ?? 0);
-        if (begun.toolUseId) call.id = begun.toolUseId;
-        if (begun.name) call.name = begun.name;
+        if (toolUse.toolUseId) call.id = toolUse.toolUseId;
+        if (toolUse.name) call.name = toolUse.name;
       }
-      const more = delta?.delta?.toolUse?.input;
-      if (more !== undefined) raw.at(delta?.contentBlockIndex ?? 0).text += more;
+      const piece = delta?.delta?.toolUse?.input;
+      if (piece !== undefined) raw.at(delta?.contentBlockIndex ?? 0).text += piece;
     },
     calls: () => raw.calls(),
   };
@@ -83,14 +83,14 @@ export interface BedrockResultMessage {
   content: { toolResult: { toolUseId: string; content: ResultPart[]; status: "success" | "error" } }[];
 }
 
-/** One message, which has to follow the reply at once; none where there were no calls. */
+/** One message, which must directly follow the reply; none if there were no calls. */
 export function toBedrockMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): BedrockResultMessage[] {
   if (calls.length === 0) return [];
-  const content = answerCalls(calls, results).map((answer) => ({
+  const content = matchResults(calls, results).map((result) => ({
     toolResult: {
-      toolUseId: answer.id,
-      status: answer.isError ? ("error" as const) : ("success" as const),
-      content: mapContent<ResultPart>(answer.content, {
+      toolUseId: result.id,
+      status: result.isError ? ("error" as const) : ("success" as const),
+      content: mapContent<ResultPart>(result.content, {
         text: (joined) => ({ text: joined }),
         image(data, mimeType) {
           const format = IMAGE_FORMATS.get(mimeType);

@@ -3,40 +3,40 @@ import { toolError } from "../../core/error.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { ModelCall } from "./model-calls.ts";
 
-/** What a conversation holds of one call: every call has exactly one of these, in the order of the calls. */
-export interface Answer {
+/** The result of one call for the conversation. Every call has exactly one, in the order of the calls. */
+interface CallResult {
   call: ModelCall;
-  /** The id and the name that the provider knows the call by. */
+  /** The id and name in the provider's messages. */
   id: string;
   name: string;
   isError: boolean;
   content: readonly Content[];
 }
 
-const UNANSWERED =
-  "This call has no result: it was stopped, or never answered. Nothing is known of what it did. Check before you repeat it.";
+const NO_RESULT =
+  "This call has no result: it was stopped or never answered. Its effect is unknown. Check before you repeat it.";
 
 /**
- * Joins calls and results. A call without a result is answered with that fact, so that no provider refuses the
- * conversation; a result that belongs to no call, or a second one, is a mistake of the program.
+ * Matches results to calls. A call without a result gets an error result, because providers reject a conversation with an
+ * unanswered call. A result without a call and a second result are errors of the program.
  */
-export function answerCalls(calls: readonly ModelCall[], results: readonly ToolResult[]): Answer[] {
+export function matchResults(calls: readonly ModelCall[], results: readonly ToolResult[]): CallResult[] {
   const ids = new Set(calls.map(({ id }) => id));
   if (ids.size < calls.length) {
     throw toolError("conflict", "Two calls have the same id", {
-      next: "Pass the calls of one reply, as they were read.",
+      next: "Pass the calls of one reply, as the reader returned them.",
     });
   }
   const byId = new Map<string, ToolResult>();
   for (const result of results) {
     const { callId } = result;
     if (!ids.has(callId)) {
-      throw toolError("conflict", `There is no call "${callId}" that this result could belong to`, {
+      throw toolError("conflict", `There is no call "${callId}" for this result`, {
         next: "Run each call with its own id, and pass the results of these calls only.",
       });
     }
     const before = byId.get(callId);
-    // What was pending may have been answered since.
+    // A pending result may be followed by the final one.
     if (before && before.status !== "pending" && result.status !== "pending") {
       throw toolError("conflict", `Call "${callId}" has two results`, { next: "Pass one result for each call." });
     }
@@ -45,16 +45,16 @@ export function answerCalls(calls: readonly ModelCall[], results: readonly ToolR
   return calls.map((call) => {
     const result = byId.get(call.id);
     const shown = { call, id: call.shown?.id ?? call.id, name: call.shown?.name ?? call.name };
-    if (!result) return { ...shown, isError: true, content: [text(UNANSWERED)] };
-    // Several providers refuse an empty text.
+    if (!result) return { ...shown, isError: true, content: [text(NO_RESULT)] };
+    // Several providers reject empty text.
     const content = result.content.filter((block) => block.type !== "text" || block.text !== "");
     if (content.length === 0) content.push(text(result.display || "(no output)"));
     return { ...shown, isError: result.status === "failed", content };
   });
 }
 
-/** An answer for a place that takes text alone; what is no text is named, so that a model knows of it. */
-export function answerText({ content, isError }: Answer, options: { flagErrors?: boolean } = {}): string {
+/** A result for providers that take only text. Other content is described. `flagErrors` prefixes failures with "Error:". */
+export function callResultText({ content, isError }: CallResult, options: { flagErrors?: boolean } = {}): string {
   const joined = content.map(blockText).join("\n");
   return isError && options.flagErrors && !/^error\b/i.test(joined) ? `Error: ${joined}` : joined;
 }
@@ -81,7 +81,7 @@ function sizeOf(base64: string): string {
   return `${Math.floor((base64.length * 3) / 4)} bytes`;
 }
 
-/** Content with neighbouring texts joined, and each image passed on where `image` takes its type. */
+/** Converts content. Adjacent texts are joined; an image that `image` does not accept becomes text. */
 export function mapContent<Part>(
   content: readonly Content[],
   write: { text(joined: string): Part; image?(data: string, mimeType: string): Part | undefined },

@@ -3,30 +3,32 @@ import { type AnyTool, type DialectName, isTool } from "../../core/tool.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { type SchemaRules, type Simplification, toPortableSchema } from "../../schema/portable-schema.ts";
 
-/** Tools, or what `toLLMTools()` gives. */
+/** A tool, or a declaration from `toLLMTools()`. */
 export type ToolSource = AnyTool | FunctionDeclaration;
 
 export interface DefineOptions {
-  /** Which names a model is shown, where the tools have several. */
+  /** Which names a model sees if tools have several. */
   dialect?: DialectName;
-  /** Whether the provider should enforce the schema; as each tool wishes by default. */
+  /** Whether the provider should enforce the schema. Default: the setting of each tool. */
   strict?: boolean;
-  /** The tools' whole schemas, as they are. By default they are made to fit the provider. */
+  /** Send complete schemas. By default they are simplified to what the provider supports. */
   rich?: boolean;
 }
 
-/** The real names behind those that a provider was given, by shown name; only what differs is kept. */
-export interface ShownTool {
+/** The original names of a tool and its parameters (by shown name, only those that differ). */
+interface OriginalNames {
   name: string;
   parameters?: ReadonlyMap<string, string>;
 }
-export type ShownNames = ReadonlyMap<string, ShownTool>;
+
+/** The original names by the tool name that the provider was given. Contains only tools whose names differ. */
+export type ShownNames = ReadonlyMap<string, OriginalNames>;
 
 export interface ProviderTools<Definition> {
   tools: Definition[];
-  /** To be passed on when calls are read. */
+  /** Pass these to the functions that read calls. */
   names: ShownNames;
-  /** What models are not shown as it was declared, by tool. */
+  /** What the provider gets in a simplified form, by tool. */
   simplified: (Simplification & { tool: string })[];
 }
 
@@ -39,25 +41,25 @@ export interface ShownDefinition {
 
 export interface ProviderRules {
   readonly rules: SchemaRules;
-  /** Where the provider can enforce schemas. */
+  /** Set if the provider can enforce schemas. */
   readonly strictRules?: SchemaRules;
 }
 
-/** What all providers share; `write` puts one definition into the provider's own shape. */
+/** Makes the definitions for a provider. `write` converts one definition to the provider's format. */
 export function defineTools<Definition>(
   sources: Iterable<ToolSource>,
   options: DefineOptions,
   provider: ProviderRules,
   write: (definition: ShownDefinition) => Definition,
 ): ProviderTools<Definition> {
-  const declarations = Array.from(sources, (source) =>
-    isTool(source) ? declarationOf(source, options.dialect) : (source as FunctionDeclaration),
+  const declarations = Array.from(sources, (source): FunctionDeclaration =>
+    isTool(source) ? declarationOf(source, options.dialect) : source,
   );
   const shown = shownNames(declarations.map(({ name }) => name));
-  const names = new Map<string, ShownTool>();
+  const names = new Map<string, OriginalNames>();
   const simplified: ProviderTools<Definition>["simplified"] = [];
   const tools = declarations.map((declaration, at) => {
-    const name = shown[at]!;
+    const name = shown[at] ?? declaration.name;
     const report = (parts: readonly Simplification[]): void => {
       for (const part of parts) simplified.push({ tool: declaration.name, ...part });
     };
@@ -78,17 +80,17 @@ export function defineTools<Definition>(
 }
 
 function schemaFor(
-  { parameters, strict: wish = false }: FunctionDeclaration,
+  { parameters, strict: isToolStrict = false }: FunctionDeclaration,
   options: DefineOptions,
   { rules, strictRules }: ProviderRules,
   report: (parts: readonly Simplification[]) => void,
 ): { schema: JsonSchema; strict: boolean } {
-  const wanted = options.strict ?? wish;
+  const isStrict = options.strict ?? isToolStrict;
   if (options.rich) {
     const { $schema: _dialect, ...schema } = parameters;
-    return { schema, strict: wanted && strictRules !== undefined };
+    return { schema, strict: isStrict && strictRules !== undefined };
   }
-  if (wanted && strictRules) {
+  if (isStrict && strictRules) {
     const { schema, simplified, blockers } = toPortableSchema(parameters, strictRules);
     if (blockers.length === 0) {
       report(simplified);
@@ -101,7 +103,7 @@ function schemaFor(
   return { schema, strict: false };
 }
 
-/** At the root only, where providers look, and where names can be put back. */
+/** Renames at the root only: providers check only those names, and they can be restored when calls are read. */
 function renameProperties(
   schema: JsonSchema,
   pattern: RegExp,
@@ -112,25 +114,23 @@ function renameProperties(
   const names = Object.keys(properties);
   if (names.every((name) => pattern.test(name))) return { schema, parameters };
   const shown = shownNames(names, pattern);
-  const shownAs = new Map(names.map((name, at) => [name, shown[at]!]));
+  const shownAs = new Map(names.map((name, at) => [name, shown[at] ?? name]));
   for (const [name, to] of shownAs) if (name !== to) parameters.set(to, name);
-  return {
-    parameters,
-    schema: {
-      ...schema,
-      properties: Object.fromEntries(names.map((name) => [shownAs.get(name), properties[name]])),
-      ...(Array.isArray(required) ? { required: required.map((name) => shownAs.get(String(name)) ?? name) } : {}),
-    },
+  const renamed: JsonSchema = {
+    ...schema,
+    properties: Object.fromEntries(names.map((name) => [shownAs.get(name), properties[name]])),
   };
+  if (Array.isArray(required)) renamed.required = required.map((name) => shownAs.get(String(name)) ?? name);
+  return { schema: renamed, parameters };
 }
 
-/** What every provider takes as the name of a tool. */
+/** The tool names that every provider accepts. */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
-const MAX_LENGTH = 64;
+const MAX_NAME_LENGTH = 64;
 
 /**
- * A name for each of `names`, in their order, that `pattern` accepts and that no other has. A name that is fine already
- * stays; what is made of another depends on that name alone, so that it is the same at every step of a conversation.
+ * A unique name for each of `names` that `pattern` accepts, in the same order. An accepted name stays. A replacement
+ * depends only on the name itself, so it is the same in every step of a conversation.
  */
 function shownNames(names: readonly string[], pattern: RegExp = TOOL_NAME): string[] {
   const taken = new Set(names.filter((name) => pattern.test(name)));
@@ -140,14 +140,14 @@ function shownNames(names: readonly string[], pattern: RegExp = TOOL_NAME): stri
     let shown = clean;
     for (let round = 0; !pattern.test(shown) || taken.has(shown); round++) {
       const ending = `_${hash(`${name}${round === 0 ? "" : round}`)}`;
-      shown = clean.slice(0, MAX_LENGTH - ending.length) + ending;
+      shown = clean.slice(0, MAX_NAME_LENGTH - ending.length) + ending;
     }
     taken.add(shown);
     return shown;
   });
 }
 
-/** FNV-1a: short, and the same everywhere. */
+/** FNV-1a: short and portable. */
 function hash(text: string): string {
   let sum = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193);

@@ -1,16 +1,16 @@
 import type { ToolResult } from "../../core/result.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
-import { answerCalls, blockText } from "./call-results.ts";
+import { blockText, matchResults } from "./call-results.ts";
 import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
-import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
+import { type CallReader, type ModelCall, StreamedCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
 import { GEMINI_RULES } from "./provider-schema-rules.ts";
 
 export interface GeminiFunction {
   name: string;
   description: string;
-  /** Absent where a tool takes none: an object without properties is refused. */
+  /** Omitted if the tool has no parameters: Gemini rejects an object without properties. */
   parameters?: GeminiSchema;
-  /** In place of `parameters`, with `rich`. */
+  /** Replaces `parameters` if `rich` is set. */
   parametersJsonSchema?: unknown;
 }
 
@@ -32,7 +32,7 @@ interface GeminiCall {
   willContinue?: boolean;
 }
 
-/** The part of a response, whole or one of a stream, that holds calls. */
+/** The fields of a response, or of a chunk of it, that concern calls. */
 export interface GeminiResponse {
   candidates?: readonly { content?: { parts?: readonly { functionCall?: GeminiCall }[] } }[];
 }
@@ -48,20 +48,21 @@ export function readGeminiCalls(response: GeminiResponse, options: ReadOptions =
   );
 }
 
-/** Calls come whole, one or several a chunk, unless their arguments were asked to be streamed. */
+/** A chunk has complete calls, unless the request enables streaming of arguments. */
 export function createGeminiReader(options: ReadOptions = {}): CallReader<GeminiResponse> {
-  const raw = new RawCalls(options);
-  let growing: number | undefined;
+  const raw = new StreamedCalls(options);
+  let openSlot: number | undefined;
   return {
     push(response) {
       for (const { id, name, args, partialArgs = [], willContinue } of callsIn(response)) {
-        const slot: number = growing ?? raw.size;
+        const slot: number = openSlot ?? raw.size;
         const call = raw.at(slot);
         if (id) call.id = id;
         if (name) call.name = name;
         if (args) call.data = args;
-        for (const part of partialArgs) call.data = putArgument(call.data ?? {}, part);
-        growing = willContinue ? slot : undefined;
+        if (partialArgs.length > 0 && !isHolder(call.data)) call.data = {};
+        for (const part of partialArgs) if (isHolder(call.data)) putArgument(call.data, part);
+        openSlot = willContinue ? slot : undefined;
       }
     },
     calls: () => raw.calls(),
@@ -78,13 +79,12 @@ export interface GeminiContent {
   parts: GeminiPart[];
 }
 
-/** One content. Images and sounds stand behind the answers, where every Gemini model takes them. */
+/** One content. Images and audio follow the results, where every Gemini model accepts them. */
 export function toGeminiContents(calls: readonly ModelCall[], results: readonly ToolResult[]): GeminiContent[] {
   if (calls.length === 0) return [];
-  const answers = answerCalls(calls, results);
   const parts: GeminiPart[] = [];
   const media: GeminiPart[] = [];
-  for (const { call, id, name, isError, content } of answers) {
+  for (const { call, id, name, isError, content } of matchResults(calls, results)) {
     let count = 0;
     const joined = content.map((block) => {
       if (block.type !== "image" && block.type !== "audio") return blockText(block);
@@ -93,16 +93,16 @@ export function toGeminiContents(calls: readonly ModelCall[], results: readonly 
       return `(${block.type} ${count} of ${name} follows)`;
     });
     const output = joined.join("\n");
-    // An id that Gemini did not give means nothing to it: there answers are matched by name and order.
-    const given = call.shown?.id === undefined ? { id } : {};
-    parts.push({ functionResponse: { ...given, name, response: isError ? { error: output } : { output } } });
+    // Gemini does not know generated ids. It matches results without an id by name and order.
+    const functionResponse = { name, response: isError ? { error: output } : { output } };
+    parts.push({ functionResponse: call.shown?.id === undefined ? { id, ...functionResponse } : functionResponse });
   }
   return [{ role: "user", parts: [...parts, ...media] }];
 }
 
-export type GeminiType = "STRING" | "NUMBER" | "INTEGER" | "BOOLEAN" | "ARRAY" | "OBJECT" | "NULL";
+type GeminiType = "STRING" | "NUMBER" | "INTEGER" | "BOOLEAN" | "ARRAY" | "OBJECT" | "NULL";
 
-/** OpenAPI 3.0 as Gemini has it: one type a schema, null as `nullable`, counts as text. */
+/** Gemini's form of OpenAPI 3.0: one type per schema, null as `nullable`, lengths as strings. */
 export interface GeminiSchema {
   type?: GeminiType;
   description?: string;
@@ -125,58 +125,61 @@ export interface GeminiSchema {
   required?: string[];
 }
 
-const COUNTS = ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"] as const;
+const LENGTHS = ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"] as const;
+const TYPES = new Map<unknown, GeminiType>([
+  ["string", "STRING"],
+  ["number", "NUMBER"],
+  ["integer", "INTEGER"],
+  ["boolean", "BOOLEAN"],
+  ["array", "ARRAY"],
+  ["object", "OBJECT"],
+]);
 
-/** From a schema that was made portable by Gemini's rules. */
+/** Converts a schema that was simplified by Gemini's rules. */
 function toGeminiSchema(schema: JsonSchema): GeminiSchema {
   const { type, items, anyOf, properties, required, ...rest } = schema;
-  const types = type === undefined ? [] : [type].flat().map(String);
-  const plainTypes = types.filter((each) => each !== "null");
-  const written: GeminiSchema = { ...(rest as GeminiSchema) };
-  for (const count of COUNTS) if (rest[count] !== undefined) written[count] = String(rest[count]);
+  const types = type === undefined ? [] : [type].flat();
+  const geminiTypes = types.flatMap((each) => TYPES.get(each) ?? []);
+  const written: GeminiSchema = { ...rest };
+  for (const length of LENGTHS) if (rest[length] !== undefined) written[length] = String(rest[length]);
   if (isObject(properties)) {
-    const entries = Object.entries(properties as Record<string, JsonSchema>);
-    if (entries.length > 0)
-      written.properties = Object.fromEntries(entries.map(([name, each]) => [name, toGeminiSchema(each)]));
+    const converted = Object.entries(properties).flatMap(([name, each]) =>
+      isObject(each) ? [[name, toGeminiSchema(each)] as const] : [],
+    );
+    if (converted.length > 0) written.properties = Object.fromEntries(converted);
   }
-  if (Array.isArray(required) && required.length > 0) written.required = required as string[];
+  if (Array.isArray(required) && required.length > 0) written.required = required.map(String);
   if (isObject(items)) written.items = withType(toGeminiSchema(items));
   if (types.includes("null")) written.nullable = true;
-  if (plainTypes.length > 1) {
-    // Each type takes with it what belongs to it; `items` alone is refused elsewhere.
-    const { items: list, ...shared } = written;
+  if (geminiTypes.length > 1) {
+    const { title, description, nullable } = written;
     return {
-      ...annotationsOf(shared),
-      anyOf: plainTypes.map((each) => ({
-        type: each.toUpperCase() as GeminiType,
-        items: each === "array" ? (list ?? { type: "STRING" }) : undefined,
+      title,
+      description,
+      nullable,
+      // Gemini rejects `items` on other types than arrays.
+      anyOf: geminiTypes.map((each) => ({
+        type: each,
+        items: each === "ARRAY" ? (written.items ?? { type: "STRING" }) : undefined,
       })),
     };
   }
-  const [only] = plainTypes;
-  if (only !== undefined) written.type = only.toUpperCase() as GeminiType;
+  const [only] = geminiTypes;
+  if (only !== undefined) written.type = only;
   else if (types.length === 1) written.type = "NULL";
   if (!Array.isArray(anyOf)) return written;
-  const choices = (anyOf as JsonSchema[]).filter((choice) => choice["type"] !== "null").map(toGeminiSchema);
+  const choices = anyOf.filter((choice) => isObject(choice) && choice["type"] !== "null").map(toGeminiSchema);
   if (choices.length < anyOf.length) written.nullable = true;
   const [choice] = choices;
   return choices.length === 1 && choice ? { ...choice, ...written } : { ...written, anyOf: choices.map(withType) };
 }
 
-function annotationsOf({ description, title, nullable }: GeminiSchema): GeminiSchema {
-  return {
-    title,
-    description,
-    nullable: nullable || undefined,
-  };
-}
-
-/** Gemini wants a type for items; where anything goes, text says most. */
+/** Gemini requires a type for items. A string is the best choice if the schema accepts anything. */
 function withType(schema: GeminiSchema): GeminiSchema {
   return schema.type === undefined && schema.anyOf === undefined ? { type: "STRING", ...schema } : schema;
 }
 
-/** A piece of streamed arguments: a value, or more of a text, at a place such as `$.lines[0].text`. */
+/** A piece of streamed arguments: a value, or more of a string, at a path such as `$.lines[0].text`. */
 interface PartialArgument {
   jsonPath?: string;
   stringValue?: string;
@@ -187,36 +190,39 @@ interface PartialArgument {
 
 const STEP = /\.([^.[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|"([^"]*)")\]/g;
 
-/** Puts one piece into `root`, which is changed. A path that cannot be read leaves it as it is. */
-function putArgument(root: unknown, part: PartialArgument): unknown {
+const MAX_ITEMS = 10_000;
+
+/** Writes one piece into `root`. Ignores an invalid path. */
+function putArgument(root: Holder, part: PartialArgument): void {
   const steps = Array.from((part.jsonPath ?? "").matchAll(STEP), (step) =>
     step[2] === undefined ? (step[1] ?? step[3] ?? step[4] ?? "") : Number(step[2]),
   );
   const last = steps.at(-1);
-  if (last === undefined || steps.some((step) => typeof step === "number" && step > MAX_ITEMS)) return root;
-  let holder = root as Holder;
+  if (last === undefined || steps.some((step) => typeof step === "number" && step > MAX_ITEMS)) return;
+  let holder = root;
   for (const [at, step] of steps.slice(0, -1).entries()) {
-    const below = own(holder, step);
-    if (typeof below === "object" && below !== null) holder = below as Holder;
-    else holder = put(holder, step, typeof steps[at + 1] === "number" ? [] : {}) as Holder;
+    let child = own(holder, step);
+    if (!isHolder(child)) put(holder, step, (child = typeof steps[at + 1] === "number" ? [] : {}));
+    if (isHolder(child)) holder = child;
   }
   const before = own(holder, last);
   const { stringValue, numberValue, boolValue } = part;
   if (stringValue !== undefined) put(holder, last, (typeof before === "string" ? before : "") + stringValue);
   else put(holder, last, numberValue ?? boolValue ?? null);
-  return root;
 }
 
-const MAX_ITEMS = 10_000;
-
+/** An object or a list. */
 type Holder = Record<PropertyKey, unknown>;
+
+function isHolder(value: unknown): value is Holder {
+  return typeof value === "object" && value !== null;
+}
 
 function own(holder: Holder, key: PropertyKey): unknown {
   return Object.hasOwn(holder, key) ? holder[key] : undefined;
 }
 
-/** As a property of its own, also where the name is `__proto__`; the gate refuses that one. */
-function put(holder: Holder, key: PropertyKey, value: unknown): unknown {
+/** Defines an own property, even for the name `__proto__`, which the gate rejects later. */
+function put(holder: Holder, key: PropertyKey, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
-  return value;
 }

@@ -2,11 +2,11 @@ import type { ToolResult } from "../../core/result.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
 import { MISTRAL_STRICT_RULES } from "./provider-schema-rules.ts";
-import { answerCalls, answerText } from "./call-results.ts";
+import { matchResults, callResultText } from "./call-results.ts";
 import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
-import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
+import { type CallReader, type ModelCall, StreamedCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
 
-// Mistral, in the shapes of its SDK. What goes over the wire is OpenAI's chat shape, and read as that.
+// Mistral, in the types of its SDK. Its wire format is OpenAI's chat format; read that with openai-chat.ts.
 
 export interface MistralTool {
   type: "function";
@@ -31,12 +31,12 @@ interface MistralCall {
   function: { name: string; arguments: unknown };
 }
 
-/** The part of a message, whole or the delta of one, that holds calls. */
+/** The fields of a message, or of its delta, that concern calls. */
 export interface MistralMessage {
   toolCalls?: readonly MistralCall[] | null | undefined;
 }
 
-/** The SDK writes "null" where a call has no id. */
+/** The SDK writes "null" if a call has no id. */
 function idOf({ id }: MistralCall): string | undefined {
   return id === "null" ? undefined : id;
 }
@@ -50,19 +50,19 @@ export function readMistralCalls(message: MistralMessage, options: ReadOptions =
   return toModelCalls(raw, options);
 }
 
-/** The part of a stream's event that holds calls. */
+/** The fields of a stream event that concern calls. */
 export interface MistralEvent {
   data: { choices: readonly { delta: MistralMessage }[] };
 }
 
 export function createMistralReader(options: ReadOptions = {}): CallReader<MistralEvent> {
-  const raw = new RawCalls(options);
+  const raw = new StreamedCalls(options);
   const slots = new Map<string, string>();
   return {
     push({ data }) {
       for (const part of data.choices[0]?.delta.toolCalls ?? []) {
         const id = idOf(part);
-        // The SDK writes index 0 where the server gave none, so that an id decides where there is one.
+        // The SDK writes index 0 if the server sent none, so an id takes precedence.
         const slot = id ?? slots.get(String(part.index ?? 0)) ?? String(part.index ?? 0);
         if (id) slots.set(String(part.index ?? 0), id);
         const call = raw.at(slot);
@@ -83,12 +83,12 @@ export interface MistralToolMessage {
   content: string;
 }
 
-/** Text alone: what is no text is named in it, and a failure says "Error". */
+/** Text only: other content is described, and failures start with "Error". */
 export function toMistralMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): MistralToolMessage[] {
-  return answerCalls(calls, results).map((answer) => ({
+  return matchResults(calls, results).map((result) => ({
     role: "tool",
-    toolCallId: answer.id,
-    name: answer.name,
-    content: answerText(answer, { flagErrors: true }),
+    toolCallId: result.id,
+    name: result.name,
+    content: callResultText(result, { flagErrors: true }),
   }));
 }

@@ -4,23 +4,23 @@ import { readJson } from "../text/json-reader.ts";
 import { isSpace, Source } from "../text/text-source.ts";
 import type { ShownNames } from "./define-tools.ts";
 
-export interface ParsedArguments {
-  /** The very text where it has no one meaning: the gate refuses it, and says what is wrong. */
+interface ParsedArguments {
+  /** The original text if it is ambiguous: the gate rejects it and reports the problem. */
   input: unknown;
   repairs: string[];
 }
 
-/** Arguments as providers write them, JSON as text. Only what has one meaning is mended; a text that broke off has none. */
+/** Parses arguments that a provider sends as JSON text. Repairs only what has one meaning; truncated text is not repaired. */
 export function parseArguments(text: string): ParsedArguments {
   if (text.trim() === "") return { input: {}, repairs: [] };
   const strict = tryParse(text);
   if (strict) return { input: strict.value, repairs: [] };
-  const mended = mend(text);
-  const parsed = mended && tryParse(mended.json);
-  return parsed ? { input: parsed.value, repairs: mended.repairs } : { input: text, repairs: [] };
+  const repaired = repairArguments(text);
+  const parsed = repaired && tryParse(repaired.json);
+  return parsed ? { input: parsed.value, repairs: repaired.repairs } : { input: text, repairs: [] };
 }
 
-/** Undefined also for what is JSON but not accepted, such as a key that stands twice. */
+/** Returns undefined also for JSON that is not accepted, for example with a duplicate key. */
 function tryParse(text: string): { value: unknown } | undefined {
   try {
     return { value: parseJson(text) };
@@ -31,7 +31,7 @@ function tryParse(text: string): { value: unknown } | undefined {
 
 const FENCE = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?\s*```\s*$/;
 
-function mend(text: string): { json: string; repairs: string[] } | undefined {
+function repairArguments(text: string): { json: string; repairs: string[] } | undefined {
   const repairs = new Set<string>();
   const fenced = FENCE.exec(text)?.[1];
   if (fenced !== undefined) repairs.add("a code fence around the arguments was removed");
@@ -47,7 +47,7 @@ function mend(text: string): { json: string; repairs: string[] } | undefined {
   };
   try {
     const reading = readJson(reader, "object");
-    // The whole text is there, so that the reader never waits.
+    // The text is complete, so the reader never pauses.
     if (!reading.next().done) return undefined;
   } catch {
     return undefined;
@@ -55,59 +55,60 @@ function mend(text: string): { json: string; repairs: string[] } | undefined {
   source.take(source.spanOf(isSpace));
   const rest = source.take(source.left).trim();
   if (rest !== "" && !/^[\]}\s]+$/.test(rest)) return undefined;
-  if (rest !== "") repairs.add("closing brackets too many were removed");
+  if (rest !== "") repairs.add("extra closing brackets were removed");
   return { json, repairs: [...repairs] };
 }
 
-/** A call that a model asked for through its provider; `executeMany` takes a list of them as it is. */
+/** A call that a model requested through its provider. `executeMany` takes a list of them. */
 export interface ModelCall {
-  /** The provider's own, or one that was made up because the provider has none. */
+  /** The provider's id, or a generated one if it has none. */
   id: string;
   name: string;
-  /** Text where the arguments could not be read: the gate refuses it, and says what is wrong. */
+  /** The original text if the arguments could not be parsed: the gate rejects it and reports the problem. */
   input: unknown;
-  /** What was mended before the arguments could be read. */
+  /** The repairs that were needed to parse the arguments. */
   repairs?: string[];
-  /** The call in the provider's messages, where that differs; results are written to it. */
+  /** The id and name in the provider's messages, if they differ. Results refer to these. */
   shown?: { id?: string; name?: string };
 }
 
-/** What reading takes: the names that the definitions were given. */
 export interface ReadOptions {
+  /** The names from the tool definitions. */
   names?: ShownNames;
 }
 
-export interface RawCall {
+interface RawCall {
   id?: unknown;
   name?: unknown;
-  /** Text, or data where the provider parses it. */
+  /** Text, or data if the provider parses it. */
   arguments?: unknown;
 }
 
-/** The calls of one reply. An id that is missing, or that two of them share, is replaced by a unique one. */
+/** Converts the calls of one reply. A missing or duplicate id is replaced by a unique one. */
 export function toModelCalls(raw: readonly RawCall[], { names }: ReadOptions = {}): ModelCall[] {
   const used = new Set<string>();
   return raw.map((each) => {
     const shownId = typeof each.id === "string" ? each.id : "";
     const shownName = typeof each.name === "string" ? each.name : "";
-    const isOwn = shownId !== "" && !used.has(shownId);
-    const id = isOwn ? shownId : `call_${crypto.randomUUID()}`;
+    const isUnique = shownId !== "" && !used.has(shownId);
+    const id = isUnique ? shownId : `call_${crypto.randomUUID()}`;
     used.add(id);
-    const real = names?.get(shownName);
-    const name = real?.name ?? shownName;
-    const { input, repairs } =
+    const original = names?.get(shownName);
+    const name = original?.name ?? shownName;
+    const { input, repairs }: ParsedArguments =
       typeof each.arguments === "string"
         ? parseArguments(each.arguments)
-        : { input: each.arguments ?? {}, repairs: [] as string[] };
-    return {
+        : { input: each.arguments ?? {}, repairs: [] };
+    const call: ModelCall = {
       id,
       name,
-      input: real?.parameters ? restoreNames(input, real.parameters) : input,
+      input: original?.parameters ? restoreNames(input, original.parameters) : input,
       repairs: repairs.length > 0 ? repairs : undefined,
-      ...(isOwn && name === shownName
-        ? {}
-        : { shown: { id: isOwn ? undefined : shownId, name: name === shownName ? undefined : shownName } }),
     };
+    if (!isUnique || name !== shownName) {
+      call.shown = { id: isUnique ? undefined : shownId, name: name === shownName ? undefined : shownName };
+    }
+    return call;
   });
 }
 
@@ -116,21 +117,28 @@ export function restoreNames(input: unknown, parameters: ReadonlyMap<string, str
   return Object.fromEntries(Object.entries(input).map(([key, value]) => [parameters.get(key) ?? key, value]));
 }
 
-/** Collects the calls of a streamed reply; `calls()` may be asked at any time, and is complete when the stream is. */
+/** Collects the calls of a streamed reply. `calls()` works at any time and is complete at the end of the stream. */
 export interface CallReader<Event> {
   push(event: Event): void;
   calls(): ModelCall[];
 }
 
-/** The growing parts of a stream, by the place that the provider gives them. */
-export class RawCalls {
-  readonly #bySlot = new Map<string | number, { id?: string; name?: string; text: string; data?: unknown }>();
-  #made: { version: number; calls: ModelCall[] } | undefined;
+interface StreamedCall {
+  id?: string;
+  name?: string;
+  text: string;
+  data?: unknown;
+}
+
+/** The calls of a stream while they arrive, by the slot that the provider assigns to each. */
+export class StreamedCalls {
+  readonly #bySlot = new Map<string | number, StreamedCall>();
+  #cached: { version: number; calls: ModelCall[] } | undefined;
   #version = 0;
 
   constructor(readonly options: ReadOptions) {}
 
-  at(slot: string | number): { id?: string; name?: string; text: string; data?: unknown } {
+  at(slot: string | number): StreamedCall {
     this.#version++;
     let call = this.#bySlot.get(slot);
     if (!call) this.#bySlot.set(slot, (call = { text: "" }));
@@ -141,20 +149,22 @@ export class RawCalls {
     return this.#bySlot.size;
   }
 
-  /** The same ids each time, also those that are made up. */
+  /** Returns the same ids each time, also the generated ones. */
   calls(): ModelCall[] {
-    if (this.#made?.version !== this.#version) {
+    if (this.#cached?.version !== this.#version) {
       const raw = [...this.#bySlot.values()].map(({ id, name, text, data }) => ({
         id,
         name,
         arguments: data !== undefined && text === "" ? data : text,
       }));
       const calls = toModelCalls(raw, this.options);
-      this.#made?.calls.forEach((before, at) => {
-        if (calls[at]?.shown?.id !== undefined && before.shown?.id !== undefined) calls[at]!.id = before.id;
-      });
-      this.#made = { version: this.#version, calls };
+      const before = this.#cached?.calls ?? [];
+      for (const [at, call] of calls.entries()) {
+        const earlier = before[at];
+        if (call.shown?.id !== undefined && earlier?.shown?.id !== undefined) call.id = earlier.id;
+      }
+      this.#cached = { version: this.#version, calls };
     }
-    return this.#made.calls;
+    return this.#cached.calls;
   }
 }

@@ -1,8 +1,8 @@
 import type { ToolResult } from "../../core/result.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
-import { answerCalls, answerText, mapContent } from "./call-results.ts";
+import { matchResults, callResultText, mapContent } from "./call-results.ts";
 import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
-import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
+import { type CallReader, type ModelCall, StreamedCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
 
 interface OllamaParameters {
   type: "object";
@@ -23,12 +23,12 @@ export function toOllamaTools(tools: Iterable<ToolSource>, options: DefineOption
     { rules: COMMON_RULES },
     ({ name, description, schema }) => ({
       type: "function",
-      function: { name, description, parameters: schema as object as OllamaParameters },
+      function: { name, description, parameters: { properties: {}, ...schema, type: "object" } },
     }),
   );
 }
 
-/** The part of a message that holds calls. Newer servers give ids. */
+/** The fields of a message that concern calls. Newer servers send ids. */
 export interface OllamaMessage {
   tool_calls?: readonly { id?: string; function: { name: string; arguments: unknown } }[];
 }
@@ -42,9 +42,9 @@ export function readOllamaCalls(message: OllamaMessage, options: ReadOptions = {
   return toModelCalls(raw, options);
 }
 
-/** A streamed call comes whole, in any of the chunks. */
+/** A streamed call is complete within one chunk. */
 export function createOllamaReader(options: ReadOptions = {}): CallReader<{ message: OllamaMessage }> {
-  const raw = new RawCalls(options);
+  const raw = new StreamedCalls(options);
   return {
     push({ message }) {
       for (const { id, function: part } of message.tool_calls ?? []) {
@@ -67,23 +67,23 @@ export interface OllamaToolMessage {
   images?: string[];
 }
 
-/** Calls are matched by order and name. `images` is for models that see; others refuse a message with one. */
+/** Ollama matches results by order and name. Set `images` only for vision models; others reject images. */
 export function toOllamaMessages(
   calls: readonly ModelCall[],
   results: readonly ToolResult[],
   options: { images?: boolean } = {},
 ): OllamaToolMessage[] {
-  return answerCalls(calls, results).map((answer) => {
+  return matchResults(calls, results).map((result) => {
     const images: string[] = [];
-    const texts = mapContent<string>(answer.content, {
+    const texts = mapContent<string>(result.content, {
       text: (joined) => joined,
-      image: (data) => (options.images ? `(image ${images.push(data)} of ${answer.name} is attached)` : undefined),
+      image: (data) => (options.images ? `(image ${images.push(data)} of ${result.name} is attached)` : undefined),
     });
-    const content = images.length > 0 ? texts.join("\n") : answerText(answer, { flagErrors: true });
+    const content = images.length > 0 ? texts.join("\n") : callResultText(result, { flagErrors: true });
     return {
       role: "tool",
-      tool_name: answer.name,
-      tool_call_id: answer.call.shown?.id === undefined ? answer.id : undefined,
+      tool_name: result.name,
+      tool_call_id: result.call.shown?.id === undefined ? result.id : undefined,
       content,
       images: images.length > 0 ? images : undefined,
     };

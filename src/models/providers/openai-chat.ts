@@ -1,11 +1,11 @@
 import type { ToolResult } from "../../core/result.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { OPENAI_RULES, OPENAI_STRICT_RULES } from "./provider-schema-rules.ts";
-import { answerCalls, answerText } from "./call-results.ts";
+import { matchResults, callResultText } from "./call-results.ts";
 import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
-import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
+import { type CallReader, type ModelCall, StreamedCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
 
-// OpenAI's chat completions, and the many servers that speak like them.
+// OpenAI's chat completions, and the many servers with a compatible API.
 
 export interface OpenAITool {
   type: "function";
@@ -30,7 +30,7 @@ interface OpenAICall {
   custom?: { name?: string; input?: string };
 }
 
-/** The part of a message that holds calls. */
+/** The fields of a message that concern calls. */
 export interface OpenAIMessage {
   tool_calls?: readonly OpenAICall[] | null;
 }
@@ -44,7 +44,7 @@ export function readOpenAICalls(message: OpenAIMessage, options: ReadOptions = {
   return toModelCalls(raw, options);
 }
 
-/** The part of a chunk that holds calls. */
+/** The fields of a chunk that concern calls. */
 export interface OpenAIChunk {
   choices: readonly {
     delta?: {
@@ -60,16 +60,16 @@ export interface OpenAIChunk {
 }
 
 export function createOpenAIReader(options: ReadOptions = {}): CallReader<OpenAIChunk> {
-  const raw = new RawCalls(options);
+  const raw = new StreamedCalls(options);
+  const slots = new Map<number, string>();
   let last: string | number = 0;
-  // Of servers that give every call the same index, the id tells them apart; others repeat the id in every chunk.
+  // Some servers give every call the same index, so the id distinguishes them. Others repeat the id in every chunk.
   const slotOf = (index: number | undefined, id: string | null | undefined): string | number => {
-    if (!id) return index === undefined || slots.get(index) === undefined ? (index ?? last) : slots.get(index)!;
+    if (!id) return index === undefined ? last : (slots.get(index) ?? index);
     const slot = `${index ?? ""}:${id}`;
     if (index !== undefined) slots.set(index, slot);
     return slot;
   };
-  const slots = new Map<number, string>();
   return {
     push({ choices }) {
       for (const { index, id, function: part } of choices[0]?.delta?.tool_calls ?? []) {
@@ -91,11 +91,11 @@ export interface OpenAIToolMessage {
   content: string;
 }
 
-/** Tool messages hold text alone: what is no text is named in it, and a failure says "Error". */
+/** Text only: other content is described, and failures start with "Error". */
 export function toOpenAIMessages(calls: readonly ModelCall[], results: readonly ToolResult[]): OpenAIToolMessage[] {
-  return answerCalls(calls, results).map((answer) => ({
+  return matchResults(calls, results).map((result) => ({
     role: "tool",
-    tool_call_id: answer.id,
-    content: answerText(answer, { flagErrors: true }),
+    tool_call_id: result.id,
+    content: callResultText(result, { flagErrors: true }),
   }));
 }

@@ -1,16 +1,16 @@
 import type { ToolResult } from "../../core/result.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { OPENAI_RULES, OPENAI_STRICT_RULES } from "./provider-schema-rules.ts";
-import { answerCalls, answerText, mapContent } from "./call-results.ts";
+import { matchResults, callResultText, mapContent } from "./call-results.ts";
 import { type DefineOptions, defineTools, type ProviderTools, type ToolSource } from "./define-tools.ts";
-import { type CallReader, type ModelCall, RawCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
+import { type CallReader, type ModelCall, StreamedCalls, type ReadOptions, toModelCalls } from "./model-calls.ts";
 
 export interface OpenAIResponsesTool {
   type: "function";
   name: string;
   description: string;
   parameters: JsonSchema;
-  /** Always said: this API enforces schemas where it is not told otherwise. */
+  /** Required because this API enforces schemas by default. */
   strict: boolean;
 }
 
@@ -53,7 +53,7 @@ export function readOpenAIResponsesCalls(
   return toModelCalls(raw, options);
 }
 
-/** The part of an event that speaks of calls. */
+/** The fields of an event that concern calls. */
 export interface OpenAIResponsesEvent {
   type: string;
   output_index?: number;
@@ -63,7 +63,7 @@ export interface OpenAIResponsesEvent {
 }
 
 export function createOpenAIResponsesReader(options: ReadOptions = {}): CallReader<OpenAIResponsesEvent> {
-  const raw = new RawCalls(options);
+  const raw = new StreamedCalls(options);
   return {
     push(event) {
       const { type, output_index: slot = raw.size } = event;
@@ -92,16 +92,16 @@ export interface OpenAIResponsesOutput {
   output: string | OutputPart[];
 }
 
-/** Items for the next request's `input`. */
+/** Items for the `input` of the next request. */
 export function toOpenAIResponsesItems(
   calls: readonly ModelCall[],
   results: readonly ToolResult[],
 ): OpenAIResponsesOutput[] {
-  return answerCalls(calls, results).map((answer) => ({
+  return matchResults(calls, results).map((result) => ({
     type: "function_call_output",
-    call_id: answer.id,
-    output: answer.content.some(({ type }) => type === "image")
-      ? mapContent<OutputPart>(answer.content, {
+    call_id: result.id,
+    output: result.content.some(({ type }) => type === "image")
+      ? mapContent<OutputPart>(result.content, {
           text: (joined) => ({ type: "input_text", text: joined }),
           image: (data, mimeType) => ({
             type: "input_image",
@@ -109,6 +109,6 @@ export function toOpenAIResponsesItems(
             detail: "auto",
           }),
         })
-      : answerText(answer, { flagErrors: true }),
+      : callResultText(result, { flagErrors: true }),
   }));
 }

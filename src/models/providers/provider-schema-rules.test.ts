@@ -29,7 +29,7 @@ const ALL_RULES = {
 
 const FOREIGN = ["$ref", "$defs", "$schema", "allOf", "oneOf", "const", "prefixItems", "not", "if"];
 
-/** Every keyword of a schema, with how deep it stands; names of properties are no keywords. */
+/** Every keyword of a schema with its depth. Property names are not keywords. */
 function* keywordsOf(schema: unknown, depth = 0): Generator<{ keyword: string; depth: number }> {
   if (!isObject(schema)) return;
   for (const [keyword, value] of Object.entries(schema)) {
@@ -40,7 +40,7 @@ function* keywordsOf(schema: unknown, depth = 0): Generator<{ keyword: string; d
   }
 }
 
-/** As a model would that has to give every property. */
+/** Adds null for missing properties, like a model that must give every property. */
 function fillNulls(value: unknown, schema: unknown): unknown {
   if (Array.isArray(value) && isObject(schema)) return value.map((item) => fillNulls(item, schema["items"]));
   if (!isObject(value) || !isObject(schema) || !isObject(schema["properties"])) return value;
@@ -54,7 +54,7 @@ function fillNulls(value: unknown, schema: unknown): unknown {
 }
 
 describe.each(Object.entries(ALL_RULES))("by %s", (_name, rules) => {
-  test("takes every input that the tool takes, is flat at the root, and has no foreign keyword", () => {
+  test("accepts every input that the tool accepts, has no composition at the root, and no unsupported keyword", () => {
     fc.assert(
       fc.property(anyToolSchema, ({ schema, value }) => {
         const { schema: shown, blockers } = toPortableSchema(schema, rules);
@@ -63,18 +63,18 @@ describe.each(Object.entries(ALL_RULES))("by %s", (_name, rules) => {
         const dropped = ["default", "minLength", "maxLength"].filter((keyword) => !rules.keywords.has(keyword));
         const foreign = used.filter(({ keyword }) => FOREIGN.includes(keyword) || dropped.includes(keyword));
         expect([...foreign, ...used.filter(({ keyword, depth }) => depth === 0 && keyword === "anyOf")]).toEqual([]);
-        // A strict schema with a blocker is not used, and a choice cannot be filled without knowing which was made.
+        // A strict schema with a blocker is not used. A choice cannot be filled without knowing the selected one.
         if (blockers.length > 0 || (rules.allRequired && JSON.stringify(shown).includes("anyOf"))) return;
-        const said = rules.allRequired ? fillNulls(value, shown) : value;
-        expect(new Validator(shown as object, "2020-12").validate(said)).toMatchObject({ valid: true });
+        const input = rules.allRequired ? fillNulls(value, shown) : value;
+        expect(new Validator(shown as object, "2020-12").validate(input)).toMatchObject({ valid: true });
       }),
       { numRuns: 60 },
     );
   });
 });
 
-describe("a schema made portable", () => {
-  test("shows forms at the root as one object, with what all of them require, and says which go together", () => {
+describe("a portable schema", () => {
+  test("merges alternatives at the root into one object and describes which properties go together", () => {
     const schema = toSchema(
       z.discriminatedUnion("action", [
         z.object({ action: z.literal("read"), path: z.string() }),
@@ -107,7 +107,7 @@ describe("a schema made portable", () => {
     },
   };
 
-  test("keeps recursion where the provider takes references", () => {
+  test("keeps recursion if the provider supports references", () => {
     const { schema, simplified } = toPortableSchema(tree, OPENAI_RULES);
     expect(simplified).toEqual([]);
     const deep = { root: { name: "a", children: [{ name: "b", children: [{ name: "c", children: [{ name: 7 }] }] }] } };
@@ -117,7 +117,7 @@ describe("a schema made portable", () => {
     expect(validator.validate(deep).valid).toBe(true);
   });
 
-  test("cuts recursion where it does not, and says so", () => {
+  test("truncates recursion otherwise, and reports it", () => {
     const { schema, simplified } = toPortableSchema(tree, COMMON_RULES);
     expect(JSON.stringify(schema)).not.toContain("$ref");
     expect(simplified).toEqual([
@@ -129,7 +129,7 @@ describe("a schema made portable", () => {
     expect(toPortableSchema(tree, ANTHROPIC_STRICT_RULES).blockers).toContain("the schema is recursive");
   });
 
-  test("ends on schemas that refer to each other over choices, and on one that grows without bounds", () => {
+  test("terminates for mutually recursive choices and for a schema that grows without bounds", () => {
     const loop = {
       type: "object",
       properties: { next: { anyOf: [{ $ref: "#" }, { type: "null" }], properties: {} } },
@@ -147,7 +147,7 @@ describe("a schema made portable", () => {
     expect(simplified.map(({ what }) => what).join()).toContain("too large to be shown whole");
   });
 
-  test("joins what all of several parts demand", () => {
+  test("merges the parts of allOf", () => {
     const schema = {
       allOf: [
         { type: "object", properties: { n: { type: "number", minimum: 1 } }, required: ["n"] },
@@ -163,7 +163,7 @@ describe("a schema made portable", () => {
     });
   });
 
-  test("tells a model in words what the provider does not take, and reports what words cannot say", () => {
+  test("describes unsupported keywords in words, and reports what cannot be described", () => {
     const schema = {
       type: "object",
       properties: {
@@ -189,7 +189,7 @@ describe("a schema made portable", () => {
     );
   });
 
-  test("is made once for a schema", () => {
+  test("is cached per schema", () => {
     expect(toPortableSchema(tree, COMMON_RULES)).toBe(toPortableSchema(tree, COMMON_RULES));
   });
 });

@@ -29,13 +29,13 @@ export const ANTHROPIC_STRICT_RULES: SchemaRules = {
 
 export const MISTRAL_STRICT_RULES: SchemaRules = { ...OPENAI_STRICT_RULES, references: false };
 
-/** What every provider that enforces schemas takes, where it is not known which one will. */
+/** What all providers that enforce schemas support, for use when the provider is unknown. */
 export const COMMON_STRICT_RULES: SchemaRules = {
   ...MISTRAL_STRICT_RULES,
   keywords: new Set(["title", "format"]),
 };
 
-/** Gemini knows OpenAPI 3.0, a part of it, and refuses the request over any other keyword. */
+/** Gemini supports a part of OpenAPI 3.0 and rejects requests with any other keyword. */
 export const GEMINI_RULES: SchemaRules = {
   keywords: new Set([
     ...["title", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"],

@@ -1,4 +1,4 @@
-// Compiled, never run: each shape is what the provider's own SDK takes and gives.
+// Compiled, never run: our types match those of the providers' SDKs.
 import type Anthropic from "@anthropic-ai/sdk";
 import type {
   ContentBlock,
@@ -28,10 +28,10 @@ import * as responses from "./openai-responses.ts";
 type Out<F extends (...args: never[]) => { tools: unknown[] }> = ReturnType<F>["tools"];
 type Back<F extends (...args: never[]) => unknown[]> = ReturnType<F>;
 
-/** Compiles where an `Ours` can be given to the SDK. */
+/** Compiles if the SDK accepts an `Ours`. */
 type Fits<Ours extends Theirs, Theirs> = Ours;
 
-/** The SDK's types of enumerations have no literals: the words are compared in their place. */
+/** The enums of the SDK have no literal types, so their values are compared. */
 type Words<T> = T extends string
   ? `${T}`
   : T extends readonly (infer E)[]

@@ -1,4 +1,4 @@
-// Every provider as tests drive it: how it says a call, whole and in pieces, and how its answers look.
+// Every provider for the tests: how it sends a call, whole and streamed, and what its result messages look like.
 import type { ToolResult } from "../../core/result.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import * as anthropic from "./anthropic.ts";
@@ -11,7 +11,7 @@ import * as ollama from "./ollama.ts";
 import * as chat from "./openai-chat.ts";
 import * as responses from "./openai-responses.ts";
 
-/** A call as a model makes it, in the names that it was shown. */
+/** A call as a model makes it, with the names that it was given. */
 export interface ExampleCall {
   id: string;
   name: string;
@@ -32,7 +32,7 @@ export interface Provider {
   /** Name and schema of one definition. */
   shown(definition: never): { name: string; schema: JsonSchema | undefined };
   read(calls: readonly ExampleCall[], options?: ReadOptions): ModelCall[];
-  /** `split` cuts a text into pieces. */
+  /** `split` splits a text into chunks. */
   stream(calls: readonly ExampleCall[], split: (text: string) => string[], options?: ReadOptions): ModelCall[];
   answers(calls: readonly ModelCall[], results: readonly ToolResult[]): ExampleAnswer[];
   hasIds: boolean;

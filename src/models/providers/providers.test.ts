@@ -22,11 +22,11 @@ function toolWith(parameters: object, name = "save") {
   return { tool, ran };
 }
 
-/** Cuts a text at every third character, in the midst of escapes too. */
+/** Splits a text at every third character, also inside escapes. */
 const inPieces = (text: string): string[] => text.match(/[\s\S]{1,3}/g) ?? [];
 
 describe.each(each)("%s", (_name, provider) => {
-  test("a definition goes out, a call comes in, whole and in pieces, and the gate accepts it", async () => {
+  test("writes a definition and reads a call, whole and streamed, that the gate accepts", async () => {
     await fc.assert(
       fc.asyncProperty(anyToolSchema, async ({ schema, value }) => {
         const { tool, ran } = toolWith(schema);
@@ -47,7 +47,7 @@ describe.each(each)("%s", (_name, provider) => {
     );
   });
 
-  test("names that the provider refuses are replaced, and put back", async () => {
+  test("replaces names that the provider rejects, and restores them", async () => {
     const long = `files.${"deep/".repeat(20)}read`;
     const { tool, ran } = toolWith({ type: "object", properties: { "file path": { type: "string" } } }, long);
     const other = toolWith({ type: "object", properties: {} }, "files_read").tool;
@@ -69,12 +69,12 @@ describe.each(each)("%s", (_name, provider) => {
     expect(calls.map(({ name }) => name)).toEqual([long, "files.read"]);
     await haft.executeMany(calls);
     expect(ran).toEqual([{ "file path": "x" }]);
-    // The answer speaks of the call by the name that the provider knows.
+    // The result uses the name that the provider knows.
     const [answer] = provider.answers(calls.slice(0, 1), []);
     expect(answer!.name ?? names[0]).toBe(names[0]);
   });
 
-  test("every call has one answer, in order, also one that failed, waits or was never answered", async () => {
+  test("writes one result per call, in order, also for calls that failed, are pending or have no result", async () => {
     const haft = createTestHaft();
     haft.register({ name: "ok", description: "Works", kind: "readonly", parameters: [], run: () => "fine" });
     haft.register({ name: "ask", description: "Asks", parameters: [], permission: "confirm", run: () => "never" });
@@ -108,7 +108,7 @@ describe.each(each)("%s", (_name, provider) => {
     expect(answers.map(isFlagged)).toEqual([false, true, false, true, true]);
   });
 
-  test("a result of no call, a second result and two calls of one id are refused", async () => {
+  test("rejects a result without a call, a second result, and two calls with one id", async () => {
     const haft = createTestHaft();
     haft.register({ name: "ok", description: "Works", kind: "readonly", parameters: [], run: () => "fine" });
     const calls = provider.read([{ id: "one", name: "ok", input: {} }]);
@@ -118,7 +118,7 @@ describe.each(each)("%s", (_name, provider) => {
     expect(() => provider.answers([calls[0]!, calls[0]!], [])).toThrow("same id");
   });
 
-  test("images are passed on where the provider takes them, and named where it does not", async () => {
+  test("passes images on if the provider accepts them, and describes them otherwise", async () => {
     const haft = createTestHaft();
     const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
     haft.register({
@@ -136,21 +136,21 @@ describe.each(each)("%s", (_name, provider) => {
     expect(answer!.text.includes(named)).toBe(!provider.takesImages);
   });
 
-  test("a result without any content is answered all the same", async () => {
+  test("writes a result without content as text", async () => {
     const haft = createTestHaft();
     haft.register({ name: "mute", description: "Says nothing", kind: "readonly", parameters: [], run: () => "" });
     const calls = provider.read([{ id: "one", name: "mute", input: {} }]);
     expect(provider.answers(calls, await haft.executeMany(calls))[0]!.text).not.toBe("");
   });
 
-  test.skipIf(provider.hasIds)("calls without an id get one each, which stays while the stream goes on", () => {
+  test.skipIf(provider.hasIds)("generates an id for each call without one, which stays the same during the stream", () => {
     const joined = [1, 2].map((n) => ({ id: "", name: "save", input: { n } }));
     const [first, second] = provider.read(joined);
     expect(first!.id).not.toBe(second!.id);
     expect(provider.read(joined)[0]!.id).not.toBe(first!.id);
   });
 
-  test.skipIf(!provider.isStrict)("strict schemas are closed, and what cannot be is shown as it is", () => {
+  test.skipIf(!provider.isStrict)("writes closed strict schemas, and open ones if the schema cannot be closed", () => {
     const { tool } = toolWith({
       type: "object",
       properties: {
@@ -179,7 +179,7 @@ describe.each(each)("%s", (_name, provider) => {
     );
   });
 
-  test("the whole schema goes out where it is asked for", () => {
+  test("sends the complete schema on request", () => {
     const schema = { type: "object", oneOf: [{ required: ["a"] }, { required: ["b"] }], properties: { a: {}, b: {} } };
     const out = provider.define([toolWith(schema).tool], { rich: true });
     expect(JSON.stringify(out.tools)).toContain('"oneOf"');
@@ -191,7 +191,7 @@ function textOfResult({ content }: ToolResult): string {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 }
 
-/** Paths of objects that take any property. */
+/** Paths of objects that accept any property. */
 function openObjects(schema: unknown, path = "#"): string[] {
   if (!isObject(schema)) return [];
   const isOpen = schema["type"] === "object" && schema["additionalProperties"] !== false;
@@ -199,7 +199,7 @@ function openObjects(schema: unknown, path = "#"): string[] {
   return isOpen ? [path, ...below] : below;
 }
 
-test("where every property is required, null stands for one that is not given", async () => {
+test("null means an omitted property if every property is required", async () => {
   const { tool, ran } = toolWith({
     type: "object",
     properties: { path: { type: "string" }, limit: { type: "integer" }, mode: { enum: ["a", "b"] } },

@@ -7,32 +7,32 @@ import { parseArguments } from "./model-calls.ts";
 test.each([
   ["a trailing comma", '{"a": [1, 2,],}', { a: [1, 2] }],
   ["a code fence", '```json\n{"a": 1}\n```', { a: 1 }],
-  ["Python's words", '{"a": True, "b": None}', { a: true, b: null }],
+  ["Python literals", '{"a": True, "b": None}', { a: true, b: null }],
   ["a raw line break in a string", '{"a": "x\ny"}', { a: "x\ny" }],
   ["single quotation marks", "{'a': 'b'}", { a: "b" }],
-  ["a bracket too many", '{"a": 1}}', { a: 1 }],
-])("%s in arguments is mended, and told", (_what, text, input) => {
+  ["an extra bracket", '{"a": 1}}', { a: 1 }],
+])("%s in arguments is repaired and reported", (_what, text, input) => {
   const parsed = parseArguments(text);
   expect(parsed.input).toEqual(input);
-  expect(parsed.repairs).toHaveLength(_what === "Python's words" ? 2 : 1);
+  expect(parsed.repairs).toHaveLength(_what === "Python literals" ? 2 : 1);
 });
 
 test.each([
-  ["broke off in a string", '{"path": "/etc/pass'],
-  ["broke off after a number, which may have been longer", '{"count": 1'],
+  ["ends inside a string", '{"path": "/etc/pass'],
+  ["ends after a number, which may be incomplete", '{"count": 1'],
   ["is two objects", '{"a": 1}{"a": 2}'],
-  ["has a key twice", '{"a": 1, "a": 2}'],
+  ["has a duplicate key", '{"a": 1, "a": 2}'],
   ["has words around it", 'Sure: {"a": 1}'],
   ["has a number that would lose digits", '{"a": 12345678901234567890}'],
-])("arguments whose text %s are left to the gate as they are", (_what, text) => {
+])("arguments whose text %s stay unchanged for the gate", (_what, text) => {
   expect(parseArguments(text)).toEqual({ input: text, repairs: [] });
 });
 
-test("no arguments at all are an empty object", () => {
+test("empty arguments are an empty object", () => {
   expect(parseArguments(" ")).toEqual({ input: {}, repairs: [] });
 });
 
-test("calls of one index are told apart by their ids, and an id in every piece is one call", () => {
+test("ids distinguish calls with the same index, and an id repeated in every chunk is one call", () => {
   const reader = createOpenAIReader();
   const push = (id: string | undefined, piece: string, index?: number): void =>
     reader.push({ choices: [{ delta: { tool_calls: [{ index, id, function: { name: "f", arguments: piece } }] } }] });
@@ -49,14 +49,14 @@ test("calls of one index are told apart by their ids, and an id in every piece i
   ]);
 });
 
-test("an id that is empty or stands twice is replaced for the gate, and kept for the provider", () => {
+test("an empty or duplicate id is replaced for the gate and restored for the provider", () => {
   const call = (id: string) => ({ id, function: { name: "f", arguments: "{}" } });
   const calls = readOpenAICalls({ tool_calls: [call(""), call("same"), call("same")] });
   expect(new Set(calls.map(({ id }) => id)).size).toBe(3);
   expect(toOpenAIMessages(calls, []).map((message) => message.tool_call_id)).toEqual(["", "same", "same"]);
 });
 
-test("a made up id stays the same while a stream grows", () => {
+test("a generated id stays the same while a stream continues", () => {
   const reader = createMistralReader();
   const push = (piece: string): void =>
     reader.push({
@@ -70,7 +70,7 @@ test("a made up id stays the same while a stream grows", () => {
   expect(reader.calls()).toMatchObject([{ id: before!.id, name: "f", input: { a: 1 } }]);
 });
 
-test("Gemini's streamed arguments are put together by their paths", () => {
+test("Gemini's streamed arguments are assembled by their paths", () => {
   const reader = createGeminiReader();
   const push = (functionCall: object): void =>
     reader.push({ candidates: [{ content: { parts: [{ functionCall }] } }] });
@@ -97,7 +97,7 @@ test("Gemini's streamed arguments are put together by their paths", () => {
   ).toEqual(["g1", undefined]);
 });
 
-test("Gemini's schemas have one type each, counts as text, and null as nullable", () => {
+test("Gemini's schemas have one type each, lengths as strings, and null as nullable", () => {
   const parameters = {
     type: "object",
     properties: {

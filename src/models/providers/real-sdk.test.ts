@@ -1,4 +1,4 @@
-// The providers' own SDKs, whole and streaming, against a server that speaks their wire format.
+// The SDKs of the providers, whole and streaming, against a server with their wire format.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import Anthropic from "@anthropic-ai/sdk";
@@ -19,7 +19,7 @@ interface Request {
   body: Record<string, unknown>;
 }
 
-/** Answers each request with the next of `replies`: data as JSON, a list as a stream of events. */
+/** Responds to each request with the next of `replies`: an object as JSON, a list as a stream of events. */
 async function serve(replies: readonly (object | readonly object[])[]): Promise<{ url: string; requests: Request[] }> {
   const requests: Request[] = [];
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
