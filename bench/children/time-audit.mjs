@@ -9,7 +9,7 @@ import { DIST, importHaft } from "../harness.mjs";
 const SECONDS = 5;
 const [, , what, inFlight] = process.argv;
 
-const { openStore } = await import(pathToFileURL(join(DIST, "store", "open-store.js")).href);
+const { openStore } = await import(pathToFileURL(join(DIST, "store", "store.js")).href);
 const folder = mkdtempSync(join(tmpdir(), "haft-bench-audit-"));
 const store = await openStore({ folder });
 const call = what === "bare" ? await bareInsert() : await haftCall(what);

@@ -12,7 +12,7 @@ const LATENCIES = 200;
 const CONCURRENCY = 16;
 const [, , what] = process.argv;
 
-const { openStore } = await import(pathToFileURL(join(DIST, "store", "open-store.js")).href);
+const { openStore } = await import(pathToFileURL(join(DIST, "store", "store.js")).href);
 const folder = mkdtempSync(join(tmpdir(), "haft-bench-jobs-"));
 const store = await openStore({ folder });
 const { database } = store;

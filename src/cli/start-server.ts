@@ -129,7 +129,7 @@ async function findConsole(): Promise<string | undefined> {
 }
 
 function storeOf({ store, config }: HaftHost): { kind: "sqlite" | "postgres"; place: string } {
-  if (store.database.dialect === "sqlite") return { kind: "sqlite", place: join(config.folder, ".haft", "haft.db") };
+  if (store.database.engine === "sqlite") return { kind: "sqlite", place: join(config.folder, ".haft", "haft.db") };
   const { host, pathname } = new URL(config.value.store.url ?? "postgres://");
   // Without the user and the password.
   return { kind: "postgres", place: `${host}${pathname}` };

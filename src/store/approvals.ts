@@ -1,4 +1,3 @@
-import type { MaybePromise } from "../core/stage.ts";
 import type {
   AddedApproval,
   Approval,
@@ -7,48 +6,42 @@ import type {
   ApprovalStore,
   OpenLimits,
 } from "../calls/approval.ts";
-import { after, type StoreModule } from "./table.ts";
-import { failPoint } from "./fail-point.ts";
-import type { Migrations } from "./migrations.ts";
 import type { SqlDatabase, SqlRunner } from "./database.ts";
+import { failPoint } from "./fail-point.ts";
+import { integer, json, type RowOf, type StoreModule, table, text } from "./table.ts";
 
-const APPROVALS_MIGRATIONS: Migrations = {
-  name: "approvals",
-  versions: [
-    [
-      `CREATE TABLE approvals (
-        id TEXT NOT NULL PRIMARY KEY,
-        call_key TEXT NOT NULL,
-        state TEXT NOT NULL,
-        session TEXT NOT NULL,
-        asked_at BIGINT NOT NULL,
-        record TEXT NOT NULL
-      )`,
-      // One question of a call counts at a time, whoever asks it.
-      `CREATE UNIQUE INDEX approvals_current ON approvals (call_key) WHERE state IN ('open', 'approved', 'declined')`,
-      `CREATE INDEX approvals_by_state ON approvals (state, asked_at)`,
-    ],
-    // The states were called open and declined. The column decides: a record may still have the old word.
-    [
-      "DROP INDEX approvals_current",
-      "UPDATE approvals SET state = 'pending' WHERE state = 'open'",
-      "UPDATE approvals SET state = 'denied' WHERE state = 'declined'",
-      `CREATE UNIQUE INDEX approvals_current ON approvals (call_key) WHERE state IN ('pending', 'approved', 'denied')`,
-    ],
-  ],
-};
+const approvals = table("approvals", {
+  id: text("NOT NULL PRIMARY KEY"),
+  callKey: text(),
+  state: text<ApprovalState>(),
+  session: json<string | null>(),
+  askedAt: integer(),
+  record: json<Approval>(),
+});
 
 export const approvalsModule: StoreModule<ApprovalStore> = {
-  migrations: APPROVALS_MIGRATIONS,
+  migrations: {
+    name: "approvals",
+    versions: [
+      [
+        approvals.create,
+        // A call has one current approval, whichever process asks.
+        "CREATE UNIQUE INDEX approvals_current ON approvals (call_key) WHERE state IN ('open', 'approved', 'declined')",
+        "CREATE INDEX approvals_by_state ON approvals (state, asked_at)",
+      ],
+      // The states were called open and declined. The column decides: a record may still have the old word.
+      [
+        "DROP INDEX approvals_current",
+        "UPDATE approvals SET state = 'pending' WHERE state = 'open'",
+        "UPDATE approvals SET state = 'denied' WHERE state = 'declined'",
+        "CREATE UNIQUE INDEX approvals_current ON approvals (call_key) WHERE state IN ('pending', 'approved', 'denied')",
+      ],
+    ],
+  },
   open: ({ database }) => new SqlApprovals(database),
 };
 
-interface Row {
-  state: ApprovalState;
-  record: string;
-}
-
-/** Questions and answers in a database that several processes may share. */
+/** Approvals in a database that several processes may share. */
 class SqlApprovals implements ApprovalStore {
   readonly shared = true;
   readonly #db: SqlDatabase;
@@ -57,113 +50,82 @@ class SqlApprovals implements ApprovalStore {
     this.#db = db;
   }
 
-  add(approval: Approval, limits: OpenLimits): MaybePromise<AddedApproval> {
-    const added = this.#db.transaction<AddedApproval>((tx) =>
-      after(tx.lock("approvals"), () =>
-        after(readCurrent(tx, approval.callKey), (known) => {
-          if (known) return { outcome: "known", approval: known };
-          return after(countOpen(tx, approval), ({ open, session }) => {
-            if (open >= limits.maxOpen) return { outcome: "full", open };
-            if (session >= limits.maxOpenOfSession) return { outcome: "full", open: session };
-            return after(insert(tx, approval), () => ({ outcome: "added", approval }));
-          });
-        }),
-      ),
-    );
-    return after(added, (outcome) => {
-      if (outcome.outcome === "added") failPoint("asked");
-      return outcome;
+  async add(approval: Approval, limits: OpenLimits): Promise<AddedApproval> {
+    const added = await this.#db.transaction<AddedApproval>(async (tx) => {
+      await tx.lock("approvals");
+      const known = await readCurrent(tx, approval.callKey);
+      if (known) return { outcome: "known", approval: known };
+      const { open, session } = await countOpen(tx, approval);
+      if (open >= limits.maxOpen) return { outcome: "full", open };
+      if (session >= limits.maxOpenOfSession) return { outcome: "full", open: session };
+      const { id, callKey, state, caller, askedAt } = approval;
+      await approvals.insert(tx, { id, callKey, state, session: caller.session ?? null, askedAt, record: approval });
+      return { outcome: "added", approval };
     });
+    if (added.outcome === "added") failPoint("asked");
+    return added;
   }
 
-  get(id: string): MaybePromise<Approval | undefined> {
-    return after(this.#db.all<Row>("SELECT state, record FROM approvals WHERE id = ?", [id]), first);
+  async get(id: string): Promise<Approval | undefined> {
+    const [row] = await approvals.select(this.#db, ["state", "record"], "WHERE id = ?", [id]);
+    return row && toApproval(row);
   }
 
-  current(callKey: string): MaybePromise<Approval | undefined> {
+  current(callKey: string): Promise<Approval | undefined> {
     return readCurrent(this.#db, callKey);
   }
 
-  list(state?: ApprovalState, max: number = Number.MAX_SAFE_INTEGER): MaybePromise<Approval[]> {
+  async list(state?: ApprovalState, max: number = Number.MAX_SAFE_INTEGER): Promise<Approval[]> {
     const newest = "ORDER BY asked_at DESC, id DESC LIMIT ?";
-    const rows =
-      state === undefined
-        ? this.#db.all<Row>(`SELECT state, record FROM approvals ${newest}`, [max])
-        : this.#db.all<Row>(`SELECT state, record FROM approvals WHERE state = ? ${newest}`, [state, max]);
-    return after(rows, (all) => all.map(readRow).reverse());
+    const rows = await (state === undefined
+      ? approvals.select(this.#db, ["state", "record"], newest, [max])
+      : approvals.select(this.#db, ["state", "record"], `WHERE state = ? ${newest}`, [state, max]));
+    return rows.map(toApproval).reverse();
   }
 
-  change(id: string, from: ApprovalState, changes: ApprovalChanges): MaybePromise<Approval | undefined> {
+  async change(id: string, from: ApprovalState, changes: ApprovalChanges): Promise<Approval | undefined> {
     if (changes.state === "used") failPoint("before take");
-    const changed = this.#db.transaction<Approval | undefined>(
-      (tx) =>
-        after(tx.all<Row>("SELECT state, record FROM approvals WHERE id = ? AND state = ?", [id, from]), ([row]) => {
-          if (!row) return undefined;
-          const approval = { ...readRow(row), ...changes };
-          const written = tx.run("UPDATE approvals SET state = ?, record = ? WHERE id = ? AND state = ?", [
-            approval.state,
-            JSON.stringify(approval),
-            id,
-            from,
-          ]);
-          // Of two who read the same row, the second finds another state when its turn has come.
-          return after(written, ({ changes: rows }) => (rows === 1 ? approval : undefined));
-        }),
+    const changed = await this.#db.transaction<Approval | undefined>(
+      async (tx) => {
+        const [row] = await approvals.select(tx, ["state", "record"], "WHERE id = ? AND state = ?", [id, from]);
+        if (!row) return undefined;
+        const approval = { ...toApproval(row), ...changes };
+        // If two processes read the same row, the second finds another state here.
+        const updated = await tx.run("UPDATE approvals SET state = ?, record = ? WHERE id = ? AND state = ?", [
+          approval.state,
+          approvals.toSql("record", approval),
+          id,
+          from,
+        ]);
+        return updated.changes === 1 ? approval : undefined;
+      },
       { synced: true },
     );
-    return after(changed, (approval) => {
-      if (approval?.state === "approved" || approval?.state === "denied") failPoint("answered");
-      if (approval?.state === "used") failPoint("after take");
-      return approval;
-    });
+    if (changed?.state === "approved" || changed?.state === "denied") failPoint("answered");
+    if (changed?.state === "used") failPoint("after take");
+    return changed;
   }
 
-  prune(before: number): MaybePromise<void> {
-    const pruned = this.#db.run("DELETE FROM approvals WHERE state NOT IN ('pending', 'approved') AND asked_at < ?", [
-      before,
-    ]);
-    return after(pruned, () => undefined);
+  async prune(before: number): Promise<void> {
+    await this.#db.run("DELETE FROM approvals WHERE state NOT IN ('pending', 'approved') AND asked_at < ?", [before]);
   }
 }
 
-function readCurrent(db: SqlRunner, callKey: string): MaybePromise<Approval | undefined> {
-  const rows = db.all<Row>(
-    "SELECT state, record FROM approvals WHERE call_key = ? AND state IN ('pending', 'approved', 'denied')",
-    [callKey],
-  );
-  return after(rows, first);
+async function readCurrent(db: SqlRunner, callKey: string): Promise<Approval | undefined> {
+  const current = "WHERE call_key = ? AND state IN ('pending', 'approved', 'denied')";
+  const [row] = await approvals.select(db, ["state", "record"], current, [callKey]);
+  return row && toApproval(row);
 }
 
-function countOpen(tx: SqlRunner, { caller }: Approval): MaybePromise<{ open: number; session: number }> {
-  const rows = tx.all<{ open: number; session: number | null }>(
+async function countOpen(tx: SqlRunner, { caller }: Approval): Promise<{ open: number; session: number }> {
+  const [row] = await tx.all<{ open: number; session: number | null }>(
     `SELECT count(*) AS open, sum(CASE WHEN session = ? THEN 1 ELSE 0 END) AS session
       FROM approvals WHERE state = 'pending'`,
-    [sessionKey(caller.session)],
+    [approvals.toSql("session", caller.session ?? null)],
   );
-  return after(rows, ([row]) => ({ open: row?.open ?? 0, session: row?.session ?? 0 }));
+  return { open: row?.open ?? 0, session: row?.session ?? 0 };
 }
 
-function insert(tx: SqlRunner, approval: Approval): MaybePromise<unknown> {
-  const { id, callKey, state, caller, askedAt } = approval;
-  return tx.run("INSERT INTO approvals (id, call_key, state, session, asked_at, record) VALUES (?, ?, ?, ?, ?, ?)", [
-    id,
-    callKey,
-    state,
-    sessionKey(caller.session),
-    askedAt,
-    JSON.stringify(approval),
-  ]);
-}
-
-/** As JSON: a name from outside may hold what TEXT cannot. */
-function sessionKey(session: string | undefined): string {
-  return JSON.stringify(session ?? null);
-}
-
-function first(rows: readonly Row[]): Approval | undefined {
-  return rows[0] && readRow(rows[0]);
-}
-
-function readRow({ state, record }: Row): Approval {
-  return { ...(JSON.parse(record) as Approval), state };
+function toApproval({ state, record }: Pick<RowOf<typeof approvals>, "state" | "record">): Approval {
+  return { ...record, state };
 }

@@ -7,37 +7,43 @@ import type {
   ArtifactVersionInfo,
 } from "../tools/artifacts/artifact-store.ts";
 import type { SqlDatabase, SqlRunner, SqlValue } from "./database.ts";
-import type { StoreModule } from "./table.ts";
+import { integer, json, type StoreModule, table, text } from "./table.ts";
 
-/** Kept outputs go after a week, as the files of a workspace do. */
+/** Stored outputs are deleted after a week, like the output files of a workspace. */
 const OUTPUT_RETENTION_MS = 7 * 24 * 60 * 60_000;
+
+const artifacts = table(
+  "artifacts",
+  {
+    session: json<string>(),
+    id: json<string>(),
+    title: json<string>(),
+    contentType: json<string>(),
+    origin: text<Artifact["origin"]>(),
+    version: integer(),
+    createdAt: integer(),
+    updatedAt: integer(),
+  },
+  "PRIMARY KEY (session, id)",
+);
+
+const artifactVersions = table(
+  "artifact_versions",
+  {
+    session: json<string>(),
+    id: json<string>(),
+    version: integer(),
+    info: json<ArtifactVersionInfo>(),
+    content: json<string>(),
+  },
+  "PRIMARY KEY (session, id, version)",
+);
 
 export const artifactsModule: StoreModule<ArtifactStore> = {
   migrations: {
     name: "artifacts",
     versions: [
-      [
-        `CREATE TABLE artifacts (
-           session TEXT NOT NULL,
-           id TEXT NOT NULL,
-           title TEXT NOT NULL,
-           content_type TEXT NOT NULL,
-           origin TEXT NOT NULL,
-           version BIGINT NOT NULL,
-           created_at BIGINT NOT NULL,
-           updated_at BIGINT NOT NULL,
-           PRIMARY KEY (session, id)
-         )`,
-        "CREATE INDEX artifacts_by_change ON artifacts (updated_at)",
-        `CREATE TABLE artifact_versions (
-           session TEXT NOT NULL,
-           id TEXT NOT NULL,
-           version BIGINT NOT NULL,
-           info TEXT NOT NULL,
-           content TEXT NOT NULL,
-           PRIMARY KEY (session, id, version)
-         )`,
-      ],
+      [artifacts.create, "CREATE INDEX artifacts_by_change ON artifacts (updated_at)", artifactVersions.create],
     ],
   },
   async open({ database, clock }) {
@@ -46,17 +52,6 @@ export const artifactsModule: StoreModule<ArtifactStore> = {
     return store;
   },
 };
-
-interface Row {
-  session: string;
-  id: string;
-  title: string;
-  content_type: string;
-  origin: Artifact["origin"];
-  version: number;
-  created_at: number;
-  updated_at: number;
-}
 
 /** Documents in a database that several processes share. */
 class SqlArtifacts implements ArtifactStore {
@@ -68,19 +63,7 @@ class SqlArtifacts implements ArtifactStore {
 
   async create(artifact: Artifact, first: ArtifactVersion): Promise<boolean> {
     return this.#db.transaction(async (tx) => {
-      const { changes } = await tx.run(
-        `INSERT INTO artifacts (session, id, title, content_type, origin, version, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, id) DO NOTHING`,
-        [
-          ...keyOf(artifact),
-          JSON.stringify(artifact.title),
-          JSON.stringify(artifact.contentType),
-          artifact.origin,
-          artifact.version,
-          artifact.createdAt,
-          artifact.updatedAt,
-        ],
-      );
+      const { changes } = await artifacts.insert(tx, artifact, "ON CONFLICT (session, id) DO NOTHING");
       if (changes === 0) return false;
       await insertVersion(tx, artifact, first);
       return true;
@@ -88,29 +71,29 @@ class SqlArtifacts implements ArtifactStore {
   }
 
   async find(key: ArtifactKey): Promise<Artifact | undefined> {
-    const [row] = await this.#db.all<Row>("SELECT * FROM artifacts WHERE session = ? AND id = ?", keyOf(key));
-    return row && toArtifact(row);
+    const [artifact] = await artifacts.select(this.#db, artifacts.keys, "WHERE session = ? AND id = ?", keyOf(key));
+    return artifact;
   }
 
   async read(key: ArtifactKey, version: number): Promise<ArtifactVersion | undefined> {
-    const [row] = await this.#db.all<{ info: string; content: string }>(
-      "SELECT info, content FROM artifact_versions WHERE session = ? AND id = ? AND version = ?",
+    const [row] = await artifactVersions.select(
+      this.#db,
+      ["info", "content"],
+      "WHERE session = ? AND id = ? AND version = ?",
       [...keyOf(key), version],
     );
-    return row && { ...(JSON.parse(row.info) as ArtifactVersionInfo), content: JSON.parse(row.content) as string };
+    return row && { ...row.info, content: row.content };
   }
 
   async versions(key: ArtifactKey): Promise<ArtifactVersionInfo[]> {
-    const rows = await this.#db.all<{ info: string }>(
-      "SELECT info FROM artifact_versions WHERE session = ? AND id = ? ORDER BY version DESC",
-      keyOf(key),
-    );
-    return rows.map(({ info }) => JSON.parse(info) as ArtifactVersionInfo);
+    const newestFirst = "WHERE session = ? AND id = ? ORDER BY version DESC";
+    const rows = await artifactVersions.select(this.#db, ["info"], newestFirst, keyOf(key));
+    return rows.map(({ info }) => info);
   }
 
   async append(key: ArtifactKey, version: ArtifactVersion): Promise<boolean> {
     return this.#db.transaction(async (tx) => {
-      // Of two who add the same version, the second finds another one when its turn has come.
+      // If two processes append the same version, the second finds another version here.
       const { changes } = await tx.run(
         "UPDATE artifacts SET version = ?, updated_at = ? WHERE session = ? AND id = ? AND version = ?",
         [version.version, version.at, ...keyOf(key), version.version - 1],
@@ -123,11 +106,12 @@ class SqlArtifacts implements ArtifactStore {
 
   async list({ session, limit, offset = 0 }: ArtifactQuery): Promise<Artifact[]> {
     const [where, values] = session === undefined ? ["", []] : ["WHERE session = ?", [JSON.stringify(session)]];
-    const rows = await this.#db.all<Row>(
-      `SELECT * FROM artifacts ${where} ORDER BY updated_at DESC, session, id LIMIT ? OFFSET ?`,
+    return artifacts.select(
+      this.#db,
+      artifacts.keys,
+      `${where} ORDER BY updated_at DESC, session, id LIMIT ? OFFSET ?`,
       [...values, limit, offset],
     );
-    return rows.map(toArtifact);
   }
 
   async pruneOutputs(before: number): Promise<void> {
@@ -143,29 +127,14 @@ class SqlArtifacts implements ArtifactStore {
   }
 }
 
-async function insertVersion(tx: SqlRunner, key: ArtifactKey, { content, ...info }: ArtifactVersion): Promise<void> {
-  await tx.run("INSERT INTO artifact_versions (session, id, version, info, content) VALUES (?, ?, ?, ?, ?)", [
-    ...keyOf(key),
-    info.version,
-    JSON.stringify(info),
-    JSON.stringify(content),
-  ]);
+async function insertVersion(
+  tx: SqlRunner,
+  { session, id }: ArtifactKey,
+  { content, ...info }: ArtifactVersion,
+): Promise<void> {
+  await artifactVersions.insert(tx, { session, id, version: info.version, info, content });
 }
 
-/** Texts from outside may hold what TEXT cannot: as JSON every one has a spelling. */
 function keyOf({ session, id }: ArtifactKey): SqlValue[] {
-  return [JSON.stringify(session), JSON.stringify(id)];
-}
-
-function toArtifact(row: Row): Artifact {
-  return {
-    session: JSON.parse(row.session) as string,
-    id: JSON.parse(row.id) as string,
-    title: JSON.parse(row.title) as string,
-    contentType: JSON.parse(row.content_type) as string,
-    origin: row.origin,
-    version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
+  return [artifacts.toSql("session", session), artifacts.toSql("id", id)];
 }

@@ -8,82 +8,60 @@ import type {
   AuditReport,
   AuditStatus,
 } from "../gate/audit-log.ts";
-import type { SqlDatabase, SqlValue } from "./database.ts";
+import type { SqlDatabase } from "./database.ts";
 import type { Migrations } from "./migrations.ts";
+import { integer, optional, rowNumber, type RowOf, table, text } from "./table.ts";
+
+/** In the order in which the columns are hashed. `data` stays text: JSON that is written again may have another hash. */
+export const audit = table("audit", {
+  seq: rowNumber(),
+  at: integer(),
+  kind: text<AuditKind>(),
+  callId: optional(text()),
+  parentId: optional(text()),
+  tool: optional(text()),
+  session: optional(text()),
+  agent: optional(text()),
+  callerUser: optional(text()),
+  task: optional(text()),
+  depth: optional(integer()),
+  verdict: optional(text<NonNullable<AuditEntry["verdict"]>>()),
+  status: optional(text<AuditStatus>()),
+  owner: text(),
+  data: text(),
+  previous: text(),
+  hash: text(),
+});
+/** One row: the number and hash of the last entry. */
+export const auditHead = table("audit_head", { id: rowNumber(), count: integer(), hash: text() });
+/** Calls that have begun and not ended. Not part of the chain; only used to find lost calls. */
+export const auditOpen = table("audit_open", { run: text("PRIMARY KEY"), owner: text(), seq: integer() });
+
+export type AuditRow = RowOf<typeof audit>;
 
 export const AUDIT_MIGRATIONS: Migrations = {
   name: "audit",
   versions: [
     [
-      "CREATE TABLE audit (seq INTEGER PRIMARY KEY, at BIGINT NOT NULL, kind TEXT NOT NULL, call_id TEXT, parent_id TEXT, " +
-        "tool TEXT, session TEXT, agent TEXT, caller_user TEXT, task TEXT, depth BIGINT, verdict TEXT, status TEXT, " +
-        "owner TEXT NOT NULL, data TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL)",
-      // Few: each is a page more in every commit, and whoever asks by time or tool reads from the newest on anyway.
+      audit.create,
+      // Few indexes: each costs a page in every commit, and queries by time or tool read from the newest on anyway.
       "CREATE INDEX audit_call ON audit (call_id) WHERE call_id IS NOT NULL",
       "CREATE INDEX audit_parent ON audit (parent_id) WHERE parent_id IS NOT NULL",
       "CREATE INDEX audit_session ON audit (session) WHERE session IS NOT NULL",
-      "CREATE TABLE audit_head (id INTEGER PRIMARY KEY, count BIGINT NOT NULL, hash TEXT NOT NULL)",
+      auditHead.create,
       "INSERT INTO audit_head (id, count, hash) VALUES (1, 0, '')",
-      // Calls that have begun and not ended; a part of nothing that is proved, only the way to find the lost.
-      "CREATE TABLE audit_open (run TEXT PRIMARY KEY, owner TEXT NOT NULL, seq BIGINT NOT NULL)",
+      auditOpen.create,
       "CREATE INDEX audit_open_owner ON audit_open (owner)",
     ],
   ],
 };
 
-export interface AuditRow {
-  seq: number;
-  at: number;
-  kind: string;
-  call_id: string | null;
-  parent_id: string | null;
-  tool: string | null;
-  session: string | null;
-  agent: string | null;
-  caller_user: string | null;
-  task: string | null;
-  depth: number | null;
-  verdict: string | null;
-  status: string | null;
-  owner: string;
-  data: string;
-  previous: string;
-  hash: string;
-}
-
-/** In the order of the table, which is the order in which they are hashed. */
-export const AUDIT_COLUMNS = [
-  "seq",
-  "at",
-  "kind",
-  "call_id",
-  "parent_id",
-  "tool",
-  "session",
-  "agent",
-  "caller_user",
-  "task",
-  "depth",
-  "verdict",
-  "status",
-  "owner",
-  "data",
-  "previous",
-  "hash",
-] as const satisfies readonly (keyof AuditRow)[];
-
-export const AUDIT_SELECT = `SELECT ${AUDIT_COLUMNS.join(", ")} FROM audit`;
-
-/** The hash of the entry before is among them, which makes the chain. */
-const HASHED_COLUMNS = AUDIT_COLUMNS.filter((column) => column !== "hash");
+/** The hash covers all other columns, the hash of the entry before among them: that makes the chain. */
+const HASHED_KEYS = audit.keys.filter((key) => key !== "hash");
 
 export function hashOfRow(row: AuditRow): string {
-  const content = HASHED_COLUMNS.map((column) => row[column]);
-  return hash("sha256", JSON.stringify(content));
-}
-
-export function valuesOf(row: AuditRow): SqlValue[] {
-  return AUDIT_COLUMNS.map((column) => row[column]);
+  // A missing value is hashed as null.
+  return hash("sha256", JSON.stringify(HASHED_KEYS.map((key) => row[key])));
 }
 
 /** A row without its place in the chain. */
@@ -94,44 +72,41 @@ export function toDraft(fact: AuditFact, at: number, owner: string): AuditDraft 
   return {
     at,
     kind: fact.kind,
-    call_id: column(fact.callId),
-    parent_id: column(fact.parentId),
+    callId: column(fact.callId),
+    parentId: column(fact.parentId),
     tool: column(fact.toolName),
     session: column(caller?.session),
     agent: column(caller?.agent),
-    caller_user: column(caller?.user),
+    callerUser: column(caller?.user),
     task: column(caller?.task),
-    depth: caller?.depth ?? null,
-    verdict: column(fact.verdict),
-    status: column(fact.status),
+    depth: caller?.depth,
+    verdict: fact.verdict,
+    status: fact.status,
     owner,
     data: JSON.stringify(fact.data ?? {}),
   };
 }
 
-/** What a text column of both databases holds and indexes, so that it is read again as it was hashed. */
-export function column(text: string | undefined): string | null {
-  return text === undefined ? null : text.slice(0, 500).replace(/\0|\p{Surrogate}/gu, "\uFFFD");
+/** Limited to what a text column of both databases can hold and index, so it is read as it was hashed. */
+export function column(value: string): string;
+export function column(value: string | undefined): string | undefined;
+export function column(value: string | undefined): string | undefined {
+  return value?.slice(0, 500).replace(/\0|\p{Surrogate}/gu, "\uFFFD");
 }
 
 export function toEntry(row: AuditRow): AuditEntry {
-  const caller = {
-    session: row.session === null ? undefined : row.session,
-    agent: row.agent === null ? undefined : row.agent,
-    user: row.caller_user === null ? undefined : row.caller_user,
-    task: row.task === null ? undefined : row.task,
-    depth: row.depth === null ? undefined : row.depth,
-  };
+  const { session, agent, callerUser: user, task, depth } = row;
+  const caller = { session, agent, user, task, depth };
   return {
     seq: row.seq,
     at: row.at,
-    kind: row.kind as AuditKind,
-    callId: row.call_id === null ? undefined : row.call_id,
-    parentId: row.parent_id === null ? undefined : row.parent_id,
-    toolName: row.tool === null ? undefined : row.tool,
-    caller: Object.keys(caller).length === 0 ? undefined : caller,
-    verdict: row.verdict === null ? undefined : (row.verdict as NonNullable<AuditEntry["verdict"]>),
-    status: row.status === null ? undefined : (row.status as AuditStatus),
+    kind: row.kind,
+    callId: row.callId,
+    parentId: row.parentId,
+    toolName: row.tool,
+    caller: Object.values(caller).some((value) => value !== undefined) ? caller : undefined,
+    verdict: row.verdict,
+    status: row.status,
     owner: row.owner,
     data: readData(row.data),
     previous: row.previous,
@@ -139,27 +114,26 @@ export function toEntry(row: AuditRow): AuditEntry {
   };
 }
 
-/** Somebody may have changed it: `verify` says so, and the rest stays readable. */
+/** It may have been altered: `verify` reports that, and the other entries stay readable. */
 function readData(data: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(data);
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Said below.
+    // Reported below.
   }
   return { unreadable: data };
 }
 
 const PAGE = 500;
 const MAX_PROBLEMS = 1000;
-/** Below every number that an entry may have been given. */
+/** Below every number that an entry can have. */
 const BEFORE_ALL = -Number.MAX_SAFE_INTEGER;
 
 /**
- * Reads the whole chain again. Found is every entry that was altered, removed, put in or moved, and an end that was cut off
- * while the head still knows of it. Not found by itself: somebody who may write to the store and recomputes all hashes from
- * a change to the end, head included, or sets everything back to an older copy. Against that a head must be noted where
- * he cannot write, and given here.
+ * Checks the whole chain. Finds every entry that was altered, removed, inserted or moved, and an end that was cut off while
+ * the head still knows it. Does not find a writer who recomputes all hashes up to the head, or who restores an older copy:
+ * against that, note a head where such a writer has no access, and pass it as `anchor`.
  */
 export async function verifyAudit(database: SqlDatabase, anchor?: AuditHead): Promise<AuditReport> {
   const problems: AuditProblem[] = [];
@@ -180,7 +154,7 @@ export async function verifyAudit(database: SqlDatabase, anchor?: AuditHead): Pr
         if (anchor?.count === row.seq) anchored = anchor.hash === row.hash;
       }
     }
-    // Others may have written meanwhile.
+    // Other processes may have written since.
     const now = await readEnd(database);
     if (now.count === end.count && now.hash === end.hash) break;
     end = now;
@@ -188,7 +162,7 @@ export async function verifyAudit(database: SqlDatabase, anchor?: AuditHead): Pr
   checkEnd();
   return { ok: problems.length === 0, count, head: { count: end.count, hash: end.hash }, problems };
 
-  /** Whether the chain goes on from here. */
+  /** Whether the row continues the chain. */
   function check(row: AuditRow): boolean {
     const { seq } = row;
     if (!Number.isSafeInteger(seq) || seq <= last.seq) {
@@ -220,21 +194,21 @@ export async function verifyAudit(database: SqlDatabase, anchor?: AuditHead): Pr
     } else if (last.hash !== end.hash) {
       report(last.seq, "head", "The head does not match the last entry: one of the two was altered.");
     }
-    if (!anchored) {
+    if (anchor && !anchored) {
       report(
-        anchor!.count,
+        anchor.count,
         "altered",
-        `Entry ${anchor!.count} is not the one whose hash was noted: the log was rewritten or cut.`,
+        `Entry ${anchor.count} is not the one whose hash was noted: the log was rewritten or cut.`,
       );
     }
   }
 }
 
 async function readEnd(database: SqlDatabase): Promise<AuditHead & { exists: boolean }> {
-  const [head] = await database.all<AuditHead>("SELECT count, hash FROM audit_head WHERE id = 1");
+  const [head] = await auditHead.select(database, ["count", "hash"], "WHERE id = 1");
   return head ? { ...head, exists: true } : { count: 0, hash: "", exists: false };
 }
 
 async function readPage(database: SqlDatabase, position: number): Promise<AuditRow[]> {
-  return await database.all<AuditRow>(`${AUDIT_SELECT} WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`, [position]);
+  return audit.select(database, audit.keys, `WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`, [position]);
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../core/error.ts";
 import type { AuditEntry, AuditFacets, AuditPage, AuditQuery, CallRecord, FacetCount } from "../gate/audit-log.ts";
-import { AUDIT_SELECT, type AuditRow, column, toEntry } from "./audit-chain.ts";
+import { audit, column, toEntry } from "./audit-chain.ts";
 import type { SqlDatabase, SqlValue } from "./database.ts";
 
 const MAX_PAGE_SIZE = 1000;
@@ -18,16 +18,14 @@ export async function queryAudit(
     values.push(before);
   }
   const count = Math.min(Math.max(Math.trunc(limit) || 1, 1), MAX_PAGE_SIZE);
-  const rows = await database.all<AuditRow>(
-    `${AUDIT_SELECT}${whereOf(conditions)} ORDER BY seq DESC LIMIT ${count + 1}`,
-    values,
-  );
+  const page = `${whereOf(conditions)} ORDER BY seq DESC LIMIT ${count + 1}`;
+  const rows = await audit.select(database, audit.keys, page, values);
   const entries = rows.slice(0, count).map(toEntry);
   const last = entries.at(-1);
   return { entries, cursor: rows.length > count && last ? String(last.seq) : undefined };
 }
 
-/** Of answers only: a call is counted once, and not also when it began. */
+/** Counts results only: the entry of a call's beginning is not counted. */
 export async function countFacets(database: SqlDatabase, filter: AuditQuery = {}): Promise<AuditFacets> {
   const { conditions, values } = conditionsOf(filter);
   const count = async (name: "tool" | "verdict" | "status"): Promise<FacetCount[]> =>
@@ -68,9 +66,9 @@ function conditionsOf(filter: AuditQuery): { conditions: string[]; values: SqlVa
     values.push(filter.until);
   }
   if (filter.text) {
-    // As it stands in the JSON, with its escapes; %, _ and the escape itself taken literally.
+    // As it is in the JSON, with its escapes; %, _ and the escape character itself are literal.
     const inJson = JSON.stringify(filter.text.slice(0, 1000)).slice(1, -1).replace(/[!%_]/g, "!$&");
-    const plain = (column(filter.text) ?? "").replace(/[!%_]/g, "!$&");
+    const plain = column(filter.text).replace(/[!%_]/g, "!$&");
     conditions.push(
       "(LOWER(data) LIKE LOWER(?) ESCAPE '!' OR LOWER(tool) LIKE LOWER(?) ESCAPE '!' OR LOWER(call_id) LIKE LOWER(?) ESCAPE '!')",
     );
@@ -90,7 +88,7 @@ interface AnswerData {
   metadata?: Record<string, unknown>;
 }
 
-/** An entry of an answer, in the words that every log of calls has. A lost call has failed as far as anybody can say. */
+/** The entry of a result as every log of calls reports it. A lost call is reported as failed. */
 export function toCallRecord({ callId, parentId, toolName, caller, status, at, data }: AuditEntry): CallRecord {
   const { startedAt, durationMs, error, metadata } = data as AnswerData;
   const isLost = status === "unknown";
@@ -98,7 +96,7 @@ export function toCallRecord({ callId, parentId, toolName, caller, status, at, d
     callId: callId ?? "",
     parentId,
     toolName: toolName ?? "",
-    caller: { depth: 0, ...caller },
+    caller: { ...caller, depth: caller?.depth ?? 0 },
     startedAt: startedAt ?? at,
     status: isLost ? "failed" : (status ?? "completed"),
     durationMs,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { AuditProblem } from "../gate/audit-log.ts";
 import { hafted } from "../gate/audit-log.suite.ts";
-import { AUDIT_COLUMNS, type AuditRow } from "./audit-chain.ts";
+import { audit } from "./audit-chain.ts";
 import { openStore, type Store, type StoreLocation } from "./store.ts";
 import type { SqlValue } from "./database.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
@@ -48,6 +48,9 @@ async function filled(place?: StoreLocation): Promise<Store> {
 
 const COUNT = 5;
 
+type RawRow = Record<string, SqlValue> & { seq: number; hash: string };
+const AUDIT_COLUMNS = audit.list().split(", ");
+
 test("hides what further names call a secret, as a key and in text", async () => {
   const store = await openStore({ folder: mkdtempSync(join(folder, "s-")) }, { secretNames: ["customer_number", ""] });
   opened.push(store);
@@ -65,11 +68,11 @@ describe.each([
 ] as const)("what was done to the log in %s", (_name, newLocation) => {
   test("is found, whichever value of whichever entry was changed", async () => {
     const store = await filled(await newLocation());
-    const rows = await store.database.all<AuditRow>("SELECT * FROM audit ORDER BY seq");
+    const rows = await store.database.all<RawRow>("SELECT * FROM audit ORDER BY seq");
     expect(rows).toHaveLength(COUNT);
     for (const row of rows) {
       for (const column of AUDIT_COLUMNS) {
-        const was = row[column];
+        const was = row[column] ?? null;
         for (const value of changesOf(was, column)) {
           await store.database.run(`UPDATE audit SET ${column} = ? WHERE seq = ?`, [value, row.seq]);
           const { ok, problems } = await store.audit.verify();
@@ -196,11 +199,11 @@ describe.each([
 /** An entry that nobody said, made by somebody who knows how hashes are made. */
 async function forge(store: Store, seq: number): Promise<void> {
   const other = await open();
-  const at = await store.database.all<AuditRow>("SELECT * FROM audit WHERE seq = ?", [seq - 1]);
+  const at = await store.database.all<RawRow>("SELECT * FROM audit WHERE seq = ?", [seq - 1]);
   await other.database.run("UPDATE audit_head SET count = ?, hash = ?", [seq - 1, at[0]!.hash]);
   await other.audit.append({ kind: "trust", data: { all: true } });
-  const [row] = await other.database.all<AuditRow>("SELECT * FROM audit WHERE seq = ?", [seq]);
-  const values = AUDIT_COLUMNS.map((column): SqlValue => row![column]);
+  const [row] = await other.database.all<RawRow>("SELECT * FROM audit WHERE seq = ?", [seq]);
+  const values = AUDIT_COLUMNS.map((column): SqlValue => row?.[column] ?? null);
   await store.database.run(
     `INSERT INTO audit (${AUDIT_COLUMNS.join(", ")}) VALUES (${AUDIT_COLUMNS.map(() => "?").join(", ")})`,
     values,

@@ -19,21 +19,21 @@ import type {
   CallRecord,
 } from "../gate/audit-log.ts";
 import {
-  AUDIT_COLUMNS,
+  audit,
   AUDIT_MIGRATIONS,
-  AUDIT_SELECT,
   type AuditDraft,
+  auditHead,
+  auditOpen,
   type AuditRow,
   column,
   hashOfRow,
   toDraft,
   toEntry,
-  valuesOf,
   verifyAudit,
 } from "./audit-chain.ts";
 import { countFacets, queryAudit, toCallRecord } from "./audit-query.ts";
-import type { SqlDatabase, SqlTransaction, SqlValue } from "./database.ts";
-import type { StoreContext, StoreModule } from "./table.ts";
+import type { SqlDatabase, SqlTransaction } from "./database.ts";
+import { placeholders, type RowOf, type StoreContext, type StoreModule } from "./table.ts";
 
 /** Rows of one INSERT: PostgreSQL is asked once for many, SQLite has few statements to prepare. */
 const ROWS_AT_ONCE = 50;
@@ -59,9 +59,7 @@ async function appendAudit(tx: SqlTransaction, facts: readonly AuditWrite[]): Pr
     row.hash = hash = hashOfRow(row);
     return row;
   });
-  for (const some of chunks(rows)) {
-    await tx.run(insertInto("audit", AUDIT_COLUMNS, some.length), some.flatMap(valuesOf));
-  }
+  for (const some of chunks(rows)) await audit.insertMany(tx, some);
   await tx.run("UPDATE audit_head SET count = ?, hash = ? WHERE id = 1", [seq, hash]);
   await keepOpen(tx, writes, rows);
   return rows;
@@ -86,28 +84,21 @@ function headless({ at, owner }: AuditDraft, seq: number): AuditWrite {
 
 /** A call that begins and ends in one group is never on the list. */
 async function keepOpen(tx: SqlTransaction, writes: readonly AuditWrite[], rows: readonly AuditRow[]): Promise<void> {
-  const opened = new Map<string, AuditRow>();
+  const opened = new Map<string, RowOf<typeof auditOpen>>();
   const closed: string[] = [];
-  for (const [at, { opens, closes }] of writes.entries()) {
-    if (opens !== undefined) opened.set(opens, rows[at]!);
+  for (const [at, { owner, seq }] of rows.entries()) {
+    const { opens, closes } = writes[at] ?? {};
+    if (opens !== undefined) opened.set(opens, { run: opens, owner, seq });
     if (closes !== undefined && !opened.delete(closes)) closed.push(closes);
   }
-  for (const some of chunks([...opened])) {
-    const values = some.flatMap(([run, { owner, seq }]): SqlValue[] => [run, owner, seq]);
-    await tx.run(insertInto("audit_open", ["run", "owner", "seq"], some.length), values);
-  }
+  for (const some of chunks([...opened.values()])) await auditOpen.insertMany(tx, some);
   for (const some of chunks(closed)) {
-    await tx.run(`DELETE FROM audit_open WHERE run IN (${some.map(() => "?").join(", ")})`, some);
+    await tx.run(`DELETE FROM audit_open WHERE run IN (${placeholders(some)})`, some);
   }
 }
 
 function* chunks<T>(items: readonly T[]): Generator<T[]> {
   for (let from = 0; from < items.length; from += ROWS_AT_ONCE) yield items.slice(from, from + ROWS_AT_ONCE);
-}
-
-function insertInto(table: string, columns: readonly string[], rows: number): string {
-  const one = `(${columns.map(() => "?").join(", ")})`;
-  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${Array<string>(rows).fill(one).join(", ")}`;
 }
 
 /** How long an entry that nobody waits for may wait for others to be committed with it. */
@@ -279,12 +270,12 @@ class AuditWriter {
 export const auditModule: StoreModule<SqlAuditLog> = {
   migrations: AUDIT_MIGRATIONS,
   async open(context) {
-    const audit = new SqlAuditLog(context);
-    const lost = await audit.lost();
+    const log = new SqlAuditLog(context);
+    const lost = await log.lost();
     if (lost.length > 0) context.warn(describeLost(lost));
-    return audit;
+    return log;
   },
-  close: (audit) => audit.close(),
+  close: (log) => log.close(),
 };
 
 const PAGE = 500;
@@ -333,10 +324,8 @@ export class SqlAuditLog implements AuditLog {
 
   async recent(limit = 1000): Promise<readonly CallRecord[]> {
     await this.#settle();
-    const rows = await this.#context.database.all<AuditRow>(
-      `${AUDIT_SELECT} WHERE status IS NOT NULL AND kind LIKE 'call%' ORDER BY seq DESC LIMIT ?`,
-      [limit],
-    );
+    const newest = "WHERE status IS NOT NULL AND kind LIKE 'call%' ORDER BY seq DESC LIMIT ?";
+    const rows = await audit.select(this.#context.database, audit.keys, newest, [limit]);
     return rows.map(toEntry).map(toCallRecord).reverse();
   }
 
@@ -353,7 +342,7 @@ export class SqlAuditLog implements AuditLog {
   async call(callId: string): Promise<CallHistory | undefined> {
     await this.#settle();
     const { database } = this.#context;
-    const rows = await database.all<AuditRow>(`${AUDIT_SELECT} WHERE call_id = ? ORDER BY seq`, [column(callId)]);
+    const rows = await audit.select(database, audit.keys, "WHERE call_id = ? ORDER BY seq", [column(callId)]);
     if (rows.length === 0) return undefined;
     const nested = await database.all<{ call_id: string }>(
       "SELECT call_id FROM audit WHERE parent_id = ? AND call_id IS NOT NULL GROUP BY call_id ORDER BY MIN(seq)",
@@ -371,7 +360,7 @@ export class SqlAuditLog implements AuditLog {
     let position = after;
     while (!signal?.aborted) {
       await this.#settle();
-      const rows = await database.all<AuditRow>(`${AUDIT_SELECT} WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`, [position]);
+      const rows = await audit.select(database, audit.keys, `WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`, [position]);
       for (const row of rows) {
         position = row.seq;
         yield toEntry(row);
@@ -384,7 +373,7 @@ export class SqlAuditLog implements AuditLog {
 
   async head(): Promise<AuditHead> {
     await this.#settle();
-    const [head] = await this.#context.database.all<AuditHead>("SELECT count, hash FROM audit_head WHERE id = 1");
+    const [head] = await auditHead.select(this.#context.database, ["count", "hash"], "WHERE id = 1");
     return head ?? { count: 0, hash: "" };
   }
 
@@ -516,7 +505,7 @@ async function findLost({ database, owners, clock }: StoreContext): Promise<Audi
 async function readBegun(tx: SqlTransaction, open: readonly { seq: number }[]): Promise<AuditEntry[]> {
   const entries: AuditEntry[] = [];
   for (const { seq } of [...open].sort((a, b) => a.seq - b.seq)) {
-    const [row] = await tx.all<AuditRow>(`${AUDIT_SELECT} WHERE seq = ?`, [seq]);
+    const [row] = await audit.select(tx, audit.keys, "WHERE seq = ?", [seq]);
     if (row) entries.push(toEntry(row));
   }
   return entries;

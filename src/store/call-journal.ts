@@ -1,30 +1,29 @@
 import { hash } from "node:crypto";
 import type { CallJournal, JournalEntry } from "../calls/call-journal.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { MaybePromise } from "../core/stage.ts";
-import type { Migrations } from "./migrations.ts";
-import { after, type StoreContext, type StoreModule } from "./table.ts";
+import { integer, json, optional, type RowOf, type StoreContext, type StoreModule, table, text } from "./table.ts";
 
-const MIGRATIONS: Migrations = {
-  name: "journal",
-  versions: [
-    [
-      // Key and fingerprint as hashes: they hold the whole input, secrets included, and no index takes a megabyte.
-      "CREATE TABLE journal (key_hash TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, owner TEXT NOT NULL, " +
-        "begun_at BIGINT NOT NULL, ended_at BIGINT, result TEXT)",
-    ],
-  ],
-};
+const journal = table("journal", {
+  // Hashes: keys and fingerprints contain the whole input, secrets included, and may be megabytes long.
+  keyHash: text("PRIMARY KEY"),
+  fingerprint: text(),
+  owner: text(),
+  begunAt: integer(),
+  endedAt: optional(integer()),
+  result: optional(json<ToolResult>()),
+});
+
+type JournalRow = Pick<RowOf<typeof journal>, "fingerprint" | "owner" | "result">;
 
 export const journalModule: StoreModule<SqlJournal> = {
-  migrations: MIGRATIONS,
+  migrations: { name: "journal", versions: [[journal.create]] },
   open: (context) => new SqlJournal(context),
 };
 
 export interface JournalLimits {
-  /** Of the result that is kept, as JSON. */
+  /** Of a stored result, as JSON. */
   maxResultBytes: number;
-  /** How long a result can be asked for again. What was begun and never ended is kept for ever. */
+  /** How long a result is kept. Calls that began and never ended are kept for ever. */
   retentionMs: number;
   maxEntries: number;
 }
@@ -36,16 +35,10 @@ const DEFAULT_LIMITS: JournalLimits = {
 };
 const ENDS_BETWEEN_PRUNINGS = 500;
 
-interface JournalRow {
-  fingerprint: string;
-  owner: string;
-  result: string | null;
-}
-
 export class SqlJournal implements CallJournal {
   readonly #context: StoreContext;
   readonly #limits: JournalLimits;
-  /** What this process began and can still end. */
+  /** Calls that this object began and has not ended. */
   readonly #running = new Set<string>();
   #endsUntilPruning = 1;
 
@@ -54,86 +47,69 @@ export class SqlJournal implements CallJournal {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }
 
-  find(key: string, fingerprint?: string): MaybePromise<JournalEntry | undefined> {
-    return after(this.#row(key), (row) => row && this.#read(key, fingerprint, row));
+  async find(key: string, fingerprint?: string): Promise<JournalEntry | undefined> {
+    const row = await this.#row(key);
+    return row && this.#read(key, fingerprint, row);
   }
 
-  begin(key: string, fingerprint: string, { again = false } = {}): MaybePromise<JournalEntry | undefined> {
+  async begin(key: string, fingerprint: string, { again = false } = {}): Promise<JournalEntry | undefined> {
     const { database, owners, clock } = this.#context;
-    const inserted = database.run(
-      "INSERT INTO journal (key_hash, fingerprint, owner, begun_at) VALUES (?, ?, ?, ?) ON CONFLICT (key_hash) DO NOTHING",
-      [hashOf(key), hashOf(fingerprint), owners.id, clock.now()],
+    const inserted = await journal.insert(
+      database,
+      { keyHash: hashOf(key), fingerprint: hashOf(fingerprint), owner: owners.id, begunAt: clock.now() },
+      "ON CONFLICT (key_hash) DO NOTHING",
     );
-    return after(inserted, ({ changes }) => {
-      if (changes === 1) return this.#began(key);
-      return after(this.#row(key), (row) => {
-        // Forgotten in between: the place is free.
-        if (!row) return this.begin(key, fingerprint, { again });
-        return after(this.#read(key, fingerprint, row), (entry) => {
-          const isOrphaned = entry.state === "unknown" || (entry.state === "running" && !entry.elsewhere);
-          return again && isOrphaned ? this.#takeOver(key, fingerprint, row) : entry;
-        });
-      });
-    });
+    if (inserted.changes === 1) return this.#began(key);
+    const row = await this.#row(key);
+    // Forgotten since: try again.
+    if (!row) return this.begin(key, fingerprint, { again });
+    const entry = await this.#read(key, fingerprint, row);
+    const isOrphaned = entry.state === "unknown" || (entry.state === "running" && !entry.elsewhere);
+    return again && isOrphaned ? this.#takeOver(key, fingerprint, row) : entry;
   }
 
-  end(key: string, result: ToolResult): MaybePromise<void> {
+  async end(key: string, result: ToolResult): Promise<void> {
     const { database, clock } = this.#context;
     const values = [fitResult(result, this.#limits.maxResultBytes), clock.now(), hashOf(key)];
-    const written = this.#markStopped(key, () =>
-      database.run("UPDATE journal SET result = ?, ended_at = ? WHERE key_hash = ?", values),
-    );
-    return after(written, () => {
-      if (--this.#endsUntilPruning > 0) return undefined;
-      this.#endsUntilPruning = ENDS_BETWEEN_PRUNINGS;
-      return this.prune();
-    });
+    try {
+      await database.run("UPDATE journal SET result = ?, ended_at = ? WHERE key_hash = ?", values);
+    } finally {
+      // Also if that fails: then the outcome stays unknown.
+      this.#running.delete(key);
+    }
+    if (--this.#endsUntilPruning > 0) return;
+    this.#endsUntilPruning = ENDS_BETWEEN_PRUNINGS;
+    await this.prune();
   }
 
-  forget(key: string): MaybePromise<void> {
-    const { database } = this.#context;
-    const forget = () => database.run("DELETE FROM journal WHERE key_hash = ?", [hashOf(key)]);
-    return after(this.#markStopped(key, forget), () => undefined);
+  async forget(key: string): Promise<void> {
+    try {
+      await this.#context.database.run("DELETE FROM journal WHERE key_hash = ?", [hashOf(key)]);
+    } finally {
+      this.#running.delete(key);
+    }
   }
 
-  /** Drops results that are old or too many; what has no result stays, because it must not be run again unasked. */
-  prune(): MaybePromise<void> {
+  /** Deletes old and surplus results. A call without a result stays, because it must not run again unasked. */
+  async prune(): Promise<void> {
     const { database, clock } = this.#context;
     const { retentionMs, maxEntries } = this.#limits;
-    const old = database.run("DELETE FROM journal WHERE ended_at < ?", [clock.now() - retentionMs]);
-    return after(old, () =>
-      after(
-        database.run(
-          "DELETE FROM journal WHERE ended_at < (SELECT ended_at FROM journal WHERE ended_at IS NOT NULL " +
-            "ORDER BY ended_at DESC LIMIT 1 OFFSET ?)",
-          [maxEntries - 1],
-        ),
-        () => undefined,
-      ),
+    await database.run("DELETE FROM journal WHERE ended_at < ?", [clock.now() - retentionMs]);
+    await database.run(
+      "DELETE FROM journal WHERE ended_at < (SELECT ended_at FROM journal WHERE ended_at IS NOT NULL " +
+        "ORDER BY ended_at DESC LIMIT 1 OFFSET ?)",
+      [maxEntries - 1],
     );
   }
 
-  /** Of several who would take it over, the one whose change is the first. */
-  #takeOver(key: string, fingerprint: string, seen: JournalRow): MaybePromise<JournalEntry | undefined> {
+  /** If several processes take it over, the first change wins. */
+  async #takeOver(key: string, fingerprint: string, seen: JournalRow): Promise<JournalEntry | undefined> {
     const { database, owners, clock } = this.#context;
-    const taken = database.run(
+    const { changes } = await database.run(
       "UPDATE journal SET owner = ?, begun_at = ? WHERE key_hash = ? AND owner = ? AND result IS NULL",
       [owners.id, clock.now(), hashOf(key), seen.owner],
     );
-    return after(taken, ({ changes }) => (changes === 1 ? this.#began(key) : this.begin(key, fingerprint)));
-  }
-
-  /** Also where that cannot be written: then nobody is left who could say how it ended. */
-  #markStopped<T>(key: string, write: () => MaybePromise<T>): MaybePromise<T> {
-    let written: MaybePromise<T> | undefined;
-    try {
-      return (written = write());
-    } finally {
-      if (written instanceof Promise) {
-        const done = () => void this.#running.delete(key);
-        written.then(done, done);
-      } else this.#running.delete(key);
-    }
+    return changes === 1 ? this.#began(key) : this.begin(key, fingerprint);
   }
 
   #began(key: string): undefined {
@@ -141,25 +117,23 @@ export class SqlJournal implements CallJournal {
     return undefined;
   }
 
-  #row(key: string): MaybePromise<JournalRow | undefined> {
-    const rows = this.#context.database.all<JournalRow>(
-      "SELECT fingerprint, owner, result FROM journal WHERE key_hash = ?",
-      [hashOf(key)],
-    );
-    return after(rows, ([row]) => row);
+  async #row(key: string): Promise<JournalRow | undefined> {
+    const { database } = this.#context;
+    const [row] = await journal.select(database, ["fingerprint", "owner", "result"], "WHERE key_hash = ?", [
+      hashOf(key),
+    ]);
+    return row;
   }
 
-  #read(key: string, fingerprint: string | undefined, row: JournalRow): MaybePromise<JournalEntry> {
+  async #read(key: string, fingerprint: string | undefined, row: JournalRow): Promise<JournalEntry> {
     if (fingerprint !== undefined && row.fingerprint !== hashOf(fingerprint)) return { state: "other" };
-    if (row.result !== null) return { state: "done", result: JSON.parse(row.result) as ToolResult };
+    if (row.result !== undefined) return { state: "done", result: row.result };
     const { owners } = this.#context;
-    // By another runtime on this store, or its end could not be written.
+    // Of this process, but another runtime on this store began it, or its end could not be written.
     if (row.owner === owners.id) {
       return this.#running.has(key) ? { state: "running", elsewhere: true } : { state: "running" };
     }
-    return after(owners.isAlive(row.owner), (isAlive) =>
-      isAlive ? { state: "running", elsewhere: true } : { state: "unknown" },
-    );
+    return (await owners.isAlive(row.owner)) ? { state: "running", elsewhere: true } : { state: "unknown" };
   }
 }
 
@@ -167,7 +141,7 @@ function hashOf(text: string): string {
   return hash("sha256", text);
 }
 
-/** A result as JSON of at most so many bytes: first its details go, then its content; what is missing is said. */
+/** A result as JSON of at most `maxBytes`: without details, then without content, if it is longer; a warning says so. */
 export function fitResult(result: ToolResult, maxBytes: number): string {
   const whole = JSON.stringify(result);
   if (Buffer.byteLength(whole) <= maxBytes) return whole;

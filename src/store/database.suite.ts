@@ -41,8 +41,8 @@ export function describeSqlDatabase(name: string, open: () => Promise<SqlDatabas
 
     test("keeps bytes", async () => {
       const database = await start();
-      const type = database.dialect === "postgres" ? "BYTEA" : "BLOB";
-      await database.run(`CREATE TABLE blobs (id BIGINT PRIMARY KEY, content ${type})`);
+      await database.run(database.toNativeTypes("CREATE TABLE blobs (id INTEGER PRIMARY KEY, content BLOB)"));
+      expect([await database.hasTable("blobs"), await database.hasTable("blob")]).toEqual([true, false]);
       const bytes = Uint8Array.from({ length: 300 }, (_, i) => i % 256);
       await database.run("INSERT INTO blobs (id, content) VALUES (?, ?)", [1, bytes.subarray(10)]);
       await database.run("INSERT INTO blobs (id, content) VALUES (?, ?)", [2, new Uint8Array(0)]);

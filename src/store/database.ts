@@ -1,14 +1,13 @@
 import type { MaybePromise } from "../core/stage.ts";
 
-/** What goes into a placeholder. No booleans (SQLite has none: use 0 and 1); structured data as JSON text. */
+/** A parameter. No booleans (SQLite has none: use 0 and 1); structured data as JSON text. */
 export type SqlValue = string | number | null | Uint8Array;
 
 /**
- * SQL is written once, in what SQLite and PostgreSQL both understand, with `?` for values. Integers come back as numbers,
- * BLOBs as Uint8Array, a missing value as null. PostgreSQL's TEXT holds no NUL: what may have one is stored as JSON.
+ * Runs SQL that all engines understand, with `?` for parameters. Integers are returned as numbers, BLOBs as Uint8Array, a
+ * missing value as null. PostgreSQL's TEXT cannot hold NUL: text that may contain it is stored as JSON.
  */
 export interface SqlRunner {
-  readonly dialect: "sqlite" | "postgres";
   /** Rows of a SELECT, or of an INSERT, UPDATE or DELETE with RETURNING. */
   all<Row extends object>(sql: string, params?: readonly SqlValue[]): MaybePromise<Row[]>;
   run(sql: string, params?: readonly SqlValue[]): MaybePromise<{ changes: number }>;
@@ -16,38 +15,46 @@ export interface SqlRunner {
 
 export interface SqlTransaction extends SqlRunner {
   /**
-   * Until the transaction ends, nobody else who asked for the same name is inside. SQLite has one writer at a time anyway;
-   * PostgreSQL sees what others have committed only in statements after this one.
+   * Waits for other transactions that locked the same name; holds the lock until the transaction ends. SQLite has one
+   * writer at a time anyway. On PostgreSQL only statements after this one see what the others have committed.
    */
   lock(name: string): MaybePromise<void>;
 }
 
 export interface TransactionOptions {
-  /** Committed only when it lies on the disk: for what a person decided. Otherwise a power cut may take the last moments. */
+  /** Commits to the disk: for decisions of a person. Otherwise a power cut may lose the last moments. */
   synced?: boolean;
 }
 
 /**
- * One connection (SQLite) or a pool (PostgreSQL). On SQLite everything is answered synchronously, unless a transaction with
- * asynchronous work is under way: then whatever is asked outside of it waits for its end.
+ * What a store engine implements: one connection (SQLite) or a pool (PostgreSQL). The tables are written once on top of it,
+ * and `engines.suite.ts` lists the behaviour that every engine must have.
+ *
+ * SQLite answers synchronously, except while a transaction with asynchronous work runs: statements outside of it wait for
+ * its end.
  */
 export interface SqlDatabase extends SqlRunner {
+  /** Its name for people: "sqlite", "postgres". */
+  readonly engine: string;
   /**
-   * All or nothing. Only what is done through `tx` is a part of it; `work` that throws or rejects undoes it. Work that
-   * awaits something other than `tx` keeps every other writer waiting meanwhile. Not nestable: waiting for the database
-   * itself inside of `work` waits for ever.
+   * All or nothing. Only statements run through `tx` belong to it; if `work` throws or rejects they are rolled back. Every
+   * other writer waits meanwhile, so `work` should await nothing but `tx`. Not nestable: waiting for the database itself
+   * inside `work` never ends.
    */
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options?: TransactionOptions): MaybePromise<T>;
-  /** Waits for what is under way. Asking afterwards is an error. */
+  hasTable(name: string): MaybePromise<boolean>;
+  /** Replaces BLOB and INTEGER in the SQL of a migration by the engine's own types. */
+  toNativeTypes(sql: string): string;
+  /** Waits for running statements. Later statements fail. */
   close(): MaybePromise<void>;
 }
 
 /**
- * Both databases are asked alike, so both refuse alike: libsql ends the process at a boolean and cuts text off at a NUL,
+ * Checks for values that the engines would treat differently: libsql ends the process at a boolean and cuts text at a NUL,
  * PostgreSQL turns objects into text.
  */
 export function checkParameters(sql: string, params: readonly SqlValue[]): void {
-  for (const [at, value] of (params as readonly unknown[]).entries()) {
+  for (const [at, value] of params.entries()) {
     const wrong = invalidReason(value);
     if (wrong) throw new TypeError(`Parameter ${at + 1} of "${sql}" is ${wrong}.`);
   }

@@ -73,7 +73,7 @@ describe("jobs in a store", () => {
     await gone.owners.leave();
     await until(async () => (await jobs.get(job.id))?.state === "completed");
     expect(ran).toMatchObject([{ id: job.id, attempt: 1, lost: 1 }]);
-    expect(await jobs.log(job.id)).toMatchObject([{ note: expect.stringContaining("ended without a word") }]);
+    expect(await jobs.log(job.id)).toMatchObject([{ note: expect.stringContaining("ended without a result") }]);
     // Come back, it has nothing to say of a job that is another's.
     await gone.jobs.settled(job, { result: failedJob(job, unknownJob("late"), 1) });
     expect(await jobs.get(job.id)).toMatchObject({ state: "completed" });
@@ -82,12 +82,15 @@ describe("jobs in a store", () => {
   test("fa-011: what could not be written was not accepted, and an end is told only when it is written", async () => {
     let isBroken = false;
     const wrap = (database: SqlDatabase): SqlDatabase => ({
-      ...{ dialect: database.dialect, close: () => database.close() },
+      engine: database.engine,
+      hasTable: (name) => database.hasTable(name),
+      toNativeTypes: (sql) => database.toNativeTypes(sql),
+      close: () => database.close(),
       all: (sql, values) => database.all(sql, values),
       run: (sql, values) => database.run(sql, values),
       transaction(work) {
-        return database.transaction((tx) => {
-          const done = work(tx);
+        return database.transaction(async (tx) => {
+          const done = await work(tx);
           if (isBroken) throw Object.assign(new Error("disk I/O error"), { code: "SQLITE_IOERR_FSYNC" });
           return done;
         });

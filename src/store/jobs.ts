@@ -21,27 +21,24 @@ import {
 } from "../calls/job.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { Update } from "../core/events.ts";
-import type { MaybePromise } from "../core/stage.ts";
 import { type JobSource, LocalWorker } from "../jobs/job-worker.ts";
 import type { SqlTransaction, SqlValue } from "./database.ts";
 import { failPoint } from "./fail-point.ts";
 import {
   beginJobWrites,
-  each,
-  JOB_COLUMNS,
   JOB_MIGRATIONS,
-  type JobRow,
+  jobs,
+  jobsHead,
+  jobsLog,
   JobWrites,
-  nameOf,
-  placeholdersFor,
-  readJobRow,
-  readReason,
+  readJob,
+  readJobs,
   toJob,
   WriteGroup,
 } from "./job-rows.ts";
-import { after, type StoreContext, type StoreModule } from "./table.ts";
+import { placeholders, type StoreContext, type StoreModule } from "./table.ts";
 
-export interface JobWatcher {
+interface JobWatcher {
   group: WriteGroup;
   writes: JobWrites;
   writer: string;
@@ -114,9 +111,7 @@ class JobWatch {
 
   async #pollOnce(): Promise<void> {
     const { database, clock } = this.#context;
-    const [head] = await database.all<{ change: number; line: number }>(
-      "SELECT change, line FROM jobs_head WHERE id = 1",
-    );
+    const [head] = await jobsHead.select(database, ["change", "line"], "WHERE id = 1");
     if (!head) return;
     const seen = (this.#seen ??= head);
     this.#pauseMs = head.change === seen.change ? Math.min(this.#pauseMs * 2, MAX_POLL_MS) : MIN_POLL_MS;
@@ -136,8 +131,9 @@ class JobWatch {
 
   async #notifyChanges(from: number, to: number): Promise<void> {
     const { writer, notify, wake } = this.#watcher;
-    const rows = await this.#context.database.all<JobRow>(
-      `SELECT ${JOB_COLUMNS} FROM jobs WHERE change > ? AND change <= ? AND changed_by <> ? ORDER BY change, seq`,
+    const rows = await readJobs(
+      this.#context.database,
+      "WHERE change > ? AND change <= ? AND changed_by <> ? ORDER BY change, seq",
       [from, to, writer],
     );
     for (const job of rows.map(toJob)) {
@@ -149,15 +145,15 @@ class JobWatch {
 
   async #emitLines(from: number, to: number): Promise<void> {
     const { writer, notify } = this.#watcher;
-    const rows = await this.#context.database.all<{ job: string; line: string; fixed: string }>(
+    const rows = await this.#context.database.all(
       "SELECT job, line, fixed FROM jobs_log JOIN jobs ON jobs.id = jobs_log.job " +
         "WHERE number > ? AND number <= ? AND written_by <> ? ORDER BY number",
       [from, to, writer],
     );
-    for (const { job, line, fixed } of rows) {
-      const { update } = JSON.parse(line) as Partial<JobLogLine>;
-      const { call } = JSON.parse(fixed) as { call: { callId: string } };
-      if (update) notify({ type: "updated", jobId: job, callId: call.callId, update: update satisfies Update });
+    const calls = jobs.read(["fixed"], rows);
+    for (const [at, { job, line }] of jobsLog.read(["job", "line"], rows).entries()) {
+      const callId = calls[at]?.fixed.call.callId;
+      if (line.update && callId !== undefined) notify({ type: "updated", jobId: job, callId, update: line.update });
     }
   }
 
@@ -171,11 +167,9 @@ class JobWatch {
   }
 
   async #cancel(): Promise<void> {
-    const rows = await this.#context.database.all<{ id: string; cancel: string }>(
-      "SELECT id, cancel FROM jobs WHERE state = 'running' AND owner = ? AND cancel IS NOT NULL",
-      [this.#context.owners.id],
-    );
-    for (const row of rows) this.#watcher.cancel(row.id, readReason(row));
+    const wanted = "WHERE state = 'running' AND owner = ? AND cancel IS NOT NULL";
+    const rows = await jobs.select(this.#context.database, ["id", "cancel"], wanted, [this.#context.owners.id]);
+    for (const { id, cancel } of rows) this.#watcher.cancel(id, cancel ?? undefined);
   }
 
   async #recover(): Promise<void> {
@@ -184,15 +178,14 @@ class JobWatch {
     const holders = await database.all<{ owner: string }>("SELECT DISTINCT owner FROM jobs WHERE state = 'running'");
     for (const { owner } of holders) {
       if (await owners.isAlive(owner)) continue;
-      const jobs = await group.add(async (tx) => {
-        const rows = await tx.all<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE state = 'running' AND owner = ?`, [
-          owner,
-        ]);
-        const given: ReturnType<typeof toJob>[] = [];
-        for (const row of rows) given.push(await writes.requeueLost(tx, row));
-        return given;
+      const requeued = await group.add(async (tx) => {
+        const lost: Job[] = [];
+        for (const row of await readJobs(tx, "WHERE state = 'running' AND owner = ?", [owner])) {
+          lost.push(await writes.requeueLost(tx, row));
+        }
+        return lost;
       });
-      for (const job of jobs) notify({ type: "queued", job });
+      for (const job of requeued) notify({ type: "queued", job });
     }
   }
 }
@@ -230,67 +223,64 @@ export class JobLines {
     this.#timer.setRef(false);
   }
 
-  flush(): Promise<void> {
+  async flush(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#waiting.size === 0) return Promise.resolve();
-    return this.#group.add((tx) => each([...this.#waiting.keys()], (id) => this.write(tx, id)));
+    if (this.#waiting.size === 0) return;
+    await this.#group.add(async (tx) => {
+      for (const id of [...this.#waiting.keys()]) await this.write(tx, id);
+    });
   }
 
-  /** What this job has said so far. What a transaction that fails would have written is lost: it is said, not done. */
-  write(tx: SqlTransaction, id: string): MaybePromise<void> {
+  /** Writes the waiting lines of one job. If the transaction fails they are lost, which does not harm the job. */
+  async write(tx: SqlTransaction, id: string): Promise<void> {
     const waiting = this.#waiting.get(id);
-    if (!waiting) return undefined;
+    if (!waiting) return;
     this.#waiting.delete(id);
     const { lines, progress } = waiting;
-    const progressed = progress
-      ? tx.run("UPDATE jobs SET progress = ? WHERE id = ?", [JSON.stringify(progress), id])
-      : undefined;
-    return after(progressed, () => this.append(tx, id, lines));
+    if (progress) {
+      await tx.run("UPDATE jobs SET progress = ? WHERE id = ?", [jobs.toSql("progress", progress), id]);
+    }
+    await this.append(tx, id, lines);
   }
 
-  append(tx: SqlTransaction, id: string, lines: readonly Line[]): MaybePromise<void> {
-    const numbered = tx.all<{ line: number }>("UPDATE jobs_head SET line = line + ? WHERE id = 1 RETURNING line", [
+  async append(tx: SqlTransaction, id: string, lines: readonly Line[]): Promise<void> {
+    const [head] = await tx.all<{ line: number }>("UPDATE jobs_head SET line = line + ? WHERE id = 1 RETURNING line", [
       lines.length,
     ]);
-    return after(numbered, ([head]) => {
-      let number = (head?.line ?? 0) - lines.length;
-      const written = each(lines, ({ at, ...entry }) =>
-        tx.run("INSERT INTO jobs_log (number, job, at, written_by, line) VALUES (?, ?, ?, ?, ?)", [
-          ...[++number, id, at, this.#writer, fit(entry)],
-        ]),
-      );
-      return after(written, () => this.#trim(tx, id, lines.length));
-    });
+    let number = (head?.line ?? 0) - lines.length;
+    for (const { at, ...line } of lines) {
+      await jobsLog.insert(tx, { number: ++number, job: id, at, writtenBy: this.#writer, line: fit(line) });
+    }
+    await this.#trim(tx, id, lines.length);
   }
 
   forget(id: string): void {
     this.#untilTrimming.delete(id);
   }
 
-  #trim(tx: SqlTransaction, id: string, added: number): MaybePromise<void> {
+  async #trim(tx: SqlTransaction, id: string, added: number): Promise<void> {
     const left = (this.#untilTrimming.get(id) ?? LINES_BETWEEN_TRIMMINGS) - added;
     this.#untilTrimming.set(id, left > 0 ? left : LINES_BETWEEN_TRIMMINGS);
-    if (left > 0) return undefined;
-    const trimmed = tx.run(
+    if (left > 0) return;
+    await tx.run(
       "DELETE FROM jobs_log WHERE job = ? AND number <= " +
         "(SELECT number FROM jobs_log WHERE job = ? ORDER BY number DESC LIMIT 1 OFFSET ?)",
       [id, id, MAX_LINES],
     );
-    return after(trimmed, () => undefined);
   }
 }
 
-function fit(line: Omit<Line, "at">): string {
-  const text = JSON.stringify(line);
-  if (text.length <= MAX_LINE_BYTES) return text;
-  return JSON.stringify({ note: `An update of ${text.length} characters was too long to be kept.` });
+function fit(line: Omit<Line, "at">): Omit<Line, "at"> {
+  const { length } = JSON.stringify(line);
+  if (length <= MAX_LINE_BYTES) return line;
+  return { note: `An update of ${length} characters was too long to be stored.` };
 }
 
 export const jobsModule: StoreModule<SqlJobs> = {
   migrations: JOB_MIGRATIONS,
   open: (context) => new SqlJobs(context),
-  close: (jobs) => jobs.close(),
+  close: (queue) => queue.close(),
 };
 
 export interface JobLimits {
@@ -337,7 +327,9 @@ export class SqlJobs implements JobQueue, JobSource {
     this.#lines = new JobLines({ clock, group, writer });
     this.#writes = new JobWrites({ clock, writer, owner: owners.id, lines: this.#lines, maxResultBytes });
     this.#watch = new JobWatch(context, {
-      ...{ group, writes: this.#writes, writer },
+      group,
+      writes: this.#writes,
+      writer,
       notify: (event) => this.#listeners.notify(event),
       wake: () => this.#wake(),
       cancel: (id, reason) => this.#cancelHere(id, reason),
@@ -352,7 +344,13 @@ export class SqlJobs implements JobQueue, JobSource {
       call,
       key,
       state: delayMs > 0 ? "delayed" : "queued",
-      ...{ priority, createdAt: now, runAt: now + delayMs, attempt: 0, attempts, lost: 0, round: 1 },
+      priority,
+      createdAt: now,
+      runAt: now + delayMs,
+      attempt: 0,
+      attempts,
+      lost: 0,
+      round: 1,
     };
     const keyHash = key === undefined ? null : hash("sha256", key);
     const known = await this.#group.add((tx) => this.#writes.insert(tx, job, keyHash));
@@ -363,7 +361,7 @@ export class SqlJobs implements JobQueue, JobSource {
   }
 
   async get(id: string): Promise<Job | undefined> {
-    const row = await readJobRow(this.#context.database, id);
+    const row = await readJob(this.#context.database, id);
     return row && toJob(row);
   }
 
@@ -372,13 +370,13 @@ export class SqlJobs implements JobQueue, JobSource {
     const wanted: string[] = [];
     const values: SqlValue[] = [];
     const want = (sql: string, ...given: SqlValue[]): void => void (wanted.push(sql), values.push(...given));
-    if (states) want(`state IN (${placeholdersFor(states)})`, ...states);
-    if (toolName !== undefined) want("tool = ?", nameOf(toolName));
-    if (session !== undefined) want("session = ?", nameOf(session));
+    if (states) want(`state IN (${placeholders(states)})`, ...states);
+    if (toolName !== undefined) want("tool = ?", jobs.toSql("tool", toolName));
+    if (session !== undefined) want("session = ?", jobs.toSql("session", session));
     if (before !== undefined) want("seq < (SELECT seq FROM jobs WHERE id = ?)", before);
     const where = wanted.length > 0 ? `WHERE ${wanted.join(" AND ")}` : "";
-    const sql = `SELECT ${JOB_COLUMNS} FROM jobs ${where} ORDER BY seq DESC LIMIT ?`;
-    return (await this.#context.database.all<JobRow>(sql, [...values, limit])).map(toJob);
+    const rows = await readJobs(this.#context.database, `${where} ORDER BY seq DESC LIMIT ?`, [...values, limit]);
+    return rows.map(toJob);
   }
 
   async counts(): Promise<Record<JobState, number>> {
@@ -392,52 +390,55 @@ export class SqlJobs implements JobQueue, JobSource {
 
   async log(id: string, { after: from = 0 } = {}): Promise<JobLogLine[]> {
     await this.#lines.flush();
-    const rows = await this.#context.database.all<{ number: number; at: number; line: string }>(
-      "SELECT number, at, line FROM jobs_log WHERE job = ? AND number > ? ORDER BY number",
+    const rows = await jobsLog.select(
+      this.#context.database,
+      ["number", "at", "line"],
+      "WHERE job = ? AND number > ? ORDER BY number",
       [id, from],
     );
-    return rows.map(({ number, at, line }) => ({ number, at, ...(JSON.parse(line) as Partial<JobLogLine>) }));
+    return rows.map(({ number, at, line }) => ({ number, at, ...line }));
   }
 
   async cancel(id: string, reason?: string): Promise<Job> {
-    const found = await this.#group.add((tx) =>
-      after(readJobRow(tx, id), (row) => {
-        const job = row && toJob(row);
-        if (!job || hasEnded(job)) return { job };
-        if (job.state !== "running")
-          return after(this.#writes.cancelWaiting(tx, job, reason), (end) => ({ job: end, end }));
-        return after(tx.run("UPDATE jobs SET cancel = ? WHERE id = ?", [nameOf(reason), id]), () => ({ job }));
-      }),
-    );
-    if (!found.job) throw unknownJob(id);
-    if ("end" in found && found.end) this.#ended(found.end);
-    else if (found.job.state === "running") this.#cancelHere(id, reason);
-    return found.job;
+    const { job, ended } = await this.#group.add(async (tx): Promise<{ job?: Job; ended?: Job }> => {
+      const row = await readJob(tx, id);
+      const found = row && toJob(row);
+      if (!found || hasEnded(found)) return { job: found };
+      if (found.state !== "running") {
+        const cancelled = await this.#writes.cancelWaiting(tx, found, reason);
+        return { job: cancelled, ended: cancelled };
+      }
+      await tx.run("UPDATE jobs SET cancel = ? WHERE id = ?", [jobs.toSql("cancel", reason ?? null), id]);
+      return { job: found };
+    });
+    if (!job) throw unknownJob(id);
+    if (ended) this.#ended(ended);
+    else if (job.state === "running") this.#cancelHere(id, reason);
+    return job;
   }
 
   async retry(id: string): Promise<Job> {
-    const found = await this.#group.add((tx) =>
-      after(readJobRow(tx, id), (row) => {
-        const job = row && toJob(row);
-        if (!job || !hasEnded(job)) return { job };
-        return after(this.#writes.again(tx, nextRound(job, this.clock.now())), (again) => ({ job, again }));
-      }),
-    );
-    if (!found.job) throw unknownJob(id);
-    if (!("again" in found)) throw notEnded(found.job);
-    this.#queued(found.again);
-    return found.again;
+    const { job, retried } = await this.#group.add(async (tx): Promise<{ job?: Job; retried?: Job }> => {
+      const row = await readJob(tx, id);
+      const found = row && toJob(row);
+      if (!found || !hasEnded(found)) return { job: found };
+      return { job: found, retried: await this.#writes.retry(tx, nextRound(found, this.clock.now())) };
+    });
+    if (!job) throw unknownJob(id);
+    if (!retried) throw notEnded(job);
+    this.#queued(retried);
+    return retried;
   }
 
   async clear(reason?: string): Promise<number> {
-    const cleared: Job[] = [];
-    await this.#group.add((tx) =>
-      after(tx.all<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE state IN ('queued', 'delayed')`), (rows) =>
-        each(rows, (row) =>
-          after(this.#writes.cancelWaiting(tx, toJob(row), reason), (job) => job && cleared.push(job)),
-        ),
-      ),
-    );
+    const cleared = await this.#group.add(async (tx) => {
+      const cancelled: Job[] = [];
+      for (const row of await readJobs(tx, "WHERE state IN ('queued', 'delayed')")) {
+        const job = await this.#writes.cancelWaiting(tx, toJob(row), reason);
+        if (job) cancelled.push(job);
+      }
+      return cancelled;
+    });
     for (const job of cleared) this.#ended(job);
     return cleared.length;
   }
@@ -468,10 +469,10 @@ export class SqlJobs implements JobQueue, JobSource {
   }
 
   async take(tools: readonly string[], max: () => number, worker?: string): Promise<Job[]> {
-    const jobs = await this.#group.add((tx) => this.#writes.take(tx, tools, max(), worker));
-    if (jobs.length > 0) failPoint("job claimed");
-    for (const job of jobs) this.#listeners.notify({ type: "started", job });
-    return jobs;
+    const taken = await this.#group.add((tx) => this.#writes.take(tx, tools, max(), worker));
+    if (taken.length > 0) failPoint("job claimed");
+    for (const job of taken) this.#listeners.notify({ type: "started", job });
+    return taken;
   }
 
   updated(job: Job, update: Update): void {
@@ -492,11 +493,10 @@ export class SqlJobs implements JobQueue, JobSource {
   async prune(): Promise<void> {
     const { retentionMs, maxEnded } = this.#limits;
     const from = "(SELECT ended_at FROM jobs WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 1 OFFSET ?)";
-    await this.#group.add((tx) =>
-      after(tx.run("DELETE FROM jobs WHERE ended_at < ?", [this.clock.now() - retentionMs]), () =>
-        tx.run(`DELETE FROM jobs WHERE ended_at < ${from}`, [maxEnded - 1]),
-      ),
-    );
+    await this.#group.add(async (tx) => {
+      await tx.run("DELETE FROM jobs WHERE ended_at < ?", [this.clock.now() - retentionMs]);
+      await tx.run(`DELETE FROM jobs WHERE ended_at < ${from}`, [maxEnded - 1]);
+    });
   }
 
   async #close(): Promise<void> {

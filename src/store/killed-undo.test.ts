@@ -20,7 +20,7 @@ import { createPathPolicy } from "../io/files/path-policy.ts";
 import { createUndo } from "../io/files/undo.ts";
 import { migrate } from "./migrations.ts";
 import { openSqlite } from "./sqlite.ts";
-import { createSqlUndo, UNDO_MIGRATIONS } from "./undo.ts";
+import { SqlUndo, undoModule } from "./undo.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 let base: string;
@@ -35,8 +35,8 @@ afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 async function open(workspace: string, file: string) {
   const database = await openSqlite(file);
-  await migrate(database, [UNDO_MIGRATIONS], 0);
-  const store = createSqlUndo(database, { workspace, clock: Date.now });
+  await migrate(database, [undoModule.migrations], 0);
+  const store = new SqlUndo(database, { workspace, clock: Date.now });
   const files = createFiles(createPathPolicy({ workspace }), { journal: store });
   return { database, store, files, undo: createUndo({ files, store }) };
 }

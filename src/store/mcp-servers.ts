@@ -1,4 +1,3 @@
-import type { MaybePromise } from "../core/stage.ts";
 import type {
   ServerQuestion,
   ServerQuestionChanges,
@@ -9,131 +8,85 @@ import type { StoredSignIn, TokenStore } from "../mcp/client/oauth.ts";
 import type { Pin, PinStore } from "../mcp/client/tool-pinning.ts";
 import type { SqlDatabase } from "./database.ts";
 import type { Owners } from "./process-owners.ts";
-import { after, type StoreModule } from "./table.ts";
+import { integer, json, type RowOf, type StoreModule, table, text } from "./table.ts";
 
-interface PinRow {
-  server: string;
-  tool: string;
-  hash: string;
-  definition: string;
-  pinned_at: number;
-}
+const pins = table(
+  "mcp_pins",
+  { server: text(), tool: text(), hash: text(), definition: text(), pinnedAt: integer() },
+  "PRIMARY KEY (server, tool)",
+);
+const switchedOff = table("mcp_pins_off", { server: text(), tool: text() }, "PRIMARY KEY (server, tool)");
 
-/** Which definitions of MCP servers a person has seen. */
+/** The tool definitions of MCP servers that a person has seen, and the tools that are switched off. */
 export const pinsModule: StoreModule<PinStore> = {
-  migrations: {
-    name: "mcp_pins",
-    versions: [
-      [
-        `CREATE TABLE mcp_pins (
-           server TEXT NOT NULL,
-           tool TEXT NOT NULL,
-           hash TEXT NOT NULL,
-           definition TEXT NOT NULL,
-           pinned_at BIGINT NOT NULL,
-           PRIMARY KEY (server, tool)
-         )`,
-      ],
-      ["CREATE TABLE mcp_pins_off (server TEXT NOT NULL, tool TEXT NOT NULL, PRIMARY KEY (server, tool))"],
-    ],
-  },
-  open: ({ database }) => createPinStore(database),
+  migrations: { name: "mcp_pins", versions: [[pins.create], [switchedOff.create]] },
+  open: ({ database }) => new SqlPins(database),
 };
 
-function createPinStore(database: SqlDatabase): PinStore {
-  return {
-    list: (server) =>
-      after(
-        database.all<PinRow>("SELECT * FROM mcp_pins WHERE server = ? ORDER BY tool", [server]),
-        (rows): readonly Pin[] => rows.map(({ pinned_at, ...pin }) => ({ ...pin, pinnedAt: pinned_at })),
-      ),
-    put: ({ server, tool, hash, definition, pinnedAt }) =>
-      after(
-        database.run(
-          "INSERT INTO mcp_pins (server, tool, hash, definition, pinned_at) VALUES (?, ?, ?, ?, ?) " +
-            "ON CONFLICT (server, tool) DO UPDATE SET hash = excluded.hash, definition = excluded.definition, " +
-            "pinned_at = excluded.pinned_at",
-          [server, tool, hash, definition, pinnedAt],
-        ),
-        () => undefined,
-      ),
-    remove: (server, tool) =>
-      after(
-        tool === undefined
-          ? database.run("DELETE FROM mcp_pins WHERE server = ?", [server])
-          : database.run("DELETE FROM mcp_pins WHERE server = ? AND tool = ?", [server, tool]),
-        () => undefined,
-      ),
-    switchedOff: (server) =>
-      after(
-        database.all<{ tool: string }>("SELECT tool FROM mcp_pins_off WHERE server = ?", [server]),
-        (rows): readonly string[] => rows.map(({ tool }) => tool).sort(),
-      ),
-    switchTool: (server, tool, isOn) =>
-      after(
-        isOn
-          ? database.run("DELETE FROM mcp_pins_off WHERE server = ? AND tool = ?", [server, tool])
-          : database.run(
-              "INSERT INTO mcp_pins_off (server, tool) VALUES (?, ?) ON CONFLICT (server, tool) DO NOTHING",
-              [server, tool],
-            ),
-        () => undefined,
-      ),
-  };
+class SqlPins implements PinStore {
+  readonly #db: SqlDatabase;
+
+  constructor(db: SqlDatabase) {
+    this.#db = db;
+  }
+
+  list(server: string): Promise<Pin[]> {
+    return pins.select(this.#db, pins.keys, "WHERE server = ? ORDER BY tool", [server]);
+  }
+
+  async put(pin: Pin): Promise<void> {
+    await pins.upsert(this.#db, pin, ["server", "tool"]);
+  }
+
+  async remove(server: string, tool?: string): Promise<void> {
+    if (tool === undefined) await this.#db.run("DELETE FROM mcp_pins WHERE server = ?", [server]);
+    else await this.#db.run("DELETE FROM mcp_pins WHERE server = ? AND tool = ?", [server, tool]);
+  }
+
+  async switchedOff(server: string): Promise<string[]> {
+    const rows = await switchedOff.select(this.#db, ["tool"], "WHERE server = ?", [server]);
+    return rows.map(({ tool }) => tool).sort();
+  }
+
+  async switchTool(server: string, tool: string, isOn: boolean): Promise<void> {
+    if (isOn) await this.#db.run("DELETE FROM mcp_pins_off WHERE server = ? AND tool = ?", [server, tool]);
+    else await switchedOff.insert(this.#db, { server, tool }, "ON CONFLICT (server, tool) DO NOTHING");
+  }
 }
 
-/** Tokens of remote MCP servers: secret, and readable by this user alone as the whole store is. */
+const signIns = table("mcp_sign_ins", { server: text("NOT NULL PRIMARY KEY"), signIn: json<StoredSignIn>() });
+
+/** Tokens of remote MCP servers. Like the whole store, readable by this user only. */
 export const signInsModule: StoreModule<TokenStore> = {
-  migrations: {
-    name: "mcp_sign_ins",
-    versions: [["CREATE TABLE mcp_sign_ins (server TEXT NOT NULL PRIMARY KEY, sign_in TEXT NOT NULL)"]],
-  },
-  open: ({ database }) => createSignInStore(database),
+  migrations: { name: "mcp_sign_ins", versions: [[signIns.create]] },
+  open: ({ database }) => ({
+    async get(server) {
+      const [row] = await signIns.select(database, ["signIn"], "WHERE server = ?", [server]);
+      return row?.signIn;
+    },
+    set: (server, signIn) => signIns.upsert(database, { server, signIn }, ["server"]),
+    async delete(server) {
+      await database.run("DELETE FROM mcp_sign_ins WHERE server = ?", [server]);
+    },
+  }),
 };
 
-function createSignInStore(database: SqlDatabase): TokenStore {
-  return {
-    get: (server) =>
-      after(database.all<{ sign_in: string }>("SELECT sign_in FROM mcp_sign_ins WHERE server = ?", [server]), ([row]) =>
-        row ? (JSON.parse(row.sign_in) as StoredSignIn) : undefined,
-      ),
-    set: (server, signIn) =>
-      after(
-        database.run(
-          "INSERT INTO mcp_sign_ins (server, sign_in) VALUES (?, ?) " +
-            "ON CONFLICT (server) DO UPDATE SET sign_in = excluded.sign_in",
-          [server, JSON.stringify(signIn)],
-        ),
-        () => undefined,
-      ),
-    delete: (server) => after(database.run("DELETE FROM mcp_sign_ins WHERE server = ?", [server]), () => undefined),
-  };
-}
+const questions = table("mcp_questions", {
+  id: text("NOT NULL PRIMARY KEY"),
+  state: text<ServerQuestionState>(),
+  askedAt: integer(),
+  owner: text(),
+  record: json<ServerQuestion>(),
+});
 
-/** What MCP servers ask people, so that every process and every door can answer. */
+/** Questions of MCP servers to people. Every process that shares the store can answer them. */
 export const serverQuestionsModule: StoreModule<ServerQuestionStore> = {
   migrations: {
     name: "mcp_questions",
-    versions: [
-      [
-        `CREATE TABLE mcp_questions (
-           id TEXT NOT NULL PRIMARY KEY,
-           state TEXT NOT NULL,
-           asked_at BIGINT NOT NULL,
-           owner TEXT NOT NULL,
-           record TEXT NOT NULL
-         )`,
-        "CREATE INDEX mcp_questions_by_state ON mcp_questions (state, asked_at)",
-      ],
-    ],
+    versions: [[questions.create, "CREATE INDEX mcp_questions_by_state ON mcp_questions (state, asked_at)"]],
   },
   open: ({ database, owners }) => new SqlServerQuestions(database, owners),
 };
-
-interface Row {
-  record: string;
-  owner: string;
-}
 
 class SqlServerQuestions implements ServerQuestionStore {
   readonly shared = true;
@@ -145,78 +98,65 @@ class SqlServerQuestions implements ServerQuestionStore {
     this.#owners = owners;
   }
 
-  add(question: ServerQuestion, maxOpen: number): MaybePromise<boolean> {
+  async add(question: ServerQuestion, maxOpen: number): Promise<boolean> {
     const { id, state, askedAt } = question;
-    return this.#db.transaction<boolean>((tx) =>
-      after(tx.lock("mcp_questions"), () =>
-        after(
-          tx.all<{ open: number }>("SELECT count(*) AS open FROM mcp_questions WHERE state = 'open'"),
-          ([counted]) => {
-            if ((counted?.open ?? 0) >= maxOpen) return false;
-            const written = tx.run(
-              "INSERT INTO mcp_questions (id, state, asked_at, owner, record) VALUES (?, ?, ?, ?, ?)",
-              [id, state, askedAt, this.#owners.id, JSON.stringify(question)],
-            );
-            return after(written, () => true);
-          },
-        ),
-      ),
-    );
+    return this.#db.transaction(async (tx) => {
+      await tx.lock("mcp_questions");
+      const [counted] = await tx.all<{ open: number }>(
+        "SELECT count(*) AS open FROM mcp_questions WHERE state = 'open'",
+      );
+      if ((counted?.open ?? 0) >= maxOpen) return false;
+      await questions.insert(tx, { id, state, askedAt, owner: this.#owners.id, record: question });
+      return true;
+    });
   }
 
   async get(id: string): Promise<ServerQuestion | undefined> {
-    const [row] = await this.#db.all<Row>("SELECT record, owner FROM mcp_questions WHERE id = ?", [id]);
-    return row && this.#living(row);
+    const [row] = await questions.select(this.#db, ["record", "owner"], "WHERE id = ?", [id]);
+    return row && this.#cancelIfOrphaned(row);
   }
 
   async list(state: ServerQuestionState | undefined, max: number): Promise<ServerQuestion[]> {
     const newest = "ORDER BY asked_at DESC, id DESC LIMIT ?";
     const rows = await (state === undefined
-      ? this.#db.all<Row>(`SELECT record, owner FROM mcp_questions ${newest}`, [max])
-      : this.#db.all<Row>(`SELECT record, owner FROM mcp_questions WHERE state = ? ${newest}`, [state, max]));
+      ? questions.select(this.#db, ["record", "owner"], newest, [max])
+      : questions.select(this.#db, ["record", "owner"], `WHERE state = ? ${newest}`, [state, max]));
     const all: ServerQuestion[] = [];
-    for (const row of rows.reverse()) all.push(await this.#living(row));
+    for (const row of rows.reverse()) all.push(await this.#cancelIfOrphaned(row));
     return all.filter((question) => state === undefined || question.state === state);
   }
 
-  change(
+  async change(
     id: string,
     from: ServerQuestionState,
     changes: ServerQuestionChanges,
-  ): MaybePromise<ServerQuestion | undefined> {
-    return this.#db.transaction<ServerQuestion | undefined>(
-      (tx) =>
-        after(
-          tx.all<Row>("SELECT record, owner FROM mcp_questions WHERE id = ? AND state = ?", [id, from]),
-          ([row]) => {
-            if (!row) return undefined;
-            // As JSON, so that a key that is undefined is dropped.
-            const changed = JSON.stringify({ ...(JSON.parse(row.record) as ServerQuestion), ...changes });
-            const written = tx.run("UPDATE mcp_questions SET state = ?, record = ? WHERE id = ? AND state = ?", [
-              changes.state,
-              changed,
-              id,
-              from,
-            ]);
-            // Of two who read the same row, the second finds another state when its turn has come.
-            return after(written, ({ changes: rows }) =>
-              rows === 1 ? (JSON.parse(changed) as ServerQuestion) : undefined,
-            );
-          },
-        ),
+  ): Promise<ServerQuestion | undefined> {
+    return this.#db.transaction(
+      async (tx) => {
+        const [row] = await questions.select(tx, ["record"], "WHERE id = ? AND state = ?", [id, from]);
+        if (!row) return undefined;
+        // If two processes read the same row, the second finds another state here.
+        const updated = await tx.all(
+          "UPDATE mcp_questions SET state = ?, record = ? WHERE id = ? AND state = ? RETURNING record",
+          [changes.state, questions.toSql("record", { ...row.record, ...changes }), id, from],
+        );
+        return questions.read(["record"], updated)[0]?.record;
+      },
       { synced: true },
     );
   }
 
-  prune(before: number): MaybePromise<void> {
-    return after(this.#db.run("DELETE FROM mcp_questions WHERE asked_at < ?", [before]), () => undefined);
+  async prune(before: number): Promise<void> {
+    await this.#db.run("DELETE FROM mcp_questions WHERE asked_at < ?", [before]);
   }
 
-  /** The server that asked was connected to a process: where that is gone, nobody waits for the answer. */
-  async #living({ record, owner }: Row): Promise<ServerQuestion> {
-    const question = JSON.parse(record) as ServerQuestion;
-    if (question.state !== "open" || (await this.#owners.isAlive(owner))) return question;
+  /** The server was connected to the process that asked: if that process is gone, the answer would reach nobody. */
+  async #cancelIfOrphaned({
+    record,
+    owner,
+  }: Pick<RowOf<typeof questions>, "record" | "owner">): Promise<ServerQuestion> {
+    if (record.state !== "open" || (await this.#owners.isAlive(owner))) return record;
     const note = "The process that it was asked in is gone.";
-    return (await this.change(question.id, "open", { state: "cancelled", note })) ?? question;
+    return (await this.change(record.id, "open", { state: "cancelled", note })) ?? record;
   }
 }

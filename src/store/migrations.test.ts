@@ -84,7 +84,7 @@ describe.each(places)("migrations on %s", (_name, newLocation) => {
     });
     await expect(migrate(database, known([...first, "SELECT 1"], second), 2)).rejects.toMatchObject({
       code: "conflict",
-      message: expect.stringContaining("another version 1"),
+      message: expect.stringContaining("different version 1"),
     });
     await database.close();
   });

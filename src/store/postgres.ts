@@ -186,7 +186,7 @@ function numbersAsNumbers(pg: typeof import("pg").default): NonNullable<PoolConf
 }
 
 class PostgresDatabase implements SqlDatabase {
-  readonly dialect = "postgres";
+  readonly engine = "postgres";
   readonly #pool: Pool;
   readonly #runner: SqlRunner;
   readonly #begin: string;
@@ -217,6 +217,16 @@ class PostgresDatabase implements SqlDatabase {
 
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
     return this.#track(() => this.#transact(work, options));
+  }
+
+  async hasTable(name: string): Promise<boolean> {
+    const sql = "SELECT tablename FROM pg_tables WHERE tablename = ? AND schemaname = current_schema()";
+    return (await this.all(sql, [name])).length > 0;
+  }
+
+  /** PostgreSQL's own INTEGER ends at 2^31. */
+  toNativeTypes(sql: string): string {
+    return sql.replace(/\bBLOB\b/g, "BYTEA").replace(/\bINTEGER\b/g, "BIGINT");
   }
 
   close(): Promise<void> {
@@ -277,7 +287,6 @@ function runnerOn(connection: Pool | PoolClient, url: string): SqlRunner {
     }
   };
   return {
-    dialect: "postgres",
     all: async <Row extends object>(sql: string, params?: readonly SqlValue[]) => {
       const { rows } = await query(sql, params);
       return rows as Row[];

@@ -6,14 +6,14 @@ import type { Clock, Timer } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { SqlDatabase } from "./database.ts";
 import type { Migrations } from "./migrations.ts";
-import { after } from "./table.ts";
+import { integer, type RowOf, table, text } from "./table.ts";
 
-/** A process as others can tell whether it still runs. */
+/** What another process needs to check whether this one still runs. */
 export interface ProcessIdentity {
-  /** Machine, its boot and the space of process ids: the pid means nothing elsewhere. */
+  /** Machine, boot and PID namespace: the pid means nothing elsewhere. */
   host: string;
   pid: number;
-  /** When it started, in the system's own count; "" where that cannot be known. */
+  /** Start time, in the unit of the system; "" if unknown. */
   started: string;
 }
 
@@ -21,18 +21,18 @@ export function thisProcess(): ProcessIdentity {
   return { host: thisHost(), pid: process.pid, started: startOf(process.pid)?.started ?? "" };
 }
 
-/** Undefined where it cannot be known from here: the process is on another host. */
+/** Undefined if the process is on another host. */
 export function isRunning({ host, pid, started }: ProcessIdentity): boolean | undefined {
   if (host !== thisHost()) return undefined;
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it is there, and somebody else's.
+    // EPERM: it runs, as another user.
     if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
   }
   if (started === "") return true;
   const now = startOf(pid);
-  // Dead and not yet collected by its parent; or another process with the same number.
+  // A zombie, or another process with the same number, does not count as running.
   return now === undefined || (now.state !== "Z" && now.state !== "X" && now.started === started);
 }
 
@@ -50,7 +50,7 @@ function namespace(): string {
 
 function startOf(pid: number): { state: string; started: string } | undefined {
   const stat = read(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
-  // The name in parentheses may hold blanks and parentheses itself.
+  // The name in parentheses may contain blanks and parentheses.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, started] = [fields[0], fields[19]];
   return state && started ? { state, started } : undefined;
@@ -64,30 +64,28 @@ function read(source: () => string): string {
   }
 }
 
-export const OWNER_MIGRATIONS: Migrations = {
-  name: "owners",
-  versions: [
-    [
-      "CREATE TABLE owners (id TEXT PRIMARY KEY, host TEXT NOT NULL, pid BIGINT NOT NULL, started TEXT NOT NULL, " +
-        "seen_at BIGINT NOT NULL)",
-    ],
-  ],
-};
+const owners = table("owners", {
+  id: text("PRIMARY KEY"),
+  host: text(),
+  pid: integer(),
+  started: text(),
+  seenAt: integer(),
+});
+
+export const OWNER_MIGRATIONS: Migrations = { name: "owners", versions: [[owners.create]] };
 
 const HEARTBEAT_MS = 15_000;
-/** For processes on other hosts, of which nothing is known but when they were last seen. */
+/** For processes on other hosts, which can only be judged by their last heartbeat. */
 const DEAD_AFTER_MS = 60_000;
 
-interface OwnerRow extends ProcessIdentity {
-  id: string;
-  seen_at: number;
+/** Which process this is, and whether another one lives. */
+export interface LiveOwners {
+  readonly id: string;
+  isAlive(id: string): MaybePromise<boolean>;
 }
 
-/**
- * Everybody who has the store open, so that what a dead one left half done can be told from what a live one is doing. Who is
- * not in the table is gone.
- */
-export class Owners {
+/** The processes that have the store open. Tells work of a live process from work that a dead one left unfinished. */
+export class Owners implements LiveOwners {
   readonly id = randomUUID();
   readonly #database: SqlDatabase;
   readonly #clock: Clock;
@@ -101,37 +99,38 @@ export class Owners {
   }
 
   static async enter(database: SqlDatabase, clock: Clock, identity = thisProcess()): Promise<Owners> {
-    const owners = new Owners(database, clock, identity);
-    await owners.#write();
-    for (const id of await owners.#dead()) await database.run("DELETE FROM owners WHERE id = ?", [id]);
-    owners.#scheduleHeartbeat();
-    return owners;
+    const entered = new Owners(database, clock, identity);
+    await entered.#write();
+    for (const id of await entered.#dead()) await database.run("DELETE FROM owners WHERE id = ?", [id]);
+    entered.#scheduleHeartbeat();
+    return entered;
   }
 
-  isAlive(id: string): MaybePromise<boolean> {
+  /** A process that is not in the table is gone. */
+  async isAlive(id: string): Promise<boolean> {
     if (id === this.id) return true;
-    const rows = this.#database.all<OwnerRow>("SELECT id, host, pid, started, seen_at FROM owners WHERE id = ?", [id]);
-    return after(rows, ([row]) => row !== undefined && this.#isOwnerAlive(row));
+    const [row] = await owners.select(this.#database, owners.keys, "WHERE id = ?", [id]);
+    return row !== undefined && this.#isOwnerAlive(row);
   }
 
-  /** Nothing of this owner is running any more. */
+  /** Call when nothing of this process runs any more. */
   async leave(): Promise<void> {
     this.#timer?.cancel();
     await this.#database.run("DELETE FROM owners WHERE id = ?", [this.id]);
   }
 
   async #dead(): Promise<string[]> {
-    const rows = await this.#database.all<OwnerRow>("SELECT id, host, pid, started, seen_at FROM owners");
+    const rows = await owners.select(this.#database, owners.keys);
     return rows.filter((row) => row.id !== this.id && !this.#isOwnerAlive(row)).map(({ id }) => id);
   }
 
-  #isOwnerAlive(row: OwnerRow): boolean {
-    return isRunning(row) ?? this.#clock.now() - row.seen_at < DEAD_AFTER_MS;
+  #isOwnerAlive(row: RowOf<typeof owners>): boolean {
+    return isRunning(row) ?? this.#clock.now() - row.seenAt < DEAD_AFTER_MS;
   }
 
   #scheduleHeartbeat(): void {
     this.#timer = this.#clock.after(HEARTBEAT_MS, () => {
-      // A beat that cannot be written is made up for by the next.
+      // If a heartbeat cannot be written, the next one will do.
       void this.#write().then(
         () => this.#scheduleHeartbeat(),
         () => this.#scheduleHeartbeat(),
@@ -141,11 +140,6 @@ export class Owners {
   }
 
   async #write(): Promise<void> {
-    const { host, pid, started } = this.#identity;
-    await this.#database.run(
-      "INSERT INTO owners (id, host, pid, started, seen_at) VALUES (?, ?, ?, ?, ?) " +
-        "ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
-      [this.id, host, pid, started, this.#clock.now()],
-    );
+    await owners.upsert(this.#database, { id: this.id, ...this.#identity, seenAt: this.#clock.now() }, ["id"]);
   }
 }

@@ -10,7 +10,7 @@ import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";
 import type { SqlDatabase } from "./database.ts";
-import { createSqlProgramStore, programsModule } from "./programs.ts";
+import { SqlProgramStore, programsModule } from "./programs.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "haft-programs-"));
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 async function open(database: SqlDatabase): Promise<{ store: ProgramStore; die: () => Promise<void> }> {
   const owners = await Owners.enter(database, systemClock);
-  const store = createSqlProgramStore({ database, clock: systemClock, owners, warn: () => undefined });
+  const store = new SqlProgramStore({ database, clock: systemClock, owners, warn: () => undefined });
   return { store, die: () => owners.leave() };
 }
 

@@ -7,7 +7,7 @@ import { migrate } from "./migrations.ts";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { SqlDatabase } from "./database.ts";
-import { createSqlScheduleStore, schedulesModule } from "./schedules.ts";
+import { SqlScheduleStore, schedulesModule } from "./schedules.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "haft-schedules-"));
@@ -34,13 +34,14 @@ const empty = async (name: "sqlite" | "postgres"): Promise<SqlDatabase> => {
 };
 
 describe.each(["sqlite", "postgres"] as const)("in %s", (name) => {
-  describeScheduleStore(name, async () =>
-    createSqlScheduleStore(await empty(name), { id: "me", isAlive: (id) => id === "me" }),
+  describeScheduleStore(
+    name,
+    async () => new SqlScheduleStore(await empty(name), { id: "me", isAlive: (id) => id === "me" }),
   );
 
   test("running ones of a process that is gone are taken by one of those who look", async () => {
     const database = await empty(name);
-    const store = (id: string) => createSqlScheduleStore(database, { id, isAlive: (owner) => owner !== "gone" });
+    const store = (id: string) => new SqlScheduleStore(database, { id, isAlive: (owner) => owner !== "gone" });
     const run = { scheduleId: "s", number: 1, trigger: "time", dueAt: 1, state: "running", missed: 0 } as const;
     await store("gone").add(scheduleFor("s"), 5);
     await store("gone").begin(scheduleFor("s", { revision: 2, runCount: 1 }), run, 5);

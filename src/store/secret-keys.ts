@@ -1,28 +1,23 @@
 import { randomBytes } from "node:crypto";
-import type { StoreModule } from "./table.ts";
+import { type StoreModule, table, text } from "./table.ts";
 
-/** A secret key by its purpose: made at the first asking, the same for everybody who shares the store. */
+/** Returns the secret key of a purpose. It is created on first use and is the same for all processes of the store. */
 export type KeyStore = (purpose: string) => Promise<Uint8Array>;
 
 const KEY_BYTES = 32;
 
-/** Secret, and readable by this user alone as the whole store is. */
+const secretKeys = table("secret_keys", { purpose: text("NOT NULL PRIMARY KEY"), secret: text() });
+
+/** Like the whole store, readable by this user only. */
 export const keysModule: StoreModule<KeyStore> = {
-  migrations: {
-    name: "secret_keys",
-    versions: [["CREATE TABLE secret_keys (purpose TEXT NOT NULL PRIMARY KEY, secret TEXT NOT NULL)"]],
-  },
+  migrations: { name: "secret_keys", versions: [[secretKeys.create]] },
   open:
     ({ database }) =>
     async (purpose) => {
-      // Of several who make one at once the first counts.
-      await database.run("INSERT INTO secret_keys (purpose, secret) VALUES (?, ?) ON CONFLICT (purpose) DO NOTHING", [
-        purpose,
-        randomBytes(KEY_BYTES).toString("base64"),
-      ]);
-      const [row] = await database.all<{ secret: string }>("SELECT secret FROM secret_keys WHERE purpose = ?", [
-        purpose,
-      ]);
-      return Buffer.from(row!.secret, "base64");
+      const created = { purpose, secret: randomBytes(KEY_BYTES).toString("base64") };
+      // If several processes create one at once, the first is kept.
+      await secretKeys.insert(database, created, "ON CONFLICT (purpose) DO NOTHING");
+      const [row] = await secretKeys.select(database, ["secret"], "WHERE purpose = ?", [purpose]);
+      return Buffer.from((row ?? created).secret, "base64");
     },
 };

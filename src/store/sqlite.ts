@@ -60,12 +60,11 @@ const MAX_STATEMENTS = 300;
 const lines = new Map<string, Promise<void>>();
 
 class SqliteDatabase implements SqlDatabase {
-  readonly dialect = "sqlite";
+  readonly engine = "sqlite";
   readonly #connection: Libsql.Database;
   readonly #statements = new Map<string, Prepared>();
   #isClosed = false;
   readonly #tx: SqlTransaction = {
-    dialect: "sqlite",
     all: (sql, params) => this.#all(sql, params),
     run: (sql, params) => this.#run(sql, params),
     // BEGIN IMMEDIATE has the lock of all writers already.
@@ -89,6 +88,14 @@ class SqliteDatabase implements SqlDatabase {
 
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): MaybePromise<T> {
     return this.#enqueue(() => this.#transact(work, options));
+  }
+
+  async hasTable(name: string): Promise<boolean> {
+    return (await this.all("SELECT name FROM sqlite_master WHERE name = ?", [name])).length > 0;
+  }
+
+  toNativeTypes(sql: string): string {
+    return sql;
   }
 
   close(): MaybePromise<void> {

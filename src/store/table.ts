@@ -1,29 +1,225 @@
 import type { Clock } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import type { SqlDatabase } from "./database.ts";
+import type { SqlDatabase, SqlRunner, SqlValue } from "./database.ts";
 import type { Migrations } from "./migrations.ts";
 import type { Owners } from "./process-owners.ts";
 
-/** What every part of the store is made from. */
+/** How one column is declared in SQL and converted to and from a property of the row object. */
+export interface Column<Value> {
+  /** Type and constraints: `TEXT NOT NULL`. */
+  readonly sql: string;
+  /** The version of the owner's migrations that adds it. */
+  readonly since: number;
+  toSql(value: Value): SqlValue;
+  fromSql(value: SqlValue): Value;
+}
+
+type Columns = Readonly<Record<string, Column<unknown>>>;
+type ValueOf<C> = C extends Column<infer Value> ? Value : never;
+type OptionalKey<C extends Columns> = { [K in keyof C]: undefined extends ValueOf<C[K]> ? K : never }[keyof C];
+
+/** The row object of a table: `RowOf<typeof approvals>`. */
+export type RowOf<T> = T extends Table<infer C> ? Row<C> : never;
+type Row<C extends Columns> = Flat<
+  { [K in Exclude<keyof C, OptionalKey<C>>]: ValueOf<C[K]> } & { [K in OptionalKey<C>]?: ValueOf<C[K]> }
+>;
+type Flat<T> = { [K in keyof T]: T[K] };
+type Picked<C extends Columns, K extends keyof C> = Pick<Row<C>, K & keyof Row<C>>;
+
+// The only casts between SQL values and row types: the declaration of the table is the promise that they hold.
+function asIs<Value extends SqlValue>(type: string, constraint: string): Column<Value> {
+  return { sql: `${type} ${constraint}`.trim(), since: 1, toSql: (value) => value, fromSql: (value) => value as Value };
+}
+
+/** Text without NUL, which PostgreSQL's TEXT cannot hold; text from outside is `json`. */
+export function text<Value extends string = string>(constraint = "NOT NULL"): Column<Value> {
+  return asIs("TEXT", constraint);
+}
+
+export function integer(constraint = "NOT NULL"): Column<number> {
+  return asIs("BIGINT", constraint);
+}
+
+/** On SQLite this is the number of the row itself and needs no further index. */
+export function rowNumber(): Column<number> {
+  return asIs("INTEGER", "PRIMARY KEY");
+}
+
+export function bytes(constraint = "NOT NULL"): Column<Uint8Array> {
+  return asIs("BLOB", constraint);
+}
+
+export function flag(constraint = "NOT NULL"): Column<boolean> {
+  return {
+    sql: `BIGINT ${constraint}`,
+    since: 1,
+    toSql: (value) => (value ? 1 : 0),
+    fromSql: (value) => value === 1,
+  };
+}
+
+/** Anything that JSON can hold. As JSON, text may contain NUL. */
+export function json<Value>(constraint = "NOT NULL"): Column<Value> {
+  return {
+    sql: `TEXT ${constraint}`.trim(),
+    since: 1,
+    toSql: (value) => JSON.stringify(value),
+    fromSql: (value) => JSON.parse(String(value)) as Value,
+  };
+}
+
+/** NULL if undefined. */
+export function optional<Value>(column: Column<Value>): Column<Value | undefined> {
+  return {
+    sql: column.sql.replace(/ NOT NULL$/, ""),
+    since: column.since,
+    toSql: (value) => (value === undefined ? null : column.toSql(value)),
+    fromSql: (value) => (value === null ? undefined : column.fromSql(value)),
+  };
+}
+
+/** An empty text if undefined: unlike NULL it can be compared with `=` in both databases. */
+export function textOrEmpty(constraint = "NOT NULL"): Column<string | undefined> {
+  return {
+    sql: `TEXT ${constraint}`,
+    since: 1,
+    toSql: (value) => value ?? "",
+    fromSql: (value) => (value === "" ? undefined : String(value)),
+  };
+}
+
+/** A column that a later version of the migrations adds. */
+export function addedIn<Value>(version: number, column: Column<Value>): Column<Value> {
+  return { ...column, since: version };
+}
+
+/**
+ * Declares a table once: its SQL, the type of its rows and the conversion between them follow. Properties are in camelCase,
+ * the columns in SQL have the same names in snake_case.
+ */
+export function table<C extends Columns>(name: string, columns: C, constraint?: string): Table<C> {
+  return new Table(name, columns, constraint);
+}
+
+export class Table<C extends Columns> {
+  /** CREATE TABLE, with the columns of version 1. */
+  readonly create: string;
+  /** All properties of a row, in the order of the declaration. */
+  readonly keys: readonly (keyof C)[];
+  readonly #insertInto: string;
+  readonly #placeholders: string;
+  readonly #columns = new Map<keyof C, { name: string; column: Column<unknown> }>();
+
+  constructor(
+    readonly name: string,
+    columns: C,
+    constraint?: string,
+  ) {
+    for (const [key, column] of Object.entries(columns)) this.#columns.set(key, { name: snakeCase(key), column });
+    this.keys = [...this.#columns.keys()];
+    const parts = this.#sqlSince(1);
+    if (constraint !== undefined) parts.push(constraint);
+    this.#insertInto = `INSERT INTO ${name} (${this.list()}) VALUES`;
+    this.#placeholders = `(${placeholders(this.keys)})`;
+    this.create = `CREATE TABLE ${name} (${parts.join(", ")})`;
+  }
+
+  /** The statements that add the columns of a later version. */
+  addColumns(version: number): string[] {
+    return this.#sqlSince(version).map((sql) => `ALTER TABLE ${this.name} ADD COLUMN ${sql}`);
+  }
+
+  /** Names in the order of the declaration, or in the order given: for SELECT, INSERT and RETURNING. */
+  list(keys: Iterable<keyof C> = this.keys): string {
+    return Array.from(keys, (key) => this.#find(key).name).join(", ");
+  }
+
+  /** A value as the column stores it: for the parameters of a condition. */
+  toSql<K extends keyof C>(key: K, value: ValueOf<C[K]>): SqlValue {
+    return this.#find(key).column.toSql(value);
+  }
+
+  /** All values of a row, in the order of the declaration. */
+  values(row: Row<C>): SqlValue[] {
+    return Array.from(this.#columns, ([key, { column }]) => column.toSql(Reflect.get(row, key)));
+  }
+
+  /** `clause`: all that follows FROM, such as `WHERE id = ? LIMIT 1`. */
+  async select<K extends keyof C>(
+    db: SqlRunner,
+    keys: readonly K[],
+    clause = "",
+    params: readonly SqlValue[] = [],
+  ): Promise<Picked<C, K>[]> {
+    return this.read(keys, await db.all(`SELECT ${this.list(keys)} FROM ${this.name} ${clause}`, params));
+  }
+
+  /** Converts rows of a statement of one's own, which returns `list(keys)`. */
+  read<K extends keyof C>(keys: readonly K[], rows: readonly object[]): Picked<C, K>[] {
+    const columns = keys.map((key) => ({ key, ...this.#find(key) }));
+    return (rows as readonly Record<string, SqlValue>[]).map((row) => {
+      const read: Partial<Record<keyof C, unknown>> = {};
+      for (const { key, name, column } of columns) read[key] = column.fromSql(row[name] ?? null);
+      return read as Picked<C, K>;
+    });
+  }
+
+  /** `clause`: what follows VALUES, such as `ON CONFLICT DO NOTHING`. */
+  async insert(db: SqlRunner, row: Row<C>, clause = ""): Promise<{ changes: number }> {
+    return db.run(`${this.#insertInto} ${this.#placeholders} ${clause}`, this.values(row));
+  }
+
+  /** Inserts all of them with one statement. */
+  async insertMany(db: SqlRunner, rows: readonly Row<C>[]): Promise<void> {
+    const sql = `${this.#insertInto} ${rows.map(() => this.#placeholders).join(", ")}`;
+    await db.run(
+      sql,
+      rows.flatMap((row) => this.values(row)),
+    );
+  }
+
+  /** Inserts the row, or replaces all other values of the row that has the same `key`. */
+  async upsert(db: SqlRunner, row: Row<C>, key: readonly (keyof C)[]): Promise<void> {
+    const others = this.keys.filter((name) => !key.includes(name)).map((name) => this.#find(name).name);
+    const set = others.map((name) => `${name} = excluded.${name}`).join(", ");
+    await this.insert(db, row, `ON CONFLICT (${this.list(key)}) DO UPDATE SET ${set}`);
+  }
+
+  #find(key: keyof C): { name: string; column: Column<unknown> } {
+    const found = this.#columns.get(key);
+    if (!found) throw new Error(`The table ${this.name} has no column for "${String(key)}".`);
+    return found;
+  }
+
+  #sqlSince(version: number): string[] {
+    const columns = [...this.#columns.values()].filter(({ column }) => column.since === version);
+    return columns.map(({ name, column }) => `${name} ${column.sql}`);
+  }
+}
+
+export function placeholders(values: readonly unknown[]): string {
+  return values.map(() => "?").join(", ");
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** What every part of the store gets when it is opened. */
 export interface StoreContext {
   database: SqlDatabase;
   clock: Clock;
-  /** Who has the store open, and which of them still run. */
+  /** The processes that have the store open, and which of them still run. */
   owners: Owners;
-  /** Besides those that are known everywhere: hidden in the audit log. */
+  /** Names of secrets that the audit log masks, besides the built-in ones. */
   secretNames?: readonly string[];
   warn(message: string): void;
 }
 
-/** One owner's tables and what works on them: the store is a list of these. */
+/** The tables of one part of the store and the object that works on them. */
 export interface StoreModule<Value> {
   readonly migrations: Migrations;
   open(context: StoreContext): MaybePromise<Value>;
-  /** What is still to be written is; before the database closes. */
+  /** Writes what is still waiting. Runs before the database closes. */
   close?(value: Value): MaybePromise<void>;
-}
-
-/** Goes on with a value, at once where it is there already. */
-export function after<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
-  return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -4,8 +4,8 @@ import { Scope } from "../contracts/identity.ts";
 import type { Clock } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { SqlDatabase } from "./database.ts";
-import { migrate, type Migrations } from "./migrations.ts";
-import { after } from "./table.ts";
+import { migrate } from "./migrations.ts";
+import { type Column, integer, json, optional, table, text } from "./table.ts";
 
 export const SCOPES: readonly Scope[] = Scope.options;
 
@@ -71,18 +71,16 @@ export async function issueToken(
 }
 
 /** The stored token; undefined if the presented one is wrong, expired or of another kind. */
-export function findToken(
+export async function findToken(
   store: TokenStore,
   clock: Clock,
   presented: string,
   kind: StoredToken["kind"],
-): MaybePromise<StoredToken | undefined> {
+): Promise<StoredToken | undefined> {
   const presentedHash = hashToken(presented);
-  // Without a promise if the store has none: every request passes here.
-  return after(store.find(presentedHash), (found) => {
-    if (!found || found.kind !== kind || !equal(found.hash, presentedHash)) return undefined;
-    return found.expiresAt !== undefined && found.expiresAt <= clock.now() ? undefined : found;
-  });
+  const found = await store.find(presentedHash);
+  if (!found || found.kind !== kind || !equal(found.hash, presentedHash)) return undefined;
+  return found.expiresAt !== undefined && found.expiresAt <= clock.now() ? undefined : found;
 }
 
 function hashToken(token: string): string {
@@ -114,31 +112,24 @@ export class MemoryTokenStore implements TokenStore {
   }
 }
 
-const MIGRATIONS: Migrations = {
-  name: "tokens",
-  versions: [
-    [
-      "CREATE TABLE tokens (id TEXT PRIMARY KEY, name TEXT NOT NULL, scopes TEXT NOT NULL, hash TEXT NOT NULL UNIQUE, " +
-        "kind TEXT NOT NULL, created_at BIGINT NOT NULL, expires_at BIGINT)",
-    ],
-  ],
+const scopeList: Column<readonly Scope[]> = {
+  ...text(),
+  toSql: (scopes) => scopes.join(","),
+  fromSql: (list) => SCOPES.filter((scope) => String(list).split(",").includes(scope)),
 };
-
-interface TokenRow {
-  id: string;
-  name: string;
-  scopes: string;
-  hash: string;
-  kind: string;
-  created_at: number;
-  expires_at: number | null;
-}
-
-const COLUMNS = "id, name, scopes, hash, kind, created_at, expires_at";
+const tokens = table("tokens", {
+  id: text("PRIMARY KEY"),
+  name: json<string>(),
+  scopes: scopeList,
+  hash: text("NOT NULL UNIQUE"),
+  kind: text<StoredToken["kind"]>(),
+  createdAt: integer(),
+  expiresAt: optional(integer()),
+});
 
 /** Tokens in an open database. The table is created if it is missing. */
 export async function openTokenStore(database: SqlDatabase, now: number): Promise<TokenStore> {
-  await migrate(database, [MIGRATIONS], now);
+  await migrate(database, [{ name: "tokens", versions: [[tokens.create]] }], now);
   return new SqlTokenStore(database);
 }
 
@@ -162,48 +153,27 @@ class SqlTokenStore implements TokenStore {
     this.#database = database;
   }
 
-  async add({ id, name, scopes, hash: tokenHash, kind, createdAt, expiresAt }: StoredToken): Promise<void> {
+  async add(token: StoredToken): Promise<void> {
     await this.#database.transaction(
       async (tx) => {
         // Expired tokens have no use, and nothing else removes them.
-        await tx.run("DELETE FROM tokens WHERE expires_at < ?", [createdAt]);
-        await tx.run(`INSERT INTO tokens (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`, [
-          id,
-          JSON.stringify(name),
-          scopes.join(","),
-          tokenHash,
-          kind,
-          createdAt,
-          expiresAt ?? null,
-        ]);
+        await tx.run("DELETE FROM tokens WHERE expires_at < ?", [token.createdAt]);
+        await tokens.insert(tx, token);
       },
       { synced: true },
     );
   }
 
-  find(tokenHash: string): MaybePromise<StoredToken | undefined> {
-    const rows = this.#database.all<TokenRow>(`SELECT ${COLUMNS} FROM tokens WHERE hash = ?`, [tokenHash]);
-    return after(rows, ([row]) => row && tokenOf(row));
+  async find(tokenHash: string): Promise<StoredToken | undefined> {
+    const [token] = await tokens.select(this.#database, tokens.keys, "WHERE hash = ?", [tokenHash]);
+    return token;
   }
 
   async remove(id: string): Promise<boolean> {
     return (await this.#database.run("DELETE FROM tokens WHERE id = ?", [id])).changes > 0;
   }
 
-  async list(): Promise<readonly StoredToken[]> {
-    const rows = await this.#database.all<TokenRow>(`SELECT ${COLUMNS} FROM tokens ORDER BY created_at, id`);
-    return rows.map(tokenOf);
+  list(): Promise<readonly StoredToken[]> {
+    return tokens.select(this.#database, tokens.keys, "ORDER BY created_at, id");
   }
-}
-
-function tokenOf({ id, name, scopes, hash: tokenHash, kind, created_at, expires_at }: TokenRow): StoredToken {
-  return {
-    id,
-    name: JSON.parse(name) as string,
-    scopes: scopes.split(",").filter(Boolean) as Scope[],
-    hash: tokenHash,
-    kind: kind as StoredToken["kind"],
-    createdAt: created_at,
-    expiresAt: expires_at === null ? undefined : expires_at,
-  };
 }

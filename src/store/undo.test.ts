@@ -9,7 +9,7 @@ import { migrate } from "./migrations.ts";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { SqlDatabase } from "./database.ts";
-import { createSqlUndo, UNDO_MIGRATIONS } from "./undo.ts";
+import { SqlUndo, undoModule } from "./undo.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 let folder: string;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   reopenSqlite = () => openSqlite(join(folder, "haft.db"));
   open.sqlite = await reopenSqlite();
   open.postgres = await openPostgres(await server.createDatabase());
-  for (const database of [open.sqlite, open.postgres]) await migrate(database, [UNDO_MIGRATIONS], 0);
+  for (const database of [open.sqlite, open.postgres]) await migrate(database, [undoModule.migrations], 0);
 }, 60_000);
 
 afterAll(async () => {
@@ -34,8 +34,9 @@ afterAll(async () => {
 });
 
 for (const kind of ["sqlite", "postgres"] as const) {
-  undoStoreSuite(`on ${kind}`, async ({ maxBytes, clock }) =>
-    createSqlUndo(open[kind]!, { workspace: randomUUID(), clock, limits: { maxBytes } }),
+  undoStoreSuite(
+    `on ${kind}`,
+    async ({ maxBytes, clock }) => new SqlUndo(open[kind]!, { workspace: randomUUID(), clock, limits: { maxBytes } }),
   );
 
   describe(`beyond the suite, on ${kind}`, () => {
@@ -52,7 +53,7 @@ for (const kind of ["sqlite", "postgres"] as const) {
 
     it("keeps one content once, compressed, however often it is used", async () => {
       const workspace = randomUUID();
-      const store = createSqlUndo(open[kind]!, { workspace, clock: () => 1 });
+      const store = new SqlUndo(open[kind]!, { workspace, clock: () => 1 });
       for (let index = 0; index < 5; index += 1) {
         await store.before(change(`/w/${index}`, "a".repeat(50_000), "b", `c${index}`));
       }
@@ -66,7 +67,7 @@ for (const kind of ["sqlite", "postgres"] as const) {
 
     it("gives up what is older than its limit", async () => {
       let now = 1_000;
-      const store = createSqlUndo(open[kind]!, {
+      const store = new SqlUndo(open[kind]!, {
         workspace: randomUUID(),
         clock: () => now,
         limits: { maxAgeMs: 10_000 },
@@ -80,8 +81,8 @@ for (const kind of ["sqlite", "postgres"] as const) {
     }, 60_000);
 
     it("shows one workspace nothing of another", async () => {
-      const [one, two] = [randomUUID(), randomUUID()].map((workspace) =>
-        createSqlUndo(open[kind]!, { workspace, clock: () => 1 }),
+      const [one, two] = [randomUUID(), randomUUID()].map(
+        (workspace) => new SqlUndo(open[kind]!, { workspace, clock: () => 1 }),
       );
       await one!.before(change("/w/a", "mine", "x", "c1"));
       expect(await two!.list()).toEqual([]);
@@ -91,7 +92,7 @@ for (const kind of ["sqlite", "postgres"] as const) {
     it("numbers the changes of many writers without a gap or a double", async () => {
       const workspace = randomUUID();
       const other = kind === "sqlite" ? await reopenSqlite() : open.postgres!;
-      const stores = [open[kind]!, other].map((database) => createSqlUndo(database, { workspace, clock: () => 1 }));
+      const stores = [open[kind]!, other].map((database) => new SqlUndo(database, { workspace, clock: () => 1 }));
       await Promise.all(
         Array.from({ length: 40 }, (_, index) => stores[index % 2]!.before(change("/w/a", "1", "2", `c${index}`))),
       );

@@ -148,7 +148,7 @@ async function checkStore(folder: string, url: string | undefined): Promise<Chec
     const state = store.warnings.length > 0 ? "warning" : "ok";
     return {
       state,
-      found: [`${store.database.dialect}, ${count} entries, all unchanged`, ...store.warnings].join("; "),
+      found: [`${store.database.engine}, ${count} entries, all unchanged`, ...store.warnings].join("; "),
     };
   } finally {
     await store.close();

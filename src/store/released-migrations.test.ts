@@ -1,0 +1,107 @@
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openTokenStore } from "./tokens.ts";
+import { openSqlite } from "./sqlite.ts";
+import { openStore } from "./store.ts";
+
+/** The statements of all versions that were released before tables were declared with `table()`. Never edited. */
+const RELEASED = JSON.parse(
+  readFileSync(new URL("released-migrations.fixture.json", import.meta.url), "utf8"),
+) as Record<string, string[][]>;
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "haft-released-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const checksum = (statements: readonly string[]) =>
+  createHash("sha256").update(JSON.stringify(statements)).digest("hex");
+
+interface Applied {
+  owner: string;
+  version: number;
+  checksum: string;
+}
+
+/** What the database itself reports, without white space. */
+async function readSchema(file: string) {
+  const database = await openSqlite(file);
+  const tables = await database.all<{ name: string; sql: string | null }>(
+    "SELECT name, sql FROM sqlite_master WHERE name <> 'haft_migrations' ORDER BY name",
+  );
+  const applied = await database.all<Applied>("SELECT owner, version, checksum FROM haft_migrations ORDER BY owner");
+  await database.close();
+  return { tables: tables.map(({ name, sql }) => `${name}: ${sql?.replace(/\s+/g, "")}`), applied };
+}
+
+/** A store as the released version created it. */
+async function createReleased(file: string): Promise<void> {
+  const database = await openSqlite(file);
+  await database.run(
+    "CREATE TABLE haft_migrations (owner TEXT NOT NULL, version BIGINT NOT NULL, checksum TEXT NOT NULL, " +
+      "applied_at BIGINT NOT NULL, PRIMARY KEY (owner, version))",
+  );
+  for (const [owner, versions] of Object.entries(RELEASED)) {
+    for (const [at, statements] of versions.entries()) {
+      for (const sql of statements) await database.run(sql);
+      const row = [owner, at + 1, checksum(statements), 1];
+      await database.run("INSERT INTO haft_migrations VALUES (?, ?, ?, ?)", row);
+    }
+  }
+  await database.close();
+}
+
+async function openAndClose(folder: string): Promise<string> {
+  const store = await openStore({ folder });
+  await openTokenStore(store.database, 1);
+  await store.close();
+  return join(folder, ".haft", "haft.db");
+}
+
+test("a new store has the tables and the checksums that the released version created", async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, "released.db");
+  await createReleased(file);
+  const [old, now] = [await readSchema(file), await readSchema(await openAndClose(temporaryFolder()))];
+  expect(now.applied).toEqual(expect.arrayContaining(old.applied));
+  // What later versions changed.
+  const changed = ["approvals_current:"];
+  const unchanged = (line: string) => !changed.some((name) => line.startsWith(name));
+  expect(now.tables.filter(unchanged)).toEqual(old.tables.filter(unchanged));
+});
+
+test("a store of the released version opens, and later versions are applied to it", async () => {
+  const folder = temporaryFolder();
+  const file = await openAndClose(folder);
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+  await createReleased(file);
+  const database = await openSqlite(file);
+  const record = JSON.stringify({ id: "a", callKey: "k", state: "open", caller: { session: "s", depth: 0 } });
+  await database.run("INSERT INTO approvals VALUES ('a', 'k', 'open', '\"s\"', 5, ?)", [record]);
+  await database.run(
+    "INSERT INTO undo_changes (workspace, seq, at, call_id, root_call, session, tool, kind, path, to_path, old_state, " +
+      "next_state, old_hash, next_hash, abandoned) VALUES ('/w', 1, 2, 'c', 'c', '', 'edit', 'write', '/w/a', '', " +
+      `'{"kind":"absent"}', '{"kind":"other"}', '', 'h', 1)`,
+  );
+  await database.close();
+  const store = await openStore({ folder });
+  expect(await store.approvals.list()).toMatchObject([{ id: "a", caller: { session: "s" } }]);
+  const [change] = await store.undo("/w").list();
+  expect(change).toEqual({
+    id: "1",
+    order: 1,
+    at: 2,
+    callId: "c",
+    tool: "edit",
+    kind: "write",
+    path: "/w/a",
+    old: { kind: "absent" },
+    next: { kind: "other" },
+    abandoned: true,
+  });
+  await store.close();
+});
