@@ -12,6 +12,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^haft\/client$/, replacement: here("src/client/index.ts") },
+      { find: /^haft\/compat$/, replacement: here("src/compat.ts") },
       { find: /^haft\/formats$/, replacement: here("src/formats.ts") },
       { find: /^haft\/agent$/, replacement: here("src/agent.ts") },
       { find: /^haft\/host$/, replacement: here("src/host.ts") },

@@ -19,6 +19,7 @@ const ENTRIES = [
   "host",
   "server",
   "client/index",
+  "compat",
   "formats",
   "agent",
   "tour/main",

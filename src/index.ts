@@ -29,7 +29,7 @@ export { toCategory, ToolCategory } from "./core/category.ts";
 export type { FunctionDeclaration, ToolCallDefinition } from "./core/definition.ts";
 
 export { ToolRegistry } from "./core/registry.ts";
-export type { Registrable, SearchOptions, ShownTools, ToolStats } from "./core/registry.ts";
+export type { Registrable, SearchOptions, ToolFilter, ToolStats } from "./core/registry.ts";
 export type { ToolStatistics } from "./core/registry.ts";
 export { AgentToolkit } from "./core/toolkit.ts";
 export { ToolCallContext } from "./core/tool-call-context.ts";
@@ -72,7 +72,6 @@ export type { Call } from "./core/call.ts";
 export type { Clock, Timer } from "./core/clock.ts";
 export { systemClock } from "./core/clock.ts";
 
-export type { ToolExecutor } from "./gate/executor.ts";
 export type { ConcurrencyLimits } from "./gate/concurrency.ts";
 export type { Timeouts } from "./gate/timeouts.ts";
 export type { Spill } from "./gate/bound.ts";

@@ -1,15 +1,17 @@
-import { type BatchCall, type Call, type CallOptions, type Caller, toolOf } from "./core/call.ts";
+import { type BatchCall, type Call, type CallOptions, type Caller, type Execute, toolOf } from "./core/call.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "./core/close-stack.ts";
+import { createTool as makeTool } from "./core/create-tool.ts";
 import { declarationOf, type FunctionDeclaration } from "./core/definition.ts";
 import { EventEmitter, type EventOf, type Listener, type ToolEvent, type ToolEventType } from "./core/events.ts";
+import { bindGate, continueCall, type Gate, provideDefaultGate, runtimeGateOf } from "./core/gate.ts";
 import { installPlugin, type Plugin } from "./core/plugin.ts";
 import { type Registrable, ToolRegistry, type ToolStats } from "./core/registry.ts";
 import type { ToolResult } from "./core/result.ts";
 import { type Middleware, placeMiddleware, type Stage } from "./core/stage.ts";
-import { type AnyTool, type DialectName, provideDefaultGate } from "./core/tool.ts";
+import type { AnyTool, DialectName } from "./core/tool.ts";
 import type { TokenCounter } from "./core/token-counter.ts";
-import type { AgentToolkit } from "./core/toolkit.ts";
+import { AgentToolkit } from "./core/toolkit.ts";
 import { admit } from "./gate/admit.ts";
 import { record, writeAhead } from "./gate/record.ts";
 import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./gate/concurrency.ts";
@@ -17,7 +19,7 @@ import { bound, MemorySpill, type Spill } from "./gate/bound.ts";
 import { type CallJournal, MemoryJournal } from "./calls/call-journal.ts";
 import { type CallLog, MemoryCallLog } from "./gate/audit-log.ts";
 import { Deadlines, type Timeouts } from "./gate/timeouts.ts";
-import { ToolExecutor } from "./gate/executor.ts";
+import { Executor } from "./gate/executor.ts";
 import { journalKey, idempotencyStages } from "./gate/idempotency.ts";
 import { preferResponse, type ResponseLength } from "./gate/response-length.ts";
 import { resolve } from "./gate/resolve.ts";
@@ -34,7 +36,7 @@ import type { ApprovalAnswer } from "./calls/approval.ts";
 import { Approvals, type ApprovalsOptions } from "./calls/approvals.ts";
 import type { Approver } from "./gate/permit/approver.ts";
 import { hashOf } from "./calls/approval-binding.ts";
-import { permit } from "./gate/permit/permit.ts";
+import { permit, type Permit } from "./gate/permit/permit.ts";
 import { createResume } from "./gate/permit/resume-call.ts";
 import type { HttpPost } from "./gate/permit/hooks/run-hook.ts";
 import type { HookSource } from "./gate/permit/hooks/hook-settings.ts";
@@ -46,11 +48,11 @@ import type { PolicyLayer } from "./gate/permit/policy-layers.ts";
 import { readRules, type RuleSet } from "./gate/permit/rules/rule-set.ts";
 import type { RuleSource } from "./gate/permit/rules/rule.ts";
 import { suggestRules } from "./gate/permit/rules/suggest-rules.ts";
-import { isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
+import { type AnyLayer, isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
 import { SessionGrants } from "./gate/permit/session-grants.ts";
 import { createTaint, type Taint, type TaintOptions } from "./gate/permit/taint.ts";
 import { isToolAllowed, type ToolPolicy } from "./gate/permit/tool-policy.ts";
-import { createCodeRunner, type CodeRunnerOptions } from "./code/code-runner.ts";
+import { type CodeRunner, createCodeRunner, type CodeRunnerOptions } from "./code/code-runner.ts";
 import { createRunCodeTool } from "./code/run-code.ts";
 import { compactDeclaration } from "./tools/discovery/definition-cost.ts";
 import { createDiscovery, type Shown, type ShownSet, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
@@ -111,219 +113,348 @@ export interface HaftOptions {
   onWarning?: (warning: string) => void;
 }
 
-/** A running Haft: a registry, the gate before it, and what passed. */
+/** A running Haft: a registry, the gate in front of it, and the record of what passed. */
 export interface Haft {
+  /** Every tool that this runtime knows. */
   readonly registry: ToolRegistry;
-  readonly executor: ToolExecutor;
+  /** Questions to people about calls, and their answers. */
   readonly approvals: Approvals;
   /** What may run and why: rules in force, explanations, findings. */
   readonly policy: PolicyView;
+  /** What sessions have seen. */
   readonly taint: Taint;
+  /** The record of every call. */
   readonly log: CallLog;
-  /** What calls that were made before were answered. */
+  /** The results of earlier calls, by their ids. */
   readonly journal: CallJournal;
+  /** The whole of results that were too long for a model. */
   readonly spill: Spill;
-  /** What runs later, and the way of its results back. */
+  /** Calls that run later, and the way of their results back. */
   readonly jobs: Jobs;
+  /** Counts what models are given. */
+  readonly tokens: TokenCounter;
+  /** The time of everything that waits. */
+  readonly clock: Clock;
+  /** The folder that tools work in. */
+  readonly folder: string;
+  /** Adds a tool, or makes one of its configuration and adds it. */
   register(tool: Registrable): AnyTool;
   /** Installs a plugin that the host names. */
   use(plugin: Plugin): Promise<AnyTool[]>;
+  /** What one agent may use. An unknown name is an error. */
   toolkit(agentName: string, toolNames?: readonly string[]): AgentToolkit;
-  /** The tools that exist under this runtime's policy; where that differs by caller, for this one. */
+  /** The tools that exist under this runtime's policy; if that differs by caller, for this one. */
   tools(options?: { mode?: string | undefined; caller?: Partial<Caller> | undefined }): AnyTool[];
+  /** Ranked, best first; only what the caller may see. */
   search(query: string, options?: { limit?: number; caller?: Partial<Caller> }): AnyTool[];
-  /** What a model is told of. `compact`: of each tool one line, and the bare shape of its input. */
+  /** The definitions for a model. `compact`: one line and the bare input shape of each tool. */
   toLLMTools(options?: Shown & { dialect?: DialectName; definitions?: "full" | "compact" }): FunctionDeclaration[];
   /** The tools that a model is shown now, and those that it would have to find with `tool_search`. */
   shownTools(options?: Shown): ShownSet;
-  readonly tokens: TokenCounter;
-  execute(name: string, input?: unknown, options?: CallOptions): Promise<ToolResult>;
+  /**
+   * Runs a call. By the tool itself, input and `details` are typed; by name, neither is.
+   *
+   * @example
+   * const result = await haft.execute(add, { a: 1, b: 2 });
+   * if (result.status === "completed") console.log(result.details);
+   */
+  readonly execute: Execute;
+  /** Runs several calls at once, each after those that its tool depends on; results in the order of the calls. */
   executeMany(calls: readonly BatchCall[], options?: CallOptions): Promise<ToolResult[]>;
-  /** Answers an open approval with yes, and runs the call that was waiting for it. */
+  /** Answers a pending approval with yes, and runs the call that waits for it. */
   approve(approvalId: string, answer?: string | Omit<ApprovalAnswer, "approved">): Promise<ToolResult>;
+  /** Answers a pending approval with no; the model gets the reason. */
   deny(
     approvalId: string,
     reason?: string,
     answer?: string | Pick<ApprovalAnswer, "by" | "via" | "rights">,
   ): Promise<ToolResult>;
+  /** Calls `listener` with every event of a type, or of all with `"*"`; returns the function that stops it. */
   on<T extends ToolEventType>(type: T, listener: Listener<EventOf<T>>): () => void;
   on(type: "*", listener: Listener<ToolEvent>): () => void;
+  /** How many tools there are, and how their calls went. */
   getStats(): ToolStats;
+  /** How many calls run now, and how many wait for their turn. */
   load(): { running: number; waiting: number };
-  /** Goes on with programs that waited for an answer which came while nobody was running. */
+  /** Continues programs that waited for an answer which came while nothing was running. */
   recoverPrograms(): Promise<void>;
   /**
-   * Takes no more calls, ends the running ones, and then what the workspace runs. Jobs that run get this much time before
-   * that (none where absent); what they cannot end in it is handed back to the queue, where making it again does no harm.
+   * Takes no more calls, ends the running ones, then the processes of the workspace. Running jobs get `graceMs` before
+   * that (default: 0); those that cannot end in time go back to the queue if running them again does no harm.
    */
   shutdown(options?: { graceMs?: number }): Promise<void>;
 }
 
-/** Configuration in, a running Haft out: the one place where the parts meet. */
+/**
+ * Makes a runtime: configuration in, a running Haft out.
+ *
+ * @example
+ * const haft = createHaft({ tools: [add], policy: { deny: ["exec"] } });
+ * const result = await haft.execute(add, { a: 1, b: 2 });
+ * await haft.shutdown();
+ */
 export function createHaft(options: HaftOptions = {}): Haft {
-  const clock = options.clock ?? systemClock;
-  const events = options.registry?.events ?? new EventEmitter(options.onListenerError);
-  const registry = options.registry ?? new ToolRegistry({ events });
-  const { policy = [] } = options;
-  const layersFor = typeof policy === "function" ? policy : () => [policy].flat();
-  const layers = layersFor({});
-  const warn = options.onWarning ?? ((warning: string) => process.emitWarning(warning, { code: "HAFT_POLICY" }));
-  for (const layer of layers)
-    for (const warning of lintToolPolicy("policy" in layer ? layer.policy : layer)) warn(warning);
-  const approvals = new Approvals({ ...options.approvals, clock });
-  const log = options.log ?? new MemoryCallLog();
-  const journal = options.journal ?? new MemoryJournal();
-  const { workspace } = options;
-  if (workspace !== undefined && typeof workspace !== "object") {
-    throw new TypeError('workspace takes what openWorkspace(path) of "haft/workspace" gives, not a path.');
-  }
-  const spill = options.spill ?? workspace?.spill ?? new MemorySpill();
-  const statistics = new Statistics();
-  const deadlines = new Deadlines(clock);
-  const limits = { ...DEFAULT_CONCURRENCY, ...options.concurrency };
-  const { known, claim } = idempotencyStages(journal, new ResultCache(clock));
-  const admission = admit({ limits, clock, deadlines });
+  const runtime = new Runtime(options);
+  const haft = publicOf(runtime);
+  bindGate(haft, runtime.gate);
+  provideDefaultGate(openDefaultGate);
+  return haft;
+}
 
-  const shownTo = (caller: Partial<Caller> | undefined): ((tool: AnyTool) => boolean) => {
-    const own = caller === undefined ? layers : layersFor(caller);
-    return (tool) => isVisible(tool, own) && (caller === undefined || isForCaller(tool, caller));
-  };
-  const isShown = shownTo(undefined);
-  const tokens = options.tokens ?? openTokenizer();
-  const folder = workspace?.folder ?? options.folder ?? process.cwd();
-  const rules = readRules(options.rules);
-  const grants = new SessionGrants(rules);
-  const taint = createTaint({ ...options.taint, now: () => clock.now() });
-  const validation = validate();
-  const hooks = options.hooks?.length
-    ? createHooks(options.hooks, {
-        workspace: folder,
-        environment: process.env,
-        post: options.post,
-        revalidate: (call) => validation.enter?.(call),
-      })
-    : undefined;
-  for (const warning of [...(hooks?.warnings ?? []), ...rules.problems]) warn(warning);
-  const permission = permit({
-    approvals,
-    clock,
-    events,
-    judge: createJudge({ grants, taint, hooks, cwd: folder, requiresApproval: options.requiresApproval }),
-    suggestRule: (call) => suggestRules({ tool: toolOf(call), input: call.input, cwd: folder }),
-    async remember(scope, rule, call) {
-      if (scope === "session") return grants.add(rule, call.caller);
-      await options.saveRule?.(rule);
-      rules.add(rule, "allow", "local", folder);
-    },
-    contextFor: (call) => executor.contextFor(call),
-    environmentOf: ({ caller }) => hashOf(workspace?.environments.environmentOf(caller.session) ?? null),
-    approver: options.approver,
-    waitMs: options.approvalWaitMs,
-  });
-  const programs = options.code
-    ? createCodeRunner({
-        ...options.code,
-        clock,
-        continueCall: (call, id) => executor.continueCall(call, { kind: "code", id }),
-        isOpen: async (id) => (await approvals.get(id))?.state === "pending",
-        isDone: async ({ options: { caller = {}, idempotencyKey, id = "" } }) =>
-          (await journal.find(journalKey(caller, idempotencyKey || id)))?.state === "done",
-      })
-    : undefined;
-  const { jobs, backgroundStage } = openJobs(options, { clock, events, registry, gate: () => executor });
-  const stages: Stage[] = [
-    ...(programs ? [programs.stage] : []),
-    record({ log, clock, events, statistics }),
-    telemetry(clock),
-    resolve(registry, isShown),
-    visible(typeof policy === "function" ? ({ caller }) => layersFor(caller) : layers),
-    ...(options.response ? [preferResponse(options.response)] : []),
-    validation,
-    taint.stage,
-    known,
-    ...(hooks?.before ? [hooks.before] : []),
-    permission,
-    backgroundStage,
-    claim,
-    admission,
-    writeAhead(log),
-    bound(spill, { maxBytes: options.maxResultBytes, maxResultTokens: options.maxResultTokens, tokens }),
-    ...(hooks?.after ? [hooks.after] : []),
-  ];
-  const executor: ToolExecutor = new ToolExecutor(registry, placeMiddleware(stages, options.middleware ?? []), {
-    workspace: folder,
-    clock,
-    events,
-    statistics,
-    deadlines,
-    timeouts: options.timeouts,
-  });
-  for (const tool of [...(workspace?.tools ?? []), ...(options.tools ?? [])]) registry.register(tool);
-  if (programs) {
-    registry.register(
-      createRunCodeTool({
-        runner: programs,
-        search: (query, caller) => registry.search(query, { filter: shownTo(caller) }),
-        visible: (caller) => registry.list().filter(shownTo(caller)),
+/** The parts of a runtime, each built once. Nobody outside this file holds one. */
+class Runtime {
+  readonly options: HaftOptions;
+  readonly clock: Clock;
+  readonly events: EventEmitter;
+  readonly registry: ToolRegistry;
+  readonly folder: string;
+  readonly tokens: TokenCounter;
+  readonly log: CallLog;
+  readonly journal: CallJournal;
+  readonly spill: Spill;
+  readonly approvals: Approvals;
+  readonly rules: RuleSet;
+  readonly grants: SessionGrants;
+  readonly taint: Taint;
+  readonly admission: ReturnType<typeof admit>;
+  readonly permission: Permit;
+  readonly programs: CodeRunner | undefined;
+  readonly jobs: Jobs;
+  readonly discovery: ReturnType<typeof createDiscovery> | undefined;
+  readonly gate: Executor;
+  readonly answer: ReturnType<typeof createResume>;
+  readonly layersFor: (caller: Partial<Caller>) => readonly AnyLayer[];
+  /** Of a call that nobody is known to make. */
+  readonly #layers: readonly AnyLayer[];
+  readonly #warn: (warning: string) => void;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: HaftOptions) {
+    const { workspace } = options;
+    if (workspace !== undefined && typeof workspace !== "object") {
+      throw new TypeError('workspace takes what openWorkspace(path) of "haft/workspace" gives, not a path.');
+    }
+    this.options = options;
+    this.clock = options.clock ?? systemClock;
+    this.events = options.registry?.events ?? new EventEmitter(options.onListenerError);
+    this.registry = options.registry ?? new ToolRegistry({ events: this.events });
+    this.folder = workspace?.folder ?? options.folder ?? process.cwd();
+    this.tokens = options.tokens ?? openTokenizer();
+    this.log = options.log ?? new MemoryCallLog();
+    this.journal = options.journal ?? new MemoryJournal();
+    this.spill = options.spill ?? workspace?.spill ?? new MemorySpill();
+    this.approvals = new Approvals({ ...options.approvals, clock: this.clock });
+    this.#warn = options.onWarning ?? ((warning) => process.emitWarning(warning, { code: "HAFT_POLICY" }));
+
+    const { policy = [] } = options;
+    this.layersFor = typeof policy === "function" ? policy : () => [policy].flat();
+    this.#layers = this.layersFor({});
+    this.rules = readRules(options.rules);
+    this.grants = new SessionGrants(this.rules);
+    this.taint = createTaint({ ...options.taint, now: () => this.clock.now() });
+
+    const statistics = new Statistics();
+    const deadlines = new Deadlines(this.clock);
+    const validation = validate();
+    const hooks = this.#openHooks(validation);
+    const idempotency = idempotencyStages(this.journal, new ResultCache(this.clock));
+    const limits = { ...DEFAULT_CONCURRENCY, ...options.concurrency };
+    this.admission = admit({ limits, clock: this.clock, deadlines });
+    this.permission = this.#openPermission(hooks);
+    this.programs = options.code && this.#openPrograms(options.code);
+    const { jobs, backgroundStage } = this.#openJobs();
+    this.jobs = jobs;
+
+    // The way of a call, in this order; results leave in reverse. A host's middleware is placed between them.
+    const stages: (Stage | undefined)[] = [
+      this.programs?.stage,
+      record({ log: this.log, clock: this.clock, events: this.events, statistics }),
+      telemetry(this.clock),
+      resolve(this.registry, this.shownTo(undefined)),
+      visible(typeof policy === "function" ? ({ caller }) => policy(caller) : this.#layers),
+      options.response && preferResponse(options.response),
+      validation,
+      this.taint.stage,
+      idempotency.known,
+      hooks?.before,
+      this.permission,
+      backgroundStage,
+      idempotency.claim,
+      this.admission,
+      writeAhead(this.log),
+      bound(this.spill, {
+        maxBytes: options.maxResultBytes,
+        maxResultTokens: options.maxResultTokens,
+        tokens: this.tokens,
       }),
-    );
+      hooks?.after,
+    ];
+    const present = stages.filter((stage) => stage !== undefined);
+    this.gate = new Executor(this.registry, placeMiddleware(present, options.middleware ?? []), {
+      workspace: this.folder,
+      clock: this.clock,
+      events: this.events,
+      statistics,
+      deadlines,
+      timeouts: options.timeouts,
+    });
+    this.discovery = options.toolSearch && this.#openDiscovery(options.toolSearch);
+    this.answer = this.#openAnswers();
+
+    this.#registerTools();
+    this.#reportProblems(hooks?.warnings ?? []);
   }
 
-  const discovery =
-    options.toolSearch &&
-    createDiscovery({
-      ...options.toolSearch,
-      counter: tokens,
-      isListed: (tool, allow) => isToolAllowed(tool, { allow }),
-      toolsFor: searchableTools({ registry, grants, shownTo }),
-    });
-  if (discovery) registry.register(discovery.tool);
-  const tools: Haft["tools"] = ({ mode, caller } = {}) => {
-    const filter = shownTo(caller);
-    return registry.list().filter((tool) => filter(tool) && (mode !== "plan" || tool.isReadOnly));
-  };
-  const shownTools: Haft["shownTools"] = ({ mode, among, ...shown } = {}) => {
-    if (!discovery && shown.budget !== undefined) {
+  /** Whether a tool exists for this caller; without one, under the runtime's policy alone. */
+  shownTo(caller: Partial<Caller> | undefined): (tool: AnyTool) => boolean {
+    const layers = caller === undefined ? this.#layers : this.layersFor(caller);
+    return (tool) => isVisible(tool, layers) && (caller === undefined || isForCaller(tool, caller));
+  }
+
+  tools({ mode, caller }: { mode?: string; caller?: Partial<Caller> } = {}): AnyTool[] {
+    const isShown = this.shownTo(caller);
+    return this.registry.list().filter((tool) => isShown(tool) && (mode !== "plan" || tool.isReadOnly));
+  }
+
+  shownTools({ mode, among, ...shown }: Shown = {}): ShownSet {
+    if (!this.discovery && shown.budget !== undefined) {
       throw new TypeError("A budget for definitions needs `toolSearch`, with which a model finds what is not shown.");
     }
-    const all = among ?? tools({ mode, caller: shown.caller });
-    return discovery?.choose(all, shown) ?? { tools: all, deferred: [] };
-  };
+    const all = among ?? this.tools({ mode, caller: shown.caller });
+    return this.discovery?.choose(all, shown) ?? { tools: all, deferred: [] };
+  }
 
-  const resume = createResume({
-    approvals,
-    permit: permission,
-    registry,
-    gate: executor,
-    async recorded({ toolName, callId, caller, made }) {
-      const entry = await journal.find(journalKey(caller, made.options.idempotencyKey || callId));
-      if (entry?.state === "running") return "running";
-      return entry?.state === "done" && entry.result.toolName === toolName ? entry.result : undefined;
-    },
-  });
+  shutdown(graceMs: number): Promise<void> {
+    return (this.#closing ??= this.#close(graceMs));
+  }
 
-  /** Where a program waited for the answer, it goes on before whoever answered is told. */
-  const answer: typeof resume = async (id, response) => {
-    const result = await resume(id, response);
-    if (result.status !== "pending") await programs?.answered(id);
-    return result;
-  };
-
-  let closing: Promise<void> | undefined;
-  async function close(graceMs: number): Promise<void> {
+  async #close(graceMs: number): Promise<void> {
+    const { jobs, programs, options } = this;
     const steps = new CloseStack({ maxStepMs: MAX_CLOSE_STEP_MS });
-    steps.push("the workspace", () => workspace?.close());
+    steps.push("the workspace", () => options.workspace?.close());
     steps.push("run_code", () => programs?.close());
     const jobsClosed = jobs.close(graceMs);
     steps.push("jobs", () => jobsClosed);
     if (graceMs > 0 && jobs.running > 0) await Promise.allSettled([jobsClosed]);
-    executor.shutdown();
+    this.gate.shutdown();
     await steps.close();
   }
 
+  #openHooks(validation: Stage): ReturnType<typeof createHooks> | undefined {
+    const { hooks, post } = this.options;
+    if (!hooks?.length) return undefined;
+    return createHooks(hooks, {
+      workspace: this.folder,
+      environment: process.env,
+      post,
+      revalidate: (call) => validation.enter?.(call),
+    });
+  }
+
+  #openPermission(hooks: ReturnType<typeof createHooks> | undefined): Permit {
+    const { grants, taint, folder: cwd, rules, clock, events, approvals } = this;
+    const { requiresApproval, saveRule, workspace, approver, approvalWaitMs } = this.options;
+    return permit({
+      approvals,
+      clock,
+      events,
+      judge: createJudge({ grants, taint, hooks, cwd, requiresApproval }),
+      suggestRule: (call) => suggestRules({ tool: toolOf(call), input: call.input, cwd }),
+      async remember(scope, rule, call) {
+        if (scope === "session") return grants.add(rule, call.caller);
+        await saveRule?.(rule);
+        rules.add(rule, "allow", "local", cwd);
+      },
+      contextFor: (call) => this.gate.contextFor(call),
+      environmentOf: ({ caller }) => hashOf(workspace?.environments.environmentOf(caller.session) ?? null),
+      approver,
+      waitMs: approvalWaitMs,
+    });
+  }
+
+  #openPrograms(code: NonNullable<HaftOptions["code"]>): CodeRunner {
+    return createCodeRunner({
+      ...code,
+      clock: this.clock,
+      continueCall: (call, id) => continueCall(this.gate, this.registry, call, { kind: "code", id }),
+      isOpen: async (id) => (await this.approvals.get(id))?.state === "pending",
+      isDone: async ({ options: { caller = {}, idempotencyKey, id = "" } }) =>
+        (await this.journal.find(journalKey(caller, idempotencyKey || id)))?.state === "done",
+    });
+  }
+
+  #openJobs(): { jobs: Jobs; backgroundStage: Stage } {
+    const { clock, events, registry } = this;
+    const { jobs: queue, worker } = this.options;
+    const { jobs, submit } = createJobs({
+      clock,
+      events,
+      registry,
+      queue: queue || new MemoryJobs(clock),
+      ownsQueue: !queue,
+      gate: () => this.gate,
+      worker,
+    });
+    if (queue === false) return { jobs, backgroundStage: { name: "background" } };
+    const keyOf = ({ caller, idempotencyKey }: Call): string | undefined =>
+      idempotencyKey === undefined ? undefined : journalKey(caller, idempotencyKey);
+    return { jobs, backgroundStage: background({ clock, events, registry, keyOf, submit }) };
+  }
+
+  #openDiscovery(toolSearch: ToolSearchOptions): ReturnType<typeof createDiscovery> {
+    const { registry, grants } = this;
+    return createDiscovery({
+      ...toolSearch,
+      counter: this.tokens,
+      isListed: (tool, allow) => isToolAllowed(tool, { allow }),
+      toolsFor: searchableTools({ registry, grants, shownTo: (caller) => this.shownTo(caller) }),
+    });
+  }
+
+  /** Answers a question. A program that waited for the answer continues before the answerer gets the result. */
+  #openAnswers(): ReturnType<typeof createResume> {
+    const resume = createResume({
+      approvals: this.approvals,
+      permit: this.permission,
+      registry: this.registry,
+      gate: this.gate,
+      recorded: async ({ toolName, callId, caller, made }) => {
+        const entry = await this.journal.find(journalKey(caller, made.options.idempotencyKey || callId));
+        if (entry?.state === "running") return "running";
+        return entry?.state === "done" && entry.result.toolName === toolName ? entry.result : undefined;
+      },
+    });
+    return async (id, answer) => {
+      const result = await resume(id, answer);
+      if (result.status !== "pending") await this.programs?.answered(id);
+      return result;
+    };
+  }
+
+  #registerTools(): void {
+    const { registry, programs, discovery, options } = this;
+    registry.registerMany([...(options.workspace?.tools ?? []), ...(options.tools ?? [])]);
+    if (programs) {
+      const search = (query: string, caller: Caller) => registry.search(query, { filter: this.shownTo(caller) });
+      const visibleTo = (caller: Caller) => registry.list().filter(this.shownTo(caller));
+      registry.register(createRunCodeTool({ runner: programs, search, visible: visibleTo }));
+    }
+    if (discovery) registry.register(discovery.tool);
+  }
+
+  #reportProblems(hookWarnings: readonly string[]): void {
+    const layers = this.#layers.map((layer) => ("policy" in layer ? layer.policy : layer));
+    const problems = [...layers.flatMap((layer) => lintToolPolicy(layer)), ...hookWarnings, ...this.rules.problems];
+    for (const problem of problems) this.#warn(problem);
+  }
+}
+
+/** A runtime as users hold it: functions that can be passed on, and nothing that runs a call around the gate. */
+function publicOf(runtime: Runtime): Haft {
+  const { registry, approvals, taint, log, journal, spill, jobs, tokens, clock, folder, events, gate } = runtime;
+  const { rules, grants, layersFor } = runtime;
   return {
     registry,
-    executor,
     approvals,
     policy: createPolicyView({
       registry,
@@ -331,76 +462,79 @@ export function createHaft(options: HaftOptions = {}): Haft {
       grants,
       layersFor,
       cwd: folder,
-      requiresApproval: options.requiresApproval,
+      requiresApproval: runtime.options.requiresApproval,
     }),
     taint,
     log,
     journal,
     spill,
     jobs,
+    tokens,
+    clock,
+    folder,
     register: (tool) => registry.register(tool),
     use: (plugin) => installPlugin(plugin, registry),
-    toolkit: (agentName, toolNames) => registry.createAgentToolkit(agentName, toolNames),
-    tools,
-    shownTools,
-    tokens,
-    search: (query, { limit, caller } = {}) => registry.search(query, { filter: shownTo(caller), limit }),
-    toLLMTools: ({ dialect, definitions, ...shown } = {}) => {
-      const declare = definitions === "compact" ? compactDeclaration : declarationOf;
-      return shownTools(shown).tools.map((tool) => declare(tool, dialect));
+    toolkit(agentName, toolNames = []) {
+      const toolkit = new AgentToolkit(agentName);
+      bindGate(toolkit, gate);
+      for (const name of toolNames) toolkit.add(registry.require(name));
+      return toolkit;
     },
-    execute: (name, input, callOptions) => executor.execute(name, input, callOptions),
-    executeMany: (calls, callOptions) => executor.executeMany(calls, callOptions),
-    approve: (id, response) =>
-      answer(id, { ...(typeof response === "string" ? { by: response } : response), approved: true }),
-    deny: (id, reason, response) =>
-      answer(id, {
-        ...(typeof response === "string" ? { by: response } : response),
-        approved: false,
-        ...(reason === undefined ? {} : { reason }),
-      }),
+    tools: (options) => runtime.tools(options),
+    search: (query, { limit, caller } = {}) => registry.search(query, { filter: runtime.shownTo(caller), limit }),
+    toLLMTools({ dialect, definitions, ...shown } = {}) {
+      const declare = definitions === "compact" ? compactDeclaration : declarationOf;
+      return runtime.shownTools(shown).tools.map((tool) => declare(tool, dialect));
+    },
+    shownTools: (options) => runtime.shownTools(options),
+    execute: ((target: AnyTool | string, input?: unknown, options?: CallOptions) =>
+      gate.execute(target, input, options)) as Execute,
+    executeMany: (calls, options) => gate.executeMany(calls, options),
+    approve: (id, answer) => runtime.answer(id, { ...answererOf(answer), approved: true }),
+    deny: (id, reason, answer) => runtime.answer(id, { ...answererOf(answer), approved: false, reason }),
     on: (type: ToolEventType | "*", listener: Listener<never>) => events.on(type, listener),
     getStats: () => registry.getStats(),
-    load: () => admission.load(),
-    recoverPrograms: async () => programs?.recover(),
-    shutdown: ({ graceMs = 0 } = {}) => (closing ??= close(graceMs)),
+    load: () => runtime.admission.load(),
+    recoverPrograms: async () => runtime.programs?.recover(),
+    shutdown: ({ graceMs = 0 } = {}) => runtime.shutdown(graceMs),
   };
 }
 
-interface JobDependencies {
-  clock: Clock;
-  events: EventEmitter;
-  registry: ToolRegistry;
-  gate: () => ToolExecutor;
-}
-
-function openJobs(
-  { jobs: queue, worker }: HaftOptions,
-  { gate, ...parts }: JobDependencies,
-): { jobs: Jobs; backgroundStage: Stage } {
-  const jobs = createJobs({
-    ...parts,
-    queue: queue || new MemoryJobs(parts.clock),
-    ownsQueue: !queue,
-    gate: { executeSecondPass: (...call) => gate().executeSecondPass(...call) },
-    ...(worker === undefined ? {} : { worker }),
-  });
-  if (queue === false) return { jobs, backgroundStage: { name: "background" } };
-  const keyOf = ({ caller, idempotencyKey }: Call): string | undefined =>
-    idempotencyKey === undefined ? undefined : journalKey(caller, idempotencyKey);
-  return { jobs, backgroundStage: background({ ...parts, keyOf, submit: jobs.submit }) };
+/** A name alone is the name of the person who answers. */
+function answererOf<Answer extends object>(answer: string | Answer | undefined): Answer | { by: string } | undefined {
+  return typeof answer === "string" ? { by: answer } : answer;
 }
 
 let defaultHaft: Haft | undefined;
 
-/** The runtime of tools that were registered in none: made when first needed. */
+/** The runtime of tools that are registered in none; made when it is first needed. */
 export function getDefaultHaft(): Haft {
   return (defaultHaft ??= createHaft());
 }
 
-/** Makes `haft` the runtime of tools that were registered in none. */
+/** Makes `haft` the runtime of tools that are registered in none. */
 export function setDefaultHaft(haft: Haft): void {
   defaultHaft = haft;
 }
 
-provideDefaultGate(() => getDefaultHaft().executor);
+function openDefaultGate(): Gate {
+  return runtimeGateOf(getDefaultHaft());
+}
+
+/**
+ * Makes a tool. The one way to make one: every tool has a schema, a kind, and code that only the gate can reach. A tool
+ * that is registered in no runtime runs in the default one.
+ *
+ * @example
+ * const add = createTool({
+ *   name: "add",
+ *   description: "Adds two numbers.",
+ *   kind: "readonly",
+ *   parameters: z.object({ a: z.number(), b: z.number() }),
+ *   run: ({ a, b }) => a + b,
+ * });
+ */
+export const createTool: typeof makeTool = (config) => {
+  provideDefaultGate(openDefaultGate);
+  return makeTool(config);
+};

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import {
   type AgentTool,
-  AgentToolkit,
   type AnyTool,
   type CallOptions,
   createChain,
@@ -102,15 +101,15 @@ const ENTRANCES: readonly Entrance[] = [
   {
     name: "toolkit.executeTool",
     call: ({ haft, target, name, input, options }) =>
-      haft.toolkit("agent", [target.name]).executeTool(name, input, options),
+      haft.toolkit("agent", [target.name]).execute(name, input, options),
   },
   {
     name: "executeTool of a toolkit made by hand, with a tool that is registered nowhere",
     install: (_haft, config) => createTool(config),
     call: ({ haft, target, name, input, options }) => {
-      const toolkit = new AgentToolkit("agent", haft.executor);
-      toolkit.addTool(target);
-      return toolkit.executeTool(name, input, options);
+      const toolkit = haft.toolkit("agent");
+      toolkit.add(target);
+      return toolkit.execute(name, input, options);
     },
   },
   {
@@ -166,7 +165,7 @@ const ENTRANCES: readonly Entrance[] = [
   },
   {
     name: "an MCP server's tool",
-    install: (haft, config) => haft.registry.registerMcpTool(config as never),
+    install: (haft, config) => haft.register({ ...config, origin: { type: "mcp", server: "notes" } } as never),
     call: ({ haft, name, input, options }) => haft.execute(name, input, options),
   },
   {
@@ -632,7 +631,7 @@ describe("no way leads around the gate", () => {
 
   test("an agent's toolkit refuses what the registry knows but the agent was not given", async () => {
     const world = await enter(ENTRANCES[0]!);
-    const result = await world.haft.toolkit("searcher", []).executeTool("keep", { text: "hello" });
+    const result = await world.haft.toolkit("searcher", []).execute("keep", { text: "hello" });
     expectFailed(result, "tool_not_found");
     expect(result.status === "failed" && result.error.message).toContain("not available in searcher's toolkit");
     expect(world.runs).toEqual([]);

@@ -36,7 +36,7 @@ async function serveHaft() {
     ],
   });
   const server = await serveHttp(haft, { port: 0 });
-  const { token } = await issueToken(server.api.tokens, haft.executor.clock, {
+  const { token } = await issueToken(server.api.tokens, haft.clock, {
     name: "bench",
     scopes: ["read", "call"],
   });

@@ -66,7 +66,7 @@ export interface HaftApi {
 
 /** The API of a runtime without a host: tools, calls, approvals, events, statistics, and the given handlers. */
 export function createHaftApi(haft: Haft, options: HaftApiOptions = {}): HaftApi {
-  const { clock } = haft.executor;
+  const { clock } = haft;
   const { tokens, info, record, runner = new CallRunner(haft) } = options;
   const startedAt = clock.now();
   const feed = new EventFeed(startedAt, options.events);
@@ -118,7 +118,7 @@ export function createHostApi(
 ): HaftApi {
   const { haft, store, undo, artifacts, canvas, mcp, questions, sessions, schedules, channels, config } = host;
   const { audit } = store;
-  const { clock } = haft.executor;
+  const { clock } = haft;
   const { runner = new CallRunner(haft) } = options;
   const { start } = runner;
   const record = (fact: AuditFact): Promise<void> => audit.append(fact, { synced: true });

@@ -13,6 +13,7 @@ import type { AnyTool } from "../core/tool.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 import { TEXT_FORMATS, type TextFormatName } from "../models/text/text-format.ts";
+import { runtimeGateOf } from "../core/gate.ts";
 import { isToolAllowed } from "../gate/permit/tool-policy.ts";
 import type { Haft } from "../runtime.ts";
 import { createAgentTools, type MessageSink } from "../tools/agents/agent-tools.ts";
@@ -131,14 +132,13 @@ class ConfiguredAgents implements HostAgents {
     const { toolkit } = entry ?? {};
     const fetch = fetchTo(addressesOf({ model, baseUrl, env }));
     const languageModel = await loadModel({ model, baseUrl, apiKey, env, fetch: fetch as typeof globalThis.fetch });
-    const { registry, executor: gate } = haft;
     return createAgent({
       haft,
       model: languageModel,
       name,
       toolkit: new LiveToolkit(name, {
-        registry,
-        gate,
+        registry: haft.registry,
+        gate: runtimeGateOf(haft),
         holds: toolkit ? (tool) => isToolAllowed(tool, allowOnlyTools(toolkit)) : undefined,
       }),
       instructions,

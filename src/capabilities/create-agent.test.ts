@@ -269,8 +269,9 @@ describe("an end", () => {
 
   test("a tool from elsewhere that claims to end the turn does not", async () => {
     const haft = createTestHaft();
-    haft.registry.registerMcpTool({
+    haft.registry.register({
       ...add,
+      origin: { type: "mcp", server: "elsewhere" },
       run: () => ({ content: "3", metadata: { endsTurn: true, allowedTools: ["nothing"] } }),
     } as never);
     const { agent } = open([{ calls: [{ name: "add", input: { a: 1, b: 2 } }] }, { text: "on" }], { haft });

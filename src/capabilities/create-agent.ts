@@ -1,5 +1,6 @@
+import { bindGate, type Gate, runtimeGateOf } from "../core/gate.ts";
 import type { ToolRegistry } from "../core/registry.ts";
-import type { AnyTool, DialectName, ToolGate } from "../core/tool.ts";
+import type { AnyTool, DialectName } from "../core/tool.ts";
 import { AgentToolkit } from "../core/toolkit.ts";
 import { isToolAllowed } from "../gate/permit/tool-policy.ts";
 import { assembleAgent } from "../models/agent/agent-loop.ts";
@@ -47,14 +48,15 @@ export interface AgentOptions extends ModelSettings {
 /** An agent in a runtime: every call that it makes passes that runtime's gate. */
 export function createAgent(options: AgentOptions): Agent {
   const { haft, name = "agent", limits = {}, prices } = options;
-  const { registry, executor } = haft;
-  const toolkit = options.toolkit ?? new LiveToolkit(name, { registry, gate: executor });
+  const { registry, clock } = haft;
+  const gate = runtimeGateOf(haft);
+  const toolkit = options.toolkit ?? new LiveToolkit(name, { registry, gate });
   return assembleAgent({
     name,
     model: modelOf(options),
     toolkit,
-    gate: executor,
-    clock: executor.clock,
+    gate,
+    clock,
     limits,
     prices,
     shownTools: (to) => shownTools(haft, toolkit, to),
@@ -86,7 +88,7 @@ function shownTools(haft: Haft, toolkit: AgentToolkit, to: ToolAudience): readon
   const { caller, mode, policy, loaded } = to;
   const visible = new Set(haft.tools({ caller }));
   const among = toolkit
-    .listTools()
+    .list()
     .filter((tool) => visible.has(tool) || haft.registry.get(tool.name) !== tool)
     .filter((tool) => mode !== "plan" || tool.isReadOnly)
     .filter((tool) => policy.every((layer) => isToolAllowed(tool, layer)));
@@ -104,8 +106,8 @@ async function promptOf(options: AgentOptions, view: PromptView): Promise<string
     tools,
     dialect,
     mode,
-    workspace: options.workspace ?? haft.executor.workspace,
-    today: new Date(haft.executor.clock.now()).toISOString().slice(0, 10),
+    workspace: options.workspace ?? haft.folder,
+    today: new Date(haft.clock.now()).toISOString().slice(0, 10),
     project: await project?.(),
     skills: hasSkills ? (await skills.list()).skills : [],
     subagents: subagents?.(),
@@ -115,7 +117,7 @@ async function promptOf(options: AgentOptions, view: PromptView): Promise<string
 
 export interface LiveToolkitOptions {
   registry: ToolRegistry;
-  gate: ToolGate;
+  gate: Gate;
   holds?: (tool: AnyTool) => boolean;
 }
 
@@ -125,21 +127,22 @@ export class LiveToolkit extends AgentToolkit {
   readonly #holds: (tool: AnyTool) => boolean;
 
   constructor(agentName: string, { registry, gate, holds = () => true }: LiveToolkitOptions) {
-    super(agentName, gate);
+    super(agentName);
+    bindGate(this, gate);
     this.#registry = registry;
     this.#holds = holds;
   }
 
-  override getTool(name: string): AnyTool | undefined {
-    const tool = super.getTool(name) ?? this.#registry.get(name);
+  override get(name: string): AnyTool | undefined {
+    const tool = super.get(name) ?? this.#registry.get(name);
     return tool && this.#holds(tool) ? tool : undefined;
   }
 
-  override listTools(): AnyTool[] {
-    return [...new Set([...super.listTools(), ...this.#registry.list()])].filter(this.#holds);
+  override list(): AnyTool[] {
+    return [...new Set([...super.list(), ...this.#registry.list()])].filter(this.#holds);
   }
 
   override names(): string[] {
-    return this.listTools().map(({ name }) => name);
+    return this.list().map(({ name }) => name);
   }
 }

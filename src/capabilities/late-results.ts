@@ -92,7 +92,7 @@ export async function findLateResult(
     ? `A person denied this call${reason}. Do not repeat it.`
     : "Nobody answered in time whether this call may run. It did not run.";
   const error = failureOf(isDenied ? "approval_denied" : "approval_expired", message);
-  return refused({ callId, toolName, error, at: haft.executor.clock.now() });
+  return refused({ callId, toolName, error, at: haft.clock.now() });
 }
 
 function refused({ error, at, ...call }: { callId: string; toolName: string; error: ToolFailure; at: number }) {

@@ -134,7 +134,7 @@ async function openInProcess(
   try {
     if (embedded.onEvent) host.haft.on("*", embedded.onEvent);
     const tokens = openTokens(host);
-    const { token } = await issueToken(tokens.own, host.haft.executor.clock, { name: userName(), scopes: SCOPES });
+    const { token } = await issueToken(tokens.own, host.haft.clock, { name: userName(), scopes: SCOPES });
     const api = http.openInProcess(host.haft, {
       tokens: tokens.all,
       parts: capabilitiesOfHost(host),

@@ -37,7 +37,7 @@ async function start(env: Record<string, string>, host = "127.0.0.1") {
 /** As `haft token create` does. */
 async function saveToken(): Promise<void> {
   const host = await openHaft(folder, { env: { XDG_CONFIG_HOME: home } });
-  const { clock } = host.haft.executor;
+  const { clock } = host.haft;
   await issueToken(openTokens(host).all, clock, { name: "reader", scopes: ["read"], token: TOKEN });
   await host.close();
 }

@@ -141,7 +141,7 @@ export type TokenHost = Pick<HaftHost, "store" | "haft">;
 export function openTokens({ store, haft }: TokenHost): { own: MemoryTokenStore; all: TokenStore } {
   const own = new MemoryTokenStore();
   let opened: Promise<TokenStore> | undefined;
-  const kept = (): Promise<TokenStore> => (opened ??= openTokenStore(store.database, haft.executor.clock.now()));
+  const kept = (): Promise<TokenStore> => (opened ??= openTokenStore(store.database, haft.clock.now()));
   const all: TokenStore = {
     add: async (token) => (await kept()).add(token),
     find: (hash) => own.find(hash) ?? kept().then((tokens) => tokens.find(hash)),
@@ -155,7 +155,7 @@ export function openTokens({ store, haft }: TokenHost): { own: MemoryTokenStore;
 async function openServerTokens(host: TokenHost, configured: string | undefined): Promise<TokenStore> {
   const { own, all } = openTokens(host);
   if (configured === undefined) return all;
-  const { clock } = host.haft.executor;
+  const { clock } = host.haft;
   const { stored } = await issueToken(own, clock, { name: "configured", scopes: SCOPES, token: configured });
   const known = (await all.list()).find(({ hash }) => hash === stored.hash);
   if (known) throw duplicateToken(known);

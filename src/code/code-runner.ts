@@ -30,6 +30,8 @@ export interface ProgramToRun {
 const ENGINE = "quickjs-wasi/3.6";
 const DEFAULT_LIMITS = { cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, maxCalls: 1000, mostOutputBytes: 64 * 1024 };
 
+export type CodeRunner = ReturnType<typeof createCodeRunner>;
+
 /** Runs programs, and goes on with those that waited for a person, in this process or in one that is gone. */
 export function createCodeRunner(options: CodeRunnerOptions) {
   const { store = new MemoryProgramStore(), clock = systemClock, continueCall, isOpen, isDone } = options;

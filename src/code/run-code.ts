@@ -1,9 +1,10 @@
 import { distance } from "fastest-levenshtein";
-import type { Caller, CallToContinue } from "../core/call.ts";
+import { type Caller, type CallToContinue, continuationOf } from "../core/call.ts";
 import { ToolCategory } from "../core/category.ts";
 import { text } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
 import { failureOf, isErrorCode, type ToolFailure } from "../core/error.ts";
+import { callOf } from "../core/gate.ts";
 import type { ToolOutput, ToolResult } from "../core/result.ts";
 import type { AnyTool, ToolContext } from "../core/tool.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -88,7 +89,7 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
         describe: (names: readonly string[]) => describe(names, visible(caller)),
         print: (line: string) => context.update({ content: [text(`${line}\n`)] }),
       };
-      const program = { call: context.toContinuation(), source: code, language };
+      const program = { call: continuationOf(callOf(context)), source: code, language };
       const end = await runner.run(program, host);
       return showEnd(end, code, visible(caller));
     },

@@ -1,7 +1,7 @@
 import type { ToolError } from "./error.ts";
 import type { Update } from "./events.ts";
 import type { ToolResult } from "./result.ts";
-import type { AnyTool } from "./tool.ts";
+import type { AnyTool, Tool } from "./tool.ts";
 
 /** On whose behalf a call is made. */
 export interface Caller {
@@ -118,14 +118,26 @@ export interface BatchCall {
   name: string;
   input?: unknown;
   onUpdate?: CallOptions["onUpdate"];
-  /** Told as soon as it is answered, before the others may be. Must not throw. */
+  /** Called as soon as it is answered, before the others may be. Must not throw. */
   onResult?: (result: ToolResult) => void;
-  /** Why it is not to run: it is answered with this, and recorded. */
-  refusal?: ToolError;
 }
 
-/** The gate, as everything above and beside it sees it. Never rejects. */
-export type Execute = (name: string, input?: unknown, options?: CallOptions) => Promise<ToolResult>;
+/**
+ * Runs a call: through every stage of the gate, with policy, limits and record. Never rejects. `haft.execute`,
+ * `toolkit.execute` and `context.call` are this function, bound to a runtime, a toolkit or the calling call.
+ */
+export interface Execute<Options = CallOptions> {
+  /** By the tool itself: the input is checked at compile time, and `details` has the type of its output. */
+  <Input, Details, Raw>(
+    tool: Tool<Input, Details, Raw>,
+    ...args: {} extends Raw ? [input?: Raw, options?: Options] : [input: Raw, options?: Options]
+  ): Promise<ToolResult<Details>>;
+  /** By name, alias or `name@version`, as a model does. */
+  (name: string, input?: unknown, options?: Options): Promise<ToolResult>;
+}
+
+/** `Execute` for parts that know tools by name only. */
+export type ExecuteByName = (name: string, input?: unknown, options?: CallOptions) => Promise<ToolResult>;
 
 /** A closed set of tools that a call may be resolved in, and what to say when a name is not in it. */
 export interface ToolScope {
@@ -221,6 +233,33 @@ export function rebuildScope(
 /** A list of names as the policy that leaves nothing else. Hazard: an empty allow list would leave everything. */
 export function allowOnlyTools(names: readonly string[]): CallPolicy {
   return names.length === 0 ? { deny: ["*"] } : { allow: [...names] };
+}
+
+/** What a call may do, as data. Its toolkit is one of the policies. */
+export function authorityOf({ caller, scope, options }: Call): CallAuthority {
+  const { mode, allowedPaths, policy = [] } = options;
+  const layers = [policy, scope ? allowOnlyTools(scope.names()) : []].flat();
+  return structuredClone({ caller, mode, policy: layers.length > 0 ? layers : undefined, allowedPaths });
+}
+
+/** A call as data. Its id is kept, also if it was generated: that is how its second pass is recognised as the same call. */
+export function continuationOf(call: Call): CallToContinue {
+  const {
+    signal: _signal,
+    onUpdate: _onUpdate,
+    onApprovalRequested: _onApprovalRequested,
+    taskId: _task,
+    userId: _user,
+    ...options
+  } = call.options;
+  const tool = toolOf(call);
+  return {
+    name: `${tool.name}@${tool.version}`,
+    input: call.sent ?? call.accepted,
+    options: { ...options, id: call.id, caller: call.caller },
+    toolkit: call.scope ? [...call.scope.names()] : undefined,
+    verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "it was running" },
+  };
 }
 
 /** For a stage that waits for what may never come: not longer than the call's own caller does, nor beyond shutdown. */

@@ -5,12 +5,12 @@ import { toCategory, ToolCategory } from "./category.ts";
 import { callDefinitionOf, declarationOf, renameParameters, toDescription } from "./definition.ts";
 import { toolError, ToolError, ToolValidationError } from "./error.ts";
 import type { Update } from "./events.ts";
+import { gateOf } from "./gate.ts";
 import type { ToolOutput, ToolResult } from "./result.ts";
 import { type Signature, signatureOf } from "./signature.ts";
 import {
   type AnyTool,
   attachBody,
-  gateOf,
   type Preview,
   type TaintLabel,
   type Tool,
@@ -86,7 +86,7 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
     getFunctionDeclaration: (dialect) => declarationOf(tool, dialect),
     toCallParams: () => callDefinitionOf(tool),
     build: (params) => buildInvocation(tool, params),
-    execute: (params, options) => gateOf(tool).executeTool(tool, params, options),
+    execute: (params, options) => gateOf(tool).execute(tool, params, options),
   };
   const check = config.validate;
   const run = body as ToolBody;
@@ -118,7 +118,7 @@ function buildInvocation(tool: AnyTool, params: unknown): ReturnType<AnyTool["bu
     params: validation.value,
     getDescription: () => describeCall(tool, validation.value),
     // The gate validates for itself: what was built may be old, and a transforming schema accepts only raw input.
-    execute: (options) => gateOf(tool).executeTool(tool, params, options),
+    execute: (options) => gateOf(tool).execute(tool, params, options),
   };
 }
 

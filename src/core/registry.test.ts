@@ -26,10 +26,10 @@ describe("registering", () => {
     expect(registry.register({ name: "b", description: "", parameters: [], run: () => 1 }).name).toBe("b");
     expect(names(registry.registerMany([make("c"), make("d")]))).toEqual(["c", "d"]);
     expect(names(registry.list())).toEqual(["a", "b", "c", "d"]);
-    expect(registry.getAll()).toEqual(registry.list());
     expect([registry.has("a"), registry.has("z"), registry.get("z")]).toEqual([true, false, undefined]);
     expect(registry.names()).toEqual(["a", "b", "c", "d"]);
-    expect(registry.registerToolToLibrary(make("e")).name).toBe("e");
+    expect(registry.require("a")).toBe(tool);
+    expect(() => registry.require("z")).toThrow(/"z"/);
   });
 
   test("refuses a name twice, and says what to do", () => {
@@ -60,18 +60,6 @@ describe("registering", () => {
 });
 
 describe("an MCP tool", () => {
-  test("needs its origin, and gets the category of its kind", () => {
-    const registry = new ToolRegistry();
-    expect(registry.registerMcpTool({ name: "m", description: "", parameters: [], run: () => 1 })).toMatchObject({
-      category: "mcp",
-      origin: { type: "mcp" },
-    });
-    expect(() => registry.registerMcpTool(make("own"))).toThrow(/is no MCP tool/);
-    expect(() =>
-      registry.registerMcpTool({ name: "sly", description: "", parameters: [], origin: builtin, run: () => 1 }),
-    ).toThrow(/is no MCP tool/);
-  });
-
   test.each([
     ["a name", make("read", { origin: mcp() })],
     ["a name, as a newer version", make("read", { origin: mcp(), version: "99.0.0" })],
@@ -84,7 +72,7 @@ describe("an MCP tool", () => {
   ])("never takes %s", (_what, intruder) => {
     const registry = registryOf(make("read", { origin: builtin, aliases: ["cat"] }), make("theirs", { origin: mcp() }));
     const read = registry.get("read");
-    expect(() => registry.registerMcpTool(intruder)).toThrow(TypeError);
+    expect(() => registry.register(intruder)).toThrow(TypeError);
     for (const name of ["read", "READ", "cat", "Cat", "read@1"]) expect(registry.get(name)).toBe(read);
     expect(registry.list()).toHaveLength(2);
   });
@@ -117,7 +105,7 @@ describe("an MCP tool", () => {
 
   test("is covered by categories, tags and search like any other", () => {
     const registry = registryOf(make("read"));
-    registry.registerMcpTool({
+    registry.register({
       name: "weather_forecast",
       description: "Tomorrow's weather",
       tags: ["sky"],
@@ -126,20 +114,9 @@ describe("an MCP tool", () => {
       parameters: [],
       run: () => 1,
     });
-    expect(names(registry.getByTag("sky"))).toEqual(["weather_forecast"]);
-    expect(names(registry.getByCategory("网络"))).toEqual(["weather_forecast"]);
+    expect(names(registry.list({ tag: "sky" }))).toEqual(["weather_forecast"]);
+    expect(names(registry.list({ category: "网络" }))).toEqual(["weather_forecast"]);
     expect(names(registry.search("weather tomorrow"))).toEqual(["weather_forecast"]);
-  });
-
-  test("is unregistered as one, and nothing else is", () => {
-    const registry = registryOf(make("own", { aliases: ["mine"] }), make("m", { origin: mcp() }));
-    expect([
-      registry.unregisterMcpTool("own"),
-      registry.unregisterMcpTool("mine"),
-      registry.unregisterMcpTool("z"),
-    ]).toEqual([false, false, false]);
-    expect(registry.unregisterMcpTool("m")).toBe(true);
-    expect(names(registry.list())).toEqual(["own"]);
   });
 });
 
@@ -185,7 +162,7 @@ describe("versions", () => {
     expect(registry.get("Read")?.name).toBe("read");
     expect(() => registryOf(make("cat"), one, two)).toThrow(/"cat"/);
     registry.preferVersion("read@2");
-    const [shown] = registry.toLLMTools({ dialect: "claude" });
+    const [shown] = createHaft({ registry }).toLLMTools({ dialect: "claude" });
     expect(registry.get(shown!.name)).toBe(two);
   });
 
@@ -323,13 +300,13 @@ describe("looking up", () => {
       make("e", { category: "Shell", kind: "execute", tags: ["x", "y"] }),
       make("c", { category: "My Own" }),
     );
-    expect(names(registry.listByCategory("file"))).toEqual(["r", "w"]);
-    expect(names(registry.getByCategory("文件"))).toEqual(["r", "w"]);
-    expect(names(registry.getByCategory("runtime"))).toEqual(["e"]);
-    expect(names(registry.getByCategory("my own"))).toEqual(["c"]);
-    expect(names(registry.getByTag("x"))).toEqual(["r", "e"]);
-    expect(names(registry.getReadOnlyTools())).toEqual(["r"]);
-    expect(names(registry.getWriteTools())).toEqual(["w", "e", "c"]);
+    expect(names(registry.list({ category: "file" }))).toEqual(["r", "w"]);
+    expect(names(registry.list({ category: "文件" }))).toEqual(["r", "w"]);
+    expect(names(registry.list({ category: "runtime" }))).toEqual(["e"]);
+    expect(names(registry.list({ category: "my own" }))).toEqual(["c"]);
+    expect(names(registry.list({ tag: "x" }))).toEqual(["r", "e"]);
+    expect(names(registry.list({ isReadOnly: true }))).toEqual(["r"]);
+    expect(names(registry.list({ isReadOnly: false }))).toEqual(["w", "e", "c"]);
     expect(registry.getStats()).toMatchObject({ total: 4, byCategory: { file: 2, runtime: 1, "my own": 1 } });
   });
 
@@ -356,16 +333,15 @@ describe("what a model is told", () => {
   );
 
   test("is of read-only tools only, in plan mode", () => {
-    expect(registry.toLLMTools().map(({ name }) => name)).toEqual(["read", "write", "exec"]);
-    expect(registry.toLLMTools({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
-    expect(registry.getFunctionDeclarationsByMode("plan").map(({ name }) => name)).toEqual(["read"]);
-    expect(registry.getFunctionDeclarationsByMode()).toHaveLength(3);
+    const haft = createHaft({ registry });
+    expect(haft.toLLMTools().map(({ name }) => name)).toEqual(["read", "write", "exec"]);
+    expect(haft.toLLMTools({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
   });
 
   test("has the names of its dialect, and calls are accepted under all of them", async () => {
-    const [shown] = registry.toLLMTools({ dialect: "claude" });
-    expect(shown).toMatchObject({ name: "Read", parameters: { properties: { file_path: {} } } });
     const haft = createHaft({ registry });
+    const [shown] = haft.toLLMTools({ dialect: "claude" });
+    expect(shown).toMatchObject({ name: "Read", parameters: { properties: { file_path: {} } } });
     for (const [name, input] of [
       ["Read", { file_path: "a" }],
       ["read", { path: "a" }],
@@ -377,32 +353,23 @@ describe("what a model is told", () => {
 });
 
 describe("the registry's events", () => {
-  test("say what came and went, under our names and the seed's", () => {
+  test("say what came and went, by name and origin", () => {
     const registry = new ToolRegistry();
     const received: unknown[] = [];
     registry.on("tool_registered", ({ toolName, source }) => void received.push(["tool_registered", toolName, source]));
-    registry.on(
+    const stop = registry.on(
       "tool_unregistered",
       ({ toolName, source }) => void received.push(["tool_unregistered", toolName, source]),
     );
-    registry.on("toolRegistered", ({ type, tool }) => void received.push(["toolRegistered", type, tool.name]));
-    const stop = registry.on(
-      "toolUnregistered",
-      ({ type, tool }) => void received.push(["toolUnregistered", type, tool.name]),
-    );
     registry.register(make("a"));
-    registry.registerMcpTool(make("m", { origin: mcp() }));
+    registry.register(make("m", { origin: mcp() }));
     registry.unregister("a");
     stop();
     registry.unregister("m");
     expect(received).toEqual([
       ["tool_registered", "a", "own"],
-      ["toolRegistered", "builtin", "a"],
       ["tool_registered", "m", "mcp:s"],
-      ["toolRegistered", "mcp", "m"],
       ["tool_unregistered", "a", "own"],
-      ["toolUnregistered", "builtin", "a"],
-      ["tool_unregistered", "m", "mcp:s"],
     ]);
   });
 
@@ -410,11 +377,9 @@ describe("the registry's events", () => {
     const registry = new ToolRegistry();
     const found: unknown[] = [];
     registry.on("tool_registered", ({ toolName }) => void found.push(registry.has(toolName)));
-    for (const type of ["toolRegistered", "tool_registered"] as const) {
-      registry.on(type as "toolRegistered", () => {
-        throw new Error("listener");
-      });
-    }
+    registry.on("tool_registered", () => {
+      throw new Error("listener");
+    });
     registry.register(make("a"));
     expect(found).toEqual([true]);
     expect(registry.has("a")).toBe(true);

@@ -3,12 +3,12 @@ import { propertiesOf } from "../schema/schema-properties.ts";
 import type { ToolScope } from "./call.ts";
 import { toCategory } from "./category.ts";
 import { createTool, type ToolConfig } from "./create-tool.ts";
-import { declarationOf, descriptionText, type FunctionDeclaration } from "./definition.ts";
+import { descriptionText } from "./definition.ts";
 import { EventEmitter, type EventOf, type Listener } from "./events.ts";
+import { bindGate, type Gate, unbindGate } from "./gate.ts";
 import { createSearchIndex, type SearchFields, type SearchIndex } from "./search/tool-index.ts";
 import { originKey, ToolCatalogue } from "./tool-catalog.ts";
-import { type AnyTool, bindGate, type DialectName, isTool, type ToolGate, unbindGate } from "./tool.ts";
-import { AgentToolkit } from "./toolkit.ts";
+import { type AnyTool, isTool } from "./tool.ts";
 
 /** What can be registered: a tool, or the configuration of one. */
 export type Registrable = AnyTool | ToolConfig<SchemaSource, SchemaSource, unknown>;
@@ -19,27 +19,35 @@ export interface ToolStats {
   callStats: Record<string, ToolStatistics>;
 }
 
+/** Which tools `list` returns. */
+export interface ToolFilter {
+  /** Its key, or a label in any language that `toCategory` knows. */
+  category?: string;
+  tag?: string;
+  /** Whether it changes nothing (`true`) or may change something (`false`). */
+  isReadOnly?: boolean;
+}
+
 export interface SearchOptions {
   limit?: number;
   /** Applied before ranking, so that what a caller may not see takes no place. */
   filter?: (tool: AnyTool) => boolean;
 }
 
-/** Which tools a model is told of, and in which words. */
-export interface ShownTools {
-  dialect?: DialectName;
-  mode?: string;
-  filter?: (tool: AnyTool) => boolean;
+let attach: (registry: ToolRegistry, gate: Gate, statistics: CallStatistics) => void;
+
+/** Called by the gate that runs this registry's tools. */
+export function attachGate(registry: ToolRegistry, gate: Gate, statistics: CallStatistics): void {
+  attach(registry, gate, statistics);
 }
 
 /** Everything known. Which of it a caller may see or run is policy's business. */
 export class ToolRegistry implements ToolScope {
   readonly events: EventEmitter;
   readonly #catalogue = new ToolCatalogue();
-  readonly #toolkits = new Map<string, AgentToolkit>();
   /** Made at the first search; kept up to date from then on. */
   #index: SearchIndex | undefined;
-  #gate: ToolGate | undefined;
+  #gate: Gate | undefined;
   #statistics: CallStatistics | undefined;
 
   constructor(options: { events?: EventEmitter } = {}) {
@@ -61,24 +69,9 @@ export class ToolRegistry implements ToolScope {
     return Array.from(candidates, (candidate) => this.register(candidate));
   }
 
-  /** As `register`, for a tool that a server brought. */
-  registerMcpTool(candidate: Registrable): AnyTool {
-    const tool = isTool(candidate)
-      ? candidate
-      : createTool({ category: "mcp", origin: { type: "mcp", server: "unnamed" }, ...candidate });
-    if (tool.origin.type !== "mcp") {
-      throw new TypeError(`"${tool.name}" is no MCP tool: give it origin { type: "mcp", server }, or use register().`);
-    }
-    return this.register(tool);
-  }
-
   /** All versions of a tool, or with `name@version` that one. */
   unregister(name: string): boolean {
     return this.#forget(this.#catalogue.remove(name));
-  }
-
-  unregisterMcpTool(name: string): boolean {
-    return this.get(name)?.origin.type === "mcp" && this.unregister(name);
   }
 
   /** By name, alias, `name@version`, or a spelling that differs in case or `-` and fits one tool only. */
@@ -86,17 +79,24 @@ export class ToolRegistry implements ToolScope {
     return this.#catalogue.get(name);
   }
 
+  /** As `get`; an unknown name is an error that names the nearest ones. */
+  require(name: string): AnyTool {
+    return this.#catalogue.require(name);
+  }
+
   has(name: string): boolean {
     return this.get(name) !== undefined;
   }
 
-  /** One tool a name: the preferred version of each. */
-  list(): AnyTool[] {
-    return [...this.#catalogue.preferred()];
-  }
-
-  getAll(): AnyTool[] {
-    return this.list();
+  /** One tool a name, the preferred version of each; with a filter, those that fit all of it. */
+  list({ category, tag, isReadOnly }: ToolFilter = {}): AnyTool[] {
+    const key = category === undefined ? undefined : toCategory(category);
+    return [...this.#catalogue.preferred()].filter(
+      (tool) =>
+        (key === undefined || tool.category === key) &&
+        (tag === undefined || tool.tags.includes(tag)) &&
+        (isReadOnly === undefined || tool.isReadOnly === isReadOnly),
+    );
   }
 
   names(): string[] {
@@ -137,28 +137,6 @@ export class ToolRegistry implements ToolScope {
     return this.#catalogue.armOf(tool, key);
   }
 
-  listByCategory(category: string): AnyTool[] {
-    const key = toCategory(category);
-    return this.list().filter((tool) => tool.category === key);
-  }
-
-  getByCategory(category: string): AnyTool[] {
-    return this.listByCategory(category);
-  }
-
-  getByTag(tag: string): AnyTool[] {
-    return this.list().filter((tool) => tool.tags.includes(tag));
-  }
-
-  getReadOnlyTools(): AnyTool[] {
-    return this.list().filter((tool) => tool.isReadOnly);
-  }
-
-  /** Tools that change something: those of kind `write` and of kind `execute`. */
-  getWriteTools(): AnyTool[] {
-    return this.list().filter((tool) => !tool.isReadOnly);
-  }
-
   /** Ranked, best first. */
   search(query: string, options: SearchOptions = {}): AnyTool[] {
     const { limit = 10, filter } = options;
@@ -167,20 +145,6 @@ export class ToolRegistry implements ToolScope {
       filter: filter ? (name: string) => filter(this.#catalogue.require(name)) : undefined,
     });
     return hits.map(({ id }) => this.#catalogue.require(id));
-  }
-
-  getFunctionDeclarationsByMode(mode?: string): FunctionDeclaration[] {
-    return this.toLLMTools(mode === undefined ? {} : { mode });
-  }
-
-  /** What a model is told. In plan mode: of read-only tools only. */
-  toLLMTools({ dialect, mode, filter }: ShownTools = {}): FunctionDeclaration[] {
-    const declarations: FunctionDeclaration[] = [];
-    for (const tool of this.#catalogue.preferred()) {
-      if (mode === "plan" && !tool.isReadOnly) continue;
-      if (!filter || filter(tool)) declarations.push(declarationOf(tool, dialect));
-    }
-    return declarations;
   }
 
   getStats(): ToolStats {
@@ -193,42 +157,18 @@ export class ToolRegistry implements ToolScope {
     };
   }
 
-  /** Hears of registrations; `toolRegistered` and `toolUnregistered` are the seed's names and give the tool itself. */
-  on(type: "toolRegistered" | "toolUnregistered", listener: Listener<{ type: string; tool: AnyTool }>): () => void;
-  on<T extends "tool_registered" | "tool_unregistered">(type: T, listener: Listener<EventOf<T>>): () => void;
-  on(type: string, listener: Listener<never>): () => void {
-    if (type === "tool_registered" || type === "tool_unregistered") {
-      return this.events.on(type, listener);
-    }
-    const listeners = type === "toolUnregistered" ? this.#unregisteredListeners : this.#registeredListeners;
-    listeners.add(listener as RegistryListener);
-    return () => void listeners.delete(listener as RegistryListener);
-  }
-  readonly #registeredListeners = new Set<RegistryListener>();
-  readonly #unregisteredListeners = new Set<RegistryListener>();
-
-  /** The seed's name of `register`. */
-  registerToolToLibrary(tool: Registrable): AnyTool {
-    return this.register(tool);
+  /** Calls `listener` when a tool is registered or removed; returns the function that stops it. */
+  on<T extends "tool_registered" | "tool_unregistered">(type: T, listener: Listener<EventOf<T>>): () => void {
+    return this.events.on(type, listener);
   }
 
-  /** An agent's own set of tools. An unknown name is an error, not a smaller set. */
-  createAgentToolkit(agentName: string, toolNames: readonly string[] = []): AgentToolkit {
-    const toolkit = new AgentToolkit(agentName, this.#gate);
-    for (const name of toolNames) toolkit.addTool(this.#catalogue.require(name));
-    this.#toolkits.set(agentName, toolkit);
-    return toolkit;
-  }
-
-  getAgentToolkit(agentName: string): AgentToolkit | undefined {
-    return this.#toolkits.get(agentName);
-  }
-
-  /** Said by the executor that runs this registry's tools. */
-  attach(gate: ToolGate, statistics: CallStatistics): void {
-    this.#gate = gate;
-    this.#statistics = statistics;
-    for (const name of this.#catalogue.names()) for (const tool of this.versions(name)) bindGate(tool, gate);
+  static {
+    attach = (registry, gate, statistics) => {
+      registry.#gate = gate;
+      registry.#statistics = statistics;
+      bindGate(registry, gate);
+      for (const name of registry.names()) for (const tool of registry.versions(name)) bindGate(tool, gate);
+    };
   }
 
   #forget(removed: readonly AnyTool[]): boolean {
@@ -246,14 +186,6 @@ export class ToolRegistry implements ToolScope {
     if (this.events.hasListeners(type)) {
       this.events.emit({ type, at: Date.now(), toolName: tool.name, source: originKey(tool) });
     }
-    const listeners = type === "tool_registered" ? this.#registeredListeners : this.#unregisteredListeners;
-    for (const listener of listeners) {
-      try {
-        listener({ type: tool.origin.type === "own" ? "builtin" : tool.origin.type, tool });
-      } catch {
-        // A listener harms nobody: registering has succeeded already.
-      }
-    }
   }
 
   #searchIndex(): SearchIndex {
@@ -264,8 +196,6 @@ export class ToolRegistry implements ToolScope {
     return this.#index;
   }
 }
-
-type RegistryListener = Listener<{ type: string; tool: AnyTool }>;
 
 /** What a search looks at in a tool. */
 function searchFieldsOf(tool: AnyTool): SearchFields {

@@ -1,5 +1,5 @@
 import type { Schema } from "../schema/schema.ts";
-import type { BatchCall, CallAuthority, Caller, CallOptions, CallToContinue, ToolScope } from "./call.ts";
+import type { CallAuthority, Caller, CallOptions, Execute } from "./call.ts";
 import type { Content } from "./content.ts";
 import type { FunctionDeclaration, ToolCallDefinition } from "./definition.ts";
 import type { Update } from "./events.ts";
@@ -150,11 +150,7 @@ export interface ToolContext {
   /** A person is being asked: the time limit stands still until the function that this gives is called. */
   pauseTimeLimit(): () => void;
   /** A nested call: through the gate, in this call's slot, with its caller and no more than its rights. */
-  call(name: string, input?: unknown, options?: NestedCallOptions): Promise<ToolResult>;
-  /** A gate for a subagent: its calls are nested in this one, on behalf of `caller`, with no more than this call's rights. */
-  gateFor(caller: Omit<Partial<Caller>, "depth" | "parent">): ToolGate;
-  /** This call as data, for a tool that answers `pending` and goes on in a second pass. */
-  toContinuation(): CallToContinue;
+  readonly call: Execute<NestedCallOptions>;
 }
 
 export interface NestedCallOptions {
@@ -200,40 +196,4 @@ export function bodyOf(tool: AnyTool): ToolBody {
 
 export function isTool(value: unknown): value is AnyTool {
   return typeof value === "object" && value !== null && Stamped.has(value);
-}
-
-/** A gate as tools and toolkits see it: the ways in that are not by registered name. */
-export interface ToolGate {
-  executeTool(tool: AnyTool, input: unknown, options?: CallOptions): Promise<ToolResult>;
-  /** By name, among the tools of `scope` only. */
-  executeIn(scope: ToolScope, name: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
-  /** Several at once, each after those of the batch that its tool depends on; results in call order. */
-  executeManyIn(scope: ToolScope, calls: readonly BatchCall[], options?: CallOptions): Promise<ToolResult[]>;
-}
-
-const gates = new WeakMap<AnyTool, ToolGate>();
-let makeDefaultGate: (() => ToolGate) | undefined;
-
-/** A registered tool runs through its own runtime's gate, so that its policy holds there too. The first runtime stays. */
-export function bindGate(tool: AnyTool, gate: ToolGate): void {
-  if (!gates.has(tool)) gates.set(tool, gate);
-}
-
-export function unbindGate(tool: AnyTool, gate: ToolGate): void {
-  if (gates.get(tool) === gate) gates.delete(tool);
-}
-
-/** Said once by the composition root, which alone can build a gate. */
-export function provideDefaultGate(make: () => ToolGate): void {
-  makeDefaultGate = make;
-}
-
-export function gateOf(tool: AnyTool): ToolGate {
-  return gates.get(tool) ?? defaultGate();
-}
-
-export function defaultGate(): ToolGate {
-  if (!makeDefaultGate)
-    throw new Error('No runtime to run tools in. Import "haft", or register the tool in a runtime.');
-  return makeDefaultGate();
 }

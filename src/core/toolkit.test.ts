@@ -26,14 +26,12 @@ function start() {
 
 describe("an agent's toolkit", () => {
   test("has the tools it was given, by name and alias, and no others", () => {
-    const { haft, toolkit } = start();
+    const { toolkit } = start();
     expect(toolkit.names()).toEqual(["read", "whoami"]);
-    expect(toolkit.listTools()).toEqual([read, whoami]);
-    expect(toolkit.getTool("cat")).toBe(read);
-    expect(toolkit.getTool("write")).toBeUndefined();
+    expect(toolkit.list()).toEqual([read, whoami]);
+    expect(toolkit.get("cat")).toBe(read);
+    expect(toolkit.get("write")).toBeUndefined();
     expect(toolkit.agentName).toBe("writer");
-    expect(haft.registry.getAgentToolkit("writer")).toBe(toolkit);
-    expect(haft.registry.getAgentToolkit("nobody")).toBeUndefined();
   });
 
   test("is not made smaller in silence where a name is wrong", () => {
@@ -43,8 +41,8 @@ describe("an agent's toolkit", () => {
 
   test("runs its tools through the gate, in the agent's name", async () => {
     const { haft, toolkit } = start();
-    expect(await toolkit.executeTool("cat")).toMatchObject({ status: "completed", details: "read", toolName: "read" });
-    expect(await toolkit.executeTool("whoami", {}, { caller: { session: "s" } })).toMatchObject({
+    expect(await toolkit.execute("cat")).toMatchObject({ status: "completed", details: "read", toolName: "read" });
+    expect(await toolkit.execute("whoami", {}, { caller: { session: "s" } })).toMatchObject({
       details: { agent: "writer", session: "s" },
     });
     expect(await haft.log.recent()).toMatchObject([{ toolName: "read", caller: { agent: "writer" } }, {}]);
@@ -52,7 +50,7 @@ describe("an agent's toolkit", () => {
 
   test("refuses, in the seed's words, what the registry knows and it does not; and that is recorded", async () => {
     const { haft, toolkit } = start();
-    const result = await toolkit.executeTool("write");
+    const result = await toolkit.execute("write");
     expect(result).toMatchObject({ status: "failed", error: { code: "tool_not_found" } });
     expect(result.status === "failed" && result.error.message).toMatch(
       /^Tool 'write' not available in writer's toolkit/,
@@ -62,15 +60,16 @@ describe("an agent's toolkit", () => {
 
   test("can be added to", async () => {
     const { toolkit } = start();
-    toolkit.addTools([write]);
-    expect(await toolkit.executeTool("write")).toMatchObject({ details: "wrote" });
+    toolkit.add(write);
+    expect(await toolkit.execute("write")).toMatchObject({ details: "wrote" });
   });
 
-  test("tells a model of its tools only, and in plan mode of those that read", () => {
+  test("runs a tool that is given itself, only if it is this very one", async () => {
     const { toolkit } = start();
-    toolkit.addTool(write);
-    expect(toolkit.toLLMTools().map(({ name }) => name)).toEqual(["read", "whoami", "write"]);
-    expect(toolkit.toLLMTools({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
+    expect(await toolkit.execute(read)).toMatchObject({ details: "read" });
+    expect(await toolkit.execute(write)).toMatchObject({ error: { code: "tool_not_found" } });
+    const other = createTool({ name: "read", description: "", parameters: [], run: () => "another" });
+    expect(await toolkit.execute(other)).toMatchObject({ error: { code: "tool_not_found" } });
   });
 
   test("does not let a tool of it call what it does not hold", async () => {
@@ -84,6 +83,6 @@ describe("an agent's toolkit", () => {
       }),
     );
     const toolkit = haft.toolkit("narrow", ["proxy"]);
-    expect(await toolkit.executeTool("proxy")).toMatchObject({ status: "failed", error: { code: "tool_not_found" } });
+    expect(await toolkit.execute("proxy")).toMatchObject({ status: "failed", error: { code: "tool_not_found" } });
   });
 });

@@ -1,60 +1,47 @@
-import type { CallOptions, ToolScope } from "./call.ts";
-import { declarationOf, type FunctionDeclaration } from "./definition.ts";
-import type { ToolResult } from "./result.ts";
-import { type AnyTool, defaultGate, type DialectName, gateOf, type ToolGate } from "./tool.ts";
+import type { CallOptions, Execute, ToolScope } from "./call.ts";
+import { gateOf } from "./gate.ts";
+import type { AnyTool } from "./tool.ts";
 
-/** What one agent may use. A name that is not in it is refused, whatever the registry knows. */
+/**
+ * What one agent may use. A name that is not in it is refused, also if the registry has it. `haft.toolkit()` makes one
+ * that runs in that runtime.
+ */
 export class AgentToolkit implements ToolScope {
   readonly #tools = new Map<string, AnyTool>();
   readonly #aliases = new Map<string, AnyTool>();
-  readonly #gate: ToolGate | undefined;
 
-  constructor(
-    readonly agentName: string,
-    gate?: ToolGate,
-  ) {
-    this.#gate = gate;
-  }
+  constructor(readonly agentName: string) {}
 
-  addTool(tool: AnyTool): void {
+  /** Adds a tool under its name and aliases. */
+  add(tool: AnyTool): void {
     this.#tools.set(tool.name, tool);
     for (const alias of tool.aliases) this.#aliases.set(alias, tool);
   }
 
-  addTools(tools: Iterable<AnyTool>): void {
-    for (const tool of tools) this.addTool(tool);
-  }
-
-  getTool(name: string): AnyTool | undefined {
+  /** By name or alias. */
+  get(name: string): AnyTool | undefined {
     return this.#tools.get(name) ?? this.#aliases.get(name);
   }
 
-  get(name: string): AnyTool | undefined {
-    return this.getTool(name);
-  }
-
+  /** The names of its tools, without aliases. */
   names(): string[] {
     return [...this.#tools.keys()];
   }
 
-  listTools(): AnyTool[] {
+  /** Its tools, in the order in which they were added. */
+  list(): AnyTool[] {
     return [...this.#tools.values()];
   }
 
+  /** What a model is answered if it calls a name that is not in the toolkit. */
   refusal(name: string): string {
     return `Tool '${name}' not available in ${this.agentName}'s toolkit`;
   }
 
-  toLLMTools(options: { dialect?: DialectName; mode?: string } = {}): FunctionDeclaration[] {
-    return this.listTools()
-      .filter((tool) => options.mode !== "plan" || tool.isReadOnly)
-      .map((tool) => declarationOf(tool, options.dialect));
-  }
-
-  /** Through the gate, which records a refused call as well. */
-  executeTool(name: string, params: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
-    const tool = this.getTool(name);
-    const gate = this.#gate ?? (tool ? gateOf(tool) : defaultGate());
-    return gate.executeIn(this, name, params, { ...options, caller: { agent: this.agentName, ...options.caller } });
-  }
+  /** Runs a call in this toolkit, on behalf of its agent. The gate also records a refused call. */
+  readonly execute: Execute = ((target: AnyTool | string, input?: unknown, options: CallOptions = {}) => {
+    const tool = typeof target === "string" ? this.get(target) : target;
+    const caller = { agent: this.agentName, ...options.caller };
+    return gateOf(this, tool).execute(target, input, { ...options, caller }, { scope: this });
+  }) as Execute;
 }

@@ -1,16 +1,16 @@
-import type { BatchCall } from "../core/call.ts";
 import { toolError, type ToolError } from "../core/error.ts";
+import type { BoundBatchCall } from "../core/gate.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AnyTool } from "../core/tool.ts";
 
 export interface BatchHost {
   toolOf(name: string): AnyTool | undefined;
   /** With a refusal the call is answered, and recorded, without being run. */
-  execute(call: BatchCall, refusal?: ToolError): Promise<ToolResult>;
+  execute(call: BoundBatchCall, refusal?: ToolError): Promise<ToolResult>;
 }
 
 /** Runs a batch: each call after the calls of the tools it depends on, everything else at once. Results in call order. */
-export function orderBatch(calls: readonly BatchCall[], host: BatchHost): Promise<ToolResult[]> {
+export function orderBatch(calls: readonly BoundBatchCall[], host: BatchHost): Promise<ToolResult[]> {
   const names = calls.map((call) => host.toolOf(call.name)?.name ?? call.name);
   const positionsOf = new Map<string, number[]>();
   for (const [index, name] of names.entries()) {

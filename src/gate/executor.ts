@@ -1,19 +1,12 @@
-import {
-  type BatchCall,
-  type Call,
-  type CallOptions,
-  type CallToContinue,
-  rebuildScope,
-  type SecondPass,
-  type ToolScope,
-} from "../core/call.ts";
+import { authorityOf, type Call, type CallOptions } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
-import type { ToolRegistry } from "../core/registry.ts";
+import type { BoundBatchCall, CallBinding, Gate, SubagentCaller } from "../core/gate.ts";
+import { attachGate, type ToolRegistry } from "../core/registry.ts";
 import { fromThrown, type ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
-import type { AnyTool, ToolContext, ToolGate } from "../core/tool.ts";
+import type { AnyTool, ToolContext } from "../core/tool.ts";
 import { orderBatch } from "./batch.ts";
 import { GateCall, readName } from "./gate-call.ts";
 import { RunContext, type RunHost, runTool } from "./run.ts";
@@ -60,7 +53,7 @@ export interface ExecutorOptions {
 const MAX_NESTED = 32;
 
 /** The gate. Every way to run a tool ends here; it returns results and never throws. */
-export class ToolExecutor implements ToolGate, RunHost {
+export class Executor implements RunHost {
   readonly workspace: string;
   readonly clock: Clock;
   readonly events: EventEmitter;
@@ -73,7 +66,7 @@ export class ToolExecutor implements ToolGate, RunHost {
   readonly #leaveHooks: readonly { at: number; leave: NonNullable<Stage["leave"]> }[];
   readonly #onEnded: readonly Stage[];
   readonly #around: readonly Stage[];
-  readonly #underWay = new ActiveCalls();
+  readonly #active = new ActiveCalls();
   readonly #pausedTimeLimits: PausedTimeLimits;
   #closing: ToolError | undefined;
 
@@ -95,116 +88,67 @@ export class ToolExecutor implements ToolGate, RunHost {
     });
     this.#leaveHooks = stages.flatMap((stage, at) => (stage.leave ? [{ at, leave: stage.leave.bind(stage) }] : []));
     this.#onEnded = stages.filter((stage) => stage.ended);
-    registry.attach(this, this.#statistics);
+    attachGate(registry, this, this.#statistics);
   }
 
-  execute(name: string, input: unknown = {}, options?: CallOptions): Promise<ToolResult> {
-    return this.#take(new GateCall(this, name, input, options));
-  }
-
-  executeTool(tool: AnyTool, input: unknown = {}, options?: CallOptions): Promise<ToolResult> {
-    const call = new GateCall(this, tool.name, input, options);
-    call.tool = tool;
-    call.isDirect = true;
-    return this.#take(call);
-  }
-
-  executeIn(scope: ToolScope, name: string, input: unknown = {}, options?: CallOptions): Promise<ToolResult> {
-    const call = new GateCall(this, name, input, options);
-    call.scope = scope;
-    return this.#take(call);
-  }
-
-  /** Runs a call that was permitted before and answered `pending`; with a refusal, only records how it ended. */
-  executeSecondPass(
-    name: string,
-    input: unknown,
-    options: CallOptions,
-    pass: SecondPass,
-    refusal?: ToolError,
+  execute(
+    target: AnyTool | string,
+    input: unknown = {},
+    options?: CallOptions,
+    binding?: CallBinding,
   ): Promise<ToolResult> {
-    const call = new GateCall(this, name, input, options);
-    call.secondPass = pass;
-    call.aborted = refusal;
-    return this.#take(call);
+    const call = new GateCall(this, target, input, options, binding?.secondPass);
+    if (binding) {
+      call.scope = binding.scope;
+      call.aborted = binding.refusal;
+      if (binding.parent) nest(call, binding.parent);
+    }
+    call.aborted ??= this.#closing;
+    return new Promise((resolve) => {
+      call.resolve = resolve;
+      this.#active.add(call);
+      call.listen();
+      this.#enter(call, 0);
+    });
   }
 
-  /** The second pass of a call that was kept as data, in the toolkit that it was made in. */
-  continueCall(made: CallToContinue, pass: Pick<SecondPass, "kind" | "id">): Promise<ToolResult> {
-    const { name, input, options, toolkit, verdict } = made;
-    const call = new GateCall(this, name, input, options);
-    call.secondPass = { ...pass, verdict };
-    if (toolkit) call.scope = rebuildScope(toolkit, this.#registry);
-    return this.#take(call);
-  }
-
-  callNested(parent: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult> {
-    return this.#startNested(parent, new GateCall(this, name, input, options));
-  }
-
-  #startNested(parent: Call, call: GateCall): Promise<ToolResult> {
-    call.parent = parent;
-    // A toolkit holds what its agent may use, also through the tools in it.
-    call.scope ??= parent.scope;
-    let depth = 1;
-    for (let above = parent.parent; above; above = above.parent) depth++;
-    if (depth >= MAX_NESTED) call.aborted = tooDeep();
-    // Nothing holds a slot for it any more.
-    if (parent.answered) call.aborted = toolError("cancelled", "The call that this one was a part of has ended");
-    return this.#take(call);
-  }
-
-  /** Answers, and records, a call that is not to run. */
-  refuse(name: string, input: unknown, options: CallOptions | undefined, why: ToolError): Promise<ToolResult> {
-    const call = new GateCall(this, name, input, options);
-    call.aborted = why;
-    return this.#take(call);
-  }
-
-  /** A gate whose calls are nested in `parent`, and made on behalf of another; see `ToolContext.gateFor`. */
-  nestedGate(parent: Call, narrow: (options: CallOptions) => CallOptions): ToolGate {
-    return {
-      executeTool: (tool, input, options = {}) => {
-        const call = new GateCall(this, tool.name, input, narrow(options));
-        call.tool = tool;
-        call.isDirect = true;
-        return this.#startNested(parent, call);
-      },
-      executeIn: (scope, name, input, options = {}) => {
-        const call = new GateCall(this, name, input, narrow(options));
-        call.scope = scope;
-        return this.#startNested(parent, call);
-      },
-      executeManyIn: (scope, calls, options = {}) => this.#startMany(calls, narrow(options), { scope, parent }),
-    };
-  }
-
-  /** Results in the order of the calls; a tool runs after those of the batch that it depends on. */
-  executeMany(calls: readonly BatchCall[], options: CallOptions = {}): Promise<ToolResult[]> {
-    return this.#startMany(calls, options, {});
-  }
-
-  executeManyIn(scope: ToolScope, calls: readonly BatchCall[], options: CallOptions = {}): Promise<ToolResult[]> {
-    return this.#startMany(calls, options, { scope });
-  }
-
-  #startMany(
-    calls: readonly BatchCall[],
-    options: CallOptions,
-    { scope, parent }: { scope?: ToolScope; parent?: Call },
+  executeMany(
+    calls: readonly BoundBatchCall[],
+    options: CallOptions = {},
+    { scope, parent }: Pick<CallBinding, "scope" | "parent"> = {},
   ): Promise<ToolResult[]> {
     return orderBatch(calls, {
       toolOf: (name) => (scope ?? this.#registry).get(readName(name)),
-      execute: async ({ id, name, input = {}, onUpdate, onResult, refusal: own }, refusal) => {
-        const callOptions = { ...options, id, idempotencyKey: undefined, ...(onUpdate ? { onUpdate } : {}) };
-        const call = new GateCall(this, name, input, callOptions);
-        call.scope = scope;
-        call.aborted = own ?? refusal;
-        const result = await (parent ? this.#startNested(parent, call) : this.#take(call));
+      execute: async ({ id, name, input, onUpdate = options.onUpdate, onResult, refusal: own }, refusal) => {
+        const callOptions = { ...options, id, idempotencyKey: undefined, onUpdate };
+        const result = await this.execute(name, input, callOptions, { scope, parent, refusal: own ?? refusal });
         onResult?.(result);
         return result;
       },
     });
+  }
+
+  subagentGate(parent: Call, caller: SubagentCaller): Gate {
+    const authority = authorityOf(parent);
+    const narrow = (options: CallOptions = {}): CallOptions => ({
+      ...options,
+      caller: {
+        session: authority.caller.session,
+        user: authority.caller.user,
+        ...options.caller,
+        ...caller,
+        depth: authority.caller.depth + 1,
+        parent: authority.caller,
+      },
+      mode: authority.mode ?? options.mode,
+      policy: [...(authority.policy ?? []), ...[options.policy ?? []].flat()],
+      allowedPaths: authority.allowedPaths ?? options.allowedPaths,
+    });
+    return {
+      execute: (target, input, options, binding) =>
+        this.execute(target, input, narrow(options), { ...binding, parent }),
+      executeMany: (calls, options, binding) => this.executeMany(calls, narrow(options), { ...binding, parent }),
+    };
   }
 
   updated(call: Call, update: Update): void {
@@ -226,17 +170,7 @@ export class ToolExecutor implements ToolGate, RunHost {
   /** Takes no more calls, tells the running ones to stop and answers all of them. */
   shutdown(): void {
     this.#closing = toolError("shutdown", "The runtime is shutting down", { next: "Call again when it is back." });
-    for (const call of this.#underWay) call.abort(this.#closing);
-  }
-
-  #take(call: GateCall): Promise<ToolResult> {
-    call.aborted ??= this.#closing;
-    return new Promise((resolve) => {
-      call.resolve = resolve;
-      this.#underWay.add(call);
-      call.listen();
-      this.#enter(call, 0);
-    });
+    for (const call of this.#active) call.abort(this.#closing);
   }
 
   #enter(call: GateCall, from: number): void {
@@ -333,7 +267,7 @@ export class ToolExecutor implements ToolGate, RunHost {
         result = fromThrown(call, thrown);
       }
     }
-    this.#underWay.remove(call);
+    this.#active.remove(call);
     call.close();
     call.resolve(result);
   }
@@ -344,6 +278,18 @@ export class ToolExecutor implements ToolGate, RunHost {
     const afterMs = this.clock.monotonic() - call.startedMonotonic;
     this.events.emit(callEvent(call, "tool_call_settled_late", this.clock.now(), { succeeded, afterMs }));
   }
+}
+
+/** Makes `call` a part of `parent`. */
+function nest(call: GateCall, parent: Call): void {
+  call.parent = parent;
+  // A toolkit holds what its agent may use, also through the tools in it.
+  call.scope ??= parent.scope;
+  let depth = 1;
+  for (let above = parent.parent; above; above = above.parent) depth++;
+  if (depth >= MAX_NESTED) call.aborted = tooDeep();
+  // Its slot is no longer held.
+  if (parent.answered) call.aborted = toolError("cancelled", "The call that this one was a part of has ended");
 }
 
 function tooDeep(): ToolError {

@@ -9,7 +9,7 @@ import {
 } from "../core/call.ts";
 import { toolError, ToolError, ToolTimeoutError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { AnyTool } from "../core/tool.ts";
+import { type AnyTool, isTool } from "../core/tool.ts";
 import { type RunContext, type RunHost, stopTool } from "./run.ts";
 import { type Alarm, Deadline } from "./timeouts.ts";
 
@@ -35,8 +35,8 @@ const NO_OPTIONS: CallOptions = Object.freeze({});
 const NOBODY: Caller = Object.freeze({ depth: 0 });
 
 /**
- * A call with what only the executor touches. It is also its own deadline and its own link in the list of calls under
- * way, and has no #fields: every call makes one, and each further object would cost a measurable part of the gate.
+ * A call with what only the executor touches. It is also its own deadline and its own link in the list of active calls:
+ * every call makes one, and each further object would cost a measurable part of the gate.
  */
 export class GateCall extends Deadline implements Call {
   readonly id: string;
@@ -45,16 +45,15 @@ export class GateCall extends Deadline implements Call {
   readonly options: CallOptions;
   readonly startedAt: number;
   readonly startedMonotonic: number;
-  tool: AnyTool | undefined = undefined;
+  readonly isDirect: boolean;
+  tool: AnyTool | undefined;
   scope: ToolScope | undefined = undefined;
   parent: Call | undefined = undefined;
-  secondPass: SecondPass | undefined = undefined;
   accepted: unknown = undefined;
   sent: unknown = undefined;
   verdict: Verdict | undefined = undefined;
   facts: Record<string, unknown> | undefined = undefined;
   answered = false;
-  isDirect = false;
   holdsSlot = false;
   aborted: ToolError | undefined = undefined;
   onAbort: ((why: ToolError) => void) | undefined = undefined;
@@ -72,21 +71,33 @@ export class GateCall extends Deadline implements Call {
   previous: GateCall | undefined = undefined;
   next: GateCall | undefined = undefined;
   private cancel: (() => void) | undefined = undefined;
+  // Private at run time: middleware is given the call, and neither is for it to read or to set.
+  readonly #host: RunHost;
+  readonly #secondPass: SecondPass | undefined;
 
   constructor(
-    private readonly host: RunHost,
-    name: string,
+    host: RunHost,
+    target: AnyTool | string,
     public input: unknown,
     options: CallOptions | undefined,
+    secondPass: SecondPass | undefined,
   ) {
     super();
     const given = options ?? NO_OPTIONS;
-    this.requestedName = readName(name);
+    this.#host = host;
+    this.#secondPass = secondPass;
+    this.tool = isTool(target) ? target : undefined;
+    this.isDirect = this.tool !== undefined;
+    this.requestedName = readName(this.tool ? this.tool.name : target);
     this.id = given.id ?? nextCallId();
     this.caller = callerOf(given);
     this.options = given;
     this.startedMonotonic = host.clock.monotonic();
     this.startedAt = host.clock.wallTimeAt(this.startedMonotonic);
+  }
+
+  get secondPass(): SecondPass | undefined {
+    return this.#secondPass;
   }
 
   get began(): boolean {
@@ -119,13 +130,13 @@ export class GateCall extends Deadline implements Call {
     const tell = this.onAbort;
     this.onAbort = undefined;
     tell?.(why);
-    if (this.running) stopTool(this, this.host, why);
+    if (this.running) stopTool(this, this.#host, why);
   }
 
   /** The time limit of the running tool. */
   override expire(): void {
     const advice = "Ask for less at once, or for a longer time limit, before calling it again.";
-    stopTool(this, this.host, new ToolTimeoutError(this.tool?.name ?? this.requestedName, this.timeoutMs, advice));
+    stopTool(this, this.#host, new ToolTimeoutError(this.tool?.name ?? this.requestedName, this.timeoutMs, advice));
   }
 
   close(): void {

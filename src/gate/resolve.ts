@@ -14,7 +14,8 @@ export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => bool
     name: "resolve",
     enter(call) {
       const tool = call.tool ?? (call.scope ?? registry).get(call.requestedName);
-      if (!tool) throw notFound(call, registry, isShown);
+      const isOutside = call.isDirect && call.scope && call.scope.get(call.requestedName) !== tool;
+      if (!tool || isOutside) throw notFound(call, registry, isShown);
       // Who names a version, or calls a tool itself, gets that one.
       const isChosen = call.tool !== undefined || call.requestedName.includes("@");
       const split = isChosen ? undefined : registry.armOf(tool, call.caller.session ?? call.id);

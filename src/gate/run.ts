@@ -1,19 +1,12 @@
-import {
-  allowOnlyTools,
-  type Call,
-  type CallAuthority,
-  type Caller,
-  type CallOptions,
-  type CallToContinue,
-  toolOf,
-} from "../core/call.ts";
+import { authorityOf, type Call, type CallAuthority, type Caller, type CallOptions, toolOf } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import { textOf } from "../core/content.ts";
 import { failureOf, toFailure, type ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
 import { toPlainData } from "../core/json.ts";
 import { failed, fromThrown, type ToolResult } from "../core/result.ts";
-import { bodyOf, type NestedCallOptions, type ToolContext, type ToolGate } from "../core/tool.ts";
+import { callOf, CallContext, type ContextHost, hostOf } from "../core/gate.ts";
+import { type AnyTool, bodyOf, type NestedCallOptions, type ToolContext } from "../core/tool.ts";
 import { formatIssues, type Schema, type Validation } from "../schema/schema.ts";
 import type { GateCall } from "./gate-call.ts";
 import { Alarm, type Deadlines, timeoutOf, type Timeouts } from "./timeouts.ts";
@@ -209,59 +202,35 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-interface ContextHost {
-  readonly workspace: string;
-  callNested(parent: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
-  updated(call: Call, update: Update): void;
-  nestedGate(parent: Call, narrow: (options: CallOptions) => CallOptions): ToolGate;
-  /** Stops the time limit of a running call; gives what lets it go on. */
-  pauseTimeLimit(call: Call): () => void;
-}
-
 /** A class for the sake of its getter: the signal is made when the tool asks for it, which few calls pay for. */
-export class RunContext implements ToolContext {
+export class RunContext extends CallContext implements ToolContext {
   #controller: AbortController | undefined = undefined;
   #nested = 0;
-  readonly #call: Call;
-  readonly #host: ContextHost;
-
-  constructor(call: Call, host: ContextHost) {
-    this.#call = call;
-    this.#host = host;
-  }
 
   get callId(): string {
-    return this.#call.id;
+    return callOf(this).id;
   }
 
   get caller(): Caller {
-    return this.#call.caller;
+    return callOf(this).caller;
   }
 
   get workspace(): string {
-    return this.#host.workspace;
+    return hostOf(this).workspace;
   }
 
   get allowedPaths(): readonly string[] | undefined {
-    return this.#call.options.allowedPaths;
+    return callOf(this).options.allowedPaths;
   }
 
   get authority(): CallAuthority {
-    const { caller, scope, options } = this.#call;
-    const { mode, allowedPaths, policy = [] } = options;
-    const layers = [policy, scope ? allowOnlyTools(scope.names()) : []].flat();
-    return structuredClone({
-      caller,
-      mode,
-      policy: layers.length > 0 ? layers : undefined,
-      allowedPaths,
-    });
+    return authorityOf(callOf(this));
   }
 
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
-      if (this.#call.aborted) this.#controller.abort(this.#call.aborted);
+      if (callOf(this).aborted) this.#controller.abort(callOf(this).aborted);
     }
     return this.#controller.signal;
   }
@@ -278,57 +247,39 @@ export class RunContext implements ToolContext {
   // Getters of functions: tools take the context apart, and a method would lose its object.
   get update(): ToolContext["update"] {
     return (partial) => {
-      if (!this.#call.answered) this.#host.updated(this.#call, toUpdate(partial));
+      if (!callOf(this).answered) hostOf(this).updated(callOf(this), toUpdate(partial));
     };
   }
 
   get pauseTimeLimit(): ToolContext["pauseTimeLimit"] {
-    return () => this.#host.pauseTimeLimit(this.#call);
+    return () => hostOf(this).pauseTimeLimit(callOf(this));
   }
 
   get call(): ToolContext["call"] {
-    return (name, input = {}, nested = {}) => this.#callNested(name, input, nested);
+    return ((target: AnyTool | string, input?: unknown, options?: NestedCallOptions) =>
+      this.#callNested(target, input, options)) as ToolContext["call"];
   }
 
-  get gateFor(): ToolContext["gateFor"] {
-    return (caller) => {
-      const { authority } = this;
-      const { caller: parent, mode, policy = [], allowedPaths } = authority;
-      return this.#host.nestedGate(this.#call, (options) => ({
-        ...options,
-        caller: {
-          session: parent.session,
-          user: parent.user,
-          ...options.caller,
-          ...caller,
-          depth: parent.depth + 1,
-          parent,
-        },
-        ...(mode ? { mode } : {}),
-        policy: [...policy, ...[options.policy ?? []].flat()],
-        ...(allowedPaths ? { allowedPaths } : {}),
-      }));
-    };
-  }
-
-  get toContinuation(): ToolContext["toContinuation"] {
-    return () => continuationOf(this.#call);
-  }
-
-  #callNested(name: string, input: unknown, { step, onApprovalRequested }: NestedCallOptions): Promise<ToolResult> {
-    const { options, idempotencyKey } = this.#call;
+  #callNested(
+    target: AnyTool | string,
+    input: unknown,
+    { step, onApprovalRequested }: NestedCallOptions = {},
+  ): Promise<ToolResult> {
+    const parent = callOf(this);
+    const { options, idempotencyKey } = parent;
     const ordinal = step ?? ++this.#nested;
-    return this.#host.callNested(this.#call, name, input, {
-      id: `${this.#call.id}/${ordinal}`,
-      // The same step of the same call, made again, is known again: that is how a chain goes on after an approval.
+    const nested: CallOptions = {
+      id: `${parent.id}/${ordinal}`,
+      // The same step of the same call, made again, is recognised: that is how a chain continues after an approval.
       idempotencyKey: idempotencyKey === undefined ? undefined : `${idempotencyKey}/${ordinal}`,
-      caller: this.#call.caller,
+      caller: parent.caller,
       signal: this.signal,
       allowedPaths: options.allowedPaths,
       mode: options.mode,
       policy: options.policy,
       onApprovalRequested,
-    });
+    };
+    return hostOf(this).execute(target, input, nested, { parent });
   }
 }
 
@@ -337,24 +288,4 @@ function toUpdate(partial: unknown): Update {
   const { value } = toPlainData(partial);
   if (typeof value === "string") return { content: [{ type: "text", text: value }] };
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Update) : { details: value };
-}
-
-/** A call as data. Its id is kept, also where it was made up: that is how its second pass is known as the same call. */
-function continuationOf(call: Call): CallToContinue {
-  const {
-    signal: _signal,
-    onUpdate: _onUpdate,
-    onApprovalRequested: _onApprovalRequested,
-    taskId: _task,
-    userId: _user,
-    ...kept
-  } = call.options;
-  const tool = toolOf(call);
-  return {
-    name: `${tool.name}@${tool.version}`,
-    input: call.sent ?? call.accepted,
-    options: { ...kept, id: call.id, caller: call.caller },
-    toolkit: call.scope ? [...call.scope.names()] : undefined,
-    verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "it was running" },
-  };
 }

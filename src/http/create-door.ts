@@ -1,3 +1,4 @@
+import { continueCall, runtimeGateOf } from "../core/gate.ts";
 import { randomUUID } from "node:crypto";
 import { ClientTools } from "../models/client-tools.ts";
 import type { Haft } from "../runtime.ts";
@@ -41,7 +42,7 @@ export interface CreatedApiContext {
 /** What there is to be asked, however it is reached. */
 export function createApiContext(haft: Haft, options: ApiContextOptions): CreatedApiContext {
   const { tokens, limits = {}, warnings, secure, cookieName, originPolicy } = options;
-  const { clock } = haft.executor;
+  const { clock } = haft;
   const startedAt = clock.now();
   const feed = new EventFeed(startedAt, limits.events);
   const recentCalls = new RecentCalls();
@@ -61,7 +62,7 @@ export function createApiContext(haft: Haft, options: ApiContextOptions): Create
       registry: haft.registry,
       onPending: (listener) => haft.on("tool_call_pending", ({ result }) => listener(result)),
       clock,
-      continueCall: (call, id) => haft.executor.continueCall(call, { kind: "client", id }),
+      continueCall: (call, id) => continueCall(runtimeGateOf(haft), haft.registry, call, { kind: "client", id }),
       newId: () => `ask_${randomUUID()}`,
     }),
     streams: new Streams(clock, limits),

@@ -89,7 +89,7 @@ export const DEFAULT_PORT = 4117;
 export async function serveHttp(haft: Haft, options: HttpServerOptions = {}): Promise<HttpServer> {
   const { host = "127.0.0.1", port = DEFAULT_PORT, tls, tokens = new MemoryTokenStore(), limits = {} } = options;
   const log = options.log ?? (() => {});
-  const { clock } = haft.executor;
+  const { clock } = haft;
   const warnings = await checkExposure(host, tls !== undefined, tokens);
   for (const warning of warnings) options.onWarning?.(warning);
 

@@ -22,7 +22,7 @@ async function open() {
     ],
   });
   const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, haft.executor.clock, { name: "ann", scopes: SCOPES });
+  const { token } = await issueToken(tokens, haft.clock, { name: "ann", scopes: SCOPES });
   const api = openInProcess(haft, { tokens, log: () => undefined });
   onTestFinished(() => api.close());
   const clientWith = (presented: string) =>

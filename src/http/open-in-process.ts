@@ -29,7 +29,7 @@ export function openInProcess(
   { log, ...options }: Pick<ApiContextOptions, "tokens" | "parts" | "info"> & { log(line: string): void },
 ): InProcessServer {
   const { tokens } = options;
-  const { clock } = haft.executor;
+  const { clock } = haft;
   const cookieName = (): string => "haft";
   const { api, routes, listen } = createApiContext(haft, {
     ...options,

@@ -6,6 +6,7 @@ import type { Clock, Timer } from "../core/clock.ts";
 import { CloseStack } from "../core/close-stack.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { EventEmitter, Update } from "../core/events.ts";
+import type { Gate } from "../core/gate.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { ToolCallParams } from "../core/tool-call-context.ts";
@@ -15,7 +16,8 @@ export interface JobsOptions {
   queue: JobQueue;
   /** Whether the queue is closed with this. */
   ownsQueue: boolean;
-  gate: SecondPassGate;
+  /** Read when it is needed: the gate has a stage that submits jobs. */
+  gate: () => Gate;
   registry: Pick<ToolRegistry, "list">;
   events: EventEmitter;
   clock: Clock;
@@ -35,7 +37,6 @@ export interface WorkerOptions {
 
 /** What runs later: the queue, the worker of this process, and the way of results back to the calls they belong to. */
 export interface Jobs extends Pick<JobQueue, "get" | "list" | "counts" | "log" | "retry" | "clear" | "subscribe"> {
-  readonly queue: JobQueue;
   /** How many run in this process. */
   readonly running: number;
   cancel(id: string, reason?: string): Promise<Job>;
@@ -64,8 +65,14 @@ const DEFAULT_CONCURRENCY = 8;
 const FAR_MS = 2_000_000_000;
 let workers = 0;
 
-export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRequest, call: Call): Promise<Job> } {
-  const { queue, gate, registry, clock } = options;
+/** `submit` is apart from the rest: whoever could reach it could queue a call with a verdict of their own making. */
+export interface OpenedJobs {
+  jobs: Jobs;
+  submit(request: JobRequest, call: Call): Promise<Job>;
+}
+
+export function createJobs(options: JobsOptions): OpenedJobs {
+  const { queue, registry, clock } = options;
   const contexts = new OpenContexts(options.onContextError);
   const jobEvents = new JobEventEmitter(options.events, clock);
   /** Jobs for calls that were made here, by their ids: calls with one key share a job. */
@@ -91,8 +98,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
   let working: JobWorker | undefined;
   let unsubscribe: (() => void) | undefined;
 
-  return {
-    queue,
+  const jobs: Jobs = {
     get running() {
       return working?.running ?? 0;
     },
@@ -101,7 +107,6 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
     counts: () => queue.counts(),
     log: (id, from) => queue.log(id, from),
     subscribe: (listener) => queue.subscribe(listener),
-    submit,
     cancel,
     clear,
     async retry(id) {
@@ -136,6 +141,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
       return steps.close();
     },
   };
+  return { jobs, submit };
 
   /** From the first need on: a runtime without background calls listens to nothing. */
   function onJobEvent(): void {
@@ -183,7 +189,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
   async function recordUnrun(before: Job, job: Job, reason: string | undefined): Promise<void> {
     if (hasEnded(before) || before.state === "running") return;
     if (job.state === "cancelled" && job.startedAt === before.startedAt) {
-      await endJob(job, cancelledJob(job.id, reason), gate);
+      await endJob(job, cancelledJob(job.id, reason), options.gate());
     }
   }
 
@@ -230,7 +236,7 @@ export function createJobs(options: JobsOptions): Jobs & { submit(request: JobRe
             .map((tool) => tool.name),
         run(job, context) {
           ranHere.add(job.id);
-          return runJob(job, context, gate);
+          return runJob(job, context, options.gate());
         },
       })
       .then((begun) => (working = begun));
@@ -295,46 +301,37 @@ function stillPending({ id, call: { callId, toolName }, createdAt }: Job): ToolR
   };
 }
 
-/** The gate, for what passes it a second time. */
-interface SecondPassGate {
-  executeSecondPass(
-    name: string,
-    input: unknown,
-    options: CallOptions,
-    pass: SecondPass,
-    refusal?: ToolError,
-  ): Promise<ToolResult>;
-}
-
 /** So many workers may die with a job before it is taken for the reason. */
 const MAX_LOST = 5;
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
 
 /** Makes the call of a job, in its second pass through the gate, and says whether that was its end. */
-async function runJob(job: Job, { signal, update }: JobContext, gate: SecondPassGate): Promise<JobOutcome> {
+async function runJob(job: Job, { signal, update }: JobContext, gate: Gate): Promise<JobOutcome> {
   if (job.lost > MAX_LOST) return { result: await endJob(job, lostTooOften(job), gate) };
   let again: JobOutcome["again"];
   const { toolName, toolVersion, input, verdict } = job.call;
-  const result = await gate.executeSecondPass(
-    `${toolName}@${toolVersion}`,
-    input,
-    { ...optionsOf(job), signal, onUpdate: update },
-    {
-      ...{ kind: "job", id: job.id, verdict },
-      again(call, ended) {
-        again = nextTry(job, ended, call.began);
-        return again !== undefined;
-      },
+  const secondPass: SecondPass = {
+    kind: "job",
+    id: job.id,
+    verdict,
+    again(call, ended) {
+      again = nextTry(job, ended, call.began);
+      return again !== undefined;
     },
-  );
-  return again ? { result, again } : { result };
+  };
+  const options = { ...optionsOf(job), signal, onUpdate: update };
+  const result = await gate.execute(`${toolName}@${toolVersion}`, input, options, { secondPass });
+  return { result, again };
 }
 
 /** Records the end of a job that is not to run (any more). */
-function endJob(job: Job, why: ToolError, gate: SecondPassGate): Promise<ToolResult> {
+function endJob(job: Job, why: ToolError, gate: Gate): Promise<ToolResult> {
   const { toolName, input, verdict } = job.call;
-  return gate.executeSecondPass(toolName, input, optionsOf(job), { kind: "job", id: job.id, verdict }, why);
+  return gate.execute(toolName, input, optionsOf(job), {
+    secondPass: { kind: "job", id: job.id, verdict },
+    refusal: why,
+  });
 }
 
 function optionsOf({ id, round, call }: Job): CallOptions {

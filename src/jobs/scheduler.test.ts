@@ -209,7 +209,7 @@ describe("a scheduler", () => {
     const { clock, haft, store, scheduler, add } = open();
     add(everyTenMinutes);
     scheduler.start();
-    haft.executor.shutdown();
+    void haft.shutdown();
     await clock.advance(10 * MINUTE);
     await scheduler.stop();
     expect(store.runs("s", ALL)).toMatchObject([{ state: "running", callId: "s.1" }]);

@@ -1,4 +1,4 @@
-import type { CallAuthority, Execute } from "../core/call.ts";
+import type { CallAuthority, ExecuteByName } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { toFailure, toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
@@ -14,7 +14,7 @@ export interface SchedulerOptions {
   store: ScheduleStore;
   clock: Clock;
   /** The gate: whatever runs passes it with the authority that the schedule has. */
-  execute: Execute;
+  execute: ExecuteByName;
   wake?: WakeSession | undefined;
   /** What came of a call that was answered `pending`: its result, `open`, or nothing that is known any more. */
   resultOf?: (run: ScheduleRun, schedule: Schedule) => MaybePromise<ToolResult | "open" | undefined>;

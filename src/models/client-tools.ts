@@ -1,8 +1,9 @@
-import type { Caller, CallToContinue } from "../core/call.ts";
+import { type Caller, type CallToContinue, continuationOf } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { Content } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
 import { toolError, type ToolError } from "../core/error.ts";
+import { callOf } from "../core/gate.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { ToolOutput, ToolResult } from "../core/result.ts";
@@ -184,7 +185,7 @@ export class ClientTools {
       key,
       fingerprint,
       timer,
-      continuation: context.toContinuation(),
+      continuation: continuationOf(callOf(context)),
       sentTo: undefined,
       isPending: false,
     };

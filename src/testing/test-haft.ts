@@ -11,7 +11,7 @@ export interface TestHaft extends Haft {
 export function createTestHaft(options: Omit<HaftOptions, "clock"> = {}): TestHaft {
   const clock = createFakeClock();
   const haft = createHaft({ ...options, clock });
-  return { ...haft, clock, recorded: recordEvents(haft) };
+  return Object.assign(haft, { clock, recorded: recordEvents(haft) });
 }
 
 /** Every event of a runtime, in order. */

@@ -22,7 +22,7 @@ export const registerTools: TourStep = {
   title: ["Create a tool registry and register the built-in tools", "创建工具注册表并注册内置工具"],
   async run({ haft, example, page }) {
     const received: string[] = [];
-    const stop = haft.registry.on("toolRegistered", ({ tool }) => received.push(tool.name));
+    const stop = haft.registry.on("tool_registered", ({ toolName }) => received.push(toolName));
     const registered = haft.registry.registerMany(example.tools);
     stop();
     const fromServers = haft.registry.list().filter(({ origin }) => origin.type === "mcp");
@@ -73,8 +73,8 @@ export const getTools: TourStep = {
 export const filterTools: TourStep = {
   title: ["Filter read-only and changing tools", "测试只读/写入工具过滤"],
   async run({ haft, example, page }) {
-    const readOnly = shownNames(haft.registry.getReadOnlyTools());
-    const changing = shownNames(haft.registry.getWriteTools());
+    const readOnly = shownNames(haft.registry.list({ isReadOnly: true }));
+    const changing = shownNames(haft.registry.list({ isReadOnly: false }));
     page.check(["Read-only", "只读工具"], readOnly === example.readOnly.join(", "), [readOnly, readOnly], readOnly);
     page.check(["Changing", "写入工具"], changing === example.changing.join(", "), [changing, changing], changing);
   },
@@ -107,12 +107,12 @@ export const findTools: TourStep = {
   async run({ haft, example, page }) {
     const { category, tag, query, finds } = example.search;
     const [english, chinese] = category;
-    const inCategory = haft.registry.getByCategory(english);
-    const tagged = haft.registry.getByTag(tag);
+    const inCategory = haft.registry.list({ category: english });
+    const tagged = haft.registry.list({ tag });
     const [best] = haft.registry.search(query);
     page.check(
       [`Category ${english}`, `分类 ${chinese}`],
-      inCategory.length > 0 && shownNames(inCategory) === shownNames(haft.registry.getByCategory(chinese)),
+      inCategory.length > 0 && shownNames(inCategory) === shownNames(haft.registry.list({ category: chinese })),
       [shownNames(inCategory), shownNames(inCategory)],
       shownNames(inCategory),
     );
@@ -145,7 +145,7 @@ export const mcpTools: TourStep = {
   title: ["Register and unregister an MCP tool", "测试 MCP 工具注册"],
   async run({ haft, example, page }) {
     const taken = shownName(example.tools[0]!);
-    haft.registry.registerMcpTool(toolOfServer("list_issues"));
+    haft.registry.register(toolOfServer("list_issues"));
     const called = await haft.execute("list_issues", { project: "haft" });
     page.check(
       ["MCP tool registered", "MCP 工具注册"],
@@ -154,12 +154,12 @@ export const mcpTools: TourStep = {
       called.display,
     );
     page.check([`Calling itself ${taken}`, `冒用名称 ${taken}`], isRefused(), ["refused", "正确拒绝"]);
-    const removed = haft.registry.unregisterMcpTool("list_issues");
+    const removed = haft.registry.unregister("list_issues");
     page.check(["After unregistering", "注销后"], removed && !haft.registry.has("list_issues"), ["gone", "已移除"]);
 
     function isRefused(): boolean {
       try {
-        haft.registry.registerMcpTool(toolOfServer(taken));
+        haft.registry.register(toolOfServer(taken));
         return false;
       } catch (error) {
         return error instanceof TypeError && haft.registry.get(taken) === example.tools[0];

@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { EventEmitter } from "../../src/core/events.ts";
 import { type Registrable, ToolRegistry } from "../../src/core/registry.ts";
 import type { ToolResult } from "../../src/core/result.ts";
-import { ToolExecutor } from "../../src/gate/executor.ts";
+import { Executor } from "../../src/gate/executor.ts";
 import { idempotencyStages } from "../../src/gate/idempotency.ts";
 import { resolve } from "../../src/gate/resolve.ts";
 import { ResultCache } from "../../src/gate/result-cache.ts";
@@ -43,7 +43,7 @@ export function openGate({
   const { known, claim } = idempotencyStages(store.journal, new ResultCache(clock));
   const contextFor: PermitOptions["contextFor"] = (call) => gate.contextFor(call);
   const permission = permit({ approvals, clock, events, contextFor, ...turned });
-  const gate: ToolExecutor = new ToolExecutor(registry, [resolve(registry), validate(), known, permission, claim], {
+  const gate: Executor = new Executor(registry, [resolve(registry), validate(), known, permission, claim], {
     workspace: folder,
     clock,
     events,

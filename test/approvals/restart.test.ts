@@ -81,7 +81,7 @@ describe.each([
       createTool({ name: "secret", description: "Not for agents", parameters: [], run: () => void reached.push("x") }),
     ];
     const old = await startProcess({ tools: tools() });
-    const requested = idOf(await old.toolkit("agent", ["outer"]).executeTool("outer", {}, { id: newId() }));
+    const requested = idOf(await old.toolkit("agent", ["outer"]).execute("outer", {}, { id: newId() }));
     const fresh = await startProcess({ tools: tools() });
     expect(await fresh.approve(requested)).toMatchObject({ status: "completed", details: "failed" });
     expect(reached).toEqual([]);

@@ -46,7 +46,7 @@ export async function callByCommandLine({ haft, name, input, options }: Called):
 
 async function openClient(haft: TestHaft) {
   const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, haft.executor.clock, { name: "ann", scopes: SCOPES });
+  const { token } = await issueToken(tokens, haft.clock, { name: "ann", scopes: SCOPES });
   const api = openInProcess(haft, { tokens, log: () => undefined });
   return {
     client: createHttpClient(contracts, { url: "http://embedded", token, fetch: api.fetch }),

@@ -15,7 +15,7 @@ import { issueToken, MemoryTokenStore, SCOPES } from "../../src/http/tokens.ts";
 export async function openHostCli(folder: string, options: HostOptions = {}) {
   const host = await openHaft(folder, { home: folder, env: {}, approvalWaitMs: false, ...options });
   const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, host.haft.executor.clock, { name: "ann", scopes: SCOPES });
+  const { token } = await issueToken(tokens, host.haft.clock, { name: "ann", scopes: SCOPES });
   const api = openInProcess(host.haft, { tokens, parts: capabilitiesOfHost(host), log: () => undefined });
   const client = createHttpClient(contracts, { url: "http://embedded", token, fetch: api.fetch });
   onTestFinished(async () => {

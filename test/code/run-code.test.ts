@@ -64,7 +64,7 @@ describe("run_code", () => {
     const { haft, ran } = open();
     const toolkit = haft.toolkit("agent", ["run_code", "send"]);
     const program = { code: "await tools.send({ n: 1 }); try { await tools.keep({}) } catch (e) { return e.code }" };
-    const pending = await toolkit.executeTool("run_code", program, { id: "p" });
+    const pending = await toolkit.execute("run_code", program, { id: "p" });
     expect(pending).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     const ended = new Promise<ToolEvent>((resolve) =>
       haft.on("tool_call_completed", (e) => e.toolName === "run_code" && resolve(e)),

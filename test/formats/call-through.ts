@@ -49,8 +49,8 @@ export async function callOverOpenAIAgents({ haft, name, input, options }: Calle
   let result: ToolResult | undefined;
   const tools = toOpenAIAgentsTools(
     {
-      listTools: () => toolkit.listTools(),
-      executeTool: async (...given) => (result = await toolkit.executeTool(...given)),
+      list: () => toolkit.list(),
+      execute: async (...given) => (result = await toolkit.execute(...given)),
     },
     { call },
   );

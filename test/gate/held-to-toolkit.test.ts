@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { AgentToolkit, createTool, type ToolContext, type ToolResult } from "haft";
 import { createTestHaft, type TestHaft } from "haft/testing";
+import { continuationOf } from "../../src/core/call.ts";
+import { bindGate, callOf, continueCall, runtimeGateOf } from "../../src/core/gate.ts";
 
 const keep = (ran: string[]) =>
   createTool({ name: "keep", description: "Keeps", kind: "write", parameters: [], run: () => void ran.push("keep") });
@@ -20,7 +22,8 @@ async function leaving(
 ): Promise<{ ran: string[]; result: ToolResult | undefined }> {
   const ran: string[] = [];
   const haft = createTestHaft({ tools: [keep(ran)] });
-  const toolkit = new Vanishing("agent", haft.executor);
+  const toolkit = new Vanishing("agent");
+  bindGate(toolkit, runtimeGateOf(haft));
   let result: ToolResult | undefined;
   const leave = createTool({
     name: "leave",
@@ -32,8 +35,8 @@ async function leaving(
       result = await how(context, haft);
     },
   });
-  toolkit.addTool(haft.register(leave));
-  expect(await toolkit.executeTool("leave")).toMatchObject({ status: "completed" });
+  toolkit.add(haft.register(leave));
+  expect(await toolkit.execute("leave")).toMatchObject({ status: "completed" });
   return { ran, result };
 }
 
@@ -45,7 +48,12 @@ test("the authority of a call whose toolkit is empty leaves nothing", async () =
 
 test("a call that goes on later, whose toolkit is empty, makes no other call", async () => {
   const { ran, result } = await leaving((context, haft) =>
-    haft.executor.continueCall({ ...context.toContinuation(), name: "keep" }, { kind: "code", id: "1" }),
+    continueCall(
+      runtimeGateOf(haft),
+      haft.registry,
+      { ...continuationOf(callOf(context)), name: "keep" },
+      { kind: "code", id: "1" },
+    ),
   );
   expect(result).toMatchObject({ error: { code: "tool_not_found" } });
   expect(ran).toEqual([]);
@@ -54,10 +62,11 @@ test("a call that goes on later, whose toolkit is empty, makes no other call", a
 test("a job whose toolkit is empty when it is queued does not run", async () => {
   const ran: string[] = [];
   const haft = createTestHaft({ tools: [keep(ran)] });
-  const toolkit = new Vanishing("agent", haft.executor);
-  toolkit.addTool(haft.registry.get("keep")!);
+  const toolkit = new Vanishing("agent");
+  bindGate(toolkit, runtimeGateOf(haft));
+  toolkit.add(haft.registry.get("keep")!);
   toolkit.isGone = true;
-  const made = await toolkit.executeTool("keep", {}, { background: true });
+  const made = await toolkit.execute("keep", {}, { background: true });
   if (made.status !== "pending") throw new Error(made.display);
   expect(await haft.jobs.wait(made.pending.id)).toMatchObject({ error: { code: "denied" } });
   expect(ran).toEqual([]);

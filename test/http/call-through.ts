@@ -25,7 +25,7 @@ function serverOf(haft: Haft): Promise<{ server: HttpServer; token: string }> {
 async function open(haft: Haft) {
   const server = await serveHttp(haft, { port: 0 });
   onTestFinished(() => server.close());
-  const { token } = await issueToken(server.api.tokens, haft.executor.clock, {
+  const { token } = await issueToken(server.api.tokens, haft.clock, {
     name: "program",
     scopes: ["read", "call"],
   });

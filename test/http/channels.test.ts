@@ -27,7 +27,7 @@ async function openChannelServer(permissions = {}) {
     rmSync(folder, { recursive: true, force: true });
   });
   const clientFor = async (...scopes: Scope[]) => {
-    const { token } = await issueToken(server.api.tokens, host.haft.executor.clock, { name: "ada", scopes });
+    const { token } = await issueToken(server.api.tokens, host.haft.clock, { name: "ada", scopes });
     return createClient({ url: server.url, token });
   };
   return { hook, clientFor };

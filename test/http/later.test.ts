@@ -52,7 +52,7 @@ async function open() {
     rmSync(folder, { recursive: true, force: true });
   });
   const tokenFor = async (...scopes: Scope[]): Promise<string> =>
-    (await issueToken(tokens, host.haft.executor.clock, { name: scopes.join("+"), scopes })).token;
+    (await issueToken(tokens, host.haft.clock, { name: scopes.join("+"), scopes })).token;
   const clientFor = (...scopes: Scope[]): Promise<HaftClient> =>
     openCheckedClient({ server, tokenFor } as never, ...scopes);
   return { host, kept, gates, clientFor };

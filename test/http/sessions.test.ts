@@ -43,7 +43,7 @@ async function open(script?: LanguageScript) {
     rmSync(folder, { recursive: true, force: true });
   });
   const tokenFor = async (...scopes: Scope[]): Promise<string> =>
-    (await issueToken(tokens, host.haft.executor.clock, { name: scopes.join("+"), scopes })).token;
+    (await issueToken(tokens, host.haft.clock, { name: scopes.join("+"), scopes })).token;
   const clientFor = (...scopes: Scope[]): Promise<HaftClient> =>
     openCheckedClient({ server, tokenFor } as never, ...scopes);
   return { host, kept, clientFor };

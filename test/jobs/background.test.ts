@@ -294,7 +294,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
       ...{ name: "outer", description: "Calls", parameters: [], async: true },
       run: async (_input: unknown, { call }: ToolContext) => (await call("secret")).status,
     } as never);
-    const result = await haft.toolkit("agent", ["outer"]).executeTool("outer");
+    const result = await haft.toolkit("agent", ["outer"]).execute("outer");
     expect(await haft.jobs.wait(jobOf(result))).toMatchObject({ details: "failed" });
   });
 
@@ -302,7 +302,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     const haft = await place().open({ tools: [] });
     const other = createHaft();
     const tool = other.register({ name: "loose", description: "Loose", parameters: [], async: true, run: () => 1 });
-    expect(await haft.executor.executeTool(tool)).toMatchObject({
+    expect(await haft.execute(tool)).toMatchObject({
       details: 1,
       metadata: { waited: expect.any(String) },
     });

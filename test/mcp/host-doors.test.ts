@@ -41,7 +41,7 @@ async function open(servers: Record<string, unknown>, settings: Record<string, u
   });
   await host.mcp.settled();
   const clientFor = async (...scopes: Scope[]): Promise<HaftClient> => {
-    const { token } = await issueToken(tokens, host.haft.executor.clock, { name: scopes.join("+"), scopes });
+    const { token } = await issueToken(tokens, host.haft.clock, { name: scopes.join("+"), scopes });
     return createClient({ url: server.url, token });
   };
   return { host, clientFor, openHost };
@@ -235,7 +235,7 @@ test("a call that an MCP client was asked about goes on in another process, and 
   const { host, openHost } = await open({});
   const other = await openHost();
   const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, host.haft.executor.clock, {
+  const { token } = await issueToken(tokens, host.haft.clock, {
     name: "client",
     scopes: ["read", "call", "approve"],
   });

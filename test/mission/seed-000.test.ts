@@ -8,23 +8,25 @@ import {
   createChain,
   createHaft,
   createTool,
-  isPathAllowed,
-  MCPClient,
   text,
   textOf,
   type ToolConfig,
-  ToolCategory,
   type ToolContext,
   ToolError,
+  type ToolResult,
+  type ToolStats,
+} from "haft";
+import {
+  isPathAllowed,
+  MCPClient,
+  ToolCategory,
   ToolNotFoundError,
   ToolPermissionError,
   ToolRegistry,
-  type ToolResult,
-  type ToolStats,
   ToolTimeoutError,
   ToolValidationError,
   wrapMCPTool,
-} from "haft";
+} from "haft/compat";
 import { trust } from "haft/host";
 import { createFakeClock, createTestHaft } from "haft/testing";
 import { z } from "zod";
@@ -53,9 +55,10 @@ function failureOf(result: ToolResult): string {
 
 describe("核心思想 (the idea)", () => {
   test("统一接口: own, MCP and plugin tools are one kind of thing, behind one way to call them", async () => {
-    const haft = createTestHaft({ tools: [echo] });
+    const registry = new ToolRegistry();
+    const haft = createTestHaft({ registry, tools: [echo] });
     const parameters = { type: "object", properties: { text: { type: "string" } }, required: ["text"] } as const;
-    haft.registry.registerMcpTool({
+    registry.registerMcpTool({
       name: "mcp_echo",
       description: "An echo far away",
       parameters,
@@ -113,7 +116,8 @@ describe("核心思想 (the idea)", () => {
 
 describe("架构概览 (the picture)", () => {
   test("the registry holds built-in, MCP and custom tools; the executor validates, limits, and shapes the result", async () => {
-    const haft = createTestHaft();
+    const registry = new ToolRegistry();
+    const haft = createTestHaft({ registry });
     haft.register({
       name: "builtin",
       description: "Built in",
@@ -121,7 +125,7 @@ describe("架构概览 (the picture)", () => {
       origin: { type: "builtin" },
       run: () => 1,
     });
-    haft.registry.registerMcpTool({ name: "remote", description: "From a server", parameters: [], run: () => 2 });
+    registry.registerMcpTool({ name: "remote", description: "From a server", parameters: [], run: () => 2 });
     haft.register({ name: "custom", description: "Custom", parameters: [], run: () => 3 });
     const results = await haft.executeMany([
       { name: "builtin" },
@@ -675,13 +679,14 @@ describe("MCP 集成", () => {
   test("a tool with a JSON Schema is a Tool of category mcp; its input is validated, its call passed on", async () => {
     const called: unknown[] = [];
     const client = { callTool: async (name: string, args: unknown) => void called.push([name, args]) };
-    const haft = createHaft();
+    const registry = new ToolRegistry();
+    const haft = createHaft({ registry });
     const mcpTool = {
       name: "query",
       description: "Asks a database",
       inputSchema: { type: "object", properties: { sql: { type: "string" } }, required: ["sql"] },
     } as const;
-    const wrapped = haft.registry.registerMcpTool({
+    const wrapped = registry.registerMcpTool({
       ...mcpTool,
       execute: (params: unknown) => client.callTool(mcpTool.name, params),
     });
@@ -711,8 +716,9 @@ describe("MCP 集成", () => {
     const mcpTool = (await client.listTools()).find(({ name }) => name === "echo")!;
     const tool = wrapMCPTool(mcpTool, client);
     expect(tool).toMatchObject({ name: "mcp__everything__echo", category: ToolCategory.MCP, kind: "execute" });
-    const haft = createHaft({ approver: async () => ({ approved: true }) });
-    haft.registry.registerMcpTool(tool);
+    const registry = new ToolRegistry();
+    const haft = createHaft({ registry, approver: async () => ({ approved: true }) });
+    registry.registerMcpTool(tool);
     expect(await haft.execute("mcp__everything__echo", { message: 7 })).toMatchObject({ success: false });
     expect(await haft.execute("mcp__everything__echo", { message: "hi" })).toMatchObject({ details: "Echo: hi" });
     await client.disconnect();
@@ -794,7 +800,6 @@ describe("配置 (configuration)", () => {
       maxConcurrent: 1,
       webSearch: { provider: "tavily", apiKey: "tvly-1", maxResults: 5 },
     });
-    expect(host.haft.executor.timeouts.defaultMs).toBe(1500);
     let together = 0;
     let max = 0;
     const slow = async () => {
@@ -805,6 +810,9 @@ describe("配置 (configuration)", () => {
     host.haft.register({ name: "slow", description: "Takes a turn", kind: "readonly", parameters: [], run: slow });
     await Promise.all([1, 2, 3].map(() => host.haft.execute("slow")));
     expect(max).toBe(1);
+    const never = () => new Promise(() => undefined);
+    host.haft.register({ name: "never", description: "Never ends", kind: "readonly", parameters: [], run: never });
+    expect(failureOf(await host.haft.execute("never"))).toMatch(/1500 ?ms|1\.5 ?s/);
   });
   test("tools.allowedPaths bounds what file tools touch", async () => {
     const files = { "data/a.txt": "1", "docs/b.txt": "2", "src/c.txt": "3", "other/d.txt": "4" };

@@ -3,17 +3,8 @@
 import { execFileSync } from "node:child_process";
 import { utimesSync, writeFileSync } from "node:fs";
 import { describe, expect, expectTypeOf, onTestFinished, test } from "vitest";
-import {
-  type AnyTool,
-  createChain,
-  createHaft,
-  createTool,
-  textOf,
-  ToolKind,
-  ToolRegistry,
-  type ToolResult,
-  ToolValidationError,
-} from "haft";
+import { type AnyTool, createChain, createHaft, createTool, textOf, type ToolResult } from "haft";
+import { ToolKind, ToolRegistry, ToolValidationError } from "haft/compat";
 import { createScriptedLanguageModel, createTestHaft } from "haft/testing";
 import { z } from "zod";
 import { createAgent } from "../../src/agent.ts";
@@ -564,8 +555,12 @@ describe("6.4 内置工具, built in and on a real disk", () => {
       expect(haft.registry.get(name), name).toMatchObject({ kind, origin: { type: "builtin" } });
       expect(parametersOf(name), name).toEqual(expect.arrayContaining(shown));
     }
-    expect(namesOf(haft.registry.getByCategory("文件操作"))).toEqual(expect.arrayContaining(["read", "edit", "write"]));
-    expect(namesOf(haft.registry.getByTag("file"))).toEqual(expect.arrayContaining(["read", "edit", "write", "glob"]));
+    expect(namesOf(haft.registry.list({ category: "文件操作" }))).toEqual(
+      expect.arrayContaining(["read", "edit", "write"]),
+    );
+    expect(namesOf(haft.registry.list({ tag: "file" }))).toEqual(
+      expect.arrayContaining(["read", "edit", "write", "glob"]),
+    );
   });
 });
 
@@ -691,11 +686,12 @@ describe("6.6 测试方法", () => {
   });
 
   test("工具注册, 工具获取, 只读/写入过滤, Plan 模式", async () => {
-    const haft = createTestHaft({ tools: createSix().tools });
+    const registry = new ToolRegistry();
+    const haft = createTestHaft({ registry, tools: createSix().tools });
     expect(haft.getStats().total).toBe(6);
     expect(haft.registry.get("Edit")?.name).toBe("Edit");
-    expect(namesOf(haft.registry.getReadOnlyTools())).toEqual(["Read", "Glob", "Grep"]);
-    expect(namesOf(haft.registry.getWriteTools())).toEqual(["Edit", "Write", "Bash"]);
+    expect(namesOf(registry.getReadOnlyTools())).toEqual(["Read", "Glob", "Grep"]);
+    expect(namesOf(registry.getWriteTools())).toEqual(["Edit", "Write", "Bash"]);
     expect(namesOf(haft.tools({ mode: "plan" }))).toEqual(["Read", "Glob", "Grep"]);
     expect(await haft.execute("Bash", { command: "ls" }, { mode: "plan" })).toMatchObject({
       error: { code: "plan_mode" },

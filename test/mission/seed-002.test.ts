@@ -391,7 +391,7 @@ describe("工具创建示例", () => {
       inputSchema: z.object({}),
       execute: (_params, { caller }) => caller.agent,
     });
-    expect((await haft.toolkit("lead", ["who"]).executeTool("who")).details).toBe("lead");
+    expect((await haft.toolkit("lead", ["who"]).execute("who")).details).toBe("lead");
   });
 });
 

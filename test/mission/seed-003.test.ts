@@ -5,27 +5,24 @@ import type { ServerResponse } from "node:http";
 import process from "node:process";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
+import { createHaft, textOf, type ToolPolicy, type ToolResult, type Update } from "haft";
 import {
   type AgentTool,
-  createHaft,
   expandToolGroups,
   fromAgentTool,
   isToolAllowedByPolicy,
   jsonResult,
   normalizeToolName,
-  textOf,
+  toClientToolDefinitions,
   TOOL_GROUPS,
-  type ToolPolicy,
-  type ToolResult,
-  type Update,
-} from "haft";
+  toToolDefinitions,
+} from "haft/compat";
 import { createClient } from "haft/client";
 import { trust } from "haft/host";
 import { serveHttp } from "haft/server";
 import { createFakeClock, createScriptedLanguageModel, createTestHaft } from "haft/testing";
 import { createAgent } from "../../src/agent.ts";
 import { issueToken } from "../../src/http/tokens.ts";
-import { toClientToolDefinitions, toToolDefinitions } from "../../src/models/frameworks/tool-definitions.ts";
 import { startServer } from "../../src/io/net/local-server.fixture.ts";
 import { findBrowser } from "../console/find-browser.ts";
 import { makeHostFolder } from "./open-host.ts";

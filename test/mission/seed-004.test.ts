@@ -4,18 +4,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createArtifactManager, createArtifactTools } from "haft/workspace";
 import { describe, expect, test } from "vitest";
-import {
-  AgentToolkit,
-  type AnyTool,
-  createTool,
-  describeApproval,
-  textOf,
-  ToolPermission,
-  ToolRegistry,
-  type ToolResult,
-} from "haft";
+import { type AnyTool, createTool, describeApproval, textOf, type ToolResult } from "haft";
+import { AgentToolkit, ToolPermission, ToolPromptGenerator, ToolRegistry, XMLToolCallParser } from "haft/compat";
 import { createScriptedLanguageModel, createTestHaft, type LanguageScript } from "haft/testing";
-import { formatToolResult, parseToolCalls, ToolPromptGenerator, XMLToolCallParser } from "haft/formats";
+import { formatToolResult, parseToolCalls } from "haft/formats";
 import { connectSubagents, createAgent, createAgentTools } from "../../src/agent.ts";
 import { makeHostFolder } from "./open-host.ts";
 import { openWeb, pageAnswer, PDF, searchAnswer } from "./open-web.ts";
@@ -288,8 +280,9 @@ describe("工具注册中心", () => {
   });
 
   test("execute_tool runs the tool as that agent, or says that it is not in the toolkit", async () => {
-    const haft = createTestHaft({ tools: [tool("web_search"), tool("web_fetch")] });
-    const toolkit = haft.registry.createAgentToolkit("search", ["web_search"]);
+    const registry = new ToolRegistry();
+    const haft = createTestHaft({ registry, tools: [tool("web_search"), tool("web_fetch")] });
+    const toolkit = registry.createAgentToolkit("search", ["web_search"]);
     expect(await toolkit.executeTool("web_search", {})).toMatchObject({ success: true, details: "web_search" });
     const refused = await toolkit.executeTool("web_fetch", {});
     expect(failureOf(refused)).toMatch(/^Tool 'web_fetch' not available in search's toolkit/);
@@ -300,7 +293,8 @@ describe("工具注册中心", () => {
   });
 
   test("execute_tool validates, and asks where the tool wants it, although no graph stands above it", async () => {
-    const haft = createTestHaft({ tools: [createWebSearchTool()] });
+    const registry = new ToolRegistry();
+    const haft = createTestHaft({ registry, tools: [createWebSearchTool()] });
     haft.register({
       name: "publish",
       description: "Publishes",
@@ -308,7 +302,7 @@ describe("工具注册中心", () => {
       permission: "confirm",
       run: () => "done",
     });
-    const toolkit = haft.toolkit("lead", ["web_search", "publish"]);
+    const toolkit = registry.createAgentToolkit("lead", ["web_search", "publish"]);
     expect(await toolkit.executeTool("web_search", {})).toMatchObject({ error: { code: "invalid_input" } });
     expect(await toolkit.executeTool("publish", {})).toMatchObject({ status: "pending" });
   });

@@ -13,7 +13,7 @@ interface Called {
 
 /** The result of the one call that the schedule makes, as the scheduler is given it. */
 export function callBySchedule({ haft, name, input, options }: Called): Promise<ToolResult> {
-  const { clock } = haft.executor;
+  const { clock } = haft;
   const { mode, policy = [], allowedPaths, caller, id = "sch_entrance" } = options;
   const now = clock.now();
   const store = new MemoryScheduleStore();

@@ -81,7 +81,7 @@ function linesOf(rules: string): string[] {
 async function resultWithin(running: Promise<ToolResult>, haft: Haft): Promise<ToolResult | undefined> {
   let onLate: () => void = () => undefined;
   const late = new Promise<undefined>((resolve) => (onLate = () => resolve(undefined)));
-  const timer = haft.executor.clock.after(MAX_WAIT_MS, () => onLate());
+  const timer = haft.clock.after(MAX_WAIT_MS, () => onLate());
   try {
     return await Promise.race([running, late]);
   } catch (thrown) {

@@ -31,7 +31,7 @@ const MAX_SAMPLES = 20;
 
 /** The rules of a runtime. Nothing here changes them. */
 export function createPolicyApi(haft: Haft, pastCalls: PastCalls): Handlers<typeof policy> {
-  const cwd = haft.executor.workspace;
+  const cwd = haft.folder;
   const ruleSet = haft.policy.rules;
 
   /** The past calls that rules can still be tried on: the tool exists and accepts the input. */
@@ -124,7 +124,7 @@ export function explainCall(haft: Haft, request: ExplainRequest, user: string): 
 export function verdictOf(haft: Haft, tool: AnyTool): Verdict | undefined {
   const refused = explainVisibility(tool, layersOf(haft)).layers.find(({ allowed }) => !allowed);
   if (refused) return { decision: "deny", by: "policy", reason: refused.reason, origin: refused.layer };
-  const rules = bareRules(haft.policy.rules, tool, haft.executor.workspace);
+  const rules = bareRules(haft.policy.rules, tool, haft.folder);
   for (const list of RULE_LISTS) {
     const bare = rules?.[list].find(({ rule }) => rule.isBare)?.rule;
     if (!bare) continue;

@@ -25,7 +25,7 @@ export type ReadStatistics = (query: StatisticsQuery) => MaybePromise<Statistics
 
 export function createStatisticsApi(haft: Haft, read: ReadStatistics): Handlers<typeof statistics> {
   const tokens = new TokenReporter(haft);
-  const { clock } = haft.executor;
+  const { clock } = haft;
   const show = (query: StatisticsQuery): MaybePromise<StatisticsInfo> => {
     if (query.from >= query.to) throw new ApiError("bad_request", '"from" must be before "to"');
     return read(query);

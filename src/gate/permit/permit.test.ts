@@ -171,7 +171,7 @@ describe("a call that must ask", () => {
       permission: "confirm",
       run: () => runs.push("ran"),
     });
-    const result = await haft.executor.executeTool(loose, {}, { id: "c" });
+    const result = await haft.execute(loose, {}, { id: "c" });
     expect(await haft.approve(idOf(result))).toMatchObject({ status: "completed" });
     expect(runs).toEqual(["ran"]);
   });

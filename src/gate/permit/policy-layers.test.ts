@@ -89,7 +89,7 @@ describe("a subagent", () => {
   test("is held to its parent's layers and toolkit where these are given", () => {
     const layersFor = createPolicyLayers(config);
     const toolkit = new AgentToolkit("lead");
-    toolkit.addTools(tools.filter(({ name }) => ["read", "exec"].includes(name)));
+    for (const tool of tools.filter(({ name }) => ["read", "exec"].includes(name))) toolkit.add(tool);
     const parent = [...layersFor({ caller: { agent: "lead" } }), withinScope("the toolkit of its parent", toolkit)];
     const layers = layersFor({ caller: { agent: "helper", depth: 1 }, parent });
     expect(tools.filter((one) => isVisible(one, layers)).map(({ name }) => name)).toEqual(["read"]);

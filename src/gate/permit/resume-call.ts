@@ -2,26 +2,21 @@ import { type CallOptions, rebuildScope, type ToolScope } from "../../core/call.
 import { text } from "../../core/content.ts";
 import { definitionHash } from "../../core/definition.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
+import type { Gate } from "../../core/gate.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { PendingResult, ToolResult } from "../../core/result.ts";
-import type { AnyTool, ToolGate } from "../../core/tool.ts";
+import type { AnyTool } from "../../core/tool.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { Approval, ApprovalAnswer } from "../../calls/approval.ts";
 import type { Approvals } from "../../calls/approvals.ts";
 import { sha256 } from "../../calls/approval-binding.ts";
 import type { Permit } from "./permit.ts";
 
-/** The gate, with its way in by name and its way to refuse. */
-export interface ResumeGate extends ToolGate {
-  execute(name: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
-  refuse(name: string, input: unknown, options: CallOptions | undefined, why: ToolError): Promise<ToolResult>;
-}
-
 export interface ResumeOptions {
   approvals: Approvals;
   permit: Pick<Permit, "resultOf">;
   registry: ToolRegistry;
-  gate: ResumeGate;
+  gate: Gate;
   /** What the call that used this answer up was answered, as far as that is known; `running` while it is not over. */
   recorded?(approval: Approval): MaybePromise<ToolResult | "running" | undefined>;
 }
@@ -81,20 +76,20 @@ export function createResume({ approvals, permit, registry, gate, recorded }: Re
     approvals.markResumed(options, approval.id);
     const scope = live ? live.scope : made.scope && rebuildScope(made.scope, registry);
     const tool = live?.tool ?? findShown(approval, scope);
-    if (!tool) return gate.refuse(made.name, input, options, missing(approval));
+    const refuse = (refusal: ToolError) => gate.execute(made.name, input, options, { refusal });
+    if (!tool) return refuse(missing(approval));
     if (!made.isDirect && !isStillThere(tool, made.name, scope)) {
       await approvals.void(approval.id, "the tool was replaced");
-      return gate.refuse(made.name, input, options, replaced(made.name));
+      return refuse(replaced(made.name));
     }
     if (definitionHash(tool, sha256) !== approval.binding.tool) {
       await approvals.void(approval.id, "the tool's definition changed");
-      return gate.refuse(made.name, input, options, replaced(made.name));
+      return refuse(replaced(made.name));
     }
-    if (made.isDirect) return gate.executeTool(tool, input, options);
-    if (scope) return gate.executeIn(scope, made.name, input, options);
-    // Where versions stand side by side, the one that was shown.
-    const isOne = registry.versions(tool.name).length === 1;
-    return gate.execute(isOne ? made.name : `${tool.name}@${tool.version}`, input, options);
+    // If there are several versions, the one that was shown.
+    const isOne = scope !== undefined || registry.versions(tool.name).length === 1;
+    const name = isOne ? made.name : `${tool.name}@${tool.version}`;
+    return gate.execute(made.isDirect ? tool : name, input, options, { scope });
   }
 
   /** In another process than the one that asked: a tool that says of itself what was shown. */

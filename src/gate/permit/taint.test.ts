@@ -10,7 +10,7 @@ import { ToolRegistry } from "../../core/registry.ts";
 import type { Stage } from "../../core/stage.ts";
 import type { AnyTool, TaintLabel } from "../../core/tool.ts";
 import { MemoryJournal } from "../../calls/call-journal.ts";
-import { ToolExecutor } from "../executor.ts";
+import { Executor } from "../executor.ts";
 import { idempotencyStages } from "../idempotency.ts";
 import { resolve } from "../resolve.ts";
 import { ResultCache } from "../result-cache.ts";
@@ -49,7 +49,7 @@ function stage(options: Partial<TaintOptions> = {}, tools: Iterable<AnyTool> = O
   };
   const { known, claim } = idempotencyStages(new MemoryJournal(), new ResultCache(systemClock));
   const stages = [resolve(registry), validate(), taint.stage, known, held, claim];
-  const executor = new ToolExecutor(registry, stages, { workspace: "." });
+  const executor = new Executor(registry, stages, { workspace: "." });
   const execute = (name: string, caller: Partial<Caller> = { session: "s" }, more: CallOptions = {}) =>
     executor.execute(name, {}, { caller, ...more });
   return { taint, requested, execute, executor };

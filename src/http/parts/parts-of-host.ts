@@ -49,7 +49,7 @@ export function capabilitiesOfHost({
     questions: questionsCapability(questions),
     jobs: jobsCapability(haft.jobs),
     sessions: sessionsCapability(sessions),
-    schedules: schedulesCapability(schedules, haft.executor.clock, onAuditFact),
+    schedules: schedulesCapability(schedules, haft.clock, onAuditFact),
     onAuditFact,
     configuration: { show: () => describeConfiguration(config) },
     statistics: statisticsCapability(audit),

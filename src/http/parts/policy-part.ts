@@ -39,7 +39,7 @@ export function policyCapability({
   layers = () => [],
   pastCalls,
 }: PolicyCapabilityOptions): PolicyCapability & RulesCapability {
-  const cwd = haft.executor.workspace;
+  const cwd = haft.folder;
 
   /** What rules can still be asked about: the tool is there, and accepts the input. */
   const readable = (calls: readonly PastCall[]) =>

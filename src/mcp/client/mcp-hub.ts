@@ -18,7 +18,7 @@ import { MemoryPinStore, type PinStore } from "./tool-pinning.ts";
 
 export interface McpHubOptions extends Omit<MCPClientOptions, "events"> {
   /** Where the tools of the servers are registered, as `mcp__server__tool`. */
-  registry: Pick<ToolRegistry, "registerMcpTool" | "unregisterMcpTool">;
+  registry: Pick<ToolRegistry, "register" | "unregister" | "get">;
   servers?: readonly McpServerConfig[];
   pins?: PinStore;
   /** How one server is reached, where they differ. */

@@ -14,7 +14,7 @@ import type { PinStore } from "./tool-pinning.ts";
 
 export interface ServerLinkOptions {
   config: McpServerConfig;
-  registry: Pick<ToolRegistry, "registerMcpTool" | "unregisterMcpTool">;
+  registry: Pick<ToolRegistry, "register" | "unregister" | "get">;
   pins: PinStore;
   clock: Clock;
   client: Omit<MCPClientOptions, "events" | "clock">;

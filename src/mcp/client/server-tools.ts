@@ -12,7 +12,7 @@ import { type ToolCaller, wrapMCPTool } from "./mcp-tool.ts";
 export interface ServerToolsOptions {
   config: McpServerConfig;
   caller: ToolCaller;
-  registry: Pick<ToolRegistry, "registerMcpTool" | "unregisterMcpTool">;
+  registry: Pick<ToolRegistry, "register" | "unregister" | "get">;
   pins: PinStore;
   clock: Clock;
 }
@@ -53,7 +53,7 @@ export function createServerTools({ config, caller, registry, pins, clock }: Ser
   function register(name: string, entry: Entry): void {
     if (!entry.tool || entry.isRegistered || switchedOff.has(name)) return;
     try {
-      registry.registerMcpTool(entry.tool);
+      registry.register(entry.tool);
       entry.isRegistered = true;
     } catch (error) {
       entry.refused = messageOf(error);
@@ -61,7 +61,8 @@ export function createServerTools({ config, caller, registry, pins, clock }: Ser
   }
 
   function unregister({ tool, isRegistered }: Entry): void {
-    if (tool && isRegistered) registry.unregisterMcpTool(tool.name);
+    // Another tool may have taken the name since.
+    if (tool && isRegistered && registry.get(tool.name) === tool) registry.unregister(tool.name);
   }
 
   async function take(mcpTool: MCPTool): Promise<void> {

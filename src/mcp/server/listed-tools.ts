@@ -7,6 +7,7 @@ import type { AnyTool } from "../../core/tool.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { COMMON_RULES, toPortableSchema } from "../../schema/portable-schema.ts";
 import type { McpResourceSource } from "./resources.ts";
+import { runtimeGateOf } from "../../core/gate.ts";
 import type { McpRuntime, McpServerOptions } from "./server-options.ts";
 
 /** What the gate lets pass at most, and a word about what was cut. */
@@ -110,7 +111,7 @@ export class McpToolCatalog {
 
   call(shownName: string, input: unknown, options: CallOptions): Promise<ToolResult> {
     const name = this.nameOf(shownName);
-    if (this.#scope) return this.#runtime.executor.executeIn(this.#scope, name, input, options);
+    if (this.#scope) return runtimeGateOf(this.#runtime).execute(name, input, options, { scope: this.#scope });
     return this.#runtime.execute(name, input, options);
   }
 

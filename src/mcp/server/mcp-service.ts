@@ -56,7 +56,7 @@ export interface McpConnection {
 
 export async function createMcpService(runtime: McpRuntime, options: McpServerOptions): Promise<McpService> {
   const sdk = await loadServerSdk();
-  const { clock } = runtime.executor;
+  const { clock } = runtime;
   const toolCatalog = new McpToolCatalog(runtime, options);
   const outputs = new SpilledOutputs(runtime.spill);
   const sources = [...(options.resources ?? []), createToolPages(toolCatalog), outputs];

@@ -1,5 +1,5 @@
 import type { ClientCapabilities, InputRequests, LoggingLevel } from "@modelcontextprotocol/server";
-import type { Caller, CallOptions, ToolScope } from "../../core/call.ts";
+import type { Caller, CallOptions } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { EventOf, ToolEventType, Update } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
@@ -50,10 +50,7 @@ export interface McpServerOptions {
 /** What the server uses of a runtime. A Haft is one. */
 export interface McpRuntime {
   readonly registry: { get(name: string): AnyTool | undefined };
-  readonly executor: {
-    readonly clock: Clock;
-    executeIn(scope: ToolScope, name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
-  };
+  readonly clock: Clock;
   readonly approvals: McpApprovals;
   /** Absent: calls that would run later are waited for. */
   readonly jobs?: McpJobs;

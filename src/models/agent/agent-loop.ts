@@ -1,8 +1,9 @@
-import { type BatchCall, type Caller, type CallOptions, type CallPolicy, nextCallId } from "../../core/call.ts";
+import { type Caller, type CallOptions, type CallPolicy, nextCallId } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
 import { firstLine, textOf } from "../../core/content.ts";
 import { callDefinitionOf } from "../../core/definition.ts";
 import { ERROR_CODES, type ErrorCode, failureOf, toFailure, ToolError, type ToolFailure } from "../../core/error.ts";
+import { type BoundBatchCall, subagentGateOf } from "../../core/gate.ts";
 import type { FailedResult, PendingResult, ToolResult } from "../../core/result.ts";
 import { ToolCallContext } from "../../core/tool-call-context.ts";
 import type { AnyTool } from "../../core/tool.ts";
@@ -41,7 +42,7 @@ async function runAgent(
   const { signal = new AbortController().signal, mode, limits = {} } = options;
   const context = options.context ?? new ToolCallContext();
   const caller: Partial<Caller> = { agent: parts.name, model: parts.model.id, ...options.caller };
-  const gate = options.gate ?? parts.gate;
+  const gate = options.parent ? subagentGateOf(options.parent, { agent: parts.name }) : parts.gate;
   const policy: CallPolicy[] = [...(options.policy ?? [])];
   const spent: RunUsage = { steps: 0, inputTokens: 0, outputTokens: 0, costUsd: parts.prices ? 0 : undefined };
   const max = { ...parts.limits, ...limits };
@@ -169,8 +170,8 @@ async function runAgent(
     context.setToolCalls(calls.map(({ callId, name, input: requested }) => ({ callId, name, input: requested })));
     for (const { callId, name, input: requested } of calls) emit({ type: "tool_call", callId, name, input: requested });
     const callOptions: CallOptions = { caller, signal, mode, policy };
-    const batch = calls.map(({ callId, name, input: requested }, at): BatchCall => {
-      const call: BatchCall = { id: callId, name, input: requested };
+    const batch = calls.map(({ callId, name, input: requested }, at): BoundBatchCall => {
+      const call: BoundBatchCall = { id: callId, name, input: requested };
       const refusal = turn.unreadable?.get(at);
       if (refusal) call.refusal = refusal;
       if (!options.onEvent) return call;
@@ -178,7 +179,7 @@ async function runAgent(
       call.onResult = (result) => emit({ type: "tool_result", result });
       return call;
     });
-    const results = await gate.executeManyIn(parts.toolkit, batch, callOptions);
+    const results = await gate.executeMany(batch, callOptions, { scope: parts.toolkit });
     for (const result of results) {
       context.setToolCallResult(result);
       if (result.status === "pending") unreported.set(result.callId, result);

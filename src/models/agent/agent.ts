@@ -5,7 +5,8 @@ import type { Update } from "../../core/events.ts";
 import type { PendingResult, ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { ToolCallContext } from "../../core/tool-call-context.ts";
-import type { AnyTool, ToolGate } from "../../core/tool.ts";
+import type { Gate } from "../../core/gate.ts";
+import type { AnyTool, ToolContext } from "../../core/tool.ts";
 import type { AgentToolkit } from "../../core/toolkit.ts";
 
 /** Somebody who works on a task with tools: a model, a toolkit, and the loop between them. */
@@ -39,8 +40,8 @@ export interface RunOptions {
    * give, and ends where it fails: a call is made after the message that asks for it is kept.
    */
   onEvent?(event: AgentEvent): void | Promise<void>;
-  /** Through which the calls are made; the runtime's own where absent. A subagent's is nested in its parent's call. */
-  gate?: ToolGate;
+  /** The call that this run is a part of: its calls are nested in it, with no more than its rights. */
+  parent?: ToolContext;
 }
 
 /** What one run may use. */
@@ -166,7 +167,7 @@ export interface AgentDependencies {
   readonly name: string;
   readonly model: AgentModel;
   readonly toolkit: AgentToolkit;
-  readonly gate: ToolGate;
+  readonly gate: Gate;
   readonly clock: Clock;
   readonly limits: AgentLimits;
   readonly prices?: ModelPrices;

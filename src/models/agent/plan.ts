@@ -1,4 +1,4 @@
-import type { CallOptions, Execute } from "../../core/call.ts";
+import type { CallOptions, ExecuteByName } from "../../core/call.ts";
 import { toolError } from "../../core/error.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { Reflection, Reflector } from "./reflection.ts";
@@ -48,7 +48,7 @@ export interface Actor {
   runStep(task: TaskContext, options?: CallOptions): Promise<ActionResult>;
 }
 
-export function createActor({ execute }: { execute: Execute }): Actor {
+export function createActor({ execute }: { execute: ExecuteByName }): Actor {
   return {
     async runStep(task, options = {}) {
       const index = nextStep(task);

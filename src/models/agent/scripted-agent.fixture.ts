@@ -1,3 +1,4 @@
+import { runtimeGateOf } from "../../core/gate.ts";
 import { watchLateResults } from "../../capabilities/late-results.ts";
 import { createScriptedModel, type Script, type ScriptedModel } from "../../testing/scripted-model.ts";
 import type { Haft } from "../../runtime.ts";
@@ -27,10 +28,10 @@ export function scriptAgent(
   const agent = assembleAgent({
     name,
     toolkit,
-    gate: haft.executor,
-    clock: haft.executor.clock,
+    gate: runtimeGateOf(haft),
+    clock: haft.clock,
     limits: { steps: 50 },
-    shownTools: () => toolkit.listTools(),
+    shownTools: () => toolkit.list(),
     systemPrompt: () => "",
     watchLateResults: (of) => watchLateResults(haft, of),
     model: {

@@ -94,7 +94,7 @@ async function finishInterruptedCalls(lease: Lease, parts: SessionDriverDependen
     unanswered.map(
       async ({ callId, name, input }) =>
         (await resultOf(session, { callId, name })) ??
-        agent.toolkit.executeTool(name, input, { id: callId, caller, policy, signal, mode }),
+        agent.toolkit.execute(name, input, { id: callId, caller, policy, signal, mode }),
     ),
   );
   await save(lease, parts, [{ message: { role: "tool", results } }]);

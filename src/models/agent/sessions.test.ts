@@ -169,7 +169,7 @@ describe("sessions", () => {
     const content = [call("c1", "made"), call("c2", "not made"), call("c3", "begun")];
     await store.append(lease, [{ message: { role: "assistant", content } }]);
     const caller = { session: key, agent: "main", depth: 0 };
-    await haft.toolkit("main", ["write_down"]).executeTool("write_down", { line: "made" }, { id: "c1", caller });
+    await haft.toolkit("main", ["write_down"]).execute("write_down", { line: "made" }, { id: "c1", caller });
     journal.begin(JSON.stringify([key, "main", null, "c3"]), "begun elsewhere");
     await store.release(lease, true);
     await sessions.start();

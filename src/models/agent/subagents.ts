@@ -17,14 +17,14 @@ export function connectSubagents(directory: SubagentDirectory): Subagents {
       const caller = { agent: agent.name };
       const { session, user } = context.caller;
       const answer = await agent.run(instruction, {
-        gate: context.gateFor(caller),
-        // The gate says the same; what the model is shown shall agree with it.
+        parent: context,
+        // The gate applies the same; what the model is shown must agree with it.
         caller: {
           ...caller,
           depth: context.caller.depth + 1,
           parent: context.caller,
-          ...(session === undefined ? {} : { session }),
-          ...(user === undefined ? {} : { user }),
+          session,
+          user,
         },
         signal: context.signal,
         mode,

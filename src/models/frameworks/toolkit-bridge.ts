@@ -9,8 +9,8 @@ import { COMMON_RULES } from "../../schema/portable-schema.ts";
 
 /** The source of the tools for a framework: an AgentToolkit, whose calls pass the gate. */
 export interface ToolkitLike {
-  listTools(): readonly AnyTool[];
-  executeTool(name: string, input?: unknown, options?: CallOptions): Promise<ToolResult>;
+  list(): readonly AnyTool[];
+  execute(name: string, input?: unknown, options?: CallOptions): Promise<ToolResult>;
 }
 
 export interface AdapterOptions {
@@ -32,7 +32,7 @@ export function bridgeToolkit(
   options: AdapterOptions,
   rules: ProviderRules = { rules: COMMON_RULES },
 ): BridgedTool[] {
-  const tools = toolkit.listTools();
+  const tools = toolkit.list();
   const shown = defineTools(tools, options, rules, (definition) => definition);
   return tools.map((tool, at) => {
     const definition = shown.tools[at];
@@ -43,7 +43,7 @@ export function bridgeToolkit(
       tool,
       run(input, { id, signal }) {
         const original = parameters ? restoreNames(input, parameters) : input;
-        return toolkit.executeTool(tool.name, original, { ...options.call, id: id || undefined, signal });
+        return toolkit.execute(tool.name, original, { ...options.call, id: id || undefined, signal });
       },
     };
   });

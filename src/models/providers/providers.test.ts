@@ -143,12 +143,15 @@ describe.each(each)("%s", (_name, provider) => {
     expect(provider.answers(calls, await haft.executeMany(calls))[0]!.text).not.toBe("");
   });
 
-  test.skipIf(provider.hasIds)("generates an id for each call without one, which stays the same during the stream", () => {
-    const joined = [1, 2].map((n) => ({ id: "", name: "save", input: { n } }));
-    const [first, second] = provider.read(joined);
-    expect(first!.id).not.toBe(second!.id);
-    expect(provider.read(joined)[0]!.id).not.toBe(first!.id);
-  });
+  test.skipIf(provider.hasIds)(
+    "generates an id for each call without one, which stays the same during the stream",
+    () => {
+      const joined = [1, 2].map((n) => ({ id: "", name: "save", input: { n } }));
+      const [first, second] = provider.read(joined);
+      expect(first!.id).not.toBe(second!.id);
+      expect(provider.read(joined)[0]!.id).not.toBe(first!.id);
+    },
+  );
 
   test.skipIf(!provider.isStrict)("writes closed strict schemas, and open ones if the schema cannot be closed", () => {
     const { tool } = toolWith({

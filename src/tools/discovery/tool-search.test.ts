@@ -76,7 +76,7 @@ describe("tool_search", () => {
     expect((await find({ mode: "plan" }, "delete an issue")).filter((name) => name.includes("delete"))).toEqual([]);
     expect(await find({ policy: { allow: ["tool_search", "stripe_create_issue"] } })).toEqual(["stripe_create_issue"]);
     const toolkit = haft.toolkit("clerk", ["tool_search", "notion_create_page"]);
-    const own = await toolkit.executeTool("tool_search", { query: "create", limit: 20 });
+    const own = await toolkit.execute("tool_search", { query: "create", limit: 20 });
     expect(own.metadata["loadedTools"]).toEqual(["notion_create_page"]);
   });
 

@@ -128,7 +128,7 @@ describe("what is scheduled", () => {
     const denied = await host.haft.execute("cron", minutely, { policy: { deny: ["keep"] } });
     expect(denied).toMatchObject({ status: "failed", error: { code: "denied" } });
     const toolkit = host.haft.toolkit("narrow", ["cron"]);
-    expect(await toolkit.executeTool("cron", minutely)).toMatchObject({ status: "failed", error: { code: "denied" } });
+    expect(await toolkit.execute("cron", minutely)).toMatchObject({ status: "failed", error: { code: "denied" } });
 
     const { id } = (await cron(minutely)).details as Schedule;
     host.schedules.start();
@@ -143,7 +143,7 @@ describe("what is scheduled", () => {
     const options = { mode: "dontAsk", allowedPaths: ["notes"], policy: { deny: ["exec"] } } as const;
     await cron(minutely, { ...options, mode: "default", caller: { user: "ada", session: "one" } });
     const toolkit = host.haft.toolkit("helper", ["cron", "keep"]);
-    const requested = await toolkit.executeTool("cron", { ...minutely, name: "second" });
+    const requested = await toolkit.execute("cron", { ...minutely, name: "second" });
     if (requested.status !== "pending") throw new Error(requested.display);
     await host.haft.approve(requested.pending.id);
     const [first, second] = await host.schedules.list();

@@ -178,7 +178,7 @@ describe("the session tools", () => {
     const tools = ["write_down", "exec"];
     const spawned = await stage.haft
       .toolkit("main", ["sessions_spawn", "write_down"])
-      .executeTool("sessions_spawn", { task: "t", tools }, { ...options, mode: "dontAsk" });
+      .execute("sessions_spawn", { task: "t", tools }, { ...options, mode: "dontAsk" });
     const child = await stage.sessions.get((spawned.details as { session: string }).session);
     expect(child).toMatchObject({
       toolNames: tools,

@@ -13,7 +13,7 @@ import type { ToolResult } from "../../../core/result.ts";
 import type { Stage } from "../../../core/stage.ts";
 import { bound, MemorySpill } from "../../bound.ts";
 import { MemoryJournal } from "../../../calls/call-journal.ts";
-import { ToolExecutor } from "../../executor.ts";
+import { Executor } from "../../executor.ts";
 import { idempotencyStages } from "../../idempotency.ts";
 import { resolve } from "../../resolve.ts";
 import { ResultCache } from "../../result-cache.ts";
@@ -69,7 +69,7 @@ function stage(
     bound(new MemorySpill()),
     hooks.after,
   ];
-  const executor = new ToolExecutor(
+  const executor = new Executor(
     registry,
     stages.filter((one) => one !== undefined),
     { workspace: folder },

@@ -1,0 +1,146 @@
+import {
+  type BatchCall,
+  type Call,
+  type Caller,
+  type CallOptions,
+  type CallToContinue,
+  rebuildScope,
+  type SecondPass,
+  type ToolScope,
+} from "./call.ts";
+import type { ToolError } from "./error.ts";
+import type { Update } from "./events.ts";
+import type { ToolResult } from "./result.ts";
+import type { AnyTool } from "./tool.ts";
+
+// What only the runtime's own parts may do with calls. Nothing here is exported from the package or is a property of a
+// public object: a caller who could name a second pass or a parent could run a call around its approval.
+
+/** What a call is bound to, besides its tool and input. */
+export interface CallBinding {
+  /** Names are resolved in it, and nothing outside it runs. */
+  scope?: ToolScope;
+  /** The call that this one is a part of. */
+  parent?: Call;
+  /** The call was permitted before and answered `pending`. */
+  secondPass?: SecondPass;
+  /** The call does not run: it is recorded and answered with this. */
+  refusal?: ToolError;
+}
+
+/** A call of a batch that may be refused before it starts. */
+export interface BoundBatchCall extends BatchCall {
+  refusal?: ToolError;
+}
+
+/** The one way to run a call. Every public way is this with something bound. Never throws or rejects. */
+export interface Gate {
+  execute(target: AnyTool | string, input?: unknown, options?: CallOptions, binding?: CallBinding): Promise<ToolResult>;
+  /** Each call runs after those of the batch that its tool depends on; results in the order of the calls. */
+  executeMany(
+    calls: readonly BoundBatchCall[],
+    options?: CallOptions,
+    binding?: Pick<CallBinding, "scope" | "parent">,
+  ): Promise<ToolResult[]>;
+}
+
+/** The gates of tools, toolkits and runtimes. */
+const gates = new WeakMap<object, Gate>();
+
+/** The first gate stays: a tool that is registered in two runtimes runs in the first, under its policy. */
+export function bindGate(owner: object, gate: Gate): void {
+  if (!gates.has(owner)) gates.set(owner, gate);
+}
+
+export function unbindGate(owner: object, gate: Gate): void {
+  if (gates.get(owner) === gate) gates.delete(owner);
+}
+
+/** The gate of the first owner that has one. */
+export function findGate(...owners: readonly (object | undefined)[]): Gate | undefined {
+  for (const owner of owners) {
+    const gate = owner && gates.get(owner);
+    if (gate) return gate;
+  }
+  return undefined;
+}
+
+/** As `findGate`; if none has one, the gate of the default runtime. */
+export function gateOf(...owners: readonly (object | undefined)[]): Gate {
+  const gate = findGate(...owners);
+  if (gate) return gate;
+  if (!openDefaultGate) throw new Error("There is no runtime to run tools in. Create one with createHaft().");
+  return openDefaultGate();
+}
+
+/** The gate of this runtime, or of the one that it inherits from. A copy of a runtime has none. */
+export function runtimeGateOf(haft: object): Gate {
+  for (let owner: object | null = haft; owner; owner = Object.getPrototypeOf(owner) as object | null) {
+    const gate = gates.get(owner);
+    if (gate) return gate;
+  }
+  throw new TypeError("This is not a runtime that createHaft() made.");
+}
+
+let openDefaultGate: (() => Gate) | undefined;
+
+/** Only the composition root can build a gate; it provides one before the first tool is made. */
+export function provideDefaultGate(open: () => Gate): void {
+  openDefaultGate = open;
+}
+
+/** The second pass of a call that was kept as data, in the toolkit that it was made in. */
+export function continueCall(
+  gate: Gate,
+  registry: Parameters<typeof rebuildScope>[1],
+  { name, input, options, toolkit, verdict }: CallToContinue,
+  pass: Pick<SecondPass, "kind" | "id">,
+): Promise<ToolResult> {
+  const scope = toolkit && rebuildScope(toolkit, registry);
+  return gate.execute(name, input, options, { scope, secondPass: { ...pass, verdict } });
+}
+
+/** What the context of a call needs of the gate that runs it. */
+export interface ContextHost extends Gate {
+  readonly workspace: string;
+  updated(call: Call, update: Update): void;
+  /** Stops the time limit of a running call; returns the function that starts it again. */
+  pauseTimeLimit(call: Call): () => void;
+  subagentGate(parent: Call, caller: SubagentCaller): Gate;
+}
+
+/** On whose behalf a subagent calls; its depth and parent follow from the call that it works for. */
+export type SubagentCaller = Omit<Partial<Caller>, "depth" | "parent">;
+
+let readCall: (context: CallContext) => Call;
+let readHost: (context: CallContext) => ContextHost;
+
+/** Keeps the call and its gate in private fields: a tool that is given the context cannot reach them. */
+export class CallContext {
+  readonly #call: Call;
+  readonly #host: ContextHost;
+
+  constructor(call: Call, host: ContextHost) {
+    this.#call = call;
+    this.#host = host;
+  }
+
+  static {
+    readCall = (context) => context.#call;
+    readHost = (context) => context.#host;
+  }
+}
+
+/** The call that a tool's context belongs to. */
+export function callOf(context: object): Call {
+  return readCall(context as CallContext);
+}
+
+export function hostOf(context: object): ContextHost {
+  return readHost(context as CallContext);
+}
+
+/** A gate whose calls are nested in the call of this context, on behalf of `caller`, with no more than its rights. */
+export function subagentGateOf(context: object, caller: SubagentCaller): Gate {
+  return hostOf(context).subagentGate(callOf(context), caller);
+}
