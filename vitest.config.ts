@@ -29,7 +29,7 @@ export default defineConfig({
       { extends: true, test: { name: "own", include: OWN, exclude: SHARED.slice(1) } },
     ],
     environment: "node",
-    globalSetup: ["test/setup/run-services.ts"],
+    globalSetup: ["test/setup/state-folder.ts", "test/setup/run-services.ts"],
     setupFiles: ["test/setup/fixed-seed.ts"],
     // Processes, not threads: tests start children, send signals and change the working folder.
     pool: "forks",

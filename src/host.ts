@@ -8,6 +8,7 @@ export { loadConfig } from "./config/load-config.ts";
 export type { LoadedConfig } from "./config/load-config.ts";
 export type { HaftConfig } from "./config/config-schema.ts";
 export { distrust, trust, trustStatus } from "./config/trust.ts";
+export { stateFolderOf } from "./io/files/state-folder.ts";
 export { openStore } from "./store/store.ts";
 export type { Store, StoreLocation } from "./store/store.ts";
 export type { CapabilityName, HostOptions } from "./capabilities/capability.ts";

@@ -5,7 +5,8 @@ import type { Spill } from "./gate/bound.ts";
 import { createFiles, type Files } from "./io/files/files.ts";
 import { createLineIndexes } from "./io/files/line-index.ts";
 import { createPathPolicy, type PathPolicyOptions } from "./io/files/path-policy.ts";
-import { createSpillFolder } from "./io/files/spill-folder.ts";
+import { createSpillFolder, type SpillFolder } from "./io/files/spill-folder.ts";
+import { stateFolderOf, stateRootOf } from "./io/files/state-folder.ts";
 import type { UndoJournal } from "./io/files/undo-store.ts";
 import { openSandbox, type SandboxOptions } from "./io/sandbox/sandbox.ts";
 import { ProcessTable } from "./io/shell/process-table.ts";
@@ -27,7 +28,9 @@ export type { ArtifactManager } from "./tools/artifacts/artifact-manager.ts";
 export type { ArtifactStore } from "./tools/artifacts/artifact-store.ts";
 export { createArtifactTools } from "./tools/artifacts/artifact-tools.ts";
 
-export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace"> {
+export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace" | "privatePaths"> {
+  /** Absolute path of the folder that keeps outputs which are too long to show. Default: what `stateFolderOf` gives. */
+  stateFolder?: string;
   /** Whether a file must have been read before it is changed; on unless said otherwise. */
   requireReadBeforeEdit?: boolean;
   /** A larger file is read in ranges only, and no range may be larger; no limit where absent. */
@@ -51,7 +54,8 @@ export interface Workspace {
   readonly folder: string;
   readonly files: Files;
   readonly tools: readonly AnyTool[];
-  readonly spill: Spill;
+  /** Keeps long outputs in the state folder. `read` and `grep` reach those of their own session by address. */
+  readonly spill: Spill & Pick<SpillFolder, "open">;
   /** What the commands of each session are given. */
   readonly environments: SessionEnvironments;
   /** Why commands are not confined although that was wanted. */
@@ -70,11 +74,16 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     journal,
     sandbox,
     clock = systemClock,
+    stateFolder,
     ...paths
   } = options;
-  const policy = createPathPolicy({ ...paths, workspace: resolve(folder) });
+  const privatePaths = stateFolder === undefined ? [stateRootOf()] : [stateRootOf(), stateFolder];
+  const policy = createPathPolicy({ ...paths, workspace: resolve(folder), privatePaths });
   const files = createFiles(policy, { clock: () => clock.now(), journal });
-  const spillFolder = createSpillFolder(policy.workspace, () => clock.now());
+  const spills = createSpillFolder(
+    () => stateFolder ?? stateFolderOf(policy.workspace),
+    () => clock.now(),
+  );
   const environments = createSessionEnvironments({ host: process.env });
   const processes = new ProcessTable({ clock: () => clock.now() });
   const confining = sandbox && openSandbox({ ...sandbox, files, clock });
@@ -90,13 +99,14 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         lineIndexes: createLineIndexes(),
         requireRead: requireReadBeforeEdit,
         maxReadBytes,
+        spills,
       }),
-      ...createSearchTools({ files }),
+      ...createSearchTools({ files, spills }),
       ...createRuntimeTools({
         files,
         processes,
         environments,
-        openSpill: ({ callId }) => spillFolder.open(callId),
+        openSpill: spills.open,
         clock,
         trustedRepository,
         confining,
@@ -105,11 +115,12 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
       ...createDataTools(),
     ],
     spill: {
-      async save({ callId, text }) {
-        const { ref } = await spillFolder.save(callId, text);
-        return { ref, how: `The whole output is in ${ref}: read it with offset and limit, or grep in it.` };
+      async save({ callId, caller, text }) {
+        const { ref } = await spills.save({ callId, caller }, text);
+        return { ref, how: `The whole output is in ${ref}: read that path with offset and limit, or grep in it.` };
       },
-      read: async (ref) => (await files.readWhole(ref)).bytes.toString("utf8"),
+      read: spills.read,
+      open: spills.open,
     },
     close: () => processes.shutdown(),
   };

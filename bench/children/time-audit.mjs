@@ -11,7 +11,7 @@ const [, , what, inFlight] = process.argv;
 
 const { openStore } = await import(pathToFileURL(join(DIST, "store", "store.js")).href);
 const folder = mkdtempSync(join(tmpdir(), "haft-bench-audit-"));
-const store = await openStore({ folder });
+const store = await openStore({ stateFolder: folder });
 const call = what === "bare" ? await bareInsert() : await haftCall(what);
 
 for (let n = 0; n < 200; n++) await call(`warm-${n}`);

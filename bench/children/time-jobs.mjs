@@ -14,7 +14,7 @@ const [, , what] = process.argv;
 
 const { openStore } = await import(pathToFileURL(join(DIST, "store", "store.js")).href);
 const folder = mkdtempSync(join(tmpdir(), "haft-bench-jobs-"));
-const store = await openStore({ folder });
+const store = await openStore({ stateFolder: folder });
 const { database } = store;
 const input = {
   path: "src/folder/file.ts",

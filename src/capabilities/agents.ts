@@ -5,7 +5,7 @@ import { createSkillLibrary, PROJECT_SKILL_FOLDERS, type SkillLibrary } from "..
 import { connectSubagents } from "../models/agent/subagents.ts";
 import { addressesOf, loadModel } from "../models/agent/load-model.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
-import { userPaths } from "../config/state-folder.ts";
+import { userPaths } from "../config/user-paths.ts";
 import { toolError } from "../core/error.ts";
 import { allowOnlyTools } from "../core/call.ts";
 import { didYouMean } from "../core/nearest-name.ts";

@@ -15,9 +15,9 @@ import { configuredOptions } from "./runtime-options.ts";
 export const store = defineCapability({
   name: "store",
   config: ["store", "audit"],
-  async open({ config, clock, warn }) {
+  async open({ config, stateFolder, clock, warn }) {
     const { url } = config.value.store;
-    const opened = await openStore(url === undefined ? { folder: config.folder } : { url }, {
+    const opened = await openStore(url === undefined ? { stateFolder } : { url }, {
       clock,
       onWarning: warn,
       secretNames: config.value.audit.redact ?? [],
@@ -33,7 +33,9 @@ export const workspace = defineCapability({
   name: "workspace",
   config: ["workspace", "permissions"],
   needs: ["store", "confinement"],
-  async open({ config, user, rules, clock, warn, store: { audit, seenFiles, undo: undoStore }, confinement }) {
+  async open(context) {
+    const { config, user, stateFolder, rules, clock, warn, confinement } = context;
+    const { audit, seenFiles, undo: undoStore } = context.store;
     const { folder, value } = config;
     const trusted = await trustStatus(folder, user);
     await noteTrust(audit, folder, trusted);
@@ -44,6 +46,7 @@ export const workspace = defineCapability({
       seenFiles,
       journal: undoStore(folder),
       sandbox: confinement.sandbox,
+      stateFolder,
       clock,
     });
     if (opened.unconfined !== undefined) warn(`${UNCONFINED_WARNING}${opened.unconfined}.`);

@@ -1,6 +1,6 @@
 import type { LoadConfigOptions, LoadedConfig } from "../config/load-config.ts";
 import type { HaftConfig } from "../config/config-schema.ts";
-import type { UserOptions } from "../config/state-folder.ts";
+import type { UserOptions } from "../config/user-paths.ts";
 import type { JobQueue } from "../calls/job-queue.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Registrable } from "../core/registry.ts";
@@ -78,6 +78,8 @@ export interface CapabilityContext {
   readonly config: LoadedConfig;
   readonly options: HostOptions;
   readonly user: UserOptions;
+  /** The folder of what Haft writes for itself about this workspace. */
+  readonly stateFolder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   /** The rules of all configuration files. */

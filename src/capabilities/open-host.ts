@@ -7,6 +7,7 @@ import type { Schedules } from "../jobs/schedules.ts";
 import type { ServerQuestions } from "../mcp/client/elicitation.ts";
 import type { McpHub } from "../mcp/client/mcp-hub.ts";
 import type { Haft } from "../runtime.ts";
+import { openStateFolder } from "../store/open-state-folder.ts";
 import type { Store } from "../store/store.ts";
 import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
 import type { OpenChannel } from "../tools/message/open-channels.ts";
@@ -30,6 +31,8 @@ import type { HostSessions } from "./sessions.ts";
 export interface HaftHost {
   readonly haft: Haft;
   readonly config: LoadedConfig;
+  /** The folder of what Haft writes for itself about this workspace. */
+  readonly stateFolder: string;
   readonly store: Store;
   readonly workspace: Workspace;
   readonly undo: Undo;
@@ -106,7 +109,10 @@ export async function openHost(
     warnings.push(warning);
     onWarning?.(warning);
   };
-  const config = await loadConfig({ folder, home, env, overrides });
+  const state = { home, env, stateFolder: options.stateFolder, now: () => clock.now(), onWarning: warn };
+  const stateFolder = await openStateFolder(folder, state);
+  const user = { home, env, stateFolder };
+  const config = await loadConfig({ ...user, folder, overrides });
   for (const problem of config.warnings) warn(showProblem(problem));
   if (config.untrusted.length > 0) warn(untrusted(config));
   if (config.value.audit.enabled === false) throw auditNeeded(config);
@@ -118,7 +124,8 @@ export async function openHost(
   const context: CapabilityContext & Partial<CapabilityValues> = {
     config,
     options,
-    user: { home, env },
+    user,
+    stateFolder,
     env: env ?? process.env,
     clock,
     rules: configuredRules(config),
@@ -146,7 +153,7 @@ export async function openHost(
   }
   const { store, workspace, undo, canvas, agents, sessions, schedules } = context;
   const members = {
-    ...{ haft, config, store, workspace, undo, artifacts: artifacts?.manager, canvas, mcp: mcp?.hub },
+    ...{ haft, config, stateFolder, store, workspace, undo, artifacts: artifacts?.manager, canvas, mcp: mcp?.hub },
     ...{ questions: mcp?.questions, agents, sessions, schedules, channels, warnings },
   };
   return { ...members, close: () => closing.close() } as HaftHost;

@@ -1,5 +1,4 @@
 import { CloseStack } from "../core/close-stack.ts";
-import { createSpillFolder } from "../io/files/spill-folder.ts";
 import { createGuardedNet } from "../io/net/guarded-fetch.ts";
 import { readProxyEnvironment } from "../io/net/proxy-environment.ts";
 import { createHttpTools } from "../tools/web/http-tools.ts";
@@ -21,7 +20,6 @@ export const web = defineCapability({
     const net = createGuardedNet({ exceptions, proxies, clock, hosts: hosts || undefined });
     // The user chose the search service: it may have a private address.
     const searchNet = createGuardedNet({ exceptions: [...exceptions, ...searchHosts(search, env)], proxies, clock });
-    const spill = createSpillFolder(workspace.folder, () => clock.now());
     const tools = createWebTools({
       fetch: net.fetch,
       searchFetch: searchNet.fetch,
@@ -36,7 +34,7 @@ export const web = defineCapability({
     closing.push("web tools", () => tools.close());
     return {
       value: undefined,
-      tools: [...createHttpTools({ fetch: net.fetch, openSpill: ({ callId }) => spill.open(callId) }), ...tools.tools],
+      tools: [...createHttpTools({ fetch: net.fetch, openSpill: workspace.spill.open }), ...tools.tools],
       close: () => closing.close(),
     };
   },

@@ -21,7 +21,7 @@ async function start(env: Record<string, string>, host = "127.0.0.1") {
   const started = await startServer({
     folder,
     version: "1",
-    env: { XDG_CONFIG_HOME: home, ...env },
+    env: { XDG_CONFIG_HOME: home, HAFT_STATE_DIR: join(home, "state"), ...env },
     embedded: {},
     port: 0,
     host,
@@ -36,7 +36,7 @@ async function start(env: Record<string, string>, host = "127.0.0.1") {
 
 /** As `haft token create` does. */
 async function saveToken(): Promise<void> {
-  const host = await openHaft(folder, { env: { XDG_CONFIG_HOME: home } });
+  const host = await openHaft(folder, { env: { XDG_CONFIG_HOME: home, HAFT_STATE_DIR: join(home, "state") } });
   const { clock } = host.haft;
   await issueToken(openTokens(host).all, clock, { name: "reader", scopes: ["read"], token: TOKEN });
   await host.close();

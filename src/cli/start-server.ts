@@ -7,6 +7,7 @@ import { logLine } from "../http/log-line.ts";
 import { createMcpHandler, MCP_STATE_KEY } from "../http/mcp-endpoint.ts";
 import { capabilitiesOfHost } from "../http/parts/parts-of-host.ts";
 import type { JobWorker } from "../calls/job-queue.ts";
+import { STATE_FILES } from "../io/files/state-folder.ts";
 import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "../io/files/package-folder.ts";
 import { HttpError } from "../http/door-error.ts";
@@ -128,8 +129,8 @@ async function findConsole(): Promise<string | undefined> {
   );
 }
 
-function storeOf({ store, config }: HaftHost): { kind: "sqlite" | "postgres"; place: string } {
-  if (store.database.engine === "sqlite") return { kind: "sqlite", place: join(config.folder, ".haft", "haft.db") };
+function storeOf({ store, config, stateFolder }: HaftHost): { kind: "sqlite" | "postgres"; place: string } {
+  if (store.database.engine === "sqlite") return { kind: "sqlite", place: join(stateFolder, STATE_FILES.store) };
   const { host, pathname } = new URL(config.value.store.url ?? "postgres://");
   // Without the user and the password.
   return { kind: "postgres", place: `${host}${pathname}` };

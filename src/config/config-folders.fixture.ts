@@ -11,10 +11,11 @@ export interface TestFolders {
   folder: string;
   home: string;
   env: Environment;
-  /** Writes into the workspace; a name that begins with "~/" into the home. */
+  stateFolder: string;
+  /** Writes into the workspace; a name that begins with "~/" into the home, with "state:" into the state folder. */
   write(files: Record<string, string>): void;
   load(overrides?: HaftConfig): Promise<LoadedConfig>;
-  /** What is wrong, as one line each, with the folders' own names taken out. */
+  /** What is wrong, as one line each, without the names of the folders. */
   problems(overrides?: HaftConfig): Promise<string[]>;
   short(text: string): string;
 }
@@ -30,21 +31,28 @@ export function openConfigFolders(files: Record<string, string> = {}, env: Envir
   opened.push(root);
   const folder = join(root, "work");
   const home = join(root, "home");
-  for (const each of [folder, home]) mkdirSync(each);
-  const short = (text: string) => text.replaceAll(`${folder}/`, "").replaceAll(`${home}/`, "~/");
+  const stateFolder = join(root, "state");
+  for (const each of [folder, home, stateFolder]) mkdirSync(each);
+  const short = (text: string) =>
+    text.replaceAll(`${folder}/`, "").replaceAll(`${home}/`, "~/").replaceAll(`${stateFolder}/`, "state:");
   const folders: TestFolders = {
     folder,
     home,
     env,
+    stateFolder,
     short,
     write(more) {
       for (const [name, text] of Object.entries(more)) {
-        const path = name.startsWith("~/") ? join(home, name.slice(2)) : join(folder, name);
+        const path = name.startsWith("state:")
+          ? join(stateFolder, name.slice("state:".length))
+          : name.startsWith("~/")
+            ? join(home, name.slice(2))
+            : join(folder, name);
         mkdirSync(dirname(path), { recursive: true });
         writeFileSync(path, text);
       }
     },
-    load: (overrides) => loadConfig({ folder, home, env, overrides: overrides || undefined }),
+    load: (overrides) => loadConfig({ folder, home, env, stateFolder, overrides }),
     async problems(overrides) {
       try {
         await folders.load(overrides);

@@ -231,7 +231,7 @@ describe("layers", () => {
           "tools: { timeout: 1, maxConcurrent: 1, profile: coding, deny: [exec] }\nworkspace: { denyGlobs: ['*.db'] }\npermissions: { deny: [WebFetch] }\nprofiles: { mine: [read, exec] }",
         "haft.config.yml":
           "tools:\n  timeout: 2\n  profile: full\n  alsoAllow: [exec, message]\nworkspace: { denyGlobs: ['*.log'], allowedPaths: [src] }\npermissions: { ask: [Bash] }\nprofiles: { mine: ['*'] }",
-        ".haft/config.yml": "tools: { timeout: 3 }\npermissions:\n  deny:\n    # never\n    - Bash(rm:*)",
+        "state:config.yml": "tools: { timeout: 3 }\npermissions:\n  deny:\n    # never\n    - Bash(rm:*)",
       },
       { HAFT_TIMEOUT: "4" },
     );
@@ -253,7 +253,7 @@ describe("layers", () => {
       value: "WebFetch",
       isOverridden: false,
     });
-    expect(folders.short(timeouts[2]!.file!)).toBe(".haft/config.yml");
+    expect(folders.short(timeouts[2]!.file!)).toBe("state:config.yml");
   });
 
   test("rules of every file count, each with its file, folder and line", async () => {
@@ -265,7 +265,7 @@ describe("layers", () => {
     expect(rules).toEqual([
       ["~/.config/haft/config.yml", "~/.config/haft/", "deny", "WebFetch", 3],
       ["haft.config.yml", "", "ask", "Bash", 6],
-      [".haft/config.yml", "", "deny", "Bash(rm:*)", 5],
+      ["state:config.yml", "", "deny", "Bash(rm:*)", 5],
     ]);
   });
 

@@ -4,7 +4,7 @@ import { isObject, type McpServerConfig } from "./mcp-entries.ts";
 import { listPlugins, type PluginReference } from "./plugins.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem, showPath } from "./problems.ts";
 import { type ConfigOriginName, type ConfigSource, type RawSource, readSources } from "./sources.ts";
-import { type UserOptions, userPaths } from "./state-folder.ts";
+import { type UserOptions, userPaths } from "./user-paths.ts";
 import type { TrustItem } from "./trust-items.ts";
 import { openTrustStore } from "./trust.ts";
 import { type CheckedSource, checkSource } from "./validate-config.ts";

@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { toolError } from "../core/error.ts";
-import { withFileLock } from "./file-lock.ts";
+import { withFileLock } from "../io/files/file-lock.ts";
 import { isObject, type McpServerConfig } from "./mcp-entries.ts";
 
 /** A server as `.mcp.json` writes it. */

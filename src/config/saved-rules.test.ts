@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,13 +7,14 @@ import { rolldown } from "rolldown";
 import { describe, expect, test } from "vitest";
 import { openConfigFolders } from "./config-folders.fixture.ts";
 import { initConfig } from "./init-config.ts";
-import { removeLocalRule, saveLocalRule } from "./saved-rules.ts";
+import { saveLocalRule } from "./saved-rules.ts";
+import { distrust } from "./trust.ts";
 
 const rulesIn = async (folders: ReturnType<typeof openConfigFolders>) =>
   (await folders.load()).sources.find(({ origin }) => origin === "local")?.permissions;
 
 describe("a saved rule", () => {
-  test("counts at once, is for nobody else's eyes, and is not committed", async () => {
+  test("has effect at once, and is kept for this user only, outside of the workspace", async () => {
     const folders = openConfigFolders();
     const rule = "Bash(git commit -m \"# 'x': y\":*)";
     expect(await saveLocalRule(folders.folder, "allow", rule, folders)).toBe(true);
@@ -22,45 +23,43 @@ describe("a saved rule", () => {
     const { sources, untrusted } = await folders.load();
     expect(sources[0]).toMatchObject({ origin: "local", permissions: { allow: [rule], deny: ["Read(./private/**)"] } });
     expect(untrusted).toEqual([]);
-    const file = join(folders.folder, ".haft/config.yml");
+    const file = join(folders.stateFolder, "config.yml");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, "utf8")).toMatch(/^# Rules that were answered/);
-    expect(readFileSync(join(folders.folder, ".haft/.gitignore"), "utf8")).toBe("*\n");
+    expect(readdirSync(folders.folder)).toEqual([]);
   });
 
   test("leaves comments, order and the rest of the file as they are", async () => {
     const before =
       "# mine\ntools:\n  timeout: 5 # short\npermissions:\n  # asked for\n  deny:\n    - Edit(./x) # why\n  ask: []\n";
-    const folders = openConfigFolders({ ".haft/config.yml": before });
+    const folders = openConfigFolders({ "state:config.yml": before });
     await saveLocalRule(folders.folder, "deny", "Edit(./y)", folders);
     await saveLocalRule(folders.folder, "ask", "Bash", folders);
-    expect(readFileSync(join(folders.folder, ".haft/config.yml"), "utf8")).toBe(
+    expect(readFileSync(join(folders.stateFolder, "config.yml"), "utf8")).toBe(
       before.replace("# why\n", "# why\n    - Edit(./y)\n").replace("ask: []", "ask: [ Bash ]"),
     );
-    expect(await removeLocalRule(folders.folder, "deny", "Edit(./y)", folders)).toBe(true);
-    expect(await removeLocalRule(folders.folder, "deny", "Edit(./y)", folders)).toBe(false);
-    expect((await rulesIn(folders))?.deny).toEqual(["Edit(./x)"]);
+    expect((await rulesIn(folders))?.deny).toEqual(["Edit(./x)", "Edit(./y)"]);
   });
 
-  test("that came with the folder is not one that a person saved", async () => {
-    const folders = openConfigFolders({ ".haft/config.yml": "permissions:\n  allow: [Bash]\n" });
+  test("is trusted one by one: a rule that was written into the file is not", async () => {
+    const folders = openConfigFolders({ "state:config.yml": "permissions:\n  allow: [Bash]\n" });
     expect(await rulesIn(folders)).toMatchObject({ allow: [] });
     await saveLocalRule(folders.folder, "allow", "Edit", folders);
     expect(await rulesIn(folders)).toMatchObject({ allow: ["Edit"] });
-    await removeLocalRule(folders.folder, "allow", "Edit", folders);
-    folders.write({ ".haft/config.yml": "permissions:\n  allow: [Edit]\n" });
+    await distrust(folders.folder, folders);
     expect(await rulesIn(folders)).toMatchObject({ allow: [] });
   });
 
   test("is not written over a file that is broken, nor through a link, and is one line", async () => {
-    const broken = openConfigFolders({ ".haft/config.yml": "permissions: [" });
+    const broken = openConfigFolders({ "state:config.yml": "permissions: [" });
     await expect(saveLocalRule(broken.folder, "deny", "Edit", broken)).rejects.toThrow("Not valid YAML");
-    const odd = openConfigFolders({ ".haft/config.yml": "permissions: { deny: Bash }" });
+    const odd = openConfigFolders({ "state:config.yml": "permissions: { deny: Bash }" });
     await expect(saveLocalRule(odd.folder, "deny", "Edit", odd)).rejects.toThrow("Must be a list");
     const linked = openConfigFolders();
     mkdirSync(join(linked.home, "elsewhere"));
-    symlinkSync(join(linked.home, "elsewhere"), join(linked.folder, ".haft"));
-    await expect(saveLocalRule(linked.folder, "deny", "Edit", linked)).rejects.toThrow("not a folder of its own");
+    rmSync(linked.stateFolder, { recursive: true });
+    symlinkSync(join(linked.home, "elsewhere"), linked.stateFolder);
+    await expect(saveLocalRule(linked.folder, "deny", "Edit", linked)).rejects.toThrow("is a link");
     for (const rule of ["", " ", "a\nb", "a\0b"]) {
       await expect(saveLocalRule(odd.folder, "deny", rule, odd)).rejects.toThrow("one line of text");
     }
@@ -79,8 +78,8 @@ describe("a saved rule", () => {
     await bundle.write({ file: join(folders.home, "local-rules.mjs"), format: "esm", codeSplitting: false });
     await bundle.close();
     const script = `const { saveLocalRule } = await import(${JSON.stringify(join(folders.home, "local-rules.mjs"))});
-      const [folder, home, name] = process.argv.slice(1);
-      for (let at = 0; at < 8; at += 1) await saveLocalRule(folder, "allow", "Bash(" + name + at + ")", { home, env: {} });`;
+      const [folder, home, stateFolder, name] = process.argv.slice(1);
+      for (let at = 0; at < 8; at += 1) await saveLocalRule(folder, "allow", "Bash(" + name + at + ")", { home, env: {}, stateFolder });`;
     const run = (name: string) =>
       new Promise<string>((resolve, reject) => {
         const child = spawn(process.execPath, [
@@ -89,6 +88,7 @@ describe("a saved rule", () => {
           script,
           folders.folder,
           folders.home,
+          folders.stateFolder,
           name,
         ]);
         let errors = "";
@@ -103,10 +103,10 @@ describe("a saved rule", () => {
   });
 
   test("waits for no process that died", async () => {
-    const folders = openConfigFolders({ ".haft/config.yml": "{}" });
+    const folders = openConfigFolders({ "state:config.yml": "{}" });
     const gone = spawn(process.execPath, ["-e", ""]);
     await new Promise((resolve) => gone.on("close", resolve));
-    writeFileSync(join(folders.folder, ".haft/config.yml.lock"), `${gone.pid}@${hostname()}`);
+    writeFileSync(join(folders.stateFolder, "config.yml.lock"), `${gone.pid}@${hostname()}`);
     expect(await saveLocalRule(folders.folder, "deny", "Edit", folders)).toBe(true);
   });
 });

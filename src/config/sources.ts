@@ -4,6 +4,7 @@ import { didYouMean } from "../core/nearest-name.ts";
 import type { PolicyConfig } from "../gate/permit/policy-layers.ts";
 import type { HaftConfig, HookSettings } from "./config-schema.ts";
 import { formatOf, parseConfigText, readConfigText, runConfigModule } from "./config-text.ts";
+import { findUnmigratedState, STATE_FILES } from "../io/files/state-folder.ts";
 import { isObject } from "./mcp-entries.ts";
 import {
   ConfigError,
@@ -13,7 +14,7 @@ import {
   showPath,
   type SourcePosition,
 } from "./problems.ts";
-import type { UserPaths } from "./state-folder.ts";
+import type { UserPaths } from "./user-paths.ts";
 
 const ENDINGS = ["yml", "yaml", "json", "json5", "ts", "mts", "js", "mjs"];
 const MODULE = /\.m?[jt]s$/;
@@ -57,7 +58,9 @@ export async function readSources(folder: string, user: UserPaths): Promise<Read
 
   const ofUser = await one(join(user.folder, "config"), { origin: "user", folder: user.folder });
   const ofProject = await one(join(folder, "haft.config"), { origin: "project", folder });
-  const local = await read({ origin: "local", kind: "haft", file: join(folder, ".haft", "config.yml"), folder });
+  const stateFolder = user.stateFolderOf(folder);
+  const rules = join(findUnmigratedState(folder, stateFolder) ?? stateFolder, STATE_FILES.rules);
+  const local = await read({ origin: "local", kind: "haft", file: rules, folder });
 
   // A folder may leave out its own files, never the user's: their denials would go with them.
   const userImports = importsOf([ofUser]);

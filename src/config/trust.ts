@@ -2,11 +2,11 @@ import { mkdir, open, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
-import { withFileLock } from "./file-lock.ts";
+import { withFileLock } from "../io/files/file-lock.ts";
 import { isObject } from "./mcp-entries.ts";
 import { ConfigError } from "./problems.ts";
 import { readSources } from "./sources.ts";
-import { type UserOptions, userPaths, type UserPaths } from "./state-folder.ts";
+import { type UserOptions, userPaths, type UserPaths } from "./user-paths.ts";
 import { listTrustItems, type TrustItem, withoutPath } from "./trust-items.ts";
 
 /** Stands among the digests of a folder that a person has trusted, also where nothing in it needed that. */

@@ -13,7 +13,7 @@ afterAll(() => server.stop());
 
 async function open(kind: "sqlite" | "postgres") {
   const folder = mkdtempSync(join(tmpdir(), "haft-artifacts-"));
-  const store = await openStore(kind === "sqlite" ? { folder } : { url: await server.createDatabase() });
+  const store = await openStore(kind === "sqlite" ? { stateFolder: folder } : { url: await server.createDatabase() });
   onTestFinished(async () => {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
@@ -33,14 +33,14 @@ test("kept outputs are there after a restart, and gone a week later", async () =
     ...{ version: 1, createdAt: now, updatedAt: now },
   };
   const first = { version: 1, type: "create" as const, author: {}, at: now, characters: 4, content: "long" };
-  const opened = await openStore({ folder }, { clock });
+  const opened = await openStore({ stateFolder: folder }, { clock });
   await opened.artifacts.create(output, first);
   await opened.close();
-  const again = await openStore({ folder }, { clock });
+  const again = await openStore({ stateFolder: folder }, { clock });
   expect(await again.artifacts.read(output, 1)).toEqual(first);
   await again.close();
   await clock.advance(8 * 24 * 60 * 60_000);
-  const later = await openStore({ folder }, { clock });
+  const later = await openStore({ stateFolder: folder }, { clock });
   expect(await later.artifacts.find(output)).toBeUndefined();
   await later.close();
 });

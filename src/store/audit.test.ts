@@ -26,7 +26,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function open(place: StoreLocation = { folder: mkdtempSync(join(folder, "s-")) }): Promise<Store> {
+async function open(place: StoreLocation = { stateFolder: mkdtempSync(join(folder, "s-")) }): Promise<Store> {
   const store = await openStore(place);
   opened.push(store);
   return store;
@@ -52,7 +52,10 @@ type RawRow = Record<string, SqlValue> & { seq: number; hash: string };
 const AUDIT_COLUMNS = audit.list().split(", ");
 
 test("hides what further names call a secret, as a key and in text", async () => {
-  const store = await openStore({ folder: mkdtempSync(join(folder, "s-")) }, { secretNames: ["customer_number", ""] });
+  const store = await openStore(
+    { stateFolder: mkdtempSync(join(folder, "s-")) },
+    { secretNames: ["customer_number", ""] },
+  );
   opened.push(store);
   await store.audit.append({ kind: "note", data: { customerNumber: "4711", text: "customer-number=4711 of 12" } });
   const haft = hafted(store.audit);

@@ -16,7 +16,7 @@ let store: Store;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "haft-journal-"));
   clock = createFakeClock();
-  store = await openStore({ folder }, { clock });
+  store = await openStore({ stateFolder: folder }, { clock });
 });
 
 afterEach(async () => {

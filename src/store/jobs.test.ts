@@ -18,7 +18,7 @@ import { SqlJobs } from "./jobs.ts";
 
 describeJobQueue("SQLite", async () => {
   const folder = mkdtempSync(join(tmpdir(), "haft-jobs-"));
-  return openQueues({ folder }, () => rmSync(folder, { recursive: true }));
+  return openQueues({ stateFolder: folder }, () => rmSync(folder, { recursive: true }));
 });
 
 async function openQueues(place: StoreLocation, clean: () => void): Promise<OpenedQueues> {

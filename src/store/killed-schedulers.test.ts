@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 const places: [string, () => Promise<StoreLocation>][] = [
-  ["SQLite", () => Promise.resolve({ folder: mkdtempSync(join(folder, "s-")) })],
+  ["SQLite", () => Promise.resolve({ stateFolder: mkdtempSync(join(folder, "s-")) })],
   ["PostgreSQL", async () => ({ url: await server.createDatabase() })],
 ];
 

@@ -13,7 +13,7 @@ afterAll(() => server.stop());
 
 async function open(kind: "sqlite" | "postgres") {
   const folder = mkdtempSync(join(tmpdir(), "haft-mcp-store-"));
-  const store = await openStore(kind === "sqlite" ? { folder } : { url: await server.createDatabase() });
+  const store = await openStore(kind === "sqlite" ? { stateFolder: folder } : { url: await server.createDatabase() });
   onTestFinished(async () => {
     await store.close();
     rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -19,7 +20,7 @@ import { openStore, type Store } from "./store.ts";
 
 const base = mkdtempSync(join(tmpdir(), "haft-open-"));
 const newFolder = (): string => mkdtempSync(join(base, "w-"));
-const fileIn = (folder: string): string => join(folder, ".haft", "haft.db");
+const fileIn = (folder: string): string => join(folder, "haft.db");
 
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
@@ -27,9 +28,8 @@ const IS_WINDOWS = process.platform === "win32";
 
 function modesIn(folder: string): Record<string, string> {
   const modeOf = (path: string): string => (lstatSync(path).mode & 0o777).toString(8);
-  const home = join(folder, ".haft");
-  const files = readdirSync(home).map((name) => [name, modeOf(join(home, name))]);
-  return Object.fromEntries([[".haft", modeOf(home)], ...files]);
+  const files = readdirSync(folder).map((name) => [name, modeOf(join(folder, name))]);
+  return Object.fromEntries([[".", modeOf(folder)], ...files]);
 }
 
 const NOTES = 4;
@@ -37,7 +37,7 @@ const NOTES = 4;
 /** A closed store with a few notes in it; the folder. */
 async function written(): Promise<string> {
   const folder = newFolder();
-  const store = await openStore({ folder });
+  const store = await openStore({ stateFolder: folder });
   for (let i = 0; i < NOTES; i++) {
     await store.audit.append({ kind: "note", callId: `c${i}`, toolName: "tool", data: { i, text: "äöü" } });
   }
@@ -46,14 +46,12 @@ async function written(): Promise<string> {
 }
 
 describe("the folder of a store", () => {
-  test("is made for this user alone, and out of version control", async () => {
-    const folder = newFolder();
-    const store = await openStore({ folder });
+  test("is created for this user only", async () => {
+    const folder = join(newFolder(), "a", "b");
+    const store = await openStore({ stateFolder: folder });
     expect(store.warnings).toEqual([]);
-    expect(readFileSync(join(folder, ".haft/.gitignore"), "utf8")).toBe("*\n");
     const expected = {
-      ".haft": "700",
-      ".gitignore": "600",
+      ".": "700",
       "haft.db": "600",
       "haft.db-shm": "600",
       "haft.db-wal": "600",
@@ -65,42 +63,42 @@ describe("the folder of a store", () => {
   test("has everything in one file once the store is closed, and it is found again", async () => {
     const folder = await written();
     const copy = newFolder();
-    mkdirSync(join(copy, ".haft"), { mode: 0o755 });
+    chmodSync(copy, 0o755);
     writeFileSync(fileIn(copy), readFileSync(fileIn(folder)), { mode: 0o644 });
-    const store = await openStore({ folder: copy });
+    const store = await openStore({ stateFolder: copy });
     expect((await store.audit.query()).entries).toHaveLength(NOTES);
     expect(await store.audit.verify()).toMatchObject({ ok: true });
-    expect(modesIn(copy)).toMatchObject(IS_WINDOWS ? {} : { ".haft": "700", "haft.db": "600" });
+    expect(modesIn(copy)).toMatchObject(IS_WINDOWS ? {} : { ".": "700", "haft.db": "600" });
     await store.close();
   });
 
-  test("is not followed where it is a link, nor is the file", async () => {
-    const [folder, elsewhere] = [newFolder(), newFolder()];
-    symlinkSync(elsewhere, join(folder, ".haft"));
-    await expect(openStore({ folder })).rejects.toMatchObject({
+  test("is not followed if it is a link, nor is the file", async () => {
+    const [parent, elsewhere] = [newFolder(), newFolder()];
+    const folder = join(parent, "linked");
+    symlinkSync(elsewhere, folder);
+    await expect(openStore({ stateFolder: folder })).rejects.toMatchObject({
       code: "path_denied",
       message: expect.stringContaining("link"),
     });
     expect(readdirSync(elsewhere)).toEqual([]);
     const second = newFolder();
-    mkdirSync(join(second, ".haft"));
     writeFileSync(join(elsewhere, "target"), "");
     symlinkSync(join(elsewhere, "target"), fileIn(second));
-    await expect(openStore({ folder: second })).rejects.toMatchObject({ code: "path_denied" });
+    await expect(openStore({ stateFolder: second })).rejects.toMatchObject({ code: "path_denied" });
   });
 
-  test("that cannot be made is said, with what to do", async () => {
-    const folder = newFolder();
-    writeFileSync(join(folder, ".haft"), "in the way");
-    await expect(openStore({ folder })).rejects.toMatchObject({
+  test("that cannot be created is an error that names the folder and the setting", async () => {
+    const file = join(newFolder(), "file");
+    writeFileSync(file, "in the way");
+    await expect(openStore({ stateFolder: file })).rejects.toMatchObject({
       code: "io_error",
-      message: expect.stringMatching(/not a folder.*Remove/),
+      message: expect.stringMatching(/\/file is not a folder.*Remove.*HAFT_STATE_DIR/),
     });
-    writeFileSync(join(folder, "file"), "");
-    await expect(openStore({ folder: join(folder, "file") })).rejects.toMatchObject({
+    await expect(openStore({ stateFolder: join(file, "below") })).rejects.toMatchObject({
       code: "io_error",
-      message: expect.stringMatching(/not in a folder.*Name an existing/),
+      message: expect.stringMatching(/\/file\/below is below a file.*HAFT_STATE_DIR/),
     });
+    await expect(openStore({ stateFolder: "relative/folder" })).rejects.toMatchObject({ code: "invalid_input" });
   });
 });
 
@@ -121,7 +119,10 @@ describe("a damaged file", () => {
     writeFileSync(`${fileIn(folder)}-wal`, "left over");
     const received: string[] = [];
     const clock = createFakeClock(Date.UTC(2026, 10, 15, 1, 2, 3));
-    const store = await openStore({ folder }, { clock, onWarning: (warning) => void received.push(warning) });
+    const store = await openStore(
+      { stateFolder: folder },
+      { clock, onWarning: (warning) => void received.push(warning) },
+    );
     const aside = `${fileIn(folder)}.corrupt-20261115T010203Z`;
     expect(store.warnings).toEqual([expect.stringContaining(aside)]);
     expect(received).toEqual(store.warnings);
@@ -130,7 +131,7 @@ describe("a damaged file", () => {
     expect((await store.audit.query()).entries).toEqual([]);
     await store.audit.append({ kind: "note" });
     await store.close();
-    const again = await openStore({ folder });
+    const again = await openStore({ stateFolder: folder });
     expect(again.warnings).toEqual([]);
     expect((await again.audit.query()).entries).toHaveLength(1);
     await again.close();
@@ -139,9 +140,9 @@ describe("a damaged file", () => {
   test("is set aside once when several open it at the same moment, and none works on the old one", async () => {
     const folder = await written();
     writeFileSync(fileIn(folder), "garbage ".repeat(1000));
-    const stores = await Promise.all([1, 2, 3, 4].map(() => openStore({ folder })));
+    const stores = await Promise.all([1, 2, 3, 4].map(() => openStore({ stateFolder: folder })));
     expect(stores.flatMap(({ warnings }) => warnings)).toHaveLength(1);
-    expect(readdirSync(join(folder, ".haft")).filter((name) => /corrupt-[^-]*$/.test(name))).toHaveLength(1);
+    expect(readdirSync(folder).filter((name) => /corrupt-[^-]*$/.test(name))).toHaveLength(1);
     for (const { audit } of stores) await audit.append({ kind: "note" });
     expect(await stores[0]!.audit.verify()).toMatchObject({ ok: true, count: 4 });
     for (const store of stores) await store.close();
@@ -157,8 +158,8 @@ describe("a damaged file", () => {
       const at = Math.floor(Math.random() * (i % 3 === 0 ? 100 : whole.length));
       const bytes = Buffer.from(whole);
       bytes[at]! ^= 1 << Math.floor(Math.random() * 8);
-      rmSync(join(folder, ".haft"), { recursive: true, force: true });
-      mkdirSync(join(folder, ".haft"));
+      rmSync(folder, { recursive: true, force: true });
+      mkdirSync(folder);
       writeFileSync(fileIn(folder), bytes);
       const outcome = await openDamaged(folder);
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
@@ -177,13 +178,13 @@ describe("a store of another version", () => {
       "INSERT INTO haft_migrations (owner, version, checksum, applied_at) VALUES ('audit', 99, 'x', 1)",
     );
     const before = database.all("SELECT * FROM haft_migrations ORDER BY owner, version");
-    await expect(openStore({ folder })).rejects.toMatchObject({
+    await expect(openStore({ stateFolder: folder })).rejects.toMatchObject({
       code: "conflict",
       message: expect.stringMatching(/newer version of Haft \(its audit tables have version 99.*Update Haft/),
     });
     expect(database.all("SELECT * FROM haft_migrations ORDER BY owner, version")).toEqual(before);
     void database.close();
-    expect(readdirSync(join(folder, ".haft")).filter((name) => name.includes("corrupt"))).toEqual([]);
+    expect(readdirSync(folder).filter((name) => name.includes("corrupt"))).toEqual([]);
   });
 });
 
@@ -191,7 +192,7 @@ describe("a store of another version", () => {
 async function openDamaged(folder: string): Promise<string> {
   let store: Store;
   try {
-    store = await openStore({ folder });
+    store = await openStore({ stateFolder: folder });
   } catch (error) {
     // A name in the schema, the record of a migration, or who may write: said, and nothing is touched.
     return error instanceof ToolError && /damaged|newer|read-only/.test(error.message) ? "refused" : String(error);

@@ -84,6 +84,18 @@ export interface LiveOwners {
   isAlive(id: string): MaybePromise<boolean>;
 }
 
+/** The processes that have a store open, also one of another version. */
+export async function findLiveOwners(database: SqlDatabase, now: number): Promise<ProcessIdentity[]> {
+  const [known] = await database.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'owners'");
+  if (!known) return [];
+  const rows = await owners.select(database, owners.keys);
+  return rows.filter((row) => isOwnerAlive(row, now));
+}
+
+function isOwnerAlive(row: RowOf<typeof owners>, now: number): boolean {
+  return isRunning(row) ?? now - row.seenAt < DEAD_AFTER_MS;
+}
+
 /** The processes that have the store open. Tells work of a live process from work that a dead one left unfinished. */
 export class Owners implements LiveOwners {
   readonly id = randomUUID();
@@ -110,7 +122,7 @@ export class Owners implements LiveOwners {
   async isAlive(id: string): Promise<boolean> {
     if (id === this.id) return true;
     const [row] = await owners.select(this.#database, owners.keys, "WHERE id = ?", [id]);
-    return row !== undefined && this.#isOwnerAlive(row);
+    return row !== undefined && isOwnerAlive(row, this.#clock.now());
   }
 
   /** Call when nothing of this process runs any more. */
@@ -121,11 +133,7 @@ export class Owners implements LiveOwners {
 
   async #dead(): Promise<string[]> {
     const rows = await owners.select(this.#database, owners.keys);
-    return rows.filter((row) => row.id !== this.id && !this.#isOwnerAlive(row)).map(({ id }) => id);
-  }
-
-  #isOwnerAlive(row: RowOf<typeof owners>): boolean {
-    return isRunning(row) ?? this.#clock.now() - row.seenAt < DEAD_AFTER_MS;
+    return rows.filter((row) => row.id !== this.id && !isOwnerAlive(row, this.#clock.now())).map(({ id }) => id);
   }
 
   #scheduleHeartbeat(): void {

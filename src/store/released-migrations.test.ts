@@ -56,10 +56,10 @@ async function createReleased(file: string): Promise<void> {
 }
 
 async function openAndClose(folder: string): Promise<string> {
-  const store = await openStore({ folder });
+  const store = await openStore({ stateFolder: folder });
   await openTokenStore(store.database, 1);
   await store.close();
-  return join(folder, ".haft", "haft.db");
+  return join(folder, "haft.db");
 }
 
 test("a new store has the tables and the checksums that the released version created", async () => {
@@ -88,7 +88,7 @@ test("a store of the released version opens, and later versions are applied to i
       `'{"kind":"absent"}', '{"kind":"other"}', '', 'h', 1)`,
   );
   await database.close();
-  const store = await openStore({ folder });
+  const store = await openStore({ stateFolder: folder });
   expect(await store.approvals.list()).toMatchObject([{ id: "a", caller: { session: "s" } }]);
   const [change] = await store.undo("/w").list();
   expect(change).toEqual({

@@ -59,7 +59,7 @@ const MAX_STATEMENTS = 300;
  */
 const lines = new Map<string, Promise<void>>();
 
-class SqliteDatabase implements SqlDatabase {
+export class SqliteDatabase implements SqlDatabase {
   readonly engine = "sqlite";
   readonly #connection: Libsql.Database;
   readonly #statements = new Map<string, Prepared>();
@@ -371,7 +371,7 @@ function sqliteCode(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-function isDamage(error: unknown): boolean {
+export function isDamage(error: unknown): boolean {
   const isUnreadable = error instanceof Error && error.message === "unsupported file format";
   return isUnreadable || /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error));
 }
@@ -390,7 +390,7 @@ function explainSqlite(error: unknown, file: string): unknown {
   }
   if (code === "SQLITE_FULL") return fail("cannot be written: the disk is full", "Free some space, then try again.");
   if (code.startsWith("SQLITE_READONLY")) {
-    return fail("is read-only", "Make the file and its folder writable, or name another folder for the store.");
+    return fail("is read-only", "Make the file and its folder writable, or set HAFT_STATE_DIR to another folder.");
   }
   if (isDamage(error)) {
     return fail(`is damaged (${text})`, "Start again: the damaged file is then set aside and a new one made.");
@@ -398,7 +398,7 @@ function explainSqlite(error: unknown, file: string): unknown {
   if (/^SQLITE_(?:CANTOPEN|PERM)/.test(code) || text.startsWith("ConnectionFailed")) {
     return fail(
       `cannot be opened (${text})`,
-      "Make its folder readable and writable, or name another folder for the store.",
+      "Make its folder readable and writable, or set HAFT_STATE_DIR to another folder.",
     );
   }
   if (code.startsWith("SQLITE_IOERR")) {

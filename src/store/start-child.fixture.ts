@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Other processes on the same store. A child needs plain JavaScript: what it imports is bundled, once a test file. */
 export interface TestChildren {
   /** A module that may import `haft` (createHaft, createTool) and `store` (openStore) from the bundle beside it. */
-  start(source: string, parameters?: readonly string[]): TestChild;
+  start(source: string, parameters?: readonly string[], env?: Readonly<Record<string, string>>): TestChild;
   remove(): void;
 }
 
@@ -44,11 +44,11 @@ export async function prepareChildren(entries: Readonly<Record<string, string>> 
   await bundle.close();
   let count = 0;
   return {
-    start(source, parameters = []) {
+    start(source, parameters = [], env = {}) {
       const file = join(folder, `child-${++count}.js`);
       const imports = `import { createHaft, createTool } from "./bundle/haft.js"; import { openStore } from "./bundle/store.js";`;
       writeFileSync(file, `${imports}\nconst say = (line) => process.stdout.write(line + "\\n");\n${source}`);
-      return watch(spawn(process.execPath, [file, ...parameters], { stdio: ["pipe", "pipe", "pipe"] }));
+      return watch(spawn(process.execPath, [file, ...parameters], { stdio: "pipe", env: { ...process.env, ...env } }));
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };

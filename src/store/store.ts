@@ -1,8 +1,14 @@
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { CloseStack } from "../core/close-stack.ts";
-import { toolError } from "../core/error.ts";
+import {
+  ensureStateFolder,
+  explainStateFailure,
+  linkedState,
+  restrictMode,
+  STATE_FILES,
+} from "../io/files/state-folder.ts";
 import { approvalsModule } from "./approvals.ts";
 import { artifactsModule } from "./artifacts.ts";
 import { auditModule } from "./audit.ts";
@@ -55,8 +61,8 @@ export interface Store extends Parts {
   close(): Promise<void>;
 }
 
-/** `folder`: the workspace, in which `.haft/haft.db` is; `url`: a PostgreSQL database. */
-export type StoreLocation = { folder: string } | { url: string };
+/** A SQLite file in a state folder (an absolute path, see `stateFolderOf`), or a PostgreSQL database. */
+export type StoreLocation = { stateFolder: string } | { url: string };
 
 export interface StoreOptions {
   clock?: Clock;
@@ -75,7 +81,7 @@ export async function openStore(
     onWarning?.(warning);
   };
   const database =
-    "url" in location ? await openPostgres(location.url) : await openFile(location.folder, { clock, warn });
+    "url" in location ? await openPostgres(location.url) : await openFile(location.stateFolder, { clock, warn });
   const closing = new CloseStack();
   closing.push("database", () => database.close());
   try {
@@ -94,8 +100,8 @@ export async function openStore(
   }
 }
 
-function openFile(folder: string, { clock, warn }: Pick<StoreContext, "clock" | "warn">): Promise<SqlDatabase> {
-  return openSoundSqlite(prepareStoreFolder(folder), { now: () => clock.now(), warn });
+function openFile(stateFolder: string, { clock, warn }: Pick<StoreContext, "clock" | "warn">): Promise<SqlDatabase> {
+  return openSoundSqlite(prepareStoreFile(stateFolder), { now: () => clock.now(), warn });
 }
 
 async function openModules(context: StoreContext, closing: CloseStack): Promise<Parts> {
@@ -108,57 +114,19 @@ async function openModules(context: StoreContext, closing: CloseStack): Promise<
   return parts as unknown as Parts;
 }
 
-/** Makes `<folder>/.haft` where it is missing, for this user alone and out of version control; returns the file's path. */
-function prepareStoreFolder(folder: string): string {
-  const home = join(folder, ".haft");
-  const file = join(home, "haft.db");
+/** Not known on Windows. */
+const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
+
+/** Creates the folder and the file if they are missing, for this user only; returns the file's path. */
+function prepareStoreFile(stateFolder: string): string {
+  ensureStateFolder(stateFolder);
+  const file = join(stateFolder, STATE_FILES.store);
   try {
-    mkdirSync(home, { recursive: true, mode: 0o700 });
-    // A repository may bring a link of this name, to have its owner's files written elsewhere.
-    if (!lstatSync(home).isDirectory()) throw linked(home);
-    narrow(home, 0o700);
-    ignoreInGit(home);
-    closeSync(openSync(file, "a", 0o600));
-    if (!lstatSync(file).isFile()) throw linked(file);
-    narrow(file, 0o600);
+    closeSync(openSync(file, constants.O_CREAT | constants.O_APPEND | constants.O_WRONLY | NO_FOLLOW, 0o600));
+    if (!lstatSync(file).isFile()) throw linkedState(file);
+    restrictMode(file, 0o600);
     return file;
   } catch (error) {
-    throw explain(error, home);
+    throw Object(error).code === "ELOOP" ? linkedState(file) : explainStateFailure(error, stateFolder);
   }
-}
-
-function narrow(path: string, mode: number): void {
-  if (process.platform === "win32" || (lstatSync(path).mode & 0o777 & ~mode) === 0) return;
-  chmodSync(path, mode);
-}
-
-function ignoreInGit(home: string): void {
-  try {
-    writeFileSync(join(home, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-}
-
-const ADVICE: Record<string, [what: string, next: string]> = {
-  EACCES: ["may not be written", "Give this user the right to write there, or name another folder for the store."],
-  EPERM: ["may not be written", "Give this user the right to write there, or name another folder for the store."],
-  EROFS: ["is on a read-only file system", "Name another folder for the store."],
-  ENOSPC: ["cannot be written: the disk is full", "Free some space, then try again."],
-  EDQUOT: ["cannot be written: the disk quota is used up", "Free some space, then try again."],
-  EEXIST: ["is not a folder", "Remove or rename what has that name."],
-  ENOTDIR: ["is not in a folder", "Name an existing folder for the store."],
-};
-
-function explain(error: unknown, home: string): unknown {
-  const known = ADVICE[String((error as NodeJS.ErrnoException).code)];
-  if (!known) return error;
-  const [what, next] = known;
-  return toolError("io_error", `The store's folder ${home} ${what}`, { next, cause: error });
-}
-
-function linked(path: string): Error {
-  return toolError("path_denied", `${path} is a link or not what it should be, and the store is not put there`, {
-    next: "Remove it, or name another folder for the store.",
-  });
 }

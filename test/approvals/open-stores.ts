@@ -31,7 +31,7 @@ export async function memoryStoreFactory(): Promise<StoreFactory> {
 
 export async function sqliteStoreFactory(): Promise<StoreFactory & { place: StoreLocation }> {
   const folder = mkdtempSync(join(tmpdir(), "haft-approvals-"));
-  const place = { folder };
+  const place = { stateFolder: folder };
   const { open, closeAll } = opener(place);
   const remove = async (): Promise<void> => {
     await closeAll();

@@ -44,7 +44,7 @@ function openFolder(url: string, more: object = {}): Folder {
         stdin: stdin as unknown as Terminal["stdin"],
         stdout: { write: (text) => (stdout += text) },
         stderr: { write: (text) => (stderr += text) },
-        env: { HOME: home, XDG_CONFIG_HOME: join(home, ".config"), ...env },
+        env: { HOME: home, XDG_CONFIG_HOME: join(home, ".config"), HAFT_STATE_DIR: join(home, "state"), ...env },
         cwd: folder,
         onInterrupt: () => () => undefined,
       };

@@ -54,7 +54,7 @@ describe("a tool is called", () => {
     expect(wrong).toMatchObject({ code: 2, stdout: "" });
     const noJson = await haft.run(["tools", "call", "read", "path=a", "limit:=many"]);
     expect(noJson).toMatchObject({ code: 2 });
-    expect(existsSync(join(haft.folder, ".haft")), "nothing is opened for a command line that is wrong").toBe(false);
+    expect(existsSync(haft.stateFolder), "nothing is opened for a command line that is wrong").toBe(false);
   });
 
   test("frame by frame as JSON lines, the result last", async () => {
@@ -182,7 +182,7 @@ describe("the command line itself", () => {
     expect(await complete("tools", "call", "apply")).toEqual(["apply_patch"]);
     expect(await complete("tools", "call", "read", "pa")).toEqual(["path=", "pages="]);
     expect(await complete("tools", "list", "--kind", "")).toEqual(["readonly", "write", "execute"]);
-    expect(existsSync(join(haft.folder, ".haft"))).toBe(false);
+    expect(existsSync(haft.stateFolder)).toBe(false);
     expect((await haft.run(["completion", "bash"])).stdout).toContain("complete -o default -F _haft haft");
     expect(await haft.run(["completion", "tcsh"])).toMatchObject({ code: 2 });
   });
@@ -219,7 +219,7 @@ describe("the other commands", () => {
         .map((line) => json(line)["toolName"]),
     ).toContain("current_time");
     const { default: Database } = await import("libsql");
-    const database = new Database(join(haft.folder, ".haft", "haft.db"));
+    const database = new Database(join(haft.stateFolder, "haft.db"));
     database.exec("UPDATE audit SET tool = 'exec' WHERE seq = 1");
     database.close();
     expect(await haft.run(["audit", "verify"])).toMatchObject({ code: 1 });

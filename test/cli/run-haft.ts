@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type IPty, spawn as spawnOnTerminal } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
+import { stateFolderOf } from "../../src/io/files/state-folder.ts";
 import { bundleProgram } from "../setup/bundle-program.ts";
 import { childEnd } from "../setup/child-end.ts";
 
@@ -17,6 +18,8 @@ export interface Ran {
 export interface HaftProgram {
   /** The workspace; a new one with each `openFolder`. */
   readonly folder: string;
+  /** Where the program keeps its state for that workspace. */
+  readonly stateFolder: string;
   openFolder(): string;
   run(words: readonly string[], options?: { input?: string; env?: Record<string, string>; cwd?: string }): Promise<Ran>;
   /** Goes on; killed at the end of the test where it still runs. */
@@ -39,7 +42,13 @@ export async function bundleHaft(): Promise<HaftProgram> {
   };
   const environment = (env: Record<string, string> = {}): Record<string, string> => {
     const { PATH = "", TMPDIR } = process.env;
-    return { PATH, HOME: join(base, "home"), ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env };
+    return {
+      PATH,
+      HOME: join(base, "home"),
+      HAFT_STATE_DIR: join(base, "state"),
+      ...(TMPDIR === undefined ? {} : { TMPDIR }),
+      ...env,
+    };
   };
   const launch = (words: readonly string[], env?: Record<string, string>, cwd = folder): ChildProcess => {
     const child = spawn(process.execPath, [program, ...words], { cwd, env: environment(env), stdio: "pipe" });
@@ -51,6 +60,9 @@ export async function bundleHaft(): Promise<HaftProgram> {
   return {
     get folder() {
       return folder;
+    },
+    get stateFolder() {
+      return stateFolderOf(folder, { env: environment() });
     },
     openFolder,
     run(words, { input = "", env, cwd } = {}) {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../src/client/index.ts";
 import { bundleHaft, type HaftProgram, type Running } from "./run-haft.ts";
@@ -62,7 +62,7 @@ describe("the server", () => {
     expect(await haft.run(["undo", "--last"], { env })).toMatchObject({ code: 0 });
     expect(await haft.run(["doctor"], { env })).toMatchObject({ code: 0 });
     expect(await haft.run(["token", "list"], { env }), "which needs the scope admin").toMatchObject({ code: 3 });
-    expect(existsSync(join(haft.folder, ".haft")), "nothing is opened here").toBe(false);
+    expect(existsSync(haft.stateFolder), "nothing is opened here").toBe(false);
   });
 
   test("refuses a wrong token with exit code 3, and where none listens it is 4", async () => {
@@ -100,20 +100,20 @@ describe("the server", () => {
     expect(refused.stderr).toContain(`Port ${port} on 127.0.0.1 is in use`);
     expect(refused.stderr).toContain("--port 0");
     haft.openFolder();
-    writeFileSync(join(haft.folder, ".haft"), "in the way");
+    mkdirSync(dirname(haft.stateFolder), { recursive: true });
+    writeFileSync(haft.stateFolder, "in the way");
     const broken = await haft.run(["serve", "--port", "0"]);
     expect(broken).toMatchObject({ code: 1, stdout: "" });
-    expect(broken.stderr).toContain("Remove or rename");
+    expect(broken.stderr).toContain(haft.stateFolder);
+    expect(broken.stderr).toContain("set HAFT_STATE_DIR");
   });
 
   test("sets a damaged store aside, says so, and starts", async () => {
-    mkdirSync(join(haft.folder, ".haft"));
-    writeFileSync(join(haft.folder, ".haft", "haft.db"), "this is no database, whatever its name says ".repeat(200));
+    mkdirSync(haft.stateFolder, { recursive: true });
+    writeFileSync(join(haft.stateFolder, "haft.db"), "this is no database, whatever its name says ".repeat(200));
     const { running } = await serve();
     await running.waitForOutput(/warning:/, "stderr");
-    expect(readdirSync(join(haft.folder, ".haft")).filter((name) => name.startsWith("haft.db")).length).toBeGreaterThan(
-      1,
-    );
+    expect(readdirSync(haft.stateFolder).some((name) => name.startsWith("haft.db.corrupt-"))).toBe(true);
     expect(await haft.run(["audit", "verify"])).toMatchObject({ code: 0 });
   });
 

@@ -11,7 +11,7 @@ const ROUNDS = process.env["HAFT_FULL"] ? 200 : 2;
 const CHILD = `
 import { appendFileSync } from "node:fs";
 const [, , folder, ledger, waits, role] = process.argv;
-const store = await openStore({ folder });
+const store = await openStore({ stateFolder: folder });
 const effect = (name, permission) => createTool({
   name, description: "Writes a line", kind: "write", permission,
   parameters: [{ name: "n", type: "number", description: "Which" }],

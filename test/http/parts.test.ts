@@ -21,7 +21,7 @@ function makeFolder(): string {
 }
 
 async function openAudited() {
-  const store = await openStore({ folder: makeFolder() });
+  const store = await openStore({ stateFolder: makeFolder() });
   onTestFinished(() => store.close());
   const parts = { audit: auditCapability(store.audit) };
   const api = await openTestServer({ haft: { log: store.audit }, parts });
@@ -123,7 +123,7 @@ describe("changes of files", () => {
 
 describe("the rules", () => {
   test("are shown with where they stand, explained, checked, and tried on past calls", async () => {
-    const store = await openStore({ folder: makeFolder() });
+    const store = await openStore({ stateFolder: makeFolder() });
     onTestFinished(() => store.close());
     const ruleSet = new RuleSet([{ origin: "project", allow: ["echo"], deny: ["keep"], ask: ["nosuchtool"] }]);
     const parts = {};

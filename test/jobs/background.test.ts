@@ -31,7 +31,7 @@ function inStore(): Place {
   });
   return {
     async open(options) {
-      const store = await openStore({ folder });
+      const store = await openStore({ stateFolder: folder });
       const { jobs, journal, audit } = store;
       const haft = createHaft({ jobs, journal, log: audit, ...options });
       open.push({ haft, store });

@@ -26,7 +26,7 @@ afterAll(() => {
 const VICTIM = `
   import { appendFileSync } from "node:fs";
   const [folder, ledger, callId, kind, point] = process.argv.slice(2);
-  const { jobs, journal, audit: log } = await openStore({ folder });
+  const { jobs, journal, audit: log } = await openStore({ stateFolder: folder });
   const haft = createHaft({ jobs, journal, log, worker: false });
   const dieAt = (here) => {
     if (here !== point) return;
@@ -80,7 +80,7 @@ test(`killed ${ROUNDS} times: nothing accepted is lost, nothing with effects hap
 
 /** Another process, as far as the store knows. */
 async function resume({ ledger, callId, kind, jobId }: Record<"ledger" | "callId" | "kind" | "jobId", string>) {
-  const store = await openStore({ folder });
+  const store = await openStore({ stateFolder: folder });
   const { jobs, journal, audit: log } = store;
   const haft = createHaft({ jobs, journal, log });
   haft.register({

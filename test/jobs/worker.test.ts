@@ -21,7 +21,7 @@ async function submit(...words: string[]): Promise<string> {
 
 /** What lies in the store, whoever wrote it. */
 async function watchJobs() {
-  const { jobs, close } = await openStore({ folder: haft.folder });
+  const { jobs, close } = await openStore({ stateFolder: haft.stateFolder });
   onTestFinished(close);
   const get = async (id: string): Promise<Job> => (await jobs.get(id))!;
   return {

@@ -28,14 +28,18 @@ const missing = sandbox.why === undefined ? undefined : `Commands cannot be conf
 describe.runIf(canRun("sandbox", missing))("a confined command", () => {
   let base: string;
   let workspace: string;
+  let stateFolder: string;
   let haft: Haft;
 
   beforeEach(() => {
     // Not below /tmp, of which a confined command has one of its own.
     base = realpathSync(mkdtempSync(join(existsSync("/var/lib") ? "/var/lib" : tmpdir(), "haft-escape-")));
     workspace = join(base, "workspace");
-    mkdirSync(join(workspace, ".haft"), { recursive: true });
-    writeFileSync(join(workspace, ".haft", "haft.db"), "the store");
+    stateFolder = join(base, "state");
+    for (const folder of [join(workspace, ".haft"), stateFolder]) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "haft.db"), "the store");
+    }
     writeFileSync(join(workspace, ".env"), "TOKEN=secret-token");
     writeFileSync(join(workspace, "code.txt"), "code");
     writeFileSync(join(base, "outside.txt"), "outside");
@@ -53,14 +57,14 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
   }
 
   function open(options: { autoAllow?: boolean } = { autoAllow: true }): void {
-    haft = createHaft({ workspace: openWorkspace(workspace, { sandbox: options }) });
+    haft = createHaft({ workspace: openWorkspace(workspace, { sandbox: options, stateFolder }) });
   }
 
   /** As if a person said yes to everything: what is left is the sandbox. */
   async function approveAll(): Promise<void> {
     await haft.shutdown();
     const approver = async () => ({ approved: true });
-    haft = createHaft({ workspace: openWorkspace(workspace, { sandbox: { autoAllow: true } }), approver });
+    haft = createHaft({ workspace: openWorkspace(workspace, { sandbox: { autoAllow: true }, stateFolder }), approver });
   }
 
   const run = (command: string, more: object = {}): Promise<ToolResult> => haft.execute("exec", { command, ...more });
@@ -119,7 +123,8 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
   });
 
   test("reads no secret and not the runtime's own state", async () => {
-    const result = await run("cat .env; cat .haft/haft.db; ls -A .haft; cat /etc/shadow; ls ~/.ssh; true");
+    const own = `cat ${stateFolder}/haft.db; ls -A ${stateFolder}`;
+    const result = await run(`cat .env; cat .haft/haft.db; ls -A .haft; ${own}; cat /etc/shadow; ls ~/.ssh; true`);
     expect(outputOf(result)).not.toMatch(/secret-token|the store|haft\.db\n|root:/);
   });
 

@@ -93,8 +93,12 @@ async function completeOperand({ completes }: OperandSpec, { folder, connect }: 
 }
 
 async function hasStore(folder: string): Promise<boolean> {
-  const [{ existsSync }, { join }] = await Promise.all([import("node:fs"), import("node:path")]);
-  return existsSync(join(folder, ".haft", "haft.db"));
+  const [{ existsSync }, { join }, { STATE_FILES, stateFolderOf }] = await Promise.all([
+    import("node:fs"),
+    import("node:path"),
+    import("../../io/files/state-folder.ts"),
+  ]);
+  return existsSync(join(stateFolderOf(folder), STATE_FILES.store));
 }
 
 async function parametersOf(tool: string, { folder }: CompletionContext): Promise<string[]> {

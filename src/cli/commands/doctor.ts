@@ -6,6 +6,7 @@ import type { LoadedConfig } from "../../config/load-config.ts";
 import type { ApiClient } from "../../contracts/index.ts";
 import { systemClock } from "../../core/clock.ts";
 import { findPackage } from "../../io/files/package-folder.ts";
+import { findUnmigratedState, STATE_FILES, stateFolderOf } from "../../io/files/state-folder.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { safeLine, showColumns, type Style } from "../output.ts";
@@ -62,7 +63,8 @@ async function checkEverything(options: DoctorOptions): Promise<Finding[]> {
       config = await loadConfig(options);
       return checkConfig(config);
     }),
-    await check("store", () => checkStore(options.folder, config?.value.store.url)),
+    await check("state folder", () => checkStateFolder(options)),
+    await check("store", () => checkStore(options, config?.value.store.url)),
     await check("port", () => checkPort(config?.value.server.port ?? 4117)),
     await check("console", checkConsole),
     await check("shell", () => checkShell(options)),
@@ -111,9 +113,9 @@ async function checkWorkspace(folder: string): Promise<Check> {
   return access(folder, constants.W_OK).then(
     () => ({ state: "ok" as const, found: folder }),
     () => ({
-      state: "broken" as const,
-      found: `${folder} is not writable.`,
-      next: "Give this user the permission, or use another folder with -C.",
+      state: "warning" as const,
+      found: `${folder} is not writable: tools cannot change files.`,
+      next: "To change that, give this user the permission, or use another folder with -C.",
     }),
   );
 }
@@ -132,11 +134,27 @@ function checkConfig({ sources, warnings, untrusted }: LoadedConfig): Check {
   return { state: "warning", found: `${found}; ${warnings.map(({ message }) => message).join(" ")}` };
 }
 
-async function checkStore(folder: string, url: string | undefined): Promise<Check> {
-  const file = join(folder, ".haft", "haft.db");
+async function checkStateFolder({ folder, env }: DoctorOptions): Promise<Check> {
+  const stateFolder = stateFolderOf(folder, { env });
+  const old = findUnmigratedState(folder, stateFolder);
+  if (old !== undefined) return { state: "ok", found: `${stateFolder}; the first use copies ${old} into it` };
+  if (!existsSync(stateFolder)) return { state: "ok", found: `${stateFolder} is created at the first use` };
+  return access(stateFolder, constants.W_OK).then(
+    () => ({ state: "ok" as const, found: stateFolder }),
+    () => ({
+      state: "broken" as const,
+      found: `${stateFolder} is not writable.`,
+      next: "Give this user the permission, or set HAFT_STATE_DIR to another folder.",
+    }),
+  );
+}
+
+async function checkStore({ folder, env }: DoctorOptions, url: string | undefined): Promise<Check> {
+  const stateFolder = stateFolderOf(folder, { env });
+  const file = join(stateFolder, STATE_FILES.store);
   if (url === undefined && !existsSync(file)) return { state: "ok", found: `${file} is created at the first use` };
   const { openStore } = await import("../../store/store.ts");
-  const store = await openStore(url === undefined ? { folder } : { url });
+  const store = await openStore(url === undefined ? { stateFolder } : { url });
   try {
     const { ok, count, problems } = await store.audit.verify();
     if (!ok)

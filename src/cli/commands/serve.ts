@@ -140,5 +140,5 @@ async function createSample(parent: string): Promise<string> {
 async function unsuitableWorkspaceReason(folder: string): Promise<string | undefined> {
   if (folder === homedir()) return "This is your home folder: tools could reach everything in it.";
   const names = await readdir(folder);
-  return names.every((name) => name === ".haft") ? "This folder is empty." : undefined;
+  return names.length === 0 ? "This folder is empty." : undefined;
 }

@@ -9,7 +9,7 @@ import { onTestFinished } from "vitest";
 
 test("calls of every process that shares the store are counted, by tool and by time", async () => {
   const folder = mkdtempSync(join(tmpdir(), "haft-statistics-"));
-  const store = await openStore({ folder });
+  const store = await openStore({ stateFolder: folder });
   onTestFinished(async () => {
     await store.close();
     rmSync(folder, { recursive: true, force: true });

@@ -24,6 +24,8 @@ describe("the default rules", () => {
     ".bash_history",
     ".haft/haft.sqlite",
     ".haft",
+    ".haft/spill/call-1.txt",
+    ".haft.migrated-2026-11-15/haft.db",
   ])("deny reading and writing %s", (path) => {
     expect(deny(path, "read")).not.toBeNull();
     expect(deny(path, "write")).not.toBeNull();
@@ -63,13 +65,6 @@ describe("the default rules", () => {
   ])("do not affect %s", (path) => {
     expect(deny(path, "read")).toBeNull();
     expect(deny(path, "write")).toBeNull();
-  });
-
-  it("allow only reading the spill folder", () => {
-    expect(deny(".haft/spill/call-1.txt", "read")).toBeNull();
-    expect(deny(".haft/spill", "read")).toBeNull();
-    expect(deny(".haft/spill/call-1.txt", "write")).toBe(".haft");
-    expect(deny(".haft/spillage", "read")).toBe(".haft");
   });
 
   it.each([

@@ -18,6 +18,8 @@ export interface PathPolicyOptions {
   permitGlobs?: readonly string[];
   /** Allow the whole file system. Deny rules still apply, and device trees stay refused. */
   unrestricted?: boolean;
+  /** The runtime's own folders. Closed for reading and writing; `permitGlobs` does not open them. */
+  privatePaths?: readonly string[];
 }
 
 interface Root {
@@ -30,6 +32,8 @@ export interface PathPolicy {
   readonly workspace: string;
   readonly layers: readonly (readonly Root[])[];
   readonly denials: Denials;
+  /** Real paths. */
+  readonly privatePaths: readonly string[];
 }
 
 export type PathRefusal =
@@ -52,7 +56,14 @@ export function createPathPolicy(options: PathPolicyOptions): PathPolicy {
       ],
     ],
     denials: compileDenials([...DEFAULT_DENY_RULES, ...denyRules], permitted),
+    privatePaths: outermost(realRoots(options.privatePaths ?? [], workspace)),
   };
+}
+
+/** Without paths that are inside another one. */
+function outermost(paths: readonly string[]): string[] {
+  const unique = [...new Set(paths)];
+  return unique.filter((path) => !unique.some((other) => other !== path && isInside(path, other)));
 }
 
 /** A policy that allows at most what the given one allows. If paths are omitted, it is unchanged. */
@@ -70,13 +81,17 @@ export function checkPath(policy: PathPolicy, realPath: string, operation: PathO
     if (root === undefined) return { reason: "outside" };
     if (operation === "write" && !root.writable) return { reason: "read_only" };
   }
+  const folded = policy.privatePaths.length === 0 ? "" : foldName(realPath);
+  const own = policy.privatePaths.find((path) => isInside(folded, foldName(path)));
+  if (own !== undefined) return { reason: "protected", glob: own };
   const glob = policy.denials({ real: realPath, below: belowWorkspace(policy, realPath) }, operation);
   return glob === null ? null : { reason: "protected", glob };
 }
 
-/** Whether the path is or contains an allowed root. Such a folder is never deleted or moved. */
+/** Whether the path is or contains an allowed root or a private folder. Such a folder is never deleted or moved. */
 export function containsRoot(policy: PathPolicy, realPath: string): boolean {
-  return isInside(policy.workspace, realPath) || policy.layers.flat().some((root) => isInside(root.path, realPath));
+  const kept = [policy.workspace, ...policy.layers.flat().map(({ path }) => path), ...policy.privatePaths];
+  return kept.some((path) => isInside(path, realPath));
 }
 
 /** The allowed roots in a message, relative if they are in the workspace. */
@@ -190,8 +205,9 @@ export const DEFAULT_DENY_RULES: readonly DenyRule[] = [
   ...EXECUTED_NAMES.map((glob): DenyRule => ({ glob, on: "write" })),
   // The user's own configuration, if the home folder is the workspace.
   { glob: ".config/haft", on: "all" },
-  { glob: ".haft", on: "write" },
-  { glob: ".haft", on: "read", except: [".haft/spill"] },
+  // The state of an earlier version, and what is left of it after the migration.
+  { glob: ".haft", on: "all" },
+  { glob: ".haft.migrated-*", on: "all" },
 ];
 
 /** The glob that denies the operation on a path, or null. `below` is relative to the workspace. */

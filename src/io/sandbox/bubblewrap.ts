@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
 import type { GuardedPaths } from "./sandbox.ts";
 
 export type SandboxState = { program: string; why?: undefined } | { program?: undefined; why: string };
@@ -43,8 +42,6 @@ export interface BubblewrapOptions {
   cwd: string;
   /** Real paths of folders that may be written. */
   writable: readonly string[];
-  /** The workspace. Its `.haft` folder belongs to the runtime. */
-  workspace: string;
   guarded: GuardedPaths;
   /** It runs on its own pseudo-terminal, which a new session would detach. */
   terminal: boolean;
@@ -62,10 +59,8 @@ const KERNEL_KNOBS = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bu
  * earlier ones, so guarded paths come last.
  */
 export function bubblewrapArguments(options: BubblewrapOptions): string[] {
-  const { cwd, writable, workspace, guarded, terminal, proxySocket } = options;
+  const { cwd, writable, guarded, terminal, proxySocket } = options;
   const { hidden, readOnly, pinned } = guarded;
-  const stateFolder = join(workspace, ".haft");
-  const spill = join(stateFolder, "spill");
   return [
     ...NAMESPACES,
     ...(terminal ? [] : ["--new-session"]),
@@ -78,9 +73,6 @@ export function bubblewrapArguments(options: BubblewrapOptions): string[] {
     ...pinned.flatMap((path) => ["--bind-try", path, path]),
     ...readOnly.flatMap((path) => ["--ro-bind-try", path, path]),
     ...hidden.flatMap(hide),
-    ...(isFolder(stateFolder) ? ["--tmpfs", stateFolder] : []),
-    ...(isFolder(spill) ? ["--ro-bind", spill, spill] : []),
-    ...(isFolder(stateFolder) ? ["--remount-ro", stateFolder] : []),
     ...(proxySocket === undefined ? [] : ["--ro-bind", proxySocket, PROXY_INSIDE]),
     ...["--chdir", cwd, "--"],
   ];
@@ -93,8 +85,4 @@ function hide(path: string): string[] {
 
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

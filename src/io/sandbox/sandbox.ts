@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import type { Files } from "../files/files.ts";
 import { checkPath, isInside, isSecretName, type PathPolicy } from "../files/path-policy.ts";
@@ -57,7 +57,6 @@ export function openSandbox(options: SandboxOptions) {
         const bubblewrapOptions = {
           cwd,
           terminal,
-          workspace: policy.workspace,
           writable: writableRoots(policy),
           guarded: guardedNow(),
           proxySocket: options.proxy?.socketPath,
@@ -171,7 +170,22 @@ function findGuardedPaths(policy: PathPolicy, home: string = homedir()): Guarded
   }
 
   walk(policy.workspace, 0);
-  return { hidden: hidden.filter((path) => !isPermitted(policy, path)), readOnly, pinned };
+  for (const path of policy.privatePaths.filter((one) => existsSync(one))) {
+    hidden.push(path);
+    pinned.push(...parentsWithin(path, policy));
+  }
+  return { hidden: [...new Set(hidden)].filter((path) => !isPermitted(policy, path)), readOnly, pinned };
+}
+
+/** Parents of a private folder that commands may write. Pinned, none of them can be replaced by another folder. */
+function parentsWithin(path: string, policy: PathPolicy): string[] {
+  const parents: string[] = [];
+  const roots = writableRoots(policy);
+  for (let parent = dirname(path); roots.some((root) => parent !== root && isInside(parent, root));) {
+    parents.unshift(parent);
+    parent = dirname(parent);
+  }
+  return parents;
 }
 
 /** Whether the owner of the workspace has permitted reading this secret. */

@@ -4,6 +4,7 @@ import { nearestNames } from "../../core/nearest-name.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { LineIndexes } from "../../io/files/line-index.ts";
+import type { SpillFolder } from "../../io/files/spill-folder.ts";
 import { encodeString, type TextEncoding } from "../../io/files/text-encoding.ts";
 import { unifiedDiff } from "../../io/files/unified-diff.ts";
 import type { ReadLedger } from "./read-before-edit.ts";
@@ -15,6 +16,8 @@ export interface FileToolDependencies {
   lineIndexes: LineIndexes;
   /** Whether a file must have been read before it is changed; on unless said otherwise. */
   requireRead?: boolean;
+  /** Outputs that were too long to show. If omitted, `read` knows no `spill:` addresses. */
+  spills?: Pick<SpillFolder, "locate">;
   /** A larger file is given by ranges of lines only, and no range that is larger; absent, windows are cut instead. */
   maxReadBytes?: number;
 }

@@ -8,6 +8,7 @@ import { detectMediaType, measureImage, openPdf } from "../../io/files/media.ts"
 import { type OpenFile, readAll } from "../../io/files/open-file.ts";
 import { isSensitivePath } from "../../io/files/path-policy.ts";
 import { type LineWindow, readLines } from "../../io/files/read-lines.ts";
+import { isSpillAddress } from "../../io/files/spill-folder.ts";
 import { decodeBytes, decodeText, isBinary } from "../../io/files/text-encoding.ts";
 import { encodingNamed, failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-access.ts";
 import { readFolder } from "./list-files.ts";
@@ -24,7 +25,7 @@ export interface ReadRange {
 /** Enough to know what a file is. */
 const HEAD_BYTES = 4096;
 
-export function createReadTool({ files, reads, lineIndexes, maxReadBytes }: FileToolDependencies) {
+export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills }: FileToolDependencies) {
   return createTool({
     name: "read",
     title: "Read",
@@ -33,6 +34,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes }: File
       usageNotes: [
         "Gives up to 2,000 lines from offset (line numbers from 1), each cut at 2,000 characters, 50 KiB in all.",
         "When there is more, the answer says with which offset to go on.",
+        "A path such as spill:ID, which a long output names, reads the whole of that output.",
       ],
       examples: [{ input: { path: "README.md" } }, { input: { path: "server.log", offset: 4000, limit: 100 } }],
     },
@@ -59,6 +61,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes }: File
     parameterAliases: PATH_ALIASES,
     signature: ({ path }) => ({ text: path, reads: [path] }),
     run: async ({ path, ...range }, context) => {
+      if (spills && isSpillAddress(path)) return readSpill(spills, path, { range, context });
       const allowed = filesOf({ files }, context);
       const info = await allowed.info(path).catch((error: unknown) => failWithSuggestion(error, allowed, path));
       if (info.type === "directory") return readFolder(allowed, path, range);
@@ -72,6 +75,20 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes }: File
       }
     },
   });
+
+  async function readSpill(
+    { locate }: NonNullable<typeof spills>,
+    address: string,
+    { range, context }: { range: ReadRange; context: ToolContext },
+  ): Promise<ToolOutput> {
+    const spilled = await locate(address, context.caller);
+    const file = await spilled.files.openForRead(spilled.name);
+    try {
+      return await readAs(file, address, knownEncoding(range), context);
+    } finally {
+      file.close();
+    }
+  }
 
   async function readAs(file: OpenFile, shown: string, range: ReadRange, context: ToolContext): Promise<ToolOutput> {
     const head = Buffer.alloc(Math.min(HEAD_BYTES, file.info.size));

@@ -1,9 +1,11 @@
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
+import type { Caller } from "../../core/call.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { Files, OpenDirectory } from "../../io/files/files.ts";
 import { isSensitivePath } from "../../io/files/path-policy.ts";
+import { isSpillAddress } from "../../io/files/spill-folder.ts";
 import { isBinary } from "../../io/files/text-encoding.ts";
 import { createFileFilter } from "./file-filter.ts";
 import {
@@ -21,6 +23,7 @@ import {
   createScopes,
   isReadable,
   limitOf,
+  modifiedTimesByInfo,
   patternOf,
   type SearchDependencies,
   type SearchScope,
@@ -53,6 +56,7 @@ export function createGrepTool(dependencies: SearchDependencies) {
         "The expressions are ripgrep's: no look-around and no back-references; braces of code need a backslash (interface\\{\\}).",
         "Narrow by path, include or exclude before raising limit.",
         "To find files by their names use glob.",
+        "A path such as spill:ID, which a long output names, searches the whole of that output.",
       ],
       examples: [
         { input: { pattern: "function\\s+\\w+", include: "*.ts", context: 2 } },
@@ -88,8 +92,7 @@ export function createGrepTool(dependencies: SearchDependencies) {
     parameterAliases: GREP_PARAMETER_ALIASES,
     signature: ({ path }) => ({ text: path, reads: [path] }),
     run: async (input, context) => {
-      const scope = scopeOf(context);
-      const target = await openTarget(scope.files, input.path);
+      const { scope, target } = await openScope(scopeOf(context), input.path, context.caller);
       try {
         return await search(scope, input, target);
       } finally {
@@ -97,10 +100,19 @@ export function createGrepTool(dependencies: SearchDependencies) {
       }
     },
   });
+
+  async function openScope(scope: SearchScope, path: string, caller: Caller) {
+    if (!dependencies.spills || !isSpillAddress(path)) return { scope, target: await openTarget(scope.files, path) };
+    const { files, name } = await dependencies.spills.locate(path, caller);
+    const target = { directory: await files.openDirectory("."), file: name, shownAs: path };
+    return { scope: { ...scope, files, times: modifiedTimesByInfo(files) }, target };
+  }
 }
 
 interface SearchTarget {
   directory: OpenDirectory;
+  /** The address of a spilled output, which has no path of its own. */
+  shownAs?: string;
   /** The name of the one file in it that is meant. */
   file?: string;
 }
@@ -112,8 +124,8 @@ async function openTarget(files: Files, path: string): Promise<SearchTarget> {
 }
 
 async function search(scope: SearchScope, input: GrepInput, target: SearchTarget): Promise<ToolOutput<GrepDetails>> {
-  const { directory, file } = target;
-  const show = (path: string) => scope.files.show(join(directory.real, path));
+  const { directory, file, shownAs } = target;
+  const show = (path: string) => shownAs ?? scope.files.show(join(directory.real, path));
   if (file !== undefined && (await isBinaryFile(scope.files, join(directory.real, file)))) {
     return reply(`${show(file)} is not text: it was not searched.`, "not text", { ...NOTHING, searched: 0 });
   }

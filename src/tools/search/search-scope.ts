@@ -4,12 +4,15 @@ import type { ToolContext } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { GlobPattern } from "../../io/files/glob-pattern.ts";
 import { checkPath } from "../../io/files/path-policy.ts";
+import type { SpillFolder } from "../../io/files/spill-folder.ts";
 import { isTemporaryName } from "../../io/files/temporary-file.ts";
 import { createRipgrep, type Ripgrep } from "./ripgrep.ts";
 
 /** What the search tools are given. */
 export interface SearchDependencies {
   files: Files;
+  /** Outputs that were too long to show. If omitted, `grep` knows no `spill:` addresses. */
+  spills?: Pick<SpillFolder, "locate">;
   ripgrep?: Ripgrep;
   /** A quick look at many files; without it only short lists come newest first. */
   modifiedTimes?: ModifiedTimes;
@@ -122,7 +125,7 @@ interface ModifiedTimes {
 }
 
 /** By a guarded look at each file: exact, and slow. */
-function modifiedTimesByInfo(files: Files): ModifiedTimes {
+export function modifiedTimesByInfo(files: Files): ModifiedTimes {
   const modified = async (path: string) => (await files.info(path).catch(() => null))?.modifiedMs ?? NaN;
   return { max: 1_000, of: (directory, paths) => Promise.all(paths.map((path) => modified(join(directory, path)))) };
 }

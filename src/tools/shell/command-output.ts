@@ -143,7 +143,7 @@ export function commandLine(command: string): string {
 
 export type ClosedSpill = Extract<SpillState, { status: "closed" }>;
 
-/** The spill where it can be read: there is one, and it is finished. */
+/** The spill if it can be read: there is one, and it is finished. */
 export function closedSpill(state: SpillState | undefined): ClosedSpill | undefined {
   return state?.status === "closed" ? state : undefined;
 }

@@ -99,7 +99,7 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
 }
 
 function describeRest({ id }: Run, { gapAt }: ShortOutput, spill: ClosedSpill | undefined): string {
-  if (spill) return `${describeSpill(spill)}; read on there from line ${gapAt}.`;
+  if (spill) return `${describeSpill(spill)}; read that path from line ${gapAt}.`;
   return `Read on with process ${JSON.stringify({ action: "log", id, offset: gapAt })}.`;
 }
 

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock, type Timer } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
@@ -28,8 +29,8 @@ export interface ExecDependencies {
   environments: SessionEnvironments;
   /** Says which working directories may be used. */
   files: Files;
-  /** Keeps what a reply does not show; the `ref` of its close is told to the model as the place to read. */
-  openSpill?: (call: { callId: string }) => SpillSink | Promise<SpillSink>;
+  /** Keeps what a reply does not show. The model reads it by the `ref` that closing gives. */
+  openSpill?: (call: { callId: string; caller: Caller }) => SpillSink | Promise<SpillSink>;
   clock?: Clock;
   reply?: Partial<ReplyLimits>;
   /** Where commands run; without one they may do whatever the user may who runs this. */
@@ -184,7 +185,7 @@ function startOptions(
     ...(input.pty && { pty: TERMINAL }),
     timeoutMs: limitMs,
     signal,
-    output: { separateStreams: !input.pty, openSpill: openSpill ? () => openSpill({ callId }) : undefined },
+    output: { separateStreams: !input.pty, openSpill: openSpill ? () => openSpill({ callId, caller }) : undefined },
   };
 }
 

@@ -19,15 +19,15 @@ async function open(answer: RequestHandler) {
     await net.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  const spill = createSpillFolder(folder);
-  const tools = createHttpTools({ fetch: net.fetch, openSpill: ({ callId }) => spill.open(callId) });
+  const spill = createSpillFolder(() => folder);
+  const tools = createHttpTools({ fetch: net.fetch, openSpill: spill.open });
   const haft = createHaft({ tools, approver: async () => ({ approved: true }) });
   onTestFinished(() => haft.shutdown());
   const call = async (name: string, input: object) => {
     const result = await haft.execute(name, input);
     return { result, details: result.details as HttpDetails, shown: textOf(result.content) };
   };
-  return { ...server, folder, call, haft, tools };
+  return { ...server, folder, spill, call, haft, tools };
 }
 
 describe("http_get", () => {
@@ -63,17 +63,17 @@ describe("http_get", () => {
     });
     const { details, shown } = await call("http_get", { url: `${origin}/large` });
     expect(details).toMatchObject({ body: "", truncated: true, bytes: 200_000 });
-    expect(readFileSync(join(folder, details.file ?? "")).equals(large)).toBe(true);
+    expect(readFileSync(join(folder, "spill", `${details.file?.replace("spill:", "")}.txt`)).equals(large)).toBe(true);
     expect(shown).toContain(details.file);
   });
 
   test("cuts a long text and keeps all of it in a file", async () => {
-    const { origin, call, folder } = await open((_request, response) => {
+    const { origin, call, spill } = await open((_request, response) => {
       response.writeHead(200, { "content-type": "text/plain" }).end("ü".repeat(300_000));
     });
     const { details } = await call("http_get", { url: origin });
     expect([details.body.length, details.truncated, details.bytes]).toEqual([256 * 1024, true, 600_000]);
-    expect(readFileSync(join(folder, details.file ?? ""), "utf8")).toBe("ü".repeat(300_000));
+    expect(await spill.read(details.file ?? "")).toBe("ü".repeat(300_000));
   });
 
   test("lists redirects, and tells one to another host instead of following it", async () => {

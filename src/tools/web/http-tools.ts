@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
@@ -131,7 +132,7 @@ export interface BodySink {
 interface HttpDependencies {
   fetch: GuardedFetch;
   /** Where bodies are kept that a result cannot hold; without it they are cut. */
-  openSpill?: (call: { callId: string }) => BodySink | Promise<BodySink>;
+  openSpill?: (call: { callId: string; caller: Caller }) => BodySink | Promise<BodySink>;
 }
 
 export interface HttpInput {
@@ -154,7 +155,7 @@ async function sendRequest(
     signal: context.signal,
     follow: "same-host",
   });
-  const save = openSpill && (async (bytes: Buffer) => saveBody(await openSpill({ callId: context.callId }), bytes));
+  const save = openSpill && (async (bytes: Buffer) => saveBody(await openSpill(context), bytes));
   return readResponse(response, { method, save });
 }
 
@@ -198,7 +199,7 @@ export interface HttpDetails {
   /** Of the whole body. */
   bytes: number;
   truncated?: true;
-  /** The whole body, where it was cut: for the file tools. */
+  /** If the body was cut: the address of the whole body, for `read` and `grep`. */
   file?: string;
   /** The last address that answered, and how it was come to. */
   url: string;
@@ -261,5 +262,9 @@ function disarmed(body: Buffer, contentType: string): string {
 
 function cutNote({ file, bodyEncoding, bytes }: HttpDetails): string {
   const what = bodyEncoding === "text" ? "Only the beginning of the body is shown" : "The body is binary and not shown";
-  return `${what} (${bytes} bytes). ${file === undefined ? "Ask for a smaller part of it." : `All of it is in ${file}.`}`;
+  const rest =
+    bodyEncoding === "text"
+      ? `All of it is in ${file}: read that path, or grep in it.`
+      : `It is kept as ${file}, which read shows if it is an image or a PDF.`;
+  return `${what} (${bytes} bytes). ${file === undefined ? "Ask for a smaller part of it." : rest}`;
 }

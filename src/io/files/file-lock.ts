@@ -1,27 +1,45 @@
-import { open, readFile, stat, unlink } from "node:fs/promises";
+import { open, readFile, stat, unlink, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const STALE_MS = 30_000;
-const GIVE_UP_MS = 20_000;
+const HEARTBEAT_MS = 5_000;
+const DEFAULT_WAIT_MS = 20_000;
+
+export interface FileLockOptions {
+  /** How long to wait for another holder. Default: 20 s. */
+  waitMs?: number;
+  signal?: AbortSignal;
+}
 
 /**
- * Runs one at a time over all processes that use the same path. The lock of a process that died is taken over: at once
- * where it ran on this machine, otherwise when it is old.
+ * Runs `work` while no other process holds the lock of the same path. The lock of a dead process is taken over: at once
+ * if it ran on this machine, otherwise when its heartbeat is 30 s old.
  */
-export async function withFileLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function withFileLock<T>(
+  path: string,
+  work: () => Promise<T>,
+  { waitMs = DEFAULT_WAIT_MS, signal }: FileLockOptions = {},
+): Promise<T> {
   const lock = `${path}.lock`;
   const mine = `${process.pid}@${hostname()}`;
-  const until = performance.now() + GIVE_UP_MS;
+  const until = performance.now() + waitMs;
   while (!(await take(lock, mine))) {
+    signal?.throwIfAborted();
     if (await isAbandoned(lock)) await breakLock(lock, mine);
     else if (performance.now() > until) throw new Error(`${lock} is held by another process. Remove it if none runs.`);
-    else await sleep(5 + Math.random() * 20);
+    else await sleep(5 + Math.random() * 20, undefined, { signal });
   }
+  const heartbeat = setInterval(() => {
+    const now = new Date();
+    void utimes(lock, now, now).catch(() => undefined);
+  }, HEARTBEAT_MS);
+  heartbeat.unref();
   try {
     return await work();
   } finally {
-    await unlink(lock).catch(() => {});
+    clearInterval(heartbeat);
+    await unlink(lock).catch(() => undefined);
   }
 }
 
@@ -51,19 +69,19 @@ async function isAbandoned(lock: string): Promise<boolean> {
   return Date.now() - info.mtimeMs > STALE_MS;
 }
 
-/** Behind a second lock, so that of two who find the first abandoned none removes the other's new one. */
+/** Behind a second lock: if two processes find the first abandoned, neither removes the new lock of the other. */
 async function breakLock(lock: string, mine: string): Promise<void> {
   const second = `${lock}.break`;
   if (!(await take(second, mine))) {
     const info = await stat(second).catch(() => undefined);
-    if (info && Date.now() - info.mtimeMs > STALE_MS) await unlink(second).catch(() => {});
+    if (info && Date.now() - info.mtimeMs > STALE_MS) await unlink(second).catch(() => undefined);
     await sleep(5);
     return;
   }
   try {
-    if (await isAbandoned(lock)) await unlink(lock).catch(() => {});
+    if (await isAbandoned(lock)) await unlink(lock).catch(() => undefined);
   } finally {
-    await unlink(second).catch(() => {});
+    await unlink(second).catch(() => undefined);
   }
 }
 

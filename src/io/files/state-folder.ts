@@ -1,0 +1,163 @@
+import { createHash } from "node:crypto";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
+import path from "node:path";
+import { toolError } from "../../core/error.ts";
+
+export interface StateFolderOptions {
+  /** Default: `process.env`. */
+  env?: Readonly<Record<string, string | undefined>>;
+  /** Default: the home folder of the user's account. `HOME` is not read: editors, cron and terminals may differ in it. */
+  home?: string;
+  /** Default: this one. */
+  platform?: NodeJS.Platform;
+}
+
+/**
+ * The folder that holds the state folders of all workspaces: `HAFT_STATE_DIR`, else `$XDG_STATE_HOME/haft`, else the
+ * platform's own place below the home folder.
+ */
+export function stateRootOf({ env = process.env, home, platform = process.platform }: StateFolderOptions = {}): string {
+  const { isAbsolute, join, resolve } = platform === "win32" ? path.win32 : path.posix;
+  const chosen = env["HAFT_STATE_DIR"];
+  if (chosen) {
+    if (isAbsolute(chosen)) return resolve(chosen);
+    throw toolError("invalid_input", `HAFT_STATE_DIR is ${JSON.stringify(chosen)}, which is not an absolute path`, {
+      next: "Set it to the absolute path of a folder, or unset it.",
+    });
+  }
+  const base = env["XDG_STATE_HOME"];
+  // The standard says to ignore a relative one.
+  if (base && isAbsolute(base)) return join(base, "haft");
+  const own = home ?? accountHome();
+  if (platform === "darwin") return join(own, "Library", "Application Support", "haft");
+  if (platform === "win32") return join(env["LOCALAPPDATA"] || join(own, "AppData", "Local"), "haft");
+  return join(own, ".local", "state", "haft");
+}
+
+/**
+ * The folder in which Haft keeps what it writes for itself about a workspace: its store, spilled outputs and saved rules.
+ * One folder for all spellings of the workspace's path. Creates nothing; throws if the workspace does not exist.
+ */
+export function stateFolderOf(workspace: string, options: StateFolderOptions = {}): string {
+  const { platform = process.platform } = options;
+  // The native form also corrects upper and lower case if the file system ignores it.
+  const real = realpathSync.native(workspace);
+  const name =
+    path
+      .basename(real)
+      .replaceAll(/[^A-Za-z0-9._-]/g, "_")
+      .slice(0, 40) || "root";
+  const hash = createHash("sha256").update(real).digest("hex").slice(0, 16);
+  return (platform === "win32" ? path.win32 : path.posix).join(stateRootOf(options), `${name}-${hash}`);
+}
+
+/** An account without an entry, as containers have it, leaves only `HOME`. */
+function accountHome(): string {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return homedir();
+  }
+}
+
+/** Creates the folder if it is missing, for this user only. A link is refused: it would lead what is written elsewhere. */
+export function ensureStateFolder(folder: string): void {
+  if (!path.isAbsolute(folder)) {
+    throw toolError("invalid_input", `The state folder ${JSON.stringify(folder)} is not an absolute path`);
+  }
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const info = lstatSync(folder);
+    if (!info.isDirectory()) throw linkedState(folder);
+    restrictMode(folder, 0o700);
+  } catch (error) {
+    throw explainStateFailure(error, folder);
+  }
+}
+
+/** Takes away rights of others. */
+export function restrictMode(file: string, mode: number): void {
+  if (process.platform === "win32" || (lstatSync(file).mode & 0o777 & ~mode) === 0) return;
+  chmodSync(file, mode);
+}
+
+const SET_ANOTHER = "set HAFT_STATE_DIR to the absolute path of a folder that this user may write";
+
+const ADVICE: Record<string, readonly [what: string, next: string]> = {
+  EACCES: ["cannot be written: permission denied", `Give this user the right to write there, or ${SET_ANOTHER}.`],
+  EPERM: ["cannot be written: permission denied", `Give this user the right to write there, or ${SET_ANOTHER}.`],
+  EROFS: ["is on a read-only file system", `To keep the state elsewhere, ${SET_ANOTHER}.`],
+  ENOSPC: ["cannot be written: the disk is full", `Free some space, or ${SET_ANOTHER}.`],
+  EDQUOT: ["cannot be written: the disk quota is used up", `Free some space, or ${SET_ANOTHER}.`],
+  EEXIST: ["is not a folder", `Remove or rename the file of that name, or ${SET_ANOTHER}.`],
+  ENOTDIR: ["is below a file", `Remove or rename that file, or ${SET_ANOTHER}.`],
+};
+
+/** A file system error with the folder and the setting that moves it; other errors as they are. */
+export function explainStateFailure(error: unknown, folder: string): unknown {
+  const known = ADVICE[String(Object(error).code)];
+  if (!known) return error;
+  const [what, next] = known;
+  return toolError("io_error", `The state folder ${folder} ${what}`, { next, cause: error });
+}
+
+export function linkedState(file: string): Error {
+  return toolError("path_denied", `${file} is a link or not what Haft expects there, so nothing is written to it`, {
+    next: `Remove it, or ${SET_ANOTHER}.`,
+  });
+}
+
+/** What `state.json` holds. The file is there from the first use on. */
+export interface StateRecord {
+  version: 1;
+  /** The real path of the workspace, for people who look into the folder. */
+  workspace: string;
+  createdAt: string;
+  /** The folder of an earlier version, `<workspace>/.haft`, whose content was copied. */
+  migration?: {
+    /** Its new name beside the old one; equal to the old name if it could not be renamed. */
+    renamedTo: string;
+    /** If missing, the copy is not finished. */
+    completedAt?: string;
+  };
+}
+
+/** The names in a state folder. */
+export const STATE_FILES = { record: "state.json", store: "haft.db", rules: "config.yml", spills: "spill" } as const;
+
+export function readStateRecord(folder: string): StateRecord | undefined {
+  const file = path.join(folder, STATE_FILES.record);
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(String(Object(error).code))) return undefined;
+    throw explainStateFailure(error, folder);
+  }
+  try {
+    const record = JSON.parse(text) as StateRecord;
+    if (record.version === 1) return record;
+  } catch (cause) {
+    throw toolError("io_error", `${file} is damaged`, { next: "Restore it from a backup, or remove it.", cause });
+  }
+  throw toolError("conflict", `${file} was written by a newer version of Haft`, { next: "Update Haft." });
+}
+
+/** Where earlier versions kept their state. */
+export function oldStateFolderOf(workspace: string): string {
+  return path.join(workspace, ".haft");
+}
+
+/** The folder of an earlier version whose content is not in the state folder yet. */
+export function findUnmigratedState(workspace: string, folder: string): string | undefined {
+  const record = readStateRecord(folder);
+  if (record && (!record.migration || record.migration.completedAt !== undefined)) return undefined;
+  const places = [record?.migration?.renamedTo, oldStateFolderOf(workspace)];
+  return places.find((place) => place !== undefined && isFolder(place));
+}
+
+/** A link to a folder is not one. */
+export function isFolder(place: string): boolean {
+  return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
