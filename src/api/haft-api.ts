@@ -4,31 +4,23 @@ import type { ExplainRequest, Explanation } from "../contracts/policy.ts";
 import type { Verdict } from "../contracts/basics.ts";
 import type { AnyTool } from "../core/tool.ts";
 import type { AuditFact } from "../gate/audit-log.ts";
-import type { HaftHost } from "../host.ts";
+import { capabilityHandlers, type HaftHost } from "../capabilities/open-host.ts";
+import { createTokensApi } from "../capabilities/tokens.ts";
 import type { Haft } from "../runtime.ts";
-import { openTokensOnUse, type TokenStore } from "../store/tokens.ts";
+import type { TokenStore } from "../store/tokens.ts";
 import { createApprovalsApi } from "./handlers/approvals.ts";
-import { createArtifactsApi } from "./handlers/artifacts.ts";
 import { createAuditApi } from "./handlers/audit.ts";
 import { CallMetrics } from "./handlers/call-metrics.ts";
 import { CallRunner } from "./handlers/call-runner.ts";
 import { createCallsApi } from "./handlers/calls.ts";
-import { createCanvasApi } from "./handlers/canvas.ts";
-import { createChannelsApi } from "./handlers/channels.ts";
 import { createConfigurationApi } from "./handlers/configuration.ts";
 import { estimateLength, EventFeed, type FeedOptions } from "./handlers/event-feed.ts";
 import { createEventsApi } from "./handlers/events.ts";
-import { createJobsApi } from "./handlers/jobs.ts";
-import { createMcpApi } from "./handlers/mcp.ts";
 import { createPlaygroundApi } from "./handlers/playground.ts";
 import { createPolicyApi, explainCall, pastCallsOf, verdictOf } from "./handlers/policy.ts";
-import { createQuestionsApi } from "./handlers/questions.ts";
 import { RecentCalls } from "./handlers/recent-calls.ts";
-import { createSchedulesApi } from "./handlers/schedules.ts";
 import { createServerApi, type ServerApiOptions } from "./handlers/server.ts";
-import { createSessionsApi } from "./handlers/sessions.ts";
 import { auditStatistics, createStatisticsApi, type ReadStatistics } from "./handlers/statistics.ts";
-import { createTokensApi } from "./handlers/tokens.ts";
 import { createToolsApi } from "./handlers/tools.ts";
 import { createUndoApi, undoableCalls } from "./handlers/undo.ts";
 
@@ -90,7 +82,6 @@ export function createHaftApi(haft: Haft, options: HaftApiOptions = {}): HaftApi
       describe: (version) => describe(handlers, version),
       warnings: () => warnings,
     }),
-    tokens: tokens && createTokensApi({ tokens, clock, record }),
     tools: createToolsApi({ haft, metrics, verdictOf: options.verdictOf }),
     calls: createCallsApi({ haft, runner, recentCalls, undoable: options.undoable }),
     approvals: createApprovalsApi(haft),
@@ -98,6 +89,7 @@ export function createHaftApi(haft: Haft, options: HaftApiOptions = {}): HaftApi
     statistics: createStatisticsApi(haft, options.readStatistics ?? inMemory),
     events: createEventsApi(feed),
     ...options.handlers,
+    ...(tokens && { tokens: createTokensApi({ tokens, clock, record }) }),
   };
   return { handlers, startedAt, feed, recentCalls, runner, record, warnings, close: stop };
 }
@@ -116,14 +108,12 @@ export function createHostApi(
   host: HaftHost,
   options: Pick<HaftApiOptions, "handlers" | "tokens" | "info" | "events" | "runner"> = {},
 ): HaftApi {
-  const { haft, store, undo, artifacts, canvas, mcp, questions, sessions, schedules, channels, config } = host;
+  const { haft, store, undo, config } = host;
   const { audit } = store;
-  const { clock } = haft;
   const { runner = new CallRunner(haft) } = options;
-  const { start } = runner;
   const record = (fact: AuditFact): Promise<void> => audit.append(fact, { synced: true });
   return createHaftApi(haft, {
-    tokens: options.tokens ?? openTokensOnUse(store.database, clock),
+    tokens: options.tokens,
     info: options.info,
     events: options.events,
     runner,
@@ -137,14 +127,7 @@ export function createHostApi(
       audit: createAuditApi(audit),
       undo: createUndoApi(undo),
       configuration: createConfigurationApi(config),
-      artifacts: createArtifactsApi(artifacts),
-      canvas: createCanvasApi(canvas),
-      mcp: createMcpApi({ hub: mcp, start, record }),
-      channels: createChannelsApi({ channels, start }),
-      questions: createQuestionsApi(questions),
-      jobs: createJobsApi({ jobs: haft.jobs, clock }),
-      sessions: createSessionsApi(sessions),
-      schedules: createSchedulesApi({ schedules, clock, record }),
+      ...capabilityHandlers(host, { haft, start: runner.start, record }),
       ...options.handlers,
     },
   });

@@ -1,10 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import type { Handlers } from "../contracts/contract.ts";
+import { ApiError } from "../contracts/errors.ts";
+import type { Contracts } from "../contracts/index.ts";
 import { ToolError } from "../core/error.ts";
 import { findPackage } from "../io/files/package-folder.ts";
-import { sessionOf } from "../tools/artifacts/artifact-store.ts";
 import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
+import { sessionOf } from "../tools/artifacts/artifact-store.ts";
 import { authorshipOf } from "../tools/artifacts/artifact-tools.ts";
 import { createCanvasBoard, createCanvasTool } from "../tools/canvas/canvas.ts";
 import {
@@ -31,15 +34,17 @@ export const canvas = defineCapability({
   open({ clock, artifacts: { manager }, browser }) {
     const board = createCanvasBoard();
     const surfaceStore = saveAsArtifacts(manager);
-    return {
-      value: {
-        list: board.list,
-        async document(session) {
-          const surface = board.find(session);
-          return surface && renderDocument(surface, loadCanvasLibrary);
-        },
+    const value: HostCanvas = {
+      list: board.list,
+      async document(session) {
+        const surface = board.find(session);
+        return surface && renderDocument(surface, loadCanvasLibrary);
       },
+    };
+    return {
+      value,
       tools: [createCanvasTool({ board, surfaceStore, load: loadCanvasLibrary, clock, browser })],
+      api: () => ({ canvas: createCanvasApi(value) }),
     };
   },
 });
@@ -86,3 +91,28 @@ const loadCanvasLibrary: LoadLibrary = async (name) => {
     return undefined;
   }
 };
+
+/** Callers without a session have the session "". */
+export function createCanvasApi(shown: HostCanvas): Handlers<Contracts["canvas"]> {
+  return {
+    list: () => ({
+      items: shown.list().map(({ session, id, version, kind, title, content, at }) => ({
+        session: session === "" ? undefined : session,
+        artifact: id,
+        version,
+        kind,
+        title,
+        url: kind === "url" ? content : undefined,
+        at,
+      })),
+    }),
+    async document({ query: { session = "" }, setHeader }) {
+      const document = await shown.document(session);
+      if (!document) throw new ApiError("not_found", "Nothing is on this canvas");
+      setHeader("x-frame-options", "SAMEORIGIN");
+      // Without an origin, wherever it is opened: it cannot use the rights of the console.
+      setHeader("content-security-policy", `${document.policy}; sandbox allow-scripts; frame-ancestors 'self'`);
+      return document.html;
+    },
+  };
+}

@@ -2,10 +2,15 @@ import type { LoadConfigOptions, LoadedConfig } from "../config/load-config.ts";
 import type { HaftConfig } from "../config/config-schema.ts";
 import type { UserOptions } from "../config/user-paths.ts";
 import type { JobQueue } from "../calls/job-queue.ts";
+import type { CallRequest } from "../contracts/calls.ts";
+import type { Identity } from "../contracts/identity.ts";
+import type { ApiHandlers } from "../contracts/index.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Registrable } from "../core/registry.ts";
+import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Middleware } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
+import type { AuditFact } from "../gate/audit-log.ts";
 import type { Approver } from "../gate/permit/approver.ts";
 import type { RuleSet } from "../gate/permit/rules/rule-set.ts";
 import type { Undo } from "../io/files/undo.ts";
@@ -13,6 +18,7 @@ import type { Schedules } from "../jobs/schedules.ts";
 import type { SignInOptions } from "../mcp/client/oauth.ts";
 import type { Haft } from "../runtime.ts";
 import type { Store } from "../store/store.ts";
+import type { TokenStore } from "../store/tokens.ts";
 import type { PageRenderer } from "../tools/browser/page-renderer.ts";
 import type { ChannelKind } from "../tools/message/channel.ts";
 import type { OpenChannel } from "../tools/message/open-channels.ts";
@@ -64,6 +70,7 @@ export interface CapabilityValues {
   agents: HostAgents;
   sessions: HostSessions;
   schedules: Schedules;
+  tokens: TokenStore;
   plugins: undefined;
 }
 
@@ -89,9 +96,20 @@ export interface CapabilityContext {
   warn(warning: string): void;
 }
 
+/** What the API handlers of a capability use. */
+export interface ApiServices {
+  haft: Haft;
+  /** Makes a call for a client, with the rights of the identity. */
+  start(request: CallRequest, identity: Identity): { readonly result: Promise<ToolResult> };
+  /** Records what people do, before it takes effect: if it rejects, nothing is done. */
+  record(fact: AuditFact): Promise<void>;
+}
+
 export interface OpenCapability<Value = unknown> {
   value: Value;
   tools?: readonly AnyTool[];
+  /** The handlers of its resources. */
+  api?(services: ApiServices): ApiHandlers;
   /** Why calls of a tool need an approval, whatever the rules say. */
   requiresApproval?(tool: AnyTool): string | undefined;
   close?(): MaybePromise<unknown>;

@@ -1,13 +1,17 @@
 import type { LoadedConfig } from "../config/load-config.ts";
+import type { ChannelInfo } from "../contracts/channels.ts";
+import type { Handlers } from "../contracts/contract.ts";
+import { ApiError } from "../contracts/errors.ts";
+import type { Contracts } from "../contracts/index.ts";
 import type { Clock } from "../core/clock.ts";
 import { CloseStack } from "../core/close-stack.ts";
-import { createGuardedNet } from "../io/net/guarded-fetch.ts";
 import { createOpenSocket } from "../io/net/connections.ts";
+import { createGuardedNet } from "../io/net/guarded-fetch.ts";
 import { readProxyEnvironment } from "../io/net/proxy-environment.ts";
-import { createMessageTool } from "../tools/message/message.ts";
 import type { ChannelKind } from "../tools/message/channel.ts";
+import { createMessageTool } from "../tools/message/message.ts";
 import { CHANNEL_KINDS, channelHosts, type OpenChannel, openChannels } from "../tools/message/open-channels.ts";
-import { defineCapability } from "./capability.ts";
+import { type ApiServices, defineCapability } from "./capability.ts";
 
 export interface MessagesOptions {
   env: Readonly<Record<string, string | undefined>>;
@@ -29,7 +33,12 @@ export const messages = defineCapability({
   config: ["message", "network"],
   open({ config, options, env, clock }) {
     const { channels, close } = openMessages(config, { env, clock, kinds: options.channelKinds });
-    return { value: channels, tools: channels.length === 0 ? [] : [createMessageTool(channels)], close };
+    return {
+      value: channels,
+      tools: channels.length === 0 ? [] : [createMessageTool(channels)],
+      api: ({ start }) => ({ channels: createChannelsApi({ channels, start }) }),
+      close,
+    };
   },
 });
 
@@ -50,4 +59,28 @@ export function openMessages(
   closing.push("connections", () => net.close());
   for (const channel of channels) closing.push(`channel ${channel.name}`, () => channel.close());
   return { channels, close: () => closing.close() };
+}
+
+const TEST_TEXT = "This is a test message from Haft. If you can read it, the channel works.";
+
+export interface ChannelsApiOptions extends Pick<ApiServices, "start"> {
+  channels: readonly OpenChannel[];
+}
+
+export function createChannelsApi({ channels, start }: ChannelsApiOptions): Handlers<Contracts["channels"]> {
+  return {
+    list: () => ({ items: channels.map(infoOf) }),
+    test({ params, body: { to, text = TEST_TEXT }, identity }) {
+      const channel = channels.find(({ name }) => name === params.name);
+      if (!channel) throw new ApiError("not_found", "There is no such channel", "GET /api/channels lists them.");
+      const input = { action: "send", channel: channel.name, to: to ?? infoOf(channel).targets[0], text };
+      // The user may approve and requested it, so nobody else is asked.
+      return start({ tool: "message", input, mode: "bypassPermissions" }, identity).result;
+    },
+  };
+}
+
+/** Names only: never an address or a key. */
+function infoOf({ name, type, targets, actions, problem }: OpenChannel): ChannelInfo {
+  return { name, type, targets: [...targets.keys()], actions: [...actions], problem };
 }

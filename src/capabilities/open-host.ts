@@ -1,5 +1,6 @@
 import { loadConfig, type LoadedConfig } from "../config/load-config.ts";
 import { ConfigError, showProblem } from "../config/problems.ts";
+import type { ApiHandlers } from "../contracts/index.ts";
 import { systemClock } from "../core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "../core/close-stack.ts";
 import type { Undo } from "../io/files/undo.ts";
@@ -16,6 +17,7 @@ import type { HostAgents } from "./agents.ts";
 import type { HostCanvas } from "./canvas.ts";
 import type {
   AnyCapability,
+  ApiServices,
   BaseName,
   CapabilityContext,
   CapabilityLoaders,
@@ -90,6 +92,7 @@ export const CAPABILITIES: CapabilityLoaders = {
   agents: async () => (await import("./agents.ts")).agents,
   sessions: async () => (await import("./sessions.ts")).sessions,
   schedules: async () => (await import("./schedules.ts")).schedules,
+  tokens: async () => (await import("./tokens.ts")).tokens,
   plugins: async () => (await import("./plugins.ts")).plugins,
 };
 
@@ -156,7 +159,18 @@ export async function openHost(
     ...{ haft, config, stateFolder, store, workspace, undo, artifacts: artifacts?.manager, canvas, mcp: mcp?.hub },
     ...{ questions: mcp?.questions, agents, sessions, schedules, channels, warnings },
   };
-  return { ...members, close: () => closing.close() } as HaftHost;
+  const host = { ...members, close: () => closing.close() } as HaftHost;
+  OPENED.set(host, opened);
+  return host;
+}
+
+/** Not a member of the host: only the API uses it. */
+const OPENED = new WeakMap<object, readonly OpenCapability[]>();
+
+/** The API handlers of the open capabilities of a host. */
+export function capabilityHandlers(host: object, services: ApiServices): ApiHandlers {
+  const handlers: ApiHandlers[] = (OPENED.get(host) ?? []).map(({ api }) => api?.(services) ?? {});
+  return Object.assign({}, ...handlers) as ApiHandlers;
 }
 
 /** Those with these names and what they need, each after those that it names. */

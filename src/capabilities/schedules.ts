@@ -1,16 +1,22 @@
+import { hasEnded } from "../calls/job.ts";
+import type { Handlers } from "../contracts/contract.ts";
+import { type Identity, requireMode, requireScope } from "../contracts/identity.ts";
+import type { Contracts } from "../contracts/index.ts";
+import type { ScheduleChangeRequest, ScheduleInfo } from "../contracts/schedules.ts";
 import type { CallAuthority } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Schedule, ScheduleRun, ScheduleTarget } from "../core/schedule.ts";
 import { journalKey } from "../gate/idempotency.ts";
-import { hasEnded } from "../calls/job.ts";
+import { findRefusal } from "../gate/permit/tool-policy.ts";
+import { nextTime } from "../jobs/schedule-times.ts";
 import { Scheduler, type WakeSession } from "../jobs/scheduler.ts";
 import { Schedules } from "../jobs/schedules.ts";
-import { findRefusal } from "../gate/permit/tool-policy.ts";
 import type { Haft } from "../runtime.ts";
 import type { Store } from "../store/store.ts";
 import { createCronTool } from "../tools/schedules/cron.ts";
-import { defineCapability } from "./capability.ts";
+import { type ApiServices, defineCapability } from "./capability.ts";
 
 /** Calls at given times, and the tool that creates them. They run in a process that calls `start`. */
 export const schedules = defineCapability({
@@ -44,6 +50,7 @@ export const schedules = defineCapability({
     return {
       value,
       tools: [createCronTool({ schedules: value, clock })],
+      api: ({ record }) => ({ schedules: createSchedulesApi({ schedules: value, clock, record }) }),
       async close() {
         const stopped = value.stop();
         // Handed back: the process that takes the run next makes the same call.
@@ -93,4 +100,95 @@ async function resultOf(
   const entry = await journal.find(journalKey({ ...caller, task: caller.task ?? scheduleId }, callId));
   if (entry?.state === "running") return "open";
   return entry?.state === "done" ? entry.result : undefined;
+}
+
+const MAX_UPCOMING = 5;
+const DEFAULT_LIMIT = 50;
+
+export interface SchedulesApiOptions extends Pick<ApiServices, "record"> {
+  schedules: Schedules;
+  clock: Clock;
+}
+
+export function createSchedulesApi({
+  schedules: all,
+  clock,
+  record,
+}: SchedulesApiOptions): Handlers<Contracts["schedules"]> {
+  const recordAction = (action: string, { name: by }: Identity, data: Record<string, unknown>): Promise<void> =>
+    record({ kind: "config_changed", caller: { user: by }, data: { action, by, ...data } });
+
+  /** Schedules of others need the scope `admin`. */
+  const findOwn = async (id: string, identity: Identity): Promise<Schedule> => {
+    const schedule = await all.get(id);
+    if (schedule.authority.caller.user !== identity.name) {
+      requireScope(identity, "admin", "To control a schedule of another user");
+    }
+    return schedule;
+  };
+
+  const describe = async ({ revision: _revision, ...schedule }: Schedule): Promise<ScheduleInfo> => {
+    const [lastRun] = await all.runs(schedule.id, { limit: 1 }).catch(() => []);
+    // The schema's types are not readonly.
+    return { ...(schedule as Omit<ScheduleInfo, "upcoming">), upcoming: upcomingTimes(schedule, clock), lastRun };
+  };
+
+  return {
+    async list() {
+      const items = await Promise.all((await all.list()).map(describe));
+      return { items, status: await all.status() };
+    },
+    async create({ body, identity }) {
+      const { session: _session, mode: _mode, policy: _policy, allowedPaths: _paths, ...request } = body;
+      const authority = authorityOf(body, identity);
+      await all.check(request, authority);
+      await recordAction("schedule_added", identity, { ...request });
+      return describe(await all.add(request, authority));
+    },
+    get: async ({ params }) => describe(await all.get(params.id)),
+    async update({ params, body, identity }) {
+      const { session: _session, mode: _mode, policy: _policy, allowedPaths: _paths, ...changes } = body;
+      const { id } = await findOwn(params.id, identity);
+      const authority = authorityOf(body, identity);
+      await recordAction("schedule_changed", identity, { id, ...changes });
+      return describe(await all.update(id, changes, authority, undefined));
+    },
+    async remove({ params, identity }) {
+      const { id, name } = await findOwn(params.id, identity);
+      await recordAction("schedule_removed", identity, { id, name });
+      return describe(await all.remove(id));
+    },
+    async pause({ params, body: { isPaused }, identity }) {
+      const { id } = await findOwn(params.id, identity);
+      await recordAction(isPaused ? "schedule_paused" : "schedule_resumed", identity, { id });
+      return describe(await all.pause(id, isPaused));
+    },
+    async run({ params, identity }) {
+      const { id } = await findOwn(params.id, identity);
+      return all.run(id, { by: identity.name });
+    },
+    async runs({ params, query: { limit = DEFAULT_LIMIT, before } }) {
+      return { items: await all.runs(params.id, { limit, before }) };
+    },
+  };
+}
+
+function upcomingTimes({ isPaused, nextAt, timing }: Omit<Schedule, "revision">, clock: Clock): number[] {
+  const times: number[] = [];
+  for (let at = isPaused ? undefined : nextAt; at !== undefined && times.length < MAX_UPCOMING;) {
+    times.push(at);
+    // Periods are counted from the next time, whatever they were counted from before.
+    const from = timing.type === "every" ? { ...timing, from: at + timing.everyMs } : timing;
+    at = nextTime(from, Math.max(at, clock.now()));
+  }
+  return times;
+}
+
+/** The rights of the user, restricted by the request. */
+function authorityOf(
+  { session, mode, policy, allowedPaths }: ScheduleChangeRequest,
+  identity: Identity,
+): CallAuthority {
+  requireMode(mode, identity);
+  return { caller: { depth: 0, user: identity.name, session }, mode, policy: policy && [policy], allowedPaths };
 }

@@ -1,13 +1,19 @@
-import type { Agent } from "../models/agent/agent.ts";
-import type { PendingCall, Session } from "../models/agent/session-store.ts";
-import { createSessionService, type SessionService } from "../models/agent/session-service.ts";
-import { createSessions, type Sessions } from "../models/agent/sessions.ts";
+import { randomUUID } from "node:crypto";
+import type { Handlers } from "../contracts/contract.ts";
+import { ApiError } from "../contracts/errors.ts";
+import { type Identity, requireMode, requireScope } from "../contracts/identity.ts";
+import type { Contracts } from "../contracts/index.ts";
+import type { AgentSessionInfo } from "../contracts/sessions.ts";
 import { CloseStack } from "../core/close-stack.ts";
-import { toolError } from "../core/error.ts";
+import { toolError, ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import type { Haft } from "../runtime.ts";
 import type { SessionEnvironments } from "../io/shell/shell-environment.ts";
+import type { Agent } from "../models/agent/agent.ts";
+import { createSessionService, type SessionService } from "../models/agent/session-service.ts";
+import type { PendingCall, Session } from "../models/agent/session-store.ts";
+import { createSessions, type Sessions } from "../models/agent/sessions.ts";
+import type { Haft } from "../runtime.ts";
 import { createSessionTools } from "../tools/sessions/session-tools.ts";
 import { defineCapability } from "./capability.ts";
 import { findLateResult } from "./late-results.ts";
@@ -55,9 +61,11 @@ export const sessions = defineCapability({
     for (const type of ["tool_call_completed", "tool_call_failed"] as const) {
       closing.push("events", runtime.on(type, opened.onCallEnded));
     }
+    const value: HostSessions = { ...opened, sessionService, canAnswer: chosen !== undefined };
     return {
-      value: { ...opened, sessionService, canAnswer: chosen !== undefined },
+      value,
       tools: createSessionTools(sessionService, { clock }),
+      api: () => ({ sessions: createSessionsApi(value) }),
       close: () => closing.close(),
     };
   },
@@ -88,4 +96,76 @@ async function resultOf(
   if (!agent) return undefined;
   const call = { callId, toolName: name, pending };
   return findLateResult(haft, call, { agent: agent.name, ...session.caller });
+}
+
+const DEFAULT_LIMIT = 100;
+const MAX_ENTRIES = 500;
+
+export function createSessionsApi(all: Sessions & Pick<HostSessions, "canAnswer">): Handlers<Contracts["sessions"]> {
+  const find = async (key: string): Promise<Session> => {
+    const session = await all.get(key);
+    if (session) return session;
+    throw new ApiError("not_found", `There is no session "${key}"`, "Look at GET /api/sessions.");
+  };
+
+  /** Sessions of others need the scope `admin`: a message acts with the rights of the owner. */
+  const findOwn = async (key: string, identity: Identity): Promise<Session> => {
+    const session = await find(key);
+    if (session.caller.user !== identity.name) {
+      requireScope(identity, "admin", "To control a session of another user");
+    }
+    return session;
+  };
+
+  return {
+    async list({ query: { limit = DEFAULT_LIMIT, state, parent } }) {
+      const found = await all.list({ limit, state, parent });
+      return { items: found.map(infoOf), canAnswer: all.canAnswer };
+    },
+    async create({ body, identity }) {
+      requireMode(body.mode, identity);
+      return infoOf(await all.create({ ...body, caller: { user: identity.name } }));
+    },
+    async get({ params: { key } }) {
+      const session = await find(key);
+      const [waiting, children] = await Promise.all([all.waiting(key), all.list({ parent: key, limit: MAX_ENTRIES })]);
+      return { ...infoOf(session), waiting, toolNames: session.toolNames, children: children.map(infoOf) };
+    },
+    async history({ params, query: { after = 0, limit = MAX_ENTRIES } }) {
+      const { key } = await find(params.key);
+      const entries = await all.history(key, { after, limit: limit + 1 });
+      const items = entries.slice(0, limit);
+      return { items, next: entries.length > limit ? String(items.at(-1)?.seq) : undefined };
+    },
+    async watch({ params, query: { after = 0 }, signal }) {
+      const { key } = await find(params.key);
+      return all.feed.follow(key, { after, signal });
+    },
+    async send({ params, body: { text, id = randomUUID(), waitMs = 0 }, identity, signal }) {
+      const { key } = await findOwn(params.key, identity);
+      const { name: user } = identity;
+      const message = { id: `api ${user} ${id}`, kind: "message" as const, text, from: { user } };
+      try {
+        const outcome = await all.send(key, message, { waitMs, signal });
+        return {
+          status: outcome.status,
+          reply: "reply" in outcome ? outcome.reply : undefined,
+          error: outcome.status === "error" ? outcome.error : undefined,
+        };
+      } catch (error) {
+        // The client cannot change that no model answers here.
+        if (error instanceof ToolError && error.code === "unavailable") throw new ApiError("conflict", error.message);
+        throw error;
+      }
+    },
+    async stop({ params, identity }) {
+      const { key } = await findOwn(params.key, identity);
+      return { stopped: await all.stop(key, { notifyParent: true }) };
+    },
+  };
+}
+
+function infoOf(session: Session): AgentSessionInfo {
+  const { policy: _policy, environment: _environment, toolNames: _toolNames, pending, ...info } = session;
+  return { ...info, pending: pending.map((call) => ({ ...call })) };
 }

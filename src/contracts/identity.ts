@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { CallMode } from "../core/call.ts";
 import { ApiError } from "./errors.ts";
 
 /** `read` sees, `call` runs tools, `approve` answers questions and changes rules, `admin` manages tokens. */
@@ -25,4 +26,11 @@ export function requireScope({ name, scopes }: Identity, scope: Scope, what = "T
     `${what} needs the scope "${scope}", and the token "${name}" has ${scopes.join(", ") || "none"}`,
     "Use a token that has it.",
   );
+}
+
+/** These modes skip questions, so choosing one needs the right to answer them. */
+const PERMISSIVE_MODES: readonly unknown[] = ["acceptEdits", "bypassPermissions"];
+
+export function requireMode(mode: CallMode | undefined, identity: Identity): void {
+  if (PERMISSIVE_MODES.includes(mode)) requireScope(identity, "approve", `The mode "${mode}"`);
 }

@@ -1,6 +1,6 @@
 import type { CallFrame, CallRequest } from "../../contracts/calls.ts";
-import { type Identity, requireScope } from "../../contracts/identity.ts";
-import { type CallMode, type CallOptions, nextCallId } from "../../core/call.ts";
+import { type Identity, requireMode, requireScope } from "../../contracts/identity.ts";
+import { type CallOptions, nextCallId } from "../../core/call.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { Haft } from "../../runtime.ts";
 import { FrameQueue } from "./frame-queue.ts";
@@ -13,13 +13,6 @@ export interface Run {
 }
 
 export type StartCall = (request: CallRequest, identity: Identity) => Run;
-
-/** These modes skip questions, so choosing one needs the right to answer them. */
-const PERMISSIVE_MODES: readonly unknown[] = ["acceptEdits", "bypassPermissions"];
-
-export function requireMode(mode: CallMode | undefined, identity: Identity): void {
-  if (PERMISSIVE_MODES.includes(mode)) requireScope(identity, "approve", `The mode "${mode}"`);
-}
 
 /** Makes the calls that clients of the API request, and knows who may cancel each. */
 export class CallRunner {
