@@ -1,34 +1,30 @@
-// Agents: `import { createAgent } from "haft/agent"`. A loop between a model and tools that uses nothing but the gate.
-
+/**
+ * Agents: a loop between a model and tools that uses nothing but the gate.
+ *
+ * @example
+ * import { createHaft } from "haft";
+ * import { createAgent, loadModel } from "haft/agent";
+ *
+ * const haft = createHaft({ tools });
+ * const agent = createAgent({ haft, model: await loadModel({ model: "anthropic/claude-sonnet-4-5" }) });
+ * const { text } = await agent.run("Which of these files is the largest?");
+ *
+ * @module
+ */
 export { createAgent } from "./capabilities/create-agent.ts";
 export type { AgentOptions } from "./capabilities/create-agent.ts";
-export { connectSubagents } from "./models/agent/subagents.ts";
-export type { SubagentDirectory } from "./models/agent/subagents.ts";
-export { loadModel } from "./models/agent/load-model.ts";
-export type { ModelChoice } from "./models/agent/load-model.ts";
-export { createAgentTools } from "./tools/agents/agent-tools.ts";
-export type { AgentToolsOptions } from "./tools/agents/agent-tools.ts";
-export type { MessageSink } from "./tools/agents/agent-tools.ts";
-
-export type {
-  Agent,
-  AgentResult,
-  AgentEvent,
-  AgentLimits,
-  AgentStop,
-  AgentUsage,
-  RunOptions,
-} from "./models/agent/agent.ts";
-export type { AgentModel, ModelRequest, ModelTurn } from "./models/agent/agent.ts";
-export type { ModelPrices } from "./models/agent/agent.ts";
+export type { Agent, AgentEvent, AgentModel, AgentResult, Message } from "./models/agent/agent.ts";
 export type { LanguageModel } from "./models/agent/language-model.ts";
-export type { Message, MessagePart, ToolCallPart } from "./models/agent/agent.ts";
-export { createSkillLibrary } from "./models/agent/skills.ts";
-export type { Skill, SkillLibrary } from "./models/agent/skills.ts";
+export { loadModel } from "./models/agent/load-model.ts";
 
-export { createActor, createTaskContext } from "./models/agent/plan.ts";
-export type { ActionResult, Actor, PlanStep, TaskContext } from "./models/agent/plan.ts";
-export { createReflector } from "./models/agent/reflection.ts";
-export { createModelReflector } from "./models/agent/reflection.ts";
-export type { Reflection, Reflector, ToolFailureNote } from "./models/agent/reflection.ts";
-export { runTask } from "./models/agent/plan.ts";
+// Agents that call others, and the tools for it
+export { connectSubagents } from "./models/agent/subagents.ts";
+export { createAgentTools } from "./tools/agents/agent-tools.ts";
+export { createSkillLibrary } from "./models/agent/skills.ts";
+export type { SkillLibrary } from "./models/agent/skills.ts";
+
+// Plans that are carried out step by step
+export { createActor, createTaskContext, runTask } from "./models/agent/plan.ts";
+export type { Actor, PlanStep, TaskContext } from "./models/agent/plan.ts";
+export { createModelReflector, createReflector } from "./models/agent/reflection.ts";
+export type { Reflection, Reflector } from "./models/agent/reflection.ts";

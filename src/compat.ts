@@ -26,6 +26,7 @@ export { ToolNotFoundError, ToolPermissionError, ToolTimeoutError, ToolValidatio
 export { fromAgentTool } from "./core/plugin.ts";
 export type { AgentTool } from "./core/plugin.ts";
 export { jsonResult } from "./core/result.ts";
+export type { ToolStats } from "./core/registry.ts";
 export { ToolKind, ToolPermission } from "./core/tool.ts";
 export { expandToolGroups, normalizeToolName, TOOL_GROUPS } from "./gate/permit/tool-groups.ts";
 export { isToolAllowedByPolicy } from "./gate/permit/tool-policy.ts";
@@ -35,7 +36,10 @@ export { wrapMCPTool } from "./mcp/client/mcp-tool.ts";
 export { toClientToolDefinitions, toToolDefinitions } from "./models/frameworks/tool-definitions.ts";
 export { XMLToolCallParser } from "./models/text/tool-call-parser.ts";
 export type { XMLToolCall } from "./models/text/tool-call-parser.ts";
-export { generateToolInstruction, ToolPromptGenerator } from "./models/text/tool-instructions.ts";
+export {
+  ToolPromptGenerator,
+  writeToolInstructions as generateToolInstruction,
+} from "./models/text/tool-instructions.ts";
 
 /** Runs calls of a runtime: `haft.execute` under the documents' name. */
 export class ToolExecutor {

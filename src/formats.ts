@@ -1,4 +1,15 @@
-// How models speak: `import { toAnthropicTools, parseToolCalls } from "haft/formats"`. Pure functions, no network.
+/**
+ * How models take tools and ask for calls: providers' formats, text formats, and other frameworks. Pure functions, no network.
+ *
+ * @example
+ * import { readAnthropicCalls, toAnthropicMessages, toAnthropicTools } from "haft/formats";
+ *
+ * const { tools, names } = toAnthropicTools(haft.tools());
+ * const message = await anthropic.messages.create({ model, max_tokens, messages, tools });
+ * for (const call of readAnthropicCalls(message, { names })) await haft.execute(call.name, call.input, { id: call.id });
+ *
+ * @module
+ */
 
 export {
   createAnthropicReader,
@@ -32,26 +43,19 @@ export {
   toOpenAIResponsesItems,
   toOpenAIResponsesTools,
 } from "./models/providers/openai-responses.ts";
-export type { CallReader, ModelCall, ReadOptions } from "./models/providers/model-calls.ts";
-export type { DefineOptions, ProviderTools, ShownNames, ToolSource } from "./models/providers/define-tools.ts";
-export type { Simplification } from "./schema/portable-schema.ts";
-export { toAISDKTools } from "./models/frameworks/ai-sdk.ts";
-export { fromAISDKTools } from "./models/frameworks/ai-sdk.ts";
+export type { CallReader, ModelCall } from "./models/providers/model-calls.ts";
+export type { ProviderTools } from "./models/providers/define-tools.ts";
+
+export { fromAISDKTools, toAISDKTools } from "./models/frameworks/ai-sdk.ts";
 export { toLangChainTools } from "./models/frameworks/langchain.ts";
 export { toMastraTools } from "./models/frameworks/mastra.ts";
 export { toOpenAIAgentsTools } from "./models/frameworks/openai-agents.ts";
-export type { AdapterOptions, ToolkitLike } from "./models/frameworks/toolkit-bridge.ts";
-export { createClientTools, toClientToolDefinitions, toToolDefinitions } from "./models/frameworks/tool-definitions.ts";
-export type { ClientToolDefinition, ToolDefinition } from "./models/frameworks/tool-definitions.ts";
+export { createClientTools } from "./models/frameworks/tool-definitions.ts";
+export type { ClientToolDefinition } from "./models/frameworks/tool-definitions.ts";
 
 export { createToolCallParser, parseToolCalls } from "./models/text/tool-call-parser.ts";
-export type { ToolCallParser, ToolCallParserOptions } from "./models/text/tool-call-parser.ts";
-export type { ParsedText, ParsedToolCall, ToolCallEvent } from "./models/text/tool-call-parser.ts";
-export { generateToolInstruction, ToolPromptGenerator } from "./models/text/tool-instructions.ts";
-export type { ToolInstructionOptions } from "./models/text/tool-instructions.ts";
+export type { ParsedText, ParsedToolCall, ToolCallEvent, ToolCallParser } from "./models/text/tool-call-parser.ts";
 export { formatToolResult } from "./models/text/format-tool-result.ts";
-export type { ToolResultOptions } from "./models/text/format-tool-result.ts";
-export { XMLToolCallParser } from "./models/text/tool-call-parser.ts";
-export type { XMLToolCall } from "./models/text/tool-call-parser.ts";
 export { TEXT_FORMATS } from "./models/text/text-format.ts";
 export type { TextFormatName } from "./models/text/text-format.ts";
+export { writeToolInstructions } from "./models/text/tool-instructions.ts";

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import {
-  type AgentTool,
   type AnyTool,
   type CallOptions,
   createChain,
@@ -16,6 +15,7 @@ import {
   type ToolEvent,
   type ToolResult,
 } from "haft";
+import type { AgentTool } from "haft/compat";
 import { createScriptedModel, createTestHaft, playScript, type TestHaft } from "haft/testing";
 import { openWorkspace } from "haft/workspace";
 import { z } from "zod";

@@ -251,6 +251,3 @@ export type ToolOf<P extends SchemaSource, O extends SchemaSource, R> = Tool<
   SchemaSource extends O ? DetailsOf<R> : InferOutput<O>,
   InferInput<P>
 >;
-
-/** What a generator tool yields. */
-export type ToolUpdates<Details = unknown> = AsyncGenerator<Update | string, ToolOutput<Details> | Details | string>;

@@ -1,14 +1,21 @@
-// What `import { … } from "haft/testing"` gives.
-
+/**
+ * For tests of tools and of programs that use Haft: time that stands still, recorded events, models that follow a script.
+ *
+ * @example
+ * import { createTestHaft, testTool } from "haft/testing";
+ *
+ * await testTool(add, { inputs: [{ a: 1, b: 2 }] });
+ * const haft = createTestHaft({ tools: [add] });
+ * await haft.execute(add, { a: 1, b: 2 });
+ * expect(haft.recorded.types()).toContain("tool_call_completed");
+ *
+ * @module
+ */
 export { createFakeClock } from "./fake-clock.ts";
 export type { FakeClock } from "./fake-clock.ts";
-export { recordEvents } from "./test-haft.ts";
-export type { RecordedEvents } from "./test-haft.ts";
-export { createScriptedModel, playScript, readResults } from "./scripted-model.ts";
-export type { ModelView, Script, ScriptedCall, ScriptedModel, ScriptedTurn } from "./scripted-model.ts";
-export { createScriptedLanguageModel } from "./scripted-model.ts";
-export type { LanguageModelRequest, LanguageScript, ScriptedLanguageTurn } from "./scripted-model.ts";
-export { createTestHaft } from "./test-haft.ts";
-export type { TestHaft } from "./test-haft.ts";
+export { createTestHaft, recordEvents } from "./test-haft.ts";
+export type { RecordedEvents, TestHaft } from "./test-haft.ts";
+export { createScriptedLanguageModel, createScriptedModel, playScript, readResults } from "./scripted-model.ts";
+export type { LanguageScript, Script, ScriptedModel } from "./scripted-model.ts";
 export { testTool } from "./test-tool.ts";
-export type { TestToolOptions, ToolCheck } from "./test-tool.ts";
+export type { ToolCheck } from "./test-tool.ts";

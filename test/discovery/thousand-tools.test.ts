@@ -1,7 +1,8 @@
 // 1,000 tools of a real MCP server in a small context: the right one is found and called, by an agent and by MCP clients.
 import { fileURLToPath } from "node:url";
 import { createAgent } from "haft/agent";
-import { createScriptedLanguageModel, type LanguageModelRequest } from "haft/testing";
+import { createScriptedLanguageModel } from "haft/testing";
+import type { LanguageModelRequest } from "../../src/testing/scripted-model.ts";
 import { expect, test, vi } from "vitest";
 import { connectHub } from "../mcp/connect-scripted.ts";
 import { connectDirectly, connectV2, serveOverHttp } from "../mcp/serve-haft.ts";

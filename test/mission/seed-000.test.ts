@@ -14,7 +14,6 @@ import {
   type ToolContext,
   ToolError,
   type ToolResult,
-  type ToolStats,
 } from "haft";
 import {
   isPathAllowed,
@@ -23,6 +22,7 @@ import {
   ToolNotFoundError,
   ToolPermissionError,
   ToolRegistry,
+  type ToolStats,
   ToolTimeoutError,
   ToolValidationError,
   wrapMCPTool,

@@ -6,7 +6,7 @@ import { textFormat } from "../text/format-table.ts";
 import { formatToolResult } from "../text/format-tool-result.ts";
 import type { TextFormatName } from "../text/text-format.ts";
 import { createToolCallParser, type ToolCallEvent } from "../text/tool-call-parser.ts";
-import { generateToolInstruction } from "../text/tool-instructions.ts";
+import { writeToolInstructions } from "../text/tool-instructions.ts";
 import type { AgentModel, Message, MessagePart, ModelDelta, ToolCallPart } from "./agent.ts";
 import { modelIdOf, type ModelSettings } from "./function-model.ts";
 import { type LanguageModel, type ModelCallOptions, readGenerated, readStream } from "./language-model.ts";
@@ -128,7 +128,7 @@ export interface TextCallingOptions {
 /** Calls as text, in one of the formats. */
 export function createTextCallingFormat({ format, dialect }: TextCallingOptions): TextCallingFormat {
   return {
-    instruct: (tools) => generateToolInstruction(tools, { format, dialect }),
+    instruct: (tools) => writeToolInstructions(tools, { format, dialect }),
     writeCall: ({ name, input }) => textFormat(format).write([{ name, input: isObject(input) ? input : {} }]),
     writeResult: (result, tools) => formatToolResult(result.toolName, result, { format, tools }),
     createReader(tools) {

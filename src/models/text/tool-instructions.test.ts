@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createTool } from "../../core/create-tool.ts";
-import { generateToolInstruction, ToolPromptGenerator } from "./tool-instructions.ts";
+import { writeToolInstructions, ToolPromptGenerator } from "./tool-instructions.ts";
 import { TEXT_FORMATS } from "./text-format.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";
 
@@ -26,7 +26,7 @@ const colours = {
 
 describe("the instruction", () => {
   test("lists each tool in the layout that models know, with one example", () => {
-    expect(generateToolInstruction([search])).toContain(
+    expect(writeToolInstructions([search])).toContain(
       [
         "### web_search",
         "Description: Search the web",
@@ -54,11 +54,11 @@ describe("the instruction", () => {
     expect(ToolPromptGenerator.generateToolInstruction([search])).toMatch(
       /## Notes\n- Call a tool exactly[^]*]]]]><!\[CDATA\[>/,
     );
-    expect(generateToolInstruction([])).toBe("");
+    expect(writeToolInstructions([])).toBe("");
   });
 
   test("lists the types and values of the schema, or any", () => {
-    const text = generateToolInstruction([colours, { name: "now" }], { format: "hermes" });
+    const text = writeToolInstructions([colours, { name: "now" }], { format: "hermes" });
     expect(text).toContain(
       "  - colour: string (required)\n    One of: red, blue\n  - size: number or null (optional)\n  - raw: any (optional)",
     );
@@ -73,11 +73,11 @@ describe("the instruction", () => {
       parameters: [{ name: "path", type: "string", description: "A path" }],
       run: () => "",
     });
-    expect(generateToolInstruction([own], { format: "mistral" })).toContain('[TOOL_CALLS]own[ARGS]{"path":"src/a.ts"}');
+    expect(writeToolInstructions([own], { format: "mistral" })).toContain('[TOOL_CALLS]own[ARGS]{"path":"src/a.ts"}');
   });
 
   test.each(TEXT_FORMATS)("in %s has an example that reads as a call of the tool", (format) => {
-    const text = generateToolInstruction([search], { format });
+    const text = writeToolInstructions([search], { format });
     const example = text.slice(text.indexOf("Example:\n") + 9, text.indexOf("\n\n## Notes"));
     const parsed = parseToolCalls(example, { format, tools: [search] });
     expect(parsed.calls).toMatchObject([

@@ -14,7 +14,7 @@ export interface ToolInstructionOptions {
 }
 
 /** Describes the tools, and how to call them, to a model without function calling. */
-export function generateToolInstruction(tools: Iterable<ToolLike>, options: ToolInstructionOptions = {}): string {
+export function writeToolInstructions(tools: Iterable<ToolLike>, options: ToolInstructionOptions = {}): string {
   const { format = "xml" } = options;
   const described = [...tools].map((tool) => describeTool(tool, options));
   if (described.length === 0) return "";
@@ -74,4 +74,4 @@ function indented(text: string): string {
 }
 
 /** Both prompt texts for a model without function calling: the tool instructions and the tool results. */
-export const ToolPromptGenerator = Object.freeze({ generateToolInstruction, formatToolResult });
+export const ToolPromptGenerator = Object.freeze({ generateToolInstruction: writeToolInstructions, formatToolResult });
