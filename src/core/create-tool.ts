@@ -4,7 +4,6 @@ import { toSchema } from "../schema/to-schema.ts";
 import { toCategory, ToolCategory } from "./category.ts";
 import { callDefinitionOf, declarationOf, renameParameters, toDescription } from "./definition.ts";
 import { toolError, ToolError, ToolValidationError } from "./error.ts";
-import type { Update } from "./events.ts";
 import { gateOf } from "./gate.ts";
 import type { ToolOutput, ToolResult } from "./result.ts";
 import { type Signature, signatureOf } from "./signature.ts";

@@ -62,7 +62,8 @@ function readModule(file: string): Module {
   const imported = new Map<string, { file: string; name: string }>();
   const exported = new Map<string, { file: string; name: string }>();
   const declare = (node: Node, from: number): string[] => {
-    const names = node.type === "VariableDeclaration" ? list(node["declarations"]).map(nameOf) : [nameOf(node)];
+    const names =
+      node.type === "VariableDeclaration" ? list(node["declarations"]).map((each) => nameOf(each)) : [nameOf(node)];
     for (const name of names) declared.set(name, [...(declared.get(name) ?? []), { node, from }]);
     return names;
   };
