@@ -8,6 +8,7 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { ROOT } from "../scripts/root.mjs";
+import { useTemporaryState } from "../scripts/temporary-state.mjs";
 
 const { values: options } = parseArgs({
   options: {
@@ -18,6 +19,7 @@ const { values: options } = parseArgs({
   },
 });
 process.env["HAFT_BENCH_DIST"] = options.dist === undefined ? await buildHaft() : resolve(options.dist);
+useTemporaryState();
 
 // After the environment is set: the harness reads it.
 const { BENCH, DIST, installedPeers } = await import("./harness.mjs");

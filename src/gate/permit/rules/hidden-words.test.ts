@@ -6,6 +6,7 @@ import type { CallMode } from "../../../core/call.ts";
 import { openWorkspace } from "../../../workspace.ts";
 import { RuleSet } from "./rule-set.ts";
 import type { RuleSource } from "./rule.ts";
+import { stateRootOf } from "../../../io/files/state-folder.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-hidden-")));
 mkdirSync(join(root, "secrets"));
@@ -108,6 +109,7 @@ describe("a file that a rule forbids is not hidden by", () => {
     for (const command of [
       "D=.haft; rm -rf $D",
       "rm -rf .h*",
+      `echo x > ${stateRootOf()}/app-1234/config.yml`,
       "rm -rf {.haft,x}",
       "echo x > $F",
       "echo x > $F > .git/hooks/pre-commit",

@@ -1,5 +1,6 @@
-import { EXECUTED_NAMES, foldName } from "../../../io/files/path-name.ts";
+import { EXECUTED_NAMES, foldName, isInside, realRoot } from "../../../io/files/path-name.ts";
 import { compileGlob, expandBraces } from "../../../io/files/glob-pattern.ts";
+import { stateRootOf } from "../../../io/files/state-folder.ts";
 import type { PathBases, SubjectPath } from "./rule-subject.ts";
 
 const ALL = [...EXECUTED_NAMES, ".haft"].flatMap(expandBraces);
@@ -15,7 +16,14 @@ const OPEN = ALL.filter((name) => name.includes("*")).map((glob) => compileGlob(
 export function isProtectedPath(path: SubjectPath, { foldedCwd }: PathBases): boolean {
   const name = path.foldedName();
   const real = path.foldedReal();
+  if (isInside(real, foldedStateRoot())) return true;
   return hasProtectedName(name, foldedCwd) || (real !== name && hasProtectedName(real, foldedCwd));
+}
+
+let stateRoot: string | undefined;
+
+function foldedStateRoot(): string {
+  return (stateRoot ??= foldName(realRoot(stateRootOf(), "/")));
 }
 
 /** A single name, not a path. */
