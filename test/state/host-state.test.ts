@@ -38,7 +38,10 @@ function makeFolders() {
 async function openHost({ home, workspace, stateFolder }: ReturnType<typeof makeFolders>) {
   const host = await openHaft(workspace, {
     ...{ home, env: {}, stateFolder },
-    approver: async () => ({ approved: true, by: "ada", remember: "always" }) as never,
+    approver: async ({ suggestedRules }) => ({
+      ...{ approved: true, by: "ada" },
+      scope: suggestedRules.length > 0 ? "always" : "once",
+    }),
     tools: [{ name: "talk", description: "Talks", kind: "readonly", parameters: [], run: () => LONG } as never],
   });
   onTestFinished(() => host.close());
@@ -61,7 +64,7 @@ describe("a host", () => {
     await host.sessions.create({ key: "main" });
     await host.close();
     expect(readdirSync(folders.workspace).filter((name) => name !== "c.txt")).toEqual(["a.txt"]);
-    expect(readdirSync(folders.stateFolder)).toEqual(expect.arrayContaining(["haft.db", "spill", "state.json"]));
+    expect(readdirSync(folders.stateFolder)).toEqual(expect.arrayContaining(["config.yml", "haft.db", "spill", "state.json"]));
     expect(readdirSync(folders.home).filter((name) => name !== ".config")).toEqual([]);
   });
 
