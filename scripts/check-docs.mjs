@@ -17,6 +17,9 @@ import { parseArgs } from "node:util";
 import { readFences } from "./read-fences.mjs";
 import { ROOT } from "./root.mjs";
 import { findTool } from "./run-tool.mjs";
+import { useTemporaryState } from "./temporary-state.mjs";
+
+useTemporaryState();
 
 const RUN_LIMIT_MS = 60_000;
 
