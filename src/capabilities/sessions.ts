@@ -12,7 +12,7 @@ import type { SessionEnvironments } from "../io/shell/shell-environment.ts";
 import type { Agent } from "../models/agent/agent.ts";
 import { createSessionService, type SessionService } from "../models/agent/session-service.ts";
 import type { PendingCall, Session } from "../models/agent/session-store.ts";
-import { createSessions, type Sessions } from "../models/agent/sessions.ts";
+import { Sessions } from "../models/agent/sessions.ts";
 import type { Haft } from "../runtime.ts";
 import { createSessionTools } from "../tools/sessions/session-tools.ts";
 import { defineCapability } from "./capability.ts";
@@ -39,7 +39,7 @@ export const sessions = defineCapability({
     const chosen: AgentFor | undefined = given ? (session) => given(session, runtime) : configured;
     const agentFor = chosen ?? noModel;
     const environmentOf = (key: string) => Object.fromEntries(environments.of(key).entries());
-    const opened = createSessions({
+    const opened = new Sessions({
       store: store.sessions,
       clock,
       agentFor,
@@ -59,9 +59,12 @@ export const sessions = defineCapability({
     const closing = new CloseStack();
     closing.push("sessions", () => opened.close());
     for (const type of ["tool_call_completed", "tool_call_failed"] as const) {
-      closing.push("events", runtime.on(type, opened.onCallEnded));
+      closing.push(
+        "events",
+        runtime.on(type, (event) => opened.onCallEnded(event)),
+      );
     }
-    const value: HostSessions = { ...opened, sessionService, canAnswer: chosen !== undefined };
+    const value: HostSessions = Object.assign(opened, { sessionService, canAnswer: chosen !== undefined });
     return {
       value,
       tools: createSessionTools(sessionService, { clock }),

@@ -2,8 +2,8 @@
 import type { CallOptions, ToolResult } from "haft";
 import { createScriptedLanguageModel, type TestHaft } from "haft/testing";
 import { createAgent } from "../../src/agent.ts";
-import { MemorySessionStore } from "../../src/models/agent/session-store.ts";
-import { createSessions } from "../../src/models/agent/sessions.ts";
+import { MemorySessionStore } from "../../src/models/agent/memory-session-store.fixture.ts";
+import { Sessions } from "../../src/models/agent/sessions.ts";
 
 interface Called {
   readonly haft: TestHaft;
@@ -16,7 +16,7 @@ export async function callBySession({ haft, name, input, options }: Called): Pro
   const { id, mode, caller, policy } = options;
   const model = createScriptedLanguageModel([{ calls: [{ name, input, ...(id ? { id } : {}) }] }, { text: "done" }]);
   const { clock } = haft;
-  const sessions = createSessions({
+  const sessions = new Sessions({
     store: new MemorySessionStore(() => clock.now()),
     clock,
     agentFor: () => createAgent({ haft, model }),

@@ -28,233 +28,32 @@ import {
   textOfMessage,
   type ToolCallPart,
 } from "./agent.ts";
+import { NO_RESULT } from "../providers/call-results.ts";
 import { lateResultsMessage, unreportedCalls } from "./prompt.ts";
 
-/** Tools that an agent always keeps, however a skill narrows it. */
-const CONTROL_TOOLS = ["skill", "stop_response", "cli_response"];
-
-/** Asks the model, makes its calls, tells it the results, and again, until it is done or something ends it. */
-async function runAgent(
-  parts: AgentDependencies,
-  input: string | readonly Message[],
-  options: RunOptions = {},
-): Promise<AgentResult> {
-  const { signal = new AbortController().signal, mode, limits = {} } = options;
-  const context = options.context ?? new ToolCallContext();
-  const caller: Partial<Caller> = { agent: parts.name, model: parts.model.id, ...options.caller };
-  const gate = options.parent ? subagentGateOf(options.parent, { agent: parts.name }) : parts.gate;
-  const policy: CallPolicy[] = [...(options.policy ?? [])];
-  const spent: RunUsage = { steps: 0, inputTokens: 0, outputTokens: 0, costUsd: parts.prices ? 0 : undefined };
-  const max = { ...parts.limits, ...limits };
-  const added: Message[] = [];
-  const history = closeOpenCalls(options.messages ?? [], { context, now: parts.clock.now() });
-  const repetition = watchRepetition();
-  let tools: readonly AnyTool[] = [];
-  let late: LateResults | undefined;
-  let unreported = new Map<string, PendingResult>();
-
-  const emit = (event: AgentEvent): void => {
-    try {
-      const returned: unknown = options.onEvent?.(event);
-      if (returned instanceof Promise) returned.catch(() => undefined);
-    } catch {
-      // The listener's trouble, not the run's.
-    }
-  };
-  const add = async (message: Message): Promise<void> => {
-    added.push(message);
-    await options.onEvent?.({ type: "message_added", message });
-  };
-  const finish = (stop: AgentStop, error?: ToolFailure): AgentResult => {
-    const { steps, ...usage } = spent;
-    const text = finalText(added);
-    const answer = { text, messages: added, context, steps, usage, stop, error };
-    emit({ type: "run_finished", answer });
-    return answer;
-  };
-
-  try {
-    const given: readonly Message[] = typeof input === "string" ? [{ role: "user", content: input }] : input;
-    const whole = closeOpenCalls([...history, ...given], { context, now: parts.clock.now() });
-    for (const message of whole.slice(history.length)) await add(message);
-    unreported = unreportedCalls(whole);
-    late = await parts.watchLateResults?.({ caller, awaited: [...unreported.values()] });
-    for (;;) {
-      if (signal.aborted) return finish("aborted");
-      const overrun = findExceededLimit(spent, max);
-      if (overrun) return finish("limit", overrun);
-      await takeLateResults();
-      const step = ++spent.steps;
-      emit({ type: "step_started", step });
-      const loaded = loadedToolsIn([...history, ...added]);
-      tools = reuseIfEqual(tools, parts.shownTools({ caller, mode, policy, loaded }));
-      context.setToolDefinitions(tools.map(callDefinitionOf));
-      let turn: ModelTurn;
-      try {
-        const system = await parts.systemPrompt({ tools, mode, context, caller });
-        const request = { system, messages: [...history, ...added], tools, signal };
-        turn = await callModel(parts.model, request, { clock: parts.clock, onDelta: options.onEvent && emit });
-      } catch (error) {
-        if (signal.aborted) return finish("aborted");
-        return finish("error", explainModelFailure(error, parts.model.id));
-      }
-      count(turn);
-      const calls = extractCalls(turn.parts, context);
-      if (turn.parts.length > 0) await add({ role: "assistant", content: turn.parts });
-      emit({ type: "step_finished", step, usage: usageOf(spent) });
-      if (calls.length === 0) {
-        if (await takeLateResults()) continue;
-        return endOfTurn(turn);
-      }
-      const results = await makeCalls(calls, turn);
-      await add({ role: "tool", results });
-      for (const result of results) applyAllowedTools(result);
-      if (signal.aborted) return finish("aborted");
-      if (results.some(endsTurn)) return finish("stopped");
-      const repeated = repetition.note(calls, results);
-      if (repeated?.action === "stop") return finish("loop", failureOf("conflict", repeated.message));
-      const notes = [...(turn.warnings ?? []), ...(repeated ? [repeated.message] : [])];
-      if (notes.length > 0) await add(noteToModel(notes));
-      if (results.every(isBlocked) && !(await takeLateResults())) return finish("pending");
-    }
-  } catch (error) {
-    return finish("error", toFailure(error));
-  } finally {
-    late?.close();
-  }
-
-  function count({ usage }: ModelTurn): void {
-    spent.inputTokens += usage.inputTokens;
-    spent.outputTokens += usage.outputTokens;
-    if (parts.prices) {
-      const { input: inPrice, output: outPrice } = parts.prices;
-      spent.costUsd = (spent.inputTokens * inPrice + spent.outputTokens * outPrice) / 1_000_000;
-    }
-  }
-
-  function endOfTurn({ finish: how }: ModelTurn): AgentResult {
-    if (how === "cut") {
-      const message =
-        "The model's answer was cut: it reached the most tokens that it may write. Raise maxOutputTokens.";
-      return finish("limit", failureOf("too_large", message));
-    }
-    if (how === "refused") {
-      return finish("error", failureOf("failed", "The provider held the model's answer back. Ask differently."));
-    }
-    return finish(context.pending().length > 0 ? "pending" : "done");
-  }
-
-  /** Also those that somebody else put into the context meanwhile: the model has not heard of them. */
-  async function takeLateResults(): Promise<boolean> {
-    const joined = [...unreported.keys()].flatMap((callId) => context.result(callId) ?? []);
-    const news = [...joined, ...(options.lateResults?.() ?? []), ...(late?.take() ?? [])].filter(isNewResult);
-    if (news.length === 0) return false;
-    await add(lateResultsMessage(news));
-    return true;
-  }
-
-  /** A call of an earlier run may be unknown here, and its result is news all the same. */
-  function isNewResult(result: ToolResult): boolean {
-    if (result.status === "pending") return false;
-    const { callId } = result;
-    const pending = unreported.get(callId);
-    if (!pending && context.result(callId)) return false;
-    unreported.delete(callId);
-    const isKnown = context.toolCalls.some((call) => call.callId === callId);
-    if (isKnown && !context.result(callId)) context.setToolCallResult(result);
-    if (pending?.pending.kind !== "job") parts.onResultDelivered?.(result);
-    return true;
-  }
-
-  async function makeCalls(calls: readonly ToolCallPart[], turn: ModelTurn): Promise<ToolResult[]> {
-    context.setToolCalls(calls.map(({ callId, name, input: requested }) => ({ callId, name, input: requested })));
-    for (const { callId, name, input: requested } of calls) emit({ type: "tool_call", callId, name, input: requested });
-    const callOptions: CallOptions = { caller, signal, mode, policy };
-    const batch = calls.map(({ callId, name, input: requested }, at): BoundBatchCall => {
-      const call: BoundBatchCall = { id: callId, name, input: requested };
-      const refusal = turn.unreadable?.get(at);
-      if (refusal) call.refusal = refusal;
-      if (!options.onEvent) return call;
-      call.onUpdate = (update) => emit({ type: "tool_update", callId, update });
-      call.onResult = (result) => emit({ type: "tool_result", result });
-      return call;
-    });
-    const results = await gate.executeMany(batch, callOptions, { scope: parts.toolkit });
-    for (const result of results) {
-      context.setToolCallResult(result);
-      if (result.status === "pending") unreported.set(result.callId, result);
-      else parts.onResultDelivered?.(result);
-    }
-    return results;
-  }
-
-  /** Only our own tools may say what a run does next: what comes from elsewhere has no say in it. */
-  function isOwn({ toolName }: ToolResult): boolean {
-    const origin = parts.toolkit.get(toolName)?.origin.type;
-    return origin === "builtin" || origin === "own";
-  }
-
-  function endsTurn(result: ToolResult): boolean {
-    return result.success && result.metadata["endsTurn"] === true && isOwn(result);
-  }
-
-  function applyAllowedTools(result: ToolResult): void {
-    const { allowedTools } = result.metadata;
-    if (!result.success || !Array.isArray(allowedTools) || allowedTools.length === 0 || !isOwn(result)) return;
-    policy.push({ allow: [...allowedTools.map(String), ...CONTROL_TOOLS] });
-  }
-}
-
-/** A job goes on while the model works; a person and a client are waited for. */
-function isBlocked(result: ToolResult): boolean {
-  return result.status === "pending" && result.pending.kind !== "job";
-}
-
-function noteToModel(notes: readonly string[]): Message {
-  return { role: "user", content: `Note from the runtime, not from the user: ${notes.join(" ")}` };
-}
-
-function finalText(messages: readonly Message[]): string {
-  for (let at = messages.length - 1; at >= 0; at--) {
-    const message = messages[at]!;
-    const text = message.role === "assistant" ? textOfMessage(message) : "";
-    if (text !== "") return text;
-  }
-  return "";
-}
-
-function usageOf({ steps: _steps, ...usage }: RunUsage): AgentResult["usage"] {
-  return usage;
-}
-
-/** The same list while it holds the same tools, so that what was made for it is not made again. */
-function reuseIfEqual(before: readonly AnyTool[], now: readonly AnyTool[]): readonly AnyTool[] {
-  return before.length === now.length && before.every((tool, at) => tool === now[at]) ? before : now;
-}
-
-/** The agent that these parts make. */
+/** Creates an agent from its dependencies. */
 export function assembleAgent(parts: AgentDependencies): Agent {
   const { name, toolkit } = parts;
   return {
     name,
     toolkit,
     model: parts.model.id,
-    run: (input, options) => runAgent(parts, input, options),
+    run: (input, options) => new AgentRun(parts, options).run(input),
     async *stream(input, options = {}) {
       const stopped = new AbortController();
       const signal = options.signal ? AbortSignal.any([options.signal, stopped.signal]) : stopped.signal;
-      const waiting: AgentEvent[] = [];
+      const queue: AgentEvent[] = [];
       let wake = (): void => undefined;
       const onEvent = (event: AgentEvent): void | Promise<void> => {
-        waiting.push(event);
+        queue.push(event);
         wake();
         return options.onEvent?.(event);
       };
-      const run = runAgent(parts, input, { ...options, signal, onEvent });
+      const run = new AgentRun(parts, { ...options, signal, onEvent }).run(input);
       try {
         for (let isOver = false; !isOver;) {
-          if (waiting.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-          for (const event of waiting.splice(0)) {
+          if (queue.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+          for (const event of queue.splice(0)) {
             yield event;
             isOver ||= event.type === "run_finished";
           }
@@ -267,16 +66,263 @@ export function assembleAgent(parts: AgentDependencies): Agent {
   };
 }
 
-export interface CallModelOptions {
+/** Tools that stay available when a skill restricts the others. */
+const CONTROL_TOOLS = ["skill", "stop_response", "cli_response"];
+
+/** One run: calls the model, runs its tool calls and returns the results to it, until the model is done or the run is ended. */
+class AgentRun {
+  readonly #parts: AgentDependencies;
+  readonly #options: RunOptions;
+  readonly #signal: AbortSignal;
+  readonly #context: ToolCallContext;
+  readonly #caller: Partial<Caller>;
+  readonly #policy: CallPolicy[];
+  readonly #usage: RunUsage;
+  readonly #history: readonly Message[];
+  readonly #added: Message[] = [];
+  readonly #repetition = new RepetitionWatch();
+  #tools: readonly AnyTool[] = [];
+  #late: LateResults | undefined;
+  /** Pending calls whose results the model has not seen. */
+  #unreported = new Map<string, PendingResult>();
+
+  constructor(parts: AgentDependencies, options: RunOptions = {}) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#signal = options.signal ?? new AbortController().signal;
+    this.#context = options.context ?? new ToolCallContext();
+    this.#caller = { agent: parts.name, model: parts.model.id, ...options.caller };
+    this.#policy = [...(options.policy ?? [])];
+    this.#usage = { steps: 0, inputTokens: 0, outputTokens: 0, costUsd: parts.prices ? 0 : undefined };
+    this.#history = this.#closeOpenCalls(options.messages ?? []);
+  }
+
+  async run(input: string | readonly Message[]): Promise<AgentResult> {
+    try {
+      await this.#start(typeof input === "string" ? [{ role: "user", content: input }] : input);
+      for (;;) {
+        const result = await this.#step();
+        if (result) return result;
+      }
+    } catch (error) {
+      return this.#finish("error", toFailure(error));
+    } finally {
+      this.#late?.close();
+    }
+  }
+
+  async #start(input: readonly Message[]): Promise<void> {
+    const conversation = this.#closeOpenCalls([...this.#history, ...input]);
+    for (const message of conversation.slice(this.#history.length)) await this.#add(message);
+    this.#unreported = unreportedCalls(conversation);
+    const awaited = [...this.#unreported.values()];
+    this.#late = await this.#parts.watchLateResults?.({ caller: this.#caller, awaited });
+  }
+
+  /** One turn of the model and its calls. Returns the result if the run is over. */
+  async #step(): Promise<AgentResult | undefined> {
+    if (this.#signal.aborted) return this.#finish("aborted");
+    const exceeded = findExceededLimit(this.#usage, { ...this.#parts.limits, ...this.#options.limits });
+    if (exceeded) return this.#finish("limit", exceeded);
+    await this.#addLateResults();
+    const step = ++this.#usage.steps;
+    this.#emit({ type: "step_started", step });
+    let turn: ModelTurn;
+    try {
+      turn = await this.#callModel();
+    } catch (error) {
+      if (this.#signal.aborted) return this.#finish("aborted");
+      return this.#finish("error", explainModelFailure(error, this.#parts.model.id));
+    }
+    this.#countTokens(turn);
+    const calls = extractCalls(turn.parts, this.#context);
+    if (turn.parts.length > 0) await this.#add({ role: "assistant", content: turn.parts });
+    this.#emit({ type: "step_finished", step, usage: this.#agentUsage() });
+    if (calls.length === 0) {
+      return (await this.#addLateResults()) ? undefined : this.#finishTurn(turn);
+    }
+    const results = await this.#runCalls(calls, turn);
+    await this.#add({ role: "tool", results });
+    for (const result of results) this.#applyAllowedTools(result);
+    if (this.#signal.aborted) return this.#finish("aborted");
+    if (results.some((result) => this.#endsTurn(result))) return this.#finish("stopped");
+    const repetition = this.#repetition.check(calls, results);
+    if (repetition?.action === "stop") return this.#finish("loop", failureOf("conflict", repetition.message));
+    const notes = [...(turn.warnings ?? []), ...(repetition ? [repetition.message] : [])];
+    if (notes.length > 0) await this.#add(noteToModel(notes));
+    if (results.every(isBlocked) && !(await this.#addLateResults())) return this.#finish("pending");
+    return undefined;
+  }
+
+  async #callModel(): Promise<ModelTurn> {
+    const { model, clock } = this.#parts;
+    const { mode, onEvent } = this.#options;
+    const messages = [...this.#history, ...this.#added];
+    const caller = this.#caller;
+    const loaded = loadedToolsIn(messages);
+    const tools = reuseIfEqual(this.#tools, this.#parts.shownTools({ caller, mode, policy: this.#policy, loaded }));
+    this.#tools = tools;
+    this.#context.setToolDefinitions(tools.map(callDefinitionOf));
+    const system = await this.#parts.systemPrompt({ tools, mode, context: this.#context, caller });
+    const request = { system, messages, tools, signal: this.#signal };
+    return callModel(model, request, { clock, onDelta: onEvent && ((delta) => this.#emit(delta)) });
+  }
+
+  async #runCalls(calls: readonly ToolCallPart[], turn: ModelTurn): Promise<ToolResult[]> {
+    const { mode, onEvent, parent } = this.#options;
+    const { name: agent, toolkit } = this.#parts;
+    const gate = parent ? subagentGateOf(parent, { agent }) : this.#parts.gate;
+    this.#context.setToolCalls(calls.map(({ callId, name, input }) => ({ callId, name, input })));
+    for (const { callId, name, input } of calls) this.#emit({ type: "tool_call", callId, name, input });
+    const batch = calls.map(({ callId, name, input }, at): BoundBatchCall => {
+      const call: BoundBatchCall = { id: callId, name, input };
+      const refusal = turn.unreadable?.get(at);
+      if (refusal) call.refusal = refusal;
+      if (!onEvent) return call;
+      call.onUpdate = (update) => this.#emit({ type: "tool_update", callId, update });
+      call.onResult = (result) => this.#emit({ type: "tool_result", result });
+      return call;
+    });
+    const options: CallOptions = { caller: this.#caller, signal: this.#signal, mode, policy: this.#policy };
+    const results = await gate.executeMany(batch, options, { scope: toolkit });
+    for (const result of results) {
+      this.#context.setToolCallResult(result);
+      if (result.status === "pending") this.#unreported.set(result.callId, result);
+      else this.#parts.onResultDelivered?.(result);
+    }
+    return results;
+  }
+
+  /** Adds results of pending calls to the conversation, including those that others have put into the context. */
+  async #addLateResults(): Promise<boolean> {
+    const fromContext = [...this.#unreported.keys()].flatMap((callId) => this.#context.result(callId) ?? []);
+    const late = [...fromContext, ...(this.#options.lateResults?.() ?? []), ...(this.#late?.take() ?? [])];
+    const unseen = late.filter((result) => this.#isUnseen(result));
+    if (unseen.length === 0) return false;
+    await this.#add(lateResultsMessage(unseen));
+    return true;
+  }
+
+  /** The call of a late result may belong to an earlier run and be missing from the context. */
+  #isUnseen(result: ToolResult): boolean {
+    if (result.status === "pending") return false;
+    const { callId } = result;
+    const pending = this.#unreported.get(callId);
+    if (!pending && this.#context.result(callId)) return false;
+    this.#unreported.delete(callId);
+    const isInContext = this.#context.toolCalls.some((call) => call.callId === callId);
+    if (isInContext && !this.#context.result(callId)) this.#context.setToolCallResult(result);
+    if (pending?.pending.kind !== "job") this.#parts.onResultDelivered?.(result);
+    return true;
+  }
+
+  #finishTurn({ finish }: ModelTurn): AgentResult {
+    if (finish === "cut") {
+      const message = "The model's answer was truncated at its token limit. Raise maxOutputTokens.";
+      return this.#finish("limit", failureOf("too_large", message));
+    }
+    if (finish === "refused") {
+      const message = "The provider withheld the model's answer. Rephrase the request.";
+      return this.#finish("error", failureOf("failed", message));
+    }
+    return this.#finish(this.#context.pending().length > 0 ? "pending" : "done");
+  }
+
+  #finish(stop: AgentStop, error?: ToolFailure): AgentResult {
+    const answer: AgentResult = {
+      text: finalText(this.#added),
+      messages: this.#added,
+      context: this.#context,
+      steps: this.#usage.steps,
+      usage: this.#agentUsage(),
+      stop,
+      error,
+    };
+    this.#emit({ type: "run_finished", answer });
+    return answer;
+  }
+
+  #emit(event: AgentEvent): void {
+    try {
+      const returned: unknown = this.#options.onEvent?.(event);
+      if (returned instanceof Promise) returned.catch(() => undefined);
+    } catch {
+      // A failing listener must not end the run.
+    }
+  }
+
+  /** Waits for the listener: a call may only run after the message that requests it is stored. */
+  async #add(message: Message): Promise<void> {
+    this.#added.push(message);
+    await this.#options.onEvent?.({ type: "message_added", message });
+  }
+
+  #closeOpenCalls(messages: readonly Message[]): Message[] {
+    return closeOpenCalls(messages, { context: this.#context, now: this.#parts.clock.now() });
+  }
+
+  #countTokens({ usage }: ModelTurn): void {
+    this.#usage.inputTokens += usage.inputTokens;
+    this.#usage.outputTokens += usage.outputTokens;
+    if (!this.#parts.prices) return;
+    const { input, output } = this.#parts.prices;
+    this.#usage.costUsd = (this.#usage.inputTokens * input + this.#usage.outputTokens * output) / 1_000_000;
+  }
+
+  #agentUsage(): AgentUsage {
+    const { steps: _steps, ...usage } = this.#usage;
+    return usage;
+  }
+
+  #endsTurn(result: ToolResult): boolean {
+    return result.success && result.metadata["endsTurn"] === true && this.#isTrusted(result);
+  }
+
+  #applyAllowedTools(result: ToolResult): void {
+    const { allowedTools } = result.metadata;
+    if (!result.success || !Array.isArray(allowedTools) || allowedTools.length === 0) return;
+    if (this.#isTrusted(result)) this.#policy.push({ allow: [...allowedTools.map(String), ...CONTROL_TOOLS] });
+  }
+
+  /** Only local tools may control the run. Tools from elsewhere may not. */
+  #isTrusted({ toolName }: ToolResult): boolean {
+    const origin = this.#parts.toolkit.get(toolName)?.origin.type;
+    return origin === "builtin" || origin === "own";
+  }
+}
+
+/** Jobs continue while the model works. Approvals, questions and client calls block it. */
+function isBlocked(result: ToolResult): boolean {
+  return result.status === "pending" && result.pending.kind !== "job";
+}
+
+function noteToModel(notes: readonly string[]): Message {
+  return { role: "user", content: `Note from the runtime, not from the user: ${notes.join(" ")}` };
+}
+
+function finalText(messages: readonly Message[]): string {
+  for (const message of messages.toReversed()) {
+    const text = message.role === "assistant" ? textOfMessage(message) : "";
+    if (text !== "") return text;
+  }
+  return "";
+}
+
+/** Returns the earlier list if the tools are the same, because models cache definitions by list. */
+function reuseIfEqual(before: readonly AnyTool[], now: readonly AnyTool[]): readonly AnyTool[] {
+  return before.length === now.length && before.every((tool, at) => tool === now[at]) ? before : now;
+}
+
+interface CallModelOptions {
   clock: Clock;
   onDelta?: ((piece: ModelDelta) => void) | undefined;
 }
 
-/** Between two tries. As many tries as there are waits, and one. */
+/** The waits between attempts: one attempt more than there are waits. */
 const WAITS_MS = [1_000, 4_000, 15_000];
 const MAX_WAIT_MS = 60_000;
 
-/** Asks, and asks again where waiting may help and nothing was said yet. Rejects with what the last try gave. */
+/** Calls the model, and retries if the error is retryable and nothing was streamed yet. Rejects with the last error. */
 async function callModel(
   model: AgentModel,
   request: ModelRequest,
@@ -301,7 +347,7 @@ async function callModel(
   }
 }
 
-/** Why a model gave no answer, for whoever runs the agent. */
+/** Explains a model error to the person who runs the agent. */
 function explainModelFailure(error: unknown, modelId: string): ToolFailure {
   if (error instanceof ToolError) return failureOf(error.code, error.message, error.name);
   const status = statusOf(error);
@@ -321,7 +367,7 @@ function nextStep(status: number | undefined): string {
     case 400:
     case 413:
     case 422:
-      return "The request was refused: check that the model takes tools (set `format` where it does not) and that the conversation is not too long.";
+      return "The request was rejected: check that the model supports tools (if not, set `format`) and that the conversation is not too long.";
     case 429:
       return "Wait, or raise the provider's limits.";
     default:
@@ -329,7 +375,7 @@ function nextStep(status: number | undefined): string {
   }
 }
 
-/** By what errors of the SDK say of themselves, and of connections. */
+/** Judges errors of the AI SDK and connection errors. */
 function isRetryable(error: unknown): boolean {
   if (error instanceof ToolError) return ERROR_CODES[error.code].retryable;
   if (!isObject(error)) return false;
@@ -363,19 +409,20 @@ function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Gives every call of a turn an id of its own. A model's id is kept where it is one: an id that was used before, or that
- * merely counts, would join this call to the result of another one.
+ * Gives every call of a turn a unique id. The model's id is used only if it looks unique: a reused id, or one that merely
+ * counts, would match this call to the result of another one.
  */
 function extractCalls(parts: MessagePart[], context: ToolCallContext): ToolCallPart[] {
   const used = new Set(context.toolCalls.map(({ callId }) => callId));
   const calls: ToolCallPart[] = [];
   for (const [at, part] of parts.entries()) {
     if (part.type !== "tool_call") continue;
-    const { callId: given, ...rest } = part;
-    const isKept = !used.has(given) && looksUnique(given, part.name);
-    const call: ToolCallPart = isKept
-      ? part
-      : { ...rest, callId: nextCallId(), ...(given && part.rawText === undefined ? { modelId: given } : {}) };
+    const { callId: modelId, rawText } = part;
+    const call = { ...part };
+    if (used.has(modelId) || !looksUnique(modelId, part.name)) {
+      call.callId = nextCallId();
+      if (modelId && rawText === undefined) call.modelId = modelId;
+    }
     used.add(call.callId);
     calls.push(call);
     parts[at] = call;
@@ -383,51 +430,49 @@ function extractCalls(parts: MessagePart[], context: ToolCallContext): ToolCallP
   return calls;
 }
 
-/** `call_0`, `functions.read:3` and `2` come again in the next conversation; what a provider rolled does not. */
+/** `call_0`, `functions.read:3` and `2` repeat in the next conversation; a random id of a provider does not. */
 function looksUnique(id: string, name: string): boolean {
-  const rolled = id.replace(/^(?:chatcmpl-tool|functions|call|toolu|tool|fc)[-_.:]*/i, "");
-  return /^[\w-]{8,}$/.test(rolled) && !/^\d{1,9}$/.test(rolled) && (name === "" || !id.includes(name));
+  const random = id.replace(/^(?:chatcmpl-tool|functions|call|toolu|tool|fc)[-_.:]*/i, "");
+  return /^[\w-]{8,}$/.test(random) && !/^\d{1,9}$/.test(random) && (name === "" || !id.includes(name));
 }
 
 /**
- * A conversation that every provider takes: after a message with calls come their results, one for each, in order. What a
- * crash or a stop left open is answered with that fact; results without a call are left out.
+ * Makes a conversation that every provider accepts: a message with calls is followed by one result per call, in order. A
+ * call that a crash or a stop left open gets an error result. Results without a call are removed.
  */
 function closeOpenCalls(
   messages: readonly Message[],
   { context, now }: { context?: ToolCallContext | undefined; now: number },
 ): Message[] {
-  const whole: Message[] = [];
-  for (let at = 0; at < messages.length; at++) {
-    const message = messages[at]!;
-    // Results are taken together with their calls, below.
+  const closed: Message[] = [];
+  for (const [at, message] of messages.entries()) {
+    // Results are added together with their calls, below.
     if (message.role === "tool") continue;
-    whole.push(message);
+    closed.push(message);
     const calls = callsOf(message);
     if (calls.length === 0) continue;
-    const given = new Map<string, ToolResult>();
-    for (let next = messages[at + 1]; next?.role === "tool"; next = messages[++at + 1]) {
-      for (const result of next.results) given.set(result.callId, result);
+    const stored = new Map<string, ToolResult>();
+    for (const next of messages.slice(at + 1)) {
+      if (next.role !== "tool") break;
+      for (const result of next.results) stored.set(result.callId, result);
     }
     const results = calls.map(
-      ({ callId, name }) => given.get(callId) ?? context?.result(callId) ?? unanswered(callId, name, now),
+      ({ callId, name }) => stored.get(callId) ?? context?.result(callId) ?? missingResult(callId, name, now),
     );
-    whole.push({ role: "tool", results });
+    closed.push({ role: "tool", results });
   }
-  return whole;
+  return closed;
 }
 
-function unanswered(callId: string, toolName: string, now: number): FailedResult {
-  const message =
-    "This call has no result: it was stopped, or never answered. Nothing is known of what it did. Check before you repeat it.";
+function missingResult(callId: string, toolName: string, now: number): FailedResult {
   return {
     callId,
     toolName,
     status: "failed",
     success: false,
-    content: [{ type: "text", text: message }],
-    display: firstLine(message),
-    error: failureOf("unknown_outcome", message),
+    content: [{ type: "text", text: NO_RESULT }],
+    display: firstLine(NO_RESULT),
+    error: failureOf("unknown_outcome", NO_RESULT),
     metadata: {},
     startedAt: now,
   };
@@ -437,10 +482,10 @@ interface RunUsage extends AgentUsage {
   steps: number;
 }
 
-/** Enough for long tasks, and an end for those that have none. */
+/** Enough for long tasks, and an end for endless ones. */
 const DEFAULT_STEPS = 100;
 
-/** Which limit a run has reached, if any; asked before each step. */
+/** The limit that a run has reached, if any. Checked before each step. */
 function findExceededLimit(
   { steps, inputTokens, outputTokens, costUsd }: RunUsage,
   { steps: maxSteps = DEFAULT_STEPS, tokens, costUsd: maxCost }: AgentLimits,
@@ -449,101 +494,96 @@ function findExceededLimit(
   if (tokens !== undefined && inputTokens + outputTokens >= tokens) return reached(`${tokens} tokens`, "tokens");
   if (maxCost === undefined) return undefined;
   if (costUsd === undefined) {
-    return failureOf("invalid_input", "The cost is limited, but the model's prices are not known: say `prices`.");
+    return failureOf("invalid_input", "The cost is limited, but the model's prices are unknown: set `prices`.");
   }
   return costUsd >= maxCost ? reached(`${maxCost} US dollars`, "costUsd") : undefined;
 }
 
 function reached(what: string, key: keyof AgentLimits): ToolFailure {
-  return failureOf("too_large", `The run was ended at its limit of ${what}. To go on, run again, or raise ${key}.`);
+  return failureOf("too_large", `The run reached its limit of ${what}. To continue, run again or raise ${key}.`);
 }
 
-/** What to tell a model that goes in circles: first so that it changes its way, then that it was stopped. */
-export interface Repetition {
+/** A warning to a model that repeats itself, or the reason why it is stopped. */
+interface Repetition {
   action: "warn" | "stop";
   message: string;
 }
 
-export interface RepetitionWatch {
-  /** One step: its calls, and what they gave. */
-  note(calls: readonly ToolCallPart[], results: readonly ToolResult[]): Repetition | undefined;
-}
-
-/** How often something must have happened, what it is, and what a model should do instead. */
-interface Kind {
+/** A kind of repetition: its thresholds, its description, and what the model should do instead. */
+interface RepetitionKind {
   warn: number;
   stop: number;
   what: string;
   next: string;
 }
 
-const UNKNOWN_TOOL: Kind = {
+const UNKNOWN_TOOL: RepetitionKind = {
   warn: 3,
   stop: 5,
   what: "call tools that do not exist",
   next: "Use only the tools that you were given.",
 };
-const SAME_RESULT: Kind = {
+const SAME_RESULT: RepetitionKind = {
   warn: 3,
   stop: 5,
   what: "make the same calls with the same results",
   next: "Their results will not change: use what you know, try another way, or say what is missing.",
 };
-/** Where the results differ the model may be waiting for something. */
-const SAME_CALL: Kind = {
+/** If the results differ, the model may be waiting for something. */
+const SAME_CALL: RepetitionKind = {
   warn: 12,
   stop: 24,
   what: "make the same calls",
-  next: "If you wait for something, wait longer between two looks, or say that it is not ready.",
+  next: "If you wait for something, wait longer between checks, or say that it is not ready.",
 };
-/** One step again and again, two in turn, three in turn. */
+/** Detects one repeated step and alternations of two or three steps. */
 const MAX_PERIOD = 3;
 
-function watchRepetition(): RepetitionWatch {
-  const withResults: string[] = [];
-  const callsAlone: string[] = [];
-  const warned = new Set<Kind>();
-  let unknown = 0;
-  return {
-    note(calls, results) {
-      // Models that repeat themselves write the same keys in the same order.
-      const made = calls.map(({ name, input }) => `${name} ${JSON.stringify(input)}`).join("\n");
-      const gave = results.map((result) => `${result.status} ${textOf(result.content)}`).join("\n");
-      callsAlone.push(made);
-      withResults.push(`${made}\n\n${gave}`);
-      const isLost = results.every((result) => result.status === "failed" && result.error.code === "tool_not_found");
-      unknown = isLost ? unknown + 1 : 0;
-      return (
-        judge(unknown, UNKNOWN_TOOL) ??
-        judge(timesRepeated(withResults), SAME_RESULT) ??
-        judge(timesRepeated(callsAlone), SAME_CALL)
-      );
-    },
-  };
+class RepetitionWatch {
+  readonly #callsWithResults: string[] = [];
+  readonly #calls: string[] = [];
+  readonly #warned = new Set<RepetitionKind>();
+  #unknownToolSteps = 0;
 
-  function judge(times: number, kind: Kind): Repetition | undefined {
-    if (times >= kind.stop) return { action: "stop", message: `Stopped: it went on to ${kind.what} (${times} times).` };
-    if (times < kind.warn) warned.delete(kind);
-    if (times < kind.warn || warned.has(kind)) return undefined;
-    warned.add(kind);
-    const message = `You ${kind.what}, ${times} times now. ${kind.next} If you go on like this you are stopped.`;
-    return { action: "warn", message };
+  /** Records a step with its calls and results. */
+  check(calls: readonly ToolCallPart[], results: readonly ToolResult[]): Repetition | undefined {
+    // Models that repeat themselves write the same keys in the same order.
+    const callText = calls.map(({ name, input }) => `${name} ${JSON.stringify(input)}`).join("\n");
+    const resultText = results.map((result) => `${result.status} ${textOf(result.content)}`).join("\n");
+    this.#calls.push(callText);
+    this.#callsWithResults.push(`${callText}\n\n${resultText}`);
+    const isUnknown = results.every((result) => result.status === "failed" && result.error.code === "tool_not_found");
+    this.#unknownToolSteps = isUnknown ? this.#unknownToolSteps + 1 : 0;
+    return (
+      this.#judge(this.#unknownToolSteps, UNKNOWN_TOOL) ??
+      this.#judge(timesRepeated(this.#callsWithResults), SAME_RESULT) ??
+      this.#judge(timesRepeated(this.#calls), SAME_CALL)
+    );
+  }
+
+  #judge(times: number, kind: RepetitionKind): Repetition | undefined {
+    const { warn, stop, what, next } = kind;
+    if (times >= stop) return { action: "stop", message: `Stopped: it continued to ${what} (${times} times).` };
+    if (times < warn) this.#warned.delete(kind);
+    if (times < warn || this.#warned.has(kind)) return undefined;
+    this.#warned.add(kind);
+    return { action: "warn", message: `You ${what}, ${times} times now. ${next} If you continue, you are stopped.` };
   }
 }
 
-/** How often the last one, two or three steps have come one after the other. */
+/** How often the last one, two or three steps were repeated in a row. */
 function timesRepeated(steps: readonly string[]): number {
   let max = 1;
   for (let period = 1; period <= MAX_PERIOD; period++) {
     let same = 0;
     for (let at = steps.length - 1; at >= period && steps[at] === steps[at - period]; at--) same++;
-    // Only whole rounds count; one step that came again is the business of the first period.
+    // Only complete rounds count. A single repeated step belongs to the first period.
     max = Math.max(max, Math.floor(same / period) + 1);
   }
   return max;
 }
 
-/** What tool_search has loaded in a conversation, the newest last. Read off what was said, it survives whatever keeps that. */
+/** The tools that tool_search loaded in a conversation, newest last. Derived from the messages, so it is restored with them. */
 function loadedToolsIn(messages: readonly Message[]): string[] {
   const loaded = new Set<string>();
   for (const message of messages) {

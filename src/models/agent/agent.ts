@@ -9,78 +9,78 @@ import type { Gate } from "../../core/gate.ts";
 import type { AnyTool, ToolContext } from "../../core/tool.ts";
 import type { AgentToolkit } from "../../core/toolkit.ts";
 
-/** Somebody who works on a task with tools: a model, a toolkit, and the loop between them. */
+/** A model with a toolkit and the loop that connects them. */
 export interface Agent {
   readonly name: string;
   readonly toolkit: AgentToolkit;
-  /** `provider/model`: policy may differ by it. */
+  /** `provider/model`. Policy may depend on it. */
   readonly model?: string;
-  /** Never rejects: what went wrong is in the answer, with everything that was said and done until then. */
+  /** Never rejects: errors are in the result, with all messages up to then. */
   run(input: string | readonly Message[], options?: RunOptions): Promise<AgentResult>;
-  /** As `run`, told while it happens; the last event is `run_finished`. To stop listening stops the run. */
+  /** Like `run`, as a stream of events. The last event is `run_finished`. Leaving the loop stops the run. */
   stream(input: string | readonly Message[], options?: RunOptions): AsyncIterable<AgentEvent>;
 }
 
 export interface RunOptions {
-  /** What was said before `input`. */
+  /** The conversation before `input`. */
   messages?: readonly Message[];
-  /** The conversation's calls so far; goes on in the answer. */
+  /** The calls of the conversation so far. The result contains the same context. */
   context?: ToolCallContext;
   caller?: Partial<Caller>;
   signal?: AbortSignal;
-  /** `plan`: read-only tools alone, and a plan as the answer. */
+  /** `plan`: only readonly tools, and the answer is a plan. */
   mode?: CallMode;
-  /** Further policies for the calls of this run; each only narrows. */
+  /** Further policies for the calls of this run. Each can only restrict. */
   policy?: readonly CallPolicy[];
   limits?: AgentLimits;
-  /** Results of calls that were answered `pending` before: taken before each step, told to the model there. */
+  /** Results of calls that were pending before. Called before each step; the model gets the results then. */
   lateResults?(): readonly ToolResult[];
   /**
-   * While somebody listens, the model is asked to stream. At `message_added` the run waits for the promise that this may
-   * give, and ends where it fails: a call is made after the message that asks for it is kept.
+   * If set, the model streams. On `message_added` the run waits for the returned promise and ends if it rejects: a call
+   * runs only after the message that requests it is stored.
    */
   onEvent?(event: AgentEvent): void | Promise<void>;
-  /** The call that this run is a part of: its calls are nested in it, with no more than its rights. */
+  /** The call that contains this run: the calls of the run are nested in it and have no more rights. */
   parent?: ToolContext;
 }
 
-/** What one run may use. */
+/** The limits of one run. */
 export interface AgentLimits {
-  /** How often the model is asked. */
+  /** Requests to the model. Default: 100. */
   steps?: number;
-  /** Input and output together. */
+  /** Input and output tokens together. */
   tokens?: number;
-  /** Needs the agent to know prices. */
+  /** Requires prices. */
   costUsd?: number;
 }
 
 export interface AgentUsage {
   inputTokens: number;
   outputTokens: number;
-  /** Where the agent knows prices. */
+  /** Set if the agent has prices. */
   costUsd?: number;
 }
 
 export interface AgentResult {
-  /** What the model said last. */
+  /** The last text of the model. */
   text: string;
-  /** Those of this run, the input first. Together with what was before, a whole conversation: every call has its result. */
+  /** The messages of this run, including the input. Every call has its result. */
   messages: Message[];
   context: ToolCallContext;
   steps: number;
   usage: AgentUsage;
   stop: AgentStop;
-  /** Why, where `stop` is `error`, `limit` or `loop`. */
+  /** The reason if `stop` is `error`, `limit` or `loop`. */
   error?: ToolFailure;
 }
 
 /**
- * `done`: the model has nothing more to do. `stopped`: it ended its turn with stop_response. `pending`: it waits for a
- * person, a job or a client, and can do nothing before. `loop`: it kept repeating itself after it was told.
+ * `done`: the model is done. `stopped`: it called stop_response. `pending`: it waits for a person, a job or a client.
+ * `loop`: it repeated itself in spite of a warning.
  */
 export type AgentStop = "done" | "stopped" | "limit" | "loop" | "aborted" | "error" | "pending";
 
-/** Facts of a run, in order; `text` and `reasoning` are pieces of the message that `message_added` gives whole. */
+/** The events of a run, in order. `text` and `reasoning` are deltas of the message in `message_added`. */
 export type AgentEvent =
   | { type: "step_started"; step: number }
   | { type: "text"; text: string }
@@ -92,36 +92,36 @@ export type AgentEvent =
   | { type: "step_finished"; step: number; usage: AgentUsage }
   | { type: "run_finished"; answer: AgentResult };
 
-/** A piece of what was said. Data of images is base64. */
+/** A part of a message. Image data is base64. */
 export type MessagePart =
-  /** `resultOf`: it tells the result of this call, which was answered `pending` before. */
+  /** `resultOf`: the text is the late result of this call, which was pending. */
   | { type: "text"; text: string; resultOf?: string }
-  /** `providerData` is what the provider wants back with it, such as a signature. */
+  /** `providerData` must be sent back to the provider, for example a signature. */
   | { type: "reasoning"; text: string; providerData?: unknown }
   | { type: "image"; data: string; mimeType: string }
   | ToolCallPart;
 
 export interface ToolCallPart {
   type: "tool_call";
-  /** Unique in the conversation; results are joined to it. */
+  /** Unique in the conversation. Results refer to it. */
   callId: string;
   name: string;
   input: unknown;
-  /** The id that the model gave, where that one is not unique: models count from nought again at every turn. */
+  /** The id from the model if it is not unique: many models count from zero in every turn. */
   modelId?: string;
-  /** How a model that speaks text wrote it. */
+  /** The original text of a call in a text format. */
   rawText?: string;
-  /** What the provider wants back with it. */
+  /** Data that must be sent back to the provider. */
   providerData?: unknown;
 }
 
-/** One entry of a conversation, as plain JSON: it is stored and resumed as it is. */
+/** One message of a conversation, as plain JSON that can be stored. */
 export type Message =
   | { role: "system" | "user" | "assistant"; content: string | MessagePart[] }
-  /** One result for every call of the message before, in call order. */
+  /** One result for every call of the previous message, in the same order. */
   | { role: "tool"; results: ToolResult[] };
 
-/** The words of a message; of its results, what the model reads of them. */
+/** The text of a message; empty for tool results. */
 export function textOfMessage(message: Message): string {
   if (message.role === "tool") return "";
   if (typeof message.content === "string") return message.content;
@@ -133,11 +133,11 @@ export function callsOf(message: Message | undefined): ToolCallPart[] {
   return message.content.filter((part) => part.type === "tool_call");
 }
 
-/** A model as the loop sees it, whatever it speaks: asked with a conversation, it answers with one message. */
+/** The interface of the loop to a model: it takes a conversation and returns one message. */
 export interface AgentModel {
-  /** `provider/model`: policy may differ by it. */
+  /** `provider/model`. Policy may depend on it. */
   readonly id: string;
-  /** Rejects where the model could not be asked; `hear` is told what comes while it comes, if it is there. */
+  /** Rejects if the request fails. `onDelta` receives streamed text. */
   respond(request: ModelRequest, onDelta?: (piece: ModelDelta) => void): Promise<ModelTurn>;
 }
 
@@ -151,18 +151,18 @@ export interface ModelRequest {
 export type ModelDelta = { type: "text" | "reasoning"; text: string };
 
 export interface ModelTurn {
-  /** Call ids are the model's own, and may be missing, used before, or the same twice: the loop gives each its own. */
+  /** Call ids come from the model and may be missing or duplicate: the loop makes them unique. */
   parts: MessagePart[];
   usage: { inputTokens: number; outputTokens: number };
-  /** `cut`: the model reached the length that it may write. `refused`: its provider held the answer back. */
+  /** `cut`: the model reached its token limit. `refused`: the provider withheld the answer. */
   finish: "ended" | "calls" | "cut" | "refused" | "unknown";
-  /** Calls that could not be read, by their place among the calls; they are answered with this and never run. */
+  /** Errors of calls that could not be parsed, by their index among the calls. They are not run. */
   unreadable?: ReadonlyMap<number, ToolError>;
-  /** For the model, with the results: what it should write otherwise next time. */
+  /** For the model, together with the results: what it should write differently next time. */
   warnings?: readonly string[];
 }
 
-/** All that a loop is made of. */
+/** The dependencies of an agent. */
 export interface AgentDependencies {
   readonly name: string;
   readonly model: AgentModel;
@@ -171,12 +171,12 @@ export interface AgentDependencies {
   readonly clock: Clock;
   readonly limits: AgentLimits;
   readonly prices?: ModelPrices;
-  /** Which of the toolkit's tools the model is shown: of those that exist for this caller, in this mode, under these policies. */
+  /** The tools of the toolkit that the model sees, for this caller, mode and policy. */
   shownTools(to: ToolAudience): readonly AnyTool[];
   systemPrompt(view: PromptView): Promise<string> | string;
-  /** Hears of results that come after a call was answered `pending`; `awaited`: what the conversation waits for already. */
+  /** Watches for the results of pending calls. `awaited`: the calls that the conversation already waits for. */
   watchLateResults?(of: { caller: Partial<Caller>; awaited: readonly PendingResult[] }): MaybePromise<LateResults>;
-  /** Told of every result that this run hands to its model, of background calls by whoever keeps the jobs. */
+  /** Called for every result that the model gets, except results of jobs that were pending. */
   onResultDelivered?(result: ToolResult): void;
 }
 
@@ -184,7 +184,7 @@ export interface ToolAudience {
   caller: Partial<Caller>;
   mode: CallMode | undefined;
   policy: readonly CallPolicy[];
-  /** Names that the conversation has loaded with tool_search. */
+  /** The tools that the conversation has loaded with tool_search. */
   loaded: readonly string[];
 }
 
@@ -195,14 +195,14 @@ export interface PromptView {
   caller: Partial<Caller>;
 }
 
-/** US dollars for a million tokens. */
+/** US dollars per million tokens. */
 export interface ModelPrices {
   input: number;
   output: number;
 }
 
 export interface LateResults {
-  /** Those that came since they were last taken, of calls of this caller. */
+  /** The results since the last call of this method, for calls of this caller. */
   take(): ToolResult[];
   close(): void;
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import type { ScriptedTurn } from "../../testing/scripted-model.ts";
 
-/** What a server of the OpenAI chat protocol was asked. */
+/** A request to a server with the OpenAI chat protocol. */
 export interface ChatRequest {
   model: string;
   stream?: boolean;
@@ -14,7 +14,7 @@ export interface ChatRequest {
 
 export type ChatTurn = ScriptedTurn & { status?: number; hang?: boolean };
 
-/** A server that speaks the OpenAI chat protocol, whole and streamed, and says what is written down. */
+/** A server with the OpenAI chat protocol, streamed and not, with scripted replies. */
 export async function startChatServer(
   script: readonly (ChatTurn | ((request: ChatRequest) => ChatTurn))[],
 ): Promise<{ url: string; requests: ChatRequest[] }> {

@@ -2,8 +2,8 @@ import { toolError } from "../../core/error.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { ModelDelta, ModelTurn } from "./agent.ts";
 
-// What the loop uses of a language model of the AI SDK (`ai` 6 and 7: specifications v2, v3 and v4). Nothing of the SDK is
-// loaded: a model is an object, made by whichever provider package the user has.
+// The part of an AI SDK language model that the loop uses (`ai` 6 and 7: specifications v2, v3 and v4). The SDK is not
+// loaded: a model is an object from the provider package that the user has installed.
 
 export interface LanguageModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
@@ -14,7 +14,7 @@ export interface LanguageModel {
 }
 
 export interface ModelCallOptions {
-  // The prompts of the three specifications differ in how data is wrapped; `writePrompt` knows each.
+  // The prompts of the three specifications differ in how they wrap data. `writePrompt` writes each.
   prompt: never;
   tools?: never;
   toolChoice?: { type: "auto" };
@@ -24,14 +24,25 @@ export interface ModelCallOptions {
   abortSignal?: AbortSignal;
 }
 
+/** The types of prompts and tools differ between the specifications, so they are checked by the tests with real models only. */
+export function callOptions(
+  options: Omit<ModelCallOptions, "prompt" | "tools" | "providerOptions"> & {
+    prompt: unknown;
+    tools?: unknown;
+    providerOptions?: unknown;
+  },
+): ModelCallOptions {
+  return options as ModelCallOptions;
+}
+
 export interface GeneratedTurn {
   content: readonly GeneratedPart[];
   finishReason: unknown;
   usage: unknown;
 }
 
-/** Of the parts that a model may generate those that are named below are read; the others are passed over. */
-export interface GeneratedPart {
+/** Only the parts in `ReadPart` are read; others are ignored. */
+interface GeneratedPart {
   type: string;
 }
 
@@ -58,16 +69,16 @@ type ReadStreamPart =
   | { type: "finish"; finishReason: unknown; usage: unknown }
   | { type: "error"; error: unknown };
 
-/** Whether a value is a model of the AI SDK, of a specification that is known here. */
+/** Whether a value is a model of the AI SDK with a supported specification. */
 export function isLanguageModel(value: unknown): value is LanguageModel {
   if (typeof value !== "object" || value === null) return false;
-  const { specificationVersion, doGenerate, doStream } = value as Partial<LanguageModel>;
+  const { specificationVersion, doGenerate, doStream }: Partial<Record<keyof LanguageModel, unknown>> = value;
   const isKnown = specificationVersion === "v2" || specificationVersion === "v3" || specificationVersion === "v4";
   return isKnown && typeof doGenerate === "function" && typeof doStream === "function";
 }
 
-/** What a language model said in one turn, whether it came whole or streamed. */
-export interface ReadTurn {
+/** The output of a model in one turn, streamed or not. */
+interface ReadTurn {
   parts: ReadPart[];
   usage: ModelTurn["usage"];
   finish: ModelTurn["finish"];
@@ -75,15 +86,18 @@ export interface ReadTurn {
 
 type TextualPart = { type: "text" | "reasoning"; text: string; providerMetadata?: unknown };
 
-const READ = new Set(["text", "reasoning", "tool-call"]);
+const READ_PARTS: ReadonlySet<string> = new Set<ReadPart["type"]>(["text", "reasoning", "tool-call"]);
 
-export function readGenerated({ content, finishReason, usage }: GeneratedTurn): ReadTurn {
-  // What the provider itself ran has been answered there.
-  const parts = content.filter(({ type }) => READ.has(type)) as ReadPart[];
-  return { parts: parts.filter(isOurs), usage: readUsage(usage), finish: readFinish(finishReason) };
+function isReadPart(part: GeneratedPart): part is ReadPart {
+  return READ_PARTS.has(part.type);
 }
 
-/** Reads a stream to its end. Blocks of text are joined by their id, in the order in which they began. */
+export function readGenerated({ content, finishReason, usage }: GeneratedTurn): ReadTurn {
+  const parts = content.filter(isReadPart).filter(isOurs);
+  return { parts, usage: readUsage(usage), finish: readFinish(finishReason) };
+}
+
+/** Reads a complete stream. Blocks of text are joined by id, in the order of their start. */
 export async function readStream(
   stream: ReadableStream<StreamPart>,
   onDelta: (piece: ModelDelta) => void,
@@ -107,7 +121,7 @@ export async function readStream(
           open.set(key, block);
           turn.parts.push(block);
         }
-        // A signature comes with the last piece.
+        // A signature comes with the last delta.
         if (part.providerMetadata !== undefined) block.providerMetadata = part.providerMetadata;
         if ("delta" in part && part.delta !== "") {
           block.text += part.delta;
@@ -129,11 +143,12 @@ export async function readStream(
     }
   }
   if (!hasEnded) {
-    throw toolError("unavailable", "The model's answer broke off before its end", { next: "Ask it again." });
+    throw toolError("unavailable", "The model's answer ended before it was complete", { next: "Run again." });
   }
   return turn;
 }
 
+/** The provider itself has run some calls; those already have results. */
 function isOurs(part: ReadPart): boolean {
   return part.type !== "tool-call" || part.providerExecuted !== true;
 }

@@ -19,7 +19,7 @@ const add = {
 };
 const SCRIPT = [{ text: "Let me see. ", calls: [{ name: "add", input: { a: 1, b: 2 } }] }, { text: "It is 3." }];
 
-test.each([false, true])("a server of the OpenAI chat protocol is spoken to (streamed: %s)", async (streams) => {
+test.each([false, true])("a server with the OpenAI chat protocol works (streamed: %s)", async (streams) => {
   const { url, requests } = await startChatServer(SCRIPT);
   const model = await loadModel({ model: "mine/some/model", baseUrl: url, apiKey: "k1" });
   const agent = createAgent({ haft: createTestHaft({ tools: [add] }), model });
@@ -37,7 +37,7 @@ test.each([false, true])("a server of the OpenAI chat protocol is spoken to (str
   expect(words.join("")).toBe(streams ? "Let me see. It is 3." : "");
 });
 
-test("a refusal of the server is told with what to do", async () => {
+test("an error of the server is reported with the next step", async () => {
   const { url } = await startChatServer([{ status: 401 }]);
   const model = await loadModel({ model: "mine/m", baseUrl: url });
   const answer = await createAgent({ haft: createTestHaft(), model }).run("go");
@@ -60,7 +60,7 @@ test("an abort ends a request that hangs", async () => {
   expect(answer.stop).toBe("aborted");
 });
 
-test("what is missing is named, with the command or the variable that helps", async () => {
+test("a missing package or key is reported with the command or variable to set", async () => {
   const env = {};
   await expect(loadModel({ model: "gpt", env })).rejects.toThrow(/provider\/name/);
   await expect(loadModel({ model: "nobody-has-this/m", env })).rejects.toMatchObject({
@@ -72,7 +72,7 @@ test("what is missing is named, with the command or the variable that helps", as
   await expect(loadModel({ model: "ollama/m", env, load })).rejects.toThrow("npm install @ai-sdk/openai-compatible");
 });
 
-test("a provider's own package is used where it is installed, with the key of the environment", async () => {
+test("the provider package is used if it is installed, with the key from the environment", async () => {
   const made: unknown[] = [];
   const load = (name: string) => {
     if (name !== "@ai-sdk/acme") return Promise.reject(new Error(`Cannot find package '${name}'`));
@@ -89,7 +89,7 @@ test.each([
   ["7", createModel7],
 ])("models of the AI SDK %s run the loop, whole and streamed", async (_version, create) => {
   const calls = [{ id: "call_0123456789ab", name: "add", input: { a: 2, b: 2 } }];
-  // Assigned without a cast: what the loop asks of a model is what the SDK's own types promise.
+  // Assigned without a cast, to check that the types of the SDK fit.
   const models: LanguageModel[] = [create(calls), create(calls)];
   for (const [at, model] of models.entries()) {
     const agent = createAgent({ haft: createTestHaft({ tools: [add] }), model });
@@ -99,7 +99,7 @@ test.each([
   }
 });
 
-test("a model that is none is refused when the agent is made", () => {
+test("an invalid model is rejected when the agent is created", () => {
   const model = { specificationVersion: "v1" } as unknown as LanguageModel;
   expect(() => createAgent({ haft: createTestHaft(), model })).toThrow(/no language model/);
   expect(new MockLanguageModelV3().specificationVersion).toBe("v3");

@@ -1,23 +1,23 @@
 import { isLanguageModel, type LanguageModel } from "./language-model.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
 
-/** Which model, and how it is reached. */
+/** A model and its connection. */
 export interface ModelChoice {
-  /** `provider/name`: `anthropic/claude-…`, `openai/gpt-…`, `ollama/qwen3`. The name may hold further slashes. */
+  /** `provider/name`: `anthropic/claude-…`, `openai/gpt-…`, `ollama/qwen3`. The name may contain slashes. */
   model: string;
-  /** Of a server that speaks the OpenAI chat protocol. */
+  /** The address of a server with the OpenAI chat protocol. */
   baseUrl?: string | undefined;
-  /** Where absent, `PROVIDER_API_KEY` of the environment. */
+  /** Default: `PROVIDER_API_KEY` of the environment. */
   apiKey?: string | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
   env?: Readonly<Record<string, string | undefined>>;
-  /** How it is reached; the provider package's own way where absent. */
+  /** Default: the fetch of the provider package. */
   fetch?: typeof globalThis.fetch;
-  /** How packages are loaded. */
+  /** Loads packages. Default: `import`. */
   load?: Load;
 }
 
-/** Servers that speak the OpenAI chat protocol; used where the provider's own package is not installed. */
+/** Servers with the OpenAI chat protocol, used if the package of the provider is not installed. */
 const COMPATIBLE: Readonly<Record<string, string>> = {
   openai: "https://api.openai.com/v1",
   openrouter: "https://openrouter.ai/api/v1",
@@ -35,14 +35,14 @@ const COMPATIBLE: Readonly<Record<string, string>> = {
 const COMPATIBLE_PACKAGE = "@ai-sdk/openai-compatible";
 const LOCAL = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|host\.docker\.internal)$/;
 
-/** The model that a configuration names, from the provider package that the user has installed. */
+/** Loads the configured model from the provider package that the user has installed. */
 export async function loadModel(choice: ModelChoice): Promise<LanguageModel> {
-  const { model, env = process.env, load = (name: string) => import(name) as Promise<Module> } = choice;
+  const { model, env = process.env, load = (name: string): Promise<Module> => import(name) } = choice;
   const at = model.indexOf("/");
   const provider = model.slice(0, at);
   const name = model.slice(at + 1);
   if (at < 1 || name === "" || !/^[a-z0-9][a-z0-9.-]*$/i.test(provider)) {
-    throw toolError("invalid_input", `"${model}" names no model`, {
+    throw toolError("invalid_input", `"${model}" is not the name of a model`, {
       next: "Write it as provider/name, such as ollama/qwen3 or anthropic/claude-sonnet-4-5.",
     });
   }
@@ -50,13 +50,13 @@ export async function loadModel(choice: ModelChoice): Promise<LanguageModel> {
   const apiKey = choice.apiKey ?? env[keyName];
   const given = { ...choice, apiKey };
   const baseUrl = choice.baseUrl ?? COMPATIBLE[provider];
-  // An address is named for a server of one's own, which speaks what all of them speak.
-  const own = choice.baseUrl === undefined ? await importPackage(`@ai-sdk/${provider}`, load) : undefined;
-  if (own) {
-    const made = fromPackage(own, name, given);
-    if (made) return made;
-    throw toolError("missing_package", `"@ai-sdk/${provider}" has no language model that can be used here`, {
-      next: "Install a newer version of it, or say baseUrl and use a server that speaks the OpenAI chat protocol.",
+  // A custom address means a server with the OpenAI chat protocol, so the provider package is not used.
+  const providerPackage = choice.baseUrl === undefined ? await importPackage(`@ai-sdk/${provider}`, load) : undefined;
+  if (providerPackage) {
+    const created = fromPackage(providerPackage, name, given);
+    if (created) return created;
+    throw toolError("missing_package", `"@ai-sdk/${provider}" has no supported language model`, {
+      next: "Install a newer version of it, or set baseUrl to a server with the OpenAI chat protocol.",
     });
   }
   if (baseUrl === undefined) throw missing(`@ai-sdk/${provider}`, `The model "${model}" needs its provider's package`);
@@ -68,17 +68,17 @@ export async function loadModel(choice: ModelChoice): Promise<LanguageModel> {
   const compatible = await importPackage(COMPATIBLE_PACKAGE, load);
   const create = compatible?.["createOpenAICompatible"];
   if (typeof create !== "function") throw missing(COMPATIBLE_PACKAGE, `The model "${model}" needs a package`);
-  const made: unknown = create({
+  const created: unknown = create({
     name: provider,
     baseURL: baseUrl,
-    // Otherwise no server tells what a streamed answer has used.
+    // Without it, servers report no usage for streamed answers.
     includeUsage: true,
     ...connection(given),
   });
-  return checked(languageModelOf(made, name), COMPATIBLE_PACKAGE);
+  return checked(languageModelOf(created, name), COMPATIBLE_PACKAGE);
 }
 
-/** Where a person says that the model is: what the provider's package has of its own is public. */
+/** The configured addresses of the model. Default addresses of provider packages are public and not included. */
 export function addressesOf({ model, baseUrl, env = process.env }: ModelChoice): (string | undefined)[] {
   const provider = model.slice(0, Math.max(model.indexOf("/"), 0));
   return [baseUrl ?? COMPATIBLE[provider], env[`${variableOf(provider)}_BASE_URL`]];
@@ -88,12 +88,12 @@ function variableOf(provider: string): string {
   return provider.replace(/[^a-z0-9]/gi, "_").toUpperCase();
 }
 
-/** Every provider package exports a factory of providers, whose name begins with `create`. */
-function fromPackage(own: Module, name: string, choice: ModelChoice): LanguageModel | undefined {
-  for (const [exported, create] of Object.entries(own)) {
+/** Every provider package exports a provider factory whose name starts with `create`. */
+function fromPackage(providerPackage: Module, name: string, choice: ModelChoice): LanguageModel | undefined {
+  for (const [exported, create] of Object.entries(providerPackage)) {
     if (!exported.startsWith("create") || typeof create !== "function") continue;
-    const made = languageModelOf(create(connection(choice)), name);
-    if (isLanguageModel(made)) return made;
+    const created = languageModelOf(create(connection(choice)), name);
+    if (isLanguageModel(created)) return created;
   }
   return undefined;
 }
@@ -104,13 +104,13 @@ function connection({ apiKey, headers, fetch }: ModelChoice): Record<string, unk
 
 function languageModelOf(provider: unknown, name: string): unknown {
   if ((typeof provider !== "object" && typeof provider !== "function") || provider === null) return undefined;
-  const { languageModel } = provider as { languageModel?: unknown };
+  const { languageModel }: { languageModel?: unknown } = provider;
   return typeof languageModel === "function" ? languageModel.call(provider, name) : undefined;
 }
 
 function checked(model: unknown, packageName: string): LanguageModel {
   if (isLanguageModel(model)) return model;
-  throw toolError("missing_package", `The installed "${packageName}" is of a version that cannot be used`, {
+  throw toolError("missing_package", `The installed version of "${packageName}" is not supported`, {
     next: `npm install ${packageName}@latest`,
   });
 }
@@ -118,7 +118,7 @@ function checked(model: unknown, packageName: string): LanguageModel {
 type Module = Record<string, unknown>;
 type Load = (packageName: string) => Promise<Module>;
 
-/** Undefined where it is not installed. What is wrong inside of it is an error of its own. */
+/** Returns undefined if the package is not installed. Errors inside the package are thrown. */
 async function importPackage(name: string, load: Load): Promise<Module | undefined> {
   try {
     return await load(name);

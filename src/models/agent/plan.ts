@@ -3,27 +3,27 @@ import { toolError } from "../../core/error.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { Reflection, Reflector } from "./reflection.ts";
 
-/** One thing to do. */
+/** A step of a plan. */
 export interface PlanStep {
   description: string;
   actionType: "tool_call";
   toolName: string;
   params?: unknown;
-  /** The task can be done without it. */
+  /** The task can succeed without this step. */
   isOptional?: boolean;
 }
 
-/** A step that was done, or tried. */
+/** A step that was run. */
 export interface ActionResult {
   step: PlanStep;
-  /** Its place in the plan, from 0. */
+  /** Its index in the plan, from 0. */
   index: number;
-  /** Which plan it was of: 1, and one more with each replan. */
+  /** The number of the plan: 1, plus 1 for each replan. */
   round: number;
   result: ToolResult;
 }
 
-/** A task while it is worked on, as plain JSON. */
+/** A running task, as plain JSON. */
 export interface TaskContext {
   taskId: string;
   goal: string;
@@ -37,13 +37,13 @@ export function createTaskContext(taskId: string, goal: string, plan: readonly P
   return { taskId, goal, plan: [...plan], round: 1, actionsDone: [], reflections: [] };
 }
 
-/** What is left of the plan: the place of the next step, or undefined after the last. */
+/** The index of the next step, or undefined after the last. */
 export function nextStep({ plan, round, actionsDone }: TaskContext): number | undefined {
   const done = actionsDone.filter((action) => action.round === round).length;
   return done < plan.length ? done : undefined;
 }
 
-/** Carries out steps of plans. Every one passes the gate, and what came of it is in `actionsDone`. */
+/** Runs steps of plans. Every step passes the gate, and its result is added to `actionsDone`. */
 export interface Actor {
   runStep(task: TaskContext, options?: CallOptions): Promise<ActionResult>;
 }
@@ -55,10 +55,10 @@ export function createActor({ execute }: { execute: ExecuteByName }): Actor {
       const step = index === undefined ? undefined : task.plan[index];
       if (index === undefined || step === undefined) {
         throw toolError("no_change", `The plan of task "${task.taskId}" has no more steps`, {
-          next: "Reflect on it, and give it a new plan where it is not complete.",
+          next: "Reflect on it, and set a new plan if it is not complete.",
         });
       }
-      // An id of its own for every try, the same one where the very same step is run again after a crash.
+      // A different id for every attempt, but the same one if the step is repeated after a crash.
       const id = `${task.taskId}/${task.round}.${index + 1}`;
       const caller = { ...options.caller, task: task.taskId };
       const result = await execute(step.toolName, step.params ?? {}, { id, ...options, caller });
@@ -69,14 +69,14 @@ export function createActor({ execute }: { execute: ExecuteByName }): Actor {
   };
 }
 
-export interface TaskDependencies {
+interface TaskDependencies {
   actor: Actor;
   reflector: Reflector;
-  /** Another plan for the task, in view of what has happened; none: the task ends as it is. */
+  /** Returns a new plan for the task. If omitted or empty, the task ends. */
   replan?(task: TaskContext, reflection: Reflection): Promise<readonly PlanStep[]> | readonly PlanStep[];
 }
 
-/** Acts and reflects in turn until the task is complete, or waits for an answer. The last reflection is the outcome. */
+/** Alternates steps and reflections until the task is complete or waits. Returns the last reflection. */
 export async function runTask(
   task: TaskContext,
   parts: TaskDependencies,
@@ -85,11 +85,10 @@ export async function runTask(
   for (;;) {
     const hasNext = nextStep(task) !== undefined;
     if (hasNext) await parts.actor.runStep(task, options);
-    const { signal } = options;
-    const reflection = await parts.reflector.reflect(task, signal ? { signal } : {});
+    const reflection = await parts.reflector.reflect(task, { signal: options.signal });
     task.reflections.push(reflection);
     if (reflection.verdict === "complete") return reflection;
-    // Nothing is left to do but to wait for what is pending.
+    // All steps were run; the rest is to wait for pending results.
     if (reflection.verdict === "continue" && nextStep(task) === undefined) return reflection;
     if (reflection.verdict !== "replan") continue;
     const plan = (await parts.replan?.(task, reflection)) ?? [];

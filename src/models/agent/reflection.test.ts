@@ -24,23 +24,23 @@ function task(codes: readonly (ErrorCode | undefined)[], { round = 1, isOptional
 test.each([
   ["unavailable", "replan", "again after a moment"],
   ["denied", "replan", "Do not repeat the call"],
-  ["invalid_input", "replan", "as its error says"],
+  ["invalid_input", "replan", "as described in its error"],
   ["unknown_outcome", "replan", "Check what fetch has done"],
   ["failed", "replan", "does not work for this"],
-  ["cancelled", "complete", "Whoever runs this task"],
-] as const)("%s means %s, and who must act is told what to do", async (code, verdict, words) => {
+  ["cancelled", "complete", "The person who runs this task"],
+] as const)("%s means %s, with advice for the one who must act", async (code, verdict, words) => {
   const reflection = await reflector.reflect(task([undefined, code]));
   expect(reflection).toMatchObject({ verdict, toolFailures: [{ suggestion: expect.stringContaining(words) }] });
 });
 
-test("what can be done without does not hold a task up, and a task that keeps failing is given up", async () => {
+test("an optional step does not block a task, and a task that keeps failing is given up", async () => {
   expect(await reflector.reflect(task(["failed"], { isOptional: true }))).toMatchObject({ verdict: "continue" });
   const last = await reflector.reflect(task(["failed"], { round: 3 }));
   expect(last).toMatchObject({ verdict: "complete", assessment: expect.stringContaining("Given up") });
 });
 
-test("a model's reflection counts where it is one, and else the one that needs no model", async () => {
-  const says = (text: string): AgentModel => ({
+test("a valid reflection of the model is used, otherwise the one without a model", async () => {
+  const replies = (text: string): AgentModel => ({
     id: "m",
     respond: async () => ({
       parts: [{ type: "text", text }],
@@ -49,9 +49,9 @@ test("a model's reflection counts where it is one, and else the one that needs n
     }),
   });
   const reflect = (text: string) =>
-    createModelReflector({ model: says(text), fallback: reflector }).reflect(task(["failed"]));
-  const said = '```json\n{"verdict": "continue", "assessment": "Fine.", "lessons": ["a"]}\n```';
-  expect(await reflect(said)).toEqual({ verdict: "continue", assessment: "Fine.", lessons: ["a"] });
+    createModelReflector({ model: replies(text), fallback: reflector }).reflect(task(["failed"]));
+  const reply = '```json\n{"verdict": "continue", "assessment": "Fine.", "lessons": ["a"]}\n```';
+  expect(await reflect(reply)).toEqual({ verdict: "continue", assessment: "Fine.", lessons: ["a"] });
   for (const wrong of ["Sure!", '{"verdict": "maybe"}', "{"])
     expect(await reflect(wrong)).toMatchObject({ verdict: "replan" });
 });

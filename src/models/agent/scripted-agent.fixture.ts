@@ -8,11 +8,11 @@ import { assembleAgent } from "./agent-loop.ts";
 export interface ScriptedAgent {
   agent: Agent;
   model: ScriptedModel;
-  /** What the model was shown, step by step. */
+  /** The messages that the model got in each step. */
   shown: string[][];
 }
 
-/** The real loop before a runtime, with a model whose turns are written down. `before` holds a step up. */
+/** The real loop with a runtime and a scripted model. `before` delays a step. */
 export function scriptAgent(
   haft: Haft,
   script: Script,
@@ -62,7 +62,7 @@ export function scriptAgent(
   return { agent, model, shown };
 }
 
-/** A model that is asked and told to stop stops. */
+/** Resolves when the signal aborts. */
 function abortOf(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve())));
 }

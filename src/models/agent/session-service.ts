@@ -3,31 +3,31 @@ import { allowOnlyTools, type CallAuthority, type Caller } from "../../core/call
 import { toolError, type ToolError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { SendOutcome, Sessions } from "./sessions.ts";
-import { isBelow, type Session, type SessionEntry, type SessionState } from "./session-store.ts";
+import { type Incoming, isBelow, type Session, type SessionEntry, type SessionState } from "./session-store.ts";
 
 export interface SessionServiceOptions {
   sessions: Sessions;
-  /** `tree`: itself and those that it spawned. `all`: every session of this store. */
+  /** `tree`: a session sees itself and its descendants. `all`: every session of the store. Default: `tree`. */
   visibility?: "tree" | "all";
-  /** How deep sessions may spawn sessions; a person's own is at 0. */
+  /** How deep sessions may spawn sessions. The session of a person has depth 0. Default: 3. */
   maxDepth?: number;
-  /** How many of one session's children may be at work at once. */
+  /** How many children of one session may be active at once. Default: 8. */
   maxChildren?: number;
-  /** Who reads what another session has seen has seen it, too. */
+  /** Passes taint on to a session that reads from another one. */
   shareTaint?(from: string, to: string): Promise<void>;
   environmentOf?(key: string): Readonly<Record<string, string>>;
 }
 
-export interface SpawnRequest {
+interface SpawnRequest {
   task: string;
   label?: string;
   agent?: string;
   toolNames?: readonly string[];
-  /** Makes a spawn that is made again the same one. */
+  /** A repeated spawn with the same id returns the same session. */
   id: string;
 }
 
-/** What sessions may do with each other: each sees itself and those below it, and gives no more rights than it has. */
+/** What sessions may do with each other. A session sees itself and its descendants, and cannot grant rights it lacks. */
 export interface SessionService {
   list(caller: Caller, query: { state?: SessionState; limit?: number }): Promise<Session[]>;
   history(
@@ -44,11 +44,11 @@ export interface SessionService {
   spawn(authority: CallAuthority, request: SpawnRequest): Promise<Session>;
   status(caller: Caller, target?: string): Promise<SessionStatus | undefined>;
   stop(caller: Caller, target: string): Promise<{ key: string; stopped: number }>;
-  /** For schedules: nobody wakes what they may not speak to. */
+  /** For schedules. A caller can wake only sessions that it may send messages to. */
   wake(caller: Caller, target: string, text: string, id?: string): Promise<void>;
 }
 
-export interface SessionStatus {
+interface SessionStatus {
   session: Session;
   waiting: number;
   children: Session[];
@@ -75,7 +75,7 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
     async send(caller, target, { text, id }, { waitMs, signal }) {
       const session = await find(caller, target);
       const { key } = session;
-      if (key === caller.session) throw toolError("invalid_input", "This is the session itself", { next: "Go on." });
+      if (key === caller.session) throw toolError("invalid_input", "This is the session itself", { next: "Continue." });
       const sender = caller.session === undefined ? undefined : await sessions.get(caller.session);
       if (caller.session !== undefined) await options.shareTaint?.(caller.session, key);
       const outcome = await sessions.send(
@@ -85,7 +85,7 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
       );
       if (outcome.status === "ok" || outcome.status === "error") {
         await share(key, caller);
-        // It has its answer: a report of the same would tell it twice.
+        // The sender has the reply, so the report about the same turn is dropped.
         if (session.parent === caller.session) await sessions.dropReport(key, id);
       }
       return { ...outcome, key };
@@ -93,38 +93,38 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
     async spawn(authority, { task, id, ...request }) {
       const { caller, allowedPaths } = authority;
       if (allowedPaths) {
-        throw toolError("denied", "This call is held to some paths, and a session cannot be", {
-          next: "Do the task in this session.",
-        });
+        throw toolError(
+          "denied",
+          "This call is restricted to some paths, and a session cannot be restricted like that",
+          {
+            next: "Do the task in this session.",
+          },
+        );
       }
       const key = keyOfSpawn(caller, id);
-      const known = await sessions.get(key);
-      if (known && !canSee(caller, known)) throw forbidden(key);
-      if (known) return known;
+      const existing = await sessions.get(key);
+      if (existing && !canSee(caller, existing)) throw forbidden(key);
+      if (existing) return existing;
       if (caller.depth + 1 > maxDepth) throw tooDeep(maxDepth);
       const parent = caller.session;
       if (parent !== undefined) await checkChildren(parent);
-      const above = parent === undefined ? undefined : await sessions.get(parent);
+      const parentSession = parent === undefined ? undefined : await sessions.get(parent);
       if (parent !== undefined) await options.shareTaint?.(parent, key);
       return sessions.create({
         ...request,
         key,
-        ...(parent === undefined ? {} : { parent }),
-        caller: {
-          user: caller.user,
-          depth: caller.depth + 1,
-          parent: caller,
-        },
-        ...narrowed(request.toolNames, { authority, parent: above }),
-        ...(authority.mode ? { mode: authority.mode } : {}),
+        parent,
+        caller: { user: caller.user, depth: caller.depth + 1, parent: caller },
+        ...restrictTools(request.toolNames, { authority, parent: parentSession }),
+        mode: authority.mode,
         environment: (parent !== undefined && options.environmentOf?.(parent)) || {},
-        first: { id: `task ${id}`, kind: "message", text: task, from: senderOf(caller, above?.label) },
+        first: { id: `task ${id}`, kind: "message", text: task, from: senderOf(caller, parentSession?.label) },
       });
     },
     async status(caller, target) {
-      const wanted = target ?? caller.session;
-      if (wanted === undefined) return undefined;
-      const session = target === undefined ? await sessions.get(wanted) : await find(caller, wanted);
+      const key = target ?? caller.session;
+      if (key === undefined) return undefined;
+      const session = target === undefined ? await sessions.get(key) : await find(caller, key);
       if (!session) return undefined;
       const children = await sessions.list({ parent: session.key, limit: 100 });
       return { session, waiting: await sessions.waiting(session.key), children };
@@ -132,7 +132,7 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
     async stop(caller, target) {
       const { key } = await find(caller, target);
       if (key === caller.session) {
-        throw toolError("invalid_input", "A session does not stop itself", { next: "Just end the turn." });
+        throw toolError("invalid_input", "A session cannot stop itself", { next: "Just end the turn." });
       }
       return { key, stopped: await sessions.stop(key) };
     },
@@ -142,7 +142,7 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
     },
   };
 
-  /** By key, or by a label that one session alone has. */
+  /** Finds a session by key or by a unique label. */
   async function find(caller: Caller, target: string): Promise<Session> {
     const byKey = await sessions.get(target);
     if (byKey) {
@@ -150,11 +150,12 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
       throw forbidden(target);
     }
     const labelled = await sessions.list({ label: target, limit: 100 });
-    const seen = labelled.filter((session) => canSee(caller, session));
-    if (seen.length === 1) return seen[0]!;
-    if (seen.length > 1) {
-      throw toolError("ambiguous", `${seen.length} sessions are called "${target}"`, {
-        next: `Name one by its key: ${seen.map(({ key }) => key).join(", ")}.`,
+    const [first, ...others] = labelled.filter((session) => canSee(caller, session));
+    if (first && others.length === 0) return first;
+    if (first) {
+      const keys = [first, ...others].map(({ key }) => key);
+      throw toolError("ambiguous", `${keys.length} sessions are called "${target}"`, {
+        next: `Name one by its key: ${keys.join(", ")}.`,
       });
     }
     if (labelled.length > 0) throw forbidden(target);
@@ -162,15 +163,15 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
       .filter((session) => canSee(caller, session))
       .map(({ key, label }) => label ?? key);
     throw toolError("path_not_found", `There is no session "${target}"`, {
-      next: didYouMean(target, names) ?? "sessions_list lists those that there are.",
+      next: didYouMean(target, names) ?? "sessions_list lists the sessions.",
     });
   }
 
   async function checkChildren(parent: string): Promise<void> {
     const children = await sessions.list({ parent, limit: 10_000 });
-    const atWork = children.filter(({ state, turns }) => ACTIVE_STATES.includes(state) || turns === 0);
-    if (atWork.length < maxChildren) return;
-    throw toolError("busy", `${atWork.length} sessions that were spawned here are at work`, {
+    const active = children.filter(({ state, turns }) => ACTIVE_STATES.includes(state) || turns === 0);
+    if (active.length < maxChildren) return;
+    throw toolError("busy", `${active.length} sessions that this session spawned are active`, {
       next: "Wait for their reports, or stop one with sessions_stop.",
     });
   }
@@ -180,43 +181,40 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
   }
 }
 
-/** Itself or one below it, of the same person; who calls without a session sees all of that person's. */
+/** Whether it is the caller's session or a descendant, of the same user. A caller without a session sees all of the user. */
 function isOf({ session: own, user }: Caller, session: Session): boolean {
   if (session.caller.user !== user) return false;
   return own === undefined || session.key === own || isBelow(session, own);
 }
 
-/** The tools that were asked for, under whatever names, of those that the parent has. */
-function narrowed(
+/** The requested tools, restricted to those of the parent. The policy resolves aliases. */
+function restrictTools(
   requested: readonly string[] | undefined,
   { authority: { policy = [] }, parent }: { authority: CallAuthority; parent: Session | undefined },
 ): Pick<Session, "toolNames" | "policy"> {
-  const { toolNames: had } = parent ?? {};
-  const toolNames = requested ?? had;
-  return { toolNames, policy: requested && had ? [...policy, allowOnlyTools(had)] : policy };
+  const parentTools = parent?.toolNames;
+  const toolNames = requested ?? parentTools;
+  return { toolNames, policy: requested && parentTools ? [...policy, allowOnlyTools(parentTools)] : policy };
 }
 
-function senderOf({ session, user }: Caller, label: string | undefined) {
-  return {
-    ...(session === undefined ? (user === undefined ? {} : { user }) : { session }),
-    ...(label === undefined ? {} : { label }),
-  };
+function senderOf({ session, user }: Caller, label: string | undefined): Incoming["from"] {
+  return session === undefined ? { user, label } : { session, label };
 }
 
-/** Of the session's call that spawns it: made again, it is the same session. */
+/** Derived from the call that spawns the session: the same call again gives the same session. */
 function keyOfSpawn({ session }: Caller, id: string): string {
   return session === undefined ? `ses_${randomUUID()}` : `${session}/${id}`;
 }
 
 function forbidden(target: string): ToolError {
-  return toolError("denied", `Session "${target}" is not one that this session spawned`, {
-    next: "sessions_list lists those that can be spoken to.",
+  return toolError("denied", `Session "${target}" was not spawned by this session`, {
+    next: "sessions_list lists the sessions that this session can reach.",
     data: { status: "forbidden" },
   });
 }
 
 function tooDeep(maxDepth: number): ToolError {
-  return toolError("too_deep", `Sessions may spawn sessions ${maxDepth} deep, no deeper`, {
+  return toolError("too_deep", `Sessions can be nested at most ${maxDepth} deep`, {
     next: "Do the task in this session.",
   });
 }

@@ -10,9 +10,10 @@ import type { Script } from "../../testing/scripted-model.ts";
 import { createSessionTools } from "../../tools/sessions/session-tools.ts";
 import type { Agent } from "./agent.ts";
 import { scriptAgent, type ScriptedAgent } from "./scripted-agent.fixture.ts";
-import { MemorySessionStore, type Session, type SessionStore } from "./session-store.ts";
+import { MemorySessionStore } from "./memory-session-store.fixture.ts";
+import type { Session, SessionStore } from "./session-store.ts";
 import { createSessionService, type SessionServiceOptions, type SessionService } from "./session-service.ts";
-import { createSessions, type Sessions, type SessionsOptions } from "./sessions.ts";
+import { Sessions, type SessionsOptions } from "./sessions.ts";
 
 export interface SessionStage {
   haft: Haft;
@@ -33,7 +34,7 @@ interface StageOptions extends Partial<Pick<SessionsOptions, "store" | "environm
   sessionService?: Partial<SessionServiceOptions>;
 }
 
-/** A runtime with the session tools and one that changes something, and sessions whose agents are scripted. */
+/** A runtime with the session tools, a tool with side effects, and sessions with scripted agents. */
 export function stageSessions(agents: AgentMaker, options: StageOptions = {}): SessionStage {
   const { journal = new MemoryJournal(), sessionService: serviceOptions, store: given, ...more } = options;
   const written: string[] = [];
@@ -41,7 +42,7 @@ export function stageSessions(agents: AgentMaker, options: StageOptions = {}): S
   const clock = createFakeClock();
   const haft = createHaft({ clock, journal, tools: [writeDown(written)] });
   const store = given ?? new MemorySessionStore(() => clock.now());
-  const sessions = createSessions({
+  const sessions = new Sessions({
     ...more,
     store,
     clock,
@@ -58,12 +59,13 @@ export function stageSessions(agents: AgentMaker, options: StageOptions = {}): S
   });
   const sessionService = createSessionService({ sessions, shareTaint: haft.taint.share, ...serviceOptions });
   for (const tool of createSessionTools(sessionService, { clock })) haft.register(tool);
-  for (const type of ["tool_call_completed", "tool_call_failed"] as const) haft.on(type, sessions.onCallEnded);
+  for (const type of ["tool_call_completed", "tool_call_failed"] as const)
+    haft.on(type, (event) => sessions.onCallEnded(event));
   onTestFinished(() => sessions.close());
   return { haft, clock, store, journal, sessions, sessionService, written, problems };
 }
 
-/** A line that begins with "ask" needs a person's yes. */
+/** A line that starts with "ask" needs an approval. */
 function writeDown(written: string[]) {
   return createTool({
     name: "write_down",
@@ -98,7 +100,7 @@ export function agentsByLabel(
   return { agents, shown: (label: string): string[][] => made.get(label)?.shown ?? [] };
 }
 
-/** A door that a test opens. */
+/** A barrier that a test opens. */
 export function gate(): { reached: Promise<void>; pass(): Promise<void>; open(): void } {
   let reach!: () => void;
   let open!: () => void;

@@ -28,18 +28,18 @@ import type {
 } from "./session-store.ts";
 import type { SessionEvent } from "./sessions.ts";
 
-export interface SessionDriverDependencies {
+interface SessionDriverDependencies {
   store: SessionStore;
   agentFor(session: Session): MaybePromise<Agent>;
-  /** What commands of a session are given, which lives where the commands run. */
+  /** The environment variables of the session's commands. */
   environments?: SessionEnvironmentStore;
   emit(event: SessionEvent): void;
-  /** Puts results of calls that wait before the session, where they are there by now. */
+  /** Adds available results of pending calls to the inbox of the session. */
   collectLateResults(session: Session): Promise<void>;
-  /** What is known of a call that was made before, in whatever process. */
+  /** The result of an earlier call, made in any process, if it is known. */
   resultOf(session: Session, call: { callId: string; name: string }): MaybePromise<ToolResult | undefined>;
   now(): number;
-  /** To stop the turn; with the reason `KEEP_TURN` it goes on at the next start. */
+  /** Stops the turn. With the reason `PROCESS_EXIT` it resumes at the next start. */
   signal: AbortSignal;
 }
 
@@ -48,27 +48,34 @@ export interface SessionEnvironmentStore {
   restore(key: string, environment: Readonly<Record<string, string>>): void;
 }
 
-/** The process ends: what is under way is not over. */
+/** An abort reason: the process exits, and the turn resumes later. */
 export const PROCESS_EXIT = "the process ends";
 
 const MAX_LAST_TEXT_LENGTH = 500;
 
-/** Runs the turns of a session until nothing waits for it. A turn that was cut off goes on where it was. */
+/** Runs the turns of a session until its inbox is empty. An interrupted turn resumes where it stopped. */
 export async function driveSession(lease: Lease, parts: SessionDriverDependencies): Promise<void> {
   const { store, signal } = parts;
   const { key } = lease;
   for (;;) {
     if (signal.aborted && signal.reason === PROCESS_EXIT) return;
     const [last] = await store.history(key, { last: 1 });
-    const wasCutOff = last !== undefined && last.end === undefined;
-    if (wasCutOff && !signal.aborted) await finishInterruptedCalls(lease, parts);
-    if (!signal.aborted) await parts.collectLateResults((await store.get(key))!);
-    const hasNews = await takeIncoming(lease, parts);
-    if (hasNews || wasCutOff) await runTurn(lease, parts);
+    const wasInterrupted = last !== undefined && last.end === undefined;
+    if (wasInterrupted && !signal.aborted) await finishInterruptedCalls(lease, parts);
+    if (!signal.aborted) await parts.collectLateResults(await sessionOf(lease, parts));
+    const hasMessages = await takeIncoming(lease, parts);
+    if (hasMessages || wasInterrupted) await runTurn(lease, parts);
     else if (signal.aborted) await store.append(lease, [], { changes: { state: "stopped", pending: [] } });
     else if (await store.release(lease)) return;
     if (signal.aborted) return;
   }
+}
+
+async function sessionOf({ key }: Lease, { store }: SessionDriverDependencies): Promise<Session> {
+  const session = await store.get(key);
+  if (!session)
+    throw toolError("path_not_found", `There is no session "${key}"`, { next: "Look at the list of sessions." });
+  return session;
 }
 
 async function takeIncoming(lease: Lease, { store, emit }: SessionDriverDependencies): Promise<boolean> {
@@ -78,18 +85,17 @@ async function takeIncoming(lease: Lease, { store, emit }: SessionDriverDependen
   return taken.length > 0;
 }
 
-/** Made again under their own ids: what is done is known, and what had begun is said to be of unknown outcome. */
+/** Repeats the calls with their ids: finished ones return their result, and ones that had started fail with an unknown outcome. */
 async function finishInterruptedCalls(lease: Lease, parts: SessionDriverDependencies): Promise<void> {
   const { store, agentFor, signal, resultOf } = parts;
   const { unanswered } = replayHistory(await store.history(lease.key));
   if (unanswered.length === 0) return;
-  const session = (await store.get(lease.key))!;
+  const session = await sessionOf(lease, parts);
   const agent = await agentFor(session);
   restoreEnvironment(session, parts);
   const { mode } = session;
   const policy = policyOf(session);
-  const model = agent.model === undefined ? {} : { model: agent.model };
-  const caller = { agent: agent.name, ...model, ...session.caller };
+  const caller = { agent: agent.name, model: agent.model, ...session.caller };
   const results = await Promise.all(
     unanswered.map(
       async ({ callId, name, input }) =>
@@ -102,15 +108,15 @@ async function finishInterruptedCalls(lease: Lease, parts: SessionDriverDependen
 
 async function runTurn(lease: Lease, parts: SessionDriverDependencies): Promise<void> {
   const { store, signal } = parts;
-  const session = (await store.get(lease.key))!;
+  const session = await sessionOf(lease, parts);
   const end = await runAgent(session, lease, parts);
   if (signal.aborted && signal.reason === PROCESS_EXIT) return;
-  // Who stops a session does not want it to go on with what was said meanwhile.
+  // A stopped session must not start another turn with messages that came in the meantime.
   if (signal.aborted) await takeIncoming(lease, parts);
   const replayed = replayHistory(await store.history(lease.key));
   const state = stateAfter(end, replayed.pending);
   const pending = state === "stopped" ? [] : replayed.pending;
-  const { usage, lastText, environment } = (await store.get(lease.key))!;
+  const { usage, lastText, environment } = await sessionOf(lease, parts);
   await save(lease, parts, [{ end }], {
     changes: {
       state,
@@ -120,7 +126,7 @@ async function runTurn(lease: Lease, parts: SessionDriverDependencies): Promise<
       environment: parts.environments?.read(lease.key) ?? environment,
       error: end.error,
     },
-    ...announcementOf(session, { end, state, at: parts.now() }),
+    announce: announcementOf(session, { end, state, at: parts.now() }),
   });
 }
 
@@ -133,7 +139,7 @@ async function runAgent(session: Session, lease: Lease, parts: SessionDriverDepe
   const last = messages.at(-1);
   const text = last?.role === "assistant" ? textOfMessage(last) : "";
   if (parts.signal.aborted) return { stop: "aborted", text, steps: 0, usage };
-  // It was all said when the turn was cut off.
+  // The model had already finished when the turn was interrupted.
   if (last?.role === "assistant") return { stop: "done", text, steps: 0, usage };
   try {
     const agent = await parts.agentFor(session);
@@ -157,7 +163,7 @@ interface TurnContext {
   lease: Lease;
   parts: SessionDriverDependencies;
   context: ToolCallContext;
-  /** Calls that have no result, as far as the history says. */
+  /** Calls without a result in the history. */
   pending: Set<string>;
 }
 
@@ -185,7 +191,7 @@ function saveMessage(message: Message, { lease, parts, context, pending }: TurnC
     const environment = parts.environments?.read(lease.key);
     return save(lease, parts, drafts, environment ? { changes: { environment } } : {});
   }
-  // What the agent heard by itself, and has told its model, is not told again.
+  // Late results that the agent found itself are marked as received, so they are not delivered again.
   for (const callId of pending) {
     const result = context.result(callId);
     if (!result) continue;
@@ -199,7 +205,7 @@ export function lateResultId(callId: string): string {
   return `result ${callId}`;
 }
 
-/** At once where the store is: a call is made after the message that asks for it was kept. */
+/** Synchronous if the store is. A call runs only after the message that requests it is stored. */
 function save(
   lease: Lease,
   parts: SessionDriverDependencies,
@@ -214,7 +220,7 @@ function save(
   return added instanceof Promise ? added.then(emit) : emit(added);
 }
 
-/** The tools that it is held to are one more layer, which its agent's own toolkit cannot widen. */
+/** The allowed tools are one more policy layer, which the toolkit of the agent cannot widen. */
 function policyOf({ policy, toolNames }: Session): CallPolicy[] {
   return toolNames ? [...policy, allowOnlyTools(toolNames)] : [...policy];
 }
@@ -234,23 +240,23 @@ function stateAfter({ stop }: TurnEnd, pending: readonly PendingCall[]): Session
 }
 
 /**
- * A child that has ended says so to its parent, also where it failed; one that waits has not ended. That it was stopped is
- * told by whoever stops it, where the parent does not know.
+ * The report of a child to its parent when it has finished or failed. A waiting child has not finished. `Sessions.stop`
+ * reports a stop if the parent needs to know.
  */
 function announcementOf(
   { key, label, parent, turns }: Session,
   { end, state, at }: { end: TurnEnd; state: SessionState; at: number },
-): Pick<AppendOptions, "announce"> {
-  if (parent === undefined || state === "waiting" || state === "stopped") return {};
-  const how = state === "idle" ? "It has finished." : `It failed: ${end.error ?? end.stop}`;
-  const text = [how, end.text].filter(Boolean).join("\n");
+): AppendOptions["announce"] {
+  if (parent === undefined || state === "waiting" || state === "stopped") return undefined;
+  const outcome = state === "idle" ? "It has finished." : `It failed: ${end.error ?? end.stop}`;
+  const text = [outcome, end.text].filter(Boolean).join("\n");
   const from = { session: key, label };
-  return { announce: { to: parent, item: { id: announcementId(key, turns), kind: "announce", text, from, at } } };
+  return { to: parent, item: { id: announcementId(key, turns), kind: "announce", text, from, at } };
 }
 
 function leaseLost(key: string): ToolError {
-  return toolError("conflict", `Session "${key}" is gone on with by another process`, {
-    next: "What it says there is in its history.",
+  return toolError("conflict", `Another process has taken over session "${key}"`, {
+    next: "Its history has the messages.",
   });
 }
 
@@ -267,7 +273,7 @@ function sumOf(a: AgentUsage, b: AgentUsage): AgentUsage {
   };
 }
 
-/** What came in, as the model reads it: who speaks is said in front, because all of it has the role of a user. */
+/** A message for the model. It starts with its source, because all incoming messages have the role of a user. */
 function toEntry({ text, at: _at, ...incoming }: Incoming): EntryDraft {
   if (incoming.result) return { message: lateResultsMessage([incoming.result]), incoming };
   const head = headOf(incoming);
@@ -280,23 +286,23 @@ function headOf({ kind, from }: Omit<Incoming, "text" | "at">): string {
     case "message":
       return session === undefined ? "" : `Message from ${session}, not from the user`;
     case "announce":
-      return `Report of ${session ?? "a session that was started here"}, not from the user`;
+      return `Report of ${session ?? "a session that was spawned here"}, not from the user`;
     case "wake":
-      return "A schedule says";
+      return "Message from a schedule";
     case "result":
       return "Result of a call that was pending";
   }
 }
 
-export interface ReplayedHistory {
+interface ReplayedHistory {
   messages: Message[];
   context: ToolCallContext;
   pending: PendingCall[];
-  /** Calls of the last message that were cut off before their results were kept. */
+  /** Calls of the last message that were interrupted before their results were stored. */
   unanswered: ToolCallPart[];
 }
 
-/** A conversation as its history has it: what the model is shown, and which calls have no result. */
+/** Rebuilds the conversation from its history: the messages for the model, and the calls without a result. */
 function replayHistory(entries: readonly SessionEntry[]): ReplayedHistory {
   const messages: Message[] = [];
   const context = new ToolCallContext();
@@ -306,7 +312,7 @@ function replayHistory(entries: readonly SessionEntry[]): ReplayedHistory {
     if (incoming?.result) settle(incoming.result);
     if (!message) continue;
     messages.push(message);
-    // An id that a model gave twice stands for its first call.
+    // A duplicate id refers to the first call with it.
     for (const { callId, name, input } of callsOf(message)) {
       if (!calls.has(callId)) context.setToolCalls([{ callId, name, input }]);
       calls.add(callId);

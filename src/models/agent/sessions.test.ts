@@ -6,7 +6,7 @@ const message = (id: string, text = id) => ({ id, kind: "message" as const, text
 const LONG = 60_000;
 
 describe("sessions", () => {
-  test("answer what is said to them, and remember what was said and done", async () => {
+  test("answer messages, and remember messages and calls", async () => {
     const model = oneAgent([
       { text: "I write it down.", calls: [{ name: "write_down", input: { line: "one" } }] },
       { text: "Done." },
@@ -30,7 +30,7 @@ describe("sessions", () => {
       "user: What did you do?",
     ]);
     expect(
-      (await sessions.history(key)).map(({ turn, message: said, end }) => `${turn} ${said?.role ?? end?.stop}`),
+      (await sessions.history(key)).map(({ turn, message, end }) => `${turn} ${message?.role ?? end?.stop}`),
     ).toEqual(["1 user", "1 assistant", "1 tool", "1 assistant", "1 done", "2 user", "2 assistant", "2 done"]);
     expect(await sessions.get(key)).toMatchObject({
       state: "idle",
@@ -40,7 +40,7 @@ describe("sessions", () => {
     });
   });
 
-  test("take what is said during a turn into the next one, and the same message once", async () => {
+  test("take messages during a turn into the next one, and each message once", async () => {
     const first = gate();
     const model = oneAgent([{ text: "first" }, { text: "second" }], {
       before: (step) => (step === 1 ? first.pass() : undefined),
@@ -63,7 +63,7 @@ describe("sessions", () => {
     expect(model.shown()[1]).toEqual(["user: m1", "assistant: first", "user: m2", "user: m3"]);
   });
 
-  test("are woken by a person's yes, and tell the model of it once", async () => {
+  test("resume after an approval, and pass its result to the model once", async () => {
     const model = oneAgent([
       { calls: [{ name: "write_down", input: { line: "ask first" } }] },
       { text: "Now it is written." },
@@ -89,7 +89,7 @@ describe("sessions", () => {
     expect(result?.incoming?.result).toMatchObject({ status: "completed", toolName: "write_down" });
   });
 
-  test("find at their start what a call came to that ended where nobody told them", async () => {
+  test("find at start the results of calls that ended unnoticed", async () => {
     const model = oneAgent([{ calls: [{ name: "write_down", input: { line: "ask twice" } }] }, { text: "Good." }]);
     const { sessions, haft, store, journal } = stageSessions(model.agents);
     const { key } = await sessions.create({});
@@ -103,7 +103,7 @@ describe("sessions", () => {
     expect(model.shown()[1]!.at(-1)).toContain("wrote ask twice");
   });
 
-  test("do not tell again what came late while the turn still ran", async () => {
+  test("do not deliver a late result again that arrived during the turn", async () => {
     const calls = ["plain", "ask"].map((line) => ({ name: "write_down", input: { line } }));
     const model = oneAgent([{ calls }, { text: "One is written." }, { text: "Both are." }], {
       before: async (step) => {
@@ -122,7 +122,7 @@ describe("sessions", () => {
     expect(late.map(({ incoming }) => incoming?.result?.status)).toEqual(["completed"]);
   });
 
-  test("tell their model of a no", async () => {
+  test("pass a denial to the model", async () => {
     const model = oneAgent([{ calls: [{ name: "write_down", input: { line: "ask" } }] }, { text: "Then not." }]);
     const { sessions, haft, written } = stageSessions(model.agents);
     const { key } = await sessions.create({});
@@ -133,12 +133,12 @@ describe("sessions", () => {
     expect(model.shown()[1]!.at(-1)).toMatch(/has failed.*not today/s);
   });
 
-  test("whose process ended go on at the next start, and make no call twice", async () => {
+  test("resume at the next start after their process ended, and run no call twice", async () => {
     const script: Script = [
       { calls: [{ id: "call_abcdefgh1", name: "write_down", input: { line: "once" } }] },
       { text: "It is written once." },
     ];
-    // The process ends after the call was made, before the model has heard of its result.
+    // The process ends after the call was made, before the model got its result.
     const ending = oneAgent(script, { before: (step) => void (step === 2 && first.sessions.close()) });
     const first = stageSessions(ending.agents);
     const { key } = await first.sessions.create({});
@@ -154,7 +154,7 @@ describe("sessions", () => {
     expect(await later.sessions.get(key)).toMatchObject({ state: "idle", turns: 1, lastText: "It is written once." });
   });
 
-  test("that were cut off before a result was kept are given it, and what was not made yet is made", async () => {
+  test("that were interrupted before a result was stored get it, and run calls that had not run", async () => {
     const { sessions, store, written, journal, haft } = stageSessions(oneAgent([{ text: "Both are there." }]).agents);
     const { key } = await sessions.create({});
     await store.push(key, { ...message("m1"), at: 1 }, 9);
@@ -186,7 +186,7 @@ describe("sessions", () => {
     expect(await sessions.get(key)).toMatchObject({ state: "idle", lastText: "Both are there." });
   });
 
-  test("keep what is said where no agent can answer, and answer it where one can", async () => {
+  test("store messages if no agent can answer, and answer them later", async () => {
     const { sessions, store, problems } = stageSessions(() => undefined);
     const { key } = await sessions.create({});
     await expect(sessions.send(key, message("m1"))).rejects.toThrow("No model is configured. Set agent.model.");
@@ -199,18 +199,20 @@ describe("sessions", () => {
     const later = stageSessions(model.agents, { store });
     await later.sessions.start();
     await later.sessions.settled();
-    expect(model.shown()).toEqual([["user: [A schedule says]\nGood morning", "user: [A schedule says]\nStill there?"]]);
+    expect(model.shown()).toEqual([
+      ["user: [Message from a schedule]\nGood morning", "user: [Message from a schedule]\nStill there?"],
+    ]);
   });
 
-  test("refuse more than they can hold", async () => {
+  test("reject messages when the inbox is full", async () => {
     const { sessions } = stageSessions(() => undefined, { maxWaiting: 1 });
     const { key } = await sessions.create({});
     await sessions.wake(key, "one");
-    await expect(sessions.wake(key, "two")).rejects.toThrow("1 messages wait");
+    await expect(sessions.wake(key, "two")).rejects.toThrow("1 messages already wait");
     await expect(sessions.wake("nobody", "two")).rejects.toThrow('There is no session "nobody"');
   });
 
-  test("say so when their model fails, and answer the next message", async () => {
+  test("report a failed model, and answer the next message", async () => {
     const model = oneAgent([
       () => {
         throw new Error("overloaded");
@@ -228,7 +230,7 @@ describe("sessions", () => {
     expect((await sessions.get(key))!.error).toBeUndefined();
   });
 
-  test("time out for who waits, and answer all the same", async () => {
+  test("time out for the sender, and still answer", async () => {
     const held = gate();
     const { sessions, clock } = stageSessions(oneAgent([{ text: "at last" }], { before: () => held.pass() }).agents);
     const { key } = await sessions.create({});
@@ -241,7 +243,7 @@ describe("sessions", () => {
     expect(await sessions.send(key, message("m1"), { waitMs: LONG })).toMatchObject({ status: "ok", reply: "at last" });
   });
 
-  test("are stopped in the middle of a turn, with all that they spawned, and can go on", async () => {
+  test("can be stopped during a turn, with all descendants, and continued", async () => {
     const held = gate();
     const model = agentsByLabel(
       { a: [{ text: "a" }], b: [{ text: "b" }] },
@@ -268,7 +270,7 @@ describe("sessions", () => {
     expect(await sessions.stop(below.key)).toBe(0);
   });
 
-  test("that were stopped while they waited do not wake up again by themselves", async () => {
+  test("that were stopped while waiting do not resume by themselves", async () => {
     const model = oneAgent([{ calls: [{ name: "write_down", input: { line: "ask" } }] }, { text: "never" }]);
     const { sessions, haft, store } = stageSessions(model.agents);
     const { key } = await sessions.create({});
@@ -279,7 +281,7 @@ describe("sessions", () => {
     expect([model.shown().length, await store.due()]).toEqual([1, []]);
   });
 
-  test("are held to the tools that they were given, also to none", async () => {
+  test("are restricted to their tools, also to an empty list", async () => {
     for (const toolNames of [["sessions_list"], []]) {
       const model = oneAgent([{ calls: [{ name: "write_down", input: { line: "no" } }] }, { text: "I may not." }]);
       const { sessions, written } = stageSessions(model.agents);
@@ -289,7 +291,7 @@ describe("sessions", () => {
     }
   });
 
-  test("have what they set for their commands again after a restart", async () => {
+  test("restore the environment of their commands after a restart", async () => {
     const overlays = new Map<string, Record<string, string>>();
     const environments = {
       read: (key: string) => ({ ...overlays.get(key) }),
@@ -311,7 +313,7 @@ describe("sessions", () => {
     expect(seen).toEqual([{ APP_MODE: "test" }]);
   });
 
-  test("are followed: what was said before, what is said now piece by piece, and how it ended", async () => {
+  test("can be followed: earlier entries, deltas of the current turn, and its end", async () => {
     const { sessions } = stageSessions(oneAgent([{ text: "one" }, { text: "two" }]).agents);
     const { key } = await sessions.create({});
     await sessions.send(key, message("m1"), { waitMs: LONG });

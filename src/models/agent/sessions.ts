@@ -29,445 +29,466 @@ import {
 export interface SessionsOptions {
   store: SessionStore;
   clock: Clock;
-  /** Throws, with what to do, where none can be had: no model is configured. */
+  /** Throws, with the next step, if there is no agent, for example because no model is configured. */
   agentFor(session: Session): MaybePromise<Agent>;
   environments?: SessionEnvironmentStore;
-  /** The result of a call that was made before, where it is known by now: of a pending one, or one that was cut off. */
+  /** The result of an earlier call, if it is known by now: of a pending or an interrupted call. */
   resultOf?(
     session: Session,
     call: Pick<PendingCall, "callId" | "name"> & Partial<PendingCall>,
   ): MaybePromise<ToolResult | undefined>;
-  /** So much may wait for one session. */
+  /** The maximum number of messages in the inbox of a session. Default: 200. */
   maxWaiting?: number;
-  /** Told of what went wrong where nobody waits for it. */
+  /** Reports problems in the background. */
   onProblem?(problem: string): void;
 }
 
-export interface NewSession {
+interface NewSession {
   key?: string;
   label?: string;
   agent?: string;
-  /** On whose behalf; the session's own key is added. */
+  /** The caller for the calls of the session; the key of the session is added. */
   caller?: Partial<Caller>;
-  /** Key of the session that spawns it. */
+  /** The key of the session that spawns it. */
   parent?: string;
   toolNames?: readonly string[];
   policy?: readonly CallPolicy[];
   mode?: CallMode;
   environment?: Readonly<Record<string, string>>;
-  /** The first thing that is said to it. */
+  /** The first message. */
   first?: Omit<Incoming, "at">;
-}
-
-export interface Sessions {
-  readonly feed: SessionFeed;
-  /** Where something is said to it at once, throws where there is no agent that could answer. */
-  create(request: NewSession): Promise<Session>;
-  get(key: string): MaybePromise<Session | undefined>;
-  list(query?: SessionQuery): MaybePromise<Session[]>;
-  history(key: string, query?: HistoryQuery): MaybePromise<SessionEntry[]>;
-  waiting(key: string): MaybePromise<number>;
-  /** Throws where there is no agent that could answer. The same id again is the same message. */
-  send(
-    key: string,
-    item: Omit<Incoming, "at">,
-    options?: { waitMs?: number; signal?: AbortSignal },
-  ): Promise<SendOutcome>;
-  /** The parent was told by other means how the turn ended that took this. */
-  dropReport(key: string, id: string): Promise<void>;
-  /** What a schedule or a program has to say; kept also where nobody can answer now. */
-  wake(key: string, text: string, id?: string): Promise<void>;
-  /** Ends its turn, and those of the sessions below it. How many were stopped. */
-  stop(key: string, options?: { notifyParent?: boolean }): Promise<number>;
-  /** A call has ended: a session may have waited for it. */
-  onCallEnded(event: EventOf<"tool_call_completed" | "tool_call_failed">): void;
-  /** Goes on with what was cut off, and looks from time to time for what others left to do. */
-  start(): Promise<void>;
-  /** Until no turn runs in this process. */
-  settled(): Promise<void>;
-  /** Turns under way are left where they are: they go on at the next start. */
-  close(): Promise<void>;
 }
 
 const MAX_WAITING = 200;
 const CHECK_INTERVAL_MS = 1_000;
+const STOP_CHECK_INTERVAL_MS = 500;
 const MAX_STOP_ATTEMPTS = 3;
+const MAX_LISTED = 10_000;
 
-/** Stored conversations: one turn of each at a time, whatever process runs it, and nothing said to them is lost. */
-export function createSessions(options: SessionsOptions): Sessions {
-  const { store, clock, agentFor, maxWaiting = MAX_WAITING, onProblem = () => {} } = options;
-  const feed = createSessionFeed(store, clock);
-  const running = new Map<string, { controller: AbortController; done: Promise<void>; again: boolean }>();
-  /** Calls that sessions wait for, so that every other call's end costs a look into a map. */
-  const awaited = new Map<string, string>();
-  const unanswerable = new Set<string>();
-  let looking: Timer | undefined;
-  let isClosed = false;
+interface Running {
+  controller: AbortController;
+  done: Promise<void>;
+  /** Run once more after this. */
+  again: boolean;
+}
 
-  const sessions: Sessions = {
-    feed,
-    async create({ key = `ses_${randomUUID()}`, first, caller = {}, parent, ...request }) {
-      const at = clock.now();
-      const above = parent === undefined ? undefined : await store.get(parent);
-      const session: Session = {
-        key,
-        parent,
-        root: above?.root ?? parent ?? key,
-        policy: [],
-        environment: {},
-        ...request,
-        caller: { depth: 0, ...caller, session: key },
-        state: "idle",
-        turns: 0,
-        pending: [],
-        usage: { inputTokens: 0, outputTokens: 0 },
-        createdAt: at,
-        updatedAt: at,
-      };
-      if (first) await agentFor(session);
-      if (!(await store.add(session, first && { ...first, at }))) {
-        throw toolError("conflict", `There is a session "${key}" already`, { next: "Choose another key." });
-      }
-      if (first) schedule(key);
-      return session;
-    },
-    get: (key) => store.get(key),
-    list: (query) => store.list(query),
-    history: (key, query) => store.history(key, query),
-    waiting: (key) => store.waiting(key),
-    async send(key, item, { waitMs = 0, signal } = {}) {
-      const session = await requireSession(key);
-      await agentFor(session);
-      await push(key, item);
-      if (waitMs <= 0) return { status: "accepted" };
-      return outcomeOf(await awaitTurn({ key, id: item.id, waitMs, signal }, { store, feed, clock }));
-    },
-    async dropReport(key, id) {
-      const { parent } = await requireSession(key);
-      const taken = (await store.history(key)).find(({ incoming }) => incoming?.id === id);
-      if (parent !== undefined && taken) await store.drop(parent, announcementId(key, taken.turn));
-    },
-    async wake(key, text, id = `wake ${randomUUID()}`) {
-      await requireSession(key);
-      await push(key, { id, kind: "wake", text });
-    },
-    async stop(key, { notifyParent = false } = {}) {
-      const session = await requireSession(key);
-      const { parent, label, turns } = session;
-      if (notifyParent && parent !== undefined && (await isAtWork(session))) {
-        const from = { session: key, label };
-        await push(parent, { id: `stopped ${key} ${turns}`, kind: "announce", text: "It was stopped.", from });
-      }
-      const tree = await store.list({ root: session.root, limit: 10_000 });
-      let stopped = 0;
-      for (const one of [session, ...tree.filter((other) => isBelow(other, key))]) if (await stopOne(one)) stopped++;
-      return stopped;
-    },
-    onCallEnded({ callId, caller, result }) {
-      if (caller.session === undefined || awaited.get(callId) !== caller.session) return;
-      void deliver(caller.session, result).catch(problem(caller.session));
-    },
-    async start() {
-      for (const { key, pending } of await store.list({ state: "waiting", limit: 10_000 })) trackPending(key, pending);
-      await look();
-    },
-    async settled() {
-      while (running.size > 0) await Promise.all([...running.values()].map(({ done }) => done));
-    },
-    async close() {
-      isClosed = true;
-      looking?.cancel();
-      for (const { controller } of running.values()) controller.abort(PROCESS_EXIT);
-      await sessions.settled();
-    },
-  };
-  return sessions;
+/** Stored conversations. One turn of each runs at a time, across all processes, and no message is lost. */
+export class Sessions {
+  readonly feed: SessionFeed;
+  readonly #options: SessionsOptions;
+  readonly #store: SessionStore;
+  readonly #clock: Clock;
+  readonly #maxWaiting: number;
+  readonly #running = new Map<string, Running>();
+  /** The sessions that wait for a call, by call id. */
+  readonly #awaited = new Map<string, string>();
+  /** The sessions without an agent whose problem was reported. */
+  readonly #unanswerable = new Set<string>();
+  #checkTimer: Timer | undefined;
+  #isClosed = false;
 
-  async function requireSession(key: string): Promise<Session> {
-    const session = await store.get(key);
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#maxWaiting = options.maxWaiting ?? MAX_WAITING;
+    this.feed = new SessionFeed(options.store, options.clock);
+  }
+
+  /** Throws if a first message is given and there is no agent to answer it. */
+  async create({ key = `ses_${randomUUID()}`, first, caller = {}, parent, ...request }: NewSession): Promise<Session> {
+    const at = this.#clock.now();
+    const parentSession = parent === undefined ? undefined : await this.#store.get(parent);
+    const session: Session = {
+      ...request,
+      key,
+      parent,
+      root: parentSession?.root ?? parent ?? key,
+      policy: request.policy ?? [],
+      environment: request.environment ?? {},
+      caller: { depth: 0, ...caller, session: key },
+      state: "idle",
+      turns: 0,
+      pending: [],
+      usage: { inputTokens: 0, outputTokens: 0 },
+      createdAt: at,
+      updatedAt: at,
+    };
+    if (first) await this.#options.agentFor(session);
+    if (!(await this.#store.add(session, first && { ...first, at }))) {
+      throw toolError("conflict", `There is already a session "${key}"`, { next: "Choose another key." });
+    }
+    if (first) this.#schedule(key);
+    return session;
+  }
+
+  get(key: string): MaybePromise<Session | undefined> {
+    return this.#store.get(key);
+  }
+
+  list(query?: SessionQuery): MaybePromise<Session[]> {
+    return this.#store.list(query);
+  }
+
+  history(key: string, query?: HistoryQuery): MaybePromise<SessionEntry[]> {
+    return this.#store.history(key, query);
+  }
+
+  /** The number of messages in the inbox. */
+  waiting(key: string): MaybePromise<number> {
+    return this.#store.waiting(key);
+  }
+
+  /** Throws if there is no agent to answer. A message with a known id is not added again. */
+  async send(
+    key: string,
+    item: Omit<Incoming, "at">,
+    { waitMs = 0, signal }: { waitMs?: number; signal?: AbortSignal } = {},
+  ): Promise<SendOutcome> {
+    await this.#options.agentFor(await this.#require(key));
+    await this.#push(key, item);
+    if (waitMs <= 0) return { status: "accepted" };
+    return outcomeOf(await this.#awaitTurn(key, item.id, waitMs, signal));
+  }
+
+  /** Removes the report to the parent about the turn that took this message: the parent already knows how it ended. */
+  async dropReport(key: string, id: string): Promise<void> {
+    const { parent } = await this.#require(key);
+    const taken = (await this.#store.history(key)).find(({ incoming }) => incoming?.id === id);
+    if (parent !== undefined && taken) await this.#store.drop(parent, announcementId(key, taken.turn));
+  }
+
+  /** Sends a message from a schedule or a program. It is stored even if there is no agent now. */
+  async wake(key: string, text: string, id = `wake ${randomUUID()}`): Promise<void> {
+    await this.#require(key);
+    await this.#push(key, { id, kind: "wake", text });
+  }
+
+  /** Stops its turn and those of its descendants. Returns how many sessions were stopped. */
+  async stop(key: string, { notifyParent = false }: { notifyParent?: boolean } = {}): Promise<number> {
+    const session = await this.#require(key);
+    const { parent, label, turns } = session;
+    if (notifyParent && parent !== undefined && (await this.#isActive(session))) {
+      const from = { session: key, label };
+      await this.#push(parent, { id: `stopped ${key} ${turns}`, kind: "announce", text: "It was stopped.", from });
+    }
+    const tree = await this.#store.list({ root: session.root, limit: MAX_LISTED });
+    let stopped = 0;
+    for (const each of [session, ...tree.filter((other) => isBelow(other, key))]) {
+      if (await this.#stopOne(each)) stopped++;
+    }
+    return stopped;
+  }
+
+  /** Must be called when a call ends: a session may wait for it. */
+  onCallEnded({ callId, caller, result }: EventOf<"tool_call_completed" | "tool_call_failed">): void {
+    if (caller.session === undefined || this.#awaited.get(callId) !== caller.session) return;
+    this.#deliver(caller.session, result).catch(this.#report(caller.session));
+  }
+
+  /** Resumes interrupted turns, and checks regularly for work that other processes left. */
+  async start(): Promise<void> {
+    const waiting = await this.#store.list({ state: "waiting", limit: MAX_LISTED });
+    for (const { key, pending } of waiting) this.#trackPending(key, pending);
+    await this.#check();
+  }
+
+  /** Resolves when no turn runs in this process. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  /** Interrupts running turns. They resume at the next start. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#checkTimer?.cancel();
+    for (const { controller } of this.#running.values()) controller.abort(PROCESS_EXIT);
+    await this.settled();
+  }
+
+  async #require(key: string): Promise<Session> {
+    const session = await this.#store.get(key);
     if (session) return session;
     throw toolError("path_not_found", `There is no session "${key}"`, { next: "Look at the list of sessions." });
   }
 
-  async function push(key: string, item: Omit<Incoming, "at">): Promise<void> {
-    const outcome = await store.push(key, { ...item, at: clock.now() }, maxWaiting);
+  async #push(key: string, item: Omit<Incoming, "at">): Promise<void> {
+    const outcome = await this.#store.push(key, { ...item, at: this.#clock.now() }, this.#maxWaiting);
     if (outcome === "full") {
-      throw toolError("busy", `${maxWaiting} messages wait for session "${key}" already`, {
+      throw toolError("busy", `${this.#maxWaiting} messages already wait for session "${key}"`, {
         next: "Wait until it has answered some.",
       });
     }
-    schedule(key);
+    this.#schedule(key);
   }
 
-  /** Goes on with a session, unless it is gone on with: then once more after that. */
-  function schedule(key: string): void {
-    if (isClosed) return;
-    const under = running.get(key);
-    if (under) {
-      under.again = true;
+  /** Runs the turns of a session; if they are running already, once more after that. */
+  #schedule(key: string): void {
+    if (this.#isClosed) return;
+    const running = this.#running.get(key);
+    if (running) {
+      running.again = true;
       return;
     }
     const controller = new AbortController();
-    const entry = { controller, again: false, done: Promise.resolve() };
-    running.set(key, entry);
-    entry.done = drive(key, controller)
-      .catch(problem(key))
+    const entry: Running = { controller, again: false, done: Promise.resolve() };
+    this.#running.set(key, entry);
+    entry.done = this.#drive(key, controller)
+      .catch(this.#report(key))
       .then(() => {
-        running.delete(key);
-        if (entry.again) schedule(key);
+        this.#running.delete(key);
+        if (entry.again) this.#schedule(key);
       });
   }
 
-  async function drive(key: string, controller: AbortController): Promise<void> {
-    if (!controller.signal.aborted && !(await canAnswer(key))) return;
-    const lease = await store.claim(key);
+  async #drive(key: string, controller: AbortController): Promise<void> {
+    if (!controller.signal.aborted && !(await this.#canAnswer(key))) return;
+    const lease = await this.#store.claim(key);
     if (!lease) return;
-    const stopLooking = watchForStop({ store, clock }, key, () => controller.abort("it was stopped"));
+    const stopWatching = this.#watchForStop(key, () => controller.abort("it was stopped"));
+    const options = this.#options;
     try {
       await driveSession(lease, {
-        store,
-        agentFor,
+        store: this.#store,
+        agentFor: (session) => options.agentFor(session),
         environments: options.environments,
         signal: controller.signal,
-        now: () => clock.now(),
+        now: () => this.#clock.now(),
         resultOf: (session, call) => options.resultOf?.(session, call),
-        collectLateResults,
+        collectLateResults: (session) => this.#collectLateResults(session),
         emit: (event) => {
-          if (event.type === "entry") note(key, event.entry);
-          feed.emit(key, event);
+          if (event.type === "entry") this.#noteEntry(key, event.entry);
+          this.feed.emit(key, event);
         },
       });
     } finally {
-      stopLooking();
-      await store.release(lease, true);
+      stopWatching();
+      await this.#store.release(lease, true);
     }
   }
 
-  /** Without an agent nothing is taken: it waits for a process that has one. Told once. */
-  async function canAnswer(key: string): Promise<boolean> {
-    const session = await store.get(key);
+  /** Without an agent the messages stay in the inbox for a process that has one. The problem is reported once. */
+  async #canAnswer(key: string): Promise<boolean> {
+    const session = await this.#store.get(key);
     if (!session) return false;
     try {
-      await agentFor(session);
-      unanswerable.delete(key);
+      await this.#options.agentFor(session);
+      this.#unanswerable.delete(key);
       return true;
     } catch (error) {
-      if (!unanswerable.has(key)) problem(key)(error);
-      unanswerable.add(key);
+      if (!this.#unanswerable.has(key)) this.#report(key)(error);
+      this.#unanswerable.add(key);
       return false;
     }
   }
 
-  /** What an entry means for others: calls to wait for, and a parent that was told something. */
-  function note(key: string, { message, incoming, end, turn }: SessionEntry): void {
+  /** Tracks the calls that an entry waits for, and runs the parent if the turn has ended. */
+  #noteEntry(key: string, { message, incoming, end, turn }: SessionEntry): void {
     if (message?.role === "tool") {
-      const pending = message.results.filter((result) => result.status === "pending");
-      trackPending(key, pending);
+      this.#trackPending(
+        key,
+        message.results.filter((result) => result.status === "pending"),
+      );
     }
-    if (incoming?.result) awaited.delete(incoming.result.callId);
+    if (incoming?.result) this.#awaited.delete(incoming.result.callId);
     if (end) {
-      void Promise.resolve(store.get(key))
-        .then((session) => session?.parent !== undefined && turn > 0 && schedule(session.parent))
-        .catch(problem(key));
+      void Promise.resolve(this.#store.get(key))
+        .then((session) => session?.parent !== undefined && turn > 0 && this.#schedule(session.parent))
+        .catch(this.#report(key));
     }
   }
 
-  function trackPending(key: string, calls: readonly { callId: string }[]): void {
-    for (const { callId } of calls) awaited.set(callId, key);
+  #trackPending(key: string, calls: readonly { callId: string }[]): void {
+    for (const { callId } of calls) this.#awaited.set(callId, key);
   }
 
-  async function collectLateResults(session: Session): Promise<void> {
+  async #collectLateResults(session: Session): Promise<void> {
     for (const call of session.pending) {
-      const result = await options.resultOf?.(session, call);
-      if (result && result.status !== "pending") await deliver(session.key, { ...result, callId: call.callId });
+      const result = await this.#options.resultOf?.(session, call);
+      if (result && result.status !== "pending") await this.#deliver(session.key, { ...result, callId: call.callId });
     }
   }
 
-  async function deliver(key: string, result: ToolResult): Promise<void> {
-    await push(key, { id: lateResultId(result.callId), kind: "result", text: textOf(result.content), result });
+  async #deliver(key: string, result: ToolResult): Promise<void> {
+    await this.#push(key, { id: lateResultId(result.callId), kind: "result", text: textOf(result.content), result });
   }
 
-  async function isAtWork({ key, state }: Session): Promise<boolean> {
-    return running.has(key) || state === "running" || state === "waiting" || (await store.waiting(key)) > 0;
+  async #isActive({ key, state }: Session): Promise<boolean> {
+    if (this.#running.has(key) || state === "running" || state === "waiting") return true;
+    return (await this.#store.waiting(key)) > 0;
   }
 
-  async function stopOne(session: Session): Promise<boolean> {
+  async #stopOne(session: Session): Promise<boolean> {
     const { key, pending } = session;
-    if (!(await isAtWork(session))) return false;
-    for (const { callId } of pending) awaited.delete(callId);
-    await store.requestStop(key);
-    // More than once: a turn may end by itself in the moment in which it is stopped, and then goes on to wait.
-    for (let tries = 0; tries < MAX_STOP_ATTEMPTS; tries++) {
-      if (!running.has(key)) schedule(key);
-      const under = running.get(key);
-      under?.controller.abort("it was stopped");
-      await under?.done;
-      if (!(await isAtWork({ ...session, ...(await store.get(key)) }))) break;
+    if (!(await this.#isActive(session))) return false;
+    for (const { callId } of pending) this.#awaited.delete(callId);
+    await this.#store.requestStop(key);
+    // More than once: a turn may end by itself at the moment it is stopped, and then wait for something.
+    for (let attempts = 0; attempts < MAX_STOP_ATTEMPTS; attempts++) {
+      if (!this.#running.has(key)) this.#schedule(key);
+      const running = this.#running.get(key);
+      running?.controller.abort("it was stopped");
+      await running?.done;
+      if (!(await this.#isActive({ ...session, ...(await this.#store.get(key)) }))) break;
     }
     return true;
   }
 
-  async function look(): Promise<void> {
-    if (isClosed) return;
+  async #check(): Promise<void> {
+    if (this.#isClosed) return;
     try {
-      for (const session of await store.list({ state: "waiting", limit: 1_000 })) await collectLateResults(session);
-      for (const key of await store.due()) schedule(key);
+      const waiting = await this.#store.list({ state: "waiting", limit: 1_000 });
+      for (const session of waiting) await this.#collectLateResults(session);
+      for (const key of await this.#store.due()) this.#schedule(key);
     } catch (error) {
-      onProblem(`Sessions could not be looked at: ${(error as Error).message}`);
+      this.#options.onProblem?.(`Sessions could not be checked: ${messageOf(error)}`);
     }
-    if (isClosed || !store.shared) return;
-    looking = clock.after(CHECK_INTERVAL_MS, () => void look());
-    looking.setRef(false);
+    if (this.#isClosed || !this.#store.shared) return;
+    this.#checkTimer = this.#clock.after(CHECK_INTERVAL_MS, () => void this.#check());
+    this.#checkTimer.setRef(false);
   }
 
-  function problem(key: string): (error: unknown) => void {
-    return (error) => onProblem(`Session "${key}": ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
-/** What those who watch a session are told. Entries are kept; the rest is told only where the turn runs, while it runs. */
-export type SessionEvent =
-  | { type: "entry"; entry: SessionEntry }
-  | Extract<AgentEvent, { type: "text" | "reasoning" | "tool_update" | "tool_result" }>;
-
-interface SessionFeed {
-  emit(key: string, event: SessionEvent): void;
-  /** From the entry after `after` on, until the signal. What other processes add is found in the store. */
-  follow(
-    key: string,
-    options?: { after?: number; signal?: AbortSignal },
-  ): AsyncGenerator<SessionEvent, void, undefined>;
-  /** Resolves at the next event of the session, or after `ms`. */
-  next(key: string, ms: number | undefined, signal?: AbortSignal): Promise<void>;
-}
-
-type Listener = (event: SessionEvent) => void;
-
-/** How often a store that others write to is looked at. */
-const POLL_MS = 400;
-
-function createSessionFeed(store: SessionStore, clock: Clock): SessionFeed {
-  const listeners = new Map<string, Set<Listener>>();
-
-  const listen = (key: string, listener: Listener): (() => void) => {
-    const all = listeners.get(key) ?? new Set();
-    listeners.set(key, all.add(listener));
-    return () => {
-      all.delete(listener);
-      if (all.size === 0 && listeners.get(key) === all) listeners.delete(key);
+  /** Checks regularly whether another process wants the turn to stop. Returns a function that ends the checks. */
+  #watchForStop(key: string, stop: () => void): () => void {
+    if (!this.#store.shared) return () => {};
+    let timer: Timer | undefined;
+    const scheduleNext = (): void => {
+      timer = this.#clock.after(STOP_CHECK_INTERVAL_MS, () => {
+        void Promise.resolve(this.#store.isStopRequested(key)).then(
+          (isRequested) => (isRequested ? stop() : scheduleNext()),
+          scheduleNext,
+        );
+      });
+      timer.setRef(false);
     };
-  };
+    scheduleNext();
+    return () => timer?.cancel();
+  }
 
-  const next: SessionFeed["next"] = (key, ms, signal) =>
-    new Promise((resolve) => {
-      let timer: Timer | undefined;
-      const done = (): void => {
-        timer?.cancel();
-        stop();
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const stop = listen(key, done);
-      const wait = store.shared ? Math.min(ms ?? POLL_MS, POLL_MS) : ms;
-      if (wait !== undefined) timer = clock.after(wait, done);
-      signal?.addEventListener("abort", done);
-      if (signal?.aborted) done();
-    });
-
-  return {
-    next,
-    emit(key, event) {
-      for (const listener of listeners.get(key) ?? []) listener(event);
-    },
-    async *follow(key, { after = 0, signal } = {}) {
-      let seen = after;
-      const queue: SessionEvent[] = [];
-      // Before the store is read, so that nothing falls between.
-      const stop = listen(key, (event) => queue.push(event));
-      try {
-        while (!signal?.aborted) {
-          for (const entry of await store.history(key, { after: seen, limit: 500 })) {
-            seen = entry.seq;
-            yield { type: "entry", entry };
-          }
-          for (let event = queue.shift(); event; event = queue.shift()) {
-            if (event.type !== "entry") yield event;
-            else if (event.entry.seq === seen + 1) {
-              seen++;
-              yield event;
-            }
-          }
-          if (queue.length === 0) await next(key, undefined, signal);
-        }
-      } finally {
-        stop();
+  /** The end of the turn that took the message, in any process; undefined if that takes too long. */
+  async #awaitTurn(
+    key: string,
+    id: string,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<TurnEnd | undefined> {
+    const deadline = this.#clock.monotonic() + waitMs;
+    for (;;) {
+      // Subscribe before reading the store, otherwise an end in between is missed.
+      const left = deadline - this.#clock.monotonic();
+      const abort = new AbortController();
+      const anySignal = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
+      const nextEvent = this.feed.next(key, Math.max(left, 0), anySignal);
+      const end = await this.#store.endOf(key, id);
+      if (end || left <= 0 || signal?.aborted) {
+        abort.abort();
+        return end;
       }
-    },
-  };
+      await nextEvent;
+    }
+  }
+
+  #report(key: string): (error: unknown) => void {
+    return (error) => this.#options.onProblem?.(`Session "${key}": ${messageOf(error)}`);
+  }
 }
 
-/** What came of something that was said to a session. `accepted`: nobody waited, or it waits itself. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The result of sending a message. `accepted`: the caller did not wait, or the turn itself waits. */
 export type SendOutcome =
   | { status: "ok"; reply: string; turn: TurnEnd }
   | { status: "accepted"; reply?: string }
   | { status: "timeout" }
   | { status: "error"; error: string; reply?: string };
 
-interface Awaited {
-  key: string;
-  /** Of what was said. */
-  id: string;
-  waitMs: number;
-  signal: AbortSignal | undefined;
-}
-
-/** The end of the turn that took what was said, whatever process runs it; nothing where that takes longer. */
-async function awaitTurn(
-  { key, id, waitMs, signal }: Awaited,
-  { store, feed, clock }: { store: SessionStore; feed: SessionFeed; clock: Clock },
-): Promise<TurnEnd | undefined> {
-  const until = clock.monotonic() + waitMs;
-  for (;;) {
-    // Asked before the store is, so that an end in between is not waited for.
-    const left = until - clock.monotonic();
-    const abort = new AbortController();
-    const news = feed.next(key, Math.max(left, 0), signal ? AbortSignal.any([signal, abort.signal]) : abort.signal);
-    const end = await store.endOf(key, id);
-    if (end || left <= 0 || signal?.aborted) {
-      abort.abort();
-      return end;
-    }
-    await news;
-  }
-}
-
 function outcomeOf(end: TurnEnd | undefined): SendOutcome {
   if (!end) return { status: "timeout" };
-  const reply = end.text === "" ? {} : { reply: end.text };
-  if (end.stop === "pending") return { status: "accepted", ...reply };
+  const reply = end.text || undefined;
+  if (end.stop === "pending") return { status: "accepted", reply };
   if (end.stop === "done" || end.stop === "stopped") return { status: "ok", reply: end.text, turn: end };
-  return { status: "error", error: end.error ?? `Its turn ended early (${end.stop}).`, ...reply };
+  return { status: "error", error: end.error ?? `Its turn ended early (${end.stop}).`, reply };
 }
 
-const WATCH_FOR_STOP_CHECK_INTERVAL_MS = 500;
+/** Events of a session. Entries are stored; the others exist only in the process that runs the turn. */
+export type SessionEvent =
+  | { type: "entry"; entry: SessionEntry }
+  | Extract<AgentEvent, { type: "text" | "reasoning" | "tool_update" | "tool_result" }>;
 
-/** Looks from time to time whether another process wants the turn to stop. Gives what ends the looking. */
-function watchForStop(
-  { store, clock }: { store: SessionStore; clock: Clock },
-  key: string,
-  stop: () => void,
-): () => void {
-  if (!store.shared) return () => {};
-  let timer: Timer | undefined;
-  const scheduleNext = (): void => {
-    timer = clock.after(WATCH_FOR_STOP_CHECK_INTERVAL_MS, () => {
-      void Promise.resolve(store.isStopRequested(key)).then(
-        (isRequested) => (isRequested ? stop() : scheduleNext()),
-        scheduleNext,
-      );
+type Listener = (event: SessionEvent) => void;
+
+/** How often a shared store is checked for entries of other processes. */
+const POLL_MS = 400;
+
+class SessionFeed {
+  readonly #store: SessionStore;
+  readonly #clock: Clock;
+  readonly #listeners = new Map<string, Set<Listener>>();
+
+  constructor(store: SessionStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  emit(key: string, event: SessionEvent): void {
+    for (const listener of this.#listeners.get(key) ?? []) listener(event);
+  }
+
+  /** The events after the entry `after`, until the signal aborts. Includes entries of other processes. */
+  async *follow(
+    key: string,
+    { after = 0, signal }: { after?: number; signal?: AbortSignal } = {},
+  ): AsyncGenerator<SessionEvent, void, undefined> {
+    let seen = after;
+    const queue: SessionEvent[] = [];
+    // Subscribe before reading the store, otherwise events in between are lost.
+    const unsubscribe = this.#subscribe(key, (event) => queue.push(event));
+    try {
+      while (!signal?.aborted) {
+        for (const entry of await this.#store.history(key, { after: seen, limit: 500 })) {
+          seen = entry.seq;
+          yield { type: "entry", entry };
+        }
+        for (let event = queue.shift(); event; event = queue.shift()) {
+          if (event.type !== "entry") yield event;
+          else if (event.entry.seq === seen + 1) {
+            seen++;
+            yield event;
+          }
+        }
+        if (queue.length === 0) await this.next(key, undefined, signal);
+      }
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  /** Resolves at the next event of the session, after `ms`, or when the signal aborts. */
+  next(key: string, ms: number | undefined, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      let timer: Timer | undefined;
+      const done = (): void => {
+        timer?.cancel();
+        unsubscribe();
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      const unsubscribe = this.#subscribe(key, done);
+      const wait = this.#store.shared ? Math.min(ms ?? POLL_MS, POLL_MS) : ms;
+      if (wait !== undefined) timer = this.#clock.after(wait, done);
+      signal?.addEventListener("abort", done);
+      if (signal?.aborted) done();
     });
-    timer.setRef(false);
-  };
-  scheduleNext();
-  return () => timer?.cancel();
+  }
+
+  #subscribe(key: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(key) ?? new Set();
+    this.#listeners.set(key, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
+    };
+  }
 }

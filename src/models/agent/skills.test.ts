@@ -21,7 +21,7 @@ function open(files: Readonly<Record<string, string>>) {
 
 const skill = (name: string, more = "") => `---\nname: ${name}\ndescription: Does ${name}\n${more}---\n\nDo ${name}.\n`;
 
-test("skills are found in every place, the first of one name counts, and what is wrong is told", async () => {
+test("skills are found in every location, the first of a name wins, and problems are reported", async () => {
   const { library } = open({
     "a/one/SKILL.md": skill("one", "allowed-tools: Read, Bash(git log:*) Grep\n"),
     "b/one/SKILL.md": skill("one"),
@@ -35,11 +35,11 @@ test("skills are found in every place, the first of one name counts, and what is
     { name: "one", description: "Does one", folder: "a/one", allowedTools: ["Read", "Bash", "Grep"] },
     { name: "two", description: "Does two", folder: "b/two", allowedTools: ["Read"] },
   ]);
-  expect(problems.join("\n")).toMatch(/b\/three: .*does not begin with YAML/);
+  expect(problems.join("\n")).toMatch(/b\/three: .*does not start with YAML/);
   expect(problems.join("\n")).toMatch(/b\/four: .*its folder is "four"/);
 });
 
-test("a skill is loaded with its files, and reads no other", async () => {
+test("a skill is loaded with the list of its files, and reads no others", async () => {
   const { library, root, folder } = open({ "a/one/SKILL.md": skill("one"), "a/one/scripts/go.sh": "echo go" });
   writeFileSync(join(root, "secret"), "hush");
   symlinkSync(join(root, "secret"), join(folder, "a/one/link"));

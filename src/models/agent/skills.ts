@@ -4,22 +4,27 @@ import { didYouMean } from "../../core/nearest-name.ts";
 import type { Files } from "../../io/files/files.ts";
 import { isObject } from "../../schema/json-schema.ts";
 
-/** A place where skills lie, each in a folder of its own. Of two skills with one name the first place's counts. */
-export interface SkillLocation {
+/** A folder with skills, one folder each. If two skills have the same name, the one from the first location is used. */
+interface SkillLocation {
   files: Files;
   path: string;
 }
 
-/** Below a project, under the names that other agents know. */
+/** The folders in a project that other agents use too. */
 export const PROJECT_SKILL_FOLDERS = [".agents/skills", ".claude/skills"];
 
 const FILE = "SKILL.md";
 const MAX_BYTES = 256 * 1024;
 const MAX_LISTED = 100;
 
-type Found = Skill & { location: SkillLocation; path: string; instructions: string };
+interface SkillFolder {
+  location: SkillLocation;
+  path: string;
+}
 
-/** Read again each time: a skill that was just written is there. */
+type FoundSkill = Skill & SkillFolder & { instructions: string };
+
+/** Reads the folders each time, so new skills are found. */
 export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLibrary {
   return {
     async list() {
@@ -35,8 +40,8 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
       const skill = await find(name);
       const path = posix.normalize(file);
       if (posix.isAbsolute(path) || path.startsWith("..")) {
-        throw toolError("path_denied", `"${file}" is outside of the skill "${name}"`, {
-          next: "Name a file of its folder, relative to it.",
+        throw toolError("path_denied", `"${file}" is outside the skill "${name}"`, {
+          next: "Name a file in its folder, with a path relative to it.",
         });
       }
       const { bytes } = await skill.location.files.readWhole(posix.join(skill.path, path), { maxBytes: MAX_BYTES });
@@ -44,19 +49,19 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
     },
   };
 
-  async function find(name: string): Promise<Found> {
+  async function find(name: string): Promise<FoundSkill> {
     const { found } = await findAll();
     const skill = found.get(name);
     if (skill) return skill;
     const names = [...found.keys()];
     throw toolError("invalid_input", `There is no skill "${name}"`, {
-      next: didYouMean(name, names) ?? (names.length > 0 ? `There are: ${names.join(", ")}.` : "There are no skills."),
+      next: didYouMean(name, names) ?? (names.length > 0 ? `Skills: ${names.join(", ")}.` : "There are no skills."),
       data: { names },
     });
   }
 
-  async function findAll(): Promise<{ found: Map<string, Found>; problems: string[] }> {
-    const found: Found[] = [];
+  async function findAll(): Promise<{ found: Map<string, FoundSkill>; problems: string[] }> {
+    const found: FoundSkill[] = [];
     const problems: string[] = [];
     for (const location of locations) {
       for (const folder of await foldersIn(location)) {
@@ -67,7 +72,7 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
           if (found.some(({ name }) => name === skill.name)) continue;
           found.push({ ...skill, folder: path, location, path });
         } catch (error) {
-          problems.push(`${path}: ${(error as Error).message}`);
+          problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
         }
       }
     }
@@ -81,84 +86,86 @@ async function foldersIn({ files, path }: SkillLocation): Promise<string[]> {
     const entries = await files.listDirectory(path);
     return entries.filter(({ type }) => type === "directory").map(({ name }) => name);
   } catch {
-    // Most places have none.
+    // Usually the folder does not exist.
     return [];
   }
 }
 
-async function listFiles({ location, path }: Found, below: string): Promise<string[]> {
+async function listFiles(skill: SkillFolder, below: string): Promise<string[]> {
   const names: string[] = [];
-  for (const { name, type } of await location.files.listDirectory(posix.join(path, below))) {
+  for (const { name, type } of await skill.location.files.listDirectory(posix.join(skill.path, below))) {
     const file = posix.join(below, name);
-    if (type === "directory" && below.split("/").length < 3)
-      names.push(...(await listFiles({ location, path } as Found, file)));
+    if (type === "directory" && below.split("/").length < 3) names.push(...(await listFiles(skill, file)));
     else if (type === "file") names.push(file);
     if (names.length >= MAX_LISTED) break;
   }
   return names.slice(0, MAX_LISTED);
 }
 
-function toSkill({ name, description, allowedTools, folder }: Found): Skill {
+function toSkill({ name, description, allowedTools, folder }: FoundSkill): Skill {
   return { name, description, folder, allowedTools };
 }
 
-const FRONT = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
+const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const MAX_NAME_LENGTH = 64;
 const MAX_DESCRIPTION_LENGTH = 1024;
 
-/** A SKILL.md: YAML between two lines of dashes, then the instructions. Throws where it is none, and says why. */
+/** Parses a SKILL.md: YAML front matter, then the instructions. Throws with the reason if it is invalid. */
 async function parseSkill(text: string, folder: string): Promise<Omit<Skill, "folder"> & { instructions: string }> {
-  const front = FRONT.exec(text);
-  if (!front) throw invalid("it does not begin with YAML between two lines of ---");
+  const [frontMatter, yaml] = FRONT_MATTER.exec(text) ?? [];
+  if (frontMatter === undefined || yaml === undefined) {
+    throw invalid("it does not start with YAML between two lines of ---");
+  }
   const { parseDocument } = await import("yaml");
-  const document = parseDocument(front[1]!, { stringKeys: true, prettyErrors: false });
-  if (document.errors.length > 0) throw invalid(`its head is not valid YAML: ${document.errors[0]!.message}`);
+  const document = parseDocument(yaml, { stringKeys: true, prettyErrors: false });
+  const [yamlError] = document.errors;
+  if (yamlError) throw invalid(`its front matter is not valid YAML: ${yamlError.message}`);
   const head: unknown = document.toJS({ maxAliasCount: 10 });
-  if (!isObject(head)) throw invalid("its head has no keys");
+  if (!isObject(head)) throw invalid("its front matter has no keys");
   const { name, description } = head;
   if (typeof name !== "string" || name.length > MAX_NAME_LENGTH || !NAME.test(name)) {
-    throw invalid("`name` must be small letters, digits and single dashes, at most 64 of them");
+    throw invalid("`name` must have lowercase letters, digits and single dashes, at most 64 characters");
   }
   if (name !== folder) throw invalid(`\`name\` is "${name}", but its folder is "${folder}"`);
   if (typeof description !== "string" || description.trim() === "" || description.length > MAX_DESCRIPTION_LENGTH) {
-    throw invalid("`description` must say in 1 to 1024 characters what it does, and when to use it");
+    throw invalid("`description` must describe in 1 to 1024 characters what it does and when to use it");
   }
   const allowedTools = readTools(head["allowed-tools"]);
   return {
     name,
     description: description.replace(/\s+/g, " ").trim(),
     allowedTools: allowedTools.length > 0 ? allowedTools : undefined,
-    instructions: text.slice(front[0].length).trim(),
+    instructions: text.slice(frontMatter.length).trim(),
   };
 }
 
-/** `Read, Grep`, `Bash(git:*) Read`, or a list. What stands in brackets narrows nothing here: policy has rules for that. */
+/** `Read, Grep`, `Bash(git:*) Read`, or a list. Conditions in brackets are ignored: rules of the policy do that. */
 function readTools(value: unknown): string[] {
   const text = Array.isArray(value) ? value.join(" ") : typeof value === "string" ? value : "";
-  return [...new Set(Array.from(text.matchAll(/([^\s,()]+)(?:\([^)]*\))?/g), ([, name]) => name!))];
+  return [...new Set(Array.from(text.matchAll(/([^\s,()]+)(?:\([^)]*\))?/g), ([, name = ""]) => name))];
 }
 
-function invalid(why: string): Error {
-  return toolError("failed", `SKILL.md is not usable: ${why}`, { next: "Mend it, then load the skill again." });
+function invalid(reason: string): Error {
+  return toolError("failed", `SKILL.md is not usable: ${reason}`, { next: "Fix it, then load the skill again." });
 }
 
-/** Instructions for a kind of task, in a folder with a SKILL.md: named in the prompt, read when they are needed. */
+/** Instructions for a kind of task, in a folder with a SKILL.md. The prompt lists them; the model loads them on demand. */
 export interface Skill {
   name: string;
   description: string;
-  /** While it is used, no other tools exist for the agent. All of them where absent. */
+  /** The only tools that the agent may use with the skill. If omitted, all tools. */
   allowedTools?: readonly string[];
-  /** Where it lies, as a model should see it. */
+  /** The path of its folder for the model. */
   folder: string;
 }
 
-/** The skills that there are. */
+/** The available skills. */
 export interface SkillLibrary {
-  /** Sorted by name; what is wrong with others, in words for a person. */
+  /** Sorted by name, with the problems of invalid skills. */
   list(): Promise<{ skills: Skill[]; problems: string[] }>;
-  /** The whole instructions. Fails where there is no such skill, naming those there are. */
+  /** The complete instructions. Rejects with the names of all skills if there is no such skill. */
   load(name: string): Promise<Skill & { instructions: string; files: string[] }>;
-  /** A file of the skill's folder. */
+  /** Reads a file in the folder of the skill. */
   read(name: string, file: string): Promise<string>;
 }

@@ -37,13 +37,13 @@ function open(child: LanguageScript, options: Parameters<typeof createTestHaft>[
 
 const CHILD: LanguageScript = [{ calls: [{ name: "note", input: { text: "x" } }] }, { text: "noted" }];
 
-test("subagents work side by side where one call at a time may run: they work in the slot of their call", async () => {
+test("subagents run in parallel if only one call may run at a time: they use the slot of their call", async () => {
   const { parent, ask } = open(CHILD, { concurrency: { maxConcurrent: 1 } });
   const { messages } = await parent([{ calls: [ask, ask] }, { text: "done" }]).run("go");
   expect(messages[2]).toMatchObject({ results: [{ content: [{ text: "noted" }] }, { content: [{ text: "noted" }] }] });
 });
 
-test("a subagent is held to the mode and the policy of whoever called it", async () => {
+test("a subagent is restricted to the mode and the policy of its caller", async () => {
   for (const [held, code] of [
     [{ mode: "plan" }, "plan_mode"],
     [{ policy: [{ deny: ["note"] }] }, "denied"],
@@ -54,7 +54,7 @@ test("a subagent is held to the mode and the policy of whoever called it", async
   }
 });
 
-test("subagents of subagents end at a depth", async () => {
+test("the nesting of subagents is limited", async () => {
   const { parent, haft, ask } = open([
     { calls: [{ name: "call_subagent", input: { agent_name: "child", instruction: "go" } }] },
     { text: "up" },
@@ -63,7 +63,7 @@ test("subagents of subagents end at a depth", async () => {
   expect(haft.recorded.of("tool_call_failed")).toMatchObject([{ caller: { depth: 3 }, error: { code: "too_deep" } }]);
 });
 
-test("what a subagent's model could not answer is a failed call, and an abort ends it with its parent", async () => {
+test("a failed model of a subagent is a failed call, and an abort ends it with its parent", async () => {
   const broken = open([new Error("no power")]);
   const first = await broken.parent([{ calls: [broken.ask] }, { text: "done" }]).run("go");
   expect(first.messages[2]).toMatchObject({ results: [{ error: { message: expect.stringContaining("no power") } }] });

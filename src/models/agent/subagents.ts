@@ -3,11 +3,11 @@ import type { Subagents } from "../../tools/agents/call-subagent.ts";
 
 export interface SubagentDirectory {
   names(): readonly string[];
-  /** Made when it is first called: a model that cannot be loaded harms nobody who does not use it. */
+  /** Creates the agent on first use, so a model that cannot be loaded affects only its own agent. */
   get(name: string): Promise<Agent> | Agent;
 }
 
-/** Agents as `call_subagent` calls them: their calls are nested in its call, with its rights and no more. */
+/** The agents for `call_subagent`. Their calls are nested in its call and have no more rights. */
 export function connectSubagents(directory: SubagentDirectory): Subagents {
   return {
     names: () => directory.names(),
@@ -18,14 +18,8 @@ export function connectSubagents(directory: SubagentDirectory): Subagents {
       const { session, user } = context.caller;
       const answer = await agent.run(instruction, {
         parent: context,
-        // The gate applies the same; what the model is shown must agree with it.
-        caller: {
-          ...caller,
-          depth: context.caller.depth + 1,
-          parent: context.caller,
-          session,
-          user,
-        },
+        // The gate sets the same caller. It is needed here for the tools that the model sees.
+        caller: { ...caller, depth: context.caller.depth + 1, parent: context.caller, session, user },
         signal: context.signal,
         mode,
         policy,

@@ -9,23 +9,23 @@ import { createToolCallParser, type ToolCallEvent } from "../text/tool-call-pars
 import { writeToolInstructions } from "../text/tool-instructions.ts";
 import type { AgentModel, Message, MessagePart, ModelDelta, ToolCallPart } from "./agent.ts";
 import { modelIdOf, type ModelSettings } from "./function-model.ts";
-import { type LanguageModel, type ModelCallOptions, readGenerated, readStream } from "./language-model.ts";
+import { callOptions, type LanguageModel, readGenerated, readStream } from "./language-model.ts";
 import { partsOf, type PromptMessage, showImages, writeImage } from "./prompt.ts";
 
-/** How calls are written as text, for models without function calling. The formats know. */
+/** Writes and reads calls as text, for models without function calling. */
 interface TextCallingFormat {
-  /** For the system prompt: the tools, and how they are called. */
+  /** The tools, and how to call them, for the system prompt. */
   instruct(tools: readonly AnyTool[]): string;
   writeCall(call: { name: string; input: unknown }): string;
-  /** So that nothing in the result reads as a call. */
+  /** Nothing in the written result reads as a call. */
   writeResult(result: ToolResult, tools: readonly AnyTool[]): string;
   createReader(tools: readonly AnyTool[]): TextReader;
 }
 
-export interface TextReader {
+interface TextReader {
   push(chunk: string): TextPiece[];
   end(): TextPiece[];
-  /** What the model should write otherwise next time. */
+  /** What the model should write differently next time. */
   warnings(): readonly string[];
 }
 
@@ -33,7 +33,7 @@ type TextPiece =
   | ModelDelta
   | { type: "call"; id: string; name: string; input: unknown; rawText: string; failure?: ToolFailure };
 
-/** A model that is told of tools in its system prompt, and writes its calls as text. */
+/** A model that gets its tools in the system prompt and writes its calls as text. */
 export function createTextModel(
   model: LanguageModel,
   format: TextCallingFormat,
@@ -43,11 +43,11 @@ export function createTextModel(
     id: modelIdOf(model),
     async respond({ system, messages, tools, signal }, onDelta) {
       const instruction = tools.length > 0 ? format.instruct(tools) : "";
-      const options = {
+      const options = callOptions({
         ...settings,
         prompt: writeText([system, instruction].filter(Boolean).join("\n\n"), messages),
         abortSignal: signal,
-      } as unknown as ModelCallOptions;
+      });
       const reader = format.createReader(tools);
       const parts: MessagePart[] = [];
       const unreadable = new Map<number, ToolError>();
@@ -80,8 +80,8 @@ export function createTextModel(
         warnings: warnings.length > 0 ? warnings : undefined,
       };
 
-      function writeText(whole: string, conversation: readonly Message[]): PromptMessage[] {
-        const prompt: PromptMessage[] = whole === "" ? [] : [{ role: "system", content: whole }];
+      function writeText(systemText: string, conversation: readonly Message[]): PromptMessage[] {
+        const prompt: PromptMessage[] = systemText === "" ? [] : [{ role: "system", content: systemText }];
         for (const message of conversation) {
           const version = model.specificationVersion;
           if (message.role === "tool") {
@@ -105,7 +105,7 @@ export function createTextModel(
     },
   };
 
-  /** What the model thought is not shown to it again: its template has no place for it. */
+  /** Reasoning is not sent back: the chat template of the model has no slot for it. */
   function wordsOf(part: MessagePart): string {
     if (part.type === "text") return part.text;
     return part.type === "tool_call" ? (part.rawText ?? format.writeCall(part)) : "";
@@ -120,7 +120,7 @@ function asError({ code, message, data }: ToolFailure): ToolError {
   return toolError(code, message, { data });
 }
 
-export interface TextCallingOptions {
+interface TextCallingOptions {
   format: TextFormatName;
   dialect?: DialectName | undefined;
 }

@@ -13,7 +13,7 @@ interface CallResult {
   content: readonly Content[];
 }
 
-const NO_RESULT =
+export const NO_RESULT =
   "This call has no result: it was stopped or never answered. Its effect is unknown. Check before you repeat it.";
 
 /**
