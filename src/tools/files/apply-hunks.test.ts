@@ -62,7 +62,7 @@ describe("a hunk is found", () => {
   });
 });
 
-describe("lines without old ones", () => {
+describe("added lines without old lines", () => {
   test("go to the end of the file, or below their context", () => {
     expect(patched("a\nb\n", "@@", "+c")).toBe("a\nb\nc\n");
     expect(patched("a\nb\n", "@@ a", "+c")).toBe("a\nc\nb\n");
@@ -91,7 +91,7 @@ describe("the file keeps its form", () => {
   });
 });
 
-test("the places, the passes and the splices are told", () => {
+test("returns the positions, the steps and the splices", () => {
   expect(applyHunks("a\nb \nc\n", hunksOf("@@", "-b", "+B", "@@", "-c"))).toEqual({
     text: "a\nB\n",
     splices: [{ start: 2, end: 7, newText: "B\n" }],
@@ -103,23 +103,23 @@ test("the places, the passes and the splices are told", () => {
   expect(applyHunks("a\n", hunksOf("@@", " a")).splices).toEqual([]);
 });
 
-describe("a hunk whose place is not certain is refused", () => {
-  test("when it stands in several places", () => {
+describe("a hunk is refused", () => {
+  test("if it matches several positions", () => {
     expect(() => patched("x\ny\nx\n", "@@", "-x", "+z")).toThrow(failing("ambiguous", "lines 1, 3"));
     expect(() => patched("f:\n x\nf:\n x\n", "@@ f:", "- x", "+ y")).toThrow(failing("ambiguous", "lines 2, 4"));
   });
 
-  test("but not when the other hunks leave it one place only", () => {
+  test("but not if the other hunks leave only one position", () => {
     expect(patched("x\ny\nx\n", "@@", "-x", "+1", "@@", "-x", "+2")).toBe("1\ny\n2\n");
     expect(patched("x\ny\nx\n", "@@", "-y", "+Y", "@@", "-x", "+z")).toBe("x\nY\nz\n");
     expect(patched("x\ny\nx\n", "@@", "-x", "+z", "@@", "-y", "+Y")).toBe("z\nY\nx\n");
   });
 
-  test("when it is nowhere, with the nearest place", () => {
+  test("if it does not match, with the most similar lines", () => {
     expect(() => patched("alpha(1)\nb\n", "@@", "-alpha(2)", "+c")).toThrow(
       failing(
         "no_match",
-        'Hunk 1 (patch line 3) does not match the file. The nearest place:\n- line 1 is "alpha(1)", the hunk has "alpha(2)"',
+        'Hunk 1 (patch line 3) does not match the file. The most similar lines:\n- line 1 is "alpha(1)", the hunk has "alpha(2)"',
       ),
     );
     expect(() => patched("class A:\n  x\n", "@@ class AB:", "-  x")).toThrow(
@@ -127,17 +127,17 @@ describe("a hunk whose place is not certain is refused", () => {
     );
   });
 
-  test("when it comes after its place", () => {
+  test("if it is out of order", () => {
     expect(() => patched("a\nb\n", "@@", "-b", "+B", "@@", "-a", "+A")).toThrow(
-      failing("no_match", "Hunk 2 (patch line 6) is found at line 1"),
+      failing("no_match", "Hunk 2 (patch line 6) matches at line 1"),
     );
   });
 
-  test("when it has another line in the middle", () => {
+  test("if a line in the middle differs", () => {
     expect(() => patched("a\nb\nc\n", "@@", " a", "-x", "+y", " c")).toThrow(failing("no_match", "Hunk 1"));
   });
 
-  test("when it would add a placeholder", () => {
+  test("if it would add a placeholder", () => {
     expect(() => patched("a\nb\n", "@@", "-a", "+// ... rest of code")).toThrow(failing("elided", "patch line 3"));
     expect(patched("// ...\nb\n", "@@", "-// ...", "+// ...", "+c")).toBe("// ...\nc\nb\n");
   });
@@ -148,7 +148,7 @@ const lines = fc.array(fc.constantFrom("a", "b", "c", "  a", "d e", "", "+x", "-
   maxLength: 14,
 });
 
-test("what a diff says, applied to the old text, gives the new text or is refused as ambiguous", () => {
+test("applying a diff to the old text gives the new text or is ambiguous", () => {
   let applied = 0;
   fc.assert(
     fc.property(lines, lines, eol, fc.nat(3), (before, after, end, context) => {
@@ -167,7 +167,7 @@ test("what a diff says, applied to the old text, gives the new text or is refuse
   expect(applied).toBeGreaterThan(300);
 });
 
-test("a hunk that spells out the whole file always applies", () => {
+test("a hunk with the whole file always applies", () => {
   fc.assert(
     fc.property(lines, lines, eol, (before, after, end) => {
       if (before.length === 0) return;

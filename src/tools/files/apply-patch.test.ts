@@ -26,7 +26,7 @@ import { createEditTool } from "./edit.ts";
 import { createReadLedger } from "./read-before-edit.ts";
 
 interface Stage {
-  /** Asked before each change, also before those that take one back; a rejection makes it fail. */
+  /** Called before each change, including rollbacks; a rejection makes it fail. */
   before?: (change: FileChange, nth: number) => void;
 }
 
@@ -75,7 +75,7 @@ test("apply_patch keeps the contract of tools", async () => {
   await testTool(tool, { runtime: { folder }, badInputs: [{}, { patch: 7 }] });
 });
 
-test("adds, updates, moves and deletes in one patch, and says what it did", async () => {
+test("adds, updates, moves and deletes in one patch and reports it", async () => {
   const { apply, tree, reported } = stage({ "a.txt": "one\ntwo\n", "b.txt": "b\n", "old.txt": "o\np\n" });
   const result = await apply(
     "*** Add File: sub/new.txt",
@@ -123,7 +123,7 @@ test("adds, updates, moves and deletes in one patch, and says what it did", asyn
   ]);
 });
 
-test("nothing is touched when a later part of the patch does not fit", async () => {
+test("nothing is changed if a later part of the patch does not match", async () => {
   const { apply, tree, reported } = stage({ "a.txt": "one\n", "b.txt": "two\n" });
   const before = tree();
   const result = await apply(
@@ -143,11 +143,11 @@ test("nothing is touched when a later part of the patch does not fit", async () 
   expect(reported).toEqual([]);
 });
 
-test("a failure of the file system half-way takes everything back, folders that were made included", async () => {
+test("a file system failure rolls everything back, including created folders", async () => {
   const { apply, tree, at } = stage({ "a.txt": "one\n", "gone.txt": "g\n", "old.txt": "o\n" });
   chmodSync(at("gone.txt"), 0o640);
   const before = tree();
-  // A file and a folder of the same name: only the file system can say that this does not go.
+  // A file and a folder of the same name: only the file system can detect this.
   const result = await apply(
     "*** Update File: a.txt",
     "@@",
@@ -172,7 +172,7 @@ test("a failure of the file system half-way takes everything back, folders that 
   expect(statSync(at("gone.txt")).mode & 0o777).toBe(0o640);
 });
 
-test("what cannot be taken back is named", async () => {
+test("a failed rollback is reported with its paths", async () => {
   const { apply, tree } = stage(
     { "a.txt": "one\n", "b.txt": "two\n" },
     {
@@ -195,7 +195,7 @@ test("what cannot be taken back is named", async () => {
   expect(tree()).toEqual({ "a.txt": "1\n", "b.txt": "two\n" });
 });
 
-test("a change that is not recorded does not happen, and those before it are taken back", async () => {
+test("a change that cannot be recorded does not happen, and the earlier ones are rolled back", async () => {
   const { apply, tree } = stage(
     { "a.txt": "one\n", "b.txt": "two\n" },
     {
@@ -218,7 +218,7 @@ test("a change that is not recorded does not happen, and those before it are tak
   expect(tree()).toEqual({ "a.txt": "one\n", "b.txt": "two\n" });
 });
 
-test("one file under two names is changed twice, which is refused", async () => {
+test("changing one file under two names is refused", async () => {
   const { apply, at, tree } = stage({ "a.txt": "one\n" });
   symlinkSync("a.txt", at("link.txt"));
   const result = await apply(
@@ -235,7 +235,7 @@ test("one file under two names is changed twice, which is refused", async () => 
   expect(tree()).toMatchObject({ "a.txt": "one\n" });
 });
 
-test("an update goes through a link to the file; a link is neither deleted nor moved", async () => {
+test("an update follows a link; a link is neither deleted nor moved", async () => {
   const { apply, at, tree } = stage({ "a.txt": "one\n" });
   symlinkSync("a.txt", at("link.txt"));
   expect(await apply("*** Update File: link.txt", "@@", "-one", "+1")).toMatchObject({ status: "completed" });
@@ -249,7 +249,7 @@ test("an update goes through a link to the file; a link is neither deleted nor m
   expect(existsSync(at("link.txt"))).toBe(true);
 });
 
-test("what exists is neither added nor moved over, what does not is suggested", async () => {
+test("an existing file is neither added nor overwritten; a missing one gets a suggestion", async () => {
   const { apply } = stage({ "config.ts": "a\n", "b.txt": "b\n" });
   expect(await apply("*** Add File: b.txt", "+x")).toMatchObject({ error: { code: "path_exists" } });
   const onto = ["*** Update File: config.ts", "*** Move to: b.txt", "@@", "-a", "+b"];
@@ -260,14 +260,14 @@ test("what exists is neither added nor moved over, what does not is suggested", 
   expect(await apply("*** Delete File: nope")).toMatchObject({ error: { code: "path_not_found" } });
 });
 
-test("an empty file may be added and deleted; a patch that changes nothing says so", async () => {
+test("an empty file can be added and deleted; a patch without changes is refused", async () => {
   const { apply, tree } = stage({ "empty.txt": "", "a.txt": "one\n" });
   expect(await apply("*** Add File: new.txt", "*** Delete File: empty.txt")).toMatchObject({ status: "completed" });
   expect(tree()).toEqual({ "a.txt": "one\n", "new.txt": "" });
   expect(await apply("*** Update File: a.txt", "@@", " one")).toMatchObject({ error: { code: "no_change" } });
 });
 
-test("line ends, byte order mark, mode and encoding stay", async () => {
+test("line ends, byte order mark, mode and encoding are preserved", async () => {
   const latin = Buffer.from("gr\xfc\xdfe\nzwei\n", "latin1");
   const { apply, at } = stage({ "crlf.txt": "\ufeffone\r\ntwo\r\n", "latin.txt": latin });
   chmodSync(at("crlf.txt"), 0o755);
@@ -287,7 +287,7 @@ test("placeholders for omitted text are refused in added files and in hunks", as
   expect(tree()).toEqual({ "a.ts": "let a;\n" });
 });
 
-test("paths outside and protected paths are refused, wherever they stand in the patch", async () => {
+test("outside and protected paths are refused anywhere in the patch", async () => {
   const { apply, tree } = stage({ "a.txt": "one\n" });
   for (const path of ["../escape.txt", "/etc/escape.txt", ".git/hooks/pre-commit"]) {
     const added = await apply("*** Update File: a.txt", "@@", "-one", "+1", `*** Add File: ${path}`, "+x");
@@ -298,7 +298,7 @@ test("paths outside and protected paths are refused, wherever they stand in the 
   expect(tree()).toEqual({ "a.txt": "one\n" });
 });
 
-test("what a patch has written counts as read", async () => {
+test("files written by a patch are recorded as read", async () => {
   const { apply, haft, tree } = stage({ "a.txt": "one\n" });
   await apply("*** Update File: a.txt", "@@", "-one", "+1");
   const edited = await haft.execute("edit", { path: "a.txt", old_string: "1", new_string: "2" });
@@ -306,7 +306,7 @@ test("what a patch has written counts as read", async () => {
   expect(tree()).toEqual({ "a.txt": "2\n" });
 });
 
-test("two patches of one file at the same time both land", async () => {
+test("two concurrent patches of one file are both applied", async () => {
   const { haft, tree } = stage({ "a.txt": "1\n2\n3\n4\n" });
   const patch = (n: number) => `*** Begin Patch\n*** Update File: a.txt\n@@\n-${n}\n+line ${n}\n*** End Patch`;
   const results = await haft.executeMany(
@@ -316,7 +316,7 @@ test("two patches of one file at the same time both land", async () => {
   expect(tree()).toEqual({ "a.txt": "line 1\nline 2\nline 3\nline 4\n" });
 });
 
-test("an approver sees what will change; a patch that cannot be read is not asked about", async () => {
+test("the preview shows the change; an invalid patch needs no approval", async () => {
   const { tool, folder } = stage({ "a.txt": "one\n" });
   const requested: unknown[] = [];
   const haft = createHaft({

@@ -27,15 +27,15 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
     name: "apply_patch",
     title: "Apply patch",
     description: {
-      short: "Changes several files by a patch: adds, updates, moves and deletes, all or nothing.",
+      short: "Changes several files with a patch: adds, updates, moves and deletes, all or nothing.",
       long: [
         "The patch has this form:",
         "*** Begin Patch",
         "*** Update File: path",
-        "@@ a line above the change, to find it",
-        " a line that stays",
-        "-a line that goes",
-        "+a line that comes",
+        "@@ a line above the change, to locate it",
+        " an unchanged line",
+        "-a removed line",
+        "+an added line",
         "*** Add File: path",
         "+every line of the new file",
         "*** Delete File: path",
@@ -101,7 +101,7 @@ function describeSteps(plan: readonly PatchStep[]) {
   return Promise.all(plan.map((step) => describeChange(step.path, step)));
 }
 
-/** For locks and rules only: a patch that cannot be read touches nothing. */
+/** For locks and rules only: a patch that cannot be parsed changes nothing. */
 function pathsOf(patch: string): string[] {
   try {
     return parsePatch(patch).flatMap((change) =>
@@ -112,7 +112,7 @@ function pathsOf(patch: string): string[] {
   }
 }
 
-/** What a patch does to one file, worked out before anything is touched. */
+/** What a patch does to one file, computed before anything is changed. */
 interface PatchStep {
   type: FileChange["type"];
   path: string;
@@ -120,11 +120,11 @@ interface PatchStep {
   before: string;
   after: string;
   bytes: Buffer;
-  /** Of what is replaced or deleted; absent for a new file. */
+  /** What is replaced or deleted; undefined for a new file. */
   old?: { bytes: Buffer; info: FileInfo };
 }
 
-/** Reads and changes every file in memory. Whatever does not fit is said here, with nothing changed. */
+/** Applies the patch in memory. It throws here, before anything is written, if something does not match. */
 async function planPatch(changes: readonly FileChange[], files: Files): Promise<PatchStep[]> {
   const plan: PatchStep[] = [];
   const taken = new Set<string>();
@@ -168,43 +168,42 @@ async function requireAbsent(files: Files, path: string): Promise<void> {
     if (error instanceof ToolError && error.code === "path_not_found") return;
     throw error;
   }
-  throw toolError("path_exists", `${path} exists already`, {
+  throw toolError("path_exists", `${path} already exists`, {
     next: "Use *** Update File to change it, or another path.",
   });
 }
 
-/** What removing a link takes away cannot be put back from what it leads to. */
+/** A removed link could not be restored from the content of its target. */
 async function refuseLink(files: Files, path: string): Promise<void> {
   const info = await files.info(path).catch((error: unknown) => failWithSuggestion(error, files, path));
   if (info.linkTarget === undefined) return;
-  throw toolError("not_regular_file", `${path} is a symbolic link, which a patch neither deletes nor moves`, {
-    next: "Use delete_file or move_file for the link, or name the file it leads to.",
+  throw toolError("not_regular_file", `${path} is a symbolic link, which a patch cannot delete or move`, {
+    next: "Use delete_file or move_file for the link, or give the path of its target.",
   });
 }
 
 function changedTwice(path: string, patchLine: number): Error {
   return badPatch(
     "duplicate_path",
-    `${path} is a file that the patch changes already, under another name`,
-    "Bring all changes of one file into one section.",
+    `${path} is a file that the patch already changes under another name`,
+    "Put all changes of one file into one section.",
     patchLine,
   );
 }
 
-/** A file as a patch left it. */
-export interface WrittenFile {
+interface WrittenFile {
   info: FileInfo;
   bytes: Buffer;
 }
 
-interface Undo {
+interface UndoStep {
   path: string;
   run(): Promise<unknown>;
 }
 
-/** Carries out a plan. When a step fails, those before it are taken back, and the error says whether that worked. */
+/** Executes a plan. If a step fails, the previous steps are rolled back, and the error says whether that worked. */
 async function commitPatch(plan: readonly PatchStep[], files: Files): Promise<WrittenFile[]> {
-  const undo: Undo[] = [];
+  const undo: UndoStep[] = [];
   const written: WrittenFile[] = [];
   try {
     for (const step of plan) {
@@ -217,7 +216,7 @@ async function commitPatch(plan: readonly PatchStep[], files: Files): Promise<Wr
   }
 }
 
-async function commitStep(step: PatchStep, files: Files, undo: Undo[]): Promise<FileInfo | undefined> {
+async function commitStep(step: PatchStep, files: Files, undo: UndoStep[]): Promise<FileInfo | undefined> {
   const { path, moveTo, bytes, old } = step;
   if (!old) return create(path, bytes, { files, undo });
   if (step.type === "delete") return remove(path, old, { files, undo });
@@ -234,19 +233,16 @@ async function commitStep(step: PatchStep, files: Files, undo: Undo[]): Promise<
 
 interface Committing {
   files: Files;
-  undo: Undo[];
+  undo: UndoStep[];
   mode?: number;
 }
 
 async function create(path: string, bytes: Buffer, { files, undo, mode }: Committing): Promise<FileInfo> {
-  // On their own first: folders made for a file that is taken back go with it.
+  // Folders separately, so a rollback of the file also removes the folders created for it.
   for (const folder of await files.makeDirectories(dirname(path))) {
     undo.push({ path: folder, run: () => files.deleteDirectory(folder) });
   }
-  const { info } = await files.writeFileAtomic(path, bytes, {
-    ifAbsent: true,
-    mode,
-  });
+  const { info } = await files.writeFileAtomic(path, bytes, { ifAbsent: true, mode });
   undo.push({ path, run: () => files.deleteFile(path) });
   return info;
 }
@@ -258,14 +254,16 @@ async function remove(
 ): Promise<undefined> {
   const { stamp } = await files.info(path);
   if (stamp !== old.info.stamp) {
-    throw toolError("stale", `${path} was changed by someone else meanwhile`, { next: "Read it again, then repeat." });
+    throw toolError("stale", `${path} was changed by someone else in the meantime`, {
+      next: "Read it again, then repeat.",
+    });
   }
   await files.deleteFile(path);
   undo.push({ path, run: () => files.writeFileAtomic(path, old.bytes, { ifAbsent: true, mode: old.info.mode }) });
 }
 
-/** The last first; the paths at which it did not work. */
-async function rollBack(undo: readonly Undo[]): Promise<string[]> {
+/** Undoes the last step first. Returns the paths at which that failed. */
+async function rollBack(undo: readonly UndoStep[]): Promise<string[]> {
   const left: string[] = [];
   for (const { path, run } of undo.toReversed()) await run().catch(() => left.push(path));
   return left;
@@ -278,9 +276,9 @@ function failedPartway(error: unknown, left: readonly string[]): ToolError {
   }
   return toolError(
     "io_error",
-    `The patch failed half-way (${message}), and could not be taken back in: ${left.join(", ")}`,
+    `The patch failed halfway (${message}) and could not be rolled back in: ${left.join(", ")}`,
     {
-      next: "Look at these files before going on.",
+      next: "Check these files before you continue.",
       data: { paths: left },
       cause: error,
     },
@@ -289,15 +287,15 @@ function failedPartway(error: unknown, left: readonly string[]): ToolError {
 
 export interface Patched {
   text: string;
-  /** In ascending order; none where the hunks change nothing. */
+  /** In ascending order; empty if the hunks change nothing. */
   splices: Splice[];
-  /** For each hunk the line number, from 1 and in the original text, and the rung that found it. */
+  /** For each hunk its line number in the original text, from 1, and the match step that found it. */
   hunks: { line: number; step: MatchStep }[];
 }
 
 /**
- * Applies the hunks of one file, all or, with a ToolError, none. Kept lines keep the file's bytes, added lines take its
- * most common line end, and its byte order mark and final line end stay as they are; an empty file gets a final one.
+ * Applies the hunks of one file, all or none. Unchanged lines keep their bytes, added lines get the common line end of
+ * the file, and its byte order mark and final line end stay the same. An empty file gets a final line end.
  */
 export function applyHunks(text: string, hunks: readonly Hunk[]): Patched {
   for (const hunk of hunks) refuseElidedHunk(hunk);
@@ -335,7 +333,7 @@ function hunkChanges(lines: readonly Line[], hunk: LocatedHunk): LineChange[] {
   return changes;
 }
 
-/** The kept and added lines as they go into the file: where all old lines are shifted alike, so are the new ones. */
+/** The kept and added lines as written to the file. If all old lines are shifted by the same indent, so are the new ones. */
 function writtenLines(lines: readonly Line[], { first, step, lines: used }: LocatedHunk): string[] {
   const written = used.filter((line) => line.kind !== "remove").map((line) => line.text);
   if (step !== "indentation") return written;
@@ -351,7 +349,7 @@ function failure(text: string, hunks: readonly Hunk[], located: Exclude<LocatedH
   if ("ambiguous" in located) {
     const { hunk, firsts, step } = located.ambiguous;
     const numbers = firsts.map((first) => first + 1);
-    return toolError("ambiguous", `${nameOf(hunks, hunk)} does not say which place it means`, {
+    return toolError("ambiguous", `${nameOf(hunks, hunk)} matches several positions in the file`, {
       next: `${explainAmbiguity(numbers, step)} Add kept lines around the change, or name the enclosing line after "@@".`,
       data: { hunk, lines: numbers },
     });
@@ -360,7 +358,7 @@ function failure(text: string, hunks: readonly Hunk[], located: Exclude<LocatedH
   const data = { hunk, patchLine: hunks[hunk]?.patchLine };
   if (context !== undefined) {
     const next = explainMiss(text, context, 'the line after "@@"');
-    return toolError("no_match", `${nameOf(hunks, hunk)}: the line after "@@" was not found below the hunk before it`, {
+    return toolError("no_match", `${nameOf(hunks, hunk)}: the line after "@@" was not found below the previous hunk`, {
       next,
       data,
     });
@@ -370,7 +368,7 @@ function failure(text: string, hunks: readonly Hunk[], located: Exclude<LocatedH
       "Nothing was changed. Put the hunks of a file in the order of its lines, and change each line only once.";
     return toolError(
       "no_match",
-      `${nameOf(hunks, hunk)} is found at line ${above + 1}, which is not below the hunk before it`,
+      `${nameOf(hunks, hunk)} matches at line ${above + 1}, which is not below the previous hunk`,
       { next, data },
     );
   }
@@ -386,7 +384,7 @@ interface LocatedHunk {
   /** Index of the line at which the hunk's lines begin. */
   first: number;
   step: MatchStep;
-  /** The hunk's lines as far as they were used. */
+  /** The lines of the hunk that were used. */
   lines: readonly HunkLine[];
 }
 
@@ -395,7 +393,7 @@ type LocatedHunks =
   | { missing: { hunk: number; context?: string; above?: number } }
   | { ambiguous: { hunk: number; firsts: number[]; step: MatchStep } };
 
-/** The passes over the file, in order; blanks inside lines always count. */
+/** The match steps in order. Whitespace inside lines is always significant. */
 const STEPS = ["exact", "trailing_blanks", "look_alikes", "indentation"] as const;
 
 interface Candidates {
@@ -405,8 +403,8 @@ interface Candidates {
 }
 
 /**
- * Places hunks in file order, each after the one before it. They have their places only where no other choice would also
- * be in order: what the first places from the top and the last places from the bottom agree on.
+ * Locates hunks in file order, each after the previous one. The result is unambiguous only if the first matches from
+ * the top and the last matches from the bottom agree.
  */
 function locateHunks(lines: readonly Line[], hunks: readonly Hunk[]): LocatedHunks {
   const found: LocatedHunk[] = [];
@@ -424,7 +422,7 @@ function locateHunks(lines: readonly Line[], hunks: readonly Hunk[]): LocatedHun
     }
     all.push(candidates);
     found.push({ first, step: candidates.step, lines: candidates.lines });
-    // Lines to append say nothing about where the next hunk lies.
+    // Appended lines say nothing about the position of the next hunk.
     if (!isAppended(lines, candidates)) cursor = first + oldLinesOf(candidates.lines).length;
   }
   let limit = lines.length;
@@ -453,7 +451,7 @@ function findCandidates(
   hunk: Hunk,
   { finder, anchors, cursor }: { finder: LineFinder; anchors: readonly number[]; cursor: number },
 ): Candidates | undefined {
-  for (const used of spellings(hunk.lines)) {
+  for (const used of variantsOf(hunk.lines)) {
     const old = oldLinesOf(used);
     if (old.length === 0) {
       const firsts = anchors.length > 0 ? anchors.map((anchor) => anchor + 1) : [lines.length];
@@ -472,8 +470,8 @@ function findCandidates(
   return undefined;
 }
 
-/** A hunk as it stands, then without the empty lines at its edges that may be mere spacing. */
-function spellings(lines: readonly HunkLine[]): (readonly HunkLine[])[] {
+/** A hunk as given, then without the empty lines at its edges, which may be mere spacing. */
+function variantsOf(lines: readonly HunkLine[]): (readonly HunkLine[])[] {
   const from = lines.findIndex((line) => !line.bare);
   const to = lines.findLastIndex((line) => !line.bare) + 1;
   if (to === 0) return [lines];
@@ -484,11 +482,11 @@ function spellings(lines: readonly HunkLine[]): (readonly HunkLine[])[] {
   return [lines, ...(to < lines.length ? [tailCut] : []), ...(from > 0 ? [cut] : [])];
 }
 
-/** Indices of the innermost context line, one for each place the outermost stands at; a text is the context that is missing. */
+/** Indices of the innermost context line, one for each match of the outermost; a string is the missing context. */
 function findAnchors(lines: readonly Line[], context: readonly string[], cursor: number): number[] | string {
   let anchors: number[] = [];
-  for (const [depth, wanted] of context.entries()) {
-    const positions = findContext(lines, wanted, cursor);
+  for (const [depth, line] of context.entries()) {
+    const positions = findContext(lines, line, cursor);
     anchors =
       depth === 0
         ? positions
@@ -496,7 +494,7 @@ function findAnchors(lines: readonly Line[], context: readonly string[], cursor:
             positions,
             anchors.map((anchor) => anchor + 1),
           );
-    if (anchors.length === 0) return wanted;
+    if (anchors.length === 0) return line;
   }
   return anchors;
 }
@@ -510,12 +508,12 @@ function findContext(lines: readonly Line[], wanted: string, cursor: number): nu
     const found = indices((text) => fold(text) === key);
     if (found.length > 0) return found;
   }
-  // Context only points: `class Foo` may well stand for `class Foo(Base):`.
+  // Context may be abbreviated: `class Foo` for `class Foo(Base):`.
   const start = foldLookAlikes(wanted).trim();
   return start.length < 3 ? [] : indices((text) => foldLookAlikes(text).trim().startsWith(start));
 }
 
-/** For each anchor the first index at or below it; a hunk may repeat its context line as its own first line. */
+/** For each anchor the first index at or below it: a hunk may repeat its context line as its first line. */
 function firstBelowEach(indices: readonly number[], anchors: readonly number[]): number[] {
   const below = anchors.map((anchor) => indices.find((index) => index >= anchor));
   return [...new Set(below.filter((index) => index !== undefined))];

@@ -43,7 +43,7 @@ test("delete_file keeps the contract of tools", async () => {
   await testTool(tool, { runtime: { folder }, badInputs: [{}, { path: "a", recursive: "perhaps" }] });
 });
 
-test("a file goes, and its content is told to the undo journal before", async () => {
+test("deletes a file after its content is journalled", async () => {
   const { at, remove, reported } = stage({ "a.txt": "1\n", "b.txt": "2\n" });
   const result = await remove({ path: "a.txt" });
   expect(result).toMatchObject({ details: { deleted: true, path: "a.txt", type: "file" } });
@@ -53,7 +53,7 @@ test("a file goes, and its content is told to the undo journal before", async ()
   ]);
 });
 
-test("a folder goes when it is empty, or with all in it when that is said", async () => {
+test("deletes an empty folder, or a whole tree with recursive", async () => {
   const { at, remove, reported } = stage({ "full/a.txt": "1" });
   mkdirSync(at("empty"));
   expect(await remove({ path: "full" })).toMatchObject({ error: { code: "not_empty" } });
@@ -63,7 +63,7 @@ test("a folder goes when it is empty, or with all in it when that is said", asyn
   expect(reported.map(({ path }) => path)).toContain(at("full/a.txt"));
 });
 
-test("a link goes and not what it leads to, be that outside or nowhere", async () => {
+test("deletes a link but not its target", async () => {
   const { at, folder, remove } = stage({ "kept.txt": "kept" });
   writeFileSync(join(folder, "../outside.txt"), "outside");
   symlinkSync("kept.txt", at("inside"));
@@ -77,7 +77,7 @@ test("a link goes and not what it leads to, be that outside or nowhere", async (
   expect(readFileSync(join(folder, "../outside.txt"), "utf8")).toBe("outside");
 });
 
-test("the workspace, places outside and protected files stay; what is missing is suggested", async () => {
+test("the workspace, outside paths and protected files are refused; a missing file gets a suggestion", async () => {
   const { at, remove } = stage({ "config.ts": "", ".env": "A=1" });
   for (const path of [".", "..", "../outside", "/etc/hostname", ".env"]) {
     expect(await remove({ path, recursive: true }), path).toMatchObject({ error: { code: "path_denied" } });

@@ -9,7 +9,7 @@ export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "file
     name: "delete_file",
     title: "Delete",
     description: {
-      short: "Deletes a file, or a folder when recursive is set. A link is deleted, not what it leads to.",
+      short: "Deletes a file, or a folder if recursive is set. A link itself is deleted, not its target.",
       examples: [{ input: { path: "build", recursive: true } }],
     },
     kind: "write",
@@ -37,7 +37,7 @@ export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "file
   });
 }
 
-/** Asks nothing before: what stands there when it is deleted decides, and a link is never looked through. */
+/** No check before: what exists at the moment of the deletion decides, and a link is never followed. */
 async function deleteAny(files: Files, path: string, recursive: boolean): Promise<"file" | "directory"> {
   try {
     await files.deleteFile(path);

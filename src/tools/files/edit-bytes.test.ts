@@ -3,12 +3,12 @@ import { encodeText } from "../../io/files/text-encoding.ts";
 import { describeChange } from "./file-access.ts";
 import { editBytes, replaceText, type TextEdit } from "./edit.ts";
 
-/** Above the size from which exact text is looked for in the bytes. */
+/** Above the size from which exact text is searched in the bytes. */
 const LINES = 12_000;
 const lineOf = (n: number) => `line ${n} of a file with ümläuts and 中文`;
 const text = (eol = "\n", end = eol) => Array.from({ length: LINES }, (_, i) => lineOf(i + 1)).join(eol) + end;
 
-describe("in a large file an edit in bytes gives what the long way gives", () => {
+describe("an edit in the bytes of a large file gives the same result as in its text", () => {
   const cases: [string, string, TextEdit][] = [
     ["in the middle", text(), { oldString: "line 6000 of", newString: "LINE 6000 von" }],
     ["at the very beginning", text(), { oldString: "line 1 of", newString: "x" }],
@@ -41,7 +41,7 @@ describe("in a large file an edit in bytes gives what the long way gives", () =>
     expect(edited.bytes.equals(encodeText(whole.replace("Q", "QQ"), utf16))).toBe(true);
   });
 
-  test("with an ambiguity, an elision and half a character, which are refused", () => {
+  test("an ambiguity, a placeholder and half a character are refused", () => {
     const bytes = Buffer.from(`${text()}\ufffd\n`);
     const refuse = (edit: TextEdit) => () => editBytes(bytes, [edit]);
     expect(refuse({ oldString: "line 60", newString: "x" })).toThrow(/not unique/);

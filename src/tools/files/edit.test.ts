@@ -58,7 +58,7 @@ test("edit keeps the contract of tools", async () => {
   });
 });
 
-test("the one place is replaced, and the result has the diff, the step and the line", async () => {
+test("replaces the unique match and returns diff, step and line", async () => {
   const { edit, read, text, reported, at } = stage({ "a.txt": "one\ntwo\nthree\n" });
   await read({ path: "a.txt" });
   const result = await edit({ path: "a.txt", old_string: "two", new_string: "zwei" });
@@ -72,13 +72,13 @@ test("the one place is replaced, and the result has the diff, the step and the l
     removed: 1,
     diff: expect.stringContaining("@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n"),
   });
-  expect(result.display).toBe("Edited a.txt: 1 place, +1 −1");
+  expect(result.display).toBe("Edited a.txt: 1 replacement, +1 −1");
   expect(reported).toMatchObject([
     { kind: "write", path: at("a.txt"), old: Buffer.from("one\ntwo\nthree\n"), callId: result.callId },
   ]);
 });
 
-test("parameters of other families work: file_path, oldText, replaceAll", async () => {
+test("accepts parameter names of other model families", async () => {
   const { haft, text } = stage({ "a.txt": "a a\n" }, { requireRead: false });
   await haft.execute("Edit", { file_path: "a.txt", old_string: "a", new_string: "b", replace_all: true });
   expect(text("a.txt")).toBe("b b\n");
@@ -86,13 +86,13 @@ test("parameters of other families work: file_path, oldText, replaceAll", async 
   expect(text("a.txt")).toBe("c c\n");
 });
 
-test("what a pattern language would read in the new text is text", async () => {
+test("special characters of patterns in the new text are literal", async () => {
   const { edit, text } = stage({ "a.txt": "price\n" }, { requireRead: false });
   await edit({ path: "a.txt", old_string: "price", new_string: "$& $1 $` $$ \\1" });
   expect(text("a.txt")).toBe("$& $1 $` $$ \\1\n");
 });
 
-test("an unread file tells neither what is in it nor what is not; a partial read is enough", async () => {
+test("an unread file reveals nothing; a partial read is enough", async () => {
   const { edit, read, text } = stage({ "a.txt": "one\ntwo\nthree\n" });
   const blind = await edit({ path: "a.txt", old_string: "nine", new_string: "x" });
   expect(blind).toMatchObject({ error: { code: "not_read" } });
@@ -103,7 +103,7 @@ test("an unread file tells neither what is in it nor what is not; a partial read
   expect(text("a.txt")).toBe("1\n2\nthree\n");
 });
 
-test("a file that somebody else changed must be read again first", async () => {
+test("a file that someone else changed must be read again", async () => {
   const { at, edit, read, text } = stage({ "a.txt": "one\n" });
   await read({ path: "a.txt" });
   writeFileSync(at("a.txt"), "one\ntheirs\n");
@@ -113,7 +113,7 @@ test("a file that somebody else changed must be read again first", async () => {
   expect(await edit({ path: "a.txt", old_string: "one", new_string: "1" })).toMatchObject({ error: { code: "stale" } });
 });
 
-test("somebody who writes between the edit's read and its write loses nothing", async () => {
+test("a concurrent write between read and write is not lost", async () => {
   const { folder, at, text } = stage({ "a.txt": "one\n" });
   const theirs = vi.fn<() => void>().mockImplementationOnce(() => writeFileSync(at("a.txt"), "theirs\n"));
   const journal = { before: async () => theirs() };
@@ -126,7 +126,7 @@ test("somebody who writes between the edit's read and its write loses nothing", 
   expect(text("a.txt")).toBe("theirs\n");
 });
 
-test("a miss shows the nearest lines, an ambiguity lists its lines; neither changes anything", async () => {
+test("a miss shows similar lines, an ambiguity lists its lines; neither changes anything", async () => {
   const { edit, text } = stage({ "a.txt": "alpha beta\nsame\nsame\n" }, { requireRead: false });
   const miss = await edit({ path: "a.txt", old_string: "alpha bet4", new_string: "x" });
   expect(miss).toMatchObject({ error: { code: "no_match", message: expect.stringContaining("alpha beta") } });
@@ -135,7 +135,7 @@ test("a miss shows the nearest lines, an ambiguity lists its lines; neither chan
   expect(text("a.txt")).toBe("alpha beta\nsame\nsame\n");
 });
 
-test("a match that is not exact is named in the answer", async () => {
+test("an inexact match is named in the result", async () => {
   const { edit, text } = stage({ "a.txt": "say “hi”  \n" }, { requireRead: false });
   const result = await edit({ path: "a.txt", old_string: 'say "hi"', new_string: 'say "ho"' });
   const [{ step }] = (result.details as { edits: [{ step: string }] }).edits;
@@ -144,7 +144,7 @@ test("a match that is not exact is named in the answer", async () => {
   expect(text("a.txt")).toContain("ho");
 });
 
-test("several edits all speak of the file as it was, and are made all or not at all", async () => {
+test("several edits refer to the original file and are applied all or nothing", async () => {
   const { edit, text } = stage({ "a.txt": "a\nb\nc\n" }, { requireRead: false });
   const swap = [
     { old_string: "a", new_string: "b" },
@@ -165,7 +165,7 @@ test("several edits all speak of the file as it was, and are made all or not at 
   expect(text("a.txt")).toBe("b\na\nc\n");
 });
 
-test("edits that come as JSON in a string, or beside empty strings, are understood", async () => {
+test("accepts edits as a JSON string or next to empty strings", async () => {
   const { edit, text } = stage({ "a.txt": "a\nb\n" }, { requireRead: false });
   const encoded = JSON.stringify([{ old_string: "a", new_string: "A" }]);
   expect(await edit({ path: "a.txt", edits: encoded })).toMatchObject({ status: "completed" });
@@ -179,7 +179,7 @@ test("edits that come as JSON in a string, or beside empty strings, are understo
   expect(await edit(both)).toMatchObject({ error: { code: "invalid_input" } });
 });
 
-test("an empty old_string makes a file that is not there, and never replaces one that is", async () => {
+test("an empty old_string creates a missing file and never replaces one", async () => {
   const { at, edit, text } = stage({ "a.txt": "content\n" }, { requireRead: false });
   const made = await edit({ path: "sub/new.txt", old_string: "", new_string: "hello\n" });
   expect(made).toMatchObject({ details: { created: true } });
@@ -199,7 +199,7 @@ test("a placeholder for omitted text is refused", async () => {
   expect(text("a.ts")).toBe("let a;\n");
 });
 
-test("a missing file is answered with the name that may have been meant", async () => {
+test("a missing file gets a suggestion", async () => {
   const { edit } = stage({ "config.ts": "" });
   expect(await edit({ path: "confg.ts", old_string: "a", new_string: "b" })).toMatchObject({
     error: { code: "path_not_found", data: { near: ["config.ts"] } },
@@ -220,14 +220,14 @@ test.each([
     "新的內容。",
     iconv.encode("這是一個測試檔案，用來檢查編碼是否保留。\n新的內容。\n", "big5"),
   ],
-])("everything outside the place stays, byte for byte: %s", async (_, before, old_string, new_string, after) => {
+])("everything outside the match is preserved byte for byte: %s", async (_, before, old_string, new_string, after) => {
   const { at, edit, read } = stage({ "a.txt": before });
   await read({ path: "a.txt" });
   expect(await edit({ path: "a.txt", old_string, new_string })).toMatchObject({ status: "completed" });
   expect(readFileSync(at("a.txt"))).toEqual(after);
 });
 
-test("parallel edits of one file all land, also under two names of it", async () => {
+test("parallel edits of one file are all applied, even under two names", async () => {
   const { at, haft, read, text } = stage({ "a.txt": "1\n2\n3\n4\n5\n6\n7\n8\n" });
   symlinkSync("a.txt", at("link.txt"));
   await read({ path: "a.txt" });

@@ -36,10 +36,10 @@ import {
 } from "./text-match.ts";
 
 const editParameters = z.object({
-  old_string: z.string().describe("The text to replace, exactly as it stands in the file"),
-  new_string: z.string().describe("What to put in its place; empty to delete"),
-  replace_all: z.boolean().optional().describe("Replace every place instead of requiring exactly one"),
-  reason: z.string().optional().describe("Why, in a few words, for whoever reads along"),
+  old_string: z.string().describe("The text to replace, exactly as it is in the file"),
+  new_string: z.string().describe("The replacement; empty to delete"),
+  replace_all: z.boolean().optional().describe("Replace every occurrence instead of requiring exactly one"),
+  reason: z.string().optional().describe("The reason in a few words, for the user"),
 });
 
 export function createEditTool({ files, reads, requireRead = true }: FileToolDependencies) {
@@ -47,12 +47,12 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
     name: "edit",
     title: "Edit",
     description: {
-      short: "Replaces text in a file: one place that must be unique, every place, or several edits at once.",
+      short: "Replaces text in a file: one unique occurrence, every occurrence, or several edits at once.",
       usageNotes: [
-        "Quote the text as it stands, with enough lines around it to be unique.",
-        "Several edits all speak of the file as it is now, and are made all or not at all.",
+        "Quote the text exactly, with enough surrounding lines to be unique.",
+        "Several edits all refer to the current content of the file. Either all are made or none.",
       ],
-      important: ["The file must have been read in this session; the part to change is enough."],
+      important: ["The file must have been read in this session; reading the part to change is enough."],
       examples: [{ input: { path: "src/app.ts", old_string: "let count = 0;", new_string: "let count = 1;" } }],
     },
     kind: "write",
@@ -99,8 +99,8 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
       reads.saw(context, outcome.info, edited.bytes);
       const change = await describeChange(shown, edited);
       const replacements = edited.edits.reduce((sum, edit) => sum + edit.replacements, 0);
-      const places = `${replacements} ${replacements === 1 ? "place" : "places"}`;
-      const what = outcome.created ? `Created ${shown}` : `Edited ${shown}: ${places}`;
+      const count = `${replacements} ${replacements === 1 ? "replacement" : "replacements"}`;
+      const what = outcome.created ? `Created ${shown}` : `Edited ${shown}: ${count}`;
       return {
         content: `${what}${describeSteps(edited.edits)}\n${change.shown}`,
         display: `${what}, +${change.added} −${change.removed}`,
@@ -118,21 +118,21 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
     },
   });
 
-  /** The same for a preview as for the edit: an unread file tells neither what is in it nor what is not. */
-  async function prepare(input: EditInput, context: ToolContext, demand: "requireRead" | "requireFresh") {
+  /** Used by the preview and the edit: neither may reveal the content of an unread file. */
+  async function prepare(input: EditInput, context: ToolContext, check: "requireRead" | "requireFresh") {
     const allowed = filesOf({ files }, context, "edit");
     const edits = editsOf(input);
     const { bytes, info } = await readOrCreate(allowed, input.path, { edits, signal: context.signal });
     const shown = info ? allowed.show(info.real) : input.path;
-    const check = (wanted: typeof demand) => {
-      if (info && requireRead) reads[wanted](context, { info, bytes }, shown);
+    const checkRead = (name: typeof check) => {
+      if (info && requireRead) reads[name](context, { info, bytes }, shown);
     };
-    check(demand);
+    checkRead(check);
     try {
       return { allowed, edited: editBytes(bytes, edits), shown, stamp: info?.stamp };
     } catch (error) {
-      // That the file has changed explains more than that the text is not in it.
-      check("requireFresh");
+      // If the file has changed, that explains the failure better.
+      checkRead("requireFresh");
       throw error;
     }
   }
@@ -147,7 +147,7 @@ interface EditInput {
 }
 
 function editsOf({ old_string, new_string, replace_all, edits = [] }: EditInput): TextEdit[] {
-  // Some models fill every parameter they see: two empty strings beside a list say nothing.
+  // Some models fill every parameter: two empty strings next to a list mean nothing.
   if (edits.length > 0 && (old_string || new_string)) {
     throw toolError("invalid_input", "Both edits and old_string/new_string were given", {
       next: "Send one of the two.",
@@ -160,16 +160,12 @@ function editsOf({ old_string, new_string, replace_all, edits = [] }: EditInput)
         next: "Send both, or a list of edits with both in each.",
       });
     }
-    const replaceAll = edit.replace_all ?? replace_all;
-    return {
-      oldString: edit.old_string,
-      newString: edit.new_string,
-      replaceAll,
-    };
+    const { old_string: oldString, new_string: newString } = edit;
+    return { oldString, newString, replaceAll: edit.replace_all ?? replace_all };
   });
 }
 
-/** An empty old_string makes a file that is not there; every other edit needs one. */
+/** A single edit with an empty old_string creates a missing file; every other edit needs an existing file. */
 async function readOrCreate(
   files: Files,
   path: string,
@@ -186,31 +182,31 @@ async function readOrCreate(
   }
 }
 
-/** A match that was not exact is named, so that a wrong guess is seen. */
+/** Names the match step unless it was exact, so a wrong match is noticed. */
 function describeSteps(edits: readonly AppliedEdit[]): string {
   const inexact = edits.filter(({ step }) => step !== "exact");
   if (inexact.length === 0) return ".";
   return ` (found by: ${[...new Set(inexact.map(({ step }) => step))].join(", ")}).`;
 }
 
-/** From here on decoding a whole file costs more than the edit, and exact text is looked for in its bytes first. */
+/** Above this size decoding the file costs more than the edit, so an exact match is searched in the bytes first. */
 const LARGE_BYTES = 256 * 1024;
-/** Lines kept around a change that was made in bytes: more than a diff shows. */
+/** Context lines around a change in bytes: more than a diff shows. */
 const LINES_AROUND = 4;
 const LINE_FEED = 0x0a;
 const COUNTED_BYTES = 256 * 1024;
 
 export interface EditedBytes {
   bytes: Buffer;
-  /** Texts whose diff is that of the change: the whole ones, or as much of them as a diff shows. */
+  /** The texts before and after the change, or the parts of them that a diff shows. */
   before: string;
   after: string;
-  /** How many lines of the file stand before these texts. */
+  /** The number of lines before these texts. */
   linesBefore: number;
   edits: AppliedEdit[];
 }
 
-/** Carries out edits in the bytes of a file of any encoding. What is outside the replaced places stays, byte for byte. */
+/** Edits the bytes of a file in any encoding. Everything outside the replacements stays the same, byte for byte. */
 export function editBytes(bytes: Buffer, edits: readonly TextEdit[]): EditedBytes {
   const [first] = edits;
   const exact = first && edits.length === 1 && bytes.length > LARGE_BYTES ? replaceExactBytes(bytes, first) : undefined;
@@ -226,7 +222,7 @@ export function editBytes(bytes: Buffer, edits: readonly TextEdit[]): EditedByte
   };
 }
 
-/** In a large file: exact and unique text inside a line, found and replaced as bytes. Everything else takes the long way. */
+/** For a large file: replaces exact, unique text inside a line as bytes. Undefined for all other cases. */
 function replaceExactBytes(bytes: Buffer, { oldString, newString, replaceAll }: TextEdit): EditedBytes | undefined {
   const both = oldString + newString;
   if (replaceAll || oldString === "" || oldString === newString || /[\r\n\ufeff]/.test(both) || !both.isWellFormed()) {
@@ -253,7 +249,7 @@ function replaceExactBytes(bytes: Buffer, { oldString, newString, replaceAll }: 
 function lineStart(bytes: Buffer, at: number, linesBefore: number): number {
   let start = at;
   for (let line = 0; line <= linesBefore && start > 0; line++) {
-    // The first round finds the start of the line itself, each further one steps over a line feed.
+    // The first round finds the start of the current line, each further round the start of the previous line.
     const from = line === 0 ? start - 1 : start - 2;
     start = from < 0 ? 0 : bytes.lastIndexOf(LINE_FEED, from) + 1;
   }
@@ -281,31 +277,31 @@ function countFeeds(bytes: Buffer, until: number): number {
 export interface TextEdit {
   oldString: string;
   newString: string;
-  /** Replace every place instead of requiring exactly one. */
+  /** Replace every occurrence instead of requiring exactly one. */
   replaceAll?: boolean;
 }
 
-/** How one edit was carried out. */
+/** How one edit was applied. */
 interface AppliedEdit {
   step: MatchStep;
   stripped?: Stripped;
   replacements: number;
-  /** Line numbers, from 1 and in the original text, at which the replaced places begin. */
+  /** Line numbers of the replacements in the original text, from 1. */
   lines: number[];
 }
 
 export interface Replaced {
   text: string;
-  /** In ascending order; a writer of bytes needs to touch nothing else. */
+  /** In ascending order. */
   splices: Splice[];
   /** In the order of the edits given. */
   edits: AppliedEdit[];
 }
 
-/** These rungs recognise a place by less than its lines, so that "replace all" may not multiply the guess. */
-const SINGLE_ONLY: ReadonlySet<MatchStep> = new Set(["flattened_indentation", "inner_blanks"]);
+/** These steps are too loose for "replace all": it would multiply a wrong guess. */
+const SINGLE_MATCH_STEPS: ReadonlySet<MatchStep> = new Set(["flattened_indentation", "inner_blanks"]);
 
-const disambiguationHint = "Quote more of the lines around the one you mean, or set replace_all to change every place.";
+const DISAMBIGUATION_HINT = "Quote more of the surrounding lines, or set replace_all to change every occurrence.";
 
 interface Located {
   index: number;
@@ -313,8 +309,8 @@ interface Located {
 }
 
 /**
- * Carries out edits that all speak of the text as it is given, none of the result of another: all of them or, with a
- * ToolError, none. New text takes the line ends of the place it goes to; everything outside the splices stays.
+ * Applies edits that all refer to the given text, never to the result of another edit. Applies all of them or throws.
+ * New text gets the line ends of the text it replaces; everything outside the splices is unchanged.
  */
 export function replaceText(text: string, edits: readonly TextEdit[]): Replaced {
   if (edits.length === 0) {
@@ -350,9 +346,13 @@ function createText(text: string, edits: readonly TextEdit[]): Replaced | undefi
     });
   }
   if (edits.length > 1) {
-    throw toolError("invalid_input", `${name}old_string is empty, which creates the text and leaves nothing to edit`, {
-      next: "Give a single edit with an empty old_string, or use write.",
-    });
+    throw toolError(
+      "invalid_input",
+      `${name}old_string is empty, which creates the file, so there is nothing else to edit`,
+      {
+        next: "Give a single edit with an empty old_string, or use write.",
+      },
+    );
   }
   if (edit.newString === "") throw noChange(name);
   const splice = { start: text.length, end: text.length, newText: edit.newString };
@@ -370,13 +370,13 @@ function matchEdit(text: string, edit: TextEdit, name: string): TextMatch {
   if (match === undefined) {
     throw toolError("no_match", `${name}old_string was not found`, { next: explainMiss(text, edit.oldString) });
   }
-  if (match.ranges.length > 1 && (!all || SINGLE_ONLY.has(match.step))) {
+  if (match.ranges.length > 1 && (!all || SINGLE_MATCH_STEPS.has(match.step))) {
     const numbers = lineNumbersOf(
       text,
       match.ranges.map((range) => range.start),
     );
     throw toolError("ambiguous", `${name}old_string is not unique`, {
-      next: `${explainAmbiguity(numbers, match.step)} ${all ? "Quote each place exactly." : disambiguationHint}`,
+      next: `${explainAmbiguity(numbers, match.step)} ${all ? "Quote each occurrence exactly." : DISAMBIGUATION_HINT}`,
       data: { lines: numbers },
     });
   }
@@ -403,7 +403,7 @@ function refuseOverlap(text: string, matches: readonly TextMatch[]): void {
   });
 }
 
-/** Taking the last line of a file without final line end takes the end before it too, which another edit may hold. */
+/** Removing the last line of a file without a final line end also removes the previous line end, which another edit may use. */
 function refuseTouching(splices: readonly Splice[]): void {
   splices.forEach((splice, at) => {
     if (splice.start >= (splices[at - 1]?.end ?? 0)) return;
@@ -422,7 +422,7 @@ function spliceMatch(text: string, lines: readonly Line[], match: TextMatch, new
   });
 }
 
-/** A byte order mark quoted along with the text is not part of the change. */
+/** A byte order mark that was quoted with the text is not part of the change. */
 function newStringOf(text: string, edit: TextEdit | undefined): string {
   if (edit === undefined) return "";
   return withoutBom(text) !== text || withoutBom(edit.oldString) !== edit.oldString
@@ -445,12 +445,12 @@ function spliceLines(
   return replaceLines(text, lines, changes, (change, index) => ownLineEnd(lines, change, index));
 }
 
-/** Where the old text ends with a line end, so does the new one, whether it says so or not. */
+/** If the old text ends with a line end, so does the new one, even if it was given without. */
 function endedLines(newString: string): string[] {
   return newString === "" ? [] : wantedText(newString).lines;
 }
 
-/** An added line takes the end of the line it stands for, else of the nearest line. */
+/** An added line gets the line end of the line it replaces, else of the nearest line. */
 function ownLineEnd(lines: readonly Line[], change: LineChange, index: number): string {
   const replaced = Math.min(index, change.count - 1);
   for (const near of [change.first + Math.max(replaced, 0), change.first + change.count - 1, change.first - 1, 0]) {
@@ -460,13 +460,13 @@ function ownLineEnd(lines: readonly Line[], change: LineChange, index: number): 
   return "\n";
 }
 
-/** Gives the line ends of a new text, one after the other, those of the place it replaces, and further ones its neighbour's. */
+/** Converts the line ends of the new text to those of the replaced text, in order; further ones to the nearest. */
 function withLineEndsOf(text: string, { start, end }: TextRange, newText: string): string {
   if (!/[\r\n]/.test(newText) || !/[\r\n]/.test(text)) return newText;
   const own = text.slice(start, end).match(/\r\n|\n|\r/g) ?? [];
-  const further = own.at(-1) ?? nearestLineEnd(text, end);
+  const fallback = own.at(-1) ?? nearestLineEnd(text, end);
   let index = 0;
-  return newText.replace(/\r\n|\n/g, () => own[index++] ?? further);
+  return newText.replace(/\r\n|\n/g, () => own[index++] ?? fallback);
 }
 
 function nearestLineEnd(text: string, from: number): string {
@@ -494,7 +494,7 @@ function isWholeLines(range: TextRange): range is TextRange & { firstLine: numbe
 
 function noChange(name: string): Error {
   return toolError("no_change", `${name}old_string and new_string give the same text`, {
-    next: "Nothing was changed. If the file already says what you want, go on; otherwise correct new_string.",
+    next: "Nothing was changed. If the file already has the desired content, continue; otherwise correct new_string.",
   });
 }
 

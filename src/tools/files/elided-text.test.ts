@@ -22,7 +22,7 @@ test.each([
   "// ……省略……",
   "// ... 原有代码 ...",
   "（其余部分省略）",
-])("%s stands for omitted text", (line) => {
+])("%s is a placeholder", (line) => {
   expect(findElisions(`before();\n${line}\nafter();`)).toMatchObject([{ line: 2, text: line }]);
 });
 
@@ -49,16 +49,16 @@ test.each([
   expect(findElisions(line)).toEqual([]);
 });
 
-test("a placeholder that the old text has too is the file's own", () => {
+test("a placeholder that the old text also has is allowed", () => {
   expect(findElisions("a\n  // ... existing code ...", "// ...  existing code ...\nb")).toEqual([]);
   expect(findElisions("// ... existing code ...", "// ... rest of code ...")).toHaveLength(1);
 });
 
-test("the refusal names the line and says what to do", () => {
+test("the error names the line and the next step", () => {
   expect(() => refuseElisions("a\n// ... rest of code\n", "a\n", "new_string")).toThrow(
     expect.objectContaining({
       code: "elided",
-      message: expect.stringMatching(/Line 2 of new_string.*Write out the full text/s),
+      message: expect.stringMatching(/Line 2 of new_string.*Write the full text/s),
     }),
   );
 });

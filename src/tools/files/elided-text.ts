@@ -1,16 +1,16 @@
 import { toolError } from "../../core/error.ts";
 
-/** A line that stands for text the writer left out. */
+/** A placeholder line for text that the writer omitted. */
 export interface Elision {
   /** From 1, in the text that was searched. */
   line: number;
-  /** The line as it is. */
+  /** The unchanged line. */
   text: string;
-  /** What it says, without comment signs and brackets. */
+  /** The line without comment signs and brackets. */
   phrase: string;
 }
 
-/** What a line says once its wrapping is off. */
+/** A line without its comment signs and brackets. */
 interface UnwrappedLine {
   phrase: string;
   commented: boolean;
@@ -28,7 +28,7 @@ const ALL_DOTS = new RegExp(DOTS, "g");
 const ONLY_DOTS = new RegExp(`^${DOTS}$`);
 const DOTS_FIRST = new RegExp(`^${DOTS}`);
 const DOTS_AROUND = new RegExp(`^${DOTS}.*[^.…⋯].*${DOTS}$`);
-/** Commented-out code, not a placeholder: `...props`, `...options.headers,`. */
+/** Spread syntax is code, not a placeholder: `...props`, `...options.headers,`. */
 const SPREAD = /^\.{3}[\w$.]+[,;]?$/;
 
 const WHAT =
@@ -47,8 +47,8 @@ const CHINESE_OTHER =
   "(?:其余|其餘|剩余|剩餘|其他|其它|余下|后续|後續|原有|原来|现有|現有|已有|之前|此前|前面|后面|以上|以下|上面|下面|中间)";
 const CHINESE_SAME = "(?:均|都|全部)?(?:保持|维持|維持)?(?:不变|不變|原样|相同|一致|同上|省略|略)";
 
-/** Phrases that stand for missing text in any comment. */
-const PLAIN = [
+/** Phrases that are placeholders in any comment. */
+const ANYWHERE = [
   `(?:the )?(?:rest|remainder)(?:${OF} ${SCOPE}${WHAT})? ${SAME}`,
   `(?:the )?(?:existing|remaining|original|previous|other) ${SCOPE}${WHAT} ${SAME}`,
   `(?:existing|unchanged|unmodified|omitted) ${SCOPE}code`,
@@ -61,7 +61,7 @@ const PLAIN = [
   "既存の(?:コード|実装|処理)(?:は省略)?",
 ].map(whole);
 
-/** Phrases that do so with dots or in brackets; without, they are ordinary comments. */
+/** Phrases that are placeholders only with dots or in brackets; otherwise they are ordinary comments. */
 const WITH_DOTS_OR_BRACKETS = [
   "(?:unchanged|unmodified|omitted|truncated|no changes?)(?: (?:here|for brevity))?",
   "(?:remains? |is |are )?(?:same as (?:before|above)|unchanged|the same)",
@@ -79,7 +79,7 @@ const AFTER_DOTS = [
   `(?:your )?${WHAT}(?: (?:here|omitted))?`,
 ].map(whole);
 
-/** Lines of `newText` that stand for omitted text and that `oldText` does not also have. */
+/** Placeholder lines of `newText` that are not in `oldText`. */
 export function findElisions(newText: string, oldText = ""): Elision[] {
   const found = elisionsOf(newText);
   if (found.length === 0) return found;
@@ -87,20 +87,20 @@ export function findElisions(newText: string, oldText = ""): Elision[] {
   return found.filter((elision) => !known.has(elision.phrase));
 }
 
-/** Refuses a text that would write a placeholder in the place of what it stands for; `name` is the text's, for the message. */
+/** Throws if the new text contains a placeholder for omitted text. `name` is for the message. */
 export function refuseElisions(newText: string, oldText: string, name: string): void {
   const [first] = findElisions(newText, oldText);
   if (first === undefined) return;
   throw toolError("elided", `Line ${first.line} of ${name} is a placeholder for omitted text: "${first.text.trim()}"`, {
-    next: "Nothing was changed. Write out the full text, or leave that part out of the edit so that it stays as it is.",
+    next: "Nothing was changed. Write the full text, or leave that part out of the edit to keep it unchanged.",
     data: { line: first.line, phrase: first.phrase },
   });
 }
 
 function elisionsOf(text: string): Elision[] {
   return text.split(/\r\n|\n|\r/).flatMap((line, index) => {
-    const saying = unwrap(line.trim());
-    return saying && isElision(saying) ? [{ line: index + 1, text: line, phrase: saying.phrase }] : [];
+    const unwrapped = unwrap(line.trim());
+    return unwrapped && isElision(unwrapped) ? [{ line: index + 1, text: line, phrase: unwrapped.phrase }] : [];
   });
 }
 
@@ -114,14 +114,14 @@ function isElision({ phrase, commented, bracketed }: UnwrappedLine): boolean {
     .replace(/[.!:;,。！：]+$/, "");
   const dotted = HAS_DOTS.test(phrase);
   return (
-    matchesOneOf(PLAIN, words) ||
+    matchesOneOf(ANYWHERE, words) ||
     ((dotted || bracketed) && matchesOneOf(WITH_DOTS_OR_BRACKETS, words)) ||
     (dotted && matchesOneOf(WITH_DOTS, words)) ||
     (DOTS_FIRST.test(phrase) && matchesOneOf(AFTER_DOTS, words))
   );
 }
 
-/** Takes comment signs and brackets off a line; undefined for one that is neither commented nor bracketed nor dotted around. */
+/** Removes comment signs and brackets; undefined if the line has neither and no dots around it. */
 function unwrap(trimmed: string): UnwrappedLine | undefined {
   if (trimmed === "" || trimmed.length > MAX_PLACEHOLDER_LENGTH) return undefined;
   const bare = trimmed.replace(OPENERS, "").replace(CLOSERS, "").trim();

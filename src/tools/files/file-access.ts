@@ -9,26 +9,26 @@ import { encodeString, type TextEncoding } from "../../io/files/text-encoding.ts
 import { unifiedDiff } from "../../io/files/unified-diff.ts";
 import type { ReadLedger } from "./read-before-edit.ts";
 
-/** What the file tools are given. */
+/** The dependencies of the file tools. */
 export interface FileToolDependencies {
   files: Files;
   reads: ReadLedger;
   lineIndexes: LineIndexes;
-  /** Whether a file must have been read before it is changed; on unless said otherwise. */
+  /** Whether a file must be read before it is changed. Default: true. */
   requireRead?: boolean;
   /** Outputs that were too long to show. If omitted, `read` knows no `spill:` addresses. */
   spills?: Pick<SpillFolder, "locate">;
-  /** A larger file is given by ranges of lines only, and no range that is larger; absent, windows are cut instead. */
+  /** A larger file must be read in line ranges, none larger than this. If omitted, results are cut instead. */
   maxReadBytes?: number;
 }
 
-/** The files of one call: never more than the runtime allows, its changes journalled under its id and its tool's name. */
+/** File access of one call: limited to its allowed paths, with changes journalled under its id and tool name. */
 export function filesOf({ files }: Pick<FileToolDependencies, "files">, context: ToolContext, tool?: string): Files {
   const { session, user, agent } = context.caller;
   return files.narrow(context.allowedPaths, { callId: context.callId, session, user, agent, tool });
 }
 
-/** The lock of a path: where it really leads, so that two names of one file are one. A path that may not be used has none. */
+/** The lock key of a path. It uses the real path, so two names of a file share a lock. */
 export function pathLock(files: Files, path: string): string {
   try {
     return `file:${files.realPath(path, "write")}`;
@@ -37,10 +37,10 @@ export function pathLock(files: Files, path: string): string {
   }
 }
 
-/** Names of the path parameter that models of other families use. */
+/** Other names of the path parameter that models use. */
 export const PATH_ALIASES = { file_path: "path", filePath: "path", filename: "path", file: "path" } as const;
 
-/** Fails as given; where nothing is at the path, with the names that may have been meant. */
+/** Rethrows the error. If the path does not exist, it suggests similar names. */
 export async function failWithSuggestion(error: unknown, files: Files, path: string): Promise<never> {
   if (!(error instanceof ToolError) || error.code !== "path_not_found") throw error;
   const near = await suggestPaths(files, path);
@@ -52,13 +52,13 @@ export async function failWithSuggestion(error: unknown, files: Files, path: str
   });
 }
 
-/** Names beside a path that does not exist, the likeliest first; also one that differs in its kind of blanks only. */
+/** Similar names in the folder of a missing path, the likeliest first; also names that differ only in whitespace. */
 async function suggestPaths(files: Files, path: string): Promise<string[]> {
   const folder = dirname(path);
   try {
     const names = (await files.listDirectory(folder)).map(({ name }) => name);
-    const wanted = foldBlanks(basename(path));
-    const alike = names.filter((name) => foldBlanks(name) === wanted);
+    const folded = foldBlanks(basename(path));
+    const alike = names.filter((name) => foldBlanks(name) === folded);
     const near = alike.length > 0 ? alike.slice(0, 3) : nearestNames(basename(path), names);
     return near.map((name) => (folder === "." ? name : `${folder}/${name}`));
   } catch {
@@ -66,7 +66,7 @@ async function suggestPaths(files: Files, path: string): Promise<string[]> {
   }
 }
 
-/** Screenshots of macOS have a narrow no-break space where everybody types a blank; models escape blanks. */
+/** macOS screenshots have a narrow no-break space in their names; models escape spaces. */
 function foldBlanks(name: string): string {
   return name
     .replaceAll("\\ ", " ")
@@ -74,8 +74,8 @@ function foldBlanks(name: string): string {
     .toLowerCase();
 }
 
-/** Other spellings; and supersets, which read every text of the smaller encoding alike. */
-const SAME_AS = new Map([
+/** Other spellings of encodings, and supersets that decode the same text. */
+const ENCODING_ALIASES = new Map([
   ["utf8", "utf-8"],
   ["ascii", "utf-8"],
   ["us-ascii", "utf-8"],
@@ -89,34 +89,33 @@ const SAME_AS = new Map([
   ["binary", "latin1"],
 ]);
 
-/** The encoding that a caller names, as the files primitives call it. */
+/** The internal name of an encoding that a caller gives. */
 export function encodingNamed(name: string): TextEncoding {
   const lower = name.trim().toLowerCase();
-  const encoding = SAME_AS.get(lower) ?? lower;
+  const encoding = ENCODING_ALIASES.get(lower) ?? lower;
   try {
     encodeString("", encoding);
     return encoding;
   } catch (cause) {
-    throw toolError("bad_encoding", `The encoding ${JSON.stringify(name.slice(0, 40))} is not known`, {
-      next: "Leave it out, or name one such as utf-8, utf-16le, gb18030, big5, shift_jis or latin1.",
+    throw toolError("bad_encoding", `The encoding ${JSON.stringify(name.slice(0, 40))} is unknown`, {
+      next: "Leave it out, or use one such as utf-8, utf-16le, gb18030, big5, shift_jis or latin1.",
       cause,
     });
   }
 }
 
-/** What a change of a file looks like, for a result: short for the model, whole for a program. */
-export interface DescribedChange {
+interface DescribedChange {
   diff: string;
   added: number;
   removed: number;
-  /** For the model: the diff, or where it is long, its beginning. */
+  /** For the model: the diff, cut if it is long. */
   shown: string;
 }
 
-const MAX_SHOWN = 4_000;
+const MAX_SHOWN_LENGTH = 4_000;
 const HUNK_HEAD = /^@@ -(\d+)((?:,\d+)?) \+(\d+)/gm;
 
-/** Of two texts, or of a part of them that begins after `linesBefore` lines. */
+/** Diffs two texts, or the parts of them after `linesBefore` lines. */
 export async function describeChange(
   path: string,
   { before, after, linesBefore = 0 }: { before: string; after: string; linesBefore?: number },
@@ -128,6 +127,7 @@ export async function describeChange(
       : text.replace(HUNK_HEAD, (_, old, count, fresh) => {
           return `@@ -${Number(old) + linesBefore}${count} +${Number(fresh) + linesBefore}`;
         });
-  const shown = diff.length <= MAX_SHOWN ? diff : `${diff.slice(0, MAX_SHOWN)}\n[… the rest of the diff is left out]`;
+  const shown =
+    diff.length <= MAX_SHOWN_LENGTH ? diff : `${diff.slice(0, MAX_SHOWN_LENGTH)}\n[… the rest of the diff is omitted]`;
   return { diff, added, removed, shown };
 }

@@ -12,7 +12,7 @@ const tools = createFileTools({
   lineIndexes: createLineIndexes(),
 });
 
-test("the file tools are these, and only those that change nothing run unasked", () => {
+test("lists the file tools; only read-only ones run without approval", () => {
   expect(tools.map(({ name, kind, permission }) => [name, kind, permission({})])).toEqual([
     ["read", "readonly", "auto"],
     ["write", "write", "confirm"],
@@ -25,7 +25,7 @@ test("the file tools are these, and only those that change nothing run unasked",
   ]);
 });
 
-test("each dialect shows the names that its models know, and every name is answered to", () => {
+test("each dialect has its own names, and every name works", () => {
   const haft = createHaft({ tools });
   const shown = (dialect: string) => haft.toLLMTools({ dialect }).map(({ name }) => name);
   expect(shown("claude").slice(0, 3)).toEqual(["Read", "Write", "Edit"]);

@@ -18,12 +18,12 @@ test.each([
   expect(findReindent(model, file)?.(given, { index: 0, indent: "" })).toEqual(expected);
 });
 
-test("no shift is made up where the lines move differently", () => {
+test("no shift is found if the lines move differently", () => {
   expect(findReindent(["a", "b"], ["  a", "    b"])).toBeUndefined();
   expect(findReindent(["  a", "  b"], ["    a", "  b"])).toBeUndefined();
 });
 
-test("lines that lost all their indentation go to the depth of the line they replace", () => {
+test("lines without indentation get the depth of the line they replace", () => {
   expect(findFlatReindent(["a", "b"], ["  a", "    b"])?.(["x", "  y"], { index: 1, indent: "    " })).toEqual([
     "    x",
     "      y",

@@ -40,7 +40,7 @@ test("a file is described by its size, its time in milliseconds and its mode", a
   expect(display).toBe("a.txt: file, 7 bytes, changed 2023-11-14T22:13:20.000Z");
 });
 
-test("what is not there is an answer, not a failure", async () => {
+test("a missing file is a result, not a failure", async () => {
   const { info } = stage();
   expect(await info("nope.txt")).toMatchObject({
     status: "completed",
@@ -48,7 +48,7 @@ test("what is not there is an answer, not a failure", async () => {
   });
 });
 
-test("of a link it tells where it leads, and what is there; of a broken one the link itself", async () => {
+test("describes the target of a link, or a broken link itself", async () => {
   const { at, info } = stage();
   writeFileSync(at("a.txt"), "1234");
   symlinkSync("a.txt", at("good"));
@@ -57,7 +57,7 @@ test("of a link it tells where it leads, and what is there; of a broken one the 
   expect((await info("broken")).details).toMatchObject({ exists: true, type: "symlink", linkTarget: "gone" });
 });
 
-test("outside the allowed paths it tells nothing, not even through a link", async () => {
+test("reveals nothing outside the allowed paths, not even through a link", async () => {
   const { at, info } = stage();
   symlinkSync("/etc/passwd", at("out"));
   for (const path of ["/etc/passwd", "/etc/no-such-file", "out"]) {

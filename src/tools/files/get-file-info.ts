@@ -3,13 +3,13 @@ import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
 import { filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-access.ts";
 
-/** Whether something is there, and what. A missing path is an answer, not a failure. */
+/** A missing path is a result, not a failure. */
 export function createGetFileInfoTool({ files }: Pick<FileToolDependencies, "files">) {
   return createTool({
     name: "get_file_info",
     title: "File info",
     description: {
-      short: "Tells whether a file or folder exists, its size, and when it was changed.",
+      short: "Reports whether a file or folder exists, its size and when it was changed.",
       examples: [{ input: { path: "." } }],
     },
     kind: "readonly",
@@ -41,7 +41,7 @@ export function createGetFileInfoTool({ files }: Pick<FileToolDependencies, "fil
         if (!(error instanceof ToolError) || error.code !== "path_not_found") throw error;
         return {
           content: `${path} does not exist.`,
-          display: `${path}: not there`,
+          display: `${path}: does not exist`,
           details: { exists: false, size: 0, modified: 0 },
         };
       }

@@ -33,7 +33,7 @@ test("list_files keeps the contract of tools", async () => {
   await testTool(tool, { runtime: { folder }, inputs: [{}], badInputs: [{ path: 1 }, { limit: 0 }] });
 });
 
-test("a folder is listed by name, with sizes, times and kinds; a broken link does not lose the others", async () => {
+test("lists a folder by name, with sizes, times and types, despite a broken link", async () => {
   const { folder, list } = stage({ "b.txt": "four", ".hidden": "", "dir/inner.txt": "" });
   symlinkSync("nowhere", join(folder, "broken"));
   const { result, files, paths } = await list({ path: "." });
@@ -44,25 +44,25 @@ test("a folder is listed by name, with sizes, times and kinds; a broken link doe
   expect(result.details).toMatchObject({ truncated: false });
 });
 
-test("recursive goes down without following links, and past folders that are closed", async () => {
+test("recursive does not follow links and skips unreadable folders", async () => {
   const { folder, list } = stage({ "a/b/c.txt": "", "a/d.md": "", "closed/x.txt": "" });
   symlinkSync("/etc", join(folder, "out"));
   const { result, paths } = await list({ path: ".", recursive: true });
   expect(paths).toEqual(["a", "closed", "out", "a/b", "a/d.md", "a/b/c.txt"]);
-  expect(textOf(result.content)).toContain("[These folders could not be opened: closed]");
+  expect(textOf(result.content)).toContain("[These folders could not be read: closed]");
 });
 
-test("a pattern speaks of names, with a slash of paths; one that cannot be read is refused", async () => {
+test("a pattern matches names, or paths if it has a slash; an invalid one is refused", async () => {
   const { list } = stage({ "a.ts": "", "src/b.ts": "", "src/deep/c.ts": "", "src/d.md": "" });
   expect((await list({ recursive: true, pattern: "*.ts" })).paths).toEqual(["a.ts", "src/b.ts", "src/deep/c.ts"]);
   expect((await list({ recursive: true, pattern: "src/*.ts" })).paths).toEqual(["src/b.ts"]);
   expect(textOf((await list({ pattern: "*.rs" })).result.content)).toBe("(nothing matches *.rs)");
-  // With a matcher that backtracks this would take minutes.
+  // A backtracking matcher would take minutes.
   expect((await list({ recursive: true, pattern: `${"*a".repeat(12)}b` })).paths).toEqual([]);
   expect((await list({ pattern: "x".repeat(5000) })).result).toMatchObject({ error: { code: "bad_pattern" } });
 });
 
-test("a limit shows the top of the tree first and says that there is more", async () => {
+test("a limit shows the top of the tree first and reports that there is more", async () => {
   const { list } = stage({ "a/deep.txt": "", "b.txt": "", "c.txt": "" });
   const { result, paths } = await list({ path: ".", recursive: true, limit: 3 });
   expect(paths).toEqual(["a", "b.txt", "c.txt"]);
@@ -70,7 +70,7 @@ test("a limit shows the top of the tree first and says that there is more", asyn
   expect(textOf(result.content)).toContain("[Only the first 3 are shown.");
 });
 
-test("a file, a missing folder and one outside are refused, each in its own way", async () => {
+test("a file, a missing folder and an outside folder are refused with different errors", async () => {
   const { list } = stage({ "a.txt": "", "sources/x": "" });
   expect((await list({ path: "a.txt" })).result).toMatchObject({ error: { code: "not_directory" } });
   expect((await list({ path: "source" })).result).toMatchObject({

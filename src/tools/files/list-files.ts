@@ -8,7 +8,7 @@ import { failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES } 
 import type { ReadRange } from "./read.ts";
 
 const DEFAULT_LIMIT = 500;
-/** Entries looked at before a recursive listing gives up looking for more. */
+/** A recursive listing fails above this number of entries. */
 const MAX_VISITED = 100_000;
 
 export interface ListedFile {
@@ -24,7 +24,7 @@ export function createListFilesTool({ files }: Pick<FileToolDependencies, "files
     name: "list_files",
     title: "List",
     description: {
-      short: "Lists a folder, with everything below it when recursive is set.",
+      short: "Lists a folder, with everything below it if recursive is set.",
       usageNotes: ["To find files by pattern in a large tree, glob is faster and respects .gitignore."],
       examples: [{ input: { path: "." } }],
     },
@@ -46,14 +46,14 @@ export function createListFilesTool({ files }: Pick<FileToolDependencies, "files
       const allowed = filesOf({ files }, context);
       const matches = pattern === undefined ? () => true : compileNamePattern(pattern);
       const listing = await list(allowed, path, { recursive, matches, limit, signal: context.signal });
-      const { listed, truncated, closed } = listing;
+      const { listed, truncated, unreadable } = listing;
       const lines = listed.map(({ path: shown, type, size }) =>
         type === "file" ? `${shown}  ${size}` : markName(shown, type),
       );
       if (listed.length === 0) lines.push(pattern === undefined ? "(empty)" : `(nothing matches ${pattern})`);
       if (truncated)
         lines.push(`[Only the first ${listed.length} are shown. Narrow by path or pattern, or raise limit.]`);
-      if (closed.length > 0) lines.push(`[These folders could not be opened: ${closed.slice(0, 5).join(", ")}]`);
+      if (unreadable.length > 0) lines.push(`[These folders could not be read: ${unreadable.slice(0, 5).join(", ")}]`);
       return {
         content: lines.join("\n"),
         display: `${listed.length} ${listed.length === 1 ? "entry" : "entries"} in ${path}`,
@@ -73,13 +73,13 @@ interface ListOptions {
 interface Listing {
   listed: ListedFile[];
   truncated: boolean;
-  /** Folders below that may not be opened; one of them does not lose the others. */
-  closed: string[];
+  /** Folders that could not be read; the others are still listed. */
+  unreadable: string[];
 }
 
-/** Breadth first, so that a limit shows the top of the tree. Links are listed, never followed. */
+/** Breadth first, so a limit shows the top of the tree. Links are listed but not followed. */
 async function list(files: Files, path: string, { recursive, matches, limit, signal }: ListOptions): Promise<Listing> {
-  const listing: Listing = { listed: [], truncated: false, closed: [] };
+  const listing: Listing = { listed: [], truncated: false, unreadable: [] };
   const folders = [""];
   let visited = 0;
   for (const folder of folders) {
@@ -97,29 +97,32 @@ async function list(files: Files, path: string, { recursive, matches, limit, sig
   return listing;
 }
 
-async function entriesOf(files: Files, path: string, folder: string, { closed }: Listing): Promise<DirectoryEntry[]> {
+async function entriesOf(
+  files: Files,
+  path: string,
+  folder: string,
+  { unreadable }: Listing,
+): Promise<DirectoryEntry[]> {
   try {
     return await files.listDirectory(folder ? `${path}/${folder}` : path, { withInfo: true });
   } catch (error) {
     if (!folder) return failWithSuggestion(error, files, path);
-    closed.push(folder);
+    unreadable.push(folder);
     return [];
   }
 }
 
 function tooMany() {
-  return toolError("too_large", `More than ${MAX_VISITED} entries are below this folder`, {
-    next: "List a folder further down, or use glob.",
+  return toolError("too_large", `This folder contains more than ${MAX_VISITED} entries`, {
+    next: "List a deeper folder, or use glob.",
   });
 }
 
-const DEFAULT_ENTRIES = 500;
-
-/** What is in a folder, paged like lines: a model that reads a folder wants to know what it may read. */
+/** The `read` tool on a folder: its entries, paged like lines. */
 export async function readFolder(
   files: Files,
   path: string,
-  { offset = 1, limit = DEFAULT_ENTRIES }: ReadRange,
+  { offset = 1, limit = DEFAULT_LIMIT }: ReadRange,
 ): Promise<ToolOutput> {
   const all = await files.listDirectory(path);
   const first = Math.max(1, offset);
@@ -142,12 +145,12 @@ export async function readFolder(
   };
 }
 
-/** A slash behind folders and an at sign behind links, as `ls -F` has them. */
+/** Appends a slash to folders and an at sign to links, like `ls -F`. */
 function markName(name: string, type: DirectoryEntry["type"]): string {
   return type === "directory" ? `${name}/` : type === "symlink" ? `${name}@` : name;
 }
 
-/** A pattern without a slash speaks of names, one with a slash of paths below the listed folder. */
+/** A pattern without a slash matches names, one with a slash paths below the listed folder. */
 function compileNamePattern(pattern: string): (path: string) => boolean {
   const glob = compileGlob(pattern);
   if (pattern.includes("/")) return (path) => glob.matches(path);

@@ -13,7 +13,7 @@ const file = [
   "}",
 ].join("\n");
 
-describe("a miss says what differs, and where", () => {
+describe("a miss describes the difference", () => {
   test.each([
     [
       "another word",
@@ -32,7 +32,7 @@ describe("a miss says what differs, and where", () => {
     ],
     ["case", "  RETURN sum;\n}", "upper and lower case differ on line 8"],
     ["indentation", "for (const item of items) {\n  sum += item.prices;", 'line 6 is "    sum += item.price;"'],
-    ["backslashes", "import { a } from \\'a\\';", "old_string has backslashes that line 1 has not"],
+    ["backslashes", "import { a } from \\'a\\';", "old_string has backslashes that line 1 does not have"],
     [
       "the end of the file",
       "  return sum;\n}\n\nexport default total;",
@@ -44,12 +44,12 @@ describe("a miss says what differs, and where", () => {
     expect(explainMiss(file, old)).toContain(said);
   });
 
-  test("trailing blanks and look-alikes are named when another line keeps the edit from matching", () => {
+  test("trailing whitespace and look-alikes are named if another line prevents the match", () => {
     expect(explainMiss("const a = ‘x’;\nconst b = 2;", "const a = 'x';\nconst b = 3;")).toContain(
       'look-alike characters (quotes, dashes, spaces) differ on line 1: "const a = ‘x’;"',
     );
     expect(explainMiss("alpha beta  \ngamma delta", "alpha beta\ngamma dolta")).toContain(
-      "trailing blanks differ on line 1",
+      "trailing whitespace differs on line 1",
     );
     expect(explainMiss("\tif (ready) {\n\tgo(1);", "    if (ready) {\n\tgo(2);")).toContain(
       "indentation of line 1 is 1 tab in the file, 4 blanks in old_string",
@@ -57,7 +57,7 @@ describe("a miss says what differs, and where", () => {
   });
 });
 
-test("at most three places are shown, the best first", () => {
+test("shows at most three passages, the best first", () => {
   const text = Array.from({ length: 9 }, (_, index) => `server.listen(80${index}0, host);`).join("\nother();\n");
   const said = explainMiss(text, "server.listen(8050, hosts);");
   expect(said.match(/^- /gm)).toHaveLength(3);
@@ -65,13 +65,13 @@ test("at most three places are shown, the best first", () => {
   expect(said.indexOf("line 11 is")).toBeLessThan(said.search(/- line (?!11)/));
 });
 
-test("where nothing is alike the beginning of the file is shown", () => {
+test("shows the beginning of the file if nothing is similar", () => {
   expect(explainMiss("alpha\nbeta\n", "QQQQ")).toMatch(/1: alpha\n2: beta\nRead the file again/);
   expect(explainMiss("", "x")).toBe("The file is empty.");
   expect(explainMiss("alpha\n", " \n\n")).toContain("1: alpha");
 });
 
-test("the answer stays within 800 characters whatever the file and the old text hold", () => {
+test("the message has at most 800 characters", () => {
   const long = `start ${"word ".repeat(4_000)}end`;
   for (const [text, old] of [
     [long, long.replace("end", "END!")],
@@ -85,9 +85,9 @@ test("the answer stays within 800 characters whatever the file and the old text 
   }
 });
 
-test("an ambiguity lists its lines, names what was overlooked and stays short", () => {
+test("an ambiguity lists its lines and what was ignored, and is short", () => {
   expect(explainAmbiguity([3, 9], "exact")).toBe("It is found 2 times: lines 3, 9. Nothing was changed.");
-  expect(explainAmbiguity([3, 9], "indentation")).toContain("when indentation is ignored");
+  expect(explainAmbiguity([3, 9], "indentation")).toContain("if indentation is ignored");
   expect(explainAmbiguity([4, 4], "exact")).toContain("2 times: line 4.");
   const many = explainAmbiguity(
     Array.from({ length: 100 }, (_, index) => index + 1),

@@ -11,54 +11,57 @@ import {
   wantedText,
 } from "./text-match.ts";
 
-const MAX_CHARS = 800;
+const MAX_MESSAGE_CHARS = 800;
 const MAX_NEAR_MATCHES = 3;
-const MAX_LISTED = 20;
+const MAX_LISTED_LINES = 20;
 const SHOWN_WIDTH = 100;
-/** What a minified file holds beyond this is not compared. */
+/** Longer lines, as in minified files, are compared up to here. */
 const MAX_LINE_CHARS = 10_000;
 
-const OVERLOOKED: Record<MatchStep, string> = {
+const IGNORED_BY_STEP: Record<MatchStep, string> = {
   exact: "",
-  line_ends: " when line ends are ignored",
-  trailing_blanks: " when trailing blanks are ignored",
-  look_alikes: " when look-alike characters are taken as equal",
-  indentation: " when indentation is ignored",
-  flattened_indentation: " when indentation is ignored",
-  inner_blanks: " when blanks inside lines are ignored",
+  line_ends: " if line ends are ignored",
+  trailing_blanks: " if trailing whitespace is ignored",
+  look_alikes: " if look-alike characters are treated as equal",
+  indentation: " if indentation is ignored",
+  flattened_indentation: " if indentation is ignored",
+  inner_blanks: " if whitespace inside lines is ignored",
 };
 
-/** What a model needs to mend an edit that missed: the nearest places, by line number, and what differs there. */
+/** Helps a model to correct an edit without a match: the most similar lines and how they differ. */
 export function explainMiss(text: string, oldString: string, name = "old_string"): string {
   const lines = splitLines(text);
   if (lines.length === 0) return "The file is empty.";
   const wanted = wantedText(oldString).lines.map((line) => line.slice(0, MAX_LINE_CHARS));
   const nearMatches = findNearMatches(text, lines, wanted, MAX_NEAR_MATCHES);
   if (nearMatches.length === 0)
-    return bounded(["Nothing in the file is like it. The file begins:", ...preview(lines)], readAgain);
+    return bounded(["Nothing in the file is similar. The file begins:", ...preview(lines)], READ_AGAIN);
   const parts = nearMatches.flatMap((match, rank) =>
     explainNearMatch({ lines, wanted, name }, match, rank === 0 ? 2 : 1),
   );
-  return bounded([nearMatches.length === 1 ? "The nearest place:" : "The nearest places:", ...parts], quoteExactly);
+  return bounded(
+    [nearMatches.length === 1 ? "The most similar lines:" : "The most similar passages:", ...parts],
+    QUOTE_EXACTLY,
+  );
 }
 
-/** Both sides of the comparison, and what the model calls its own. */
+/** Both sides of the comparison, and the name of the model's text. */
 interface Sides {
   lines: readonly Line[];
   wanted: readonly string[];
   name: string;
 }
 
-const readAgain = "Read the file again and quote it exactly.";
-const quoteExactly = "Copy the text from the file exactly and try again.";
+const READ_AGAIN = "Read the file again and quote it exactly.";
+const QUOTE_EXACTLY = "Copy the text from the file exactly and try again.";
 
-/** Where the several places are; the advice is the caller's. */
+/** Lists the matches; the caller adds the advice. */
 export function explainAmbiguity(lineNumbers: readonly number[], step: MatchStep): string {
   const listed = [...new Set(lineNumbers)];
-  const more = listed.length > MAX_LISTED ? " and more" : "";
-  const where = `${listed.length === 1 ? "line" : "lines"} ${listed.slice(0, MAX_LISTED).join(", ")}${more}`;
+  const more = listed.length > MAX_LISTED_LINES ? " and more" : "";
+  const where = `${listed.length === 1 ? "line" : "lines"} ${listed.slice(0, MAX_LISTED_LINES).join(", ")}${more}`;
   const min = lineNumbers.length >= MAX_AMBIGUOUS_MATCHES ? "at least " : "";
-  return `It is found ${min}${lineNumbers.length} times${OVERLOOKED[step]}: ${where}. Nothing was changed.`;
+  return `It is found ${min}${lineNumbers.length} times${IGNORED_BY_STEP[step]}: ${where}. Nothing was changed.`;
 }
 
 function explainNearMatch(sides: Sides, match: NearMatch, max: number): string[] {
@@ -71,7 +74,7 @@ function explainNearMatch(sides: Sides, match: NearMatch, max: number): string[]
   });
 }
 
-/** Walks both sides in step, over lines that one side lacks, and says what differs where. */
+/** Compares both sides line by line, skips lines that one side lacks, and describes the differences. */
 function differences({ lines, wanted, name }: Sides, match: NearMatch): string[] {
   const found: string[] = [];
   let at = match.line;
@@ -106,7 +109,7 @@ function differences({ lines, wanted, name }: Sides, match: NearMatch): string[]
   return found;
 }
 
-/** How many lines further on, at most three, the same line comes; 0 for never. */
+/** How many lines later (max 3) the same line follows; 0 if it does not. */
 function distanceTo(line: string, lineAt: (step: number) => string | undefined): number {
   if (isBlank(line)) return 0;
   const key = foldInnerBlanks(line);
@@ -123,7 +126,7 @@ function describeDifference(
 ): string | undefined {
   if (want === have) return undefined;
   const line = `line ${at + 1}`;
-  if (want.trimEnd() === have.trimEnd()) return `trailing blanks differ on ${line}`;
+  if (want.trimEnd() === have.trimEnd()) return `trailing whitespace differs on ${line}`;
   if (foldLookAlikes(want).trimEnd() === foldLookAlikes(have).trimEnd()) {
     return `look-alike characters (quotes, dashes, spaces) differ on ${line}: "${clipAtDifference(have, want)}"`;
   }
@@ -131,12 +134,12 @@ function describeDifference(
     return `indentation of ${line} is ${spell(indentOf(have))} in the file, ${spell(indentOf(want))} in ${name}`;
   }
   if (foldInnerBlanks(want) === foldInnerBlanks(have))
-    return `blanks differ on ${line}: "${clipAtDifference(have, want)}"`;
+    return `whitespace differs on ${line}: "${clipAtDifference(have, want)}"`;
   const [one, other] = [foldLookAlikes(want).trim(), foldLookAlikes(have).trim()];
   if (one.toLowerCase() === other.toLowerCase())
     return `upper and lower case differ on ${line}: "${clipAtDifference(have, want)}"`;
   if (unescaped(one) === other)
-    return `${name} has backslashes that ${line} has not: "${clipAtDifference(have, want)}"`;
+    return `${name} has backslashes that ${line} does not have: "${clipAtDifference(have, want)}"`;
   return `${line} is "${clipAtDifference(have, want)}", ${name} has "${clipAtDifference(want, have)}"`;
 }
 
@@ -150,22 +153,22 @@ function shortened(line: Line | undefined): string | undefined {
 
 function spell(indent: string): string {
   const tabs = indent.split("\t").length - 1;
-  const blanks = indent.length - tabs;
+  const spaces = indent.length - tabs;
   const parts = [
     tabs > 0 && `${tabs} tab${tabs > 1 ? "s" : ""}`,
-    blanks > 0 && `${blanks} blank${blanks > 1 ? "s" : ""}`,
+    spaces > 0 && `${spaces} space${spaces > 1 ? "s" : ""}`,
   ];
   return parts.filter(Boolean).join(" and ") || "none";
 }
 
-/** The part of a line around the first character in which it differs from another. */
+/** The part of a line around its first difference from another. */
 function clipAtDifference(line: string, other: string): string {
   let at = 0;
   while (at < line.length && line[at] === other[at]) at++;
   return clip(line, at > 0 ? at : sharedWordAt(line, other));
 }
 
-/** Where, in a line that differs from its start on, the longest word of the other stands. */
+/** For a line that differs from its start: the position of the longest word of the other line. */
 function sharedWordAt(line: string, other: string): number {
   if (line.length <= SHOWN_WIDTH) return 0;
   const words = wordsOf(other.slice(0, 500)).sort((one, two) => two.length - one.length);
@@ -185,26 +188,26 @@ function preview(lines: readonly Line[]): string[] {
   return lines.slice(0, 10).map((line, index) => `${index + 1}: ${clip(line.text, 0)}`);
 }
 
-/** Whole parts as long as they fit; the advice always does. */
+/** Adds whole parts while they fit; the advice is always included. */
 function bounded(parts: readonly string[], advice: string): string {
   let shown = parts[0] ?? "";
   for (const part of parts.slice(1)) {
-    if (shown.length + part.length + advice.length + 2 > MAX_CHARS) break;
+    if (shown.length + part.length + advice.length + 2 > MAX_MESSAGE_CHARS) break;
     shown += `\n${part}`;
   }
   return `${shown}\n${advice}`;
 }
 
 interface NearMatch {
-  /** Index of the file's line that the wanted line at `wantedLine` is likely to mean. */
+  /** Index of the line in the file that corresponds to the wanted line at `wantedLine`. */
   line: number;
   wantedLine: number;
 }
 
 const MAX_PROBES = 40;
-/** A word that is everywhere points nowhere. */
+/** More hits of a word say nothing about the position. */
 const MAX_HITS = 400;
-const MAX_WEIGHED = 24;
+const MAX_CANDIDATES = 24;
 const MAX_COMPARED_CHARS = 200;
 const MAX_COMPARED_LINES = 8;
 const MIN_SIMILARITY = 0.35;
@@ -215,21 +218,21 @@ interface Probe {
 }
 
 /**
- * The places most like the wanted lines, best first. Words of the wanted lines vote for the lines that hold them, and only
- * the best few places are then compared in full, so that the cost is a few searches of the text whatever its size.
+ * The passages that are most similar to the wanted lines, best first. Words of the wanted lines vote for lines that
+ * contain them, and only the best candidates are compared in full. So the cost is a few searches of the text.
  */
 function findNearMatches(text: string, lines: readonly Line[], wanted: readonly string[], max: number): NearMatch[] {
   const firstWanted = wanted.findIndex((line) => !isBlank(line));
   if (firstWanted < 0) return [];
   const starts = vote(text, lines, probesOf(wanted, wordsOf)) ?? vote(text, lines, probesOf(wanted, piecesOf)) ?? [];
-  const weighed = starts
-    .map((start) => ({ start, likeness: likeness(lines, wanted, start) }))
-    .filter((match) => match.likeness >= MIN_SIMILARITY)
-    .sort((one, other) => other.likeness - one.likeness || one.start - other.start);
+  const similar = starts
+    .map((start) => ({ start, similarity: similarityAt(lines, wanted, start) }))
+    .filter((match) => match.similarity >= MIN_SIMILARITY)
+    .sort((one, other) => other.similarity - one.similarity || one.start - other.start);
   const chosen: number[] = [];
-  for (const { start } of weighed) {
-    const apart = Math.max(1, Math.min(wanted.length, 5));
-    if (chosen.every((other) => Math.abs(other - start) >= apart)) chosen.push(start);
+  for (const { start } of similar) {
+    const minDistance = Math.max(1, Math.min(wanted.length, 5));
+    if (chosen.every((other) => Math.abs(other - start) >= minDistance)) chosen.push(start);
     if (chosen.length === max) break;
   }
   return chosen.map((start) => {
@@ -238,17 +241,17 @@ function findNearMatches(text: string, lines: readonly Line[], wanted: readonly 
   });
 }
 
-/** Later lines may have drawn the place to one side of where the first one stands. */
+/** Later lines may have shifted the position: correct it by the first line. */
 function snap(lines: readonly Line[], wanted: string, line: number): number {
   const key = comparable(wanted);
   const shift = [0, -1, 1, -2, 2, -3, 3].find((by) => comparable(lines[line + by]?.text ?? "") === key);
   return line + (shift ?? 0);
 }
 
-/** Start lines (which may lie before the file's first) by falling weight; undefined where no probe hit anything. */
+/** Start lines (possibly before the first line of the file) by decreasing weight; undefined if no probe was found. */
 function vote(text: string, lines: readonly Line[], probes: readonly Probe[]): number[] | undefined {
   const lower = text.toLowerCase();
-  // Some letters change their length with their case, and offsets must stay those of the text.
+  // Some letters change their length with their case, but the offsets must be those of the text.
   const searched = lower.length === text.length ? lower : text;
   const votes = new Map<number, number>();
   for (const { word, wantedLine } of probes) {
@@ -261,7 +264,7 @@ function vote(text: string, lines: readonly Line[], probes: readonly Probe[]): n
   if (votes.size === 0) return undefined;
   return [...votes]
     .sort((one, other) => other[1] - one[1] || one[0] - other[0])
-    .slice(0, MAX_WEIGHED)
+    .slice(0, MAX_CANDIDATES)
     .map(([start]) => start);
 }
 
@@ -290,7 +293,7 @@ function lineOf(lines: readonly Line[], offset: number, from: number): number {
   return low;
 }
 
-/** The longest words first: they are the likeliest to be rare. */
+/** The longest words first: they are likely to be rare. */
 function probesOf(wanted: readonly string[], split: (line: string) => string[]): Probe[] {
   const probes = new Map<string, Probe>();
   wanted.slice(0, 200).forEach((line, wantedLine) => {
@@ -303,7 +306,7 @@ function wordsOf(line: string): string[] {
   return (line.match(/[\p{L}\p{N}_$]+/gu) ?? []).filter((word) => word.length > 1).map((word) => word.slice(0, 60));
 }
 
-/** Parts of words, for words that are misspelt. */
+/** Parts of words, for misspelt words. */
 function piecesOf(line: string): string[] {
   return wordsOf(line).flatMap((word) => {
     const size = Math.max(2, Math.min(4, Math.floor(word.length / 2)));
@@ -313,8 +316,8 @@ function piecesOf(line: string): string[] {
   });
 }
 
-/** From 0 to 1: how alike the first wanted lines and the lines at `start` are, weighed by length. */
-function likeness(lines: readonly Line[], wanted: readonly string[], start: number): number {
+/** From 0 to 1: the similarity of the first wanted lines and the lines at `start`, weighted by length. */
+function similarityAt(lines: readonly Line[], wanted: readonly string[], start: number): number {
   let same = 0;
   let total = 0;
   let compared = 0;
@@ -323,21 +326,21 @@ function likeness(lines: readonly Line[], wanted: readonly string[], start: numb
     if (want === "") continue;
     compared++;
     total += want.length;
-    // A line more or less must not hide that the rest is alike, though lines in step are more so.
+    // An extra or missing line must not hide a similar rest, but aligned lines score higher.
     const near = [0, -1, 1].map((shift) => {
-      const likely = alike(want, comparable(lines[start + index + shift]?.text ?? ""));
-      return shift === 0 ? likely : 0.9 * likely;
+      const similarity = similarityOf(want, comparable(lines[start + index + shift]?.text ?? ""));
+      return shift === 0 ? similarity : 0.9 * similarity;
     });
     same += want.length * Math.max(...near);
   }
   return total === 0 ? 0 : same / total;
 }
 
-function alike(want: string, have: string): number {
+function similarityOf(want: string, have: string): number {
   if (want === have) return 1;
   if (have === "") return 0;
   const words = wordsOf(want);
-  // A part of a line is like its line however long the rest is: all its words are there.
+  // A part of a line is similar to the whole line: all its words are there.
   const shared = words.filter((word) => have.includes(word)).length / Math.max(1, words.length);
   const near = distance(want.slice(0, MAX_COMPARED_CHARS), have.slice(0, MAX_COMPARED_CHARS));
   return Math.max(0.8 * shared, 1 - near / Math.min(MAX_COMPARED_CHARS, Math.max(want.length, have.length)));

@@ -4,7 +4,7 @@ import { createLineFinder, FOLDS, splitLines } from "./text-match.ts";
 
 const line = fc.constantFrom("a", " a", "a ", "a b", "ab", "‘q’", "'q'", "", "  ", "f( x )", "f(x)");
 
-test("the loose search finds every run that any fold makes equal, and narrowing keeps exactly those", () => {
+test("the loose search finds every run that any fold matches, and narrowing keeps exactly those", () => {
   fc.assert(
     fc.property(fc.array(line, { maxLength: 12 }), fc.array(line, { minLength: 1, maxLength: 3 }), (file, wanted) => {
       const finder = createLineFinder(splitLines(file.map((text) => `${text}\n`).join("")));
@@ -22,7 +22,7 @@ test("the loose search finds every run that any fold makes equal, and narrowing 
   );
 });
 
-test("narrowing many places at once gives what narrowing them one by one gives", () => {
+test("narrowing many matches at once equals narrowing them one by one", () => {
   const file = Array.from({ length: 3_000 }, (_, index) => (index % 3 === 0 ? "a " : "a"));
   const finder = createLineFinder(splitLines(file.join("\n")));
   const wanted = Array<string>(9).fill("a");

@@ -49,7 +49,7 @@ test("move_file keeps the contract of tools", async () => {
   await testTool(tool, { runtime: { folder }, badInputs: [{ from: "a" }, { from: "a", to: "" }] });
 });
 
-test("a file moves into folders that are made for it, and the journal is told", async () => {
+test("moves a file into new folders and journals it", async () => {
   const { at, move, reported } = stage({ "a.txt": "content" });
   const result = await move({ source: "a.txt", destination: "new/place/b.txt" });
   expect(result).toMatchObject({ details: { success: true, from: "a.txt", to: "new/place/b.txt" } });
@@ -63,7 +63,7 @@ test("a file moves into folders that are made for it, and the journal is told", 
   });
 });
 
-test("a target that exists is refused, unless it may be replaced", async () => {
+test("an existing target is refused unless overwrite is set", async () => {
   const { at, move, reported } = stage({ "a.txt": "new", "b.txt": "old" });
   expect(await move({ from: "a.txt", to: "b.txt" })).toMatchObject({ error: { code: "path_exists" } });
   expect(readFileSync(at("b.txt"), "utf8")).toBe("old");
@@ -72,7 +72,7 @@ test("a target that exists is refused, unless it may be replaced", async () => {
   expect(reported.at(-1)?.old?.toString()).toBe("old");
 });
 
-test("a folder moves with all that is in it, but not into itself; a link moves as a link", async () => {
+test("moves a folder with its content but not into itself; a link moves as a link", async () => {
   const { at, move } = stage({ "d/x.txt": "1" });
   symlinkSync("d/x.txt", at("link"));
   expect(await move({ from: "d", to: "d/e" })).toMatchObject({ error: { code: "invalid_input" } });
@@ -82,7 +82,7 @@ test("a folder moves with all that is in it, but not into itself; a link moves a
   expect(lstatSync(at("link2")).isSymbolicLink()).toBe(true);
 });
 
-test("what is missing is suggested; the workspace itself and places outside stay", async () => {
+test("a missing file gets a suggestion; the workspace and outside paths are refused", async () => {
   const { move } = stage({ "config.ts": "" });
   expect(await move({ from: "confg.ts", to: "x" })).toMatchObject({
     error: { code: "path_not_found", data: { near: ["config.ts"] } },
@@ -92,7 +92,7 @@ test("what is missing is suggested; the workspace itself and places outside stay
   expect(await move({ from: "config.ts", to: ".git/config" })).toMatchObject({ error: { code: "path_denied" } });
 });
 
-test("a file that was read counts as read at its new place; one that was not does not", async () => {
+test("a read file is recorded as read at its new path; an unread one is not", async () => {
   const { haft, move } = stage({ "read.txt": "a\n", "unread.txt": "a\n" });
   await haft.execute("read", { path: "read.txt" });
   await move({ from: "read.txt", to: "1.txt" });

@@ -6,7 +6,7 @@ const bad = (reason: string, line?: number) =>
   expect.objectContaining({ code: "bad_patch", data: line === undefined ? { reason } : { reason, line } });
 const update = ["*** Update File: a", "@@", "-x", "+y"];
 
-test("every kind of section is read, with the patch line it begins at", () => {
+test("parses every kind of section, with its patch line", () => {
   expect(
     parsePatch(
       wrap(
@@ -61,12 +61,12 @@ test("a first hunk needs no @@, later ones do", () => {
   });
 });
 
-test("a move needs no hunk, and a move to itself is none", () => {
+test("a move needs no hunk, and a move to itself is ignored", () => {
   expect(parsePatch(wrap("*** Update File: a", "*** Move to: b"))).toMatchObject([{ moveTo: "b", hunks: [] }]);
-  expect(parsePatch(wrap("*** Update File: a", "*** Move to: ./a", "@@", "-x"))[0]).not.toHaveProperty("moveTo");
+  expect(parsePatch(wrap("*** Update File: a", "*** Move to: ./a", "@@", "-x"))).toMatchObject([{ moveTo: undefined }]);
 });
 
-test("the ranges of a unified diff are no context, and an added file may be empty", () => {
+test("the ranges of a unified diff are not context, and an added file may be empty", () => {
   expect(parsePatch(wrap("*** Update File: a", "@@ -1,2 +1,3 @@ function f()", "-x"))).toMatchObject([
     { hunks: [{ context: [] }] },
   ]);
@@ -80,7 +80,7 @@ test("an empty line inside an added file needs no plus, one after it is spacing"
   ]);
 });
 
-describe("what models put around a patch is taken off", () => {
+describe("wrapping around a patch is removed", () => {
   test.each([
     ["a heredoc", `<<'EOF'\n${wrap(...update)}\nEOF\n`],
     ["a heredoc of a command", `apply_patch <<"PATCH"\n${wrap(...update)}\nPATCH`],
@@ -106,7 +106,7 @@ describe("what models put around a patch is taken off", () => {
   });
 });
 
-describe("a patch without one meaning is refused with its line", () => {
+describe("an ambiguous patch is refused with its line", () => {
   test.each([
     ["no text", " \n", "syntax", undefined],
     ["no section", wrap(), "empty", undefined],
@@ -133,7 +133,7 @@ describe("a patch without one meaning is refused with its line", () => {
   });
 });
 
-test("lines of a file that look like sections are lines where they have their sign", () => {
+test("lines that look like sections are lines if they have a sign", () => {
   expect(
     parsePatch(wrap("*** Update File: a", "@@", " *** End Patch", "-*** Add File: b", "+*** End of File")),
   ).toMatchObject([

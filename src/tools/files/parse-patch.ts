@@ -4,17 +4,17 @@ import { withoutBom } from "./text-match.ts";
 export interface HunkLine {
   kind: "keep" | "remove" | "add";
   text: string;
-  /** An entirely empty line: likely an empty kept line, perhaps mere spacing. */
+  /** A completely empty line: probably an empty kept line, perhaps mere spacing. */
   bare?: boolean;
 }
 
 export interface Hunk {
-  /** Lines named after `@@`, outermost first, below which the hunk lies. */
+  /** The lines after `@@`, outermost first; the hunk is below them. */
   context: string[];
   lines: HunkLine[];
-  /** Whether the hunk says that it reaches the end of the file. */
+  /** Whether the hunk is marked to reach the end of the file. */
   endOfFile: boolean;
-  /** Line of the patch, from 1, at which the hunk begins. */
+  /** The line of the patch, from 1, where the hunk begins. */
   patchLine: number;
 }
 
@@ -28,7 +28,7 @@ const MOVE = /^\*\*\* Move to:(.*)$/;
 const END_OF_FILE = "*** End of File";
 const RANGE = /^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/;
 
-/** Reads a patch into what it does to each file. Throws `bad_patch`, with the line, for anything that has not one meaning. */
+/** Parses a patch into the changes of each file. Throws `bad_patch` with the line for anything ambiguous. */
 export function parsePatch(patch: string): FileChange[] {
   const lines = unwrapPatch(
     withoutBom(patch)
@@ -48,11 +48,7 @@ export function parsePatch(patch: string): FileChange[] {
     at = next;
   }
   if (changes.length === 0) {
-    throw badPatch(
-      "empty",
-      "The patch changes no file",
-      "Put at least one Add, Delete or Update File section into it.",
-    );
+    throw badPatch("empty", "The patch changes no file", "Add at least one Add, Delete or Update File section.");
   }
   refuseDuplicates(changes);
   return changes;
@@ -86,8 +82,8 @@ function parseChange(lines: readonly PatchLine[], at: number, line: PatchLine): 
       line.number,
     );
   }
-  const moved = moveTo !== undefined && samePath(moveTo) !== samePath(path);
-  return { change: { type: "update", ...base, ...(moved && { moveTo }), hunks }, next };
+  const isMoved = moveTo !== undefined && samePath(moveTo) !== samePath(path);
+  return { change: { type: "update", ...base, moveTo: isMoved ? moveTo : undefined, hunks }, next };
 }
 
 function pathOf(raw: string | undefined, line: PatchLine): string {
@@ -103,7 +99,7 @@ function parseAdded(lines: readonly PatchLine[], from: number): { text: string; 
   for (; at < lines.length; at++) {
     const line = lines[at] ?? { text: "", number: 0 };
     if (line.text.startsWith("+")) {
-      // Empty lines count only once more of the file follows them; before the next section they are spacing.
+      // Empty lines belong to the file only if more lines follow; before the next section they are spacing.
       added.push(...Array<string>(spacing).fill(""), line.text.slice(1));
       spacing = 0;
     } else if (line.text.trim() === "") spacing++;
@@ -135,7 +131,7 @@ function parseHunks(lines: readonly PatchLine[], from: number): { hunks: Hunk[];
       const context = contextOf(text);
       if (context !== "") hunk.context.push(context);
     } else if (hunk?.endOfFile || (hunk === undefined && text.trim() === "")) {
-      // Only spacing may stand between the end of a file and the next hunk or section.
+      // Only spacing may follow the end of a file before the next hunk or section.
       if (text.trim() !== "" && isMarker(text.trim())) break;
       if (text.trim() !== "") throw misplacedEnd(number);
     } else {
@@ -143,7 +139,7 @@ function parseHunks(lines: readonly PatchLine[], from: number): { hunks: Hunk[];
       hunk.lines.push(hunkLine(text, number));
     }
   }
-  const empty = hunks.find((one) => one.lines.length === 0);
+  const empty = hunks.find((each) => each.lines.length === 0);
   if (empty) {
     throw badPatch(
       "syntax",
@@ -167,13 +163,13 @@ function hunkLine(text: string, number: number): HunkLine {
   if (text.startsWith("+")) return { kind: "add", text: rest };
   throw badPatch(
     "syntax",
-    `"${text.slice(0, 80)}" does not say what it is`,
+    `"${text.slice(0, 80)}" has no valid first character`,
     'Begin each line of a hunk with " " (kept), "-" (removed) or "+" (added).',
     number,
   );
 }
 
-/** The ranges of a unified diff, and the heading git puts behind them, are no reliable context. */
+/** The ranges of a unified diff and the heading after them are not reliable context. */
 function contextOf(text: string): string {
   const rest = text.slice(2).trim();
   return RANGE.test(rest) ? "" : text.slice(2).replace(/^ /, "").trimEnd();
@@ -187,7 +183,7 @@ function misplacedEnd(line: number): Error {
   return badPatch(
     "syntax",
     `"${END_OF_FILE}" is not at the end of a hunk`,
-    'Begin what follows it with "@@" or a new section.',
+    'Begin the next lines with "@@" or a new section.',
     line,
   );
 }
@@ -202,7 +198,7 @@ function refuseDuplicates(changes: readonly FileChange[]): void {
         throw badPatch(
           "duplicate_path",
           `${path} is already changed at patch line ${first}`,
-          "Bring all changes of one file into one section.",
+          "Put all changes of one file into one section.",
           change.patchLine,
         );
       }
@@ -211,7 +207,7 @@ function refuseDuplicates(changes: readonly FileChange[]): void {
   }
 }
 
-/** One spelling for `a`, `./a` and `b/../a`; what the file system makes of it (links, case) is for its owner to compare. */
+/** One spelling for `a`, `./a` and `b/../a`. Links and case are compared later, by real path. */
 function samePath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split("/")) {
@@ -235,33 +231,32 @@ const CELL = /^%%(?:bash|sh)$/;
 const HEREDOC = /^(?:(?:cat|apply_?patch)\s+)?<<-?\s*(["']?)(\w+)\1$/;
 
 /**
- * Takes what models put around a patch off it: its own two sentinels, a heredoc, a code fence. Anything else around it is
- * refused, since it may change the meaning (a `cd`, a second command), and so is a patch that began and did not end.
+ * Removes what models put around a patch: the begin and end lines, a heredoc, a code fence. Anything else around it is
+ * refused, because it may change the meaning (a `cd`, a second command). A patch without an end is refused, too.
  */
 function unwrapPatch(lines: readonly PatchLine[]): PatchLine[] {
   const filled = lines.filter((line) => line.text.trim() !== "");
-  if (filled.length === 0)
-    throw badPatch("syntax", "The patch is empty text", `Give a patch from "${BEGIN}" to "${END}".`);
+  if (filled.length === 0) throw badPatch("syntax", "The patch is empty", `Give a patch from "${BEGIN}" to "${END}".`);
   const { rest, closers } = takeOpeners(filled);
   const first = rest[0];
-  const begun = first?.text.trim() === BEGIN;
-  if (first === undefined || (!begun && !first.text.trim().startsWith("*** "))) {
+  const hasBegin = first?.text.trim() === BEGIN;
+  if (first === undefined || (!hasBegin && !first.text.trim().startsWith("*** "))) {
     throw badPatch("syntax", "This is not a patch", `Begin it with "${BEGIN}".`, (first ?? filled[0])?.number);
   }
   const { last, ended, closed } = takeClosers(rest, closers);
-  const from = begun ? first.number + 1 : first.number;
+  const from = hasBegin ? first.number + 1 : first.number;
   const to = last?.number ?? 0;
   const body = lines.filter((line) => line.number >= from && (ended ? line.number < to : line.number <= to));
   const early = body.find((line) => line.text.trimEnd() === END);
   if (early)
     throw badPatch("syntax", "Text follows the end of the patch", "Send one patch and nothing else.", early.number);
-  if (begun && !ended && !closed) {
-    throw badPatch("syntax", "The patch is cut off", `Nothing was changed. Send it again, whole, up to "${END}".`, to);
+  if (hasBegin && !ended && !closed) {
+    throw badPatch("syntax", "The patch is cut off", `Nothing was changed. Send the whole patch up to "${END}".`, to);
   }
   return body;
 }
 
-/** The wrapping lines before the patch, and the lines that must therefore close it. */
+/** Removes the wrapping lines before the patch and returns the lines that must close them. */
 function takeOpeners(filled: readonly PatchLine[]): { rest: PatchLine[]; closers: string[] } {
   const closers: string[] = [];
   let at = 0;
@@ -287,13 +282,13 @@ function takeClosers(
     closed = true;
   }
   const last = rest.at(-1);
-  // Also with blanks before it: as a kept line it could not be the last of a patch that ends.
+  // Also with leading spaces: it cannot be a kept line at the end of a complete patch.
   return { last, ended: last?.text.trim() === END, closed };
 }
 
-export type BadPatchReason = "syntax" | "empty" | "duplicate_path";
+type BadPatchReason = "syntax" | "empty" | "duplicate_path";
 
-/** A patch that cannot be read; the reason and the line, from 1, are data for programs. */
+/** A patch that cannot be parsed. Reason and line, from 1, are data for programs. */
 export function badPatch(reason: BadPatchReason, message: string, next: string, line?: number): ToolError {
   const where = line === undefined ? "" : ` (patch line ${line})`;
   return toolError("bad_patch", `${message}${where}`, { next, data: { reason, line } });

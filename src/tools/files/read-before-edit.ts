@@ -3,57 +3,57 @@ import { toolError, type ToolError } from "../../core/error.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { FileInfo } from "../../io/files/open-file.ts";
 
-/** Most files that one session is remembered to have read; the oldest are forgotten, and must be read again. */
+/** Max remembered files per session. The oldest are forgotten and must be read again. */
 const MAX_FILES = 10_000;
 const MAX_SESSIONS = 1_000;
 
-/** Up to this size the content itself is remembered, so that a file which was merely touched is not called changed. */
+/** Up to this size a hash of the content is stored, so a file with only a new timestamp is not reported as changed. */
 export const FINGERPRINTED_BYTES = 256 * 1024;
 
 /**
- * What each session has seen of which file. An edit of a file that was never read is a guess, and one of a file that
- * changed since would undo somebody's work; the two are different errors. A partial read counts, and so does the
- * session's own write.
+ * Which files each session has read. An edit of an unread file is a guess, and an edit of a file that has changed
+ * since would overwrite someone's work; these are different errors. A partial read and the session's own write are
+ * also recorded.
  */
 export interface ReadLedger {
-  /** `bytes`: the whole content, where it is at hand. */
+  /** `bytes`: the whole content, if available. */
   saw(context: ToolContext, info: FileInfo, bytes?: Buffer): void;
-  /** What was seen at `from` has been seen at its new place; what was not, has not. */
+  /** Transfers the record of `from` to its new path. */
   moved(context: ToolContext, from: string, to: string): void;
-  /** Throws `not_read`: all that can be asked without the file's lock, while another call may be writing it. */
-  requireRead(context: ToolContext, file: FileNow, shown: string): void;
+  /** Throws `not_read`. For use without the lock of the file, when another call may be writing it. */
+  requireRead(context: ToolContext, file: CurrentFile, shown: string): void;
   /** Throws `not_read` or `stale`. */
-  requireFresh(context: ToolContext, file: FileNow, shown: string): void;
+  requireFresh(context: ToolContext, file: CurrentFile, shown: string): void;
 }
 
-/** A file with its content as it is now. */
-interface FileNow {
+/** A file with its current content. */
+interface CurrentFile {
   info: FileInfo;
   bytes: Buffer;
 }
 
 interface Seen {
   stamp: string;
-  fingerprint?: string | undefined;
+  fingerprint?: string;
 }
 
-/** One line of the ledger, as it is kept beyond this process. */
+/** A record as it is stored beyond this process. */
 export interface SeenFile extends Seen {
   session: string;
   path: string;
 }
 
-/** A memory that outlives the process: what it knew at the beginning, and who is told of what is seen from now on. */
+/** A persistent store: what it knew at the start, and where new records are added. */
 export interface SeenFiles {
   readonly known: readonly SeenFile[];
   add(file: SeenFile): void;
 }
 
-export function createReadLedger(kept?: SeenFiles): ReadLedger {
+export function createReadLedger(store?: SeenFiles): ReadLedger {
   const sessions = new Map<string, Map<string, Seen>>();
   const seenIn = (key: string): Map<string, Seen> => {
     const seen = sessions.get(key) ?? new Map<string, Seen>();
-    // To the end of the map: the sessions used last are kept.
+    // Move it to the end of the map: the least recently used sessions are dropped.
     sessions.delete(key);
     sessions.set(key, seen);
     dropOldest(sessions, MAX_SESSIONS);
@@ -67,10 +67,10 @@ export function createReadLedger(kept?: SeenFiles): ReadLedger {
   };
   const remember = (context: ToolContext, path: string, seen: Seen): void => {
     put(seenBy(context), path, seen);
-    kept?.add({ session: sessionOf(context), path, ...seen });
+    store?.add({ session: sessionOf(context), path, ...seen });
   };
-  for (const { session, path, ...seen } of kept?.known ?? []) put(seenIn(session), path, seen);
-  const requireRead = (context: ToolContext, { info }: FileNow, shown: string): Seen => {
+  for (const { session, path, ...seen } of store?.known ?? []) put(seenIn(session), path, seen);
+  const requireRead = (context: ToolContext, { info }: CurrentFile, shown: string): Seen => {
     const seen = seenBy(context).get(info.real);
     if (seen === undefined) throw notRead(shown);
     return seen;
@@ -78,7 +78,7 @@ export function createReadLedger(kept?: SeenFiles): ReadLedger {
   return {
     saw(context, { real, stamp }, bytes) {
       const fingerprint = bytes && bytes.length <= FINGERPRINTED_BYTES ? fingerprintOf(bytes) : undefined;
-      remember(context, real, { stamp, fingerprint: fingerprint || undefined });
+      remember(context, real, { stamp, fingerprint });
     },
     moved(context, from, to) {
       const files = seenBy(context);
@@ -112,12 +112,12 @@ function dropOldest(map: Map<string, unknown>, max: number): void {
 
 function notRead(shown: string): ToolError {
   return toolError("not_read", `${shown} has not been read in this session`, {
-    next: "Read it first (the part that you want to change is enough), then repeat the call.",
+    next: "Read it first (the part you want to change is enough), then repeat the call.",
   });
 }
 
 function stale(shown: string): ToolError {
   return toolError("stale", `${shown} has changed since it was read`, {
-    next: "Read it again, then repeat the call with what stands there now.",
+    next: "Read it again, then repeat the call with the current content.",
   });
 }

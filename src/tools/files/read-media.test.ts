@@ -36,7 +36,7 @@ test("an image is shown as an image, named by its path, with its size in pixels"
   expect(result.details).toEqual({ path: "pixel.dat", mimeType: "image/png", size: PNG.length, width: 1, height: 1 });
 });
 
-test("an image that is larger than a text answer may be comes whole, and one too large for models does not come", async () => {
+test("an image may exceed the limit for text, but not the limit for models", async () => {
   const padded = Buffer.concat([PNG, Buffer.alloc(1024 * 1024)]);
   const { read } = stage({ "big.png": padded, "huge.png": Buffer.concat([PNG, Buffer.alloc(5 * 1024 * 1024)]) });
   const result = await read({ path: "big.png" });
@@ -44,7 +44,7 @@ test("an image that is larger than a text answer may be comes whole, and one too
   expect(await read({ path: "huge.png" })).toMatchObject({ error: { code: "too_large" } });
 });
 
-test("an image of a kind that no model takes is refused by its name", async () => {
+test("an unsupported image type is refused by name", async () => {
   const { read } = stage({ "scan.tiff": Buffer.from("II*\0rest of it", "latin1") });
   expect(await read({ path: "scan.tiff" })).toMatchObject({
     error: { code: "not_regular_file", message: expect.stringContaining("image/tiff") },
@@ -92,7 +92,7 @@ test("a PDF is read page by page, as text", async () => {
   expect(textOf((await read({ path: "paper.pdf", pages: "2-" })).content)).toContain("Third page");
 });
 
-test("at most 20 pages come at once, and pages that are not there are refused", async () => {
+test("returns at most 20 pages, and missing pages are refused", async () => {
   const { read } = stage({ "book.pdf": makePdf(Array.from({ length: 22 }, (_, i) => `Page ${i + 1}`)) });
   const first = await read({ path: "book.pdf" });
   expect(first.details).toMatchObject({ firstPage: 1, lastPage: 20, totalPages: 22 });
@@ -102,7 +102,7 @@ test("at most 20 pages come at once, and pages that are not there are refused", 
   }
 });
 
-test("a broken PDF says that it cannot be read", async () => {
+test("a broken PDF fails with a clear message", async () => {
   const { read } = stage({ "broken.pdf": "%PDF-1.4\nnothing of it is here" });
   expect(await read({ path: "broken.pdf" })).toMatchObject({ error: { code: "bad_encoding" } });
 });
@@ -139,7 +139,7 @@ test("a notebook is read as its cells with their outputs", async () => {
   expect(textOf((await read({ path: "n.ipynb", offset: 1 })).content)).toContain('1\t{"cells"');
 });
 
-test("what is called a notebook but is none is read as text", async () => {
+test("a file that is not a notebook despite its name is read as text", async () => {
   const { read } = stage({ "empty.ipynb": "", "odd.ipynb": '{"cells": [null]}', "broken.ipynb": '{"cells": [' });
   expect(textOf((await read({ path: "empty.ipynb" })).content)).toBe("(empty file)");
   expect((await read({ path: "odd.ipynb" })).details).toMatchObject({ content: '{"cells": [null]}' });

@@ -48,20 +48,20 @@ test("lines are numbered for the model, and a program gets the text and its size
   expect(result.display).toBe("Read a.txt: 2 lines");
 });
 
-test.each(["Read", "read_file", "read"])("it is also called %s, with the path as file_path", async (name) => {
+test.each(["Read", "read_file", "read"])("is also available as %s with file_path", async (name) => {
   const { tool, folder } = stage({ "a.txt": "one" });
   const result = await createHaft({ tools: [tool], folder }).execute(name, { file_path: "a.txt" });
   expect(result.details).toMatchObject({ content: "one", size: 3 });
 });
 
-test("the content has a final line end only where the file has one, and only with the last line", async () => {
+test("the content has a final line end only if the file has one and the last line is included", async () => {
   const { read } = stage({ "with.txt": "a\r\nb\r\n", "without.txt": "a\nb" });
   expect((await read({ path: "with.txt" })).details).toMatchObject({ content: "a\nb\n" });
   expect((await read({ path: "with.txt", limit: 1 })).details).toMatchObject({ content: "a" });
   expect((await read({ path: "without.txt" })).details).toMatchObject({ content: "a\nb" });
 });
 
-test("2,000 lines are given at once, with the offset at which the rest begins", async () => {
+test("returns 2,000 lines at once and the offset of the rest", async () => {
   const { read } = stage({ "long.txt": lines(2500) });
   const first = await read({ path: "long.txt" });
   expect(textOf(first.content)).toContain("[Showing lines 1-2000 of 2500. Use offset=2001 to continue.]");
@@ -71,9 +71,9 @@ test("2,000 lines are given at once, with the offset at which the rest begins", 
   expect(rest.details).toMatchObject({ lastLine: 2500, nextOffset: null });
 });
 
-test("an answer of 50 KiB is full, and no line is lost where it is continued", async () => {
+test("a result is limited to 50 KiB, and no line is lost when it continues", async () => {
   const { read } = stage({ "wide.txt": lines(1000, (n) => `${n}:${"x".repeat(200)}`) });
-  expect(textOf((await read({ path: "wide.txt" })).content)).toContain("(the answer is full)");
+  expect(textOf((await read({ path: "wide.txt" })).content)).toContain("(the size limit is reached)");
   const seen: string[] = [];
   for (let offset = 1; offset !== 0;) {
     const window = (await read({ path: "wide.txt", offset })).details as { content: string; nextOffset: number | null };
@@ -84,16 +84,16 @@ test("an answer of 50 KiB is full, and no line is lost where it is continued", a
   expect(seen.map((line) => Number(line.split(":")[0]))).toEqual(Array.from({ length: 1000 }, (_, i) => i + 1));
 });
 
-test("a long line is cut at 2,000 characters, and it is said of which", async () => {
+test("a long line is cut at 2,000 characters and reported", async () => {
   const { read } = stage({ "min.js": `short\n${"y".repeat(9000)}\nend\n` });
   const result = await read({ path: "min.js" });
   const shown = textOf(result.content).split("\n");
   expect(shown[1]).toHaveLength(7 + 2000);
-  expect(shown.at(-1)).toBe("[Only the beginning is shown of the long line 2 (9000 bytes).]");
+  expect(shown.at(-1)).toBe("[Only the beginning is shown for long line 2 (9000 bytes).]");
   expect(result.details).toMatchObject({ truncated: true, nextOffset: null });
 });
 
-test("offset 0 means the start, limit bounds the window, and many lines never exceed the budget of the gate", async () => {
+test("offset 0 means the start, limit is respected, and many lines never exceed the result limit", async () => {
   const { read } = stage({ "n.txt": lines(40_000, () => "x") });
   expect((await read({ path: "n.txt", offset: 0, limit: 2 })).details).toMatchObject({ firstLine: 1, lastLine: 2 });
   const max = await read({ path: "n.txt", limit: 1_000_000 });
@@ -101,7 +101,7 @@ test("offset 0 means the start, limit bounds the window, and many lines never ex
   expect(max.metadata.spill).toBeUndefined();
 });
 
-test("an offset past the end says how many lines there are", async () => {
+test("an offset past the end reports the number of lines", async () => {
   const { read } = stage({ "a.txt": "one\ntwo\n", "empty.txt": "" });
   expect(await read({ path: "a.txt", offset: 9 })).toMatchObject({
     error: { code: "bad_range", message: expect.stringContaining("a.txt has 2 lines; there is no line 9") },
@@ -111,14 +111,14 @@ test("an offset past the end says how many lines there are", async () => {
   expect(empty.details).toMatchObject({ content: "", size: 0 });
 });
 
-test("a window deep in a file that is larger than what is read at once is streamed", async () => {
+test("lines deep in a very large file can be read", async () => {
   const { folder, read } = stage({ "big.log": lines(20_000, (n) => `${n} ${"z".repeat(60)}`) });
   truncateSync(join(folder, "big.log"), 200 * 1024 * 1024);
   const result = await read({ path: "big.log", offset: 19_999, limit: 2 });
   expect(result.details).toMatchObject({ content: expect.stringMatching(/^19999 z+\n20000 z+$/), nextOffset: 20_001 });
 });
 
-test("where a largest read is set, a larger file is given by ranges only, and no larger range", async () => {
+test("with maxReadBytes a larger file must be read in ranges", async () => {
   const { read } = stage({ "a.txt": lines(100) }, { maxReadBytes: 64 });
   expect(await read({ path: "a.txt" })).toMatchObject({ error: { code: "too_large" } });
   expect(await read({ path: "a.txt", offset: 5, limit: 50 })).toMatchObject({ error: { code: "too_large" } });
@@ -136,7 +136,7 @@ test("a folder is listed, folders and links marked, in pages", async () => {
   expect(await read({ path: ".", offset: 5 })).toMatchObject({ error: { code: "bad_range" } });
 });
 
-test("a missing file is answered with the names that may have been meant", async () => {
+test("a missing file gets suggestions", async () => {
   const { read } = stage({ "src/config.ts": "", "Screenshot 10.00.30\u202fPM.png.txt": "" });
   const typo = await read({ path: "src/confg.ts" });
   expect(typo).toMatchObject({ error: { code: "path_not_found", data: { near: ["src/config.ts"] } } });
@@ -146,7 +146,7 @@ test("a missing file is answered with the names that may have been meant", async
   expect(textOf((await read({ path: "zzzzzzzz" })).content)).not.toContain("Did you mean");
 });
 
-test("a refused path says so in both words, and which paths are allowed", async () => {
+test("a refused path has both standard phrases and lists the allowed paths", async () => {
   const { read } = stage({ ".env": "TOKEN=1\n" });
   for (const path of ["/etc/passwd", "../x", ".env", "/proc/self/environ"]) {
     const { error } = (await read({ path })) as { error?: { code: string; message: string } };
@@ -156,7 +156,7 @@ test("a refused path says so in both words, and which paths are allowed", async 
   }
 });
 
-test("a call may narrow what it reads, never widen it", async () => {
+test("a call can narrow its paths, never widen them", async () => {
   const { tool, folder } = stage({ "in/a.txt": "a", "out/b.txt": "b" });
   const haft = createHaft({ tools: [tool], folder });
   const call = { allowedPaths: [join(folder, "in"), "/etc"] };
@@ -165,14 +165,14 @@ test("a call may narrow what it reads, never widen it", async () => {
   expect(await haft.execute("read", { path: "/etc/hostname" }, call)).toMatchObject({ error: { code: "path_denied" } });
 });
 
-test("a FIFO and a device are refused without being waited for", async () => {
+test("a FIFO and a device are refused without blocking", async () => {
   const { folder, read } = stage();
   execFileSync("mkfifo", [join(folder, "pipe")]);
   expect(await read({ path: "pipe" })).toMatchObject({ error: { code: "not_regular_file" } });
   expect(await read({ path: "/dev/zero" })).toMatchObject({ error: { code: "path_denied" } });
 });
 
-test("what is no text is refused by what it is, whatever its name says", async () => {
+test("a binary file is refused by its type, not by its name", async () => {
   const { read } = stage({
     "notes.txt": Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0]),
     "data.txt": Buffer.from([1, 0, 2, 0, 3, 255, 0, 254]),
@@ -197,14 +197,14 @@ test.each([
     iconv.encode("これは日本語のテキストです。\n二行目もあります。\n", "shift_jis"),
     "これは日本語のテキストです。\n二行目もあります。\n",
   ],
-])("text in %s is found out, read and named", async (encoding, bytes, text) => {
+])("text in %s is detected, decoded and named", async (encoding, bytes, text) => {
   const { read } = stage({ "old.txt": bytes });
   const result = await read({ path: "old.txt" });
   expect(result.details).toMatchObject({ content: text, encoding, size: bytes.length });
   expect(textOf(result.content)).toContain(`[Encoding: ${encoding}.]`);
 });
 
-test("an encoding that the caller names is used, and one that nobody knows is refused", async () => {
+test("a given encoding is used, and an unknown one is refused", async () => {
   const { read } = stage({ "short.txt": iconv.encode("中\n文\n", "gbk"), "plain.txt": "grüße" });
   const forced = await read({ path: "short.txt", encoding: "GBK", offset: 2 });
   expect(forced.details).toMatchObject({ content: "文\n", encoding: "gb18030", size: 6 });

@@ -14,7 +14,7 @@ import { encodingNamed, failWithSuggestion, filesOf, type FileToolDependencies, 
 import { readFolder } from "./list-files.ts";
 import { FINGERPRINTED_BYTES } from "./read-before-edit.ts";
 
-/** Where reading begins and how much of it is wanted, in whatever the file is made of. */
+/** The requested part of a file: lines, entries or pages. */
 export interface ReadRange {
   offset?: number;
   limit?: number;
@@ -22,7 +22,7 @@ export interface ReadRange {
   encoding?: string;
 }
 
-/** Enough to know what a file is. */
+/** Enough to detect the type of a file. */
 const HEAD_BYTES = 4096;
 
 export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills }: FileToolDependencies) {
@@ -32,9 +32,9 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     description: {
       short: "Reads a file: text by lines, images as images, PDF by pages, notebooks by cells; lists a folder.",
       usageNotes: [
-        "Gives up to 2,000 lines from offset (line numbers from 1), each cut at 2,000 characters, 50 KiB in all.",
-        "When there is more, the answer says with which offset to go on.",
-        "A path such as spill:ID, which a long output names, reads the whole of that output.",
+        "Returns up to 2,000 lines from offset (line numbers from 1), each cut at 2,000 characters, 50 KiB in total.",
+        "If there is more, the result names the next offset.",
+        "A path such as spill:ID, which a long output names, reads that whole output.",
       ],
       examples: [{ input: { path: "README.md" } }, { input: { path: "server.log", offset: 4000, limit: 100 } }],
     },
@@ -44,7 +44,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     origin: { type: "builtin" },
     labels: ["sensitive_data"],
     labelsOf: ({ path }) => (isSensitivePath(files, path) ? ["sensitive_data"] : []),
-    // The window itself is bounded; the gate's own budget must not cut it once more.
+    // The result is already bounded here; the gate must not cut it again.
     limits: { maxResultBytes: 96 * 1024 },
     dialects: {
       snake: { name: "read_file" },
@@ -53,10 +53,10 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     },
     parameters: z.object({
       path: z.string().min(1).describe("The file, relative to the workspace or absolute"),
-      offset: z.number().int().min(0).optional().describe("First line wanted, from 1 (0 also means the start)"),
-      limit: z.number().int().min(1).optional().describe("How many lines; 2,000 where absent"),
+      offset: z.number().int().min(0).optional().describe("First line, from 1 (0 also means the start)"),
+      limit: z.number().int().min(1).optional().describe("Number of lines. Default: 2,000"),
       pages: z.string().optional().describe("Pages of a PDF, such as 1-5; at most 20"),
-      encoding: z.string().optional().describe("Of the text; found out where absent"),
+      encoding: z.string().optional().describe("Encoding of the text. Default: detected"),
     }),
     parameterAliases: PATH_ALIASES,
     signature: ({ path }) => ({ text: path, reads: [path] }),
@@ -103,7 +103,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
   }
 }
 
-/** Most callers say utf-8 without knowing; that is also what is found where it is true. */
+/** Many callers pass utf-8 without knowing the encoding, so it means "detect". */
 function knownEncoding({ encoding, ...range }: ReadRange): ReadRange {
   const named = encoding === undefined ? "utf-8" : encodingNamed(encoding);
   return named === "utf-8" ? range : { ...range, encoding: named };
@@ -116,22 +116,22 @@ async function contentOf(file: OpenFile, signal: AbortSignal): Promise<Buffer | 
 
 function binary(shown: string, mediaType: string | null, size: number): ToolError {
   return toolError("not_regular_file", `${shown} is not text: ${mediaType ?? "binary data"}, ${size} bytes`, {
-    next: "Use a program that understands it, through exec.",
+    next: "Use exec with a program that understands it.",
     data: { mediaType, size },
   });
 }
 
-/** Each line also costs its number; together with 50 KiB of text this stays below the tool's own budget. */
+/** Each line is prefixed by its number; with 50 KiB of text this stays below `maxResultBytes`. */
 const MAX_LINES = 5_000;
-const MAX_FORCED_BYTES = 16 * 1024 * 1024;
+const MAX_TRANSCODED_BYTES = 16 * 1024 * 1024;
 
-export interface TextReading extends ReadRange {
+interface TextReading extends ReadRange {
   shown: string;
   maxBytes?: number;
   signal: AbortSignal;
 }
 
-/** A window of lines, numbered, with what to ask for next. */
+/** Numbered lines, with a note about the next offset. */
 async function readText(given: OpenFile, indexes: LineIndexes, reading: TextReading): Promise<ToolOutput> {
   const { shown, maxBytes, offset, encoding, signal } = reading;
   const { size } = given.info;
@@ -170,13 +170,13 @@ function notices({ firstLine, lastLine, totalLines, nextOffset, cut, stoppedBy, 
   const notes: string[] = [];
   if (nextOffset !== null) {
     const of = totalLines === null ? "" : ` of ${totalLines}`;
-    const why = stoppedBy === "bytes" ? " (the answer is full)" : "";
+    const why = stoppedBy === "bytes" ? " (the size limit is reached)" : "";
     notes.push(`[Showing lines ${firstLine}-${lastLine}${of}${why}. Use offset=${nextOffset} to continue.]`);
   }
   if (cut.length > 0) {
     const first = cut.slice(0, 5).map(({ line, bytes }) => `${line} (${bytes} bytes)`);
     const which = `${cut.length === 1 ? "line" : "lines"} ${first.join(", ")}${cut.length > 5 ? ", …" : ""}`;
-    notes.push(`[Only the beginning is shown of the long ${which}.]`);
+    notes.push(`[Only the beginning is shown for long ${which}.]`);
   }
   if (encoding !== "utf-8") notes.push(`[Encoding: ${encoding}.]`);
   return notes;
@@ -189,8 +189,8 @@ function describe(shown: string, { lines, totalLines, firstLine, lastLine }: Lin
 }
 
 function pastTheEnd(shown: string, { firstLine, totalLines }: LineWindow) {
-  const there = totalLines === null ? "fewer lines" : `${totalLines} ${totalLines === 1 ? "line" : "lines"}`;
-  return toolError("bad_range", `${shown} has ${there}; there is no line ${firstLine}`, {
+  const count = totalLines === null ? "fewer lines" : `${totalLines} ${totalLines === 1 ? "line" : "lines"}`;
+  return toolError("bad_range", `${shown} has ${count}; there is no line ${firstLine}`, {
     next: "Read with a smaller offset.",
     data: { totalLines },
   });
@@ -198,31 +198,31 @@ function pastTheEnd(shown: string, { firstLine, totalLines }: LineWindow) {
 
 function refuseLarge(shown: string, bytes: number, maxBytes: number): void {
   if (bytes <= maxBytes) return;
-  throw toolError("too_large", `That is ${bytes} bytes of ${shown}, more than the ${maxBytes} that are given at once`, {
-    next: "Ask for fewer lines, with offset and limit, or search in the file.",
+  throw toolError("too_large", `That is ${bytes} bytes of ${shown}. At most ${maxBytes} can be read at once`, {
+    next: "Read fewer lines with offset and limit, or search in the file.",
     data: { bytes, maxBytes },
   });
 }
 
-/** A program that writes the content back must not lose the last line end. */
+/** Needed by programs that write the content back. */
 function endsWithLineFeed(file: OpenFile, encoding: string): boolean {
   const tail = Buffer.alloc(Math.min(4, file.info.size));
   const bytes = tail.subarray(0, file.readNow(tail, file.info.size - tail.length));
   return decodeBytes(bytes, encoding).endsWith("\n");
 }
 
-/** The same file as if it were UTF-8: the caller knows better what its bytes mean. It is held in memory, so it is bounded. */
+/** The file converted to UTF-8 from the encoding that the caller gave. It is in memory, so its size is limited. */
 async function transcode(file: OpenFile, encoding: string, signal: AbortSignal): Promise<OpenFile> {
-  const original = await readAll(file, { maxBytes: MAX_FORCED_BYTES, signal });
+  const original = await readAll(file, { maxBytes: MAX_TRANSCODED_BYTES, signal });
   if (original === null) {
-    throw toolError("too_large", `A file above ${MAX_FORCED_BYTES} bytes is read in the encoding it is found to have`, {
+    throw toolError("too_large", `The encoding cannot be chosen for a file above ${MAX_TRANSCODED_BYTES} bytes`, {
       next: "Leave out encoding.",
     });
   }
   const bytes = Buffer.from(decodeBytes(original, encoding));
   const readNow = (buffer: Buffer, position: number): number => bytes.copy(buffer, 0, position);
   return {
-    // Line indexes are kept by name: this is not the file of that name.
+    // Line indexes are cached by path: this is another content.
     info: { ...file.info, real: `${file.info.real}\0${encoding}`, size: bytes.length },
     read: async (buffer, position) => readNow(buffer, position),
     readNow,
@@ -230,15 +230,15 @@ async function transcode(file: OpenFile, encoding: string, signal: AbortSignal):
   };
 }
 
-const MAX_BYTES = 50 * 1024 * 1024;
+const MAX_PDF_BYTES = 50 * 1024 * 1024;
 const MAX_PAGES = 20;
 
 /** The text of some pages of a PDF. */
 async function readPdf(file: OpenFile, shown: string, { pages }: ReadRange, signal: AbortSignal): Promise<ToolOutput> {
-  const bytes = await readAll(file, { maxBytes: MAX_BYTES, signal });
+  const bytes = await readAll(file, { maxBytes: MAX_PDF_BYTES, signal });
   if (bytes === null) {
-    throw toolError("too_large", `${shown} is a PDF of ${file.info.size} bytes; at most ${MAX_BYTES} are read`, {
-      next: "Split it first, for instance through exec.",
+    throw toolError("too_large", `${shown} is a PDF of ${file.info.size} bytes; the limit is ${MAX_PDF_BYTES}`, {
+      next: "Split it first, for example with exec.",
     });
   }
   const document = await openPdf(bytes).catch((cause: unknown) => unreadable(shown, cause));
@@ -272,28 +272,28 @@ async function readPdf(file: OpenFile, shown: string, { pages }: ReadRange, sign
 function unreadable(shown: string, cause: unknown): never {
   const why = cause instanceof Error ? cause.message : String(cause);
   throw toolError("bad_encoding", `${shown} cannot be read as a PDF: ${why}`, {
-    next: "It may be damaged or locked; ask for another copy.",
+    next: "It may be damaged or locked. Ask the user for another copy.",
     cause,
   });
 }
 
-/** `3`, `3-`, `3-7`; from the first on where nothing is said. */
+/** Reads `3`, `3-` or `3-7`. Default: from the first page. */
 function parsePages(pages: string | undefined, total: number): { first: number; last: number } {
   const match = /^\s*(\d+)\s*(-)?\s*(\d+)?\s*$/.exec(pages ?? "1-");
   const first = Number(match?.[1]);
-  const wanted = match?.[3] === undefined ? (match?.[2] ? first + MAX_PAGES - 1 : first) : Number(match[3]);
-  const last = Math.min(wanted, total);
+  const end = match?.[3] === undefined ? (match?.[2] ? first + MAX_PAGES - 1 : first) : Number(match[3]);
+  const last = Math.min(end, total);
   if (!match || (match[3] !== undefined && !match[2]) || first < 1 || last < first || last - first >= MAX_PAGES) {
     const count = `${total} ${total === 1 ? "page" : "pages"}`;
-    throw toolError("bad_range", `pages ${JSON.stringify(pages)} does not name pages of a PDF that has ${count}`, {
+    throw toolError("bad_range", `pages ${JSON.stringify(pages)} is not a range of pages in a PDF with ${count}`, {
       next: `Give a range such as 1-5, at most ${MAX_PAGES} pages at once.`,
     });
   }
   return { first, last };
 }
 
-const READ_NOTEBOOK_MAX_BYTES = 20 * 1024 * 1024;
-const MAX_OUTPUT_LENGTH = 2_000;
+const MAX_NOTEBOOK_BYTES = 20 * 1024 * 1024;
+const MAX_CELL_OUTPUT_LENGTH = 2_000;
 
 type Text = string | string[];
 
@@ -311,9 +311,9 @@ interface CellOutput {
   evalue?: string;
 }
 
-/** A Jupyter notebook as its cells with their outputs, without the JSON around them; undefined for what is none. */
+/** The cells of a Jupyter notebook with their outputs, without the JSON; undefined if it is not a notebook. */
 async function readNotebook(file: OpenFile, shown: string, signal: AbortSignal): Promise<ToolOutput | undefined> {
-  const bytes = await readAll(file, { maxBytes: READ_NOTEBOOK_MAX_BYTES, signal });
+  const bytes = await readAll(file, { maxBytes: MAX_NOTEBOOK_BYTES, signal });
   const cells = bytes === null ? undefined : cellsOf(decodeText(bytes).text);
   if (bytes === null || cells === undefined) return undefined;
   const content = cells.map((cell, i) => showCell(cell, i + 1)).join("\n\n") || "(a notebook without cells)";
@@ -331,7 +331,7 @@ async function readNotebook(file: OpenFile, shown: string, signal: AbortSignal):
 
 function cellsOf(text: string): Cell[] | undefined {
   try {
-    const { cells } = JSON.parse(text) as { cells?: unknown };
+    const { cells }: { cells?: unknown } = JSON.parse(text);
     return Array.isArray(cells) && cells.every((cell) => typeof cell === "object" && cell !== null) ? cells : undefined;
   } catch {
     return undefined;
@@ -346,32 +346,32 @@ function showCell({ cell_type, id, source, outputs }: Cell, number: number): str
 
 function showOutput({ text, data, ename, evalue }: CellOutput): string {
   if (ename !== undefined) return `${ename}: ${evalue ?? ""}`;
-  const shown = join(text ?? (data?.["text/plain"] as Text | undefined));
+  const shown = join(text ?? data?.["text/plain"]);
   if (shown === "" && data) return `(${Object.keys(data).join(", ")})`;
-  return shown.length > MAX_OUTPUT_LENGTH ? `${shown.slice(0, MAX_OUTPUT_LENGTH)}…` : shown;
+  return shown.length > MAX_CELL_OUTPUT_LENGTH ? `${shown.slice(0, MAX_CELL_OUTPUT_LENGTH)}…` : shown;
 }
 
-function join(source: Text | undefined): string {
-  return Array.isArray(source) ? source.join("") : (source ?? "");
+function join(source: unknown): string {
+  return Array.isArray(source) ? source.join("") : typeof source === "string" ? source : "";
 }
 
-/** What providers take as an image, and how large it may be. */
+/** Image types and size that model providers accept. */
 const SHOWN_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const READ_IMAGE_MAX_BYTES = 4.5 * 1024 * 1024;
+const MAX_IMAGE_BYTES = 4.5 * 1024 * 1024;
 
 async function readImage(file: OpenFile, shown: string, mimeType: string, signal: AbortSignal): Promise<ToolOutput> {
   if (!SHOWN_TYPES.includes(mimeType)) {
-    throw toolError("not_regular_file", `${shown} is an image of type ${mimeType}, which models cannot be shown`, {
-      next: "Convert it to PNG first, for instance through exec.",
+    throw toolError("not_regular_file", `${shown} is an image of type ${mimeType}, which models cannot view`, {
+      next: "Convert it to PNG first, for example with exec.",
     });
   }
-  const bytes = await readAll(file, { maxBytes: READ_IMAGE_MAX_BYTES, signal });
+  const bytes = await readAll(file, { maxBytes: MAX_IMAGE_BYTES, signal });
   if (bytes === null) {
     throw toolError(
       "too_large",
-      `${shown} is an image of ${file.info.size} bytes; at most ${READ_IMAGE_MAX_BYTES} can be shown`,
+      `${shown} is an image of ${file.info.size} bytes; at most ${MAX_IMAGE_BYTES} can be shown`,
       {
-        next: "Scale it down first, for instance through exec.",
+        next: "Scale it down first, for example with exec.",
       },
     );
   }

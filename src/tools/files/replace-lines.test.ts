@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { changedLines, joinAdjacent, replaceLines, spliceText } from "./replace-lines.ts";
 import { splitLines } from "./text-match.ts";
 
-test("lines in both versions are no part of a change", () => {
+test("common lines are not part of a change", () => {
   expect(changedLines(10, ["a", "b", "c", "d"], ["a", "B", "c", "new", "d"])).toEqual([
     { first: 11, count: 1, added: ["B"] },
     { first: 13, count: 0, added: ["new"] },
@@ -10,14 +10,14 @@ test("lines in both versions are no part of a change", () => {
   expect(changedLines(0, ["a"], ["a"])).toEqual([]);
 });
 
-test("in a very long text equal lines at both ends still are none", () => {
+test("in a very long text, common lines at both ends are excluded", () => {
   const lines = Array.from({ length: 5_000 }, (_, index) => `line ${index}`);
   expect(changedLines(0, lines, lines.with(2_500, "new"))).toEqual([{ first: 2_500, count: 1, added: ["new"] }]);
   const other = lines.map((line, index) => (index > 1_000 && index < 4_000 ? `${line}!` : line));
   expect(changedLines(0, lines, other)).toEqual([{ first: 1_001, count: 2_999, added: other.slice(1_001, 4_000) }]);
 });
 
-test("whoever writes added lines is told which line they replace or follow", () => {
+test("the callback gets the line that added lines replace or follow", () => {
   const reported: unknown[] = [];
   changedLines(0, ["a", "b", "c"], ["a", "B", "c", "d"], (added, at) => {
     reported.push([added, at]);
@@ -29,7 +29,7 @@ test("whoever writes added lines is told which line they replace or follow", () 
   ]);
 });
 
-test("changes that touch become one, so that their splices never share a line end", () => {
+test("adjacent changes are joined, so their splices never share a line end", () => {
   const changes = joinAdjacent([
     { first: 0, count: 1, added: ["A"] },
     { first: 1, count: 1, added: [] },
@@ -44,7 +44,7 @@ test("changes that touch become one, so that their splices never share a line en
   ).toBe("A");
 });
 
-test("a change into what is already there is no splice", () => {
+test("a change without effect gives no splice", () => {
   const text = "a\nb\n";
   expect(replaceLines(text, splitLines(text), [{ first: 0, count: 1, added: ["a"] }], () => "\n")).toEqual([]);
 });

@@ -1,19 +1,19 @@
 import { diffArrays } from "diff";
 import type { Line } from "./text-match.ts";
 
-/** `count` lines from index `first` on give way to `added`. */
+/** Replaces `count` lines from index `first` by `added`. */
 export interface LineChange {
   first: number;
   count: number;
   added: readonly string[];
 }
 
-/** Beyond this many differing lines the search for kept ones between them is not worth its time. */
+/** Above this number of differing lines, common lines between them are not searched. */
 const MAX_DIFFED_LINES = 2_000;
 
 /**
- * What really changes between two versions of the lines from index `first` on: lines in both stay the file's own.
- * `write` gives added lines their final form; it is told at which file line and at which new line they stand.
+ * The minimal changes between two versions of the lines from index `first`: common lines stay unchanged. `write` gives
+ * added lines their final form; it gets their position in the file and in the new lines.
  */
 export function changedLines(
   first: number,
@@ -36,7 +36,7 @@ export function changedLines(
   const changes: LineChange[] = [];
   let near = Math.max(first, fileLine - 1);
   for (const { added, removed, count, value } of diffArrays(oldMiddle, newMiddle)) {
-    // Added lines stand for the removed ones just before them, or follow the kept one.
+    // Added lines replace the removed lines just before them, or follow the kept line.
     if (added) changes.push({ first: fileLine, count: 0, added: write(value, { fileLine: near, newLine }) });
     else if (removed) changes.push({ first: fileLine, count, added: [] });
     near = removed ? fileLine : fileLine + count - 1;
@@ -46,7 +46,7 @@ export function changedLines(
   return joinAdjacent(changes);
 }
 
-/** Changes in ascending order, with those that touch made one. */
+/** Joins adjacent changes. Expects and returns ascending order. */
 export function joinAdjacent(changes: readonly LineChange[]): LineChange[] {
   const joined: LineChange[] = [];
   for (const change of changes) {
@@ -58,8 +58,8 @@ export function joinAdjacent(changes: readonly LineChange[]): LineChange[] {
 }
 
 /**
- * Line changes as splices of the text. Kept lines keep their bytes, and the file keeps its final line end or the lack of
- * one. `lineEnd` says which end the added line at `index` of a change gets.
+ * Converts line changes to splices of the text. Unchanged lines keep their bytes, and the file keeps its final line end
+ * or the lack of one. `lineEnd` returns the line end for the added line at `index` of a change.
  */
 export function replaceLines(
   text: string,
@@ -67,7 +67,7 @@ export function replaceLines(
   changes: readonly LineChange[],
   lineEnd: (change: LineChange, index: number) => string,
 ): Splice[] {
-  const unended = lines.at(-1)?.eol === "";
+  const lacksFinalLineEnd = lines.at(-1)?.eol === "";
   return changes.flatMap((change) => {
     const { first, count, added } = change;
     const after = lines[first + count];
@@ -75,7 +75,7 @@ export function replaceLines(
     const end = after?.start ?? text.length;
     const before = lines[first - 1];
     let newText = added.map((line, index) => line + lineEnd(change, index)).join("");
-    if (after === undefined && unended) {
+    if (after === undefined && lacksFinalLineEnd) {
       if (added.length > 0) newText = newText.slice(0, newText.length - lineEnd(change, added.length - 1).length);
       if (before !== undefined && count === 0) newText = (before.eol || lineEnd(change, 0)) + newText;
       if (before !== undefined && added.length === 0) start = before.start + before.text.length;
@@ -88,7 +88,7 @@ function joinTwo(one: LineChange, two: LineChange): LineChange {
   return { first: one.first, count: one.count + two.count, added: [...one.added, ...two.added] };
 }
 
-/** One replaced range of a text; everything outside the ranges stays as it is, byte for byte. */
+/** One replaced range of a text. */
 export interface Splice {
   start: number;
   end: number;

@@ -15,7 +15,7 @@ const failing = (code: string, said: string | RegExp = "") =>
     message: typeof said === "string" ? expect.stringContaining(said) : expect.stringMatching(said),
   });
 
-/** Any other failure than a refusal of the edit is a fault. */
+/** Any other failure than a refused edit is a bug. */
 function unlessRefused<T>(run: () => T): T | undefined {
   try {
     return run();
@@ -26,11 +26,11 @@ function unlessRefused<T>(run: () => T): T | undefined {
   }
 }
 
-test("dollar signs in new text are text", () => {
+test("dollar signs in new text are literal", () => {
   expect(replaced("a NAME b", edit("NAME", "$&$1$$$`$'"))).toBe("a $&$1$$$`$' b");
 });
 
-test("the answer says how it matched, how often and on which lines", () => {
+test("returns the step, the number of matches and their lines", () => {
   expect(replaceText("a\nb\na\n", [edit("a", "c", true), edit("b", "d")]).edits).toEqual([
     { step: "exact", replacements: 2, lines: [1, 3] },
     { step: "exact", replacements: 1, lines: [2] },
@@ -41,7 +41,7 @@ test("the answer says how it matched, how often and on which lines", () => {
   });
 });
 
-describe("line ends, marks and the final line end are the file's", () => {
+describe("line ends, marks and the final line end of the file are preserved", () => {
   test.each([
     ["LF text into CRLF", "a\r\nb\r\nc\r\n", "b", "B\nX", "a\r\nB\r\nX\r\nc\r\n"],
     ["CRLF text into LF", "a\nb\n", "b", "B\r\nX", "a\nB\nX\n"],
@@ -59,14 +59,14 @@ describe("line ends, marks and the final line end are the file's", () => {
 });
 
 describe("a fuzzy match changes only the lines that the edit changes", () => {
-  test("lines in both texts keep the file's blanks, quotes and indentation", () => {
+  test("common lines keep the file's whitespace, quotes and indentation", () => {
     const text = "keep  \n  a = ‘1’;  \r\n  b = ‘2’;\t\n  c = ‘3’;\nkeep  \n";
     expect(replaced(text, edit("a = '1';\nb = '2';\nc = '3';\n", "a = '1';\nb = '9';\nb2\nc = '3';\n"))).toBe(
       "keep  \n  a = ‘1’;  \r\n  b = '9';\n  b2\n  c = ‘3’;\nkeep  \n",
     );
   });
 
-  test("new lines are indented as the old ones had to be", () => {
+  test("new lines are indented like the old ones", () => {
     expect(
       replaced(
         "class A:\n\tdef f(self):\n\t\treturn 1\n",
@@ -75,7 +75,7 @@ describe("a fuzzy match changes only the lines that the edit changes", () => {
     ).toBe("class A:\n\tdef f(self):\n\t\tif x:\n\t\t\treturn 2\n");
   });
 
-  test("text that lost its indentation goes to the depth of what it replaces", () => {
+  test("text without indentation gets the depth of what it replaces", () => {
     const text = "def f():\n    if a:\n        b()\n    return 1\n";
     expect(replaced(text, edit("if a:\nb()\nreturn 1", "if a:\nc()\nd()\nreturn 1"))).toBe(
       "def f():\n    if a:\n        c()\n        d()\n    return 1\n",
@@ -85,11 +85,11 @@ describe("a fuzzy match changes only the lines that the edit changes", () => {
     );
   });
 
-  test("removing whole lines leaves no empty one", () => {
+  test("removing whole lines leaves no empty line", () => {
     expect(replaced("a\nb  \nc\n", edit("b\n", ""))).toBe("a\nc\n");
   });
 
-  test("replace all reaches every place, each at its own depth", () => {
+  test("replace all changes every match, each at its own depth", () => {
     expect(replaced("  go();  \n  end\n    go();\n    end\n", edit("go();\nend\n", "run();\nend\n", true))).toBe(
       "  run();\n  end\n    run();\n    end\n",
     );
@@ -97,18 +97,18 @@ describe("a fuzzy match changes only the lines that the edit changes", () => {
 
   test("replace all does not multiply a guess", () => {
     expect(() => replaced("f( a )\nf(  a)\n", edit("f(a)", "g", true))).toThrow(
-      failing("ambiguous", "blanks inside lines"),
+      failing("ambiguous", "whitespace inside lines"),
     );
   });
 });
 
 describe("what is refused", () => {
-  test("an ambiguous text, with its lines, on every rung", () => {
+  test("an ambiguous text, with its lines, in every step", () => {
     expect(() => replaced("x\ny\nx\n", edit("x", "z"))).toThrow(failing("ambiguous", "lines 1, 3"));
     expect(() => replaced(" x;\n  x;\n", edit("\tx;", "z"))).toThrow(failing("ambiguous", "lines 1, 2"));
   });
 
-  test("a text that is not there, with the nearest place", () => {
+  test("a missing text, with the most similar lines", () => {
     expect(() => replaced("alpha(1)\n", edit("alpha(2)", "z"))).toThrow(failing("no_match", 'line 1 is "alpha(1)"'));
   });
 
@@ -117,7 +117,7 @@ describe("what is refused", () => {
     expect(() => replaced("a\r\nb", edit("a\r\nb", "a\nb"))).toThrow(failing("no_change"));
   });
 
-  test("an empty old text, unless there is nothing yet", () => {
+  test("an empty old text, unless the file is empty", () => {
     expect(() => replaced("a", edit("", "b"))).toThrow(failing("invalid_input", "has content"));
     expect(() => replaced("", edit("", "b"), edit("b", "c"))).toThrow(failing("invalid_input"));
     expect(replaced("", edit("", "a\r\nb"))).toBe("a\r\nb");
@@ -125,21 +125,21 @@ describe("what is refused", () => {
     expect(() => replaced("a")).toThrow(failing("invalid_input", "at least one edit"));
   });
 
-  test("a placeholder, also behind a line number", () => {
+  test("a placeholder, even after a line number", () => {
     expect(() => replaced("a\nb\n", edit("a\nb\n", "A\n// ... rest of code\n"))).toThrow(failing("elided", "Line 2"));
     expect(() => replaced("a\nb\n", edit("1: a\n2: b\n", "1: A\n2: // ... rest of code\n"))).toThrow(failing("elided"));
   });
 });
 
 describe("several edits", () => {
-  test("all speak of the original", () => {
+  test("all refer to the original", () => {
     expect(replaced("a b", edit("a", "b"), edit("b", "a"))).toBe("b a");
     expect(() => replaced("a", edit("a", "b"), edit("b", "c"))).toThrow(
       failing("no_match", "edits[1]: old_string was not found"),
     );
   });
 
-  test("may touch but not overlap", () => {
+  test("may be adjacent but not overlap", () => {
     expect(replaced("ab", edit("b", "B"), edit("a", "A"))).toBe("AB");
     expect(() => replaced("1\n2\n3\n", edit("2\n3", "x"), edit("1\n2", "y"))).toThrow(
       failing("overlap", "edits[0] and edits[1] overlap at line 2"),
@@ -151,7 +151,7 @@ describe("several edits", () => {
   });
 });
 
-test("nothing outside the splices changes, and the place that is reported holds the new text", () => {
+test("nothing outside the splices changes, and the reported line has the new text", () => {
   const piece = fc.constantFrom("a", "b ", "  a", "\t", "‘q’", "\n", "\r\n", "\n", "x( y )", "1: ", "\uFEFF");
   const some = fc.array(piece, { maxLength: 12 }).map((parts) => parts.join(""));
   fc.assert(

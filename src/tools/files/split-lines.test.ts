@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { commonLineEnd, lineNumbersOf, splitLines } from "./text-match.ts";
 
-test("a text of any line ends is its lines and their ends, behind its byte order mark", () => {
+test("splits a text with any line ends after its byte order mark", () => {
   const part = fc.constantFrom("a", "bc", "\n", "\r\n", "\r", " ", "\u2028");
   fc.assert(
     fc.property(fc.array(part), fc.boolean(), (parts, marked) => {
@@ -28,7 +28,7 @@ test("line numbers count LF, CRLF and lone CR once each and agree with the lines
   ).toEqual([1, 2, 3, 4, 5]);
 });
 
-test("the common line end is the most frequent one, the earlier on a tie, and LF where there is none", () => {
+test("the common line end is the most frequent one, the earlier on a tie, LF if there is none", () => {
   expect(commonLineEnd(splitLines("a\nb\r\nc\r\n"))).toBe("\r\n");
   expect(commonLineEnd(splitLines("a\r\nb\n"))).toBe("\r\n");
   expect(commonLineEnd(splitLines("a"))).toBe("\n");

@@ -8,7 +8,7 @@ function found(text: string, old: string, all = false) {
   );
 }
 
-describe("each rung of the ladder", () => {
+describe("each match step", () => {
   test.each([
     ["exact", "x = 1; y = 2;", "y = 2", "y = 2"],
     ["line_ends", "a\r\nb\r\nc\r\n", "b\nc\n", "b\r\nc\r\n"],
@@ -32,13 +32,13 @@ describe("each rung of the ladder", () => {
     expect(found(text, old)).toEqual({ step, stripped: undefined, ranges: [range] });
   });
 
-  test("an earlier rung wins over a later one that would find more", () => {
+  test("an earlier step wins over a later one with more matches", () => {
     expect(found("a  \nb\n", "a")).toMatchObject({ step: "exact", ranges: ["a"] });
     expect(found("x y  \n x y\n", "x y\n")).toMatchObject({ step: "exact" });
   });
 });
 
-describe("what is never matched", () => {
+describe("no match", () => {
   test.each([
     [
       "another middle between equal first and last lines",
@@ -55,7 +55,7 @@ describe("what is never matched", () => {
   });
 });
 
-test("all places are given, overlapping ones too, since each is a reading of the request", () => {
+test("returns all matches, including overlapping ones", () => {
   expect(found("aXaXa", "aXa")?.ranges).toHaveLength(2);
   expect(found("aXaXa", "aXa", true)?.ranges).toHaveLength(1);
   expect(found("a \nb\n-\na  \nb\n", "a\nb\n")).toMatchObject({
@@ -64,7 +64,7 @@ test("all places are given, overlapping ones too, since each is a reading of the
   });
 });
 
-test("an ambiguity is bounded, a wish for all is not", () => {
+test("ambiguous matches are limited, "all" is not", () => {
   const text = "x\n".repeat(1_000);
   expect(found(text, "x")?.ranges).toHaveLength(100);
   expect(found(text, "x", true)?.ranges).toHaveLength(1_000);
@@ -73,7 +73,7 @@ test("an ambiguity is bounded, a wish for all is not", () => {
   expect(found(blanks, "x\n", true)?.ranges).toHaveLength(1_000);
 });
 
-test("a place beyond the bound still counts against a match being the only one", () => {
+test("a match beyond the limit still makes the text ambiguous", () => {
   const uneven = "x {\n      y\n  }\n".repeat(150);
   const even = "    x {\n      y\n    }\n";
   expect(found(`${even}${uneven}${even}`, "  x {\n    y\n  }\n")).toMatchObject({
@@ -89,17 +89,17 @@ describe("line numbers pasted from a listing", () => {
     ["2: one\n3: two\n4:\n5: four\n"],
     [" 9 | one\n10 | two\n"],
     ["2→one\n3→two"],
-  ])("are taken off when every line has the next one: %j", (old) => {
+  ])("are removed if they are consecutive: %j", (old) => {
     expect(found(text, old)).toMatchObject({ step: "exact", stripped: "line_numbers" });
   });
 
-  test("stay where they do not count up, where a line lacks one, or where the file itself has them", () => {
+  test("stay if they are not consecutive, a line lacks one, or the file has them", () => {
     expect(found(text, "2: one\n4: two\n")).toBeUndefined();
     expect(found(text, "2: one\ntwo\n")).toBeUndefined();
     expect(found("1: one\n2: two\n", "1: one\n2: two\n")).toMatchObject({ step: "exact", stripped: undefined });
   });
 });
 
-test("an empty line too many at the edges of the old text is overlooked", () => {
+test("an extra empty line at the edges of the old text is ignored", () => {
   expect(found("a\nb\nc\n", "\na\nb\n\n")).toEqual({ step: "exact", stripped: "blank_edges", ranges: ["a\nb\n"] });
 });

@@ -1,4 +1,4 @@
-/** The rungs of the ladder, in order; each includes what the ones before it overlook. */
+/** The match steps in order. Each ignores more differences than the previous one. */
 export type MatchStep =
   | "exact"
   | "line_ends"
@@ -8,13 +8,13 @@ export type MatchStep =
   | "flattened_indentation"
   | "inner_blanks";
 
-/** What had to be taken from the old text before it was looked for. */
+/** What was removed from the old text before the search. */
 export type Stripped = "blank_edges" | "line_numbers";
 
 export interface TextRange {
   start: number;
   end: number;
-  /** Index of the first matched line; absent where the match need not be whole lines. */
+  /** Index of the first matched line; undefined if the match need not be whole lines. */
   firstLine?: number;
   reindent?: Reindent;
 }
@@ -22,11 +22,11 @@ export interface TextRange {
 export interface TextMatch {
   step: MatchStep;
   stripped?: Stripped;
-  /** In file order; more than one means ambiguous, unless all are wanted. */
+  /** In file order. More than one is ambiguous unless all are to be replaced. */
   ranges: TextRange[];
-  /** The old text as it was looked for. */
+  /** The old text as it was searched. */
   old: WantedText;
-  /** Does to the new text what was done to the old one. */
+  /** Removes from the new text what was removed from the old one. */
   prepareNew(newLines: readonly string[]): string[];
 }
 
@@ -37,38 +37,37 @@ export interface WantedText {
   ended: boolean;
 }
 
-/** Beyond this many places an ambiguity is no clearer; replacing all has no such limit. */
+/** More matches do not make an ambiguity clearer. "Replace all" has no such limit. */
 export const MAX_AMBIGUOUS_MATCHES = 100;
 
 /**
- * Finds where `oldString` stands in `text`, on the first rung that finds it anywhere. Every rung but the first two takes
- * whole lines only, each of which must be equal under that rung's folding: a match never covers a line that the old
- * text did not spell out.
+ * Finds `oldString` in `text` with the first step that has a match. All steps except the first two match whole lines,
+ * and each line must be equal under the fold of that step: a match never covers a line that is not in the old text.
  */
 export function findMatch(text: string, oldString: string, options: { all?: boolean } = {}): TextMatch | undefined {
   const all = options.all ?? false;
   const wanted = text.startsWith("\uFEFF") ? withoutBom(oldString) : oldString;
   const old = wantedText(wanted);
-  const same = (newLines: readonly string[]): string[] => [...newLines];
+  const unchanged = (newLines: readonly string[]): string[] => [...newLines];
 
   const exact = findSubstrings(text, wanted, all);
-  if (exact.length > 0) return { step: "exact", ranges: exact, old, prepareNew: same };
+  if (exact.length > 0) return { step: "exact", ranges: exact, old, prepareNew: unchanged };
   const lines = splitLines(text);
   const lf = joinWanted(old);
   const ends = lf === wanted && !text.includes("\r") ? [] : findAcrossLineEnds(text, lines, lf, all);
-  if (ends.length > 0) return { step: "line_ends", ranges: ends, old, prepareNew: same };
+  if (ends.length > 0) return { step: "line_ends", ranges: ends, old, prepareNew: unchanged };
 
   const finder = createLineFinder(lines);
-  const asGiven = climb(lines, finder, { old, all });
-  // Equal lines that are no equal text: the file lacks the final line end that the old text has.
-  if (asGiven?.step === "exact") return { step: "line_ends", ranges: asGiven.ranges, old, prepareNew: same };
-  if (asGiven) return { ...asGiven, old, prepareNew: same };
+  const asGiven = tryLineSteps(lines, finder, { old, all });
+  // Equal lines but different text: the file lacks the final line end of the old text.
+  if (asGiven?.step === "exact") return { step: "line_ends", ranges: asGiven.ranges, old, prepareNew: unchanged };
+  if (asGiven) return { ...asGiven, old, prepareNew: unchanged };
   const cut = withoutBlankEdges(old);
-  const asCut = cut && climb(lines, finder, { old: cut.old, all });
+  const asCut = cut && tryLineSteps(lines, finder, { old: cut.old, all });
   if (asCut) return { ...asCut, stripped: "blank_edges", old: cut.old, prepareNew: cut.prepareNew };
   const numbers = findLineNumbers(old.lines);
   const bare = numbers && { lines: numbers.lines, ended: old.ended };
-  const asBare = bare && climb(lines, finder, { old: bare, all });
+  const asBare = bare && tryLineSteps(lines, finder, { old: bare, all });
   if (asBare) return { ...asBare, stripped: "line_numbers", old: bare, prepareNew: numbers.strip };
   return undefined;
 }
@@ -80,7 +79,7 @@ export function wantedText(text: string): WantedText {
   return { lines, ended };
 }
 
-function climb(
+function tryLineSteps(
   lines: readonly Line[],
   finder: LineFinder,
   { old, all }: { old: WantedText; all: boolean },
@@ -98,23 +97,23 @@ function climb(
       const reindent = find(old.lines, fileLines);
       return reindent ? [{ ...rangeOf(lines, old, first), reindent }] : [];
     });
-  const answer = (step: MatchStep, ranges: TextRange[]) =>
+  const matchOf = (step: MatchStep, ranges: TextRange[]) =>
     ranges.length > 0 ? { step, ranges: all ? ranges : ranges.slice(0, MAX_AMBIGUOUS_MATCHES) } : undefined;
-  const asTheyStand = (step: "exact" | "trailing_blanks" | "look_alikes") =>
-    answer(
+  const unshiftedBy = (step: "exact" | "trailing_blanks" | "look_alikes") =>
+    matchOf(
       step,
       runsOf(step).map((first) => rangeOf(lines, old, first)),
     );
 
-  const unshifted = asTheyStand("exact") ?? asTheyStand("trailing_blanks") ?? asTheyStand("look_alikes");
+  const unshifted = unshiftedBy("exact") ?? unshiftedBy("trailing_blanks") ?? unshiftedBy("look_alikes");
   if (unshifted) return unshifted;
   const shifted = runsOf("indentation");
   const spaced = shifted.length > 0 ? [] : runsOf("inner_blanks");
   return (
-    answer("indentation", reindented(shifted, findReindent)) ??
-    answer("flattened_indentation", reindented(shifted, findFlatReindent)) ??
-    answer("inner_blanks", reindented(spaced, findReindent)) ??
-    answer("inner_blanks", reindented(spaced, findFlatReindent))
+    matchOf("indentation", reindented(shifted, findReindent)) ??
+    matchOf("flattened_indentation", reindented(shifted, findFlatReindent)) ??
+    matchOf("inner_blanks", reindented(spaced, findReindent)) ??
+    matchOf("inner_blanks", reindented(spaced, findFlatReindent))
   );
 }
 
@@ -132,13 +131,13 @@ function findSubstrings(text: string, wanted: string, all: boolean): TextRange[]
   let start = text.indexOf(wanted);
   while (start >= 0 && (all || ranges.length < MAX_AMBIGUOUS_MATCHES)) {
     ranges.push({ start, end: start + wanted.length });
-    // Overlapping places are still two readings of one request, so only "replace all" steps over them.
+    // Overlapping matches are ambiguous, too; only "replace all" skips them.
     start = text.indexOf(wanted, start + (all ? wanted.length : 1));
   }
   return ranges;
 }
 
-/** Looks for LF text in a text of any line ends; offsets are those of the text as it is. */
+/** Searches LF text in a text with any line ends. Offsets refer to the unchanged text. */
 function findAcrossLineEnds(text: string, lines: readonly Line[], wanted: string, all: boolean): TextRange[] {
   if (!text.includes("\r")) return findSubstrings(text, wanted, all);
   const starts: number[] = [];
@@ -174,7 +173,7 @@ function lastAtMost(sorted: readonly number[], wanted: number): number {
   return low;
 }
 
-/** Models often begin or end a quotation with an empty line that the file does not have. */
+/** Models often begin or end a quotation with an extra empty line. */
 function withoutBlankEdges(old: WantedText): { old: WantedText; prepareNew: TextMatch["prepareNew"] } | undefined {
   const head = old.lines.findIndex((line) => !isBlank(line));
   const tail = old.lines.length - 1 - old.lines.findLastIndex((line) => !isBlank(line));
@@ -214,7 +213,7 @@ const LOOK_ALIKES: readonly (readonly [RegExp, string])[] = [
   [/[\u00AD\u200B-\u200D\u2060\uFEFF]/g, ""],
 ];
 
-/** What a line looks like: typographic quotes, dashes and spaces as ASCII, invisible characters gone, the rest NFKC. */
+/** Typographic quotes, dashes and spaces become ASCII, invisible characters are removed, the rest is NFKC. */
 export function foldLookAlikes(line: string): string {
   if (!NOT_ASCII.test(line)) return line;
   let folded = line;
@@ -222,7 +221,7 @@ export function foldLookAlikes(line: string): string {
   return folded.normalize("NFKC");
 }
 
-/** A line with only those blanks left that part two words: `f( a,  b )` and `f(a, b)` fold alike, `ab` and `a b` do not. */
+/** Keeps only whitespace between two words: `f( a,  b )` and `f(a, b)` fold to the same, `ab` and `a b` do not. */
 export function foldInnerBlanks(line: string): string {
   return foldLookAlikes(line)
     .trim()
@@ -230,13 +229,13 @@ export function foldInnerBlanks(line: string): string {
     .replace(/(?<![\p{L}\p{N}_]) | (?![\p{L}\p{N}_])/gu, "");
 }
 
-/** The loosest key: equal for all lines that any other folding makes equal, and for some more. */
+/** The loosest key: all lines that are equal under any other fold are equal under this one. */
 function withoutBlanks(line: string): string {
   const trimmed = line.trim();
   return PLAIN_WORD.test(trimmed) ? trimmed : foldLookAlikes(trimmed).replace(/\s+/g, "");
 }
 
-/** What a rung of the ladder makes equal. */
+/** Maps lines that a match step treats as equal to the same text. */
 export type Fold = (line: string) => string;
 
 export const FOLDS = {
@@ -248,22 +247,22 @@ export const FOLDS = {
 } satisfies Record<string, Fold>;
 
 export interface LineFinder {
-  /** Every index at which lines stand that equal `wanted` but for blanks and look-alikes; all folds find only these. */
+  /** Every index where the lines equal `wanted` except for whitespace and look-alikes; a superset for all folds. */
   findLoosely(wanted: readonly string[]): number[];
-  /** Those of `firsts` at which the lines also equal under `fold`. */
+  /** Those of `firsts` where the lines are also equal under `fold`. */
   narrow(firsts: readonly number[], wanted: readonly string[], fold: Fold): number[];
 }
 
-/** Above this many comparisons one more pass over the file is cheaper than looking at each place. */
+/** Above this number of comparisons another pass over the file is cheaper. */
 const MAX_DIRECT_COMPARISONS = 20_000;
 
-/** Finds runs of lines. A search is one pass over the file, whatever it holds, and most misses end with it. */
+/** Finds runs of lines. A search is one pass over the file, which is usually sufficient for a miss. */
 export function createLineFinder(lines: readonly Line[]): LineFinder {
   const keys: (string | undefined)[] = [];
   const textAt = (index: number): string => lines[index]?.text ?? "";
   return {
     findLoosely(wanted) {
-      // A line several times as long as any wanted one does not equal it, and may be a whole minified file.
+      // A much longer line cannot be equal, and it may be a whole minified file.
       const maxLength = 1_000 + 4 * Math.max(0, ...wanted.map((line) => line.length));
       const keyAt = (index: number): string | undefined => {
         const text = textAt(index);
@@ -282,7 +281,7 @@ export function createLineFinder(lines: readonly Line[]): LineFinder {
   };
 }
 
-/** All indices, overlapping ones included, at which `pattern` stands among `count` keys (Knuth, Morris and Pratt). */
+/** All indices, including overlapping ones, of `pattern` among `count` keys (Knuth–Morris–Pratt). */
 function findRuns(count: number, keyAt: (index: number) => string | undefined, pattern: readonly string[]): number[] {
   const found: number[] = [];
   if (pattern.length === 0 || pattern.length > count) return found;
@@ -311,13 +310,13 @@ function fallbackTable(pattern: readonly string[]): number[] {
   return table;
 }
 
-/** Where new lines go: their index among all new lines, and the indentation of the file's line there. */
-export interface NewLinesAt {
+/** The index among all new lines, and the indentation of the line in the file at that position. */
+interface NewLinesAt {
   index: number;
   indent: string;
 }
 
-/** Moves new lines from the indentation the model wrote to the one the file has. */
+/** Changes the indentation of new lines from the model's to the file's. */
 type Reindent = (lines: readonly string[], at: NewLinesAt) => string[];
 
 const TAB_WIDTHS = [4, 2, 8, 3];
@@ -327,15 +326,15 @@ interface Indents {
   file: string;
 }
 
-/** The one shift that carries every line the model wrote onto its line in the file; undefined where no single one does. */
+/** The single shift that maps the indentation of every line of the model to the file; undefined if there is none. */
 export function findReindent(modelLines: readonly string[], fileLines: readonly string[]): Reindent | undefined {
   const pairs = pairIndents(modelLines, fileLines);
   return findShift(pairs) ?? findConversion(pairs) ?? findFirstLineShift(pairs);
 }
 
 /**
- * For text whose indentation was lost altogether: every line the model wrote stands at one depth, and new lines go to
- * the depth of the line they replace.
+ * For text that lost its indentation: all lines of the model have the same depth, and new lines get the depth of the
+ * line they replace.
  */
 export function findFlatReindent(modelLines: readonly string[], fileLines: readonly string[]): Reindent | undefined {
   const pairs = pairIndents(modelLines, fileLines);
@@ -367,7 +366,7 @@ function findShift(pairs: readonly Indents[]): Reindent | undefined {
   return mapIndents((indent) => (indent.startsWith(prefix) ? indent.slice(prefix.length) : ""));
 }
 
-/** Tabs against blanks: some tab width makes the difference the same on every line. */
+/** Tabs versus spaces: some tab width makes the difference equal on every line. */
 function findConversion(pairs: readonly Indents[]): Reindent | undefined {
   const toTabs = pairs.every(({ file }) => !file.includes(" "));
   if (!toTabs && pairs.some(({ file }) => file.includes("\t"))) return undefined;
@@ -385,7 +384,7 @@ function findConversion(pairs: readonly Indents[]): Reindent | undefined {
   return fit;
 }
 
-/** A quotation that begins at the first word of its first line: only that line lacks its indentation. */
+/** The quotation begins at the first word, so only its first line lacks indentation. */
 function findFirstLineShift(pairs: readonly Indents[]): Reindent | undefined {
   const [first, ...rest] = pairs;
   if (first === undefined || first.model !== "" || rest.some(({ model, file }) => model !== file)) return undefined;
@@ -408,19 +407,19 @@ function widthOf(indent: string, tab: number): number {
   return width;
 }
 
-/** What `read` and its kin put before a line: `12<tab>`, `12: `, `12 | `, `12→`. A blank line may have lost its last blank. */
-const FORMATS = [/^ *(\d+)\t/, /^ *(\d+):(?: |$)/, /^ *(\d+) ?\|(?: |$)/, /^ *(\d+)→/];
+/** Line number prefixes of `read` and similar tools: `12<tab>`, `12: `, `12 | `, `12→`. Trailing whitespace may be lost. */
+const NUMBER_FORMATS = [/^ *(\d+)\t/, /^ *(\d+):(?: |$)/, /^ *(\d+) ?\|(?: |$)/, /^ *(\d+)→/];
 
-export interface LineNumbers {
+interface LineNumbers {
   /** The lines without their numbers. */
   lines: string[];
-  /** Takes numbers of the same run from other lines; a line without one stays as it is. */
+  /** Removes numbers of the same sequence from other lines; a line without a number is unchanged. */
   strip(lines: readonly string[]): string[];
 }
 
-/** Finds numbers that stand in one format before every line and count up by one; undefined where they do not. */
+/** Finds consecutive numbers of one format before every line; undefined if there are none. */
 function findLineNumbers(lines: readonly string[]): LineNumbers | undefined {
-  for (const format of FORMATS) {
+  for (const format of NUMBER_FORMATS) {
     const numbers = lines.map((line) => numberOf(line, format));
     const first = numbers[0];
     if (first === undefined || numbers.some((number, index) => number !== first + index)) continue;
@@ -444,7 +443,7 @@ function numberOf(line: string, format: RegExp): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** A line of a text: where it starts, what it says, and the line end it carries ("" only on the last one). */
+/** A line of a text: its offset, its content and its line end ("" only for the last line). */
 export interface Line {
   start: number;
   text: string;
@@ -454,8 +453,8 @@ export interface Line {
 const BOM = "\uFEFF";
 
 /**
- * Lines ended by LF, CRLF or a lone CR. A byte order mark belongs to no line, and a final line end starts no further
- * line, so that joining every line to its end gives the text back, its mark aside.
+ * Splits at LF, CRLF or a lone CR. A byte order mark belongs to no line, and a final line end does not begin another
+ * line. Joining all lines with their line ends gives the text again, without the mark.
  */
 export function splitLines(text: string): Line[] {
   const lines: Line[] = [];
@@ -469,7 +468,7 @@ export function splitLines(text: string): Line[] {
   return lines;
 }
 
-/** The line end that stands at an offset, or "". */
+/** The line end at an offset, or "". */
 export function lineEndAt(text: string, offset: number): "" | "\n" | "\r" | "\r\n" {
   const code = text.charCodeAt(offset);
   if (code === 10) return "\n";
@@ -477,10 +476,10 @@ export function lineEndAt(text: string, offset: number): "" | "\n" | "\r" | "\r\
   return text.charCodeAt(offset + 1) === 10 ? "\r\n" : "\r";
 }
 
-/** The line numbers, from 1, of offsets given in ascending order; one pass up to the last of them. */
+/** The line numbers, from 1, of ascending offsets, in one pass. */
 export function lineNumbersOf(text: string, offsets: readonly number[]): number[] {
   let line = 1;
-  // Searching for the next line end is many times faster than looking at each character of a large file.
+  // Searching for the next line end is much faster than checking each character.
   let lf = indexOrEnd(text, "\n", 0);
   let cr = indexOrEnd(text, "\r", 0);
   return offsets.map((offset) => {
@@ -495,7 +494,7 @@ function indexOrEnd(text: string, wanted: string, from: number): number {
   return at < 0 ? text.length : at;
 }
 
-/** The most frequent line end, the earlier one on a tie; LF where there is none. */
+/** The most frequent line end, the earlier one on a tie; LF if there is none. */
 export function commonLineEnd(lines: readonly Line[]): string {
   const counts = new Map<string, number>();
   for (const { eol } of lines) if (eol !== "") counts.set(eol, (counts.get(eol) ?? 0) + 1);

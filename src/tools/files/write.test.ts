@@ -52,7 +52,7 @@ test("write keeps the contract of tools", async () => {
   await testTool(tool, { runtime: { folder }, badInputs: [{ path: "a" }, { path: "a", content: 1 }] });
 });
 
-test("a new file is made with the folders above it, and the undo journal is told before", async () => {
+test("creates a new file with its folders after it is journalled", async () => {
   const { at, reported, write } = stage();
   const result = await write({ path: "deep/er/a.txt", content: "hello\n" });
   expect(readFileSync(at("deep/er/a.txt"), "utf8")).toBe("hello\n");
@@ -66,7 +66,7 @@ test("a new file is made with the folders above it, and the undo journal is told
   expect(reported.at(-1)?.onDisk).toBeUndefined();
 });
 
-test.each(["Write", "write_file"])("it is also called %s, with file_path and contents", async (name) => {
+test.each(["Write", "write_file"])("is also available as %s with file_path and contents", async (name) => {
   const { tool, folder, at } = stage();
   const haft = createHaft({ tools: [tool], folder, approver: async () => ({ approved: true, by: "test" }) });
   const result = await haft.execute(name, { file_path: "a.txt", contents: "x" });
@@ -74,7 +74,7 @@ test.each(["Write", "write_file"])("it is also called %s, with file_path and con
   expect(readFileSync(at("a.txt"), "utf8")).toBe("x");
 });
 
-test("an existing file must have been read, and one that changed since must be read again: two errors", async () => {
+test("an unread file and a changed file are refused with different errors", async () => {
   const { at, read, write } = stage({ "a.txt": "old\n" });
   expect(await write({ path: "a.txt", content: "new\n" })).toMatchObject({ error: { code: "not_read" } });
   await read({ path: "a.txt" });
@@ -86,7 +86,7 @@ test("an existing file must have been read, and one that changed since must be r
   expect(textOf(result.content)).toContain("-theirs\n+new\n");
 });
 
-test("a session's own writes count as read, another session's reads do not", async () => {
+test("a session's own writes are recorded as read, another session's reads are not", async () => {
   const { read, write } = stage({ "a.txt": "old\n" });
   await read({ path: "a.txt" }, "one");
   expect(await write({ path: "a.txt", content: "1\n" }, "two")).toMatchObject({ error: { code: "not_read" } });
@@ -94,7 +94,7 @@ test("a session's own writes count as read, another session's reads do not", asy
   expect(await write({ path: "a.txt", content: "2\n" }, "one")).toMatchObject({ status: "completed" });
 });
 
-test("somebody who writes between the read and the write loses nothing", async () => {
+test("a concurrent write between read and write is not lost", async () => {
   const { folder, at } = stage({ "a.txt": "old\n" });
   const theirs = vi.fn<() => void>().mockImplementationOnce(() => writeFileSync(at("a.txt"), "theirs\n"));
   const files = createFiles(createPathPolicy({ workspace: folder }), { journal: { before: async () => theirs() } });
@@ -109,14 +109,14 @@ test("somebody who writes between the read and the write loses nothing", async (
   expect(readFileSync(at("a.txt"), "utf8")).toBe("theirs\n");
 });
 
-test("a file that was only touched has not changed", async () => {
+test("a file with only a new timestamp has not changed", async () => {
   const { at, read, write } = stage({ "a.txt": "old\n" });
   await read({ path: "a.txt" });
   utimesSync(at("a.txt"), new Date(), new Date(Date.now() + 60_000));
   expect(await write({ path: "a.txt", content: "new\n" })).toMatchObject({ status: "completed" });
 });
 
-test("the preview of an unread file is refused like the write, before anybody is asked", async () => {
+test("the preview of an unread file is refused like the write", async () => {
   const { tool, folder, read } = stage({ "a.txt": "secret\n" });
   const requested: unknown[] = [];
   const approver = async (approval: unknown) => void requested.push(approval);
@@ -135,14 +135,14 @@ test.each([
   ["none", "a", "b\r\nc", "b\r\nc"],
   ["a byte order mark and CRLF", "\ufeffa\r\n", "b\n", "\ufeffb\r\n"],
   ["a byte order mark that is given once more", "\ufeffa\n", "\ufeffb\n", "\ufeffb\n"],
-])("line ends stay as they were: %s", async (_, before, content, after) => {
+])("line ends are preserved: %s", async (_, before, content, after) => {
   const { at, read, write } = stage({ "a.txt": before });
   await read({ path: "a.txt" });
   await write({ path: "a.txt", content });
   expect(readFileSync(at("a.txt"), "utf8")).toBe(after);
 });
 
-test("a legacy encoding stays, and what it cannot hold is refused with the file as it was", async () => {
+test("a legacy encoding is preserved, and characters it lacks are refused without a change", async () => {
   const old = iconv.encode("这是一个测试文件，用来检查编码。\n", "gb18030");
   const { at, read, write } = stage({
     "a.txt": iconv.encode("これは日本語のテキストです。\n", "shift_jis"),
@@ -156,7 +156,7 @@ test("a legacy encoding stays, and what it cannot hold is refused with the file 
   expect(readFileSync(at("a.txt"))).toEqual(iconv.encode("これは日本語のテキストです。\n", "shift_jis"));
 });
 
-test("a new file is made in the encoding that is named; an unknown one is refused", async () => {
+test("a new file gets the given encoding; an unknown one is refused", async () => {
   const { at, write } = stage();
   await write({ path: "a.txt", content: "中文\n", encoding: "GBK" });
   expect(readFileSync(at("a.txt"))).toEqual(iconv.encode("中文\n", "gbk"));
@@ -166,7 +166,7 @@ test("a new file is made in the encoding that is named; an unknown one is refuse
   expect(existsSync(at("b.txt"))).toBe(false);
 });
 
-test("the mode stays, links lead to the file that is written, and nothing is left behind", async () => {
+test("the mode is preserved, links are followed, and no temporary file is left", async () => {
   const { folder, at, read, write } = stage({ "run.sh": "#!/bin/sh\n" });
   chmodSync(at("run.sh"), 0o751);
   symlinkSync("run.sh", at("link"));
@@ -177,7 +177,7 @@ test("the mode stays, links lead to the file that is written, and nothing is lef
   expect(readdirSync(folder).sort()).toEqual(["link", "run.sh"]);
 });
 
-test("a placeholder for omitted text is refused, unless the file has it already", async () => {
+test("a placeholder for omitted text is refused unless the file already has it", async () => {
   const { at, read, write } = stage({ "a.ts": "// ... existing code ...\nlet a;\n" });
   const elided = await write({ path: "new.ts", content: "let x;\n// ... rest of the code\n" });
   expect(elided).toMatchObject({ error: { code: "elided", data: { line: 2 } } });

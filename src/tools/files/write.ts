@@ -21,10 +21,10 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
     name: "write",
     title: "Write",
     description: {
-      short: "Writes a whole file. Missing folders are made; an existing file is replaced.",
+      short: "Writes a whole file. Missing folders are created; an existing file is replaced.",
       usageNotes: [
-        "Prefer edit for changes to a file that exists.",
-        "A file that exists must have been read in this session.",
+        "Prefer edit to change an existing file.",
+        "An existing file must have been read in this session.",
         "An existing file keeps its encoding, byte order mark and line ends.",
       ],
       examples: [{ input: { path: "notes/today.md", content: "# Today\n" } }],
@@ -42,7 +42,7 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
     parameters: z.object({
       path: z.string().min(1).describe("The file, relative to the workspace or absolute"),
       content: z.string().describe("The whole new content"),
-      encoding: z.string().optional().describe("Of a new file; utf-8 where absent"),
+      encoding: z.string().optional().describe("Encoding of a new file. Default: utf-8"),
     }),
     parameterAliases: { ...PATH_ALIASES, contents: "content", text: "content" },
     signature: ({ path }) => ({ text: path, changes: [path] }),
@@ -82,15 +82,15 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
     },
   });
 
-  /** The same for a preview as for the write: of an unread file it shows nothing. */
+  /** Used by the preview and the write: neither may reveal the content of an unread file. */
   async function prepare(
     { path, content, encoding }: WriteInput,
     context: ToolContext,
-    demand: "requireRead" | "requireFresh",
+    check: "requireRead" | "requireFresh",
   ) {
     const allowed = filesOf({ files }, context, "write");
     const present = await readIfExists(allowed, path);
-    if (present && requireRead) reads[demand](context, present, path);
+    if (present && requireRead) reads[check](context, present, path);
     refuseElisions(content, present?.decoded.text ?? "", "content");
     return { allowed, present, bytes: present ? encodeLike(content, present.decoded) : encodeNew(content, encoding) };
   }
@@ -102,13 +102,13 @@ interface WriteInput {
   encoding?: string;
 }
 
-interface Present {
+interface ExistingFile {
   info: FileInfo;
   bytes: Buffer;
   decoded: DecodedText;
 }
 
-async function readIfExists(files: Files, path: string): Promise<Present | undefined> {
+async function readIfExists(files: Files, path: string): Promise<ExistingFile | undefined> {
   try {
     const { bytes, info } = await files.readWhole(path);
     return { info, bytes, decoded: decodeText(bytes) };
@@ -118,7 +118,7 @@ async function readIfExists(files: Files, path: string): Promise<Present | undef
   }
 }
 
-/** Text keeps its encoding and, where it has one kind of line end only, that; what is no text has nothing to keep. */
+/** Text keeps its encoding, and its line ends if they are uniform. A binary file has nothing to preserve. */
 function encodeLike(content: string, present: DecodedText): Buffer {
   if (isBinary(present.bytes)) return encodeNew(content, undefined);
   const { eol, text, bom } = present;
