@@ -182,12 +182,12 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
 
   test("says what it was refused, and asks a person before it runs outside", async () => {
     const refused = await run(`echo x > ${base}/outside.txt`);
-    expect(JSON.stringify(refused.content)).toContain(`it wanted to write to ${base}/outside.txt`);
+    expect(JSON.stringify(refused.content)).toContain(`the command tried to write to ${base}/outside.txt`);
     expect(JSON.stringify(refused.content)).toContain("outside_sandbox");
     const requested = await run(`echo approved > ${base}/outside.txt`, { outside_sandbox: true });
     expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     const [approval] = await haft.approvals.list();
-    expect(JSON.stringify(approval!.preview)).toContain("OUTSIDE of the sandbox");
+    expect(JSON.stringify(approval!.preview)).toContain("OUTSIDE the sandbox");
     expect(await haft.approve(approval!.id)).toMatchObject({ status: "completed" });
     expect(readFileSync(join(base, "outside.txt"), "utf8")).toBe("approved\n");
   });

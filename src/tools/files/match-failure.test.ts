@@ -52,7 +52,7 @@ describe("a miss describes the difference", () => {
       "trailing whitespace differs on line 1",
     );
     expect(explainMiss("\tif (ready) {\n\tgo(1);", "    if (ready) {\n\tgo(2);")).toContain(
-      "indentation of line 1 is 1 tab in the file, 4 blanks in old_string",
+      "indentation of line 1 is 1 tab in the file, 4 spaces in old_string",
     );
   });
 });

@@ -64,7 +64,7 @@ test("returns all matches, including overlapping ones", () => {
   });
 });
 
-test("ambiguous matches are limited, "all" is not", () => {
+test("ambiguous matches are limited, a search for all is not", () => {
   const text = "x\n".repeat(1_000);
   expect(found(text, "x")?.ranges).toHaveLength(100);
   expect(found(text, "x", true)?.ranges).toHaveLength(1_000);

@@ -7,35 +7,35 @@ export interface FileFilterOptions {
   include?: string;
   exclude?: string;
   hidden: boolean;
-  /** The path of a file below the searched folder as seen from the workspace. */
+  /** Converts a path below the searched folder to a path in the workspace. */
   fromWorkspace(path: string): string;
 }
 
 export interface FileFilter {
   accepts(path: string): boolean;
-  /** See `GlobPattern`; what is accepted has one of these names. */
+  /** See `GlobPattern`: an accepted file has one of these names. */
   readonly names: readonly string[] | null;
-  /** Excluding globs that a walk may use, so that it does not enter what is left out anyway. */
+  /** Exclude globs for the walk, so it does not enter excluded folders. */
   readonly prune: readonly string[];
 }
 
-/** Which of the files below a folder are meant, by patterns as a model writes them: `*.ts`, `src/**`, `*.js,*.ts`, `!*.test.ts`. */
+/** Selects files below a folder by patterns such as `*.ts`, `src/**`, `*.js,*.ts` and `!*.test.ts`. */
 export function createFileFilter({ include, exclude, hidden, fromWorkspace }: FileFilterOptions): FileFilter {
   const listed = splitList(include ?? "");
-  const wanted = listed.filter((pattern) => !pattern.startsWith("!")).map(compileInclude);
-  const unwanted = [
+  const includes = listed.filter((pattern) => !pattern.startsWith("!")).map(compileInclude);
+  const excludes = [
     ...splitList(exclude ?? ""),
     ...listed.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1)),
   ];
-  const isExcluded = createIgnoreRules([{ directory: "", text: unwanted.join("\n") }]);
-  const names = wanted.flatMap((each) => each.names ?? []);
+  const isExcluded = createIgnoreRules([{ directory: "", text: excludes.join("\n") }]);
+  const names = includes.flatMap((each) => each.names ?? []);
   return {
     accepts: (path) =>
       (hidden || !isHidden(path)) &&
-      (wanted.length === 0 || wanted.some(({ matches }) => matches(path, fromWorkspace))) &&
-      !(unwanted.length > 0 && isExcluded(path)),
-    names: wanted.length > 0 && wanted.every((each) => each.names !== null) ? names : null,
-    prune: unwanted.filter((pattern) => /^[\w.*-]+\/?$/.test(pattern)),
+      (includes.length === 0 || includes.some(({ matches }) => matches(path, fromWorkspace))) &&
+      !(excludes.length > 0 && isExcluded(path)),
+    names: includes.length > 0 && includes.every((each) => each.names !== null) ? names : null,
+    prune: excludes.filter((pattern) => /^[\w.*-]+\/?$/.test(pattern)),
   };
 }
 
@@ -44,7 +44,7 @@ interface Include {
   names: GlobPattern["names"];
 }
 
-/** Without a slash it speaks of names at any depth; with one, of paths below the searched folder or the workspace. */
+/** Without a slash it matches names at any depth; with one, paths below the searched folder or the workspace. */
 function compileInclude(pattern: string): Include {
   const rooted = pattern.includes("/") ? pattern.replace(/^\/+/, "") : `**/${pattern}`;
   const literal = withLiteralBrackets(rooted);
@@ -56,7 +56,7 @@ function compileInclude(pattern: string): Include {
   };
 }
 
-/** Commas and line ends part patterns, but not inside braces. */
+/** Splits at commas and line ends, but not inside braces. */
 function splitList(list: string): string[] {
   const parts = [""];
   let depth = 0;
@@ -75,7 +75,7 @@ export interface IgnoreText {
   text: string;
 }
 
-/** Is a path, relative to the top, ignored? As git decides: the deepest file that speaks of it, folders before files. */
+/** Whether a path relative to the top is ignored. As in git, the deepest matching file decides, folders before files. */
 export type IgnoreRules = (path: string, isDirectory?: boolean) => boolean;
 
 export function createIgnoreRules(texts: readonly IgnoreText[]): IgnoreRules {
@@ -95,7 +95,7 @@ export function createIgnoreRules(texts: readonly IgnoreText[]): IgnoreRules {
   };
   return (path, isDirectory = false) => {
     const names = path.split("/");
-    // What lies in an ignored folder cannot be taken back by a file further down.
+    // A file in an ignored folder cannot be un-ignored.
     for (let depth = 1; depth < names.length; depth++) if (decide(`${names.slice(0, depth).join("/")}/`)) return true;
     return decide(isDirectory ? `${path}/` : path);
   };

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-/** Each one second newer than the one before. */
+/** Each file is one second newer than the previous one. */
 function plant(...paths: string[]): void {
   for (const [i, path] of paths.entries()) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -50,7 +50,7 @@ async function glob(input: Record<string, unknown>, haft = open()): Promise<Foun
 }
 
 describe.each(["native", "wasm"] as const)("glob with the %s engine", (engine) => {
-  test("finds files newest first and leaves out what .gitignore leaves out, without a repository", async () => {
+  test("finds files newest first and respects .gitignore without a repository", async () => {
     plant("a.ts", "src/b.ts", "src/c.gen.ts", "node_modules/x/d.ts", "pkg/e.ts", "pkg/out/f.ts", ".hid/g.ts");
     writeFileSync(join(root, ".gitignore"), "node_modules/\n*.gen.ts\n");
     writeFileSync(join(root, "pkg/.gitignore"), "out/\n");
@@ -69,7 +69,7 @@ describe.each(["native", "wasm"] as const)("glob with the %s engine", (engine) =
     ]);
   });
 
-  test("rules above the folder hold in it, and an ignored folder that is named is searched", async () => {
+  test("rules of parent folders apply, but an ignored folder can be searched explicitly", async () => {
     plant("a/b/keep.ts", "a/b/drop.gen.ts", "a/b/node_modules/x.ts");
     writeFileSync(join(root, ".gitignore"), "node_modules\n");
     writeFileSync(join(root, "a/.gitignore"), "*.gen.ts\n");
@@ -79,7 +79,7 @@ describe.each(["native", "wasm"] as const)("glob with the %s engine", (engine) =
     expect((await glob({ pattern: "a/b/node_modules/*.ts" }, haft)).files).toEqual(["a/b/node_modules/x.ts"]);
   });
 
-  test("a name may hold anything, and a pattern is never an option", async () => {
+  test("a name may contain anything, and a pattern is never an option", async () => {
     plant("--help", "new\nline.txt", "ünï.txt", " lead.txt");
     const haft = open(engine);
     expect((await glob({ pattern: "--help" }, haft)).files).toEqual(["--help"]);
@@ -87,7 +87,7 @@ describe.each(["native", "wasm"] as const)("glob with the %s engine", (engine) =
   });
 });
 
-test("brackets and parentheses of an existing path are text, and a class where there is none", async () => {
+test("brackets match an existing path literally, otherwise as a set", async () => {
   plant("app/[id]/(group)/page.tsx", "app/i/(group)/page.tsx", "app/d/(group)/page.tsx");
   expect((await glob({ pattern: "app/[id]/(group)/page.tsx" })).files).toEqual(["app/[id]/(group)/page.tsx"]);
   expect((await glob({ pattern: "**/[id]/**" })).files).toEqual(["app/[id]/(group)/page.tsx"]);
@@ -98,7 +98,7 @@ test("brackets and parentheses of an existing path are text, and a class where t
   ]);
 });
 
-test("nothing outside the allowed paths is found, however the pattern is written", async () => {
+test("no pattern finds anything outside the allowed paths", async () => {
   plant("in.txt");
   mkdirSync(join(base, "outside"));
   writeFileSync(join(base, "outside/secret.txt"), "secret");
@@ -120,9 +120,9 @@ test("nothing outside the allowed paths is found, however the pattern is written
   }
 });
 
-test("files that are closed to the agent are not there, neither as a result nor as one more", async () => {
+test("protected files are neither listed nor counted", async () => {
   plant("a.txt", ".env", "id_rsa", "server.key", ".ssh/config");
-  // Times of which the policy was not asked: that is not what keeps them out.
+  // These times do not check the policy, so they are not what excludes the files.
   const modifiedTimes = { max: 100, of: (_: string, paths: readonly string[]) => Promise.resolve(paths.map(() => 0)) };
   for (const haft of [
     open(),
@@ -133,12 +133,12 @@ test("files that are closed to the agent are not there, neither as a result nor 
   }
 });
 
-test("what version control keeps for itself is found by nobody", async () => {
+test("internal folders of version control are never found", async () => {
   plant(".git/HEAD", "sub/.git/config", ".hg/store", "a.txt");
   expect((await glob({ pattern: "**/*", respect_gitignore: false })).files).toEqual(["a.txt"]);
 });
 
-test("more than the limit is said, without a total, and narrowing is advised", async () => {
+test("a truncated result says so and advises to narrow", async () => {
   plant(...Array.from({ length: 12 }, (_, i) => `f${i}.txt`));
   const found = await glob({ pattern: "*.txt", limit: 3 });
   expect(found.files).toEqual(["f11.txt", "f10.txt", "f9.txt"]);
@@ -147,21 +147,21 @@ test("more than the limit is said, without a total, and narrowing is advised", a
   expect(found.text).not.toMatch(/\b12\b/);
 });
 
-test("too many to sort by time come in order of their paths, and that is said", async () => {
+test("too many files to sort by time are in path order, and the result says so", async () => {
   plant("c.txt", "a.txt", ".env.txt", "b.txt", "d.txt");
   const modifiedTimes = { max: 2, of: () => Promise.reject(new Error("not asked")) };
   const found = await glob({ pattern: "*.txt", limit: 2, hidden: false }, open(undefined, { modifiedTimes }));
   expect(found.files).toEqual(["a.txt", "b.txt"]);
-  expect(found.text).toContain("order of their paths");
+  expect(found.text).toContain("in path order");
 });
 
-test("nothing found is a success that says what may help", async () => {
+test("finding nothing succeeds with hints", async () => {
   plant("deep/a.ts");
   expect((await glob({ pattern: "*.ts" })).text).toContain("**/*.ts");
   expect((await glob({ pattern: "nowhere/*.ts" })).text).toContain("does not exist");
 });
 
-test("case is ignored on demand", async () => {
+test("case can be ignored", async () => {
   plant("A.TXT", "b.txt");
   expect((await glob({ pattern: "*.txt", case_sensitive: false })).files).toEqual(["b.txt", "A.TXT"]);
 });
@@ -178,7 +178,7 @@ test.each([
   expect(await open().execute("glob", input)).toMatchObject({ success: false, error: { code } });
 });
 
-test("a narrower call sees no more than its own paths", async () => {
+test("a narrowed call sees only its own paths", async () => {
   plant("a/x.ts", "b/y.ts");
   const haft = open();
   expect(await haft.execute("glob", { pattern: "**/*.ts" }, { allowedPaths: ["a"] })).toMatchObject({
@@ -189,7 +189,7 @@ test("a narrower call sees no more than its own paths", async () => {
   });
 });
 
-test("models of another family call it Glob", async () => {
+test("is also available as Glob", async () => {
   plant("a.ts");
   expect(await open().execute("Glob", { pattern: "*.ts" })).toMatchObject({
     toolName: "glob",

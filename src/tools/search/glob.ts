@@ -15,7 +15,7 @@ import {
   WALK_PARAMETERS,
   walkOptions,
 } from "./search-scope.ts";
-import type { RipgrepAnswer } from "./ripgrep.ts";
+import type { RipgrepResult } from "./ripgrep.ts";
 import { stoppedNote } from "./search-matches.ts";
 
 export function createGlobTool(dependencies: SearchDependencies) {
@@ -24,11 +24,11 @@ export function createGlobTool(dependencies: SearchDependencies) {
     name: "glob",
     title: "Find files",
     description: {
-      short: "Finds files by a pattern of their paths, the ones changed last first.",
+      short: "Finds files by a pattern for their paths, the most recently changed first.",
       usageNotes: [
-        "* stands for any part of a name, ** for any folders, ? for a character, [ab] for one of these, {a,b} for a choice.",
+        "* matches any part of a name, ** any folders, ? one character, [ab] one of these characters, {a,b} a choice.",
         "*.ts finds files in the folder itself, **/*.ts at any depth.",
-        "To find files by what is in them use grep.",
+        "To find files by their content use grep.",
       ],
       examples: [{ input: { pattern: "src/**/*.{ts,tsx}" } }, { input: { pattern: "**/package.json", limit: 20 } }],
     },
@@ -40,7 +40,7 @@ export function createGlobTool(dependencies: SearchDependencies) {
     limits: { timeoutMs: CALL_MS },
     parameters: z.object({
       pattern: patternOf("Which files, such as **/*.ts").refine((pattern) => /\S/.test(pattern), "must not be blank"),
-      path: z.string().min(1).default(".").describe("The folder to look in, relative to the workspace or absolute"),
+      path: z.string().min(1).default(".").describe("The folder to search, relative to the workspace or absolute"),
       case_sensitive: z.boolean().default(true),
       ...WALK_PARAMETERS,
       limit: limitOf("files"),
@@ -110,13 +110,13 @@ async function findFiles(scope: SearchScope, directory: OpenDirectory, query: Fi
   return { ...selection, end: answer.end };
 }
 
-/** Where the search begins: the folders that the pattern itself names are part of it. */
+/** Where the search begins, including the fixed folders of the pattern. */
 function searchedFolder(path: string, pattern: string): string {
   const { base } = splitBase(pattern);
   return base === "" || base.startsWith("/") || /^~(\/|$)/.test(base) ? base || path : join(path, base);
 }
 
-/** Null when the pattern's own folders are not there: then nothing matches. A `path` that is not there is a mistake. */
+/** Null if the fixed folders of the pattern do not exist: nothing matches then. A missing `path` is an error. */
 async function openBase(files: Files, path: string, base: string): Promise<OpenDirectory | null> {
   if (base.startsWith("/") || /^~(\/|$)/.test(base)) return openOrNull(files, base);
   const directory = await files.openDirectory(path);
@@ -134,9 +134,9 @@ async function openOrNull(files: Files, path: string): Promise<OpenDirectory | n
   }
 }
 
-function pathsOf({ output, prefix }: RipgrepAnswer, glob: GlobPattern): string[] {
+function pathsOf({ output, prefix }: RipgrepResult, glob: GlobPattern): string[] {
   const found: string[] = [];
-  // What follows the last NUL is nothing, or a path that was cut off.
+  // After the last NUL there is nothing, or a path that was cut off.
   for (let at = 0, end = output.indexOf("\0"); end !== -1; at = end + 1, end = output.indexOf("\0", at)) {
     const path = output.slice(at + prefix.length, end);
     if (glob.matches(path)) found.push(path);
@@ -149,17 +149,17 @@ function emptyNote(
   hasFolder: boolean,
 ): string {
   const hints = [];
-  if (!hasFolder) hints.push("The folder that the pattern names does not exist.");
-  else if (!pattern.includes("/")) hints.push(`To look in folders below too use **/${pattern}.`);
+  if (!hasFolder) hints.push("The folder in the pattern does not exist.");
+  else if (!pattern.includes("/")) hints.push(`To search in subfolders, too, use **/${pattern}.`);
   if (respect_gitignore)
-    hints.push("Files that .gitignore leaves out were not looked at (respect_gitignore: false does).");
+    hints.push("Files ignored by .gitignore were not searched (set respect_gitignore: false to include them).");
   return `No files match ${JSON.stringify(pattern)} in ${JSON.stringify(path)}. ${hints.join(" ")}`.trimEnd();
 }
 
 function moreNote(shown: number, order: "newest" | "path"): string {
   const which =
     order === "newest"
-      ? `the ${shown} changed last`
-      : `the first ${shown} in order of their paths, as there are too many to sort by time`;
+      ? `the ${shown} most recently changed`
+      : `the first ${shown} in path order, because there are too many to sort by time`;
   return `[Truncated: these are ${which}. Narrow by path or by a more specific pattern, or raise limit.]`;
 }

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-/** Each one second newer than the one before. */
+/** Each file is one second newer than the previous one. */
 function plant(files: Record<string, string | Buffer>): void {
   for (const [i, [path, content]] of Object.entries(files).entries()) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -85,7 +85,7 @@ describe("both engines", () => {
     { pattern: "(" },
     { pattern: "a\nb" },
     { pattern: "^((a{0,100}){0,100}){0,100}$" },
-  ])("answer %j alike", async (input) => {
+  ])("give the same result for %j", async (input) => {
     tree();
     const answers = await Promise.all(
       [engine("native"), engine("wasm")].map(async (haft) => {
@@ -96,7 +96,7 @@ describe("both engines", () => {
     expect(answers[0]).toEqual(answers[1]);
   });
 
-  test("answer right, too", async () => {
+  test("give the right result", async () => {
     tree();
     const { matches, files, truncated } = await grep({ pattern: "foo" });
     expect(truncated).toBe(false);
@@ -123,13 +123,13 @@ describe("both engines", () => {
   });
 });
 
-test("the other engine steps in when the native one does not start", async () => {
+test("falls back to wasm if the native engine does not start", async () => {
   plant({ "a.txt": "foo\n" });
   const haft = open({ ripgrep: createRipgrep({ binary: join(root, "no-such-program") }) });
   expect((await grep({ pattern: "foo" }, haft)).count).toBe(1);
 });
 
-test("lines are shown with their places, newest file first, and context beside them", async () => {
+test("shows lines with path, number and context, newest file first", async () => {
   plant({ "old.txt": "x\nfoo\ny\n", "new.txt": "1\n2\nfoo\n4\n5\n6\nfoo\n" });
   expect((await grep({ pattern: "foo" })).text).toBe("new.txt:3: foo\nnew.txt:7: foo\nold.txt:2: foo");
   expect((await grep({ pattern: "foo", "-B": 1, path: "new.txt" })).text).toBe(
@@ -141,7 +141,7 @@ test("lines are shown with their places, newest file first, and context beside t
   expect((await grep({ pattern: "foo", "-n": false, path: "old.txt" })).text).toBe("old.txt: foo");
 });
 
-test("include, exclude and hidden choose the files, and no include brings an ignored file back", async () => {
+test("include, exclude and hidden select files; an include does not override .gitignore", async () => {
   plant({
     ".gitignore": "*.gen.ts\n",
     "a.gen.ts": "foo",
@@ -158,7 +158,7 @@ test("include, exclude and hidden choose the files, and no include brings an ign
   expect(await files({ path: "src", include: "src/*.test.*" })).toEqual(["src/b.test.ts"]);
 });
 
-test("an answer that was cut says how to go on, and going on misses nothing", async () => {
+test("a truncated result says how to continue, and continuing misses nothing", async () => {
   plant(Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`f${i}.txt`, "foo\nfoo\n"])));
   const all = (await grep({ pattern: "foo" })).matches;
   const pages = [];
@@ -173,7 +173,7 @@ test("an answer that was cut says how to go on, and going on misses nothing", as
   expect((await grep({ pattern: "foo", limit: 5, offset: 20 })).text).toContain("No more matches");
 });
 
-test("files and counts are given in the other modes", async () => {
+test("the other modes return files and counts", async () => {
   plant({ "a.txt": "foo\nfoo foo\n", "b.txt": "foo\n", "c.txt": "bar\n" });
   expect(await grep({ pattern: "foo", output_mode: "files" })).toMatchObject({
     files: ["b.txt", "a.txt"],
@@ -190,7 +190,7 @@ test("files and counts are given in the other modes", async () => {
   expect(counted.text).toBe("b.txt: 1\na.txt: 2\nTotal: 3 matching lines in 2 files.");
 });
 
-test("files that are closed to the agent are in no mode, no count and no truncation", async () => {
+test("protected files affect no mode, count or truncation", async () => {
   plant({
     "a.txt": "token\n",
     ".env": "token=1\n",
@@ -223,7 +223,7 @@ test("links out of the workspace are not followed", async () => {
   }
 });
 
-test("a folder that is swapped for a link while ripgrep runs gives no text from outside", async () => {
+test("a folder swapped for a link during the search reveals nothing outside", async () => {
   mkdirSync(join(base, "outside"));
   writeFileSync(join(base, "outside/x.txt"), "foo secret\n");
   plant({ "dir/x.txt": "foo public\n" });
@@ -241,7 +241,7 @@ test("a folder that is swapped for a link while ripgrep runs gives no text from 
   expect(JSON.stringify(result)).not.toContain("secret");
 });
 
-test("when time is up what was found is shown, and that it is a part is said", async () => {
+test("at the time limit a partial result is shown and marked", async () => {
   plant({ "a.txt": "foo\n", "b.txt": "foo\n" });
   const real = createRipgrep();
   const stopped: Ripgrep = {
@@ -254,13 +254,13 @@ test("when time is up what was found is shown, and that it is a part is said", a
   const part = await grep({ pattern: "foo" }, open({ ripgrep: stopped }));
   expect(part.matches).toHaveLength(1);
   expect(part.truncated).toBe(true);
-  expect(part.text).toContain("time was up");
+  expect(part.text).toContain("time limit was reached");
   const none = await grep({ pattern: "foo" }, open({ timeLimitMs: 1, ripgrep: createRipgrep({ engine: "wasm" }) }));
   expect(none).toMatchObject({ count: 0, truncated: true });
-  expect(none.text).toContain("time was up");
+  expect(none.text).toContain("time limit was reached");
 });
 
-test("a call that is cancelled ends the search", async () => {
+test("cancelling the call ends the search", async () => {
   plant({ "a.txt": "foo\n" });
   const controller = new AbortController();
   const call = open({ ripgrep: createRipgrep({ engine: "wasm" }) }).execute(
@@ -272,7 +272,7 @@ test("a call that is cancelled ends the search", async () => {
   expect(await call).toMatchObject({ status: "failed", error: { code: "cancelled" } });
 });
 
-test("a pattern that is no expression is refused with the reason and the way out", async () => {
+test("an invalid pattern is refused with the reason and an alternative", async () => {
   plant({ "a.txt": "f(x\n" });
   const result = await open().execute("grep", { pattern: "f(x" });
   expect(result).toMatchObject({
@@ -287,19 +287,19 @@ test("a pattern that is no expression is refused with the reason and the way out
   });
 });
 
-test("nothing found is a success that says how much was searched", async () => {
+test("finding nothing succeeds and reports how much was searched", async () => {
   plant({ "a.txt": "x\n", "b.txt": "y\n" });
   const nothing = await grep({ pattern: "foo" });
   expect(nothing).toMatchObject({ matches: [], count: 0, truncated: false, searched: 2 });
   expect(nothing.text).toContain("2 files searched");
 });
 
-test("a file that is not text is named as such when it is asked for", async () => {
+test("searching a binary file reports that it is not text", async () => {
   plant({ "x.bin": Buffer.from([0, 1, 2, 0, 102, 111, 111]) });
   expect((await grep({ pattern: "foo", path: "x.bin" })).text).toContain("not text");
 });
 
-test("a long answer is bounded whatever its lines are", async () => {
+test("the size of a result is limited", async () => {
   plant({ "a.txt": `${"foo ".repeat(200)}\n`.repeat(1_000) });
   const found = await grep({ pattern: "foo", limit: 1_000 });
   expect(found.text.length).toBeLessThan(50_000);

@@ -32,16 +32,16 @@ import {
 } from "./search-scope.ts";
 
 export interface GrepDetails {
-  /** In content mode; lines beside a match are not among them. */
+  /** In content mode; without context lines. */
   matches: { path: string; line: number; text: string }[];
   /** Newest first. */
   files: string[];
-  /** Matching lines: of `matches`, or those counted in count mode; in the third mode the number of files. */
+  /** Number of matching lines; in mode files_with_matches the number of files. */
   count: number;
   /** In count mode. */
   counts?: { path: string; count: number }[];
   truncated: boolean;
-  /** Files looked into, where that is known. */
+  /** Number of searched files, if known. */
   searched?: number;
 }
 
@@ -51,9 +51,9 @@ export function createGrepTool(dependencies: SearchDependencies) {
     name: "grep",
     title: "Search in files",
     description: {
-      short: "Searches what is in files with a regular expression, files changed last first.",
+      short: "Searches the content of files with a regular expression, the most recently changed files first.",
       usageNotes: [
-        "The expressions are ripgrep's: no look-around and no back-references; braces of code need a backslash (interface\\{\\}).",
+        "Uses ripgrep syntax: no look-around and no back-references; literal braces need a backslash (interface\\{\\}).",
         "Narrow by path, include or exclude before raising limit.",
         "To find files by their names use glob.",
         "A path such as spill:ID, which a long output names, searches the whole of that output.",
@@ -85,8 +85,8 @@ export function createGrepTool(dependencies: SearchDependencies) {
     limits: { timeoutMs: CALL_MS },
     labels: ["sensitive_data"],
     labelsOf: ({ path }, result) => {
-      const found = (result?.details as Partial<GrepDetails> | undefined)?.files ?? [path];
-      return found.some((one) => isSensitivePath(dependencies.files, one)) ? ["sensitive_data"] : [];
+      const found = filesIn(result?.details) ?? [path];
+      return found.some((file) => isSensitivePath(dependencies.files, file)) ? ["sensitive_data"] : [];
     },
     parameters: GREP_PARAMETERS,
     parameterAliases: GREP_PARAMETER_ALIASES,
@@ -109,11 +109,16 @@ export function createGrepTool(dependencies: SearchDependencies) {
   }
 }
 
+function filesIn(details: unknown): string[] | undefined {
+  if (typeof details !== "object" || details === null || !("files" in details)) return undefined;
+  return Array.isArray(details.files) ? details.files.filter((file) => typeof file === "string") : undefined;
+}
+
 interface SearchTarget {
   directory: OpenDirectory;
-  /** The address of a spilled output, which has no path of its own. */
+  /** The address of a spilled output, which has no path. */
   shownAs?: string;
-  /** The name of the one file in it that is meant. */
+  /** The name of the file to search, if only one is searched. */
   file?: string;
 }
 
@@ -127,7 +132,7 @@ async function search(scope: SearchScope, input: GrepInput, target: SearchTarget
   const { directory, file, shownAs } = target;
   const show = (path: string) => shownAs ?? scope.files.show(join(directory.real, path));
   if (file !== undefined && (await isBinaryFile(scope.files, join(directory.real, file)))) {
-    return reply(`${show(file)} is not text: it was not searched.`, "not text", { ...NOTHING, searched: 0 });
+    return reply(`${show(file)} is not text: it was not searched.`, "not text", { ...NO_MATCHES, searched: 0 });
   }
   const pattern = patternOptions(input);
   const found = await findMatchingFiles(scope, {
@@ -145,16 +150,14 @@ async function search(scope: SearchScope, input: GrepInput, target: SearchTarget
     type: input.type,
     counting: input.output_mode === "count" ? { maxPerFile: input.max_per_file } : undefined,
   });
-  const answer: GrepRun = { scope, input, target, found, pattern, show };
-  const { lines, details, summary } = await (input.output_mode === "content"
-    ? answerLines(answer)
-    : answerFiles(answer));
+  const run: GrepRun = { scope, input, target, found, pattern, show };
+  const { lines, details, summary } = await (input.output_mode === "content" ? reportLines(run) : reportFiles(run));
   const isEmpty = details.files.length === 0;
   if (isEmpty) {
-    const { pattern: wanted, path, respect_gitignore: respectGitignore, offset } = input;
+    const { path, respect_gitignore: respectGitignore, offset } = input;
     lines.unshift(
       emptyNote({
-        pattern: wanted,
+        pattern: input.pattern,
         path,
         searched: found.searched,
         respectGitignore,
@@ -164,9 +167,9 @@ async function search(scope: SearchScope, input: GrepInput, target: SearchTarget
     );
   }
   if (found.end !== "complete") lines.push(stoppedNote(found.end));
-  const searched = found.searched === undefined ? {} : { searched: found.searched };
+  const { searched } = found;
   const truncated = details.truncated || found.end !== "complete";
-  return reply(lines.join("\n"), isEmpty ? "no matches" : summary, { ...details, ...searched, truncated });
+  return reply(lines.join("\n"), isEmpty ? "no matches" : summary, { ...details, searched, truncated });
 }
 
 interface GrepRun {
@@ -184,11 +187,11 @@ interface GrepReport {
   summary: string;
 }
 
-async function answerLines({ scope, input, target, found, pattern, show }: GrepRun): Promise<GrepReport> {
+async function reportLines({ scope, input, target, found, pattern, show }: GrepRun): Promise<GrepReport> {
   const { offset, limit } = input;
   const directory = target.directory.real;
   const { files, times } = scope;
-  // Every file has a match, so one more than are shown tells whether there are more.
+  // Every file has a match, so one file more than needed shows whether there are more.
   const selection = await selectNewest([...found.found.keys()], { directory, files, times, max: offset + limit + 1 });
   const before = input.before ?? input.context ?? 0;
   const after = input.after ?? input.context ?? 0;
@@ -218,7 +221,7 @@ async function answerLines({ scope, input, target, found, pattern, show }: GrepR
   return { lines, details, summary };
 }
 
-async function answerFiles({ scope, input, target, found, show }: GrepRun): Promise<GrepReport> {
+async function reportFiles({ scope, input, target, found, show }: GrepRun): Promise<GrepReport> {
   const { offset, limit } = input;
   const directory = target.directory.real;
   const isCounting = input.output_mode === "count";
@@ -241,9 +244,10 @@ async function answerFiles({ scope, input, target, found, show }: GrepRun): Prom
     matches: [],
     files: counts.map(({ path }) => path),
     count: total.count,
+    counts: isCounting ? counts : undefined,
     truncated: selection.hasMore,
   };
-  return { lines, details: isCounting ? { ...details, counts } : details, summary };
+  return { lines, details, summary };
 }
 
 function totalOf(found: ReadonlyMap<string, number>, isCounted: (path: string) => boolean) {
@@ -256,7 +260,7 @@ function totalOf(found: ReadonlyMap<string, number>, isCounted: (path: string) =
   return total;
 }
 
-const NOTHING: GrepDetails = { matches: [], files: [], count: 0, truncated: false };
+const NO_MATCHES: GrepDetails = { matches: [], files: [], count: 0, truncated: false };
 const SAMPLE_BYTES = 8 * 1024;
 
 async function isBinaryFile(files: Files, path: string): Promise<boolean> {
@@ -281,29 +285,26 @@ const lines = (which: string) =>
   z.number().int().min(0).max(50).optional().describe(`Lines to show ${which} each match`);
 
 const GREP_PARAMETERS = z.object({
-  pattern: patternOf("What to look for: a regular expression, unless fixed_strings is set"),
+  pattern: patternOf("The regular expression to search for, or plain text if fixed_strings is set"),
   path: z.string().min(1).default(".").describe("The folder or file to search, relative to the workspace or absolute"),
   include: z
     .string()
     .optional()
-    .describe("Only files that match, such as *.ts or src/**/*.{ts,tsx}; !*.test.ts leaves out"),
-  exclude: z
-    .string()
-    .optional()
-    .describe("Files and folders to leave out, written as in .gitignore, with commas between"),
+    .describe("Only files that match, such as *.ts or src/**/*.{ts,tsx}; !*.test.ts excludes"),
+  exclude: z.string().optional().describe("Files and folders to exclude, as in .gitignore, separated by commas"),
   output_mode: z
     .preprocess(toMode, z.enum(["content", "files_with_matches", "count"]))
     .default("content")
-    .describe("Matching lines, only the paths of files with matches, or the number of matching lines of each file"),
-  fixed_strings: z.boolean().default(false).describe("Take the pattern as plain text"),
+    .describe("Matching lines, only the paths of files with matches, or the number of matching lines per file"),
+  fixed_strings: z.boolean().default(false).describe("Treat the pattern as plain text"),
   ignore_case: z.boolean().optional(),
   case_sensitive: z.boolean().optional().describe("True unless ignore_case is set"),
-  multiline: z.boolean().default(false).describe("Let a match run over several lines; . then also matches a line end"),
+  multiline: z.boolean().default(false).describe("Allow matches across lines; . then also matches a line end"),
   context: lines("before and after"),
   before: lines("before"),
   after: lines("after"),
   line_numbers: z.boolean().default(true),
-  max_per_file: z.number().int().min(1).max(100_000).optional().describe("At most this many matching lines of a file"),
+  max_per_file: z.number().int().min(1).max(100_000).optional().describe("At most this many matching lines per file"),
   type: z
     .string()
     .regex(/^\w{1,30}$/)
@@ -317,12 +318,12 @@ const GREP_PARAMETERS = z.object({
     .min(0)
     .max(100_000)
     .default(0)
-    .describe("Skip so many first, to continue a truncated answer"),
+    .describe("Skip this many results, to continue a truncated search"),
 });
 
 type GrepInput = z.infer<typeof GREP_PARAMETERS>;
 
-/** Names that models of other families use. */
+/** Other parameter names that models use. */
 const GREP_PARAMETER_ALIASES = {
   query: "pattern",
   regex: "pattern",
@@ -355,15 +356,15 @@ const GREP_PARAMETER_ALIASES = {
   respect_git_ignore: "respect_gitignore",
 } as const;
 
-/** The pattern and how it is meant, for ripgrep. A size limit keeps an expression from eating minutes and memory. */
+/** The pattern options for ripgrep. Size limits bound the time and memory of an expression. */
 function patternOptions(input: GrepInput): string[] {
   const ignoreCase = input.ignore_case ?? input.case_sensitive === false;
   return [
-    // In one word with its option: whatever it begins with, it is never an option or a path itself.
+    // In one word with its option, so it can never be taken for an option or a path.
     `--regexp=${input.pattern}`,
     input.fixed_strings ? "--fixed-strings" : "--no-fixed-strings",
     ignoreCase ? "--ignore-case" : "--case-sensitive",
-    // A file of any size is read whole to match over lines.
+    // Multiline search reads whole files into memory.
     ...(input.multiline ? ["--multiline", "--multiline-dotall", "--max-filesize=64M"] : []),
     "--crlf",
     "--no-mmap",

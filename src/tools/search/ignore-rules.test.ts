@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createIgnoreRules } from "./file-filter.ts";
 
-test("the rules of one file hold at any depth unless they are anchored", () => {
+test("rules of a file apply at any depth unless they are anchored", () => {
   const isIgnored = createIgnoreRules([{ directory: "", text: "node_modules/\n*.log\n/dist\n" }]);
   expect(isIgnored("src/app.log")).toBe(true);
   expect(isIgnored("a/node_modules/x/i.js")).toBe(true);
@@ -12,7 +12,7 @@ test("the rules of one file hold at any depth unless they are anchored", () => {
   expect(isIgnored("src/index.js")).toBe(false);
 });
 
-test("a file further down may take a file back, but not from an ignored folder", () => {
+test("a deeper file can un-ignore a file, but not inside an ignored folder", () => {
   const isIgnored = createIgnoreRules([
     { directory: "", text: "*.gen\nout/\n" },
     { directory: "a", text: "!keep.gen\n" },
@@ -24,7 +24,7 @@ test("a file further down may take a file back, but not from an ignored folder",
   expect(isIgnored("out/keep.gen")).toBe(true);
 });
 
-test("a nested file speaks only of its own folder", () => {
+test("a nested file applies only to its own folder", () => {
   const isIgnored = createIgnoreRules([{ directory: "a", text: "/x\n" }]);
   expect(isIgnored("a/x")).toBe(true);
   expect(isIgnored("x")).toBe(false);

@@ -6,48 +6,47 @@ import { startProcess } from "../../io/shell/run-process.ts";
 import { shellEnvironment } from "../../io/shell/shell-environment.ts";
 
 export interface RipgrepRun {
-  /** Options only: no bare word, so that nothing is ever taken for a path. */
+  /** Options only: a bare word would be taken for a path. */
   options: readonly string[];
   directory: OpenDirectory;
-  /** Files below the directory; absent means all of it. */
+  /** Files below the directory. Default: all. */
   files?: readonly string[];
   signal: AbortSignal;
   timeoutMs: number;
 }
 
-export interface RipgrepAnswer {
-  /** Up to where it came. */
+export interface RipgrepResult {
+  /** Possibly incomplete; see `end`. */
   output: string;
-  /** Before each path in the output. */
+  /** Precedes each path in the output. */
   prefix: string;
-  /** `time`, `size`: it was stopped, and the output is a part. */
+  /** `time`, `size`: it was stopped, and the output is incomplete. */
   end: "complete" | "time" | "size";
 }
 
 export interface Ripgrep {
-  run(search: RipgrepRun): Promise<RipgrepAnswer>;
+  run(search: RipgrepRun): Promise<RipgrepResult>;
 }
 
-/** `native` is the binary for this platform, `wasm` the same program in a Node child: slower, but wherever Node is. */
+/** `native` is the binary for this platform. `wasm` is the same program in a Node child process: slower but portable. */
 export type RipgrepEngine = "native" | "wasm";
 
 interface Program {
   argv: readonly string[];
   env: Readonly<Record<string, string>>;
-  place(directory: OpenDirectory): { cwd: string; prefix: string };
+  locate(directory: OpenDirectory): { cwd: string; prefix: string };
 }
 
-/** Answers the search needs fit many times; beyond it the rest is left out, and that is said. */
+/** Far more than a search needs. The rest is dropped and reported. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 export interface RipgrepOptions {
-  /** Without one it is the native one where that starts, else the other. */
+  /** Default: native if it starts, else wasm. */
   engine?: RipgrepEngine;
-  /** Another binary than the one that is installed with this package. */
+  /** Default: the binary that is installed with this package. */
   binary?: string;
 }
 
-/** ripgrep as a function. */
 export function createRipgrep({ engine, binary }: RipgrepOptions = {}): Ripgrep {
   let chosen: Promise<Program> | undefined;
   return {
@@ -57,7 +56,7 @@ export function createRipgrep({ engine, binary }: RipgrepOptions = {}): Ripgrep 
         return await runProgram(program, search);
       } catch (error) {
         if (engine === "native" || !isUnusable(error)) throw error;
-        // It did not start, or it crashed.
+        // The native program did not start, or it crashed.
         chosen = wasmProgram();
         return runProgram(await chosen, search);
       }
@@ -67,32 +66,32 @@ export function createRipgrep({ engine, binary }: RipgrepOptions = {}): Ripgrep 
 
 async function nativeProgram(binary: string | undefined): Promise<Program> {
   return {
-    // The import throws where there is no binary for the platform.
+    // The import throws if there is no binary for the platform.
     argv: [binary ?? (await import("@vscode/ripgrep")).rgPath],
     env: shellEnvironment({ host: process.env }),
-    place: (directory) => ({ cwd: directory.path, prefix: "./" }),
+    locate: (directory) => ({ cwd: directory.path, prefix: "./" }),
   };
 }
 
 async function wasmProgram(): Promise<Program> {
   const { rgPath } = await import("ripgrep");
-  // It would keep its code in the folder for temporary files, where others could leave theirs for it.
-  const nowhere = { TMPDIR: rgPath, TMP: rgPath, TEMP: rgPath };
+  // It would cache its code in the temporary folder, where other users could plant theirs.
+  const withoutCache = { TMPDIR: rgPath, TMP: rgPath, TEMP: rgPath };
   return {
-    // With helper threads Node 20 sometimes crashes when such a program ends early.
+    // With helper threads Node 20 sometimes crashes if such a program ends early.
     argv: [process.execPath, ...("bun" in process.versions ? [] : ["--single-threaded"]), rgPath],
-    env: { ...shellEnvironment({ host: process.env }), ...nowhere },
-    // It sees nothing above its working directory, and ignore files lie there too.
-    place: ({ real }) => {
+    env: { ...shellEnvironment({ host: process.env }), ...withoutCache },
+    // It sees nothing above its working directory, but ignore files may be there.
+    locate: ({ real }) => {
       const { root } = parse(real);
       return { cwd: root, prefix: real === root ? "./" : `${real.slice(root.length)}/` };
     },
   };
 }
 
-async function runProgram(program: Program, search: RipgrepRun): Promise<RipgrepAnswer> {
+async function runProgram(program: Program, search: RipgrepRun): Promise<RipgrepResult> {
   const { directory, options, files, signal, timeoutMs } = search;
-  const { cwd, prefix } = program.place(directory);
+  const { cwd, prefix } = program.locate(directory);
   const paths = files === undefined ? [prefix] : files.map((file) => prefix + file);
   const running = await startProcess({
     argv: [...program.argv, "--no-config", "--no-messages", "--color=never", ...options, "--", ...paths],
@@ -101,7 +100,7 @@ async function runProgram(program: Program, search: RipgrepRun): Promise<Ripgrep
     signal,
     timeoutMs,
     graceMs: 200,
-    // Each stream gets a quarter of it, and of that the first half is what holds the beginning.
+    // Each stream gets a quarter of it, and the beginning is stored in the first half of that.
     output: { maxBytes: MAX_OUTPUT_BYTES * 8, separateStreams: true },
   });
   let isFull = false;
@@ -116,35 +115,32 @@ async function runProgram(program: Program, search: RipgrepRun): Promise<Ripgrep
   const output = stdout?.head ?? "";
   if (isFull) return { output, prefix, end: "size" };
   if (exit.reason === "timeout") return { output, prefix, end: "time" };
-  const complaint = (stderr?.head ?? "").trim();
-  if (output === "" && complaint.startsWith("rg: ")) throw refused(complaint);
-  // Files that could not be read give a 2, too, without a word.
-  if (exit.exitCode === null || exit.exitCode > 2 || (output === "" && complaint !== ""))
-    throw unusable(exit, complaint);
+  const message = (stderr?.head ?? "").trim();
+  if (output === "" && message.startsWith("rg: ")) throw refused(message);
+  // Unreadable files also cause exit code 2, without a message.
+  if (exit.exitCode === null || exit.exitCode > 2 || (output === "" && message !== "")) throw unusable(exit, message);
   return { output, prefix, end: "complete" };
 }
 
-function refused(complaint: string): ToolError {
-  const type = /unrecognized file type: (\S+)/.exec(complaint)?.[1];
+function refused(message: string): ToolError {
+  const type = /unrecognized file type: (\S+)/.exec(message)?.[1];
   if (type !== undefined) {
-    return toolError("invalid_input", `ripgrep knows no file type "${type}"`, {
+    return toolError("invalid_input", `ripgrep does not know the file type "${type}"`, {
       next: "Use include instead, such as *.ts.",
     });
   }
-  const reason = /^error: .*/ms.exec(complaint)?.[0] ?? complaint.replace(/^rg: /, "");
-  const advice = /multiline/i.test(complaint)
-    ? "Set multiline to true to match across lines"
-    : "Correct the expression";
+  const reason = /^error: .*/ms.exec(message)?.[0] ?? message.replace(/^rg: /, "");
+  const advice = /multiline/i.test(message) ? "Set multiline to true to match across lines" : "Correct the expression";
   const [firstLine = ""] = reason.replace(/^error: /, "").split("\n");
   return toolError("bad_pattern", `The pattern is not a valid regular expression: ${firstLine.slice(0, 500)}`, {
-    next: `${advice}, or set fixed_strings to true to search for the text as it is written.`,
-    data: { complaint: complaint.slice(0, 2_000) },
+    next: `${advice}, or set fixed_strings to true to search for plain text.`,
+    data: { complaint: message.slice(0, 2_000) },
   });
 }
 
-function unusable(exit: Exit, complaint: string): ToolError {
+function unusable(exit: Exit, message: string): ToolError {
   const how = exit.signal ?? `exit code ${exit.exitCode}`;
-  return toolError("failed", `The search program ended with ${how}${complaint && `: ${complaint.slice(0, 500)}`}`, {
+  return toolError("failed", `The search program ended with ${how}${message && `: ${message.slice(0, 500)}`}`, {
     next: "Try again; if it persists, tell the user.",
     data: { unusable: true },
   });

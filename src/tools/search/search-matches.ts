@@ -3,18 +3,18 @@ import type { Files, OpenDirectory } from "../../io/files/files.ts";
 import type { OpenFile } from "../../io/files/open-file.ts";
 import { decodeText, detectBom } from "../../io/files/text-encoding.ts";
 import type { FileFilter } from "./file-filter.ts";
-import type { Ripgrep, RipgrepAnswer } from "./ripgrep.ts";
+import type { Ripgrep, RipgrepResult } from "./ripgrep.ts";
 import { type SearchScope, walkOptions } from "./search-scope.ts";
 
 export interface MatchRequest {
   directory: OpenDirectory;
   /** Files with matches, in the order in which they are shown. */
   paths: readonly string[];
-  /** The pattern and how it is meant. */
+  /** The pattern options for ripgrep. */
   pattern: readonly string[];
   before: number;
   after: number;
-  /** Matching lines to skip, and to show then. */
+  /** Matching lines to skip. */
   offset: number;
   limit: number;
   maxPerFile: number | undefined;
@@ -22,19 +22,19 @@ export interface MatchRequest {
 
 export interface ReadMatches {
   files: MatchedFile[];
-  /** Lines were left out because of `limit`, or because the answer would be too long. */
+  /** Lines were omitted because of `limit` or the size of the result. */
   hasMore: boolean;
 }
 
-/** A command line may not be longer on every system. */
+/** Some systems do not allow longer command lines. */
 const MAX_PATH_CHARACTERS = 24_000;
-const MAX_ANSWER_CHARACTERS = 48_000;
+const MAX_RESULT_CHARACTERS = 48_000;
 
-/** The lines that match, of as many files as it takes. */
+/** The matching lines with their context, from as many files as needed. */
 export async function readMatches(scope: SearchScope, request: MatchRequest): Promise<ReadMatches> {
   const { paths, offset, limit, maxPerFile, before, after } = request;
   const files: MatchedFile[] = [];
-  let [skip, room, characters] = [offset, limit, MAX_ANSWER_CHARACTERS];
+  let [skip, room, characters] = [offset, limit, MAX_RESULT_CHARACTERS];
   for (const batch of batchesOf(paths)) {
     const { byFile, end } = await locateLines({
       ...request,
@@ -53,10 +53,8 @@ export async function readMatches(scope: SearchScope, request: MatchRequest): Pr
       if (room === 0) return { files, hasMore: true };
       const chosen = matching.slice(0, room);
       const isNear = (line: number) => chosen.some((match) => line >= match - before && line <= match + after);
-      const wanted = located.filter(({ line, column }) =>
-        column === undefined ? isNear(line) : chosen.includes(line),
-      );
-      const lines = await readLocated(scope.files, join(request.directory.real, path), wanted);
+      const shown = located.filter(({ line, column }) => (column === undefined ? isNear(line) : chosen.includes(line)));
+      const lines = await readLocated(scope.files, join(request.directory.real, path), shown);
       const { fitting, left } = fit(lines, path, characters);
       characters = left;
       room -= chosen.length;
@@ -68,7 +66,7 @@ export async function readMatches(scope: SearchScope, request: MatchRequest): Pr
   return { files, hasMore: false };
 }
 
-/** The lines that an answer still has room for. */
+/** The lines that still fit into the result. */
 function fit(lines: readonly ReadLine[], path: string, characters: number): { fitting: ReadLine[]; left: number } {
   const fitting: ReadLine[] = [];
   let left = characters;
@@ -97,15 +95,15 @@ function batchesOf(paths: readonly string[]): string[][] {
 interface LocatedLine {
   /** From 1. */
   line: number;
-  /** Of the line's first byte in the text, a byte order mark not counted. */
+  /** Byte offset of the line in the text, without the byte order mark. */
   offset: number;
-  /** Where in the line the first match begins, in bytes from 0; absent for context. */
+  /** Byte position of the first match in the line, from 0; undefined for context lines. */
   column?: number;
 }
 
-export interface LocateRequest {
+interface LocateRequest {
   ripgrep: Ripgrep;
-  /** The pattern and how it is meant. */
+  /** The pattern options for ripgrep. */
   pattern: readonly string[];
   directory: OpenDirectory;
   files: readonly string[];
@@ -116,15 +114,15 @@ export interface LocateRequest {
   timeoutMs: number;
 }
 
-export interface LocatedLines {
+interface LocatedLines {
   byFile: Map<string, LocatedLine[]>;
-  end: RipgrepAnswer["end"];
+  end: RipgrepResult["end"];
 }
 
-/** Where the matches are, and no text: that is read by `files`, which answers for what it opened. */
+/** Only the positions of matches. The text is read through `files`, which checks what it opens. */
 async function locateLines(request: LocateRequest): Promise<LocatedLines> {
   const { ripgrep, pattern, before, after, maxPerFile, ...run } = request;
-  const answer = await ripgrep.run({
+  const result = await ripgrep.run({
     ...run,
     options: [
       ...pattern,
@@ -136,25 +134,25 @@ async function locateLines(request: LocateRequest): Promise<LocatedLines> {
       "--column",
       "--byte-offset",
       "--no-context-separator",
-      // Whether it is text was decided when the file was found.
+      // Binary files were excluded when the files were found.
       "--text",
-      // A longer line is named, not printed.
+      // Prints the position of a line but not its text.
       "--max-columns=1",
       `--before-context=${before}`,
       `--after-context=${after}`,
       `--max-count=${maxPerFile}`,
     ],
   });
-  return { byFile: parseLocations(answer), end: answer.end };
+  return { byFile: parseLocations(result), end: result.end };
 }
 
-/** `path NUL line:column:offset:… LF`, for context `path NUL line-offset-… LF`. A path may hold a line end. */
-function parseLocations({ output, prefix }: RipgrepAnswer): Map<string, LocatedLine[]> {
+/** `path NUL line:column:offset:… LF`, for context `path NUL line-offset-… LF`. A path may contain a line end. */
+function parseLocations({ output, prefix }: RipgrepResult): Map<string, LocatedLine[]> {
   const byFile = new Map<string, LocatedLine[]>();
   for (let at = 0; at < output.length;) {
     const nul = output.indexOf("\0", at);
     const end = nul === -1 ? -1 : output.indexOf("\n", nul);
-    // Cut off when time was up.
+    // The output was cut off.
     if (end === -1) break;
     const path = output.slice(at + prefix.length, nul);
     const located = parseFields(output.slice(nul + 1, end));
@@ -176,7 +174,7 @@ function parseFields(fields: string): LocatedLine | null {
 }
 
 const MAX_LINE_CHARACTERS = 500;
-/** Enough for the longest line that is shown, whatever its characters. */
+/** Enough for the longest line shown, with any characters. */
 const WINDOW_BYTES = 4 * MAX_LINE_CHARACTERS;
 const NEWLINE = 10;
 
@@ -189,8 +187,8 @@ interface ReadLine {
 }
 
 /**
- * The text of located lines. A file that changed since, so that no line begins where one should, gives what is still
- * there; one that is gone or may not be read gives nothing.
+ * The text of located lines. If the file has changed since, lines that are no longer at their position are omitted. A
+ * missing or unreadable file gives no lines.
  */
 async function readLocated(files: Files, path: string, located: readonly LocatedLine[]): Promise<ReadLine[]> {
   const file = await files.openForRead(path).catch(() => null);
@@ -207,7 +205,7 @@ async function readLocated(files: Files, path: string, located: readonly Located
 }
 
 function readAt(file: OpenFile, { line, offset, column }: LocatedLine, start: number): ReadLine | null {
-  // One byte more in front: a line begins after a line end.
+  // Read one byte before the line: it must be a line end.
   const lead = offset > start ? 1 : 0;
   const bytes = read(file, offset - lead, WINDOW_BYTES + lead);
   if (lead === 1 && bytes[0] !== NEWLINE) return null;
@@ -221,13 +219,13 @@ function readAt(file: OpenFile, { line, offset, column }: LocatedLine, start: nu
   const from = Math.max(0, (column ?? 0) - WINDOW_BYTES / 2);
   const window = read(file, offset + from, WINDOW_BYTES);
   const lineEnd = window.indexOf(NEWLINE);
-  const part = window.subarray(from > 0 ? firstWhole(window) : 0, lineEnd === -1 ? undefined : lineEnd);
+  const part = window.subarray(from > 0 ? firstCharacter(window) : 0, lineEnd === -1 ? undefined : lineEnd);
   const at = window.subarray(0, (column ?? 0) - from).toString().length;
   const { text } = cutAround(withoutCarriageReturn(part.toString().replace(/\uFFFD$/, "")), at);
   return { line, isMatch, isCut: true, text: from > 0 && !text.startsWith("…") ? `…${text}` : text };
 }
 
-/** Files in UTF-16 and the like: ripgrep searched a translation, and its offsets are of that. */
+/** For UTF-16 and similar files: ripgrep searches a converted text, and its offsets refer to that. */
 async function readTranscoded(files: Files, path: string, located: readonly LocatedLine[]): Promise<ReadLine[]> {
   const whole = await files.readWhole(path).catch(() => null);
   const lines = whole === null ? [] : decodeText(whole.bytes).text.split("\n");
@@ -241,7 +239,7 @@ async function readTranscoded(files: Files, path: string, located: readonly Loca
   });
 }
 
-/** At most so many characters of a line, those around `at` among them; what is missing is marked. */
+/** Cuts a long line around `at` and marks the cuts. */
 function cutAround(text: string, at: number): { text: string; isCut: boolean } {
   if (text.length <= MAX_LINE_CHARACTERS) return { text, isCut: false };
   const latest = text.length - MAX_LINE_CHARACTERS;
@@ -258,8 +256,8 @@ function read(file: OpenFile, position: number, length: number): Buffer {
   return buffer.subarray(0, filled);
 }
 
-/** Where the first whole character begins. */
-function firstWhole(bytes: Buffer): number {
+/** Where the first complete character begins. */
+function firstCharacter(bytes: Buffer): number {
   const at = bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
   return at === -1 ? 0 : at;
 }
@@ -270,31 +268,31 @@ function withoutCarriageReturn(text: string): string {
 
 export interface FileSearch {
   directory: OpenDirectory;
-  /** This file of the directory only, by name. */
+  /** Search only this file in the directory. */
   file?: string;
-  /** The pattern and how it is meant. */
+  /** The pattern options for ripgrep. */
   pattern: readonly string[];
   filter: FileFilter;
   hidden: boolean;
   respectGitignore: boolean;
   type?: string;
-  /** Count the lines that match in each file, up to so many. */
+  /** Count the matching lines of each file, up to `maxPerFile`. */
   counting?: { maxPerFile: number | undefined };
 }
 
 export interface MatchingFiles {
-  /** Below the directory; with the number of matching lines when counting. In no order. */
+  /** Paths below the directory with the number of matching lines (1 if not counting), in no order. */
   found: Map<string, number>;
-  /** How many files were looked into; unknown when the search was stopped. */
+  /** Number of searched files; undefined if the search was stopped. */
   searched: number | undefined;
-  end: RipgrepAnswer["end"];
+  end: RipgrepResult["end"];
 }
 
-/** The files in which something matches, without regard to whether they may be read: nothing of them is known yet but that. */
+/** Files with matches, including files that may not be read: the caller must filter them. */
 export async function findMatchingFiles(scope: SearchScope, search: FileSearch): Promise<MatchingFiles> {
   const { directory, file, pattern, filter, hidden, respectGitignore, type, counting } = search;
   const { maxPerFile } = counting ?? {};
-  const answer = await scope.ripgrep.run({
+  const result = await scope.ripgrep.run({
     options: [
       ...pattern,
       ...walkOptions({ hidden, respectGitignore, type, only: { names: filter.names, depth: Infinity } }),
@@ -304,7 +302,7 @@ export async function findMatchingFiles(scope: SearchScope, search: FileSearch):
       "--stats",
       counting ? "--count" : "--files-with-matches",
       ...(maxPerFile === undefined ? [] : [`--max-count=${maxPerFile}`]),
-      // A file that was named is searched, whatever is in it.
+      // A single file is always searched as text.
       ...(file === undefined ? [] : ["--text"]),
     ],
     directory,
@@ -312,21 +310,21 @@ export async function findMatchingFiles(scope: SearchScope, search: FileSearch):
     signal: scope.signal,
     timeoutMs: scope.timeLeft(),
   });
-  const { found, rest } = counting ? readCounts(answer) : readPaths(answer);
+  const { found, rest } = counting ? readCounts(result) : readPaths(result);
   if (file === undefined) for (const path of found.keys()) if (!filter.accepts(path)) found.delete(path);
   const searched = /^(\d+) files searched$/m.exec(rest)?.[1];
-  return { found, searched: searched === undefined ? undefined : Number(searched), end: answer.end };
+  return { found, searched: searched === undefined ? undefined : Number(searched), end: result.end };
 }
 
 /** `path NUL path NUL … statistics` */
-function readPaths({ output, prefix }: RipgrepAnswer) {
+function readPaths({ output, prefix }: RipgrepResult) {
   const paths = output.split("\0");
   const rest = paths.pop() ?? "";
   return { found: new Map(paths.map((path) => [path.slice(prefix.length), 1])), rest };
 }
 
 /** `path NUL count LF … statistics` */
-function readCounts({ output, prefix }: RipgrepAnswer) {
+function readCounts({ output, prefix }: RipgrepResult) {
   const found = new Map<string, number>();
   let at = 0;
   for (let nul = output.indexOf("\0"); nul !== -1; nul = output.indexOf("\0", at)) {
@@ -343,7 +341,7 @@ interface MatchedFile {
   lines: readonly ReadLine[];
 }
 
-/** `path:12: text` for a match and `path-13- text` for a line beside one; `--` where lines are left out between. */
+/** `path:12: text` for a match, `path-13- text` for a context line, `--` between separate groups. */
 export function showLines(
   files: readonly MatchedFile[],
   { lineNumbers, context }: { lineNumbers: boolean; context: boolean },
@@ -362,10 +360,10 @@ export function showLines(
   return shown.join("\n");
 }
 
-export function stoppedNote(end: Exclude<RipgrepAnswer["end"], "complete">): string {
+export function stoppedNote(end: Exclude<RipgrepResult["end"], "complete">): string {
   return end === "time"
-    ? "[Partial: time was up before everything was searched. Narrow by path, include or a more specific pattern.]"
-    : "[Partial: there is more than is looked at in one search. Narrow by path, include or a more specific pattern.]";
+    ? "[Partial: the time limit was reached before everything was searched. Narrow by path, include or a more specific pattern.]"
+    : "[Partial: the size limit of one search was reached. Narrow by path, include or a more specific pattern.]";
 }
 
 export function cutNote(files: readonly MatchedFile[]): string[] {
@@ -373,20 +371,19 @@ export function cutNote(files: readonly MatchedFile[]): string[] {
   return isCut ? [`[Lines of more than ${MAX_LINE_CHARACTERS} characters are cut, marked by …]`] : [];
 }
 
-/** What a call can be continued with; a total is only said where it was counted. */
+/** How to continue a truncated search. */
 export function moreNote(
   what: string,
   { offset, shown, order }: { offset: number; shown: number; order: "newest" | "path" },
 ): string {
-  const sorted =
-    order === "newest" ? "" : " Too many files match to sort them by time: they are in order of their paths.";
+  const sorted = order === "newest" ? "" : " Too many files match to sort them by time: they are in path order.";
   return (
     `[Truncated: ${shown} ${what} shown, there are more.${sorted} ` +
-    `Narrow by path, include or a more specific pattern; offset: ${offset + shown} continues, limit shows more at once.]`
+    `Narrow by path, include or a more specific pattern; use offset: ${offset + shown} to continue, or raise limit.]`
   );
 }
 
-export interface EmptySearch {
+interface EmptySearch {
   pattern: string;
   path: string;
   searched: number | undefined;
@@ -396,12 +393,12 @@ export interface EmptySearch {
 }
 
 export function emptyNote({ pattern, path, searched, respectGitignore, isFile, offset }: EmptySearch): string {
-  const wanted = JSON.stringify(pattern.length > 200 ? `${pattern.slice(0, 200)}…` : pattern);
-  if (offset > 0) return `No more matches for ${wanted} after the first ${offset}.`;
-  if (isFile) return `No matches for ${wanted} in ${path}.`;
+  const shown = JSON.stringify(pattern.length > 200 ? `${pattern.slice(0, 200)}…` : pattern);
+  if (offset > 0) return `No more matches for ${shown} after the first ${offset}.`;
+  if (isFile) return `No matches for ${shown} in ${path}.`;
   const where = searched === undefined ? "" : ` (${searched} ${searched === 1 ? "file" : "files"} searched)`;
   const ignored = respectGitignore
-    ? " Files that .gitignore leaves out were not searched (respect_gitignore: false does)."
+    ? " Files ignored by .gitignore were not searched (set respect_gitignore: false to include them)."
     : "";
-  return `No matches for ${wanted} in ${JSON.stringify(path)}${where}.${ignored}`;
+  return `No matches for ${shown} in ${JSON.stringify(path)}${where}.${ignored}`;
 }

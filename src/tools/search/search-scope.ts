@@ -8,32 +8,32 @@ import type { SpillFolder } from "../../io/files/spill-folder.ts";
 import { isTemporaryName } from "../../io/files/temporary-file.ts";
 import { createRipgrep, type Ripgrep } from "./ripgrep.ts";
 
-/** What the search tools are given. */
+/** The dependencies of the search tools. */
 export interface SearchDependencies {
   files: Files;
   /** Outputs that were too long to show. If omitted, `grep` knows no `spill:` addresses. */
   spills?: Pick<SpillFolder, "locate">;
   ripgrep?: Ripgrep;
-  /** A quick look at many files; without it only short lists come newest first. */
+  /** A fast way to get many modification times. Without it only short lists are sorted by time. */
   modifiedTimes?: ModifiedTimes;
-  /** After this an answer comes with what was found. */
+  /** After this time the search returns what it has found. Default: 20 s. */
   timeLimitMs?: number;
 }
 
-/** The same for one call: its files are never more than the runtime allows. */
+/** The dependencies for one call, limited to its allowed paths. */
 export interface SearchScope {
   files: Files;
   ripgrep: Ripgrep;
   times: ModifiedTimes;
   signal: AbortSignal;
-  /** Milliseconds that are left, never none: what comes last may still answer with what there is. */
+  /** Remaining milliseconds; always enough to read what was found. */
   timeLeft(): number;
 }
 
 const SEARCH_MS = 20_000;
-/** What was found when time is up is still to be read. */
+/** Time to read the matches when the time for the search is up. */
 const READING_MS = 1_000;
-/** For the gate: a call that does not end by itself. */
+/** Time limit of the whole call, for the gate. */
 export const CALL_MS = 2 * SEARCH_MS;
 
 export function createScopes(dependencies: SearchDependencies) {
@@ -53,8 +53,8 @@ export function createScopes(dependencies: SearchDependencies) {
 
 /** Parameters that both tools have. */
 export const WALK_PARAMETERS = {
-  hidden: z.boolean().default(true).describe("Also files and folders whose names begin with a dot (never .git)"),
-  respect_gitignore: z.boolean().default(true).describe("Leave out what .gitignore files leave out"),
+  hidden: z.boolean().default(true).describe("Include files and folders whose names begin with a dot (never .git)"),
+  respect_gitignore: z.boolean().default(true).describe("Exclude what .gitignore files ignore"),
 };
 
 const MAX_RESULTS = 1_000;
@@ -62,7 +62,7 @@ const MAX_RESULTS = 1_000;
 export const limitOf = (what: string) =>
   z.number().int().min(1).max(MAX_RESULTS).default(100).describe(`At most this many ${what}`);
 
-/** Only text can be given to another program. */
+/** A NUL character cannot be passed to another program. */
 export const patternOf = (description: string) =>
   z
     .string()
@@ -73,25 +73,25 @@ export const patternOf = (description: string) =>
 export interface Walk {
   hidden: boolean;
   respectGitignore: boolean;
-  /** Files that may be left out already while walking; whoever asks filters again by what he really means. */
+  /** Narrows the walk. The caller filters the result again. */
   only?: Pick<GlobPattern, "names" | "depth">;
   /** A file type that ripgrep knows. */
   type?: string;
 }
 
-/** Version control keeps its own files there: nobody looks for them, and they are many. */
-const NEVER_WALKED = [".git", ".hg", ".svn", ".jj"];
-const TYPE_NAME = "wanted";
+/** Internal folders of version control systems. */
+const SKIPPED_FOLDERS = [".git", ".hg", ".svn", ".jj"];
+const TYPE_NAME = "selected";
 
 /**
- * How ripgrep walks. Never an including `--glob`: that would bring back what .gitignore leaves out. A file type is looked
- * at after the ignore files, so names are narrowed by one made up here.
+ * ripgrep's options for the walk. An including `--glob` would override .gitignore. File types are applied after the
+ * ignore files, so names are selected by a file type that is defined here.
  */
 export function walkOptions({ hidden, respectGitignore, only, type }: Walk): string[] {
   const options = [
     "--path-separator=/",
-    ...NEVER_WALKED.map((name) => `--glob=!${name}`),
-    // Rules hold without a repository; those that only this user or this program has do not.
+    ...SKIPPED_FOLDERS.map((name) => `--glob=!${name}`),
+    // .gitignore files apply without a repository; ignore files of the user or of ripgrep do not.
     ...(respectGitignore ? ["--no-require-git", "--no-ignore-global", "--no-ignore-dot"] : ["--no-ignore"]),
   ];
   if (hidden) options.push("--hidden");
@@ -101,7 +101,7 @@ export function walkOptions({ hidden, respectGitignore, only, type }: Walk): str
   return options;
 }
 
-/** Does a name on the way begin with a dot? */
+/** Whether any name in the path begins with a dot. */
 export function isHidden(path: string): boolean {
   return path.startsWith(".") || path.includes("/.");
 }
@@ -111,20 +111,20 @@ export interface DatedPath {
   modifiedMs: number;
 }
 
-/** For sorting: the file changed last comes first; of the same moment, the lower path. */
+/** The most recently changed file first; for equal times, in path order. */
 function compareNewestFirst(a: DatedPath, b: DatedPath): number {
   return b.modifiedMs - a.modifiedMs || comparePaths(a.path, b.path);
 }
 
-/** When files below a folder were changed. */
+/** Modification times of files below a folder. */
 interface ModifiedTimes {
-  /** More than this take too long; such a list is put in the order of paths. */
+  /** More files take too long; such a list is sorted by path. */
   readonly max: number;
-  /** NaN for what is gone. */
+  /** NaN for a file that no longer exists. */
   of(directory: string, paths: readonly string[]): Promise<readonly number[]>;
 }
 
-/** By a guarded look at each file: exact, and slow. */
+/** Checks each file through the path policy: exact but slow. */
 export function modifiedTimesByInfo(files: Files): ModifiedTimes {
   const modified = async (path: string) => (await files.info(path).catch(() => null))?.modifiedMs ?? NaN;
   return { max: 1_000, of: (directory, paths) => Promise.all(paths.map((path) => modified(join(directory, path)))) };
@@ -137,7 +137,7 @@ export interface Selection {
   order: "newest" | "path";
 }
 
-/** The first `most` that may be read, newest first. What may not is left out as if it were not there. */
+/** The first `max` readable files, newest first. Unreadable files are omitted silently. */
 export async function selectNewest(
   found: readonly string[],
   { directory, files, times, max }: { directory: string; files: Files; times: ModifiedTimes; max: number },
@@ -145,7 +145,7 @@ export async function selectNewest(
   const isAllowed = (path: string) => isReadable(files, join(directory, path));
   if (found.length <= times.max) return take(await sortByTime(found, directory, times), max, isAllowed, "newest");
   const first = take(lowestPaths(found, 2 * max + 1), max, isAllowed, "path");
-  // Only where most of the first may not be read is the rest needed.
+  // The rest is needed only if too many of the first are not readable.
   return first.hasMore ? first : take(found.toSorted(comparePaths), max, isAllowed, "path");
 }
 
@@ -168,12 +168,12 @@ function take(
 function lowestPaths(found: readonly string[], count: number): string[] {
   const lowest = found.slice(0, count).sort(comparePaths);
   for (let i = count; i < found.length; i++) {
-    const path = found[i] as string;
-    if (path >= (lowest.at(-1) as string)) continue;
+    const path = found[i] ?? "";
+    if (path >= (lowest.at(-1) ?? "")) continue;
     let [from, to] = [0, lowest.length - 1];
     while (from < to) {
       const middle = (from + to) >> 1;
-      if (path < (lowest[middle] as string)) to = middle;
+      if (path < (lowest[middle] ?? "")) to = middle;
       else from = middle + 1;
     }
     lowest.splice(from, 0, path);
@@ -182,7 +182,7 @@ function lowestPaths(found: readonly string[], count: number): string[] {
   return lowest;
 }
 
-/** Judged by name: nothing below the searched folder was reached through a link. A half-written file is nobody's. */
+/** Checked by name: the walk does not follow links. Temporary files of running writes are not readable. */
 export function isReadable(files: Files, realPath: string): boolean {
   return checkPath(files.policy, realPath, "read") === null && !isTemporaryName(basename(realPath));
 }

@@ -4,8 +4,6 @@ import { createGrepTool } from "./grep.ts";
 import { createRipgrep } from "./ripgrep.ts";
 import type { SearchDependencies } from "./search-scope.ts";
 
-/** The tools that find files and what is in them. */
-export function createSearchTools(dependencies: SearchDependencies): AnyTool[] {
-  const given = { ripgrep: createRipgrep(), ...dependencies };
-  return [createGlobTool(given), createGrepTool(given)];
+export function createSearchTools({ ripgrep = createRipgrep(), ...dependencies }: SearchDependencies): AnyTool[] {
+  return [createGlobTool({ ...dependencies, ripgrep }), createGrepTool({ ...dependencies, ripgrep })];
 }

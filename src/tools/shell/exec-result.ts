@@ -18,14 +18,14 @@ import {
   statusOf,
 } from "./command-output.ts";
 
-/** What a program learns of a command. */
+/** The result of a command for programs. */
 export interface ExecDetails {
   status: RunStatus;
-  /** Null while it runs, and where it could not be ended. */
+  /** Null while it runs, and if it could not be killed. */
   exitCode: number | null;
-  /** Both streams in order of arrival, as the reply shows them: shortened where `truncated`. */
+  /** Both streams in order of arrival, as shown to the model: shortened if `truncated`. */
   output: string;
-  /** Each by itself, likewise shortened; absent on a terminal, which has one stream. */
+  /** The separate streams, also shortened; undefined on a terminal, which has only one. */
   stdout?: string;
   stderr?: string;
   truncated: boolean;
@@ -33,31 +33,31 @@ export interface ExecDetails {
   timedOut: boolean;
   signal?: string;
   reason: Exit["reason"] | "running";
-  /** By which `process` knows it; absent where nothing is left to ask for. */
+  /** The id for the `process` tool; undefined if nothing is left to read or kill. */
   processId?: string;
-  /** Where the whole output is. */
+  /** Where the complete output is stored. */
   spillRef?: string;
   workingDirectory: string;
-  /** Whether it ran in the sandbox; absent where none was wanted. */
+  /** Whether it ran in the sandbox; undefined if none is configured. */
   confined?: boolean;
 }
 
 export interface Run {
   command: string;
-  /** As the model should see it. */
+  /** As shown to a model. */
   workingDirectory: string;
   id: string;
   process: RunningProcess;
   limitMs: number;
   elapsedMs: number;
-  /** The call was told to stop, and the command may still be on its way out. */
+  /** The call was aborted, and the command may still be ending. */
   stopped: boolean;
   confined?: boolean;
-  /** Why it was not confined although that was wanted. */
+  /** Why it was not confined although a sandbox is configured. */
   unconfined?: string;
 }
 
-/** A run as a model, a person and a program each read it. */
+/** The result of a run for the model, the user and programs. */
 export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOutput<ExecDetails>> {
   const { command, process, id } = run;
   const { exit } = process;
@@ -65,7 +65,7 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
   const shown = shortenOutput(snapshot, limits);
   const spill = exit && shown.truncated ? closedSpill(await process.output.spillAll()) : undefined;
   const spillRef = spill?.ref;
-  const isKept = !exit || exit.leftBehind || (shown.truncated && spillRef === undefined);
+  const needsProcess = !exit || exit.leftBehind || (shown.truncated && spillRef === undefined);
   const output = shown.text(shown.truncated ? describeRest(run, shown, spill) : "");
   const durationMs = Math.round(exit?.durationMs ?? run.elapsedMs);
   const details: ExecDetails = {
@@ -79,17 +79,17 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
     timedOut: exit?.reason === "timeout",
     signal: exit?.signal ? exit.signal : undefined,
     reason: exit?.reason ?? (run.stopped ? "aborted" : "running"),
-    processId: isKept && !run.stopped ? id : undefined,
+    processId: needsProcess && !run.stopped ? id : undefined,
     spillRef,
     workingDirectory: run.workingDirectory,
-    ...(run.confined ? { confined: true } : run.unconfined !== undefined && { confined: false }),
+    confined: run.confined ?? (run.unconfined === undefined ? undefined : false),
   };
   const error = exit && failureOfRun(run, exit);
   const refusals = run.confined && exit && exit.exitCode !== 0 ? explainRefusals(output) : [];
   const unconfined = run.unconfined === undefined ? [] : [`not confined: ${run.unconfined}`];
   const notes = [...notesOn(run, exit), ...refusals, ...unconfined].map((note) => `[${note}]`);
   const body = output.trimEnd() === "" ? (exit ? "(no output)" : "(no output yet)") : output.replace(/\n+$/, "");
-  const ending = exit ? describeExit(exit) : run.stopped ? "cancelled" : `runs on as ${id}`;
+  const ending = exit ? describeExit(exit) : run.stopped ? "cancelled" : `continues as ${id}`;
   return {
     content: [text([body, ...(notes.length > 0 ? [notes.join("\n")] : [])].join("\n\n"))],
     details,
@@ -100,43 +100,43 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
 
 function describeRest({ id }: Run, { gapAt }: ShortOutput, spill: ClosedSpill | undefined): string {
   if (spill) return `${describeSpill(spill)}; read that path from line ${gapAt}.`;
-  return `Read on with process ${JSON.stringify({ action: "log", id, offset: gapAt })}.`;
+  return `Continue with process ${JSON.stringify({ action: "log", id, offset: gapAt })}.`;
 }
 
 function notesOn(run: Run, exit: Exit | undefined): string[] {
   const { command, id, process } = run;
   if (!exit) {
     if (run.stopped)
-      return ["cancelled: the command and everything it started is being ended; above is its output until then"];
+      return ["cancelled: the command and everything it started is being killed; its output until then is above"];
     return [
-      `still running after ${describeDuration(run.elapsedMs)} as process "${id}"; see more with process ` +
-        `${JSON.stringify({ action: "poll", id })}, end it with ${JSON.stringify({ action: "kill", id })}`,
+      `still running after ${describeDuration(run.elapsedMs)} as process "${id}"; read more with process ` +
+        `${JSON.stringify({ action: "poll", id })}, kill it with ${JSON.stringify({ action: "kill", id })}`,
     ];
   }
   const notes: string[] = [];
   const meaning = meaningOf(command, process);
   if (exit.reason === "timeout") notes.push(timeoutNote(run));
-  else if (exit.reason === "aborted") notes.push("cancelled: the command and everything it started was ended");
+  else if (exit.reason === "aborted") notes.push("cancelled: the command and everything it started was killed");
   else if (exit.reason === "killed") notes.push("killed from outside this call, by `process` or by a shutdown");
-  else if (exit.signal) notes.push(`ended by the signal ${exit.signal} (exit code ${exit.exitCode})`);
+  else if (exit.signal) notes.push(`killed by the signal ${exit.signal} (exit code ${exit.exitCode})`);
   else if (exit.exitCode !== 0) notes.push(`exit code ${exit.exitCode}${meaning?.note ? `: ${meaning.note}` : ""}`);
   if (exit.hint) notes.push(exit.hint);
   if (exit.leftBehind) {
     notes.push(
       "a child of the command still runs in the background with its output open; " +
-        `end it with process ${JSON.stringify({ action: "kill", id })}`,
+        `kill it with process ${JSON.stringify({ action: "kill", id })}`,
     );
   }
-  if (exit.survivors.length > 0) notes.push(`processes that could not be ended: ${exit.survivors.join(", ")}`);
+  if (exit.survivors.length > 0) notes.push(`processes that could not be killed: ${exit.survivors.join(", ")}`);
   return notes;
 }
 
 function timeoutNote({ limitMs }: Run): string {
   const unit = limitMs < 1000 ? "; `timeout` is in milliseconds" : "";
-  return `timed out after ${describeDuration(limitMs)}: the command and everything it started was ended${unit}`;
+  return `timed out after ${describeDuration(limitMs)}: the command and everything it started was killed${unit}`;
 }
 
-/** A code other than 0 is a failure that keeps its output, unless the command answers with its code. */
+/** An exit code other than 0 is a failure, unless it is the result of the command. The output is included either way. */
 function failureOfRun(run: Run, exit: Exit): ToolFailure | undefined {
   if (meaningOf(run.command, run.process)?.completed) return undefined;
   const { code, message, next } = explainFailure(run, exit);
@@ -149,25 +149,25 @@ function explainFailure({ limitMs }: Run, exit: Exit): { code: ErrorCode; messag
     case "timeout":
       return {
         code: "timeout",
-        message: `The command timed out after ${describeDuration(limitMs)} and was ended.`,
-        next: "Its output until then is kept. Give a longer `timeout` in milliseconds, or set `run_in_background`.",
+        message: `The command timed out after ${describeDuration(limitMs)} and was killed.`,
+        next: "Its output until then is included. Set a longer `timeout` in milliseconds, or set `run_in_background`.",
       };
     case "aborted":
       return {
         code: "cancelled",
-        message: "The command was cancelled and ended.",
-        next: "Its output until then is kept.",
+        message: "The command was cancelled and killed.",
+        next: "Its output until then is included.",
       };
     case "killed":
       return {
         code: "cancelled",
         message: "The command was killed from outside this call.",
-        next: "Its output until then is kept; run it again only if it is still wanted.",
+        next: "Its output until then is included. Run it again only if it is still needed.",
       };
     case "signalled":
       return {
         code: "exit_code",
-        message: `The command was ended by the signal ${exit.signal} (exit code ${exit.exitCode}).`,
+        message: `The command was killed by the signal ${exit.signal} (exit code ${exit.exitCode}).`,
         next: exit.hint ?? "Read its output for the cause.",
       };
     case "exited":
@@ -179,30 +179,30 @@ function explainFailure({ limitMs }: Run, exit: Exit): { code: ErrorCode; messag
   }
 }
 
-/** What programs say when the sandbox refuses them something, and what they wanted. */
-const REFUSALS: readonly { pattern: RegExp; wanted: (found: RegExpMatchArray) => string }[] = [
-  { pattern: /['"‘]?((?:\/|\.)[^\s'"’:]*)['"’]?: Read-only file system/, wanted: ([, path]) => `to write to ${path}` },
-  { pattern: /EROFS: read-only file system, \w+ '([^']+)'/, wanted: ([, path]) => `to write to ${path}` },
-  { pattern: /Read-only file system/, wanted: () => "to write outside of the workspace" },
+/** Messages of programs that the sandbox has refused something, and what they tried. */
+const REFUSALS: readonly { pattern: RegExp; tried: (found: RegExpMatchArray) => string }[] = [
+  { pattern: /['"‘]?((?:\/|\.)[^\s'"’:]*)['"’]?: Read-only file system/, tried: ([, path]) => `to write to ${path}` },
+  { pattern: /EROFS: read-only file system, \w+ '([^']+)'/, tried: ([, path]) => `to write to ${path}` },
+  { pattern: /Read-only file system/, tried: () => "to write outside the workspace" },
   {
     pattern: /Could not resolve (?:host|proxy)(?: name)?:? ?'?([\w.-]+)?/i,
-    wanted: ([, host]) => `to reach ${host ?? "the network"}`,
+    tried: ([, host]) => `to reach ${host ?? "the network"}`,
   },
-  { pattern: /(?:EAI_AGAIN|ENOTFOUND) ([\w.-]+)/, wanted: ([, host]) => `to reach ${host}` },
+  { pattern: /(?:EAI_AGAIN|ENOTFOUND) ([\w.-]+)/, tried: ([, host]) => `to reach ${host}` },
   {
     pattern: /Temporary failure in name resolution|Network is unreachable|ENETUNREACH|Name or service not known/i,
-    wanted: () => "to reach the network",
+    tried: () => "to reach the network",
   },
 ];
 
-/** The sandbox is probably why a command failed: what it wanted, and how to ask for that. */
+/** If the sandbox is probably why a command failed: what it tried, and how to request that. */
 function explainRefusals(output: string): string[] {
   const tail = output.slice(-20_000);
-  for (const { pattern, wanted } of REFUSALS) {
+  for (const { pattern, tried } of REFUSALS) {
     const found = tail.match(pattern);
     if (!found) continue;
     return [
-      `the sandbox refused it: it wanted ${wanted(found)}. If that is needed, call again with outside_sandbox: true; a person is asked then`,
+      `the sandbox refused it: the command tried ${tried(found)}. If that is needed, call again with outside_sandbox: true; a person must approve that`,
     ];
   }
   return [];

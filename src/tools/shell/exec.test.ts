@@ -57,7 +57,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** The numbers that a command has written into files of the workspace. */
+/** Process ids that a command has written into files of the workspace. */
 async function pidsIn(workspace: string, ...names: string[]): Promise<number[]> {
   const read = (name: string): number => {
     try {
@@ -107,7 +107,7 @@ describe("exec", () => {
     expect(detailsOf(result)).not.toHaveProperty("processId");
   });
 
-  test("says so when there is no output", async () => {
+  test("reports that there is no output", async () => {
     expect(textOf((await stage().exec("true")).content)).toBe("(no output)");
   });
 
@@ -127,7 +127,7 @@ describe("exec", () => {
     expect(detailsOf(crashed)).toMatchObject({ exitCode: 139, signal: "SIGSEGV", reason: "signalled" });
   });
 
-  test("takes the 1 of a command that answers with its code for an answer", async () => {
+  test("treats exit code 1 of grep and the like as a result", async () => {
     const { exec, workspace } = stage();
     writeFileSync(join(workspace, "a"), "one\n");
     const nothing = await exec("grep zzz a");
@@ -137,17 +137,17 @@ describe("exec", () => {
     expect(await exec("cd no-such-folder && grep zzz a")).toMatchObject({ status: "failed" });
   });
 
-  test("takes a failure for one on a terminal too, where errors cannot be told from output", async () => {
+  test("recognises a failure on a terminal, which has only one stream", async () => {
     const { exec } = stage();
     expect(await exec({ command: "cd no-such-folder && grep zzz a", pty: true })).toMatchObject({ status: "failed" });
   });
 
-  test.each(["Bash", "bash", "shell"])("is also called %s", async (name) => {
+  test.each(["Bash", "bash", "shell"])("is also available as %s", async (name) => {
     const { haft } = stage();
     expect(await haft.execute(name, { command: "true" })).toMatchObject({ status: "completed", toolName: "exec" });
   });
 
-  test("shows each family of models its own names, and takes them all", async () => {
+  test("has names for each model family, and accepts them all", async () => {
     const { tool, haft, workspace } = stage();
     mkdirSync(join(workspace, "sub"));
     expect(tool.getFunctionDeclaration("claude").name).toBe("Bash");
@@ -158,7 +158,7 @@ describe("exec", () => {
     expect(detailsOf(result).output).toBe(`${join(workspace, "sub")}\n`);
   });
 
-  test("asks first, with the exact command and nothing hidden in it", async () => {
+  test("needs approval, with the exact command and escaped hidden characters", async () => {
     const { tool, workspace } = stage();
     const { haft } = stage();
     const input = { command: "echo \u202eabc", env: { A: "1" }, stdin: "x\u0007" };
@@ -174,7 +174,7 @@ describe("exec", () => {
 });
 
 describe("the working directory", () => {
-  test("is the workspace, or a path in it, for each call anew", async () => {
+  test("is the workspace or a path in it, for each call separately", async () => {
     const { exec, workspace } = stage();
     mkdirSync(join(workspace, "deep/er"), { recursive: true });
     expect(detailsOf(await exec("pwd")).output).toBe(`${workspace}\n`);
@@ -183,7 +183,7 @@ describe("the working directory", () => {
     expect(detailsOf(await exec("pwd")).output).toBe(`${workspace}\n`);
   });
 
-  test("outside the allowed paths is refused, also behind a link, and nothing runs", async () => {
+  test("outside the allowed paths is refused, even behind a link, and nothing runs", async () => {
     const { exec, workspace, processes } = stage();
     symlinkSync("/", join(workspace, "link"));
     mkdirSync(join(workspace, "src"));
@@ -199,7 +199,7 @@ describe("the working directory", () => {
     expect(processes.list("default")).toEqual([]);
   });
 
-  test("that is missing or is a file gives a failure that says so", async () => {
+  test("that is missing or a file fails with a clear message", async () => {
     const { exec, workspace } = stage();
     writeFileSync(join(workspace, "file"), "");
     expect(await exec({ command: "pwd", cwd: "nope" })).toMatchObject({ error: { code: "path_not_found" } });
@@ -208,7 +208,7 @@ describe("the working directory", () => {
 });
 
 describe("the environment", () => {
-  test("has what the session has set, what the call adds, and no secrets of the host", async () => {
+  test("has session variables, call variables and no secrets of the host", async () => {
     const { exec, environments } = stage(
       {},
       { PATH: process.env.PATH, HOME: "/home/x", AWS_SECRET_ACCESS_KEY: "canary" },
@@ -227,7 +227,7 @@ describe("the environment", () => {
     ["PATH", "name_denied"],
     ["git_ssh_command", "name_denied"],
     ["A B", "invalid_input"],
-  ])("may not be given %s", async (name, code) => {
+  ])("refuses %s", async (name, code) => {
     const { exec, workspace } = stage();
     const result = await exec({ command: "touch ran", env: { [name]: "x" } });
     expect(result).toMatchObject({ status: "failed", error: { code } });
@@ -236,11 +236,11 @@ describe("the environment", () => {
 });
 
 describe("the input", () => {
-  test("is closed, so that a program that reads gets the end", async () => {
+  test("is closed, so a program that reads gets the end", async () => {
     expect(detailsOf(await stage().exec("cat; echo done")).output).toBe("done\n");
   });
 
-  test("is the text of the call, whole, and then closed", async () => {
+  test("is the whole text of the call, then closed", async () => {
     const { exec } = stage();
     expect(detailsOf(await exec({ command: "cat; echo .", stdin: "héllo\n" })).output).toBe("héllo\n.\n");
     expect(detailsOf(await exec({ command: "wc -c", stdin: "x".repeat(700_000) })).output.trim()).toBe("700000");
@@ -258,7 +258,7 @@ describe("the input", () => {
 });
 
 describe("a time limit", () => {
-  test("ends the command and all that it started, keeps the output and says why", async () => {
+  test("kills the command and everything it started, keeps the output and gives the reason", async () => {
     const { exec, workspace, processes } = stage();
     const command =
       "echo before; sleep 300 & echo $! > child; (sleep 300 & echo $! > grandchild; wait) & " +
@@ -272,7 +272,7 @@ describe("a time limit", () => {
     expect(processes.list("default")).toEqual([]);
   });
 
-  test("also ends a command that does not want to, and what it says last is kept", async () => {
+  test("also kills a command that resists, and keeps its last output", async () => {
     const { exec } = stage();
     const result = await exec({ command: "trap 'echo refused' TERM; while :; do sleep 0.05; done", timeout: 900 });
     expect(result).toMatchObject({ error: { code: "timeout" } });
@@ -280,7 +280,7 @@ describe("a time limit", () => {
     expect(textOf(result.content)).toContain("`timeout` is in milliseconds");
   });
 
-  test("leaves the next call untouched", async () => {
+  test("does not affect the next call", async () => {
     const { exec } = stage();
     await exec({ command: "sleep 300", timeout: 100 });
     expect(detailsOf(await exec("echo recovered")).output).toBe("recovered\n");
@@ -288,7 +288,7 @@ describe("a time limit", () => {
 });
 
 describe("an abort", () => {
-  test("ends a command in the foreground, and the output until then is told", async () => {
+  test("kills a command in the foreground and returns its output until then", async () => {
     const { exec, workspace, processes } = stage();
     const controller = new AbortController();
     const running = exec("echo begun; echo $$ > shell; sleep 300", { signal: controller.signal });
@@ -301,7 +301,7 @@ describe("an abort", () => {
     await until(() => !isRunning(pid) && processes.list("default").length === 0);
   });
 
-  test("is answered in time also when the command resists, which is ended all the same", async () => {
+  test("returns in time even if the command resists, which is still killed", async () => {
     const { exec, workspace, processes } = stage();
     const controller = new AbortController();
     const command = "trap '' TERM; echo begun; echo $$ > shell; while :; do sleep 0.05; done";
@@ -326,7 +326,7 @@ describe("an abort", () => {
     expect(textOf(result.content)).toContain("begun");
   });
 
-  test("does not end what has gone to the background", async () => {
+  test("does not kill a command in the background", async () => {
     const { exec, processes } = stage();
     const controller = new AbortController();
     const result = await exec({ command: "sleep 300", run_in_background: true }, { signal: controller.signal });
@@ -337,7 +337,7 @@ describe("an abort", () => {
 });
 
 describe("output", () => {
-  test("that ends up with a background child does not keep the call, and the child can be ended", async () => {
+  test("held by a background child does not delay the call, and the child can be killed", async () => {
     const { exec, processes } = stage();
     const result = await exec("echo before && sleep 300 & echo bgpid:$! && echo after");
     expect(result).toMatchObject({ status: "completed", details: { exitCode: 0 } });
@@ -350,7 +350,7 @@ describe("output", () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  test("of 50 MB is bounded: the beginning, the end, and where the rest is", async () => {
+  test("of 50 MB is limited to beginning, end and where the rest is", async () => {
     const { exec, processes } = stage();
     const result = await exec("echo first; yes 0123456789abcdef | head -c 50000000; echo last");
     const { output, processId = "", truncated } = detailsOf(result);
@@ -369,7 +369,7 @@ describe("output", () => {
     expect(Buffer.byteLength(kept.head) + Buffer.byteLength(kept.tail)).toBeLessThanOrEqual(1024 * 1024);
   });
 
-  test("goes whole to the spill when the reply does not hold it", async () => {
+  test("is spilled completely if the result cannot show it", async () => {
     const spilled: Buffer[] = [];
     const openSpill = ({ callId }: { callId: string }) => ({
       write: (chunk: Buffer) => void spilled.push(chunk),
@@ -379,7 +379,7 @@ describe("output", () => {
     const result = await exec("for i in $(seq 1 2500); do echo line $i; done", { id: "call7" });
     expect(detailsOf(result)).toMatchObject({ truncated: true, spillRef: "call7.txt" });
     expect(textOf(result.content)).toContain(
-      "line 1000\n[… lines 1001 to 1500 of 2500 (5000 bytes) left out here. " +
+      "line 1000\n[… lines 1001 to 1500 of 2500 (5000 bytes) omitted here. " +
         "The whole output is in call7.txt; read that path from line 1001.]\nline 1501\n",
     );
     const whole = Buffer.concat(spilled).toString();
@@ -391,7 +391,7 @@ describe("output", () => {
     expect(spilled).toEqual([]);
   });
 
-  test("whose characters come in pieces is whole, and terminal codes are gone", async () => {
+  test("with split characters is intact, and terminal codes are removed", async () => {
     const { exec } = stage();
     const split = await exec(
       "printf '\\xe4'; sleep 0.1; printf '\\xbd\\xa0'; sleep 0.1; printf '\\xe5\\xa5'; sleep 0.1; printf '\\xbd'",
@@ -421,7 +421,7 @@ describe("output", () => {
 });
 
 describe("a yield", () => {
-  test("answers while the command goes on, which can then be asked for", async () => {
+  test("returns while the command continues, which can then be polled", async () => {
     const { exec, processes } = stage();
     const result = await exec({ command: "echo ready; sleep 300", yield_ms: 1500 }, { caller: { session: "s" } });
     expect(result.status).toBe("completed");
@@ -429,24 +429,24 @@ describe("a yield", () => {
     expect(details).toMatchObject({ status: "running", reason: "running", exitCode: null, output: "ready\n" });
     expect(textOf(result.content)).toContain(`still running after`);
     expect(textOf(result.content)).toContain(`{"action":"poll","id":"${details.processId}"}`);
-    expect(result.display).toContain(`— runs on as ${details.processId} after`);
+    expect(result.display).toContain(`— continues as ${details.processId} after`);
     expect(processes.list("session:s")).toMatchObject([{ id: details.processId, running: true }]);
     expect(processes.list("default")).toEqual([]);
   });
 
-  test("does not wait for its time when the command has ended", async () => {
+  test("does not wait after the command has ended", async () => {
     const result = await stage().exec({ command: "echo done", yield_ms: 600_000 });
     expect(detailsOf(result)).toMatchObject({ status: "completed", exitCode: 0 });
   });
 
-  test("in the background still tells of a command that fails at once", async () => {
+  test("in the background still reports a command that fails immediately", async () => {
     const { exec, processes } = stage();
     const result = await exec({ command: "no-such-server", run_in_background: true });
     expect(result).toMatchObject({ status: "failed", error: { code: "exit_code" }, details: { exitCode: 127 } });
     expect(processes.list("default")).toEqual([]);
   });
 
-  test("does not lift a time limit that was named", async () => {
+  test("does not override a given time limit", async () => {
     const { exec, processes } = stage();
     const result = await exec({ command: "sleep 300", run_in_background: true, timeout: 2000 });
     const { processId = "" } = detailsOf(result);
@@ -457,7 +457,7 @@ describe("a yield", () => {
   });
 });
 
-test("what a finished command left in the background, its output sent elsewhere, ends with the runtime", async () => {
+test("what a finished command left in the background is killed with the runtime", async () => {
   const { exec, processes, workspace } = stage();
   await exec("setsid sleep 600 >/dev/null 2>&1 & echo $! > left.pid");
   const [pid] = await pidsIn(workspace, "left.pid");

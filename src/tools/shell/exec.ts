@@ -27,40 +27,40 @@ import { describeRun, type ExecDetails, type Run } from "./exec-result.ts";
 export interface ExecDependencies {
   processes: ProcessTable;
   environments: SessionEnvironments;
-  /** Says which working directories may be used. */
+  /** Decides which working directories are allowed. */
   files: Files;
-  /** Keeps what a reply does not show. The model reads it by the `ref` that closing gives. */
+  /** Stores output that a result does not show. The model gets the `ref` to read it. */
   openSpill?: (call: { callId: string; caller: Caller }) => SpillSink | Promise<SpillSink>;
   clock?: Clock;
   reply?: Partial<ReplyLimits>;
-  /** Where commands run; without one they may do whatever the user may who runs this. */
-  confining?: Confining | undefined;
-  /** Whether git may run unasked where it only reads and its repository's configuration names no programs. */
-  trustedRepository?: boolean | undefined;
+  /** The sandbox for commands. Without one they have all rights of the user. */
+  confining?: Confining;
+  /** Whether read-only git commands need no approval if the repository's configuration names no programs. */
+  trustedRepository?: boolean;
 }
 
-/** What ending a command that resists may take beyond its limit, so that the gate's limit never comes first. */
-const ENDING_MS = 15_000;
-/** Within the moment that the gate gives a cancelled call to say what it had. */
-const LAST_WORDS_MS = 100;
+/** Max time to kill a command that resists. Added to the limit, so the gate's limit never comes first. */
+const KILL_MS = 15_000;
+/** Shorter than the grace period in which a cancelled call can still return its output. */
+const LAST_OUTPUT_MS = 100;
 const TERMINAL = { cols: 120, rows: 30 };
 
-/** Runs a command in a shell: to its end, to its time limit, or until it is left to the background. */
+/** Runs a command in a shell until it ends, reaches its time limit or moves to the background. */
 export function createExecTool(dependencies: ExecDependencies) {
-  /** What a call that was not asked about is to run: decided once, when that was decided. */
+  /** What a call without approval runs. Stored when the decision is made. */
   const plans = new WeakMap<ExecInput, string>();
-  const mayRunUnasked = (input: ExecInput): boolean => {
-    const plan = planReadOnly(input, circumstancesOf(dependencies, dependencies.files));
+  const isReadOnly = (input: ExecInput): boolean => {
+    const plan = planReadOnly(input, readOnlyContext(dependencies, dependencies.files));
     if (plan !== undefined) plans.set(input, plan);
     return plan !== undefined;
   };
   const isConfined = (input: ExecInput): boolean =>
     dependencies.confining?.confinement !== undefined && input.outside_sandbox !== true;
-  const asks = (input: ExecInput): boolean => {
+  const needsApproval = (input: ExecInput): boolean => {
     const { confinement, missing } = dependencies.confining ?? {};
-    // Without a sandbox the word changes nothing.
+    // Without a sandbox the parameter has no effect.
     if (input.outside_sandbox === true && (confinement !== undefined || missing !== undefined)) return true;
-    return !(confinement?.autoAllow === true || mayRunUnasked(input));
+    return !(confinement?.autoAllow === true || isReadOnly(input));
   };
   return createTool({
     name: "exec",
@@ -68,11 +68,11 @@ export function createExecTool(dependencies: ExecDependencies) {
     description: {
       short: "Runs a shell command and returns its output and exit code.",
       usageNotes: [
-        "Each call is a shell of its own: directory and variables do not carry over. Join steps with &&.",
-        "Nobody can answer questions: pass flags such as --yes, or use pty with the process tool.",
-        "Long output shows its beginning and end, and says where the rest is.",
+        "Each call is a new shell: directory and variables do not carry over. Join steps with &&.",
+        "Commands cannot ask questions: pass flags such as --yes, or use pty with the process tool.",
+        "Long output shows its beginning and end and says where the rest is.",
       ],
-      important: ["To read, write, edit or search files use the tools for that, not cat, sed, find or grep."],
+      important: ["To read, write, edit or search files use the file tools, not cat, sed, find or grep."],
       examples: [{ input: { command: "git --version", description: "See which git is installed" } }],
     },
     kind: ToolKind.Execute,
@@ -89,23 +89,22 @@ export function createExecTool(dependencies: ExecDependencies) {
     parameterAliases: EXEC_PARAMETER_ALIASES,
     parameters: EXEC_PARAMETERS,
     concurrency: "exclusive",
-    limits: { timeoutMs: (input) => foregroundMs(input) + ENDING_MS },
+    limits: { timeoutMs: (input) => foregroundMs(input) + KILL_MS },
     labels: ["untrusted_input", "sensitive_data", "outside_effect"],
     labelsOf: (input) => {
-      const onlyReads = planReadOnly(input, circumstancesOf(dependencies, dependencies.files));
+      const onlyReads = planReadOnly(input, readOnlyContext(dependencies, dependencies.files));
       const reachesOut = onlyReads === undefined && !isConfined(input);
       return [...commandLabels(input.command), ...(reachesOut ? (["outside_effect"] as const) : [])];
     },
     origin: { type: "builtin" },
-    permission: (input) => (asks(input) ? "confirm" : "auto"),
-    signature: ({ command, working_directory: directory, env, stdin, outside_sandbox: outside }) => ({
-      text: command,
-      command: {
-        ...readCommandWith(command, { directory, env: env as Record<string, string> | undefined, stdin }),
-        // A rule that allows the command was not made with this in mind.
-        ...(outside && dependencies.confining ? { undetermined: "It is to run outside of the sandbox." } : {}),
-      },
-    }),
+    permission: (input) => (needsApproval(input) ? "confirm" : "auto"),
+    signature: ({ command, working_directory: directory, env, stdin, outside_sandbox: outside }) => {
+      const reading = readCommandWith(command, { directory, env: envOf(env), stdin });
+      // A rule that allows the command does not allow it outside the sandbox.
+      const undetermined =
+        outside && dependencies.confining ? "It would run outside the sandbox." : reading.undetermined;
+      return { text: command, command: { ...reading, undetermined } };
+    },
     preview: async (input, context) =>
       previewCommand(input, dependencies.files.narrow(context.allowedPaths), dependencies.confining),
     validate: (input) => (input.command.trim() === "" ? "command: is blank" : refuseTimes(input)),
@@ -134,7 +133,7 @@ async function run(
   giveInput(process, input);
   const stopStreaming = streamOutput(process.output, (news) => context.update(news), clock);
   await processes.poll(owner, id, { until: "exit", waitMs: yieldMs ?? Number.POSITIVE_INFINITY, signal });
-  if (!process.exit && signal.aborted) await waitForEnd(process, LAST_WORDS_MS, clock);
+  if (!process.exit && signal.aborted) await waitForEnd(process, LAST_OUTPUT_MS, clock);
   stopStreaming();
   const stopped = !process.exit && signal.aborted;
   if (!process.exit && !stopped) process.sendToBackground();
@@ -164,29 +163,31 @@ function startOptions(
   const { environments, openSpill, plan, cwd, limitMs, confining } = dependencies;
   const takesInput = input.stdin !== undefined || input.keep_stdin_open === true;
   const env = environments.environmentOf(caller.session, { terminal: input.pty === true });
-  for (const [name, value] of Object.entries((input.env ?? {}) as Record<string, string>)) {
+  for (const [name, value] of Object.entries(envOf(input.env))) {
     const refusal = refuseEnvEntry(name, value);
     if (refusal) throw refusal;
     env[name] = value;
   }
-  // What was not asked about runs as it was analysed, never as it was written.
+  // Without approval, the analysed form runs, never the text as written.
   const shellCommand = plan ?? input.command;
   const confinement = input.outside_sandbox ? undefined : confining?.confinement;
-  return {
-    ...(confinement
-      ? {
-          argv: confined(shellCommand, confinement, { env, cwd, terminal: input.pty === true, allowedPaths }),
-          label: input.command,
-        }
-      : { shellCommand }),
+  const options = {
     cwd,
     env,
     stdin: takesInput ? "pipe" : "closed",
-    ...(input.pty && { pty: TERMINAL }),
+    pty: input.pty ? TERMINAL : undefined,
     timeoutMs: limitMs,
     signal,
     output: { separateStreams: !input.pty, openSpill: openSpill ? () => openSpill({ callId, caller }) : undefined },
-  };
+  } as const;
+  if (!confinement) return { ...options, shellCommand };
+  const argv = confined(shellCommand, confinement, { env, cwd, terminal: input.pty === true, allowedPaths });
+  return { ...options, argv, label: input.command };
+}
+
+/** The schema allows only strings, but its inferred type does not say so. */
+function envOf(env: ExecInput["env"] = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)]));
 }
 
 function confined(
@@ -201,8 +202,7 @@ function confined(
     Pick<ConfinedCommand, "terminal"> & { allowedPaths: readonly string[] | undefined },
 ): readonly string[] {
   const shell = findShell(env);
-  const commandOptions = { cwd, terminal, allowedPaths };
-  return confinement.wrap([shell.path, ...shell.args(shellCommand)], commandOptions);
+  return confinement.wrap([shell.path, ...shell.args(shellCommand)], { cwd, terminal, allowedPaths });
 }
 
 function describeConfinement(
@@ -210,18 +210,18 @@ function describeConfinement(
   confining: Confining | undefined,
 ): Pick<Run, "confined" | "unconfined"> {
   if (confining?.confinement && !outside) return { confined: true };
-  return confining?.missing === undefined ? {} : { unconfined: confining.missing };
+  return { unconfined: confining?.missing };
 }
 
-function circumstancesOf({ environments, trustedRepository }: ExecDependencies, files: Files): ReadOnlyCircumstances {
+function readOnlyContext({ environments, trustedRepository }: ExecDependencies, files: Files): ReadOnlyContext {
   return { files, env: environments.environmentOf(undefined), trustedRepository };
 }
 
-/** A call may narrow the paths further than the decision not to ask knew. */
+/** The call may narrow its paths after the decision that no approval is needed. */
 function requireReadable(input: ExecInput, files: Files, dependencies: ExecDependencies): void {
-  if (planReadOnly(input, circumstancesOf(dependencies, files)) !== undefined) return;
+  if (planReadOnly(input, readOnlyContext(dependencies, files)) !== undefined) return;
   throw toolError("path_denied", "Permission denied: Access denied: the command reads outside the paths of this call", {
-    next: `Allowed paths: ${describeAllowed(files.policy)}. Read only what lies there.`,
+    next: `Allowed paths: ${describeAllowed(files.policy)}. Read only inside them.`,
   });
 }
 
@@ -236,7 +236,7 @@ async function waitForEnd(process: RunningProcess, ms: number, clock: Clock): Pr
   timer?.cancel();
 }
 
-/** Nobody can ask for it any more. Until it has really ended the table keeps it, so that a shutdown finds it. */
+/** Nobody needs it any more. The table keeps it until it has ended, so a shutdown still finds it. */
 async function forget(
   processes: ProcessTable,
   { owner, id, process }: { owner: string; id: string; process: RunningProcess },
@@ -245,11 +245,11 @@ async function forget(
     await process.wait();
     processes.clear(owner, id);
   } catch {
-    // Others may have cleared it before.
+    // It may have been cleared already.
   }
 }
 
-/** Everything that the answer decides about, with nothing hidden in it. */
+/** Everything the approver decides about, with hidden characters escaped. */
 function previewCommand(input: ExecInput, files: Files, confining: Confining | undefined): Preview {
   const { command, description, stdin, env, working_directory: directory } = input;
   const lines = [
@@ -257,12 +257,11 @@ function previewCommand(input: ExecInput, files: Files, confining: Confining | u
     "",
     `in ${showHiddenCharacters(describeDirectory(files, directory ?? "."))}${input.run_in_background ? ", in the background" : ""}`,
   ];
-  if (confining?.confinement)
-    lines.push(input.outside_sandbox ? "OUTSIDE of the sandbox" : confining.confinement.summary);
+  if (confining?.confinement) lines.push(input.outside_sandbox ? "OUTSIDE the sandbox" : confining.confinement.summary);
   else if (confining?.missing) lines.push(`not confined: ${confining.missing}`);
   const danger = dangerReason(command);
   if (danger) lines.push(`careful: ${danger}`);
-  if (description) lines.push(`said to: ${showHiddenCharacters(description)}`);
+  if (description) lines.push(`purpose: ${showHiddenCharacters(description)}`);
   for (const [name, value] of Object.entries(env ?? {}))
     lines.push(`with ${name}=${showHiddenCharacters(String(value))}`);
   if (stdin !== undefined) lines.push("with this input:", showHiddenCharacters(stdin));
@@ -277,7 +276,7 @@ function describeDirectory(files: Files, directory: string): string {
   }
 }
 
-/** What a call of `exec` says about time. */
+/** The time parameters of `exec`. */
 export interface TimeOptions {
   timeout?: number;
   yield_ms?: number;
@@ -285,78 +284,78 @@ export interface TimeOptions {
 }
 
 export interface RunTimes {
-  /** The command is ended after this. */
+  /** The command is killed after this. */
   limitMs: number;
-  /** After this the call answers although the command goes on; absent where the limit comes first. */
+  /** After this the call returns and the command continues; undefined if the limit comes first. */
   yieldMs?: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_FOREGROUND_MS = 600_000;
 const DEFAULT_YIELD_MS = 10_000;
-/** Nothing that was forgotten runs for ever. */
+/** Max run time of a forgotten background command. */
 export const MAX_BACKGROUND_MS = 24 * 3_600_000;
-/** Long enough to see a command fail at once, short enough not to be waiting. */
+/** Long enough to notice a command that fails immediately. */
 const BACKGROUND_START_MS = 250;
 
 /**
- * Who names a time limit waits for the command up to it; who names none is answered after the yield, and the command goes
- * on. A limit that was named ends the command in the background too; the default one is for the foreground alone.
+ * With a `timeout` the call waits for the command up to it. Without one it returns after the yield time, and the
+ * command continues. A given timeout also kills a command in the background; the default applies to the foreground only.
  */
-export function runTimes({ timeout, yield_ms: wish, run_in_background: background }: TimeOptions): RunTimes {
+export function runTimes({ timeout, yield_ms: requested, run_in_background: background }: TimeOptions): RunTimes {
   const defaultYieldMs = timeout === undefined ? DEFAULT_YIELD_MS : Number.POSITIVE_INFINITY;
-  const yieldMs = background ? BACKGROUND_START_MS : (wish ?? defaultYieldMs);
+  const yieldMs = background ? BACKGROUND_START_MS : (requested ?? defaultYieldMs);
   const limitMs = timeout ?? (yieldMs < DEFAULT_TIMEOUT_MS ? MAX_BACKGROUND_MS : DEFAULT_TIMEOUT_MS);
   return limitMs <= yieldMs ? { limitMs } : { limitMs, yieldMs };
 }
 
-/** How long the call itself can take, the ending of the command aside. */
-export function foregroundMs(wishes: TimeOptions): number {
-  const { limitMs, yieldMs } = runTimes(wishes);
+/** How long the call can take, without the time to kill the command. */
+export function foregroundMs(options: TimeOptions): number {
+  const { limitMs, yieldMs } = runTimes(options);
   return yieldMs ?? limitMs;
 }
 
-/** What is wrong with the wishes, if something is. */
-export function refuseTimes(wishes: TimeOptions): string | undefined {
-  if (foregroundMs(wishes) <= MAX_FOREGROUND_MS) return undefined;
+/** The problem of the time parameters, if any. */
+export function refuseTimes(options: TimeOptions): string | undefined {
+  if (foregroundMs(options) <= MAX_FOREGROUND_MS) return undefined;
   return (
-    `timeout: at most ${MAX_FOREGROUND_MS} ms in the foreground, got ${wishes.timeout}. ` +
-    "Set run_in_background, or a yield_ms after which the command goes on in the background."
+    `timeout: at most ${MAX_FOREGROUND_MS} ms in the foreground, got ${options.timeout}. ` +
+    "Set run_in_background, or a yield_ms after which the command continues in the background."
   );
 }
 
 const EXEC_PARAMETERS = {
   type: "object",
   properties: {
-    command: { type: "string", minLength: 1, description: "The command, as one would type it into bash." },
+    command: { type: "string", minLength: 1, description: "The command, as typed into bash." },
     description: {
       type: "string",
-      description: "What the command does, in five to ten words, for whoever reads along.",
+      description: "What the command does, in five to ten words, for the user.",
     },
     timeout: {
       type: "number",
       minimum: 1,
       maximum: MAX_BACKGROUND_MS,
       description:
-        `Milliseconds after which the command and all it started is ended. Given: the call waits that long, at most ` +
-        `${MAX_FOREGROUND_MS} unless it goes to the background. Default: ${DEFAULT_TIMEOUT_MS} in the foreground.`,
+        `Milliseconds after which the command and everything it started is killed. If given, the call waits that long, at most ` +
+        `${MAX_FOREGROUND_MS} unless it runs in the background. Default: ${DEFAULT_TIMEOUT_MS} in the foreground.`,
     },
     working_directory: {
       type: "string",
       minLength: 1,
-      description: "Where to run it: a path relative to the workspace, or absolute. It counts for this call only.",
+      description: "The directory to run in, relative to the workspace or absolute. For this call only.",
     },
     run_in_background: {
       type: "boolean",
-      description: "Answer at once with a process id; go on with the `process` tool. For servers and watchers.",
+      description: "Return immediately with a process id; continue with the `process` tool. For servers and watchers.",
     },
     yield_ms: {
       type: "number",
       minimum: 0,
       maximum: MAX_FOREGROUND_MS,
       description:
-        "Milliseconds to wait; a command that still runs then goes on in the background, and the answer names its " +
-        `process id. Default: ${DEFAULT_YIELD_MS}, or no yield where \`timeout\` is given.`,
+        "Milliseconds to wait. A command that is still running then continues in the background, and the result has its " +
+        `process id. Default: ${DEFAULT_YIELD_MS}, or no yield if \`timeout\` is given.`,
     },
     pty: { type: "boolean", description: "Run on a pseudo-terminal, for programs that need one." },
     stdin: {
@@ -365,12 +364,12 @@ const EXEC_PARAMETERS = {
     },
     keep_stdin_open: {
       type: "boolean",
-      description: "Leave standard input open, to write to it with the `process` tool. It is closed otherwise.",
+      description: "Keep standard input open, to write to it with the `process` tool. Default: closed.",
     },
     outside_sandbox: {
       type: "boolean",
       description:
-        "Run it without the sandbox, which a person has to permit. Only where a result said that the sandbox refused something that is needed.",
+        "Run it without the sandbox; a person must approve that. Use it only if a result says that the sandbox refused something that is needed.",
     },
     env: {
       type: "object",
@@ -384,7 +383,7 @@ const EXEC_PARAMETERS = {
 
 type ExecInput = InferOutput<typeof EXEC_PARAMETERS>;
 
-/** Names that models of other families use. */
+/** Other parameter names that models use. */
 const EXEC_PARAMETER_ALIASES = {
   cmd: "command",
   cwd: "working_directory",
@@ -399,68 +398,68 @@ const EXEC_PARAMETER_ALIASES = {
   input: "stdin",
 } as const;
 
-/** A place to run commands in from which they cannot get out. */
+/** A sandbox for commands. */
 interface Confinement {
-  /** Whether commands that stay in it run without asking. */
+  /** Whether commands inside it run without approval. */
   readonly autoAllow: boolean;
-  /** What a command may do in it, in one line, for whoever is asked. */
+  /** What a command may do in it, in one line, for the approver. */
   readonly summary: string;
-  /** The command, put into it. */
-  wrap(command: readonly string[], commandOptions: ConfinedCommand): readonly string[];
+  /** The command line that runs the command in the sandbox. */
+  wrap(command: readonly string[], options: ConfinedCommand): readonly string[];
 }
 
 interface ConfinedCommand {
   cwd: string;
   terminal: boolean;
-  /** What of the workspace may be written in this call; all of it where absent. */
+  /** The writable paths of this call. Default: the whole workspace. */
   allowedPaths?: readonly string[];
 }
 
-/** Confined, on purpose not, or not although it was wanted: then every result says why. */
+/** The sandbox, or why there is none although one is configured; every result then says so. */
 type Confining = { confinement: Confinement; missing?: undefined } | { confinement?: undefined; missing?: string };
 
-interface ReadOnlyCircumstances {
+interface ReadOnlyContext {
   files: Files;
   env: Readonly<Record<string, string>>;
-  /** Somebody vouches for the workspace's repository; git still asks where its configuration names programs. */
-  trustedRepository?: boolean | undefined;
+  /** The repository is trusted. git still needs approval if its configuration names programs. */
+  trustedRepository?: boolean;
 }
 
 /**
- * What to run in place of a command that provably only reads, and only what may be read; undefined for every other. Such
- * a command need not ask, because what was analysed is what runs: its words, quoted, and nothing that a shell would
- * make of them. What reads whole trees asks where something lies below that may not be read.
+ * What to run instead of a command that provably only reads allowed files; undefined for any other command. It needs no
+ * approval because exactly the analysed words run, quoted, without any shell expansion. A recursive command needs
+ * approval if something below may not be read.
  */
 function planReadOnly(
   input: ExecInput,
-  { files, env, trustedRepository = false }: ReadOnlyCircumstances,
+  { files, env, trustedRepository = false }: ReadOnlyContext,
 ): string | undefined {
   if (process.platform === "win32" || input.env || input.stdin !== undefined || input.pty) return undefined;
   if (input.keep_stdin_open || input.run_in_background) return undefined;
   try {
     const cwd = files.realPath(input.working_directory ?? ".");
     const { workspace } = files.policy;
-    const obeysGit = trustedRepository && /\bgit\b/.test(input.command) && isPlainRepository(cwd, workspace);
-    const analysis = analyseCommand(input.command, { cwd, roots: [workspace], trustedRepository: obeysGit });
+    const trustsGit = trustedRepository && /\bgit\b/.test(input.command) && isPlainRepository(cwd, workspace);
+    const analysis = analyseCommand(input.command, { cwd, roots: [workspace], trustedRepository: trustsGit });
     if (analysis.class !== "read-only" || !analysis.execution) return undefined;
     const paths = analysis.paths.map((path) => files.realPath(resolve(cwd, path)));
     const readsBelow = analysis.commands?.some((command) => command.readsBelow);
     if (readsBelow && paths.some((path) => containsDenied(files.policy, path))) return undefined;
     return quoteExecution(analysis.execution, (name) => {
       if (name.startsWith("/")) return name;
-      // One that is not there is still no other: the shell says that it is missing.
+      // If it does not exist, the shell reports that.
       const path = findProgram(name, env, ["/usr/bin", "/bin"]) ?? `/usr/bin/${name}`;
-      // A program that lies in the workspace may be anything.
+      // A program in the workspace could be anything.
       return isInside(path, workspace) ? undefined : path;
     });
   } catch {
-    // A path that may not be read: whoever is asked will see it, and exec itself will refuse the directory.
+    // A path that may not be read: the approver sees it, and exec refuses the directory.
     return undefined;
   }
 }
 
 /** Programs whose output comes from other machines. */
-const FETCHING = new Set(
+const FETCHING_PROGRAMS = new Set(
   `curl wget http https xh aria2c ssh scp sftp rsync ftp nc ncat netcat socat telnet lynx w3m links gh glab hub aws
    gcloud    az doctl kubectl helm docker podman psql mysql mongosh redis-cli dig nslookup host whois yt-dlp`.split(
     /\s+/,
@@ -469,7 +468,7 @@ const FETCHING = new Set(
 const FETCHING_GIT = new Set(["clone", "fetch", "pull", "ls-remote", "remote", "submodule"]);
 
 /** Programs that print secrets. */
-const REVEALING = new Set([
+const REVEALING_PROGRAMS = new Set([
   "printenv",
   "pass",
   "gpg",
@@ -483,33 +482,36 @@ const REVEALING = new Set([
 ]);
 
 /**
- * What a command brings into the session, as far as its text says: a program may read and fetch whatever it likes, and
- * that is not seen here.
+ * The taint labels of a command, as far as its text shows them: what a program itself reads and fetches is unknown
+ * here.
  */
 export function commandLabels(command: string): TaintLabel[] {
   const { commands } = unwrapCommand(command);
   const fetches = commands.some(
-    ({ name, argv }) => FETCHING.has(name) || (name === "git" && argv.some((word) => FETCHING_GIT.has(word))),
+    ({ name, argv }) => FETCHING_PROGRAMS.has(name) || (name === "git" && argv.some((word) => FETCHING_GIT.has(word))),
   );
   const reveals =
-    commands.some(({ name, argv }) => REVEALING.has(name) || (name === "env" && argv.length === 1)) ||
+    commands.some(({ name, argv }) => REVEALING_PROGRAMS.has(name) || (name === "env" && argv.length === 1)) ||
     wordsOf(command).some(isSecretName);
-  return [...(fetches ? (["untrusted_input"] as const) : []), ...(reveals ? (["sensitive_data"] as const) : [])];
+  const labels: TaintLabel[] = [];
+  if (fetches) labels.push("untrusted_input");
+  if (reveals) labels.push("sensitive_data");
+  return labels;
 }
 
-/** Names may stand inside quotes, in a program's own text: every run of what a path is made of counts. */
+/** Every sequence of path characters, because names may be inside quotes or inline code. */
 function wordsOf(command: string): string[] {
   return [...new Set(command.slice(0, 100_000).match(/[\w.~/-]{2,}/g) ?? [])].slice(0, 2000);
 }
 
-const INTERVAL_MS = 100;
-const MAX_CHARACTERS = 16 * 1024;
-/** A terminal sequence whose end has not come yet. */
+const UPDATE_INTERVAL_MS = 100;
+const MAX_UPDATE_CHARACTERS = 16 * 1024;
+/** An incomplete terminal sequence. */
 const UNFINISHED_CODE = /\u001b(?:\[[0-?]{0,64}[ -/]{0,2}|[\]PX^_][^\u0007\u001b]{0,256})?$/;
 
 /**
- * Passes on what is new in an output, at most ten times a second. A command that ends before the first time is up gives
- * no update: its result says it all. Returns how to stop, which passes on the rest.
+ * Sends new output as updates, at most ten times a second. A command that ends before the first update sends none,
+ * because its result has everything. Returns the function to stop, which sends the rest.
  */
 export function streamOutput(output: OutputBuffer, update: (text: string) => void, clock: Clock): () => void {
   let cursor = 0;
@@ -526,10 +528,10 @@ export function streamOutput(output: OutputBuffer, update: (text: string) => voi
     const shown = stripTerminalCodes(text.slice(0, text.length - heldBack.length));
     if (shown === "") return;
     hasSent = true;
-    update(shown.length > MAX_CHARACTERS ? endOf(shown) : shown);
+    update(shown.length > MAX_UPDATE_CHARACTERS ? endOf(shown) : shown);
   }
 
-  const unsubscribe = output.subscribe(() => (timer ??= clock.after(INTERVAL_MS, send)));
+  const unsubscribe = output.subscribe(() => (timer ??= clock.after(UPDATE_INTERVAL_MS, send)));
   return () => {
     unsubscribe();
     timer?.cancel();
@@ -538,6 +540,6 @@ export function streamOutput(output: OutputBuffer, update: (text: string) => voi
 }
 
 function endOf(text: string): string {
-  const end = text.slice(-MAX_CHARACTERS);
+  const end = text.slice(-MAX_UPDATE_CHARACTERS);
   return `[… ${text.length - end.length} characters …]${end.isWellFormed() ? end : end.slice(1)}`;
 }

@@ -22,7 +22,7 @@ beforeEach(() => {
   symlinkSync("/etc", join(workspace, "outside"));
   const files = createFiles(createPathPolicy({ workspace }));
   const environments = createSessionEnvironments({ host: process.env });
-  // Nobody answers: what asks stays pending.
+  // Nobody approves, so calls that need approval stay pending.
   haft = createHaft({ tools: [createExecTool({ processes, environments, files })], folder: workspace });
 });
 afterEach(() => rmSync(workspace, { recursive: true, force: true }));
@@ -37,13 +37,13 @@ describe("a command that provably only reads", () => {
     },
   );
 
-  test("runs as it was analysed: quotes mean words, and nothing is expanded", async () => {
+  test("runs as analysed: quoted words, no expansion", async () => {
     const result = await haft.execute("exec", { command: `echo 'it'"'"'s $HOME' "and *"` });
     expect(textOf(result.content)).toContain("it's $HOME and *");
   });
 });
 
-describe("every other command asks", () => {
+describe("every other command needs approval", () => {
   test.each([
     "touch x",
     "cat src/a.txt > b",
@@ -63,14 +63,14 @@ describe("every other command asks", () => {
     expect(await statusOf(command)).toBe("pending");
   });
 
-  test("and so does one with an environment, an input or a terminal of its own", async () => {
+  test("and so does one with its own environment, input or terminal", async () => {
     for (const more of [{ env: { A: "1" } }, { stdin: "x" }, { pty: true }, { run_in_background: true }]) {
       expect((await haft.execute("exec", { command: "ls", ...more })).status).toBe("pending");
     }
   });
 });
 
-test("a call's own paths narrow what is read without a question", async () => {
+test("the paths of a call narrow what is read without approval", async () => {
   const result = await haft.execute(
     "exec",
     { command: "cat src/a.txt", working_directory: "src" },

@@ -42,7 +42,7 @@ function stage(more: Partial<ExecDependencies> = {}) {
     const input = { command, run_in_background: true, ...more };
     const result = await haft.execute("exec", input, session === undefined ? {} : { caller: { session } });
     const { processId: id } = result.details as { processId: string };
-    // What a command of these tests says first, it says when it is ready.
+    // The first output of a command in these tests means that it is ready.
     const { output } = processes.get(session === undefined ? "default" : `session:${session}`, id).process;
     while (/echo|seq/.test(command) && output.totalBytes === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     return id;
@@ -71,7 +71,7 @@ describe("process", () => {
     });
   });
 
-  test("polls what is new, and then how it ended", async () => {
+  test("polls new output, then the exit", async () => {
     const { start, ask, toEnd } = stage();
     const id = await start("echo one; read x; echo two; exit 3", { keep_stdin_open: true });
     await ask("poll", { id, wait_ms: 0 });
@@ -86,7 +86,7 @@ describe("process", () => {
     expect(outputOf(await ask("log", { id }))).toBe("one\ntwo");
   });
 
-  test("without a wait answers as soon as there is something new", async () => {
+  test("without a wait returns at the first new output", async () => {
     const { start, ask, processes } = stage();
     const id = await start("echo; read x; echo got $x; sleep 1; echo later; sleep 300", { keep_stdin_open: true });
     await ask("poll", { id, wait_ms: 0 });
@@ -95,7 +95,7 @@ describe("process", () => {
     expect(outputOf(await polling)).toBe("got it\n");
   });
 
-  test("answers at once for an id that is unknown, or that belongs to somebody else, and names the known ones", async () => {
+  test("fails at once for an unknown id or one of another owner, and lists the known ones", async () => {
     const { start, ask } = stage();
     const mine = await start("sleep 300", {}, "me");
     const theirs = await start("sleep 300", {}, "you");
@@ -109,7 +109,7 @@ describe("process", () => {
     expect((await ask("list", {}, "you")).details).toMatchObject({ processes: [{ id: theirs, status: "running" }] });
   });
 
-  test("lists what runs and what has ended", async () => {
+  test("lists running and finished processes", async () => {
     const { start, ask, toEnd } = stage();
     expect(textOf((await ask("list")).content)).toContain("No process");
     const running = await start("sleep 300");
@@ -137,12 +137,12 @@ describe("process", () => {
     expect(textOf(last.content)).toContain("[lines 500 to 501 of 501]");
     const page = await ask("log", { id, offset: 10, limit: 3 });
     expect(page.details).toMatchObject({ output: "10\n11\n12", totalLines: 501, nextOffset: 13, truncated: false });
-    expect(textOf(page.content)).toContain("[lines 10 to 12 of 501; go on with offset 13]");
+    expect(textOf(page.content)).toContain("[lines 10 to 12 of 501; continue with offset 13]");
     expect(outputOf(await ask("log", { id, offset: 0, limit: 1 }))).toBe("1");
-    expect(textOf((await ask("log", { id, offset: 900 })).content)).toBe("[no lines here; there are 501 in all]");
+    expect(textOf((await ask("log", { id, offset: 900 })).content)).toBe("[no lines here; there are 501 in total]");
   });
 
-  test("says where the lines are that memory no longer has", async () => {
+  test("names the spill for lines that are no longer in memory", async () => {
     let bytes = 0;
     const openSpill = () => ({
       write: (chunk: Buffer) => void (bytes += chunk.length),
@@ -172,14 +172,14 @@ describe("process", () => {
     expect(await ask("write", { id, data: "more" })).toMatchObject({ error: { code: "conflict" } });
   });
 
-  test("says what to do where there is no input to write to", async () => {
+  test("names the next step if there is no input", async () => {
     const { start, ask } = stage();
     const id = await start("sleep 300");
     const result = await ask("write", { id, data: "x" });
     expect(result).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
   });
 
-  test("types on a terminal: text, keys and pastes, and shows what came of it", async () => {
+  test("types text, keys and pastes on a terminal and shows the output", async () => {
     const { start, ask } = stage();
     const id = await start("cat", { pty: true });
     const typed = await ask("write", { session: id, data: "hello there\n", wait_ms: 1000 });
@@ -195,7 +195,7 @@ describe("process", () => {
     expect(outputOf(await ask("log", { id }))).toContain("pasted");
   });
 
-  test("interrupts with C-c, also on a pipe", async () => {
+  test("interrupts with C-c, even on a pipe", async () => {
     const { start, ask } = stage();
     const trapped = await start("trap 'echo CLEANUP; exit 42' INT; echo READY; while :; do sleep 0.05; done");
     const end = await ask("send-keys", { id: trapped, keys: ["C-c"], wait_ms: 20_000 });
@@ -205,7 +205,7 @@ describe("process", () => {
     expect(second.details).toMatchObject({ status: "failed", exitCode: 130 });
   });
 
-  test("kills with everything that was started, and removes and clears", async () => {
+  test("kills with everything that was started, removes and clears", async () => {
     const { start, ask } = stage();
     const id = await start("sleep 300 & echo $!; wait");
     const pid = Number(outputOf(await ask("log", { id })));
@@ -220,7 +220,7 @@ describe("process", () => {
     expect((await ask("list")).details).toEqual({ processes: [] });
   });
 
-  test("ends what a finished command left behind", async () => {
+  test("kills what a finished command left behind", async () => {
     const { haft, ask } = stage();
     const { details } = await haft.execute("exec", { command: "sleep 300 & echo $!" });
     const { output, processId } = details as { output: string; processId: string };
@@ -229,7 +229,7 @@ describe("process", () => {
     expect(readProcess(Number(output))?.zombie ?? true).toBe(true);
   });
 
-  test("asks before it types, and not before it looks or ends", async () => {
+  test("needs approval to type, but not to read or kill", async () => {
     const { start, ask, requested } = stage();
     const id = await start("cat", { keep_stdin_open: true });
     requested.length = 0;
@@ -243,7 +243,7 @@ describe("process", () => {
     expect(requested).toEqual(["write", "submit", "paste", "send-keys"]);
   });
 
-  test("shows who decides what is typed, and where", async () => {
+  test("the preview shows what is typed, and where", async () => {
     const { haft, start } = stage();
     const id = await start("bash", { pty: true }, "s");
     const tool = haft.registry.get("process")!;

@@ -32,19 +32,19 @@ export interface ProcessDependencies {
 }
 
 const POLL_MS = 5000;
-/** Long enough for most programs to answer what was typed. */
-const ANSWER_MS = 500;
-/** What ending a process that resists may take. */
-const ENDING_MS = 15_000;
+/** Long enough for a typical program to respond to input. */
+const RESPONSE_MS = 500;
+/** Max time to kill a process that resists. */
+const KILL_MS = 15_000;
 
-/** Goes on with commands that `exec` left running. A caller sees the processes of its own session only. */
+/** Controls commands that `exec` left running. A caller sees only the processes of its own session. */
 export function createProcessTool(dependencies: ProcessDependencies) {
   const { processes } = dependencies;
   return createTool({
     name: "process",
     title: "Background processes",
     description: {
-      short: "Lists, reads, types into and ends the processes that exec left running in the background.",
+      short: "Lists, reads, types into and kills the processes that exec left running in the background.",
       usageNotes: [
         "To wait for the end of a command, poll with a wait_ms; do not poll in a tight loop.",
         "To type, start the command with pty or keep_stdin_open. C-c (send-keys) interrupts any process.",
@@ -58,17 +58,17 @@ export function createProcessTool(dependencies: ProcessDependencies) {
     dialects: { openclaw: { name: "process", parameters: { id: "sessionId", wait_ms: "timeout" } } },
     parameterAliases: PROCESS_PARAMETER_ALIASES,
     parameters: PROCESS_PARAMETERS,
-    limits: { timeoutMs: ({ wait_ms: wait = POLL_MS }) => wait + ENDING_MS },
-    // What a process says was labelled when exec started it.
+    limits: { timeoutMs: ({ wait_ms: wait = POLL_MS }) => wait + KILL_MS },
+    // Output was labelled when exec started the process.
     labels: ["outside_effect"],
     labelsOf: (input) => (typesSomething(input) ? ["outside_effect"] : []),
     origin: { type: "builtin" },
-    // What is typed into a shell is a command that nobody has seen yet; the rest only looks at or ends what was permitted.
+    // Text typed into a shell is a new command. All other actions only read or kill what was permitted.
     permission: (input) => (typesSomething(input) ? "confirm" : "auto"),
     signature: (input) => {
       const { action, id, data, keys } = input;
       const words = [action, id, data, keys?.join(" ")].filter(Boolean).join(" ");
-      // It may be typed into a shell: what is forbidden there is forbidden here.
+      // It may be typed into a shell, so deny rules for commands apply.
       return typesSomething(input) && data ? { text: words, command: readCommand(data) } : words;
     },
     rule: () => "",
@@ -96,10 +96,10 @@ async function run(input: ProcessInput, context: ToolContext, dependencies: Proc
   const { action, id = "", data, keys = [], wait_ms: waitMs } = input;
   const { signal } = context;
 
-  /** Input is answered with what came of it. */
-  const answer = async (): Promise<ToolOutput> =>
+  /** The output after input was sent. */
+  const outputAfterInput = async (): Promise<ToolOutput> =>
     describeNewOutput(
-      await processes.poll(owner, id, { waitMs: waitMs ?? ANSWER_MS, until: "exit", signal }),
+      await processes.poll(owner, id, { waitMs: waitMs ?? RESPONSE_MS, until: "exit", signal }),
       processes.get(owner, id).process,
       { limits, now: clock.now() },
     );
@@ -117,27 +117,24 @@ async function run(input: ProcessInput, context: ToolContext, dependencies: Proc
     }
     case "log": {
       const { offset, limit } = input;
-      const page = processes.log(owner, id, {
-        offset,
-        limit,
-      });
+      const page = processes.log(owner, id, { offset, limit });
       return describeLog(page, { ...processes.get(owner, id), limits });
     }
     case "write":
       processes.write(owner, id, data ?? "", { eof: input.eof ?? false });
-      return answer();
+      return outputAfterInput();
     case "send-keys":
     case "send_keys":
-      // Text is text here, also where it spells the name of a key.
+      // Here text is literal, even if it is the name of a key.
       if (data !== undefined) processes.write(owner, id, data);
       if (keys.length > 0) processes.sendKeys(owner, id, keys);
-      return answer();
+      return outputAfterInput();
     case "submit":
       processes.submit(owner, id, data);
-      return answer();
+      return outputAfterInput();
     case "paste":
-      processes.paste(owner, id, data ?? "", input.bracketed === undefined ? {} : { bracketed: input.bracketed });
-      return answer();
+      processes.paste(owner, id, data ?? "", { bracketed: input.bracketed });
+      return outputAfterInput();
     case "kill": {
       const hadEnded = processes.get(owner, id).process.exit !== undefined;
       await processes.kill(owner, id);
@@ -145,19 +142,19 @@ async function run(input: ProcessInput, context: ToolContext, dependencies: Proc
       return describeState(
         info,
         process,
-        hadEnded ? "had ended before; what it left behind is ended too" : "was ended",
+        hadEnded ? "had already ended; what it left behind was killed" : "was killed",
       );
     }
     case "clear": {
       const cleared = processes.clear(owner, input.id);
-      const words = `${cleared} finished ${cleared === 1 ? "process" : "processes"} forgotten.`;
-      return { content: words, display: words, details: { cleared } };
+      const summary = `${cleared} finished ${cleared === 1 ? "process" : "processes"} forgotten.`;
+      return { content: summary, display: summary, details: { cleared } };
     }
     case "remove": {
       const label = labelOf(processes, owner, id);
       await processes.remove(owner, id);
       return {
-        content: `Process "${id}" (${commandLine(label)}) is ended and forgotten.`,
+        content: `Process "${id}" (${commandLine(label)}) was killed and forgotten.`,
         details: { id, removed: true },
       };
     }
@@ -175,11 +172,11 @@ const PROCESS_PARAMETERS = {
       type: "string",
       enum: ["list", "poll", "log", "write", "send-keys", "send_keys", "submit", "paste", "kill", "clear", "remove"],
       description:
-        "list: all of yours. poll: what is new. log: lines of the output. write: text as it is. send-keys: named keys. " +
-        "submit: text, then Enter. paste: text in one piece. kill: end it and all it started. clear: forget finished " +
-        "ones. remove: end it if need be and forget it.",
+        "list: all your processes. poll: new output. log: lines of the output. write: literal text. send-keys: named keys. " +
+        "submit: text, then Enter. paste: text as one paste. kill: kill it and everything it started. clear: forget " +
+        "finished processes. remove: kill it if it is running, then forget it.",
     },
-    id: { type: "string", description: "The process id that `exec` answered with. Needed by all but list and clear." },
+    id: { type: "string", description: "The process id that `exec` returned. Required except for list and clear." },
     data: { type: "string", description: "The text for write, submit and paste; for send-keys: text before the keys." },
     keys: {
       type: "array",
@@ -187,11 +184,11 @@ const PROCESS_PARAMETERS = {
       description: "The keys for send-keys, such as Enter, C-c, Up, Tab, Escape, or plain text.",
     },
     eof: { type: "boolean", description: "write: close the input afterwards." },
-    bracketed: { type: "boolean", description: "paste: mark it as pasted, on a terminal. Default: true." },
+    bracketed: { type: "boolean", description: "paste: use bracketed paste on a terminal. Default: true." },
     offset: {
       type: "integer",
       minimum: 0,
-      description: "log: the first line, counted from 1. Absent: the last lines.",
+      description: "log: the first line, counted from 1. Default: the last lines.",
     },
     limit: { type: "integer", minimum: 1, maximum: 2000, description: "log: how many lines. Default: 200." },
     wait_ms: {
@@ -199,8 +196,8 @@ const PROCESS_PARAMETERS = {
       minimum: 0,
       maximum: 600_000,
       description:
-        "poll, and whatever sends input: how long to wait for the end before answering. A poll without it answers when " +
-        "there is new output, after 5000 at the latest; 500 after input.",
+        "poll and actions that send input: how long to wait for the end. Without it, a poll returns at the first new " +
+        "output, after 5000 ms at the latest; input actions return after 500 ms.",
     },
   },
   required: ["action"],
@@ -209,7 +206,7 @@ const PROCESS_PARAMETERS = {
 
 type ProcessInput = InferOutput<typeof PROCESS_PARAMETERS>;
 
-/** Names that models of other families use. */
+/** Other parameter names that models use. */
 const PROCESS_PARAMETER_ALIASES = {
   process_id: "id",
   processId: "id",
@@ -227,29 +224,30 @@ const PROCESS_PARAMETER_ALIASES = {
   yieldMs: "wait_ms",
 } as const;
 
-/** What is missing for the action, if something is. */
+/** The parameter that is missing for the action, if any. */
 function refuseProcessInput({ action, id, data, keys, eof }: ProcessInput): string | undefined {
-  if (!id && action !== "list" && action !== "clear") return `id: needed for "${action}"; "list" shows the known ones`;
-  if (action === "write" && data === undefined && !eof) return 'data: needed for "write", unless eof is true';
-  if (action === "paste" && data === undefined) return 'data: needed for "paste"';
+  if (!id && action !== "list" && action !== "clear")
+    return `id: required for "${action}"; "list" shows the known ones`;
+  if (action === "write" && data === undefined && !eof) return 'data: required for "write", unless eof is true';
+  if (action === "paste" && data === undefined) return 'data: required for "paste"';
   if ((action === "send-keys" || action === "send_keys") && data === undefined && !keys?.length) {
-    return `keys: needed for "${action}"`;
+    return `keys: required for "${action}"`;
   }
   return undefined;
 }
 
-/** Whether the action puts something into a process that its start, which was permitted, did not say. */
+/** Whether the action sends new input, which was not part of the permitted start. */
 function typesSomething({ action, data = "", keys = [] }: ProcessInput): boolean {
   if (action === "submit" || action === "paste") return true;
   if (action !== "write" && action !== "send-keys" && action !== "send_keys") return false;
-  return !ENDINGS.test(data) || keys.some((key) => !/^(?:c|ctrl)[-+][cd]$/i.test(key));
+  return !ONLY_CTRL_C_D.test(data) || keys.some((key) => !/^(?:c|ctrl)[-+][cd]$/i.test(key));
 }
 
-/** Ctrl-C and Ctrl-D only end things, as `kill` does. */
-const ENDINGS = /^[\u0003\u0004]*$/;
+/** Ctrl-C and Ctrl-D only end a process, like `kill`. */
+const ONLY_CTRL_C_D = /^[\u0003\u0004]*$/;
 
-/** What a program learns of a process, whatever was done with it. */
-export interface ProcessState {
+/** The state of a process in the details of every action. */
+interface ProcessState {
   id: string;
   status: RunStatus;
   /** Null while it runs. */
@@ -274,19 +272,18 @@ function describeList(known: readonly Known[], now: number): ToolOutput {
     terminal: info.terminal,
     outputBytes: info.totalBytes,
   }));
-  const lines = rows.map((row, at) => {
-    const { info, process } = known[at] as Known;
-    return `${row.id}  ${describeProcess(info, process, now)}  ${commandLine(row.command)}`;
-  });
+  const lines = known.map(
+    ({ info, process }) => `${info.id}  ${describeProcess(info, process, now)}  ${commandLine(info.label)}`,
+  );
   const running = rows.filter(({ status }) => status === "running").length;
   return {
-    content: lines.join("\n") || "No process was left running in the background.",
+    content: lines.join("\n") || "No process is running in the background.",
     details: { processes: rows },
     display: `${running} running, ${rows.length - running} finished`,
   };
 }
 
-/** What came since somebody last looked, and how the process is now. */
+/** The output since the last poll and the state of the process. */
 function describeNewOutput(
   news: PollResult,
   process: RunningProcess,
@@ -318,13 +315,13 @@ function describeLog(page: LinePage, { info, process, limits }: Known & { limits
   const whole = lines.map((line) => stripTerminalCodes(line.text)).join("\n");
   const bytes = Buffer.byteLength(whole);
   const shown = shortenOutput({ head: whole, tail: "", omittedBytes: 0, totalBytes: bytes }, limits);
-  const output = shown.text("Ask for fewer lines at once.");
+  const output = shown.text("Read fewer lines at once.");
   const spill = missing && closedSpill(process.output.snapshot().spill);
   const from = lines[0]?.number ?? missing?.from;
   const to = nextOffset === undefined ? totalLines : nextOffset - 1;
   const notes = [
-    from === undefined ? `no lines here; there are ${totalLines} in all` : `lines ${from} to ${to} of ${totalLines}`,
-    ...(nextOffset === undefined ? [] : [`go on with offset ${nextOffset}`]),
+    from === undefined ? `no lines here; there are ${totalLines} in total` : `lines ${from} to ${to} of ${totalLines}`,
+    ...(nextOffset === undefined ? [] : [`continue with offset ${nextOffset}`]),
     ...(missing ? [`lines ${missing.from} to ${missing.to} are no longer in memory`] : []),
     ...(spill ? [describeSpill(spill)] : []),
   ];
@@ -334,19 +331,19 @@ function describeLog(page: LinePage, { info, process, limits }: Known & { limits
       ...stateOf(info, process),
       output,
       totalLines,
-      ...(nextOffset === undefined ? {} : { nextOffset }),
-      ...(missing ? { missing } : {}),
-      ...(spill ? { spillRef: spill.ref } : {}),
+      nextOffset,
+      missing,
+      spillRef: spill?.ref,
       truncated: shown.truncated || missing !== undefined,
     },
     display: `${info.id}: ${notes[0]}`,
   };
 }
 
-/** The process after something was done to it. */
+/** The state of a process after an action. */
 function describeState(info: ProcessInfo, process: RunningProcess, what: string): ToolOutput {
   const survivors = process.exit?.survivors ?? [];
-  const left = survivors.length > 0 ? ` These could not be ended: ${survivors.join(", ")}.` : "";
+  const left = survivors.length > 0 ? ` These could not be killed: ${survivors.join(", ")}.` : "";
   return {
     content: [text(`Process "${info.id}" (${commandLine(info.label)}) ${what}.${left}`)],
     details: { ...stateOf(info, process), survivors },
@@ -361,7 +358,7 @@ function stateOf({ id, label }: ProcessInfo, process: RunningProcess): ProcessSt
     status: statusOf(label, process),
     exitCode: exit?.exitCode ?? null,
     reason: exit?.reason ?? "running",
-    signal: exit?.signal ? exit.signal : undefined,
+    signal: exit?.signal ?? undefined,
     command: label,
   };
 }

@@ -14,13 +14,13 @@ test.each<[string, TimeOptions, RunTimes]>([
   ["a yield after the default limit", { yield_ms: 600_000 }, { limitMs: 120_000 }],
   ["the background", { run_in_background: true }, { yieldMs: 250, limitMs: MAX_BACKGROUND_MS }],
   ["the background and a limit", { run_in_background: true, timeout: 900_000 }, { yieldMs: 250, limitMs: 900_000 }],
-])("who names %s gets its times", (_what, wishes, times) => {
+])("computes the times for %s", (_what, wishes, times) => {
   expect(runTimes(wishes)).toEqual(times);
   expect(foregroundMs(wishes)).toBe(times.yieldMs ?? times.limitMs);
   expect(refuseTimes(wishes)).toBeUndefined();
 });
 
-test("nobody waits in the foreground for more than ten minutes", () => {
+test("a foreground call lasts at most ten minutes", () => {
   expect(refuseTimes({ timeout: 600_000 })).toBeUndefined();
   expect(refuseTimes({ timeout: 600_001 })).toContain("run_in_background");
 });

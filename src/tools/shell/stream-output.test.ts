@@ -12,7 +12,7 @@ function stage() {
   return { clock, updates, stop, say };
 }
 
-test("many small pieces become one update every tenth of a second", async () => {
+test("many small pieces are combined into one update per 100 ms", async () => {
   const { clock, updates, stop, say } = stage();
   for (const piece of ["a", "b", "c"]) say(piece);
   await clock.advance(99);
@@ -31,7 +31,7 @@ test("many small pieces become one update every tenth of a second", async () => 
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("a command that ends before the first is due gives none", () => {
+test("a command that ends before the first update sends none", () => {
   const { clock, updates, stop, say } = stage();
   say("all of it");
   stop();
@@ -39,7 +39,7 @@ test("a command that ends before the first is due gives none", () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("a terminal code that comes in two pieces is not shown as text", async () => {
+test("a split terminal code is not shown as text", async () => {
   const { clock, updates, say } = stage();
   for (const piece of ["red: \u001b[3", "1mhot\u001b", "[0m; title: \u001b]0;na", "me\u0007end"]) {
     say(piece);
@@ -48,7 +48,7 @@ test("a terminal code that comes in two pieces is not shown as text", async () =
   expect(updates).toEqual(["red: ", "hot", "; title: ", "end"]);
 });
 
-test("a flood is cut to its end", async () => {
+test("of too much output only the end is sent", async () => {
   const { clock, updates, say } = stage();
   say(`${"x".repeat(100_000)}last`);
   await clock.advance(100);
