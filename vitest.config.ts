@@ -11,7 +11,7 @@ const OWN = ["src/{cli,code,io/files,io/shell,store}/**/*.test.ts", "test/**/*.t
 export default defineConfig({
   resolve: {
     alias: [
-      { find: /^haft\/client$/, replacement: here("src/client/index.ts") },
+      { find: /^haft\/client$/, replacement: here("src/client.ts") },
       { find: /^haft\/compat$/, replacement: here("src/compat.ts") },
       { find: /^haft\/formats$/, replacement: here("src/formats.ts") },
       { find: /^haft\/agent$/, replacement: here("src/agent.ts") },

@@ -18,7 +18,7 @@ const ENTRIES = [
   "workspace",
   "host",
   "server",
-  "client/index",
+  "client",
   "compat",
   "formats",
   "agent",

@@ -17,11 +17,7 @@ process.on("message", (requested) => {
 process.send({ port, token });
 
 async function serveHaft() {
-  const [{ createHaft }, { serveHttp }, { issueToken }] = await Promise.all([
-    importHaft(),
-    fromDist("http/http-server.js"),
-    fromDist("http/tokens.js"),
-  ]);
+  const [{ createHaft }, { serveHttp }] = await Promise.all([importHaft(), fromDist("server.js")]);
   const text = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
   const haft = createHaft({
     tools: [
@@ -36,11 +32,8 @@ async function serveHaft() {
     ],
   });
   const server = await serveHttp(haft, { port: 0 });
-  const { token } = await issueToken(server.api.tokens, haft.clock, {
-    name: "bench",
-    scopes: ["read", "call"],
-  });
-  return { port: server.port, token, streams: () => server.api.streams.size };
+  const token = await server.issueToken({ name: "bench", scopes: ["read", "call"] });
+  return { port: server.port, token, streams: () => server.openStreams };
 }
 
 async function serveBare() {

@@ -3,7 +3,7 @@ import { calls } from "../contracts/calls.ts";
 import { jobs } from "../contracts/jobs.ts";
 import { server } from "../contracts/server.ts";
 import { session } from "../contracts/session.ts";
-import { checkInput, checkScope, selectVariant } from "./check-request.ts";
+import { checkInput, checkScope, selectVariant, type Variants } from "./check-request.ts";
 
 const reader = { id: "1", name: "ci", scopes: ["read"], kind: "token" } as const;
 
@@ -41,7 +41,7 @@ test("a NUL character in the path is refused", () => {
 });
 
 test("the body selects the variant, and the field that selects is removed", () => {
-  const variants = [calls.execute, calls.stream, calls.start];
+  const variants: Variants = [calls.execute, calls.stream, calls.start];
   expect(selectVariant(variants, { tool: "read" })).toEqual({ endpoint: calls.execute, body: { tool: "read" } });
   expect(selectVariant(variants, { tool: "read", answer: "events" })).toEqual({
     endpoint: calls.stream,

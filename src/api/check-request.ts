@@ -1,6 +1,6 @@
 /** What every transport checks before it calls a handler. */
 import { z } from "zod";
-import { type Endpoint, namedSchemas } from "../contracts/contract.ts";
+import { type Contract, type Endpoint, namedSchemas } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
 import { type Identity, requireScope } from "../contracts/identity.ts";
 import { checkQuery } from "./query.ts";
@@ -48,11 +48,24 @@ export function checkBody<Schema extends z.ZodType>(schema: Schema, value: unkno
   );
 }
 
+/** Endpoints with the same method and path. */
+export type Variants = [Endpoint, ...Endpoint[]];
+
+/** By method and path, in the order of the contracts. */
+export function byRoute(contracts: Readonly<Record<string, Contract>>): Map<string, Variants> {
+  const routes = new Map<string, Variants>();
+  for (const endpoint of Object.values(contracts).flatMap((contract) => Object.values(contract))) {
+    const route = `${endpoint.method} ${endpoint.path}`;
+    const known = routes.get(route);
+    if (known) known.push(endpoint);
+    else routes.set(route, [endpoint]);
+  }
+  return routes;
+}
+
 /** The endpoint that a body selects, and the body without the field that selects it. */
-export function selectVariant(endpoints: readonly Endpoint[], body: unknown): { endpoint: Endpoint; body: unknown } {
-  const [first] = endpoints;
-  if (!first) throw new TypeError("There is no endpoint to select.");
-  const field = first.variant?.field;
+export function selectVariant(endpoints: Variants, body: unknown): { endpoint: Endpoint; body: unknown } {
+  const field = endpoints[0].variant?.field;
   if (field === undefined || typeof body !== "object" || body === null) return { endpoint: byDefault(endpoints), body };
   const { [field]: value, ...rest } = body as Record<string, unknown>;
   if (value === undefined) return { endpoint: byDefault(endpoints), body: rest };
@@ -62,8 +75,6 @@ export function selectVariant(endpoints: readonly Endpoint[], body: unknown): { 
   throw new ApiError("bad_request", `"${field}" must be one of: ${values}`, "See /api/openapi.json.");
 }
 
-function byDefault(endpoints: readonly Endpoint[]): Endpoint {
-  const endpoint = endpoints.find(({ variant }) => !variant || variant.isDefault) ?? endpoints[0];
-  if (!endpoint) throw new TypeError("There is no endpoint to select.");
-  return endpoint;
+function byDefault(endpoints: Variants): Endpoint {
+  return endpoints.find(({ variant }) => !variant || variant.isDefault) ?? endpoints[0];
 }

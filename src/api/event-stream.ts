@@ -9,12 +9,21 @@ interface Envelope {
   data: unknown;
 }
 
-/** JSON has no line breaks of its own, so one `data:` line is enough. */
+/** An envelope is sent to many readers, so its text is kept as long as it is. */
+const written = new WeakMap<object, string>();
+
 export function writeFrame(stream: EventStream, frame: unknown): string {
+  if (!stream.isEnvelope) return write(stream, frame as Envelope, frame);
+  const envelope = frame as Envelope;
+  let text = written.get(envelope);
+  if (text === undefined) written.set(envelope, (text = write(stream, envelope, envelope.data)));
+  return text;
+}
+
+/** JSON has no line breaks of its own, so one `data:` line is enough. */
+function write(stream: EventStream, frame: Envelope, data: unknown): string {
   const id = stream.id?.(frame);
-  const { type, data } = frame as Envelope;
-  const body = JSON.stringify(stream.isEnvelope ? data : frame);
-  return `${id === undefined ? "" : `id: ${id}\n`}event: ${type}\ndata: ${body}\n\n`;
+  return `${id === undefined ? "" : `id: ${id}\n`}event: ${frame.type}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 export interface ServerSentEvent {

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { namedSchemas } from "../contracts/contract.ts";
 import { contracts } from "../contracts/index.ts";
 import "../contracts/socket.ts";
-import { byRoute, describeApi } from "./openapi.ts";
+import { byRoute } from "./check-request.ts";
+import { describeApi } from "./openapi.ts";
 
 interface Operation {
   operationId: string;

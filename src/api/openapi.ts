@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Contract, type Endpoint, namedSchemas, pathParameters } from "../contracts/contract.ts";
 import { ErrorAnswer } from "../contracts/errors.ts";
 import { Scope } from "../contracts/identity.ts";
+import { byRoute, type Variants } from "./check-request.ts";
 
 type Json = Record<string, unknown>;
 type Response = { description: string; content: Json };
@@ -39,20 +40,6 @@ export function describeApi(
       },
     },
   };
-}
-
-type Variants = [Endpoint, ...Endpoint[]];
-
-/** Variants share one operation. A router mounts these groups too. */
-export function byRoute(contracts: Readonly<Record<string, Contract>>): Map<string, Variants> {
-  const routes = new Map<string, Variants>();
-  for (const endpoint of Object.values(contracts).flatMap((contract) => Object.values(contract))) {
-    const route = `${endpoint.method} ${endpoint.path}`;
-    const known = routes.get(route);
-    if (known) known.push(endpoint);
-    else routes.set(route, [endpoint]);
-  }
-  return routes;
 }
 
 function operationOf(endpoints: Variants, components: Json): Json {

@@ -32,8 +32,16 @@ function fromText(field: z.core.$ZodType, text: string): unknown {
   return text;
 }
 
+/** One value of the schema from text. Undefined if it is not valid. */
+export function readParameter(schema: z.ZodObject | undefined, name: string, text: string): unknown {
+  const field = schema?.shape[name];
+  if (!field) return undefined;
+  const parsed = z.safeParse(field, fromText(unwrap(field), text));
+  return parsed.success ? parsed.data : undefined;
+}
+
 /** Unknown names are refused: a misspelt filter must not look like one that matched everything. */
-export function checkQuery(schema: z.ZodObject, query: object): object {
+export function checkQuery<Schema extends z.ZodObject>(schema: Schema, query: object): z.output<Schema> {
   const unknown = Object.keys(query).find((name) => !Object.hasOwn(schema.shape, name));
   if (unknown !== undefined) {
     const names = Object.keys(schema.shape).join(", ") || "none";

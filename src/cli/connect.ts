@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import type { Contract } from "../contracts/contract.ts";
-import type { ApiClient } from "../contracts/index.ts";
+import type { Identity, Scope } from "../contracts/identity.ts";
+import type { ApiClient, Contracts } from "../contracts/index.ts";
 import { UsageError } from "./arguments.ts";
 import type { ConnectOptions, EmbedOptions, Resource } from "./command.ts";
 import { type Output, safe } from "./output.ts";
@@ -82,7 +83,6 @@ async function loadContracts(uses: readonly Resource[]): Promise<Record<string, 
 interface ServerAddress {
   url: string;
   token: string | undefined;
-  fetch?: typeof globalThis.fetch;
 }
 
 function serverAt(url: string, { env }: Terminal, output: Output): ServerAddress {
@@ -97,13 +97,10 @@ function serverAt(url: string, { env }: Terminal, output: Output): ServerAddress
   return { url: origin, token };
 }
 
-async function httpClient(
-  contracts: Record<string, Contract>,
-  { url, token, fetch }: ServerAddress,
-): Promise<ApiClient> {
+async function httpClient(contracts: Record<string, Contract>, { url, token }: ServerAddress): Promise<ApiClient> {
   const { createHttpClient } = await import("../api/http-client.ts");
   // The commands get the resources that they use, by the type of `connect`.
-  return createHttpClient(contracts, { url, token, fetch }) as unknown as ApiClient;
+  return createHttpClient(contracts, { url, token }) as unknown as ApiClient;
 }
 
 /** The runtime and the store of the folder, in this process. */
@@ -112,15 +109,12 @@ async function openInProcess(
   { runsJobs = true, connectsMcp = true }: ConnectOptions,
   contracts: Record<string, Contract>,
 ): Promise<OpenConnection> {
-  const [{ openHaft }, { UNCONFINED_WARNING }, http, { capabilitiesOfHost }, { issueToken, SCOPES }, { openTokens }] =
-    await Promise.all([
-      import("../host.ts"),
-      import("../capabilities/base.ts"),
-      import("../http/open-in-process.ts"),
-      import("../http/parts/parts-of-host.ts"),
-      import("../http/tokens.ts"),
-      import("./start-server.ts"),
-    ]);
+  const [{ openHaft }, { UNCONFINED_WARNING }, { HostApi }, { createDirectClient }] = await Promise.all([
+    import("../host.ts"),
+    import("../capabilities/base.ts"),
+    import("../api/host-api.ts"),
+    import("../api/direct-client.ts"),
+  ]);
   const host = await openHaft(folder, {
     env: terminal.env,
     // Only the person at this terminal would answer, and is asked; without a terminal the approval stays pending.
@@ -133,17 +127,12 @@ async function openInProcess(
   });
   try {
     if (embedded.onEvent) host.haft.on("*", embedded.onEvent);
-    const tokens = openTokens(host);
-    const { token } = await issueToken(tokens.own, host.haft.clock, { name: userName(), scopes: SCOPES });
-    const api = http.openInProcess(host.haft, {
-      tokens: tokens.all,
-      parts: capabilitiesOfHost(host),
-      info: { workspace: host.config.folder },
-      // The command reports its own errors; faults of the server are reported only here.
-      log: (line) => line.startsWith("failed ") && output.warn(line),
-    });
+    const api = new HostApi(host, { info: { workspace: host.config.folder } });
+    const identity: Identity = { id: "local", name: userName(), scopes: SCOPES, kind: "token" };
+    const { handlersOf } = api;
     return {
-      client: await httpClient(contracts, { url: "http://embedded", token, fetch: api.fetch }),
+      // The commands get the resources that they use, by the type of `connect`.
+      client: createDirectClient(contracts as Contracts, { identity, handlersOf }) as ApiClient,
       async close() {
         api.close();
         await host.close();
@@ -154,6 +143,8 @@ async function openInProcess(
     throw error;
   }
 }
+
+const SCOPES: readonly Scope[] = ["read", "call", "approve", "admin"];
 
 /** Recorded as the caller. */
 export function userName(): string {

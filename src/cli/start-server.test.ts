@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { openHaft } from "../host.ts";
-import { issueToken } from "../http/tokens.ts";
-import { openTokens, startServer } from "./start-server.ts";
+import { issueToken, openTokensOnUse } from "../store/tokens.ts";
+import { startServer } from "./start-server.ts";
 
 const TOKEN = "a-token-of-the-clients-making-01";
 let folder: string;
@@ -38,7 +38,11 @@ async function start(env: Record<string, string>, host = "127.0.0.1") {
 async function saveToken(): Promise<void> {
   const host = await openHaft(folder, { env: { XDG_CONFIG_HOME: home, HAFT_STATE_DIR: join(home, "state") } });
   const { clock } = host.haft;
-  await issueToken(openTokens(host).all, clock, { name: "reader", scopes: ["read"], token: TOKEN });
+  await issueToken(openTokensOnUse(host.store.database, clock), clock, {
+    name: "reader",
+    scopes: ["read"],
+    token: TOKEN,
+  });
   await host.close();
 }
 

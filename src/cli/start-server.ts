@@ -2,17 +2,22 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { type HaftHost, openHaft } from "../host.ts";
 import { serveArtifacts } from "../capabilities/artifacts.ts";
-import { DEFAULT_PORT, type HttpServer, serveHttp } from "../http/http-server.ts";
-import { logLine } from "../http/log-line.ts";
-import { createMcpHandler, MCP_STATE_KEY } from "../http/mcp-endpoint.ts";
-import { capabilitiesOfHost } from "../http/parts/parts-of-host.ts";
+import { DEFAULT_PORT, type HttpServer, serveHttp } from "../server/http-server.ts";
+import { logLine } from "../server/log.ts";
+import { createMcpHandler, MCP_STATE_KEY } from "../server/mcp-endpoint.ts";
 import type { JobWorker } from "../calls/job-queue.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
 import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "../io/files/package-folder.ts";
-import { HttpError } from "../http/door-error.ts";
-import { openTokenStore } from "../http/sql-token-store.ts";
-import { issueToken, MemoryTokenStore, SCOPES, type StoredToken, type TokenStore } from "../http/tokens.ts";
+import { ApiError } from "../contracts/errors.ts";
+import {
+  issueToken,
+  MemoryTokenStore,
+  openTokensOnUse,
+  SCOPES,
+  type StoredToken,
+  type TokenStore,
+} from "../store/tokens.ts";
 import { userName } from "./connect.ts";
 
 export interface StartOptions {
@@ -65,11 +70,10 @@ export async function startServer({
     const { token, allowedHosts, allowedOrigins, ...configured } = host.config.value.server;
     const tokens = await openServerTokens(host, token);
     const console = await findConsole();
-    server = await serveHttp(host.haft, {
+    server = await serveHttp(host, {
       host: requested.host ?? configured.host ?? "127.0.0.1",
       port: requested.port ?? configured.port ?? DEFAULT_PORT,
       tokens,
-      parts: capabilitiesOfHost(host),
       endpoints: {
         "/mcp": createMcpHandler(host.haft, {
           version,
@@ -136,36 +140,22 @@ function storeOf({ store, config, stateFolder }: HaftHost): { kind: "sqlite" | "
   return { kind: "postgres", place: `${host}${pathname}` };
 }
 
-export type TokenHost = Pick<HaftHost, "store" | "haft">;
-
-/** The tokens of a host. Those of this process only are in memory; the store is opened when another one is used or made. */
-export function openTokens({ store, haft }: TokenHost): { own: MemoryTokenStore; all: TokenStore } {
-  const own = new MemoryTokenStore();
-  let opened: Promise<TokenStore> | undefined;
-  const kept = (): Promise<TokenStore> => (opened ??= openTokenStore(store.database, haft.clock.now()));
-  const all: TokenStore = {
-    add: async (token) => (await kept()).add(token),
-    find: (hash) => own.find(hash) ?? kept().then((tokens) => tokens.find(hash)),
-    remove: async (id) => (await kept()).remove(id),
-    list: async () => (await kept()).list(),
-  };
-  return { own, all };
-}
-
 /** With the token of the configuration, which has every scope; only the configuration can revoke it. */
-async function openServerTokens(host: TokenHost, configured: string | undefined): Promise<TokenStore> {
-  const { own, all } = openTokens(host);
-  if (configured === undefined) return all;
+async function openServerTokens(host: HaftHost, configured: string | undefined): Promise<TokenStore> {
   const { clock } = host.haft;
+  const all = openTokensOnUse(host.store.database, clock);
+  if (configured === undefined) return all;
+  const own = new MemoryTokenStore();
   const { stored } = await issueToken(own, clock, { name: "configured", scopes: SCOPES, token: configured });
   const known = (await all.list()).find(({ hash }) => hash === stored.hash);
   if (known) throw duplicateToken(known);
   return {
     ...all,
+    find: (hash) => own.find(hash) ?? all.find(hash),
     list: async () => [stored, ...(await all.list())],
     remove(id) {
       if (id !== stored.id) return all.remove(id);
-      throw new HttpError(
+      throw new ApiError(
         "conflict",
         "That token is in the configuration, and would be valid again after the next start",
         "Remove `server.token` (or HAFT_SERVER_TOKEN) there, and restart the server.",

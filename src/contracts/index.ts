@@ -60,3 +60,31 @@ export type ApiClient = { readonly [Resource in keyof Contracts]: Client<Contrac
 export type ApiHandlers<Context = unknown> = {
   readonly [Resource in keyof Contracts]?: Handlers<Contracts[Resource], Context>;
 };
+
+// The types of requests and responses.
+export type * from "./approvals.ts";
+export type * from "./artifacts.ts";
+export type * from "./audit.ts";
+export type * from "./basics.ts";
+export type * from "./calls.ts";
+export type * from "./canvas.ts";
+export type * from "./channels.ts";
+export type * from "./configuration.ts";
+export type * from "./contract.ts";
+export type * from "./errors.ts";
+export type * from "./events.ts";
+export type * from "./identity.ts";
+export type * from "./jobs.ts";
+export type * from "./mcp.ts";
+export type * from "./playground.ts";
+export type * from "./policy.ts";
+export type * from "./questions.ts";
+export type * from "./schedules.ts";
+export type * from "./server.ts";
+export type * from "./session.ts";
+export type * from "./sessions.ts";
+export type * from "./socket.ts";
+export type * from "./statistics.ts";
+export type * from "./tokens.ts";
+export type * from "./tools.ts";
+export type * from "./undo.ts";

@@ -1,6 +1,6 @@
 // The canvas tool and its frame in the console's server, drawn by a real Chromium.
 import { textOf, type ToolResult } from "haft";
-import { type HttpServer, capabilitiesOfHost, serveHttp } from "haft/server";
+import { type HttpServer, serveHttp } from "haft/server";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findBrowser } from "../console/find-browser.ts";
@@ -47,7 +47,7 @@ describe.skipIf(isMissing)("the canvas", () => {
     at = await openBrowsing(found, (path) =>
       path === "/page" ? "<title>Far</title><h1>A page of others</h1>" : undefined,
     );
-    server = await serveHttp(at.host.haft, { port: 0, parts: capabilitiesOfHost(at.host) });
+    server = await serveHttp(at.host, { port: 0 });
     browser = await chromium.launch({ executablePath: found.executablePath, args: found.args });
     page = await (await browser.newContext()).newPage();
     page.setDefaultTimeout(15_000);

@@ -4,10 +4,12 @@ import type { TestHaft } from "haft/testing";
 import type { CallOptions, ToolResult } from "haft";
 import { runCli } from "../../src/cli/run-cli.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
-import { createHttpClient } from "../../src/api/http-client.ts";
+import { createDirectClient } from "../../src/api/direct-client.ts";
+import { HostApi } from "../../src/api/host-api.ts";
 import { contracts } from "../../src/contracts/index.ts";
-import { openInProcess } from "../../src/http/open-in-process.ts";
-import { issueToken, MemoryTokenStore, SCOPES } from "../../src/http/tokens.ts";
+import type { Identity } from "../../src/contracts/identity.ts";
+
+const ANN: Identity = { id: "1", name: "ann", scopes: ["read", "call", "approve", "admin"], kind: "token" };
 
 interface Called {
   haft: TestHaft;
@@ -45,11 +47,9 @@ export async function callByCommandLine({ haft, name, input, options }: Called):
 }
 
 async function openClient(haft: TestHaft) {
-  const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, haft.clock, { name: "ann", scopes: SCOPES });
-  const api = openInProcess(haft, { tokens, log: () => undefined });
+  const api = new HostApi({ haft });
   return {
-    client: createHttpClient(contracts, { url: "http://embedded", token, fetch: api.fetch }),
+    client: createDirectClient(contracts, { identity: ANN, handlersOf: api.handlersOf }),
     close: async () => api.close(),
   };
 }

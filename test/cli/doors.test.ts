@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createClient } from "../../src/client/index.ts";
+import { createClient } from "../../src/client.ts";
 import { SCRIPTED } from "../mcp/connect-scripted.ts";
 import { bundleHaft, type HaftProgram } from "./run-haft.ts";
 
@@ -38,7 +38,7 @@ describe("what is asked of a person", () => {
     const running = haft.start(["serve", "--port", "0", "--json"]);
     const [line] = await running.waitForOutput(/^\{.*\}\n/);
     const client = createClient({ url: (JSON.parse(line) as { url: string }).url, token });
-    const result = client.calls.run("write", { path: "a.txt", content: "x" });
+    const result = client.calls.execute({ tool: "write", input: { path: "a.txt", content: "x" } });
     let id: string | undefined;
     while (id === undefined) id = (await client.approvals.list({ state: "pending" })).items[0]?.id;
     const approved = await haft.run(["approvals", "approve", id]);

@@ -4,20 +4,19 @@ import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
-import { createHttpClient } from "../../src/api/http-client.ts";
+import { createDirectClient } from "../../src/api/direct-client.ts";
+import { HostApi } from "../../src/api/host-api.ts";
 import { contracts } from "../../src/contracts/index.ts";
+import type { Identity } from "../../src/contracts/identity.ts";
 import { type HostOptions, openHaft } from "../../src/host.ts";
-import { openInProcess } from "../../src/http/open-in-process.ts";
-import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
-import { issueToken, MemoryTokenStore, SCOPES } from "../../src/http/tokens.ts";
+
+const ANN: Identity = { id: "1", name: "ann", scopes: ["read", "call", "approve", "admin"], kind: "token" };
 
 /** The folder is also the home, and is removed when the test ends. */
 export async function openHostCli(folder: string, options: HostOptions = {}) {
   const host = await openHaft(folder, { home: folder, env: {}, approvalWaitMs: false, ...options });
-  const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, host.haft.clock, { name: "ann", scopes: SCOPES });
-  const api = openInProcess(host.haft, { tokens, parts: capabilitiesOfHost(host), log: () => undefined });
-  const client = createHttpClient(contracts, { url: "http://embedded", token, fetch: api.fetch });
+  const api = new HostApi(host);
+  const client = createDirectClient(contracts, { identity: ANN, handlersOf: api.handlersOf });
   onTestFinished(async () => {
     api.close();
     await host.close();

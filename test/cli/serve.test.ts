@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { createClient } from "../../src/client/index.ts";
+import { createClient } from "../../src/client.ts";
 import { bundleHaft, type HaftProgram, type Running } from "./run-haft.ts";
 
 let haft: HaftProgram;
@@ -80,11 +80,11 @@ describe("the server", () => {
   test("cancels what runs when it is told to end, and has it recorded", async () => {
     const { running, url } = await serve();
     const client = createClient({ url, token: await newToken("read,call") });
-    const frames = client.calls.stream("sleep", { duration: 25 });
+    const frames = client.calls.stream({ tool: "sleep", input: { duration: 25 } })[Symbol.asyncIterator]();
     expect((await frames.next()).value).toMatchObject({ type: "started" });
     running.child.kill("SIGTERM");
     expect(await running.ended).toMatchObject({ code: 0 });
-    await frames.return(undefined).catch(() => undefined);
+    await frames.return?.().catch(() => undefined);
     const { items } = JSON.parse((await haft.run(["audit", "query", "--json"])).stdout) as { items: object[] };
     expect(items[0]).toMatchObject({ type: "call_ended", toolName: "sleep", status: "failed" });
     expect(await haft.run(["audit", "verify"])).toMatchObject({ code: 0 });
@@ -133,14 +133,14 @@ describe("a server that is killed at any moment", () => {
       const { running, url } = await serve();
       const client = createClient({ url, token });
       if (round === 0) {
-        const requested = await client.calls.run("write", { path: "asked.txt", content: "x" });
+        const requested = await client.calls.execute({ tool: "write", input: { path: "asked.txt", content: "x" } });
         question = requested.status === "pending" ? requested.pending.id : "";
       }
       const calling = Array.from({ length: 4 }, async (_, lane) => {
         for (let count = 0; ; count++) {
           const id = `r${round}-${lane}-${count}`;
           // A command that only reads: recorded before it runs, as every tool that executes.
-          await client.calls.run("exec", { command: `echo ${id}` }, { id });
+          await client.calls.execute({ tool: "exec", input: { command: `echo ${id}` }, id });
           acknowledged.push(id);
         }
       });
@@ -152,10 +152,8 @@ describe("a server that is killed at any moment", () => {
     const { url } = await serve();
     const client = createClient({ url, token });
     const kept = new Set<string>();
-    for await (const chunk of (await client.audit.export()).pipeThrough(
-      new TextDecoderStream() as never,
-    ) as AsyncIterable<string>) {
-      for (const [, id] of chunk.matchAll(/"type":"call_(?:begun|ended)","callId":"(r\d-\d-\d+)"/g)) kept.add(id!);
+    for await (const { type, callId } of client.audit.export()) {
+      if (type === "call_begun" || type === "call_ended") kept.add(callId);
     }
     expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
     expect(await client.audit.verify()).toMatchObject({ ok: true });

@@ -60,7 +60,7 @@ describe("at a terminal", () => {
     await terminal.waitForScreen(/⠋|⠙|⠹|⠸|⠼/);
     terminal.type("\x03");
     expect(await terminal.ended).toBe(130);
-    expect(terminal.text).toContain("the person stopped it");
+    expect(terminal.text).toContain("a person cancelled it");
     const { items } = await lastEntries();
     expect(items[0]).toMatchObject({ type: "call_ended", errorCode: "cancelled" });
   }, 60_000);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTool } from "haft";
 import { type HostOptions, openHaft } from "haft/host";
-import { type HttpServer, capabilitiesOfHost, serveHttp } from "haft/server";
+import { type HttpServer, serveHttp } from "haft/server";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { build } from "vite";
 import { z } from "zod";
@@ -42,10 +42,9 @@ export async function openConsole(found: Extract<FoundBrowser, { executablePath:
     overrides: { message: { channels: CHANNELS } },
     channelKinds: [memoryChannel],
   });
-  const running = (server = await serveHttp(host.haft, {
+  const running = (server = await serveHttp(host, {
     port: 0,
     console: pages,
-    parts: capabilitiesOfHost(host),
     info: { version: "0.0.0", workspace: folder },
   }));
   const browser: Browser = await chromium.launch({ executablePath: found.executablePath, args: found.args });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { openCheckedClient } from "./checked-client.ts";
-import { ask as send, openTestServer } from "./open-door.ts";
+import { ask as send, openTestServer } from "./open-server.ts";
 
 async function ask(times = 1) {
   const api = await openTestServer();
@@ -8,7 +8,12 @@ async function ask(times = 1) {
   const person = await openCheckedClient(api, "read", "approve");
   const ids: string[] = [];
   for (let i = 0; i < times; i++) {
-    const requested = await caller.calls.run("keep", { text: `hello ${i}` }, { id: `keep ${i}`, session: "s" });
+    const requested = await caller.calls.execute({
+      tool: "keep",
+      input: { text: `hello ${i}` },
+      id: `keep ${i}`,
+      session: "s",
+    });
     ids.push(requested.status === "pending" ? requested.pending.id : "");
   }
   return { api, caller, person, ids, id: ids[0]! };
@@ -44,7 +49,9 @@ describe("a question", () => {
       status: 409,
       code: "conflict",
     });
-    expect(await caller.calls.run("keep", { text: "hello 0" }, { id: "keep 0", session: "s" })).toMatchObject({
+    expect(
+      await caller.calls.execute({ tool: "keep", input: { text: "hello 0" }, id: "keep 0", session: "s" }),
+    ).toMatchObject({
       status: "completed",
     });
     expect(api.runs).toHaveLength(1);
@@ -80,8 +87,10 @@ describe("a question", () => {
       rule,
       result: { status: "completed" },
     });
-    expect(await caller.calls.run("keep", { text: "again" }, { session: "s" })).toMatchObject({ status: "completed" });
-    expect(await caller.calls.run("keep", { text: "again" }, { session: "other" })).toMatchObject({
+    expect(await caller.calls.execute({ tool: "keep", input: { text: "again" }, session: "s" })).toMatchObject({
+      status: "completed",
+    });
+    expect(await caller.calls.execute({ tool: "keep", input: { text: "again" }, session: "other" })).toMatchObject({
       status: "pending",
     });
     expect(api.runs).toHaveLength(2);
@@ -98,11 +107,13 @@ describe("a question", () => {
 
   test("several are answered together, each for itself", async () => {
     const { api, person, ids } = await ask(3);
-    const { items } = await person.approvals.answerMany([
-      { id: ids[0]!, decision: "once" },
-      { id: "apr_made_up", decision: "once" },
-      { id: ids[2]!, decision: "deny", reason: "no" },
-    ]);
+    const { items } = await person.approvals.answerMany({
+      answers: [
+        { id: ids[0]!, decision: "once" },
+        { id: "apr_made_up", decision: "once" },
+        { id: ids[2]!, decision: "deny", reason: "no" },
+      ],
+    });
     expect(items).toMatchObject([
       { id: ids[0], answered: { result: { status: "completed" } } },
       { id: "apr_made_up", error: { code: "not_found" } },
@@ -129,6 +140,6 @@ test("an id that no store could keep is refused, in an address, a query and a ba
   expect(await send(api, "GET", "/api/approvals/%00", { token })).toMatchObject({ status: 400 });
   expect(await send(api, "GET", "/api/calls?tool=%00", { token })).toMatchObject({ status: 400 });
   expect(await send(api, "GET", "/api/approvals/%00")).toMatchObject({ status: 401 });
-  const { items } = await person.approvals.answerMany([{ id: "\0", decision: "once" }]);
+  const { items } = await person.approvals.answerMany({ answers: [{ id: "\0", decision: "once" }] });
   expect(items).toMatchObject([{ error: { code: "not_found" } }]);
 });

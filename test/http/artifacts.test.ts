@@ -6,27 +6,26 @@ import { join } from "node:path";
 import { openHaft } from "haft/host";
 import { createTestHaft } from "haft/testing";
 import { createArtifactManager, createArtifactTools } from "haft/workspace";
-import { artifactsCapability } from "../../src/http/parts/artifacts-part.ts";
-import { serveArtifacts } from "../../src/capabilities/artifacts.ts";
+import { createArtifactsApi, serveArtifacts } from "../../src/capabilities/artifacts.ts";
 import { connectV2, serveOverHttp } from "../mcp/serve-haft.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { openTestServer } from "./open-door.ts";
+import { openTestServer } from "./open-server.ts";
 
 async function openArtifacts() {
   const manager = createArtifactManager();
   const tools = createArtifactTools(manager);
-  const api = await openTestServer({ haft: { tools }, parts: { artifacts: artifactsCapability(manager) } });
+  const api = await openTestServer({ haft: { tools }, api: { artifacts: () => createArtifactsApi(manager) } });
   return { manager, api, client: await openCheckedClient(api, "read", "call") };
 }
 
 describe("artifacts at the door", () => {
   test("are listed by session and by pages, read in any version, and compared", async () => {
     const { client } = await openArtifacts();
-    const run = (tool: string, input: object, session = "s") => client.calls.run(tool, input, { session });
+    const run = (tool: string, input: object, session = "s") => client.calls.execute({ tool, input, session });
     await run("create_artifact", { id: "报告", title: "Report", content: "one\ntwo\n" });
     await run("update_artifact", { id: "报告", old_str: "two", new_str: "three" });
     await run("create_artifact", { id: "other", content: "x" }, "t");
-    await client.calls.run("create_artifact", { id: "loose", content: "x" });
+    await client.calls.execute({ tool: "create_artifact", input: { id: "loose", content: "x" } });
     const all = await client.artifacts.list({ limit: 2 });
     expect(all.items).toHaveLength(2);
     const rest = await client.artifacts.list({ limit: 2, cursor: all.next! });
@@ -53,7 +52,7 @@ describe("artifacts at the door", () => {
 
   test("that are not there, or not of that session, are not found", async () => {
     const { client, api } = await openArtifacts();
-    await client.calls.run("create_artifact", { id: "doc", content: "x" }, { session: "s" });
+    await client.calls.execute({ tool: "create_artifact", input: { id: "doc", content: "x" }, session: "s" });
     await expect(client.artifacts.get("doc")).rejects.toMatchObject({ status: 404 });
     await expect(client.artifacts.get("doc", { session: "s", version: 2 })).rejects.toMatchObject({ status: 404 });
     await expect(client.artifacts.versions("none", { session: "s" })).rejects.toMatchObject({ status: 404 });

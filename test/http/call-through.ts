@@ -2,10 +2,9 @@
 import { onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { type AnyTool, type CallOptions, createTool, type Haft, type ToolResult } from "haft";
-import { createClient } from "../../src/client/index.ts";
-import { type HttpServer, serveHttp } from "../../src/http/http-server.ts";
-import { issueToken } from "../../src/http/tokens.ts";
-import type { CallRequest, EventMessage, SocketRequest } from "../../src/http/wire.ts";
+import { createClient } from "../../src/client.ts";
+import { type HttpServer, serveHttp } from "../../src/server/http-server.ts";
+import type { CallRequest, EventMessage, SocketRequest } from "../../src/contracts/index.ts";
 
 interface Called {
   haft: Haft;
@@ -25,10 +24,7 @@ function serverOf(haft: Haft): Promise<{ server: HttpServer; token: string }> {
 async function open(haft: Haft) {
   const server = await serveHttp(haft, { port: 0 });
   onTestFinished(() => server.close());
-  const { token } = await issueToken(server.api.tokens, haft.clock, {
-    name: "program",
-    scopes: ["read", "call"],
-  });
+  const token = await server.issueToken({ name: "program", scopes: ["read", "call"] });
   return { server, token };
 }
 
@@ -40,13 +36,13 @@ function requestOf({ name: tool, input, options: { id, mode, policy, allowedPath
 export async function callOverHttp(called: Called): Promise<ToolResult> {
   const { server, token } = await serverOf(called.haft);
   const { tool, input, ...more } = requestOf(called);
-  return createClient({ url: server.url, token }).calls.run(tool, input, more);
+  return createClient({ url: server.url, token }).calls.execute({ tool, input, ...more });
 }
 
 export async function callOverStream(called: Called): Promise<ToolResult> {
   const { server, token } = await serverOf(called.haft);
   const { tool, input, ...more } = requestOf(called);
-  for await (const frame of createClient({ url: server.url, token }).calls.stream(tool, input, more)) {
+  for await (const frame of createClient({ url: server.url, token }).calls.stream({ tool, input, ...more })) {
     if (frame.type === "result") return frame.result;
   }
   throw new Error("The stream ended without a result.");

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { HaftClientError } from "../../src/client/index.ts";
-import type { CallFrame } from "../../src/http/wire.ts";
+import { ApiError } from "../../src/client.ts";
+import type { CallFrame } from "../../src/contracts/index.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { ask, openTestServer, openSocket, until } from "./open-door.ts";
+import { ask, openTestServer, openSocket, until } from "./open-server.ts";
 
 async function collect(frames: AsyncIterable<CallFrame>): Promise<CallFrame[]> {
   const all: CallFrame[] = [];
@@ -14,13 +14,19 @@ describe("a call over HTTP", () => {
   test("is answered with its result, and a failure is a result too", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "read", "call");
-    expect(await client.calls.run("echo", { text: "hi" })).toMatchObject({ status: "completed", details: "hi" });
-    expect(await client.calls.run("echo", { txt: "hi" })).toMatchObject({
+    expect(await client.calls.execute({ tool: "echo", input: { text: "hi" } })).toMatchObject({
+      status: "completed",
+      details: "hi",
+    });
+    expect(await client.calls.execute({ tool: "echo", input: { txt: "hi" } })).toMatchObject({
       status: "failed",
       error: { code: "invalid_input" },
     });
-    expect(await client.calls.run("nothing")).toMatchObject({ status: "failed", error: { code: "tool_not_found" } });
-    expect(await client.calls.run("keep", { text: "x" })).toMatchObject({
+    expect(await client.calls.execute({ tool: "nothing" })).toMatchObject({
+      status: "failed",
+      error: { code: "tool_not_found" },
+    });
+    expect(await client.calls.execute({ tool: "keep", input: { text: "x" } })).toMatchObject({
       status: "pending",
       pending: { kind: "approval" },
     });
@@ -29,7 +35,7 @@ describe("a call over HTTP", () => {
   test("is made in the name of the token, whatever the request says", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "read", "call");
-    const { callId } = await client.calls.run("echo", { text: "hi" }, { session: "s" });
+    const { callId } = await client.calls.execute({ tool: "echo", input: { text: "hi" }, session: "s" });
     expect(await client.calls.get(callId)).toMatchObject({ caller: { user: "read+call", session: "s", depth: 0 } });
     const token = await api.tokenFor("call");
     for (const more of [
@@ -51,9 +57,12 @@ describe("a call over HTTP", () => {
   test("needs the scope for it, and looking at calls needs another", async () => {
     const api = await openTestServer();
     const reader = await openCheckedClient(api, "read");
-    await expect(reader.calls.run("echo", { text: "x" })).rejects.toMatchObject({ status: 403, code: "forbidden" });
+    await expect(reader.calls.execute({ tool: "echo", input: { text: "x" } })).rejects.toMatchObject({
+      status: 403,
+      code: "forbidden",
+    });
     const caller = await openCheckedClient(api, "call");
-    await caller.calls.run("echo", { text: "x" });
+    await caller.calls.execute({ tool: "echo", input: { text: "x" } });
     await expect(caller.calls.list()).rejects.toMatchObject({ status: 403 });
     await expect(caller.tools.list()).rejects.toMatchObject({ status: 403 });
   });
@@ -61,14 +70,18 @@ describe("a call over HTTP", () => {
   test("under one id runs once, is answered again, and is a conflict with another input", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call");
-    const made = await Promise.all([1, 2, 3].map(() => client.calls.run("echo", { text: "hi" }, { id: "once" })));
+    const made = await Promise.all(
+      [1, 2, 3].map(() => client.calls.execute({ tool: "echo", input: { text: "hi" }, id: "once" })),
+    );
     expect(made.map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
     expect(api.runs).toHaveLength(1);
-    expect(await client.calls.run("echo", { text: "other" }, { id: "once" })).toMatchObject({
+    expect(await client.calls.execute({ tool: "echo", input: { text: "other" }, id: "once" })).toMatchObject({
       error: { code: "conflict" },
     });
     const other = await openCheckedClient(api, "call", "read");
-    expect(await other.calls.run("echo", { text: "other" }, { id: "once" })).toMatchObject({ status: "completed" });
+    expect(await other.calls.execute({ tool: "echo", input: { text: "other" }, id: "once" })).toMatchObject({
+      status: "completed",
+    });
   });
 
   test("cannot be given what JSON hides: a key that stands twice, a prototype, a number that changes, endless nesting", async () => {
@@ -90,7 +103,7 @@ describe("a call over HTTP", () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call", "read");
     const leave = new AbortController();
-    const gone = client.calls.run("wait", {}, { signal: leave.signal });
+    const gone = client.calls.execute({ tool: "wait" }, { signal: leave.signal });
     await until(() => api.runs.includes("begun"));
     leave.abort();
     await expect(gone).rejects.toThrow(/abort/i);
@@ -99,11 +112,11 @@ describe("a call over HTTP", () => {
 
     api.runs.length = 0;
     const leaveAgain = new AbortController();
-    const left = client.calls.run("wait", {}, { id: "kept", keepRunning: true, signal: leaveAgain.signal });
+    const left = client.calls.execute({ tool: "wait", id: "kept", keepRunning: true }, { signal: leaveAgain.signal });
     await until(() => api.runs.includes("begun"));
     leaveAgain.abort();
     await expect(left).rejects.toThrow(/abort/i);
-    await until(() => api.server.api.streams.size === 0);
+    await until(() => api.server.openStreams === 0);
     expect(await client.calls.get("kept")).toMatchObject({
       status: "running",
       updates: [{ content: [{ text: "waiting" }] }],
@@ -128,7 +141,7 @@ describe("a call that is streamed", () => {
       },
     });
     const client = await openCheckedClient(api, "call", "read");
-    const frames = await collect(client.calls.stream("count"));
+    const frames = await collect(client.calls.stream({ tool: "count" }));
     expect(frames.map(({ type }) => type)).toEqual(["started", "update", "update", "result"]);
     expect(frames.at(-1)).toMatchObject({ result: { status: "completed", details: "done" } });
     const [first] = frames;
@@ -144,7 +157,7 @@ describe("a call that is streamed", () => {
   test("says whom it waits for", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call");
-    const frames = await collect(client.calls.stream("keep", { text: "x" }));
+    const frames = await collect(client.calls.stream({ tool: "keep", input: { text: "x" } }));
     expect(frames.map(({ type }) => type)).toEqual(["started", "approval", "result"]);
     expect(frames.at(-1)).toMatchObject({ result: { status: "pending" } });
   });
@@ -152,15 +165,15 @@ describe("a call that is streamed", () => {
   test("is refused as any request is, before anything is streamed", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "read");
-    await expect(collect(client.calls.stream("echo", { text: "x" }))).rejects.toBeInstanceOf(HaftClientError);
+    await expect(collect(client.calls.stream({ tool: "echo", input: { text: "x" } }))).rejects.toBeInstanceOf(ApiError);
   });
 
   test("is cancelled when its reader goes away", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call");
-    for await (const frame of client.calls.stream("wait")) if (frame.type === "update") break;
+    for await (const frame of client.calls.stream({ tool: "wait" })) if (frame.type === "update") break;
     await until(() => api.runs.includes("stopped"));
-    expect(api.server.api.streams.size).toBe(0);
+    expect(api.server.openStreams).toBe(0);
   });
 });
 
@@ -168,7 +181,7 @@ describe("a call in the background", () => {
   test("is answered with its id at once, can be watched, and cancelled by who made it or by an admin", async () => {
     const api = await openTestServer();
     const owner = await openCheckedClient(api, "call", "read");
-    const { callId } = await owner.calls.start("wait");
+    const { callId } = await owner.calls.start({ tool: "wait" });
     await until(() => api.runs.includes("begun"));
     const watched = collect(owner.calls.watch(callId));
     const stranger = await openCheckedClient(api, "call");
@@ -187,14 +200,14 @@ describe("what was called", () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call", "read");
     for (const text of ["a", "b", "c"])
-      await client.calls.run("echo", { text }, { id: text, session: text === "a" ? "s" : "t" });
-    await client.calls.run("nothing");
+      await client.calls.execute({ tool: "echo", input: { text }, id: text, session: text === "a" ? "s" : "t" });
+    await client.calls.execute({ tool: "nothing" });
     const first = await client.calls.list({ limit: 3 });
     expect(first.items.map(({ toolName }) => toolName)).toEqual(["nothing", "echo", "echo"]);
     const second = await client.calls.list({ limit: 3, cursor: first.next! });
     expect(second.items.map(({ callId }) => callId)).toEqual(["a"]);
     expect(second.next).toBeUndefined();
-    expect((await client.calls.list({ status: "failed,pending" })).items).toHaveLength(1);
+    expect((await client.calls.list({ status: ["failed", "pending"] })).items).toHaveLength(1);
     expect((await client.calls.list({ session: "s" })).items.map(({ callId }) => callId)).toEqual(["a"]);
     await expect(client.calls.list({ limit: 501 })).rejects.toMatchObject({ status: 400 });
   });
@@ -209,7 +222,7 @@ describe("what was called", () => {
       run: async (_input, context) => (await context.call("echo", { text: "inner" })).display,
     });
     const client = await openCheckedClient(api, "call", "read");
-    const { callId } = await client.calls.run("outer");
+    const { callId } = await client.calls.execute({ tool: "outer" });
     expect((await client.calls.get(callId)).children).toMatchObject([
       { toolName: "echo", status: "completed", parentId: callId },
     ]);
@@ -218,7 +231,7 @@ describe("what was called", () => {
   test("is made again under a new id, as it was or edited, and only what was sent is needed from who may not read", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call", "read");
-    const { callId } = await client.calls.run("echo", { text: "hi" }, { session: "s" });
+    const { callId } = await client.calls.execute({ tool: "echo", input: { text: "hi" }, session: "s" });
     const again = await client.calls.replay(callId);
     expect(again).toMatchObject({ details: "hi" });
     expect(again.callId).not.toBe(callId);
@@ -233,7 +246,7 @@ describe("what was called", () => {
     const api = await openTestServer({ haft: { maxResultBytes: 1000 } });
     const client = await openCheckedClient(api, "call", "read");
     const long = Array.from({ length: 2000 }, (_, line) => `line ${line}`).join("\n");
-    const result = await client.calls.run("echo", { text: long });
+    const result = await client.calls.execute({ tool: "echo", input: { text: long } });
     expect(result.metadata.spill).toBeDefined();
     expect(JSON.stringify(result.content).length).toBeLessThan(2000);
     expect(await client.calls.output(result.callId)).toBe(long);
@@ -244,7 +257,7 @@ describe("what was called", () => {
   test("is bounded: the oldest calls are forgotten, those under way never", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call", "read");
-    await client.calls.start("wait", {}, { id: "running" });
+    await client.calls.start({ tool: "wait", id: "running" });
     for (let i = 0; i < 2100; i++) await api.haft.execute("echo", { text: "x" }, { id: `call ${i}` });
     await expect(client.calls.get("call 0")).rejects.toMatchObject({ status: 404 });
     expect(await client.calls.get("call 2099")).toMatchObject({ status: "completed" });

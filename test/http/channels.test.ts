@@ -4,11 +4,9 @@ import { openHaft } from "haft/host";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { serveHttp } from "../../src/http/http-server.ts";
-import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
-import { issueToken } from "../../src/http/tokens.ts";
-import type { Scope } from "../../src/http/wire.ts";
-import { createClient } from "../../src/client/index.ts";
+import { serveHttp } from "../../src/server/http-server.ts";
+import type { Scope } from "../../src/contracts/index.ts";
+import { createClient } from "../../src/client.ts";
 import { startServer } from "../../src/io/net/local-server.fixture.ts";
 
 async function openChannelServer(permissions = {}) {
@@ -20,14 +18,14 @@ async function openChannelServer(permissions = {}) {
   };
   const overrides = { message: { channels }, permissions };
   const host = await openHaft(folder, { home: join(folder, "home"), env: {}, overrides });
-  const server = await serveHttp(host.haft, { port: 0, parts: capabilitiesOfHost(host) });
+  const server = await serveHttp(host, { port: 0 });
   onTestFinished(async () => {
     await server.close();
     await host.close();
     rmSync(folder, { recursive: true, force: true });
   });
   const clientFor = async (...scopes: Scope[]) => {
-    const { token } = await issueToken(server.api.tokens, host.haft.clock, { name: "ada", scopes });
+    const token = await server.issueToken({ name: "ada", scopes });
     return createClient({ url: server.url, token });
   };
   return { hook, clientFor };
@@ -36,7 +34,7 @@ async function openChannelServer(permissions = {}) {
 test("channels are listed by name, with what is missing, and without addresses and keys", async () => {
   const { clientFor } = await openChannelServer();
   const client = await clientFor("read");
-  expect((await client.server()).parts).toContain("channels");
+  expect((await client.server.info()).parts).toContain("channels");
   const { items } = await client.channels.list();
   expect(items).toEqual([
     { name: "hook", type: "webhook", targets: ["ops", "dev"], actions: ["send"] },
@@ -48,7 +46,7 @@ test("channels are listed by name, with what is missing, and without addresses a
       problem: "set the variable SLACK_TOKEN",
     },
   ]);
-  const shown = JSON.stringify([items, await client.configuration()]);
+  const shown = JSON.stringify([items, await client.configuration.show()]);
   expect(shown).toContain("message.channels.hook.type");
   expect(shown).not.toContain("very-secret");
 });

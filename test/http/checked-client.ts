@@ -1,38 +1,61 @@
-// A client whose every answer is held against the server's own OpenAPI document.
-import { createClient, type HaftClient } from "../../src/client/index.ts";
-import { SHAPES, type ShapeName } from "../../src/http/wire-schemas.ts";
-import type { Scope } from "../../src/http/wire.ts";
-import type { TestServer } from "./open-door.ts";
+// A client that checks every response and every frame against the contract of its endpoint.
+import { createClient, type HaftClient } from "../../src/client.ts";
+import type { Contract, Endpoint } from "../../src/contracts/contract.ts";
+import { ErrorAnswer } from "../../src/contracts/errors.ts";
+import { contracts, type Scope } from "../../src/contracts/index.ts";
+import type { TestServer } from "./open-server.ts";
 
-interface Described {
-  paths: Record<
-    string,
-    Record<string, { responses: Record<string, { content: Record<string, { schema: { $ref?: string } }> }> }>
-  >;
-}
+const ENDPOINTS: readonly Endpoint[] = Object.values<Contract>(contracts).flatMap((contract) =>
+  Object.values(contract),
+);
 
-export async function openCheckedClient(api: TestServer, ...scopes: Scope[]): Promise<HaftClient> {
-  const token = await api.tokenFor(...scopes);
-  const document = (await api.server.api.openApi()) as Described;
+export async function openCheckedClient(
+  { server, tokenFor }: Pick<TestServer, "server" | "tokenFor">,
+  ...scopes: Scope[]
+): Promise<HaftClient> {
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const response = await globalThis.fetch(input, init);
-    const { pathname } = new URL(String(input));
-    if (!response.headers.get("content-type")?.startsWith("application/json")) return response;
-    const shape = shapeOf(document, init?.method ?? "GET", pathname, response.status);
-    if (shape) SHAPES[shape].parse(await response.clone().json());
+    if (response.ok) checkStatus(init?.method ?? "GET", new URL(String(input)).pathname, response.status);
+    else ErrorAnswer.parse(await response.clone().json());
     return response;
   };
-  return createClient({ url: api.server.url, token, fetch });
+  const client = createClient({ url: server.url, token: await tokenFor(...scopes), fetch });
+  const checked = Object.entries<Contract>(contracts).map(([resource, contract]) => [
+    resource,
+    checkedMethods(contract, client[resource as keyof typeof contracts] as unknown as Methods),
+  ]);
+  return { ...client, ...(Object.fromEntries(checked) as object) };
 }
 
-function shapeOf({ paths }: Described, method: string, pathname: string, status: number): ShapeName | undefined {
-  // A path that is written out comes before one with a parameter.
-  const path = Object.keys(paths)
-    .sort((a, b) => a.split("{").length - b.split("{").length)
-    .find((each) => new RegExp(`^${each.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(pathname));
-  if (path === undefined) return status === 404 ? "ErrorAnswer" : undefined;
-  const { responses } = paths[path]![method.toLowerCase()] ?? { responses: {} };
-  const described = responses[status] ?? responses["default"];
-  if (!described) throw new Error(`${method} ${pathname} answers ${status}, which its description does not say`);
-  return described.content["application/json"]?.schema.$ref?.split("/").at(-1) as ShapeName | undefined;
+type Methods = Readonly<Record<string, (...args: unknown[]) => unknown>>;
+
+function checkedMethods(contract: Contract, methods: Methods): Methods {
+  return Object.fromEntries(
+    Object.entries(contract).map(([name, { output, stream, lines }]) => {
+      const frame = stream?.frame ?? lines;
+      const checked = (...args: unknown[]): unknown => {
+        const result = methods[name]!(...args);
+        if (frame) return checkedFrames(frame, result as AsyncIterable<unknown>);
+        return (result as Promise<unknown>).then((value) => (output?.parse(value), value));
+      };
+      return [name, checked];
+    }),
+  );
+}
+
+async function* checkedFrames(schema: { parse(value: unknown): unknown }, frames: AsyncIterable<unknown>) {
+  for await (const frame of frames) {
+    schema.parse(frame);
+    yield frame;
+  }
+}
+
+/** Only a status of the contract. */
+function checkStatus(method: string, pathname: string, status: number): void {
+  const matching = ENDPOINTS.filter(
+    (endpoint) =>
+      endpoint.method === method && new RegExp(`^${endpoint.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(pathname),
+  );
+  if (matching.some((endpoint) => (endpoint.status ?? 200) === status)) return;
+  throw new Error(`${method} ${pathname} answers ${status}, which its contract does not have`);
 }

@@ -1,9 +1,9 @@
 // Tools that run at a client, over a real WebSocket: registered, called through the gate, answered, lost and found again.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import { createClient, type ServedTool, type ServeToolsOptions } from "../../src/client/index.ts";
-import type { ClientCall, ClientRequest, EventMessage, SocketReply } from "../../src/http/wire.ts";
-import { openTestServer, until } from "./open-door.ts";
+import { createClient, type ServedTool, type ServeToolsOptions } from "../../src/client.ts";
+import type { ClientCall, ClientRequest, EventMessage, SocketAnswer } from "../../src/contracts/index.ts";
+import { openTestServer, until } from "./open-server.ts";
 
 type ApiContext = Awaited<ReturnType<typeof openTestServer>>;
 const COLOUR = { type: "object", properties: { hue: { type: "string" } }, required: ["hue"] };
@@ -16,7 +16,7 @@ async function connect(api: ApiContext, token: string) {
   onTestFinished(() => socket.terminate());
   const calls: ClientCall[] = [];
   const ended: string[] = [];
-  const answers = new Map<string, SocketReply>();
+  const answers = new Map<string, SocketAnswer>();
   socket.on("message", (data: Buffer) => {
     const message = JSON.parse(String(data)) as EventMessage;
     if (message.type === "client_call") calls.push(message.data);
@@ -25,7 +25,7 @@ async function connect(api: ApiContext, token: string) {
   });
   await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
   let count = 0;
-  const ask = async (request: DistributiveOmit<ClientRequest, "request">): Promise<SocketReply> => {
+  const ask = async (request: DistributiveOmit<ClientRequest, "request">): Promise<SocketAnswer> => {
     const id = `r${++count}`;
     socket.send(JSON.stringify({ ...request, request: id }));
     await until(() => answers.has(id));
@@ -145,7 +145,7 @@ describe("a client's tool", () => {
     await call({ hue: "red" }, "c1");
     await until(() => first.calls.length === 1);
     first.socket.terminate();
-    await until(() => api.server.api.streams.size === 0);
+    await until(() => api.server.openStreams === 0);
     expect(await call({ hue: "blue" }, "c2")).toMatchObject({ status: "pending" });
     const again = await connect(api, token);
     await again.ask(register);
@@ -170,7 +170,7 @@ describe("a client's tool", () => {
     await client.ask(register);
     await call({ hue: "red" }, "left");
     client.socket.terminate();
-    await until(() => api.server.api.streams.size === 0);
+    await until(() => api.server.openStreams === 0);
     await api.haft.clock.advance(60_001);
     await until(() => !api.haft.registry.has("pick_colour"));
     const endings = api.haft.recorded.all.filter((event) => event.type === "tool_call_failed");
@@ -237,10 +237,12 @@ describe("haft/client", () => {
       },
       { name: "fall", description: "Fails", run: () => Promise.reject(new Error("fell over")) },
     ]);
-    expect(await client.calls.run("add", { a: 1, b: 2 }, { id: "c1" })).toMatchObject({ status: "pending" });
+    expect(await client.calls.execute({ tool: "add", input: { a: 1, b: 2 }, id: "c1" })).toMatchObject({
+      status: "pending",
+    });
     await until(() => ended(api, "c1") !== undefined);
     expect(await client.calls.get("c1")).toMatchObject({ status: "completed", result: { details: { sum: 3 } } });
-    await client.calls.run("fall", {}, { id: "c2" });
+    await client.calls.execute({ tool: "fall", id: "c2" });
     await until(() => ended(api, "c2") !== undefined);
     expect(ended(api, "c2")).toMatchObject({ error: { message: expect.stringContaining("fell over") } });
     serving.stop();
@@ -265,7 +267,7 @@ describe("haft/client", () => {
     const { client } = await serve(api, [{ name: "slow", description: "Takes long", run }], {
       WebSocket: Remembered as never,
     });
-    await client.calls.run("slow", {}, { id: "c1" });
+    await client.calls.execute({ tool: "slow", id: "c1" });
     await until(() => runs === 1);
     opened[0]!.terminate();
     await until(() => opened.length === 2 && opened[1]!.readyState === WebSocket.OPEN);

@@ -1,18 +1,18 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import type { EventMessage, SocketReply } from "../../src/http/wire.ts";
+import type { EventMessage, EventQuery, SocketAnswer } from "../../src/contracts/index.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { type TestServer, openTestServer, until } from "./open-door.ts";
+import { type TestServer, openTestServer, until } from "./open-server.ts";
 
 type Client = Awaited<ReturnType<typeof openCheckedClient>>;
 type Followed = { messages: EventMessage[]; types(): string[]; stop(): void };
 
-function follow(client: Client, options: Parameters<Client["events"]>[0] = {}): Followed {
+function follow(client: Client, query: EventQuery = {}): Followed {
   const messages: EventMessage[] = [];
   const end = new AbortController();
   onTestFinished(() => end.abort());
   const reading = (async () => {
-    for await (const message of client.events({ ...options, signal: end.signal })) messages.push(message);
+    for await (const message of client.events.subscribe(query, { signal: end.signal })) messages.push(message);
   })();
   reading.catch(() => undefined);
   return { messages, types: () => messages.map(({ type }) => type), stop: () => end.abort() };
@@ -94,14 +94,15 @@ describe("events as server-sent events", () => {
     await api.haft.execute("echo", { text: "b" }, { id: "two" });
     await until(() => followed[0]!.messages.length === 3);
     expect(followed.map(({ messages }) => messages.length)).toEqual([3, 1, 4, 4]);
-    await expect(client.events({ types: ["made_up" as never] }).next()).rejects.toMatchObject({ status: 400 });
+    const unknown = client.events.subscribe({ types: ["made_up" as never] })[Symbol.asyncIterator]();
+    await expect(unknown.next()).rejects.toMatchObject({ status: 400 });
   });
 
   test("show signs of life, and end when the token is revoked or expires", async () => {
     const api = await openTestServer();
     const admin = await openCheckedClient(api, "admin");
     const { token, id } = await admin.tokens.create({ name: "reader", scopes: ["read"] });
-    const { createClient } = await import("../../src/client/index.ts");
+    const { createClient } = await import("../../src/client.ts");
     const reader = createClient({ url: api.server.url, token });
     const followed = follow(reader);
     await until(() => followed.messages.length === 1);
@@ -109,7 +110,7 @@ describe("events as server-sent events", () => {
     await until(() => followed.types().includes("heartbeat"));
     await admin.tokens.revoke(id);
     await api.haft.clock.advance(15_000);
-    await until(() => api.server.api.streams.size === 0);
+    await until(() => api.server.openStreams === 0);
     await expect(reader.tools.list()).rejects.toMatchObject({ status: 401 });
   });
 
@@ -118,7 +119,7 @@ describe("events as server-sent events", () => {
     const client = await openCheckedClient(api, "read", "call");
     const followed = follow(client, { types: ["tool_call_completed"] });
     await until(() => followed.messages.length === 1);
-    const { callId } = await client.calls.run("echo", { text: "x".repeat(5000) });
+    const { callId } = await client.calls.execute({ tool: "echo", input: { text: "x".repeat(5000) } });
     await until(() => followed.messages.length === 2);
     expect(followed.messages[1]).toMatchObject({ data: { result: { content: [], metadata: { cut: true } } } });
     expect((await client.calls.get(callId)).result).toMatchObject({ details: "x".repeat(5000) });
@@ -146,7 +147,7 @@ describe("events as server-sent events", () => {
     );
     expect(received).toEqual(Array<number>(1000).fill(4));
     await Promise.all(readers.map((reader) => reader.cancel()));
-    await until(() => api.server.api.streams.size === 0);
+    await until(() => api.server.openStreams === 0);
   });
 });
 
@@ -159,7 +160,7 @@ describe("a WebSocket", () => {
     socket.on("message", (data) => messages.push(JSON.parse(String(data as Buffer)) as EventMessage));
     const closed = new Promise<number>((resolve) => socket.on("close", resolve));
     await new Promise((resolve) => socket.once("open", resolve));
-    const answers = (): SocketReply[] =>
+    const answers = (): SocketAnswer[] =>
       messages.flatMap((message) => (message.type === "answer" ? [message.data] : []));
     return {
       socket,
@@ -223,7 +224,7 @@ describe("a WebSocket", () => {
     await until(() => api.runs.length === 2);
     socket.terminate();
     await until(() => api.runs.includes("stopped"));
-    await until(() => api.server.api.streams.size === 0);
+    await until(() => api.server.openStreams === 0);
     expect(api.server.api.recentCalls.find("stays")).toMatchObject({ status: "running" });
     expect(api.runs.filter((run) => run === "stopped")).toHaveLength(1);
   });
@@ -250,7 +251,7 @@ describe("a WebSocket", () => {
     silent.socket.pause();
     await api.haft.clock.advance(15_000);
     await api.haft.clock.advance(15_000);
-    await until(() => api.server.api.streams.size === 0);
+    await until(() => api.server.openStreams === 0);
     const last = await open(api, ["read"]);
     await api.server.close();
     expect(await last.closed).toBe(1001);

@@ -1,10 +1,10 @@
 // What people do at the door stands in the audit log, and what the host was told counts there.
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { loadConfig, openHaft } from "haft/host";
-import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
+import { serveHttp } from "haft/server";
+import type { Scope } from "../../src/contracts/identity.ts";
 import { makeHostFolder } from "../mission/open-host.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { openTestServer } from "./open-door.ts";
 
 test("tokens that are made and revoked, and what is done to MCP servers, are noted with who did it", async () => {
   const config = { mcpServers: { gone: { command: "no-such-program-here" } } };
@@ -12,20 +12,21 @@ test("tokens that are made and revoked, and what is done to MCP servers, are not
   const overrides = { tools: { mcpServers: config.mcpServers } } as never;
   const host = await open({ overrides });
   expect((await loadConfig({ folder, home, env: {}, overrides })).mcpServers).toHaveLength(1);
-  const parts = capabilitiesOfHost(host);
-  const api = await openTestServer({ parts });
-  const admin = await openCheckedClient(api, "read", "approve", "admin");
+  const server = await serveHttp(host, { port: 0 });
+  onTestFinished(() => server.close());
+  const tokenFor = (...scopes: Scope[]) => server.issueToken({ name: scopes.join("+"), scopes });
+  const admin = await openCheckedClient({ server, tokenFor }, "read", "approve", "admin");
   const { id } = await admin.tokens.create({ name: "ci", scopes: ["read"] });
   await admin.tokens.revoke(id);
-  await parts.mcp!.act("gone", { action: "disable_tool", tool: "write" }, "ada");
-  await expect(
-    Promise.resolve(parts.mcp!.act("gone", { action: "approve_launch", hash: "another" }, "ada")),
-  ).rejects.toMatchObject({ code: "conflict" });
+  await admin.mcp.act("gone", { action: "disable_tool", tool: "write" });
+  await expect(admin.mcp.act("gone", { action: "approve_launch", hash: "another" })).rejects.toMatchObject({
+    code: "conflict",
+  });
   const { entries } = await host.store.audit.query({ kind: ["config_changed", "trust", "note"] });
   expect(entries.map(({ kind, data }) => [kind, data["action"], data["by"]])).toEqual([
-    ["note", "mcp_approve_launch", "ada"],
-    ["trust", "mcp_approve_launch", "ada"],
-    ["config_changed", "mcp_disable_tool", "ada"],
+    ["note", "mcp_approve_launch", "read+approve+admin"],
+    ["trust", "mcp_approve_launch", "read+approve+admin"],
+    ["config_changed", "mcp_disable_tool", "read+approve+admin"],
     ["config_changed", "credential_revoked", "read+approve+admin"],
     ["config_changed", "credential_created", "read+approve+admin"],
   ]);

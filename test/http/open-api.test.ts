@@ -1,14 +1,17 @@
 import { describe, expect, test } from "vitest";
+import type { Contract } from "../../src/contracts/contract.ts";
+import { contracts } from "../../src/contracts/index.ts";
 import { lintJsonSchema } from "../../src/schema/lint-json-schema.ts";
+import type { HttpServerOptions } from "../../src/server/http-server.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { ask, openTestServer } from "./open-door.ts";
+import { ask, openTestServer } from "./open-server.ts";
 
 type Fields = Record<string, unknown>;
 
 async function readApi() {
-  const api = await openTestServer({ parts: ALL_PARTS });
+  const api = await openTestServer({ api: ALL });
   const client = await openCheckedClient(api, "read");
-  const document = (await client.openApi()) as {
+  const document = (await client.server.openApi()) as {
     paths: Record<string, Record<string, Fields>>;
     components: { schemas: Record<string, Fields> };
   };
@@ -19,20 +22,17 @@ async function readApi() {
 }
 
 const never = () => {
-  throw new Error("not asked in this test");
+  throw new Error("not called in this test");
 };
-const ALL_PARTS = {
-  policy: { show: never, explain: never, lint: never, simulate: never },
-  rules: { effect: never },
-  audit: { search: never, find: never, export: never, verify: never },
-  undo: { list: never, find: never, undoable: () => new Set<string>(), undo: never },
-  configuration: { show: never },
-  jobs: { list: never, find: never, log: never, cancel: never, retry: never, follow: never },
-  schedules: {
-    ...{ list: never, find: never, add: never, update: never },
-    ...{ remove: never, pause: never, run: never, runs: never },
-  },
-};
+/** Every resource of the API, with handlers that are not called. */
+const ALL = Object.fromEntries(
+  Object.entries<Contract>(contracts)
+    .filter(([resource]) => resource !== "server" && resource !== "session")
+    .map(([resource, contract]) => [
+      resource,
+      () => Object.fromEntries(Object.keys(contract).map((name) => [name, never])),
+    ]),
+) as HttpServerOptions["api"];
 
 describe("the OpenAPI document", () => {
   test("is one of version 3.1, and every part that it refers to is there", async () => {
@@ -105,11 +105,11 @@ describe("the OpenAPI document", () => {
   test("names no part that the server does not have", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "read");
-    const paths = Object.keys((await client.openApi())["paths"] as object);
+    const paths = Object.keys((await client.server.openApi())["paths"] as object);
     expect(paths.filter((path) => /policy|audit|undo|changes|configuration/.test(path))).toEqual([]);
     for (const path of ["/api/policy", "/api/audit", "/api/audit/verify", "/api/changes/x", "/api/configuration"]) {
       expect((await ask(api, "GET", path, { token: await api.tokenFor("read") })).json.error?.code).toBe("not_here");
     }
-    expect((await client.server()).parts).toEqual(["tokens"]);
+    expect((await client.server.info()).parts).toEqual(["tokens"]);
   });
 });

@@ -6,13 +6,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { openWorkspace } from "haft/workspace";
 import { createMemoryUndo } from "../../src/io/files/undo-store.ts";
 import { createUndo } from "../../src/io/files/undo.ts";
-import { auditCapability } from "../../src/http/parts/audit-part.ts";
-import { pastCallsOf, policyCapability } from "../../src/http/parts/policy-part.ts";
-import { undoCapability } from "../../src/http/parts/undo-part.ts";
 import { RuleSet } from "../../src/gate/permit/rules/rule-set.ts";
 import { openStore } from "../../src/store/store.ts";
 import { openCheckedClient } from "./checked-client.ts";
-import { openTestServer } from "./open-door.ts";
+import { ask, openTestServer } from "./open-server.ts";
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "haft-parts-"));
@@ -23,17 +20,23 @@ function makeFolder(): string {
 async function openAudited() {
   const store = await openStore({ stateFolder: makeFolder() });
   onTestFinished(() => store.close());
-  const parts = { audit: auditCapability(store.audit) };
-  const api = await openTestServer({ haft: { log: store.audit }, parts });
+  const api = await openTestServer({ haft: { log: store.audit }, parts: { store } });
   const client = await openCheckedClient(api, "read", "call");
   return { store, api, client };
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
 }
 
 describe("the audit log", () => {
   test("is searched, with facets and by pages; one entry is found by its id", async () => {
     const { client, store } = await openAudited();
-    for (const text of ["a", "needle", "c"]) await client.calls.run("echo", { text }, { session: "s" });
-    await client.calls.run("echo", { wrong: 1 });
+    for (const text of ["a", "needle", "c"])
+      await client.calls.execute({ tool: "echo", input: { text }, session: "s" });
+    await client.calls.execute({ tool: "echo", input: { wrong: 1 } });
     await store.audit.flush();
     const page = await client.audit.search({ tool: "echo", limit: 3 });
     expect(page.items).toHaveLength(3);
@@ -58,14 +61,19 @@ describe("the audit log", () => {
   });
 
   test("is exported whole and by filter, one document a line, and its chain is checked", async () => {
-    const { client, store } = await openAudited();
-    for (let i = 0; i < 20; i++) await client.calls.run("echo", { text: String(i) });
+    const { client, store, api } = await openAudited();
+    for (let i = 0; i < 20; i++) await client.calls.execute({ tool: "echo", input: { text: String(i) } });
     await store.audit.flush();
-    const lines = (await new Response(await client.audit.export()).text()).trim().split("\n");
-    expect(lines).toHaveLength(40);
-    expect(JSON.parse(lines[0]!)).toMatchObject({ id: "1", type: "call_begun" });
-    const filtered = await new Response(await client.audit.export({ status: "completed" })).text();
-    expect(filtered.trim().split("\n")).toHaveLength(20);
+    const entries = await collect(client.audit.export());
+    expect(entries).toHaveLength(40);
+    expect(entries[0]).toMatchObject({ id: "1", type: "call_begun" });
+    expect(await collect(client.audit.export({ status: "completed" }))).toHaveLength(20);
+    const { headers, text } = await ask(api, "GET", "/api/audit/export", { token: await api.tokenFor("read") });
+    expect(headers).toMatchObject({
+      "content-type": "application/jsonl; charset=utf-8",
+      "content-disposition": 'attachment; filename="haft-audit.jsonl"',
+    });
+    expect(text.trim().split("\n")).toHaveLength(40);
     const checked = await client.audit.verify();
     expect(checked).toEqual({ ok: true, entries: 40, head: expect.stringMatching(/^40:[0-9a-f]{64}$/) });
     await store.database.run("UPDATE audit SET tool = 'other' WHERE seq = 7");
@@ -74,7 +82,7 @@ describe("the audit log", () => {
 
   test("that was removed looks whole, but not to who noted its head", async () => {
     const { client, store } = await openAudited();
-    await client.calls.run("echo", { text: "a" });
+    await client.calls.execute({ tool: "echo", input: { text: "a" } });
     await store.audit.flush();
     const { head } = await client.audit.verify();
     expect(await client.audit.verify({ head })).toMatchObject({ ok: true });
@@ -96,15 +104,16 @@ describe("changes of files", () => {
     const store = createMemoryUndo();
     const workspace = openWorkspace(folder, { journal: store });
     const undo = createUndo({ files: workspace.files, store });
-    const api = await openTestServer({ haft: { workspace }, parts: { undo: undoCapability(undo) } });
+    const api = await openTestServer({ haft: { workspace }, parts: { undo } });
     const caller = await openCheckedClient(api, "read", "call");
     const person = await openCheckedClient(api, "read", "approve");
-    await caller.calls.run("read", { path: "note.txt" }, { session: "s" });
-    const requested = await caller.calls.run(
-      "write",
-      { path: "note.txt", content: "new\n" },
-      { id: "w", session: "s" },
-    );
+    await caller.calls.execute({ tool: "read", input: { path: "note.txt" }, session: "s" });
+    const requested = await caller.calls.execute({
+      tool: "write",
+      input: { path: "note.txt", content: "new\n" },
+      id: "w",
+      session: "s",
+    });
     if (requested.status === "pending") await person.approvals.answer(requested.pending.id, { decision: "once" });
     expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("new\n");
     const { items } = await person.undo.list({ call: "w" });
@@ -126,60 +135,52 @@ describe("the rules", () => {
     const store = await openStore({ stateFolder: makeFolder() });
     onTestFinished(() => store.close());
     const ruleSet = new RuleSet([{ origin: "project", allow: ["echo"], deny: ["keep"], ask: ["nosuchtool"] }]);
-    const parts = {};
-    const api = await openTestServer({ haft: { log: store.audit, rules: ruleSet }, parts });
-    const part = policyCapability({ haft: api.haft, ruleSet, pastCalls: pastCallsOf(store.audit) });
-    Object.assign(parts, { policy: part, rules: part });
-    const again = await openServerOn(parts);
-    expect((await again.policy.show()).rules).toContainEqual({
+    const api = await openTestServer({ haft: { log: store.audit, rules: ruleSet }, parts: { store } });
+    const client = await openCheckedClient(api, "read");
+    expect((await client.policy.show()).rules).toContainEqual({
       rule: "keep",
       decision: "deny",
       origin: "project",
       lasts: "always",
     });
-    expect(await again.policy.explain({ tool: "keep", input: { text: "x" } })).toMatchObject({
+    expect(await client.policy.explain({ tool: "keep", input: { text: "x" } })).toMatchObject({
       verdict: { decision: "deny", rule: "keep", origin: "project" },
     });
-    await expect(again.policy.explain({ tool: "keep", input: { wrong: 1 } })).rejects.toMatchObject({ status: 400 });
-    expect((await again.policy.lint()).items).toContainEqual(
+    await expect(client.policy.explain({ tool: "keep", input: { wrong: 1 } })).rejects.toMatchObject({ status: 400 });
+    expect((await client.policy.lint()).items).toContainEqual(
       expect.objectContaining({ level: "warning", rule: "nosuchtool" }),
     );
-    expect(await again.tools.get("keep")).toMatchObject({ verdict: { decision: "deny" } });
+    expect(await client.tools.get("keep")).toMatchObject({ verdict: { decision: "deny" } });
     for (const text of ["a", "b"]) await api.haft.execute("echo", { text });
     await store.audit.flush();
-    expect(await again.policy.effect("echo")).toMatchObject({
+    expect(await client.policy.effect({ rule: "echo" })).toMatchObject({
       judged: 2,
       matched: 2,
       samples: [{ toolName: "echo" }, { toolName: "echo" }],
     });
-    expect(await again.policy.effect("echo(")).toMatchObject({ matched: 0, problem: expect.any(String) });
-    expect(await again.policy.simulate({ add: [{ rule: "echo", decision: "deny" }] })).toMatchObject({
+    expect(await client.policy.effect({ rule: "echo(" })).toMatchObject({ matched: 0, problem: expect.any(String) });
+    expect(await client.policy.simulate({ add: [{ rule: "echo", decision: "deny" }] })).toMatchObject({
       judged: 2,
       changed: [{ before: { decision: "allow" }, after: { decision: "deny" } }, {}],
     });
-    await expect(again.policy.simulate({ add: [{ rule: "(", decision: "deny" }] })).rejects.toMatchObject({
+    await expect(client.policy.simulate({ add: [{ rule: "(", decision: "deny" }] })).rejects.toMatchObject({
       status: 400,
     });
   });
-
-  async function openServerOn(parts: object) {
-    const api = await openTestServer({ parts });
-    return openCheckedClient(api, "read");
-  }
 });
 
 test("the numbers of a tool and of an hour are told", async () => {
   const api = await openTestServer();
   const client = await openCheckedClient(api, "read", "call");
-  for (let i = 0; i < 3; i++) await client.calls.run("echo", { text: "x" });
-  await client.calls.run("echo", {});
-  await client.calls.run("echo", { text: "x" }, { policy: { deny: ["echo"] } });
+  for (let i = 0; i < 3; i++) await client.calls.execute({ tool: "echo", input: { text: "x" } });
+  await client.calls.execute({ tool: "echo" });
+  await client.calls.execute({ tool: "echo", input: { text: "x" }, policy: { deny: ["echo"] } });
   await api.haft.clock.advance(1);
-  const shown = await client.statistics({ buckets: 12 });
+  const shown = await client.statistics.show({ buckets: 12 });
   expect(shown.tools).toMatchObject([{ tool: "echo", count: 5, failures: 2, denials: 1 }]);
   expect(shown.buckets.reduce((sum, { count }) => sum + count, 0)).toBe(5);
   expect((await client.tools.get("echo")).statistics).toMatchObject({ count: 5, denials: 1 });
-  await expect(client.statistics({ from: 5, to: 5 })).rejects.toMatchObject({ status: 400 });
+  await expect(client.statistics.show({ from: 5, to: 5 })).rejects.toMatchObject({ status: 400 });
 });
 
 test("what tools cost a model's context is told: definitions, what is shown of them, and what they returned", async () => {
@@ -193,9 +194,9 @@ test("what tools cost a model's context is told: definitions, what is shown of t
   const api = await openTestServer({ haft: { toolSearch: { budget: 1500 } } });
   for (const tool of many) api.haft.register(tool);
   const client = await openCheckedClient(api, "read", "call");
-  await client.calls.run("echo", { text: "word ".repeat(400) });
+  await client.calls.execute({ tool: "echo", input: { text: "word ".repeat(400) } });
   await api.haft.clock.advance(1);
-  const { counter, allTokens, shownTokens, resultTokens, tools } = await client.tokenReport();
+  const { counter, allTokens, shownTokens, resultTokens, tools } = await client.statistics.tokens();
   expect(counter).toBe("o200k_base");
   const of = (name: string) => tools.find(({ tool }) => tool === name)!;
   expect(of("echo")).toMatchObject({ isShown: true, calls: 1 });
@@ -206,7 +207,7 @@ test("what tools cost a model's context is told: definitions, what is shown of t
   expect(allTokens).toBe(tools.reduce((sum, { definitionTokens }) => sum + definitionTokens, 0));
   expect(shownTokens).toBeLessThanOrEqual(1500);
   expect(tools[0]!.tool).toBe("echo");
-  await expect(client.tokenReport({ from: 5, to: 5 })).rejects.toMatchObject({ status: 400 });
+  await expect(client.statistics.tokens({ from: 5, to: 5 })).rejects.toMatchObject({ status: 400 });
 });
 
 test("the tools are listed, searched and filtered as policy shows them", async () => {
@@ -224,7 +225,7 @@ test("the tools are listed, searched and filtered as policy shows them", async (
 });
 
 test("a client of a server that is not there says so", async () => {
-  const { createClient } = await import("../../src/client/index.ts");
+  const { createClient } = await import("../../src/client.ts");
   const client = createClient({ url: "http://127.0.0.1:9", token: "x" });
-  await expect(client.server()).rejects.toMatchObject({ status: 0, code: "unreachable" });
+  await expect(client.server.info()).rejects.toMatchObject({ status: 0, code: "unreachable" });
 });

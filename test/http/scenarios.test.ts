@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createTestHaft } from "haft/testing";
 import { WebSocket } from "ws";
-import { serveHttp } from "../../src/http/http-server.ts";
-import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
-import { ask, openTestServer, openSocket, until } from "./open-door.ts";
+import { serveHttp } from "../../src/server/http-server.ts";
+import { issueToken, MemoryTokenStore } from "../../src/store/tokens.ts";
+import { ask, openTestServer, openSocket, until } from "./open-server.ts";
 
 const CALL = { tool: "echo", input: { text: "hello" } };
 
@@ -330,7 +330,7 @@ describe("sv-019: a client that stops reading", () => {
     onTestFinished(() => socket.terminate());
     await new Promise((resolve) => socket.once("open", resolve));
     socket.pause();
-    await flood(api, () => api.server.api.streams.size === 0);
+    await flood(api, () => api.server.openStreams === 0);
     expect(api.server.api.feed.readers).toBe(0);
   });
 
@@ -340,8 +340,8 @@ describe("sv-019: a client that stops reading", () => {
     const socket = await openSocket(api);
     socket.pause();
     socket.write(`GET /api/events HTTP/1.1\r\nHost: ${api.host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-    await until(() => api.server.api.streams.size === 1);
-    await flood(api, () => api.server.api.streams.size === 0);
+    await until(() => api.server.openStreams === 1);
+    await flood(api, () => api.server.openStreams === 0);
     expect(api.server.api.feed.readers).toBe(0);
   });
 });
@@ -410,7 +410,7 @@ describe("sv-021: the console", () => {
 describe("sv-023: beyond this machine", () => {
   test.each(["0.0.0.0", "::"])("it does not start on %s without a token", async (host) => {
     await expect(serveHttp(createTestHaft(), { host, port: 0 })).rejects.toThrow(
-      /without a token.*Make a token first/s,
+      /without a token.*Create a token first/s,
     );
   });
 

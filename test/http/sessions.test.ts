@@ -4,13 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createTool } from "haft";
-import type { HaftClient, Scope, SessionFrame } from "haft/client";
+import type { api, HaftClient } from "haft/client";
 import { openHaft } from "haft/host";
 import { createScriptedLanguageModel, type LanguageScript } from "haft/testing";
 import { createAgent } from "../../src/capabilities/create-agent.ts";
-import { serveHttp } from "../../src/http/http-server.ts";
-import { capabilitiesOfHost } from "../../src/http/parts/parts-of-host.ts";
-import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
+import { serveHttp } from "../../src/server/http-server.ts";
 import { openCheckedClient } from "./checked-client.ts";
 
 async function open(script?: LanguageScript) {
@@ -35,17 +33,14 @@ async function open(script?: LanguageScript) {
       ? { agentFor: ({ agent = "main" }, haft) => createAgent({ haft, model, name: agent, systemPrompt: "" }) }
       : {}),
   });
-  const tokens = new MemoryTokenStore();
-  const server = await serveHttp(host.haft, { port: 0, tokens, log: () => undefined, parts: capabilitiesOfHost(host) });
+  const server = await serveHttp(host, { port: 0 });
   onTestFinished(async () => {
     await server.close();
     await host.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  const tokenFor = async (...scopes: Scope[]): Promise<string> =>
-    (await issueToken(tokens, host.haft.clock, { name: scopes.join("+"), scopes })).token;
-  const clientFor = (...scopes: Scope[]): Promise<HaftClient> =>
-    openCheckedClient({ server, tokenFor } as never, ...scopes);
+  const tokenFor = (...scopes: api.Scope[]): Promise<string> => server.issueToken({ name: scopes.join("+"), scopes });
+  const clientFor = (...scopes: api.Scope[]): Promise<HaftClient> => openCheckedClient({ server, tokenFor }, ...scopes);
   return { host, kept, clientFor };
 }
 
@@ -69,7 +64,7 @@ describe("sessions at the door", () => {
     const stop = new AbortController();
     const frames: string[] = [];
     const watching = (async () => {
-      for await (const frame of client.sessions.watch(key, { after: 3, signal: stop.signal })) {
+      for await (const frame of client.sessions.watch(key, { after: 3 }, { signal: stop.signal })) {
         frames.push(frame.type);
         if (frame.type === "entry" && frame.entry.end) return;
       }
@@ -90,10 +85,10 @@ describe("sessions at the door", () => {
     expect(await client.sessions.send(key, { text: "Keep this", waitMs: LONG })).toEqual({ status: "accepted" });
     const waiting = await client.sessions.get(key);
     expect(waiting).toMatchObject({ state: "waiting", pending: [{ name: "keep", pending: { kind: "approval" } }] });
-    const frames: SessionFrame[] = [];
+    const frames: api.SessionFrame[] = [];
     const stop = new AbortController();
     const watching = (async () => {
-      for await (const frame of client.sessions.watch(key, { after: 4, signal: stop.signal })) {
+      for await (const frame of client.sessions.watch(key, { after: 4 }, { signal: stop.signal })) {
         frames.push(frame);
         if (frame.type === "entry" && frame.entry.end) return;
       }

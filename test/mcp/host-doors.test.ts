@@ -8,11 +8,11 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openHaft } from "haft/host";
-import { createMcpHandler, capabilitiesOfHost, serveHttp } from "haft/server";
-import { createClient, type HaftClient } from "../../src/client/index.ts";
+import { createMcpHandler, serveHttp } from "haft/server";
+import { createClient, type HaftClient } from "../../src/client.ts";
 import { textOf } from "../../src/core/content.ts";
-import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
-import type { Scope } from "../../src/http/wire.ts";
+import { issueToken, MemoryTokenStore } from "../../src/store/tokens.ts";
+import type { Scope } from "../../src/contracts/index.ts";
 import { callbackOf, openOAuthServer } from "./open-oauth-door.ts";
 
 const EVERYTHING = join(
@@ -33,7 +33,7 @@ async function open(servers: Record<string, unknown>, settings: Record<string, u
   const openHost = () => openHaft(folder, { home, env: { PATH: process.env["PATH"] ?? "" }, mcpSignIn });
   const host = await openHost();
   const tokens = new MemoryTokenStore();
-  const server = await serveHttp(host.haft, { port: 0, tokens, parts: capabilitiesOfHost(host) });
+  const server = await serveHttp(host, { port: 0, tokens });
   onTestFinished(async () => {
     await server.close();
     await host.close();
@@ -159,14 +159,14 @@ describe("what a server has to read", () => {
     const listed = await host.haft.execute("list_mcp_resources");
     expect(listed).toMatchObject({ details: { resources: [{ server: "modern", uri: "note://1" }], failed: [] } });
     // Nobody trusted the server: a person is asked first.
-    expect(await person.mcp.read("modern", "note://1")).toMatchObject({ status: "pending" });
+    expect(await person.mcp.read("modern", { uri: "note://1" })).toMatchObject({ status: "pending" });
     await expect(person.mcp.resources("nobody")).rejects.toMatchObject({ status: 404 });
   });
 
   test("of a server that is trusted is read at once, a file outside of the workspace never", async () => {
     const { host, clientFor } = await open({ modern: node(MODERN, { trust: true }) });
     const person = await clientFor("read", "call");
-    expect(textOf((await person.mcp.read("modern", "note://1")).content)).toBe("a note");
+    expect(textOf((await person.mcp.read("modern", { uri: "note://1" })).content)).toBe("a note");
     expect(await host.haft.execute("read_mcp_resource", { server: "modern", uri: "file:///etc/passwd" })).toMatchObject(
       {
         error: { code: "path_denied" },
@@ -203,10 +203,14 @@ describe("a server that wants a sign-in", () => {
     const { state, signInPage } = await person.mcp.act("guarded", { action: "sign_in" });
     expect(state).toBe("needs_sign_in");
     const { search } = callbackOf(new URL(signInPage!), api);
-    await expect((await clientFor("read", "call")).mcp.finishSignIn(search)).rejects.toMatchObject({ status: 403 });
-    await expect(person.mcp.finishSignIn(search.replace("state=", "state=x"))).rejects.toMatchObject({ status: 409 });
-    expect(await person.mcp.finishSignIn(search)).toMatchObject({ state: "ready" });
-    await expect(person.mcp.finishSignIn(search)).rejects.toMatchObject({ status: 409 });
+    await expect((await clientFor("read", "call")).mcp.finishSignIn({ callback: search })).rejects.toMatchObject({
+      status: 403,
+    });
+    await expect(person.mcp.finishSignIn({ callback: search.replace("state=", "state=x") })).rejects.toMatchObject({
+      status: 409,
+    });
+    expect(await person.mcp.finishSignIn({ callback: search })).toMatchObject({ state: "ready" });
+    await expect(person.mcp.finishSignIn({ callback: search })).rejects.toMatchObject({ status: 409 });
     const { entries } = await host.store.audit.query({ kind: "trust", text: "mcp_signed_in" });
     expect(entries[0]).toMatchObject({ data: { by: "read+approve", server: "guarded" } });
   });

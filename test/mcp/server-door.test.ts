@@ -4,9 +4,7 @@ import { createTool } from "haft";
 import { createTestHaft } from "haft/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { serveHttp } from "../../src/http/http-server.ts";
-import { type Route, HANDLED } from "../../src/http/route.ts";
-import { issueToken, MemoryTokenStore } from "../../src/http/tokens.ts";
+import { type ProtocolEndpoint, serveHttp } from "../../src/server/http-server.ts";
 import { createMcpEndpoint } from "../../src/mcp/server/streamable-http.ts";
 import { connectV1, connectV2, DESCRIBE, post, serveOverHttp } from "./serve-haft.ts";
 
@@ -200,27 +198,14 @@ test.each([
 test("Haft's own HTTP door serves it at /mcp, with the identity of its token", async () => {
   const haft = createHaft();
   const endpoint = await createMcpEndpoint(haft, { ...DESCRIBE, hosts: "checked" });
-  const route = (method: Route["method"]): Route => ({
-    method,
-    path: "/mcp",
-    summary: "MCP",
-    scope: "identified",
-    query: [],
-    body: undefined,
-    answers: [],
-    handle({ incoming, outgoing, identity: { id, name, scopes } }) {
-      void endpoint.handle(incoming, outgoing, { identity: { id, name, rights: scopes } });
-      return HANDLED;
-    },
-  });
-  const tokens = new MemoryTokenStore();
-  const { token } = await issueToken(tokens, haft.clock, { name: "claude", scopes: ["read", "call"] });
-  const mcp = { path: "/mcp", routes: () => [route("POST"), route("GET"), route("DELETE")] };
-  const server = await serveHttp(haft, { port: 0, tokens, resources: [mcp] });
-  onTestFinished(async () => {
-    await endpoint.close();
-    await server.close();
-  });
+  const mcp: ProtocolEndpoint = {
+    handle: (incoming, outgoing, { id, name, scopes }) =>
+      endpoint.handle(incoming, outgoing, { identity: { id, name, rights: scopes } }),
+    close: () => endpoint.close(),
+  };
+  const server = await serveHttp(haft, { port: 0, endpoints: { "/mcp": mcp } });
+  const token = await server.issueToken({ name: "claude", scopes: ["read", "call"] });
+  onTestFinished(() => server.close());
   const url = new URL("/mcp", server.url);
   for (const era of ["modern", "legacy"] as const) {
     const client = await connectV2(url, { as: token, era });

@@ -22,7 +22,6 @@ import { trust } from "haft/host";
 import { serveHttp } from "haft/server";
 import { createFakeClock, createScriptedLanguageModel, createTestHaft } from "haft/testing";
 import { createAgent } from "../../src/agent.ts";
-import { issueToken } from "../../src/http/tokens.ts";
 import { startServer } from "../../src/io/net/local-server.fixture.ts";
 import { findBrowser } from "../console/find-browser.ts";
 import { makeHostFolder } from "./open-host.ts";
@@ -611,7 +610,7 @@ describe("7. 特殊工具", () => {
       const haft = createTestHaft();
       const server = await serveHttp(haft, { port: 0 });
       onTestFinished(() => server.close());
-      const { token } = await issueToken(server.api.tokens, haft.clock, { name: "app", scopes: ["read", "call"] });
+      const token = await server.issueToken({ name: "app", scopes: ["read", "call"] });
       const client = createClient({ url: server.url, token });
       const parameters = { type: "object", properties: { hue: { type: "string" } }, required: ["hue"] } as const;
       const serving = client.serveTools(
@@ -628,7 +627,7 @@ describe("7. 特殊工具", () => {
       onTestFinished(() => serving.stop());
       await serving.ready;
       const ended = new Promise((resolve) => haft.on("tool_call_completed", ({ result }) => resolve(result)));
-      expect(await client.calls.run("pick_colour", { hue: "red" }, { id: "c1" })).toMatchObject({
+      expect(await client.calls.execute({ tool: "pick_colour", input: { hue: "red" }, id: "c1" })).toMatchObject({
         status: "pending",
         pending: { kind: "client" },
       });

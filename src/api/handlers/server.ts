@@ -1,5 +1,5 @@
 import type { Handlers } from "../../contracts/contract.ts";
-import type { ApiHandlers } from "../../contracts/index.ts";
+import type { Contracts } from "../../contracts/index.ts";
 import { PartName, type server, type ServerInfo } from "../../contracts/server.ts";
 import type { Haft } from "../../runtime.ts";
 
@@ -7,15 +7,16 @@ export interface ServerApiOptions {
   haft: Haft;
   startedAt: number;
   info?: Partial<Pick<ServerInfo, "version" | "workspace" | "store" | "sandbox">>;
-  /** Read for each request: the handlers of this server, and what a person should know. */
-  handlers(): ApiHandlers;
-  /** The OpenAPI document of these handlers. */
+  /** Whether this server has a resource. */
+  has(resource: keyof Contracts): boolean;
+  /** The OpenAPI document. */
   describe(version: string): Promise<Record<string, unknown>>;
+  /** What a person should know. */
   warnings(): readonly string[];
 }
 
 export function createServerApi(options: ServerApiOptions): Handlers<typeof server> {
-  const { haft, startedAt, info: { version = "unknown", ...info } = {}, handlers, warnings } = options;
+  const { haft, startedAt, info: { version = "unknown", ...info } = {}, has, warnings } = options;
   return {
     health: () => ({ status: "ok" }),
     info: () => ({
@@ -23,15 +24,11 @@ export function createServerApi(options: ServerApiOptions): Handlers<typeof serv
       version,
       ...info,
       startedAt,
-      parts: partsOf(handlers()),
+      // `rules` is the endpoint of `policy` that shows the effect of a rule.
+      parts: PartName.options.filter((part) => has(part === "rules" ? "policy" : part)),
       warnings: warnings(),
       load: haft.load(),
     }),
     openApi: () => options.describe(version),
   };
-}
-
-/** `rules` is the endpoint of `policy` that shows the effect of a rule. */
-function partsOf(handlers: ApiHandlers): PartName[] {
-  return PartName.options.filter((part) => handlers[part === "rules" ? "policy" : part] !== undefined);
 }

@@ -44,7 +44,7 @@ export const mcp = defineCommand({
       await Promise.all([
         import("../../host.ts"),
         import("../../capabilities/artifacts.ts"),
-        import("../../http/mcp-endpoint.ts"),
+        import("../../server/mcp-endpoint.ts"),
         import("../../mcp/server/stdio-server.ts"),
         import("../../gate/permit/tool-policy.ts"),
         import("../../gate/permit/describe-approval.ts"),

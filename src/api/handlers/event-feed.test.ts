@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { events } from "../../contracts/events.ts";
+import type { EventMessage } from "../../contracts/events.ts";
+import type { ToolEvent } from "../../core/events.ts";
+import { writeFrame } from "../event-stream.ts";
+import { estimateLength, EventFeed } from "./event-feed.ts";
+
+test("the estimated length of an event is about right, and exact if it is large", () => {
+  const event = {
+    type: "tool_call_completed",
+    result: { content: [{ type: "text", text: "x".repeat(1000) }], details: { a: [1, 2, 3] } },
+  };
+  const exact = JSON.stringify(event).length;
+  expect(estimateLength(event)).toBeGreaterThan(exact * 0.8);
+  expect(estimateLength(event)).toBeLessThan(exact * 1.3);
+  const many = { rows: Array.from({ length: 5000 }, (_, id) => ({ id, name: "x" })) };
+  expect(estimateLength(many)).toBe(JSON.stringify(many).length);
+});
+
+const event = { type: "tool_registered", at: 1, toolName: "a", source: "own" } as const;
+
+test("an event is written once for all its readers", () => {
+  let written = 0;
+  const data = { ...event, toJSON: () => ({ n: ++written }) } as ToolEvent;
+  const feed = new EventFeed(7);
+  const sent: string[] = [];
+  const send = (message: EventMessage): void => void sent.push(writeFrame(events.subscribe.stream, message));
+  feed.read({}, undefined, send);
+  feed.read({}, undefined, send);
+  feed.add(data, estimateLength(data));
+  expect(sent.slice(2)).toEqual(Array(2).fill('id: 7-1\nevent: tool_registered\ndata: {"n":1}\n\n'));
+  expect(written).toBe(1);
+});
+
+test("an event whose JSON is too large is sent without its content, also if its estimated length is not", () => {
+  const input = { text: "\u0000".repeat(500) };
+  const caller = { depth: 0 };
+  const large = { type: "tool_call_requested", at: 1, callId: "c", toolName: "a", caller, input } as ToolEvent;
+  expect(estimateLength(large)).toBeLessThan(1000);
+  const feed = new EventFeed(7, { maxEventSize: 1000 });
+  const seen: EventMessage[] = [];
+  feed.read({}, undefined, (message) => seen.push(message));
+  feed.add(large, estimateLength(large));
+  expect(seen[1]).toMatchObject({ data: { callId: "c", input: { cut: true } } });
+});
+
+test("a reader that returns gets what it missed, and a heartbeat tells every reader where to resume", () => {
+  const feed = new EventFeed(7);
+  const seen: EventMessage[] = [];
+  feed.add(event, 10);
+  const stop = feed.read({ tool: "other" }, "7-0", (message) => seen.push(message));
+  feed.add(event, 10);
+  feed.beat(5);
+  stop();
+  feed.beat(6);
+  expect(seen).toMatchObject([
+    { id: "7-0", type: "hello" },
+    { id: "7-2", type: "heartbeat", data: { at: 5 } },
+  ]);
+  const all: EventMessage[] = [];
+  feed.read({}, "7-1", (message) => all.push(message));
+  expect(all.map(({ id }) => id)).toEqual(["7-1", "7-2"]);
+});

@@ -1,0 +1,187 @@
+import { capabilityHandlers, type HaftHost } from "../capabilities/open-host.ts";
+import type { Handlers } from "../contracts/contract.ts";
+import type { Contracts } from "../contracts/index.ts";
+import type { Clock } from "../core/clock.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { AnyTool } from "../core/tool.ts";
+import type { AuditFact } from "../gate/audit-log.ts";
+import type { Haft } from "../runtime.ts";
+import type { Store } from "../store/store.ts";
+import type { TokenStore } from "../store/tokens.ts";
+import { CallMetrics, type StatisticsQuery } from "./handlers/call-metrics.ts";
+import { CallRunner } from "./handlers/call-runner.ts";
+import { estimateLength, EventFeed, type FeedOptions } from "./handlers/event-feed.ts";
+import { RecentCalls } from "./handlers/recent-calls.ts";
+import type { ServerApiOptions } from "./handlers/server.ts";
+
+/** A host, or a runtime with some of its parts. */
+export type ApiHost = { readonly haft: Haft; readonly store?: Pick<Store, "audit"> } & Partial<
+  Pick<HaftHost, "config" | "undo">
+>;
+
+export type Resource = keyof Contracts;
+
+/** Handlers by resource, or functions that load them when they are first used. */
+export type HandlerLoaders = {
+  readonly [R in Resource]?: () => MaybePromise<Handlers<Contracts[R]>>;
+};
+
+export interface HostApiOptions {
+  /** Added to those of the host, or used instead of them. */
+  handlers?: HandlerLoaders;
+  /** Used instead of those of the host. */
+  tokens?: TokenStore;
+  info?: ServerApiOptions["info"];
+  /** Limits of the kept events. */
+  events?: FeedOptions;
+}
+
+/**
+ * The handlers of the whole API, and what they share. Each resource is loaded when it is first used: a command needs few. It
+ * listens to the events of the runtime until it is closed; the runtime stays open.
+ */
+export class HostApi {
+  readonly startedAt: number;
+  readonly feed: EventFeed;
+  readonly recentCalls = new RecentCalls();
+  readonly runner: CallRunner;
+  /** For `ServerInfo`. */
+  readonly warnings: string[] = [];
+  readonly #host: ApiHost;
+  readonly #options: HostApiOptions;
+  readonly #clock: Clock;
+  readonly #metrics = new CallMetrics();
+  readonly #loaders: HandlerLoaders;
+  readonly #loaded = new Map<Resource, unknown>();
+  readonly #stop: () => void;
+
+  constructor(host: ApiHost, options: HostApiOptions = {}) {
+    const { haft } = host;
+    this.#host = host;
+    this.#options = options;
+    this.#clock = haft.clock;
+    this.startedAt = this.#clock.now();
+    this.feed = new EventFeed(this.startedAt, options.events);
+    this.runner = new CallRunner(haft);
+    this.#loaders = { ...this.#runtimeLoaders(), ...this.#hostLoaders(), ...options.handlers };
+    this.#stop = haft.on("*", (event) => {
+      const characters = estimateLength(event);
+      this.recentCalls.note(event, characters);
+      this.#metrics.note(event);
+      // Last: a reader of an event finds the call in its new state.
+      this.feed.add(event, characters);
+    });
+  }
+
+  has(resource: Resource): boolean {
+    return this.#loaders[resource] !== undefined;
+  }
+
+  /** Without a promise after the first time. Arrow: it is passed to clients and to the router. */
+  readonly handlersOf = <R extends Resource>(resource: R): MaybePromise<Handlers<Contracts[R]> | undefined> => {
+    const known = this.#loaded.get(resource);
+    if (known !== undefined) return known as MaybePromise<Handlers<Contracts[R]>>;
+    const handlers = this.#loaders[resource]?.();
+    this.#loaded.set(resource, handlers);
+    if (handlers instanceof Promise) {
+      handlers.then(
+        (loaded) => this.#loaded.set(resource, loaded),
+        () => this.#loaded.delete(resource),
+      );
+    }
+    return handlers as MaybePromise<Handlers<Contracts[R]> | undefined>;
+  };
+
+  /** Records what a person does, before it takes effect: if it rejects, nothing is done. */
+  readonly record = async (fact: AuditFact): Promise<void> => {
+    await this.#host.store?.audit.append(fact, { synced: true });
+  };
+
+  close(): void {
+    this.#stop();
+  }
+
+  #runtimeLoaders(): HandlerLoaders {
+    const { haft, store, undo } = this.#host;
+    const { recentCalls, runner, feed } = this;
+    const metrics = this.#metrics;
+    return {
+      server: async () => {
+        const { createServerApi } = await import("./handlers/server.ts");
+        const { info } = this.#options;
+        return createServerApi({
+          haft,
+          startedAt: this.startedAt,
+          info,
+          has: (resource) => this.has(resource),
+          describe: (version) => this.#describe(version),
+          warnings: () => this.warnings,
+        });
+      },
+      tools: async () => {
+        const { createToolsApi } = await import("./handlers/tools.ts");
+        if (!store) return createToolsApi({ haft, metrics });
+        const { verdictOf } = await import("./handlers/policy.ts");
+        return createToolsApi({ haft, metrics, verdictOf: (tool: AnyTool) => verdictOf(haft, tool) });
+      },
+      calls: async () => {
+        const { createCallsApi } = await import("./handlers/calls.ts");
+        if (!undo) return createCallsApi({ haft, runner, recentCalls });
+        const { undoableCalls } = await import("./handlers/undo.ts");
+        return createCallsApi({ haft, runner, recentCalls, undoable: undoableCalls(undo) });
+      },
+      approvals: async () => (await import("./handlers/approvals.ts")).createApprovalsApi(haft),
+      playground: async () => {
+        const { createPlaygroundApi } = await import("./handlers/playground.ts");
+        if (!store) return createPlaygroundApi({ haft, recentCalls });
+        const { explainCall } = await import("./handlers/policy.ts");
+        return createPlaygroundApi({
+          haft,
+          recentCalls,
+          explain: (request, user) => explainCall(haft, request, user),
+        });
+      },
+      statistics: async () => {
+        const { auditStatistics, createStatisticsApi } = await import("./handlers/statistics.ts");
+        const inMemory = (query: StatisticsQuery) => metrics.show(query, haft.getStats().callStats);
+        return createStatisticsApi(haft, store ? (query) => auditStatistics(store.audit, query) : inMemory);
+      },
+      events: async () => (await import("./handlers/events.ts")).createEventsApi(feed),
+    };
+  }
+
+  #hostLoaders(): HandlerLoaders {
+    const { haft, store, config, undo } = this.#host;
+    const loaders: { -readonly [R in Resource]?: HandlerLoaders[R] } = {};
+    if (store) {
+      const { audit } = store;
+      loaders.audit = async () => (await import("./handlers/audit.ts")).createAuditApi(audit);
+      loaders.policy = async () => {
+        const { createPolicyApi, pastCallsOf } = await import("./handlers/policy.ts");
+        return createPolicyApi(haft, pastCallsOf(audit));
+      };
+    }
+    if (config) {
+      loaders.configuration = async () => (await import("./handlers/configuration.ts")).createConfigurationApi(config);
+    }
+    if (undo) loaders.undo = async () => (await import("./handlers/undo.ts")).createUndoApi(undo);
+    const handlers = capabilityHandlers(this.#host, { haft, start: this.runner.start, record: this.record });
+    const open = Object.entries(handlers).map(([resource, value]) => [resource, () => value] as const);
+    Object.assign(loaders, Object.fromEntries(open));
+    const { tokens } = this.#options;
+    if (tokens) {
+      loaders.tokens = async () => {
+        const { createTokensApi } = await import("../capabilities/tokens.ts");
+        return createTokensApi({ tokens, clock: this.#clock, record: this.record });
+      };
+    }
+    return loaders;
+  }
+
+  async #describe(version: string): Promise<Record<string, unknown>> {
+    const { describeApi } = await import("./openapi.ts");
+    const { contracts } = await import("../contracts/index.ts");
+    const present = Object.entries(contracts).filter(([resource]) => this.has(resource as Resource));
+    return describeApi(Object.fromEntries(present), { version });
+  }
+}

@@ -1,0 +1,149 @@
+/** How results are written to a Node response: JSON, text, JSON lines and server-sent events. */
+import { Buffer } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Endpoint, EventStream } from "../contracts/contract.ts";
+import type { Identity } from "../contracts/identity.ts";
+import { KEEP_ALIVE, writeFrame } from "./event-stream.ts";
+import { toApiError, toErrorAnswer } from "./handlers/to-api-error.ts";
+import type { OpenStreams } from "./open-streams.ts";
+
+export interface ResponseOptions {
+  streams: OpenStreams;
+  /** Of every response, for security. */
+  headers(incoming: IncomingMessage): Readonly<Record<string, string>>;
+  /** Whether the identity may still read: asked at each heartbeat of a stream. */
+  isCurrent(identity: Identity): Promise<boolean>;
+  /** Everything that was refused or failed. A fault is given as it was thrown. */
+  onError(incoming: IncomingMessage, status: number, reason: unknown): void;
+}
+
+export class HttpResponse {
+  readonly #incoming: IncomingMessage;
+  readonly #outgoing: ServerResponse;
+  readonly #options: ResponseOptions;
+  readonly #headers: Record<string, string> = {};
+  #controller: AbortController | undefined;
+
+  constructor({ incoming, outgoing }: { incoming: IncomingMessage; outgoing: unknown }, options: ResponseOptions) {
+    this.#incoming = incoming;
+    // The server speaks HTTP/1 only.
+    this.#outgoing = outgoing as ServerResponse;
+    this.#options = options;
+  }
+
+  /** Aborted when the client disconnects before it has the whole response. */
+  get signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal;
+    const controller = (this.#controller = new AbortController());
+    const outgoing = this.#outgoing;
+    const onClose = (): void => {
+      if (!outgoing.writableFinished) controller.abort();
+    };
+    if (outgoing.destroyed) onClose();
+    else outgoing.once("close", onClose);
+    return controller.signal;
+  }
+
+  readonly setHeader = (name: string, value: string): void => {
+    this.#headers[name] = value;
+  };
+
+  /** Calls the handler and writes what it returns, in the way that the contract says. Rejects if nothing was sent yet. */
+  async send(endpoint: Endpoint, identity: Identity, handle: () => unknown): Promise<void> {
+    const { stream, lines, text, status = 200 } = endpoint;
+    if (stream) await this.#sendEvents(stream, identity, handle);
+    else if (lines) await this.#sendLines((await handle()) as AsyncIterable<unknown>);
+    else if (text === undefined) this.#sendText(JSON.stringify(await handle()), "application/json", status);
+    else this.#sendText(String(await handle()), `${text}; charset=utf-8`, status);
+  }
+
+  sendError(thrown: unknown): void {
+    const error = toApiError(thrown);
+    const status = error?.status ?? 500;
+    const isFault = error === undefined || error.code === "internal";
+    this.#options.onError(this.#incoming, status, isFault ? thrown : error.message);
+    if (this.#outgoing.headersSent) return void this.#outgoing.destroy();
+    Object.assign(this.#headers, error?.headers);
+    this.#sendText(JSON.stringify(toErrorAnswer(thrown)), "application/json", status);
+  }
+
+  #sendText(text: string, type: string, status: number): void {
+    if (this.#outgoing.destroyed) return;
+    this.#writeHead(status, { "content-type": type, "content-length": String(Buffer.byteLength(text)) });
+    this.#outgoing.end(text);
+  }
+
+  /** As fast as the client reads. */
+  async #sendLines(lines: AsyncIterable<unknown>): Promise<void> {
+    const outgoing = this.#outgoing;
+    this.#writeHead(200, { "content-type": "application/jsonl; charset=utf-8" });
+    for await (const line of lines) {
+      if (outgoing.destroyed) return;
+      if (!outgoing.write(`${JSON.stringify(line)}\n`)) await drained(outgoing);
+    }
+    outgoing.end();
+  }
+
+  /**
+   * Frames are sent as they come, also to a client that does not read: they are kept in memory until then, and the client is
+   * disconnected when that is too much.
+   */
+  async #sendEvents(stream: EventStream, identity: Identity, handle: () => unknown): Promise<void> {
+    const outgoing = this.#outgoing;
+    const { streams, isCurrent } = this.#options;
+    const { signal } = this;
+    const isOpen = (): boolean => outgoing.headersSent && !outgoing.destroyed && !outgoing.writableEnded;
+    const send = (chunk: string | Buffer): void => {
+      if (!isOpen()) return;
+      outgoing.write(chunk);
+      if (outgoing.writableLength > streams.maxUnread) outgoing.destroy();
+    };
+    const close = (): void => {
+      if (outgoing.headersSent) outgoing.end();
+      this.#controller?.abort();
+    };
+    const remove = streams.add({
+      heartbeat: () => {
+        send(KEEP_ALIVE);
+        void isCurrent(identity).then((current) => current || close());
+      },
+      close,
+    });
+    try {
+      const frames = (await handle()) as AsyncIterable<unknown>;
+      if (outgoing.destroyed) return;
+      this.#writeHead(200, {
+        "content-type": "text/event-stream; charset=utf-8",
+        // Proxies that collect a response before they forward it would hold back events.
+        "x-accel-buffering": "no",
+      });
+      outgoing.flushHeaders();
+      for await (const frame of frames) send(writeFrame(stream, frame));
+      outgoing.end();
+    } catch (thrown) {
+      if (!signal.aborted) throw thrown;
+    } finally {
+      remove();
+      // Ends the handler if the stream was ended by the server.
+      this.#controller?.abort();
+    }
+  }
+
+  #writeHead(status: number, headers: Readonly<Record<string, string>>): void {
+    this.#outgoing.writeHead(status, { ...this.#options.headers(this.#incoming), ...headers, ...this.#headers });
+  }
+}
+
+/** Resolves when more can be written, or never will be. */
+function drained(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      outgoing.off("drain", done);
+      outgoing.off("close", done);
+      resolve();
+    };
+    outgoing.on("drain", done);
+    outgoing.on("close", done);
+    if (outgoing.destroyed) done();
+  });
+}

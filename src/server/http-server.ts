@@ -1,0 +1,368 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { type ApiHost, HostApi, type HostApiOptions } from "../api/host-api.ts";
+import type { FeedOptions } from "../api/handlers/event-feed.ts";
+import { HttpResponse, type ResponseOptions } from "../api/http-response.ts";
+import { OpenStreams, type StreamLimits } from "../api/open-streams.ts";
+import { createRouter } from "../api/router.ts";
+import { ApiError } from "../contracts/errors.ts";
+import { type Identity, requireScope, type Scope } from "../contracts/identity.ts";
+import { contracts } from "../contracts/index.ts";
+import { ClientTools } from "../models/client-tools.ts";
+import type { Haft } from "../runtime.ts";
+import { continueCall, runtimeGateOf } from "../core/gate.ts";
+import { issueToken, MemoryTokenStore, type NewTokenOptions, SCOPES, type TokenStore } from "../store/tokens.ts";
+import { Authenticator } from "./authentication.ts";
+import { logLine, requestLine } from "./log.ts";
+import { checkOrigin, createOriginPolicy, isFromConsole, isLoopback, type OriginPolicy } from "./origin-policy.ts";
+import { answerPreflight, API_HEADERS, crossOriginHeaders } from "./security-headers.ts";
+import { attachSockets } from "./sockets.ts";
+import { createFileServer } from "./static-files.ts";
+
+export interface HttpServerOptions {
+  /** Default: 127.0.0.1. */
+  host?: string;
+  /** Default: 4117. 0: any free port. */
+  port?: number;
+  tls?: { cert: string; key: string };
+  /** Where tokens are stored, as hashes. Default: in memory. */
+  tokens?: TokenStore;
+  /** Other host names of the server, with the port: `haft.example:443`. */
+  allowedHosts?: readonly string[];
+  /** Pages of other origins that may use the API, with their own token. */
+  allowedOrigins?: readonly string[];
+  /** The folder of the built console. Default: no console. */
+  console?: string;
+  /** Handlers of resources, added to those of the target or used instead of them. */
+  api?: HostApiOptions["handlers"];
+  /** For `ServerInfo`. */
+  info?: HostApiOptions["info"];
+  /** Other protocols, each at its path: MCP at `/mcp`. */
+  endpoints?: Readonly<Record<string, ProtocolEndpoint>>;
+  limits?: ServerLimits;
+  /** Gets one escaped line for everything that was refused or failed. */
+  log?: (line: string) => void;
+  /** Gets what a person must not miss. `ServerInfo.warnings` has it too. */
+  onWarning?: (warning: string) => void;
+}
+
+/** Another protocol at one path of the server. Token, host and origin were checked before. */
+export interface ProtocolEndpoint {
+  handle(incoming: IncomingMessage, outgoing: ServerResponse, identity: Identity): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ServerLimits extends StreamLimits {
+  /** Of a body and of a message of the WebSocket. Default: 4 MiB. */
+  bodyBytes?: number;
+  /** The max time for the headers of a request. Default: 10,000. */
+  headersMs?: number;
+  /** The max time for a whole request. Default: 60,000. */
+  requestMs?: number;
+  /** Default: 5000. */
+  connections?: number;
+  events?: FeedOptions;
+  /** Wrong tokens of one address: how many at once, and how long until one of them is forgotten. */
+  failures?: { burst?: number; refillMs?: number };
+}
+
+export interface HttpServer {
+  /** `http://127.0.0.1:4117`. */
+  readonly url: string;
+  readonly port: number;
+  readonly warnings: readonly string[];
+  readonly api: HostApi;
+  /** The number of connected event streams and WebSockets. */
+  readonly openStreams: number;
+  /** Creates a token. This is the only time that the token itself is returned. */
+  issueToken(options: NewTokenOptions): Promise<string>;
+  /** A new address that logs a browser in, once, within ten minutes. Default scopes: all. */
+  loginUrl(options?: { name?: string; scopes?: readonly Scope[] }): Promise<string>;
+  /** Ends streams and connections. The runtime stays open. */
+  close(): Promise<void>;
+}
+
+export const DEFAULT_PORT = 4117;
+const LOGIN_MS = 10 * 60_000;
+/** For responses that are being sent when the server closes. */
+const CLOSE_MS = 500;
+
+/**
+ * Serves a runtime, or everything that a host has, over HTTP and WebSocket. Rejects with the next step if it cannot listen or
+ * would not be safe.
+ */
+export async function serveHttp(target: Haft | ApiHost, options: HttpServerOptions = {}): Promise<HttpServer> {
+  const server = new ApiServer(target, options);
+  await server.listen();
+  return server;
+}
+
+class ApiServer implements HttpServer {
+  readonly api: HostApi;
+  readonly #options: HttpServerOptions;
+  readonly #haft: Haft;
+  readonly #tokens: TokenStore;
+  readonly #authenticator: Authenticator;
+  readonly #streams: OpenStreams;
+  readonly #clients: ClientTools;
+  readonly #server: Server;
+  /** Both are known when the server listens. */
+  #originPolicy: OriginPolicy = { hosts: new Set(), ownOrigins: new Set(), otherOrigins: new Set() };
+  #port = 0;
+
+  constructor(target: Haft | ApiHost, options: HttpServerOptions) {
+    const { limits = {} } = options;
+    const host: ApiHost = "haft" in target ? target : { haft: target };
+    const { haft } = host;
+    const { clock } = haft;
+    const tokens = options.tokens ?? new MemoryTokenStore();
+    const api = new HostApi(host, {
+      handlers: { session: () => this.#loadSession(), ...options.api },
+      tokens,
+      info: options.info,
+      events: limits.events,
+    });
+    this.#options = options;
+    this.#haft = haft;
+    this.#tokens = tokens;
+    this.api = api;
+    this.#authenticator = new Authenticator({
+      tokens,
+      clock,
+      failures: limits.failures,
+      cookieName: () => this.#cookieName(),
+    });
+    this.#streams = new OpenStreams(clock, limits, () => api.feed.beat(clock.now()));
+    this.#clients = new ClientTools({
+      registry: haft.registry,
+      onPending: (listener) => haft.on("tool_call_pending", ({ result }) => listener(result)),
+      clock,
+      continueCall: (call, id) => continueCall(runtimeGateOf(haft), haft.registry, call, { kind: "client", id }),
+      newId: () => `ask_${randomUUID()}`,
+    });
+    this.#server = this.#createServer();
+    this.#server.maxConnections = limits.connections ?? 5000;
+    this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+      options.log?.(logLine("refused", { status: 400, reason: error.code ?? error.message }));
+      if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+      else socket.destroy();
+    });
+    attachSockets(this.#server, {
+      api,
+      clients: this.#clients,
+      streams: this.#streams,
+      authenticator: this.#authenticator,
+      maxBodyBytes: this.#maxBodyBytes,
+      originPolicy: () => this.#originPolicy,
+      onError: this.#onError,
+    });
+  }
+
+  get url(): string {
+    const { host = "127.0.0.1", tls } = this.#options;
+    const name = host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
+    return `${tls ? "https" : "http"}://${name}:${this.#port}`;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get warnings(): readonly string[] {
+    return this.api.warnings;
+  }
+
+  get openStreams(): number {
+    return this.#streams.size;
+  }
+
+  async listen(): Promise<void> {
+    const { host = "127.0.0.1", port = DEFAULT_PORT, tls } = this.#options;
+    try {
+      await this.#checkExposure(host);
+      this.#port = await listen(this.#server, host, port);
+    } catch (error) {
+      this.api.close();
+      await this.#clients.close();
+      throw error;
+    }
+    const secure = tls !== undefined;
+    this.#originPolicy = createOriginPolicy({ ...this.#options, host, port: this.#port, secure });
+  }
+
+  async issueToken(options: NewTokenOptions): Promise<string> {
+    return (await issueToken(this.#tokens, this.#haft.clock, options)).token;
+  }
+
+  async loginUrl({ name = "owner", scopes = SCOPES }: { name?: string; scopes?: readonly Scope[] } = {}) {
+    const token = await this.issueToken({ name, scopes, kind: "login", expiresInMs: LOGIN_MS });
+    // After the #: it is not sent with the request for the page, and is in no log.
+    return `${this.url}/#login=${token}`;
+  }
+
+  async close(): Promise<void> {
+    for (const endpoint of Object.values(this.#options.endpoints ?? {})) await endpoint.close();
+    await this.#clients.close();
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+      this.api.close();
+      this.#streams.close();
+      this.#server.closeIdleConnections();
+      setTimeout(() => this.#server.closeAllConnections(), CLOSE_MS).unref();
+    });
+  }
+
+  get #maxBodyBytes(): number {
+    return this.#options.limits?.bodyBytes ?? 4 * 1024 * 1024;
+  }
+
+  async #loadSession() {
+    const { createSessionApi } = await import("../api/handlers/session.ts");
+    return createSessionApi({
+      tokens: this.#tokens,
+      clock: this.#haft.clock,
+      cookieName: () => this.#cookieName(),
+      isSecure: this.#options.tls !== undefined,
+      wrongToken: this.#authenticator.wrongToken,
+      record: this.api.record,
+    });
+  }
+
+  #cookieName(): string {
+    return `haft_${this.#port}`;
+  }
+
+  readonly #onError = (incoming: IncomingMessage, status: number, reason: unknown): void => {
+    this.#options.log?.(requestLine(incoming, status, reason));
+  };
+
+  #createServer(): Server {
+    const { tls, limits: { headersMs = 10_000, requestMs = 60_000 } = {} } = this.#options;
+    const respond: ResponseOptions = {
+      streams: this.#streams,
+      headers: (incoming) => ({ ...API_HEADERS, ...crossOriginHeaders(incoming, this.#originPolicy) }),
+      isCurrent: (identity) => this.#authenticator.isCurrent(identity),
+      onError: this.#onError,
+    };
+    const router = createRouter(contracts, {
+      ...respond,
+      handlersOf: this.api.handlersOf,
+      authenticate: ({ headers, socket: { remoteAddress } }) =>
+        this.#authenticator.authenticate({ headers, remoteAddress }),
+      isFromConsole: ({ headers }) => isFromConsole(headers, this.#originPolicy),
+      maxBodyBytes: this.#maxBodyBytes,
+    });
+    const page = this.#options.console === undefined ? undefined : createFileServer(this.#options.console);
+    return createAdaptorServer({
+      fetch: (request, env) => {
+        const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
+        const path = incoming.url?.split("?")[0] ?? "";
+        const refuse = (thrown: unknown): Response => {
+          new HttpResponse({ incoming, outgoing }, respond).sendError(thrown);
+          return RESPONSE_ALREADY_SENT;
+        };
+        try {
+          checkOrigin(incoming.headers, this.#originPolicy, { isPage: !isApi(path) });
+        } catch (thrown) {
+          return refuse(thrown);
+        }
+        const route = (): Response | Promise<Response> => router.fetch(request, env as HttpBindings);
+        if (isApi(path) && incoming.method !== "OPTIONS") return route();
+        return this.#serveOther(path, incoming, outgoing, page).then(
+          (isServed) => (isServed ? RESPONSE_ALREADY_SENT : route()),
+          refuse,
+        );
+      },
+      // The globals belong to the program that embeds the server.
+      overrideGlobalObjects: false,
+      createServer: (tls ? createSecureServer : createServer) as typeof createServer,
+      serverOptions: {
+        ...tls,
+        headersTimeout: headersMs,
+        requestTimeout: requestMs,
+        connectionsCheckingInterval: Math.min(2000, headersMs / 2),
+        keepAliveTimeout: 10_000,
+        maxHeaderSize: 16 * 1024,
+      },
+    }) as Server;
+  }
+
+  /** Other protocols, the console, and the preflights of other pages. Returns whether the request was answered. */
+  async #serveOther(
+    path: string,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    page: ReturnType<typeof createFileServer> | undefined,
+  ): Promise<boolean> {
+    const endpoint = this.#options.endpoints?.[path];
+    if (endpoint) {
+      // With a token only: the cookie is for the console.
+      const headers = { authorization: incoming.headers.authorization };
+      const { remoteAddress } = incoming.socket;
+      const identity = await this.#authenticator.authenticate({ headers, remoteAddress });
+      requireScope(identity, "call");
+      await endpoint.handle(incoming, outgoing, identity);
+      return true;
+    }
+    if (isApi(path)) {
+      if (answerPreflight(incoming, outgoing, this.#originPolicy)) return true;
+      throw new ApiError("forbidden", "Requests from that origin are not accepted");
+    }
+    const isRead = incoming.method === "GET" || incoming.method === "HEAD";
+    return isRead && (await page?.(incoming, outgoing, path)) === true;
+  }
+
+  /** Beyond this machine only with a token, and without TLS only with a warning. */
+  async #checkExposure(host: string): Promise<void> {
+    if (isLoopback(host)) return;
+    if (!(await this.#tokens.list()).some(({ kind }) => kind === "token")) {
+      throw new Error(
+        `Haft does not listen on ${host} without a token: anyone who reaches it could run tools. ` +
+          "Create a token first, or listen on 127.0.0.1.",
+      );
+    }
+    if (this.#options.tls) return;
+    const warning =
+      `Haft listens on ${host} WITHOUT TLS: tokens, inputs and results can be read and changed on their way. ` +
+      "Give it a certificate (tls), or listen on 127.0.0.1 behind a proxy or tunnel that encrypts.";
+    this.api.warnings.push(warning);
+    this.#options.onWarning?.(warning);
+  }
+}
+
+function isApi(path: string): boolean {
+  return /^\/api(?:[/?]|$)/.test(path);
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException): void => reject(explainListenFailure(error, host, port));
+    server.once("error", fail);
+    server.listen(port, host, () => {
+      server.off("error", fail);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function explainListenFailure(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const explain = (message: string): Error => new Error(message, { cause: error });
+  switch (error.code) {
+    case "EADDRINUSE":
+      return explain(
+        `Port ${port} on ${host} is in use, perhaps by another Haft. Open that one, end it, or choose another port (0 for any free one).`,
+      );
+    case "EACCES":
+      return explain(`Listening on port ${port} is not permitted. Choose one above 1023, such as ${DEFAULT_PORT}.`);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return explain(`${host} is not an address of this machine. Listen on 127.0.0.1, or on an address that it has.`);
+    default:
+      return explain(`The server could not listen on ${host}:${port} (${error.code ?? error.message}).`);
+  }
+}

@@ -1,0 +1,30 @@
+import type { IncomingMessage } from "node:http";
+import { showHiddenCharacters } from "../io/shell/terminal-text.ts";
+
+const MAX_CHARACTERS = 200;
+
+/** One line of the log. Values come from clients, so they are quoted, escaped and shortened. */
+export function logLine(event: string, facts: Readonly<Record<string, unknown>>): string {
+  const fields = Object.entries(facts)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${typeof value === "number" ? value : quote(String(value))}`);
+  return [event, ...fields].join(" ");
+}
+
+function quote(text: string): string {
+  const cut = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}… (${text.length} characters)` : text;
+  return showHiddenCharacters(JSON.stringify(cut));
+}
+
+/** A request that was refused or failed. `reason` is a message, or the error that was thrown. */
+export function requestLine(incoming: IncomingMessage, status: number, reason: unknown): string {
+  return logLine(status >= 500 ? "failed" : "refused", {
+    status,
+    method: incoming.method,
+    // Without the query: it may contain something that was pasted into the wrong place.
+    path: incoming.url?.split("?")[0],
+    from: incoming.socket.remoteAddress,
+    agent: incoming.headers["user-agent"],
+    reason: reason instanceof Error ? (reason.stack ?? reason.message) : reason,
+  });
+}
