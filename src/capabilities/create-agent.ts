@@ -20,32 +20,32 @@ import { watchLateResults } from "./late-results.ts";
 
 export interface AgentOptions extends ModelSettings {
   haft: Haft;
-  /** Any language model of the AI SDK, or one of your own. */
+  /** A language model of the AI SDK, or your own. */
   model: LanguageModel | AgentModel;
   name?: string;
-  /** What it may use; everything that the runtime's policy leaves it, also what is registered later, where absent. */
+  /** Tools that it may use. Default: all that the runtime's policy allows, also those registered later. */
   toolkit?: AgentToolkit;
-  /** What it is for, at the head of its system prompt. */
+  /** Its task, at the start of the system prompt. */
   instructions?: string;
-  /** For a model without function calling: how it writes calls as text. */
+  /** The text format of calls, for a model without function calling. */
   format?: TextFormatName;
-  /** Whose names tools are shown under. */
+  /** The naming convention in which tools are shown to the model. */
   dialect?: DialectName;
   limits?: AgentLimits;
-  /** So that the cost is known, and can be limited. */
+  /** Needed to report and to limit the cost. */
   prices?: ModelPrices;
   skills?: SkillLibrary;
-  /** Files such as AGENTS.md, read when a step begins. */
+  /** Files such as AGENTS.md, read at each step. */
   project?: () => Promise<readonly { file: string; text: string }[]>;
-  /** Whom call_subagent knows. */
+  /** The agents that call_subagent offers. */
   subagents?: () => readonly { name: string; description: string }[];
-  /** Where it works, for the system prompt; the runtime's folder where absent. */
+  /** The folder that the system prompt names. Default: the folder of the runtime. */
   workspace?: string;
-  /** In place of the whole system prompt that is written otherwise. */
+  /** Replaces the whole system prompt. */
   systemPrompt?: string | ((view: PromptView) => string | Promise<string>);
 }
 
-/** An agent in a runtime: every call that it makes passes that runtime's gate. */
+/** Creates an agent. Its calls pass the gate of the runtime. */
 export function createAgent(options: AgentOptions): Agent {
   const { haft, name = "agent", limits = {}, prices } = options;
   const { registry, clock } = haft;
@@ -83,7 +83,7 @@ function modelOf({ model, format, dialect, maxOutputTokens, temperature, provide
     : createTextModel(model, createTextCallingFormat({ format, dialect }), settings);
 }
 
-/** A tool that is registered nowhere is in nobody's policy but the call's own. */
+/** A tool that is not registered is restricted by the policy of the call only. */
 function shownTools(haft: Haft, toolkit: AgentToolkit, to: ToolAudience): readonly AnyTool[] {
   const { caller, mode, policy, loaded } = to;
   const visible = new Set(haft.tools({ caller }));
@@ -121,7 +121,7 @@ export interface LiveToolkitOptions {
   holds?: (tool: AnyTool) => boolean;
 }
 
-/** A toolkit that is looked up when it is used: tools that a server brings later are in it, those that went are not. */
+/** A toolkit that reads the registry at each use: it has tools that were registered later, and not those that were removed. */
 export class LiveToolkit extends AgentToolkit {
   readonly #registry: ToolRegistry;
   readonly #holds: (tool: AnyTool) => boolean;

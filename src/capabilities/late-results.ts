@@ -14,8 +14,8 @@ interface Awaiting {
 }
 
 /**
- * Hears the end of calls that were answered `pending`, whoever ends them: a worker, here or elsewhere, a person's yes, a
- * client. What ended before anybody listened is found at once.
+ * Collects the results of calls that were answered `pending`. A worker, an approval or a client may end them, here or in
+ * another process. Those that ended before are collected at once.
  */
 export async function watchLateResults(haft: Haft, { caller, awaited }: Awaiting): Promise<LateResults> {
   const waiting = new Set(awaited.map(({ callId }) => callId));
@@ -30,7 +30,7 @@ export async function watchLateResults(haft: Haft, { caller, awaited }: Awaiting
     haft.on("tool_call_completed", onCallEnded),
     haft.on("tool_call_failed", onCallEnded),
   ];
-  // A job of an earlier process is told of to those alone who say that they wait for it.
+  // The end of a job of an earlier process is reported only to those who wait for it.
   if (awaited.some(({ pending }) => pending.kind === "job")) {
     stops.push(
       haft.jobs.follow({
@@ -53,19 +53,19 @@ export async function watchLateResults(haft: Haft, { caller, awaited }: Awaiting
   };
 }
 
-/** As the journal tells callers apart. */
+/** The same fields as in the keys of the journal. */
 function isSame(one: Partial<Caller>, other: Partial<Caller>): boolean {
   return one.session === other.session && one.agent === other.agent && one.user === other.user;
 }
 
-/** A call that was made before, and what it waits for, where it was answered `pending`. */
+/** An earlier call, and what it waits for if it was answered `pending`. */
 export interface EarlierCall {
   callId: string;
   toolName: string;
   pending?: PendingResult["pending"];
 }
 
-/** What became of a call, whoever ended it: the journal has what ran, jobs and approvals have what did not. */
+/** The result of an earlier call: from the journal if it ran, otherwise from its job or approval. */
 export async function findLateResult(
   haft: Haft,
   { callId, toolName, pending }: EarlierCall,
@@ -81,7 +81,7 @@ export async function findLateResult(
   const approval = pending.kind === "approval" ? await haft.approvals.get(pending.id) : undefined;
   if (!approval || approval.state === "pending" || approval.state === "approved" || approval.state === "used")
     return undefined;
-  // A program is told no by the call that it made, goes on, and says its end itself.
+  // A program gets the refusal from the call that it made, continues, and reports its own end.
   if (toolName === "run_code") {
     void haft.recoverPrograms().catch(() => undefined);
     return undefined;

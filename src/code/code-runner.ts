@@ -14,9 +14,9 @@ export interface CodeRunnerOptions {
   limits?: Partial<ProgramLimits & { memoryBytes: number }>;
   /** Makes the second pass of a call. */
   continueCall(call: CallToContinue, approvalId: string): Promise<ToolResult>;
-  /** Whether a person may still answer. */
+  /** Whether the approval is pending. */
   isOpen(approvalId: string): Promise<boolean>;
-  /** Whether the call has ended, and its end is known. */
+  /** Whether the call has ended and its result is recorded. */
   isDone(call: CallToContinue): Promise<boolean>;
 }
 
@@ -26,18 +26,18 @@ export interface ProgramToRun {
   language?: "javascript" | "typescript";
 }
 
-/** Snapshots are images of a machine: only the same machine can go on with one. */
+/** A snapshot is an image of the virtual machine. Only the same engine can restore it. */
 const ENGINE = "quickjs-wasi/3.6";
-const DEFAULT_LIMITS = { cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, maxCalls: 1000, mostOutputBytes: 64 * 1024 };
+const DEFAULT_LIMITS = { cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, maxCalls: 1000, maxPrintedBytes: 64 * 1024 };
 
 export type CodeRunner = ReturnType<typeof createCodeRunner>;
 
-/** Runs programs, and goes on with those that waited for a person, in this process or in one that is gone. */
+/** Runs programs, and resumes those that waited for a person, also those of an earlier process. */
 export function createCodeRunner(options: CodeRunnerOptions) {
   const { store = new MemoryProgramStore(), clock = systemClock, continueCall, isOpen, isDone } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const threads = new CodeThreads({ clock, memoryBytes: limits.memoryBytes });
-  /** Claimed by `goOn`, for the call that it makes next. */
+  /** Claimed by `resume` for the call that it makes next. */
   const claimed = new Map<string, StoredProgram>();
   const underWay = new Set<string>();
 
@@ -62,7 +62,7 @@ export function createCodeRunner(options: CodeRunnerOptions) {
     }
   }
 
-  /** Left last of all: what is over is forgotten only when its end has been recorded and told. */
+  /** Left last: a program is removed only after its result was recorded and reported. */
   function stage(): Stage {
     return {
       name: "programs",
@@ -75,11 +75,11 @@ export function createCodeRunner(options: CodeRunnerOptions) {
 
   async function leaveProgram(call: Call, result: ToolResult): Promise<void> {
     const key = keyOf({ id: call.id, caller: call.caller });
-    // Nobody is told of a program twice because the note about it could not be thrown away: the journal knows its end.
+    // If removing fails, the program is not run again: the journal has its result.
     try {
       if (result.status === "pending") {
         await store.release(key);
-        // Answered while the rest of it was still running.
+        // It may have been answered while the rest was still running.
         resumeIfAnswered(key).catch(() => undefined);
       } else if (result.status === "completed" || !isPassing(result.error.code)) await store.remove(key);
       else await store.release(key);
@@ -88,13 +88,13 @@ export function createCodeRunner(options: CodeRunnerOptions) {
     }
   }
 
-  /** A person has answered, and what the program asked for was done or refused: it goes on. */
+  /** A person has answered, and the call was made or refused: resumes the program. */
   async function answered(approvalId: string): Promise<void> {
     const waiting = (await store.list()).find(({ approvals }) => approvals.includes(approvalId));
     if (waiting) await resume(waiting.key, approvalId);
   }
 
-  /** Programs whose process ended after the answer. */
+  /** Resumes programs whose process ended after the answer. */
   async function recover(): Promise<void> {
     for (const { key } of await store.list()) await resumeIfAnswered(key);
   }
@@ -108,7 +108,7 @@ export function createCodeRunner(options: CodeRunnerOptions) {
     if (underWay.has(key)) return;
     const program = await store.claim(key);
     if (!program) return;
-    // Its process ended between the end of the call and here: it was told already.
+    // Its process ended after the call: the result was reported already.
     if (await isDone(program.call)) return store.remove(key);
     claimed.set(key, program);
     await continueCall(program.call, approvalId);
@@ -121,7 +121,7 @@ function keyOf({ id, caller = {} }: { id?: string; caller?: Partial<Caller> }): 
   return canonicalJson([caller.session, caller.agent, caller.user, id]);
 }
 
-/** Failures after which the same call may go on. */
+/** Failures after which the same call may be repeated. */
 function isPassing(code: string): boolean {
   return code === "shutdown" || code === "busy" || code === "not_recorded";
 }
@@ -135,9 +135,9 @@ function runsElsewhere() {
 function writtenByAnother() {
   return toolError(
     "unknown_outcome",
-    "The program waited under another version of Haft, which alone can go on with it",
+    "The program was saved by another version of Haft, and only that version can resume it",
     {
-      next: "Look at which of its calls were made, then write a program for the rest.",
+      next: "Check which of its calls were made, then write a program for the rest.",
     },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Runs in a thread of its own, as text, so that it needs no file beside the bundle: a program may compute for seconds, and
- * nothing else may stand still meanwhile.
+ * Runs in a worker thread: a program may compute for seconds and must not block the process. It is a string, so the bundle
+ * needs no second file.
  *
  * Inside the machine there is nothing but the language, `tools`, `api` and `console`. Whatever a program does to those it
  * does to itself: all that reaches the outside is a request to call a tool, as text. What the program waits for lies

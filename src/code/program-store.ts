@@ -2,25 +2,28 @@ import type { CallToContinue } from "../core/call.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { ProgramState } from "./run-program.ts";
 
-/** A program that waits for a person, with the call that it belongs to. */
+/** A program that waits for a person, with its call. */
 export interface StoredProgram {
-  /** Of the call, whoever made it. */
+  /** Key of the call and its caller. */
   key: string;
   call: CallToContinue;
   state: ProgramState;
-  /** Which engine wrote the state: another one cannot read it. */
+  /** The engine that wrote the state. Another one cannot read it. */
   engine: string;
   savedAt: number;
 }
 
-/** Where programs wait, shared by all processes of one store. Who saves or claims one holds it until it releases it or dies. */
+/**
+ * Waiting programs, shared by all processes of a store. The process that saves or claims one holds it until it releases it
+ * or dies.
+ */
 export interface ProgramStore {
-  /** In the place of what was kept under that key. */
+  /** Replaces what was saved under the key. */
   save(program: StoredProgram): MaybePromise<void>;
-  /** Takes a program to go on with it; nothing where there is none, or somebody who lives holds it. */
+  /** Takes a program to resume it. Undefined if there is none, or if a live process holds it. */
   claim(key: string): MaybePromise<StoredProgram | undefined>;
   release(key: string): MaybePromise<void>;
-  /** Who waits for what. */
+  /** The keys of the programs and the approvals that they wait for. */
   list(): MaybePromise<readonly { key: string; approvals: readonly string[] }[]>;
   remove(key: string): MaybePromise<void>;
 }

@@ -11,18 +11,18 @@ import type { JsonSchema } from "../schema/json-schema.ts";
 
 export interface RunCodeDependencies {
   runner: CodeRunner;
-  /** What this caller may use, best first. */
+  /** Tools that this caller may use, the best match first. */
   search(query: string, caller: Caller): readonly AnyTool[];
-  /** All that this caller may use. */
+  /** All tools that this caller may use. */
   visible(caller: Caller): readonly AnyTool[];
 }
 
 const MAX_CODE_LENGTH = 200_000;
-/** Of running, without the time in which a person thinks. */
+/** Running time, without waiting for people. */
 const TIMEOUT_MS = 300_000;
 const MAX_FOUND = 10;
 
-/** One tool in which a model writes a program against all the others. */
+/** A tool in which a model writes a program that calls the other tools. */
 export function createRunCodeTool({ runner, search, visible }: RunCodeDependencies) {
   return createTool({
     name: "run_code",
@@ -48,7 +48,7 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
         },
       ],
     },
-    // No schema library: the front door of the package imports this.
+    // No schema library: the main entry imports this file.
     parameters: {
       type: "object",
       properties: {
@@ -66,13 +66,13 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
       required: ["code"],
       additionalProperties: false,
     } as const,
-    // It does nothing by itself, but nobody knows beforehand what its calls do; each of those is judged for itself.
+    // The program itself has no effects. Each of its calls is checked by the gate.
     kind: "execute",
     permission: "auto",
     category: ToolCategory.CODE,
     tags: ["code", "program", "javascript", "typescript", "loop", "batch"],
     origin: { type: "builtin" },
-    // Its calls are known again by their numbers: what was done is not done twice.
+    // Its calls are recognised by their numbers, so none is made twice.
     idempotent: true,
     limits: { timeoutMs: TIMEOUT_MS },
     async run({ code, language }, context) {
@@ -96,7 +96,7 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
   });
 }
 
-/** While a person thinks about one of its calls, the program's own time stands still. */
+/** The time limit of the program is paused while a call waits for a person. */
 async function callWithPausedTimeLimit(
   context: ToolContext,
   {
@@ -173,9 +173,9 @@ function count(calls: number): string {
   return calls === 1 ? "1 call" : `${calls} calls`;
 }
 
-/** Runs programs that can do nothing but call tools. */
+/** Runs programs whose only effect is to call tools. */
 interface CodeRunner {
-  /** The same call again: goes on where its program stopped, if that waits for somebody. */
+  /** If the same call is made again, a program that waits is resumed. */
   run(program: CodeToRun, host: CodeHost): Promise<CodeEnd>;
 }
 
@@ -227,7 +227,7 @@ function declareTool(tool: AnyTool): string {
   return `${comment}\n${name}(input: ${typeOf(parameters, 0)}): Promise<${output}>`;
 }
 
-/** Deep schemas are shown as far as a reader follows them. */
+/** Deeply nested schemas are cut. */
 const MAX_DEPTH = 6;
 
 function typeOf(schema: JsonSchema | boolean | undefined, depth: number): string {
@@ -260,7 +260,7 @@ function objectOf(schema: JsonSchema, depth: number): string {
   if (properties.length === 0) {
     const rest = schema.additionalProperties;
     if (typeof rest === "object") return `Record<string, ${typeOf(rest as JsonSchema, depth + 1)}>`;
-    // A schema that says nothing of further parameters admits none.
+    // Without `additionalProperties` no other parameters are allowed.
     return schema.type === "object" ? (rest === true ? "Record<string, unknown>" : "{}") : "unknown";
   }
   const members = properties.map(([name, property]) => {
@@ -304,7 +304,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   setTimeout: "There are no timers in a program: call tools.sleep.",
 };
 
-/** What went wrong, where, the line itself, and what is probably meant. */
+/** The error, its position, the source line and the probable fix. */
 function explainError(error: ProgramError, code: string, tools: readonly AnyTool[]): string {
   const where = error.line === undefined ? "" : ` (line ${error.line}, column ${error.column ?? 1})`;
   const source = error.line === undefined ? undefined : code.split("\n")[error.line - 1]?.trim();

@@ -6,7 +6,7 @@ import { type ProgramHost, type ProgramStart, type ProgramState, runProgram } fr
 const threads = new CodeThreads({ memoryBytes: 32 * 1024 * 1024 });
 afterAll(() => threads.close());
 
-const LIMITS = { cpuMs: 3000, maxCalls: 20, mostOutputBytes: 200 };
+const LIMITS = { cpuMs: 3000, maxCalls: 20, maxPrintedBytes: 200 };
 
 function answer(details: unknown): ToolResult {
   const base = { callId: "c", toolName: "t", display: "", content: [], metadata: {}, startedAt: 0 };

@@ -6,7 +6,7 @@ import type { CodeThread, ProgramRequest, Settled, ThreadAnswer } from "./code-t
 /** What a program needs from outside. */
 export interface ProgramHost {
   readonly signal: AbortSignal;
-  /** Makes the call of one step, through the gate. `onAsked` is awaited before a person is waited for. */
+  /** Makes the call of one step, through the gate. `onAsked` is awaited before the wait for a person. */
   call(
     step: number,
     name: string,
@@ -16,26 +16,26 @@ export interface ProgramHost {
   search(query: string): unknown;
   describe(names: readonly string[]): unknown;
   print(line: string): void;
-  /** Keeps the program, so that it can go on after this process. */
+  /** Saves the program. Another process can resume it. */
   save(state: ProgramState): Promise<void>;
 }
 
-/** A program that waits, as data. */
+/** A waiting program as data. */
 export interface ProgramState {
   snapshot: Uint8Array;
   output: readonly string[];
   calls: number;
-  /** The last thing that it asked for: what it asks for again counts once. */
+  /** Number of its last request. A request that is repeated is made once. */
   lastStep: number;
-  /** The open questions that it waits for. */
+  /** Ids of the pending approvals that it waits for. */
   approvals: readonly string[];
 }
 
 export interface ProgramLimits {
-  /** Computing time, without what its calls take. */
+  /** CPU time, without the time of its calls. */
   cpuMs: number;
   maxCalls: number;
-  mostOutputBytes: number;
+  maxPrintedBytes: number;
 }
 
 interface ProgramEndBase {
@@ -52,8 +52,8 @@ export type ProgramEnd = ProgramEndBase &
 export type ProgramStart = { source: string; language?: "javascript" | "typescript" } | { state: ProgramState };
 
 /**
- * Runs a program to its end, or until it can do nothing but wait for people. From the first question on it is saved each
- * time before it asks for anything new: what it asked for after that is known again under the same number.
+ * Runs a program to its end, or until all that is left is to wait for people. After its first approval request it is saved
+ * before each new request. Requests after the last save are repeated with the same numbers.
  */
 export async function runProgram(
   start: ProgramStart,
@@ -70,7 +70,7 @@ export async function runProgram(
   const requested = new Map<number, string>();
   const waiting = new Map<number, string>();
   const settled: Settled[] = [];
-  /** What a program that goes on asked for before, and of which it is not known yet whether it still waits for somebody. */
+  /** Earlier requests of a resumed program that may still wait for a person. */
   const undecided = new Set<number>();
   let wake: () => void = () => undefined;
 
@@ -108,7 +108,7 @@ export async function runProgram(
     if (language === "typescript") return send({ type: "start", source: await stripTypes(source) });
     const answer = await send({ type: "start", source });
     if (answer.problem?.name !== "SyntaxError") return answer;
-    // Types are no JavaScript. Where it is not TypeScript either, what was said first is nearer to what was written.
+    // It may be TypeScript. If not, the first error fits the source better.
     const stripped = await stripTypes(source).catch(() => undefined);
     if (stripped === undefined || language === "javascript") return answer;
     return send({ type: "start", source: stripped });
@@ -123,9 +123,9 @@ export async function runProgram(
 
   function print(line: string): void {
     host.print(line);
-    if (outputBytes > limits.mostOutputBytes) return;
+    if (outputBytes > limits.maxPrintedBytes) return;
     outputBytes += line.length + 1;
-    output.push(outputBytes > limits.mostOutputBytes ? "… what it printed after this is not kept" : line);
+    output.push(outputBytes > limits.maxPrintedBytes ? "… what it printed after this is not kept" : line);
   }
 
   function issue(request: ProgramRequest): void {
@@ -187,7 +187,7 @@ function finish({ ok, value }: { ok: boolean; value: string }) {
     : { status: "failed" as const, error: readThrown(JSON.parse(value) as ProgramError & { stack?: string }) };
 }
 
-/** A program is given data where there is some, and text otherwise; a failure is thrown in it. */
+/** The program gets the details of a result if there are any, otherwise its text. A failure is thrown in the program. */
 function readResult(step: number, result: ToolResult): Settled {
   if (result.status === "completed") {
     return { step, ok: true, value: toJson(result.details === undefined ? textOf(result.content) : result.details) };
@@ -207,13 +207,13 @@ function toJson(value: unknown): string {
   return JSON.stringify(value) ?? "null";
 }
 
-/** What a program failed with, and where in it. */
+/** The failure of a program, and its place in the source. */
 interface ProgramError {
   name: string;
   message: string;
   line?: number;
   column?: number;
-  /** Of the failed call, where nobody caught it. */
+  /** Of the failed call, if the program did not catch it. */
   code?: string;
 }
 
@@ -232,7 +232,7 @@ function readThrown({ name, message, stack, code }: Thrown): ProgramError {
   return { name, message, ...positionIn(stack), ...(code === undefined ? {} : { code }) };
 }
 
-/** What the machine could not do. */
+/** A failure of the virtual machine. */
 function readProblem({ name, message, stack }: Thrown, isOutOfTime: boolean): ProgramError {
   if (isOutOfTime) return { name: "TimeoutError", message: "The program computed for longer than it may." };
   if (message === "interrupted") return { name: "AbortError", message: "The program was stopped." };
@@ -240,13 +240,13 @@ function readProblem({ name, message, stack }: Thrown, isOutOfTime: boolean): Pr
   return { name, message, ...positionIn(stack) };
 }
 
-/** The innermost place that is the program's; one line stands before its first. */
+/** The innermost position in the program. The wrapper adds one line before it. */
 function positionIn(stack: string | undefined): { line?: number; column?: number } {
   const found = /\bprogram:(\d+):(\d+)/.exec(stack ?? "");
   return found ? { line: Math.max(1, Number(found[1]) - 1), column: Number(found[2]) } : {};
 }
 
-/** TypeScript as JavaScript on the same lines, so that errors are found where they were written. */
+/** TypeScript as JavaScript on the same lines, so positions of errors stay correct. */
 async function stripTypes(source: string): Promise<string> {
   const { createJiti } = await import("jiti");
   const jiti = createJiti(import.meta.url, { fsCache: false });
@@ -254,7 +254,7 @@ async function stripTypes(source: string): Promise<string> {
   const code = jiti.transform({ source: wrapped, ts: true, retainLines: true, filename: "program.ts" });
   // It does not throw.
   if (code.includes("__JITI_ERROR__")) throw new SyntaxError("this is not TypeScript");
-  // What was put around it stands on lines of its own.
+  // The wrapper is on lines of its own.
   const lines = code.slice(code.indexOf("{") + 1, code.lastIndexOf("}")).split("\n");
   return lines.slice(1).join("\n");
 }
