@@ -58,12 +58,15 @@ import { compactDeclaration } from "./tools/discovery/definition-cost.ts";
 import { createDiscovery, type Shown, type ShownSet, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
 import type { Workspace } from "./workspace.ts";
 
+/** What a runtime is made of. Everything has a default. */
 export interface HaftOptions {
   /** From `openWorkspace` of "haft/workspace": its tools are registered, and its processes end with the runtime. */
   workspace?: Workspace;
   /** What `context.workspace` tells your own tools, where no workspace is opened; the working directory if absent. */
   folder?: string;
+  /** Default: a new one. */
   registry?: ToolRegistry;
+  /** Registered at once. */
   tools?: Iterable<Registrable>;
   /** Layers that each narrow: a tool exists where all of them let it through. A function where they differ by caller. */
   policy?: ToolPolicy | readonly ToolPolicy[] | ((caller: Partial<Caller>) => readonly PolicyLayer[]);
@@ -91,17 +94,25 @@ export interface HaftOptions {
   toolSearch?: ToolSearchOptions;
   /** In what tokens are counted; o200k_base where "gpt-tokenizer" is installed, else an estimate. */
   tokens?: TokenCounter;
+  /** How many calls may run and wait at the same time. */
   concurrency?: Partial<ConcurrencyLimits>;
+  /** Default and largest time limit of a call. */
   timeouts?: Partial<Timeouts>;
+  /** Of the content of one result; the rest goes to `spill`. */
   maxResultBytes?: number;
   /** Of one result, as a model reads it; besides the bytes. */
   maxResultTokens?: number;
   /** How much tools tell that have a parameter for it, where a call does not say. */
   response?: ResponseLength;
+  /** Further stages of the gate. */
   middleware?: readonly Middleware[];
+  /** Default: the system's. */
   clock?: Clock;
+  /** The record of calls. Default: in memory. */
   log?: CallLog;
+  /** The results of earlier calls, by their ids. Default: in memory. */
   journal?: CallJournal;
+  /** The whole of results that were too long. Default: the workspace's, else memory. */
   spill?: Spill;
   /** Where background calls wait for a worker; in memory where absent. `false`: whoever calls waits for them. */
   jobs?: JobQueue | false;

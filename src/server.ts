@@ -1,4 +1,20 @@
+<<<<<<< HEAD
 // The servers as a library: `import { serveHttp } from "haft/server"`.
+=======
+/**
+ * Servers for a runtime: HTTP with the console, and MCP.
+ *
+ * @example
+ * import { openHaft } from "haft/host";
+ * import { serveMcpStdio } from "haft/server";
+ *
+ * const { haft } = await openHaft(".");
+ * const serving = await serveMcpStdio(haft);
+ * await serving.closed;
+ *
+ * @module
+ */
+>>>>>>> 4373c4f (Document every public name and member, show an example at every entry point, and count both)
 
 export { serveHttp } from "./server/http-server.ts";
 export type { HttpServer, HttpServerOptions } from "./server/http-server.ts";

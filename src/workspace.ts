@@ -28,6 +28,7 @@ export type { ArtifactManager } from "./tools/artifacts/artifact-manager.ts";
 export type { ArtifactStore } from "./tools/artifacts/artifact-store.ts";
 export { createArtifactTools } from "./tools/artifacts/artifact-tools.ts";
 
+/** What tools may do in the folder. */
 export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace" | "privatePaths"> {
   /** Absolute path of the folder that keeps outputs which are too long to show. Default: what `stateFolderOf` gives. */
   stateFolder?: string;
@@ -46,13 +47,17 @@ export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace" | 
   journal?: UndoJournal;
   /** Confines commands where this machine can. Without it they may do whatever the user may who runs this. */
   sandbox?: Omit<SandboxOptions, "files" | "clock">;
+  /** Default: the system's. */
   clock?: Clock;
 }
 
 /** A folder to work in, with the tools that work in it. */
 export interface Workspace {
+  /** Its real path. */
   readonly folder: string;
+  /** Guarded access to its files. */
   readonly files: Files;
+  /** The tools that work in it. */
   readonly tools: readonly AnyTool[];
   /** Keeps long outputs in the state folder. `read` and `grep` reach those of their own session by address. */
   readonly spill: Spill & Pick<SpillFolder, "open">;
@@ -64,7 +69,13 @@ export interface Workspace {
   close(): Promise<void>;
 }
 
-/** The workspace tools: files, search, patches, shell, processes, system and data. */
+/**
+ * Opens a folder with the tools that work in it: files, search, patches, shell, processes, system and data.
+ *
+ * @example
+ * const haft = createHaft({ workspace: openWorkspace("./project") });
+ * const result = await haft.execute("read", { path: "README.md" });
+ */
 export function openWorkspace(folder: string = process.cwd(), options: WorkspaceOptions = {}): Workspace {
   const {
     requireReadBeforeEdit = true,

@@ -38,48 +38,69 @@ export interface MadeCall {
 
 /** A question to a person, bound to exactly one call. Plain data. */
 export interface Approval {
+  /** Of the question. */
   id: string;
+  /** Of the call that waits. */
   callId: string;
   /** Equal for the same call made again: id, caller, tool, input and what narrows it. */
   callKey: string;
+  /** The tool that would run. */
   toolName: string;
+  /** The version of it that was shown. */
   toolVersion: string;
+  /** The input as the approver sees it. */
   input: unknown;
+  /** On whose behalf the call is made. */
   caller: Caller;
   /** Why it asks, in one sentence. */
   reason: string;
   /** What decided that it asks. */
   verdict: Verdict;
+  /** What the tool shows of its effect, such as a diff. */
   preview?: Preview;
   /** Rules that "for this session" and "always" would save; none where only "once" is offered. */
   suggestedRules: readonly string[];
+  /** What the answer is bound to; if it changes, the question is asked anew. */
   binding: ApprovalBinding;
   /** Of the binding: says in one word what would run. */
   hash: string;
+  /** How the call was made, to make it again after the answer. */
   made: MadeCall;
   /** Whether the caller waits for the answer, and will run the call itself. */
   waits: boolean;
+  /** In milliseconds since 1970. */
   askedAt: number;
+  /** After this time nobody can answer. */
   expiresAt: number;
+  /** `pending` until somebody answers or it expires; `used` once the approved call began. */
   state: ApprovalState;
+  /** The person who answered. */
   answeredBy?: string;
   /** The door that the answer came through. */
   answeredVia?: string;
+  /** When the answer came. */
   answeredAt?: number;
   /** Why it was denied, expired or became void: told to the model. */
   note?: string;
   /** What was granted besides this call. */
   scope?: ApprovalScope;
+  /** The rules that were saved with the answer. */
   rules?: readonly string[];
   /** Whether there is a rule among them that was not suggested, and may allow more than was shown. */
   rulesEdited?: boolean;
+  /** When the approved call began. */
   usedAt?: number;
 }
 
+/** A person's answer to a question. */
 export interface ApprovalAnswer {
+  /** Whether the call may run. */
   approved: boolean;
+  /** The person who answers. */
   by?: string;
+  /** Why; the model gets it too. */
   reason?: string;
+  /** How far a yes reaches. Default: this call only. */
   scope?: ApprovalScope;
   /** Instead of the suggested ones. */
   rule?: string | readonly string[];
@@ -111,6 +132,7 @@ export interface ApprovalStore {
   readonly shared: boolean;
   /** At most one question of a call is open, approved or denied at a time. */
   add(approval: Approval, limits: OpenLimits): MaybePromise<AddedApproval>;
+  /** By its id. */
   get(id: string): MaybePromise<Approval | undefined>;
   /** The question of this call that is open, approved or denied. */
   current(callKey: string): MaybePromise<Approval | undefined>;

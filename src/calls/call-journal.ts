@@ -23,6 +23,7 @@ export interface CallJournal {
    * stands there. `again` also takes what began and will never end, for calls that may be made twice.
    */
   begin(key: string, fingerprint: string, options?: { again?: boolean }): MaybePromise<JournalEntry | undefined>;
+  /** Saves the result of a call that began. */
   end(key: string, result: ToolResult): MaybePromise<void>;
   /** The call did not happen after all, or may be made again. */
   forget(key: string): MaybePromise<void>;

@@ -30,9 +30,11 @@ import type { HostConfinement } from "./confinement.ts";
 import type { HostMcp } from "./mcp.ts";
 import type { AgentFor, HostSessions } from "./sessions.ts";
 
+/** How a folder is opened: overrides of its configuration, and what a program provides. */
 export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   /** Besides the tools of the workspace, of capabilities and of plugins. */
   tools?: Iterable<Registrable>;
+  /** Further stages of the gate. */
   middleware?: readonly Middleware[];
   /** Asks a person about a call, and waits for the answer. */
   approver?: Approver;
@@ -48,7 +50,9 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   agentFor?: (session: Parameters<AgentFor>[0], haft: Haft) => ReturnType<AgentFor>;
   /** Kinds of message channels besides the built-in ones. */
   channelKinds?: readonly ChannelKind[];
+  /** The time of everything that waits. */
   clock?: Clock;
+  /** Called with each warning about the configuration. */
   onWarning?: (warning: string) => void;
 }
 

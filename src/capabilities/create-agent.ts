@@ -18,10 +18,13 @@ import type { TextFormatName } from "../models/text/text-format.ts";
 import type { Haft } from "../runtime.ts";
 import { watchLateResults } from "./late-results.ts";
 
+/** What an agent is made of. */
 export interface AgentOptions extends ModelSettings {
+  /** The runtime that runs its calls. */
   haft: Haft;
   /** A language model of the AI SDK, or your own. */
   model: LanguageModel | AgentModel;
+  /** Default: "agent". Policy and the record name it. */
   name?: string;
   /** Tools that it may use. Default: all that the runtime's policy allows, also those registered later. */
   toolkit?: AgentToolkit;
@@ -31,9 +34,11 @@ export interface AgentOptions extends ModelSettings {
   format?: TextFormatName;
   /** The naming convention in which tools are shown to the model. */
   dialect?: DialectName;
+  /** Bounds of one run. */
   limits?: AgentLimits;
   /** Needed to report and to limit the cost. */
   prices?: ModelPrices;
+  /** Instructions that it can load when it needs them. */
   skills?: SkillLibrary;
   /** Files such as AGENTS.md, read at each step. */
   project?: () => Promise<readonly { file: string; text: string }[]>;

@@ -31,12 +31,17 @@ import type { HostSessions } from "./sessions.ts";
 
 /** A runtime as a person or a service runs it: configured by files, with a store. */
 export interface HaftHost {
+  /** The runtime. */
   readonly haft: Haft;
+  /** The configuration, with the file and line of each value. */
   readonly config: LoadedConfig;
   /** The folder of what Haft writes for itself about this workspace. */
   readonly stateFolder: string;
+  /** What is remembered beyond this process. */
   readonly store: Store;
+  /** The folder and its tools. */
   readonly workspace: Workspace;
+  /** Takes back changes of files. */
   readonly undo: Undo;
   /** Versioned documents of every session. */
   readonly artifacts: ArtifactManager;

@@ -329,6 +329,7 @@ export const configSchema = z.strictObject({
     .optional(),
 });
 
+/** The configuration file as it may be written. */
 export type HaftConfig = z.infer<typeof configSchema>;
 export type HookSettings = NonNullable<HaftConfig["hooks"]>;
 export type PermissionTest = NonNullable<z.infer<typeof permissions>["tests"]>[number];

@@ -17,8 +17,11 @@ export interface LoadConfigOptions extends UserOptions {
   overrides?: HaftConfig;
 }
 
+/** The configuration of a folder, merged from all its sources. */
 export interface LoadedConfig {
+  /** The folder that it is for. */
   folder: string;
+  /** The merged values. */
   value: MergedConfig;
   /** Every value with the file and line that gave it. */
   origins: ConfigOrigin[];
@@ -26,7 +29,9 @@ export interface LoadedConfig {
   sources: ConfigSource[];
   /** Of several with one name the last counts. */
   mcpServers: McpServerConfig[];
+  /** The plugins to install. */
   plugins: PluginReference[];
+  /** Problems that do not stop a start. */
   warnings: ConfigProblem[];
   /** What was left out because nobody has agreed to it yet. */
   untrusted: TrustItem[];

@@ -20,6 +20,7 @@ export interface ConfigProblem {
 
 /** A configuration that cannot be used, with everything that is wrong with it. */
 export class ConfigError extends Error {
+  /** Each with its file and line. */
   readonly problems: readonly ConfigProblem[];
 
   constructor(problems: readonly ConfigProblem[], options?: { cause?: unknown }) {

@@ -5,9 +5,13 @@ import type { AnyTool, Tool } from "./tool.ts";
 
 /** On whose behalf a call is made. */
 export interface Caller {
+  /** The conversation. */
   session?: string;
+  /** The agent. */
   agent?: string;
+  /** The person. */
   user?: string;
+  /** The task. */
   task?: string;
   /** 0 for an agent that a person talks to, 1 for its subagents, and so on. */
   depth: number;
@@ -28,13 +32,17 @@ export type CallMode = "default" | "acceptEdits" | "plan" | "dontAsk" | "bypassP
 
 /** What was decided about one call, and by what; kept with its record. */
 export interface Verdict {
+  /** Whether the call runs, asks a person, or is refused. */
   decision: "allow" | "ask" | "deny";
+  /** What decided. */
   by: "rule" | "tool" | "mode" | "hook" | "taint" | "grant" | "approval" | "policy";
   /** One sentence for a person. */
   reason: string;
   /** The rule that decided, as it is written, and the file or layer that it stands in. */
   rule?: string;
+  /** The file or layer that has the rule. */
   origin?: string;
+  /** The question that a person answered or has to answer. */
   approvalId?: string;
 }
 
@@ -44,15 +52,19 @@ export interface CallOptions {
   id?: string;
   /** Two calls with one key, caller and input are one call. Defaults to `id`, where that was given; `false`: has none. */
   idempotencyKey?: string | false;
+  /** On whose behalf the call is made. */
   caller?: Partial<Caller>;
+  /** Aborts the call. */
   signal?: AbortSignal;
   /** At most the runtime's cap. */
   timeoutMs?: number;
   /** Narrows the paths that file tools may touch in this call; never widens. */
   allowedPaths?: readonly string[];
+  /** How much is asked of a person. */
   mode?: CallMode;
   /** Further policies for this call; like every layer each only narrows. */
   policy?: CallPolicy | readonly CallPolicy[];
+  /** Called with each partial result. */
   onUpdate?: (update: Update) => void;
   /** Told when a person has to be asked, before the call waits or is answered `pending`; the question waits for it. */
   onApprovalRequested?: (approvalId: string) => Promise<void> | void;
@@ -60,6 +72,7 @@ export interface CallOptions {
   background?: boolean | BackgroundOptions;
   /** Seed names for `caller.task` and `caller.user`. */
   taskId?: string;
+  /** As `caller.user`. */
   userId?: string;
 }
 
@@ -114,9 +127,13 @@ export interface CallAuthority {
 
 /** One call of a batch, with what is said of it alone. */
 export interface BatchCall {
+  /** As `CallOptions.id`. */
   id?: string;
+  /** Of the tool. */
   name: string;
+  /** For the tool. */
   input?: unknown;
+  /** As `CallOptions.onUpdate`. */
   onUpdate?: CallOptions["onUpdate"];
   /** Called as soon as it is answered, before the others may be. Must not throw. */
   onResult?: (result: ToolResult) => void;
@@ -148,17 +165,25 @@ export interface ToolScope {
 
 /** One request on its way through the gate. Stages read it and fill in what they find out. */
 export interface Call {
+  /** Of this call; unique in its conversation. */
   readonly id: string;
   /** The name as it was asked for. */
   readonly requestedName: string;
   /** Whether the caller chose the id, so that it means the same call again. */
   readonly idempotencyKey: string | undefined;
+  /** On whose behalf it is made. */
   readonly caller: Caller;
+  /** As the caller gave them. */
   readonly options: CallOptions;
+  /** The toolkit that it was made in. */
   readonly scope: ToolScope | undefined;
+  /** The call that it is a part of. */
   readonly parent: Call | undefined;
+  /** Set if the call was permitted before and runs now. */
   readonly secondPass: SecondPass | undefined;
+  /** In milliseconds since 1970. */
   readonly startedAt: number;
+  /** For durations. */
   readonly startedMonotonic: number;
   /** Set by `resolve`, or at once when a tool object itself was called. */
   tool: AnyTool | undefined;

@@ -7,8 +7,10 @@ import type { ToolContext } from "./tool.ts";
 
 /** One step of a chain: a tool, and how its input is made. By default it is given the details of the step before. */
 export interface ChainStep<ChainInput = unknown> {
+  /** The name of the tool. */
   tool: string;
   // A method, so that steps of chains with other inputs can be run by one function.
+  /** Its input, made from the results so far. */
   input?(previous: ToolResult | undefined, chainInput: ChainInput, results: readonly ToolResult[]): unknown;
 }
 

@@ -6,6 +6,7 @@ export interface Clock {
   monotonic(): number;
   /** The wall clock at a recent reading of `monotonic`: two clocks for the price of one. */
   wallTimeAt(monotonic: number): number;
+  /** Calls `run` once, after so many milliseconds. */
   after(ms: number, fire: () => void): Timer;
 }
 

@@ -6,6 +6,7 @@ export type Content =
   | { type: "resource"; resource: { uri: string; mimeType?: string; text?: string; blob?: string } }
   | { type: "resource_link"; uri: string; name: string; title?: string; description?: string; mimeType?: string };
 
+/** Makes a text block. */
 export function text(value: string): Content {
   return { type: "text", text: value };
 }

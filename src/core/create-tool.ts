@@ -188,55 +188,91 @@ function named<T>(tool: string, what: string, make: () => T): T {
 
 /** What `createTool` takes. The names in the second half are the seeds'; they are normalised once, in `createTool`. */
 export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> extends SeedNames<P, O, R> {
+  /** Letters, digits and `_ . : / -`; at most 128. */
   name?: string;
+  /** What it does; models choose by it. */
   description: string | ToolDescription;
+  /** For people. Default: the name. */
   title?: string;
+  /** Any schema: Zod, Valibot, ArkType, TypeBox, JSON Schema, or a list of parameters. */
   parameters?: P;
+  /** The schema of `details`; what the tool returns is checked. */
   output?: O;
   /** Absent means the worst case: `execute`. */
   kind?: ToolKind;
+  /** Its key, or a label in any known language. Default: `custom`. */
   category?: string;
+  /** Words to find it by. */
   tags?: readonly string[];
+  /** Default: `1.0.0`. */
   version?: string;
+  /** Further names under which calls are accepted. */
   aliases?: readonly string[];
+  /** Its names in families of models. */
   dialects?: Readonly<Record<string, ToolDialect>>;
   /** Further names of parameters, to the canonical one: `{ file_path: "path" }`. */
   parameterAliases?: Readonly<Record<string, string>>;
+  /** `background`: the caller gets a job, and the result later. */
   mode?: "inline" | "background";
+  /** Asks providers for structured output. */
   strict?: boolean;
+  /** Time, concurrency and size of the result. */
   limits?: ToolLimits<InferOutput<P>>;
+  /** `exclusive`: no other call of the session runs at the same time. */
   concurrency?: "shared" | "exclusive";
+  /** Tools whose calls in the same batch run before. */
   dependsOn?: readonly string[];
+  /** For how long a result may be reused. */
   cache?: ToolCache<InferOutput<P>>;
+  /** What its calls may bring into a session or carry out of it. */
   labels?: readonly TaintLabel[];
   /** Where not every call has all of `labels`. */
   labelsOf?(input: InferOutput<P>, result?: ToolResult): readonly TaintLabel[];
   /** Running it twice does no more than running it once; read-only tools are so by themselves. */
   idempotent?: boolean;
+  /** Where it comes from. Default: own. */
   origin?: ToolOrigin;
+  /** The resources that a call touches; two calls with one in common never overlap. */
   locks?(input: InferOutput<P>): readonly string[];
+  /** Whether a call asks a person if no rule decides. Default: `auto`. */
   permission?: ToolPermission | ((input: InferOutput<P>) => ToolPermission);
+  /** What rules are matched against: the command, the path, the host. */
   signature?(input: InferOutput<P>): string | Signature;
+  /** The rule that "always allow" would save. */
   rule?(input: InferOutput<P>): string;
+  /** What an approver is shown before saying yes. */
   preview?(input: InferOutput<P>, context: ToolContext): Promise<Preview>;
   /** The tool's code. Returns plain data, a string or a ToolOutput; or yields updates and then returns. */
   run?(input: InferOutput<P>, context: ToolContext): R;
 }
 
+/** Other keys that are accepted, each for one of `ToolConfig`. */
 interface SeedNames<P extends SchemaSource, O extends SchemaSource, R> {
+  /** As `name`. */
   id?: string;
+  /** As `title`. */
   label?: string;
+  /** As `title`. */
   displayName?: string;
+  /** As `parameters`. */
   schema?: P;
+  /** As `parameters`. */
   inputSchema?: P;
+  /** As `parameters`. */
   params?: P;
+  /** As `output`. */
   outputSchema?: O;
+  /** As `run`. */
   execute?(params: InferOutput<P>, context: ToolContext): R;
+  /** `true` is mode `background`. */
   async?: boolean;
+  /** `false` is concurrency `exclusive`. */
   isConcurrencySafe?: boolean;
   /** Null or nothing when the input is fine, else what is wrong with it. */
   validate?(params: InferOutput<P>): string | null | undefined | Promise<string | null | undefined>;
+  /** As `signature`. */
   extractSignatureContent?(params: InferOutput<P>): string;
+  /** As `rule`. */
   abstractPermissionRule?(params: InferOutput<P>): string;
 }
 

@@ -5,18 +5,27 @@ import type { AnyTool, DialectName, ToolDescription } from "./tool.ts";
 
 /** What a model is told of a tool. Providers' own shapes are made from this. */
 export interface FunctionDeclaration {
+  /** As shown to the model. */
   name: string;
+  /** The whole description as text. */
   description: string;
+  /** The input as JSON Schema. */
   parameters: JsonSchema;
+  /** Whether the provider should enforce the schema. */
   strict?: boolean;
 }
 
 /** What a ToolCallContext keeps of a tool. */
 export interface ToolCallDefinition {
+  /** Of the tool. */
   name: string;
+  /** The whole description as text. */
   description: string;
+  /** The input as JSON Schema. */
   parameters: JsonSchema;
+  /** The result as JSON Schema. */
   output?: JsonSchema;
+  /** Whether its results come later. */
   async: boolean;
 }
 

@@ -58,15 +58,19 @@ export const ERROR_CODES = {
   internal: { actor: "runtime", retryable: false },
 } as const satisfies Record<string, { actor: "model" | "policy" | "caller" | "tool" | "runtime"; retryable: boolean }>;
 
+/** One of the closed table of codes. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 export type ErrorActor = (typeof ERROR_CODES)[ErrorCode]["actor"];
 
 /** A failure as data: what a result carries, a queue stores and a program switches on. */
 export interface ToolFailure {
+  /** From the closed table. */
   code: ErrorCode;
   /** What happened, then what to do next: written for the model. */
   message: string;
+  /** Who must act. */
   actor: ErrorActor;
+  /** Whether waiting and calling again may help. */
   retryable: boolean;
   /** The class name in the error's own words, for a person reading a log. */
   name: string;
@@ -81,8 +85,11 @@ export interface ToolErrorOptions {
   data?: unknown;
 }
 
+/** The one error of Haft; `code` says what happened and who must act. */
 export class ToolError extends Error {
+  /** From the closed table. */
   readonly code: ErrorCode;
+  /** Further facts for programs. */
   readonly data?: unknown;
 
   constructor(
@@ -107,6 +114,7 @@ export function toolError(
   return new ToolError("", message, options.cause, { code, next: options.next, data: options.data });
 }
 
+/** No tool has this name. */
 export class ToolNotFoundError extends ToolError {
   constructor(toolName: string, next?: string, data?: unknown) {
     super(toolName, `Tool "${toolName}" not found`, undefined, { code: "tool_not_found", next, data });
@@ -114,6 +122,7 @@ export class ToolNotFoundError extends ToolError {
   }
 }
 
+/** The input does not fit the schema. */
 export class ToolValidationError extends ToolError {
   constructor(toolName: string, validationErrors: unknown, next?: string) {
     super(toolName, "Parameter validation failed", validationErrors, {
@@ -125,6 +134,7 @@ export class ToolValidationError extends ToolError {
   }
 }
 
+/** The tool took longer than its limit. */
 export class ToolTimeoutError extends ToolError {
   constructor(toolName: string, timeout: number, next?: string) {
     super(toolName, `Tool execution timed out after ${timeout}ms`, undefined, { code: "timeout", next });
@@ -132,6 +142,7 @@ export class ToolTimeoutError extends ToolError {
   }
 }
 
+/** Policy refused the call. */
 export class ToolPermissionError extends ToolError {
   constructor(toolName: string, message: string, next?: string, code: ErrorCode = "denied") {
     super(toolName, `Permission denied: ${message}`, undefined, { code, next });

@@ -42,14 +42,18 @@ export type ToolEvent =
   | (EventBase & { type: "tool_registered"; toolName: string; source: string })
   | (EventBase & { type: "tool_unregistered"; toolName: string; source: string });
 
+/** The name of an event. */
 export type ToolEventType = ToolEvent["type"];
+/** The event of this type. */
 export type EventOf<T extends ToolEventType> = Extract<ToolEvent, { type: T }>;
 
 /** A partial result of a running call. */
 export interface Update {
+  /** What a model or person may read of it. */
   content?: Content[];
   /** Of the whole, where it is known. */
   progress?: { done: number; total?: number; message?: string };
+  /** For programs. */
   details?: unknown;
 }
 

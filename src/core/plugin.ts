@@ -14,7 +14,9 @@ export interface PluginManifest {
   tools?: readonly string[];
 }
 
+/** A package of tools that a host installs by name. */
 export interface Plugin {
+  /** What it is and which tools it brings. */
   manifest: PluginManifest;
   /** Called once, when the host names the plugin. */
   register(api: PluginApi): void | Promise<void>;
@@ -76,10 +78,13 @@ function toPluginTool(candidate: AgentTool | Registrable, manifest: PluginManife
 
 /** A tool in the words of seed 003: its code takes the call's id first, then the input, a signal and a listener. */
 export interface AgentTool extends Omit<ToolConfig<SchemaSource, SchemaSource, unknown>, "execute" | "run"> {
+  /** Of the tool. */
   name: string;
+  /** Its code. */
   execute(toolCallId: string, params: never, signal?: AbortSignal, onUpdate?: (update: Update) => void): unknown;
 }
 
+/** Makes a tool of an `AgentTool`. */
 export function fromAgentTool({ execute, ...config }: AgentTool, origin: ToolOrigin = { type: "own" }): AnyTool {
   return createTool({
     ...config,

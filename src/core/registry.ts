@@ -13,9 +13,13 @@ import { type AnyTool, isTool } from "./tool.ts";
 /** What can be registered: a tool, or the configuration of one. */
 export type Registrable = AnyTool | ToolConfig<SchemaSource, SchemaSource, unknown>;
 
+/** Counts of a registry. */
 export interface ToolStats {
+  /** How many tools there are. */
   total: number;
+  /** How many of each category. */
   byCategory: Record<string, number>;
+  /** By tool. */
   callStats: Record<string, ToolStatistics>;
 }
 
@@ -43,6 +47,7 @@ export function attachGate(registry: ToolRegistry, gate: Gate, statistics: CallS
 
 /** Everything known. Which of it a caller may see or run is policy's business. */
 export class ToolRegistry implements ToolScope {
+  /** Emits what is registered and removed, and the events of calls. */
   readonly events: EventEmitter;
   readonly #catalogue = new ToolCatalogue();
   /** Made at the first search; kept up to date from then on. */
@@ -65,6 +70,7 @@ export class ToolRegistry implements ToolScope {
     return tool;
   }
 
+  /** Registers each in turn. */
   registerMany(candidates: Iterable<Registrable>): AnyTool[] {
     return Array.from(candidates, (candidate) => this.register(candidate));
   }
@@ -84,6 +90,7 @@ export class ToolRegistry implements ToolScope {
     return this.#catalogue.require(name);
   }
 
+  /** Whether `get` finds a tool. */
   has(name: string): boolean {
     return this.get(name) !== undefined;
   }
@@ -99,6 +106,7 @@ export class ToolRegistry implements ToolScope {
     );
   }
 
+  /** Every name, without aliases. */
   names(): string[] {
     return this.#catalogue.names();
   }
@@ -108,10 +116,12 @@ export class ToolRegistry implements ToolScope {
     return this.#catalogue.nearest(name, filter);
   }
 
+  /** What a model is answered if it calls a name that nobody has. */
   refusal(name: string): string {
     return `Tool "${name}" not found`;
   }
 
+  /** Every version of a tool. */
   versions(name: string): readonly AnyTool[] {
     return this.#catalogue.versions(name);
   }
@@ -128,6 +138,7 @@ export class ToolRegistry implements ToolScope {
     this.#catalogue.split(name, weights);
   }
 
+  /** Gives all calls of a plain name to the preferred version again. */
   endSplit(name: string): void {
     this.#catalogue.endSplit(name);
   }
@@ -147,6 +158,7 @@ export class ToolRegistry implements ToolScope {
     return hits.map(({ id }) => this.#catalogue.require(id));
   }
 
+  /** How many tools there are, and how their calls went. */
   getStats(): ToolStats {
     const counts = new Map<string, number>();
     for (const { category } of this.#catalogue.preferred()) counts.set(category, (counts.get(category) ?? 0) + 1);

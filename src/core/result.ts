@@ -5,7 +5,9 @@ import { toFailure, ToolError, type ToolFailure } from "./error.ts";
 /** One call's outcome, as plain JSON: it crosses a queue, HTTP and MCP unchanged. */
 export type ToolResult<Details = unknown> = CompletedResult<Details> | FailedResult | PendingResult;
 
+/** What every result has. */
 interface ResultBase {
+  /** Of the call. */
   callId: string;
   /** The canonical name of the tool that answered, or the name that was asked for where none did. */
   toolName: string;
@@ -17,29 +19,43 @@ interface ResultBase {
   metadata: ResultMetadata;
   /** Unix milliseconds. */
   startedAt: number;
+  /** In milliseconds since 1970; omitted while it is pending. */
   completedAt?: number;
+  /** From start to end. */
   durationMs?: number;
 }
 
+/** The tool ran and succeeded. */
 export interface CompletedResult<Details = unknown> extends ResultBase {
+  /** Tells the results apart. */
   status: "completed";
+  /** As `status`, for a quick check. */
   success: true;
   /** For a program. */
   details?: Details;
 }
 
+/** The tool failed, or did not run. */
 export interface FailedResult extends ResultBase {
+  /** Tells the results apart. */
   status: "failed";
+  /** As `status`, for a quick check. */
   success: false;
+  /** What happened, who must act, and what to do next. */
   error: ToolFailure;
   /** What the tool could still tell: the output of a command that exited with 1. */
   details?: unknown;
 }
 
+/** The result comes later. */
 export interface PendingResult extends ResultBase {
+  /** Tells the results apart. */
   status: "pending";
+  /** As `status`, for a quick check. */
   success: false;
+  /** What it waits for: a job, a person, a client or a question. */
   pending: { kind: "job" | "approval" | "client"; id: string };
+  /** For programs, as far as they are known. */
   details?: unknown;
 }
 
@@ -61,9 +77,13 @@ export interface ResultMetadata {
 
 /** What a tool may return when plain data does not say enough. */
 export interface ToolOutput<Details = unknown> {
+  /** For the model: text, or blocks. */
   content: Content[] | string;
+  /** For programs; checked against `output`. */
   details?: Details;
+  /** For a person; one line. */
   display?: string;
+  /** Further facts for the record. */
   metadata?: Record<string, unknown>;
   /** The tool worked, and its answer is "no": a failed result that keeps everything above. */
   error?: ToolFailure;

@@ -40,7 +40,9 @@ export type StageName =
 
 /** A host's own stage, at a named place. Its `enter` may tighten (answer), never skip what follows. */
 export interface Middleware extends Omit<Stage, "name"> {
+  /** In messages and traces. */
   readonly name: string;
+  /** The built-in stage that it follows. */
   readonly after: StageName;
 }
 

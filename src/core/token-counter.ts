@@ -2,6 +2,7 @@
 export interface TokenCounter {
   /** The encoding that is counted in, or "estimate". */
   readonly name: string;
+  /** How many tokens a text has. */
   count(text: string): number;
 }
 

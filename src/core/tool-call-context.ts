@@ -4,8 +4,11 @@ import type { PendingResult, ToolResult } from "./result.ts";
 
 /** A call as a model asked for it. */
 export interface ToolCallParams {
+  /** Chosen by the model or its adapter; unique in the conversation. */
   callId: string;
+  /** Of the tool. */
   name: string;
+  /** For the tool. */
   input: unknown;
 }
 
@@ -20,10 +23,12 @@ export class ToolCallContext {
   /** What calls that have no result yet wait for, as far as it was said. */
   readonly #awaited = new Map<string, PendingResult>();
 
+  /** The tools that the model knows. */
   get toolDefinitions(): readonly ToolCallDefinition[] {
     return [...this.#definitions.values()];
   }
 
+  /** Every call, in order. */
   get toolCalls(): readonly ToolCallParams[] {
     return [...this.#calls.values()];
   }
@@ -70,10 +75,12 @@ export class ToolCallContext {
     } else this.#awaited.set(result.callId, result);
   }
 
+  /** The final result of a call. */
   result(callId: string): ToolResult | undefined {
     return this.#results.get(callId);
   }
 
+  /** Calls without a final result. */
   pending(): ToolCallParams[] {
     return this.toolCalls.filter(({ callId }) => !this.#results.has(callId));
   }
@@ -83,10 +90,12 @@ export class ToolCallContext {
     return [...this.#awaited.values()];
   }
 
+  /** Results that succeeded. */
   completed(): ToolResult[] {
     return this.toolResults.filter(({ success }) => success);
   }
 
+  /** Results that failed. */
   failed(): ToolResult[] {
     return this.toolResults.filter(({ status }) => status === "failed");
   }

@@ -39,7 +39,9 @@ export interface ToolLimits<Input = unknown> {
 
 /** What an approver is shown before saying yes: the diff, the exact command. */
 export interface Preview {
+  /** One line. */
   title: string;
+  /** The diff, the command, or what else would happen. */
   content: Content[];
 }
 
@@ -75,48 +77,69 @@ export type TaintLabel = "untrusted_input" | "sensitive_data" | "outside_effect"
 
 /** Something that can be called. Made by `createTool` only, so that every tool has all of this. */
 export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
+  /** How it is called. */
   readonly name: string;
+  /** For people. */
   readonly title: string;
+  /** What it does; models choose by it. */
   readonly description: ToolDescription;
+  /** What it may do to the world. */
   readonly kind: ToolKind;
+  /** The key of its category. */
   readonly category: string;
+  /** Words to find it by. */
   readonly tags: readonly string[];
+  /** Beside other versions of the same tool. */
   readonly version: string;
   /** Further names under which calls are accepted; those of the dialects included. */
   readonly aliases: readonly string[];
+  /** Its names in families of models. */
   readonly dialects: Readonly<Record<string, ToolDialect>>;
   /** Further parameter names under which input is accepted, to the canonical one. */
   readonly parameterAliases: ReadonlyMap<string, string>;
+  /** `background`: the caller gets a job, and the result later. */
   readonly mode: "inline" | "background";
   /** Whether providers should be asked for structured output. */
   readonly strict: boolean;
+  /** What its input must be. */
   readonly parameters: Schema<Input>;
+  /** What `details` of its result is. */
   readonly output?: Schema<Details>;
+  /** Time, concurrency and size of the result. */
   readonly limits: ToolLimits<Input>;
   /** `exclusive`: no other call of the same session runs at the same time. */
   readonly concurrency: "shared" | "exclusive";
+  /** Tools whose calls in the same batch run before. */
   readonly dependsOn: readonly string[];
+  /** For how long a result may be reused. */
   readonly cache?: ToolCache<Input>;
   /** All that a call of it may have. */
   readonly labels: readonly TaintLabel[];
   /** Whether running it twice does no more than running it once. */
   readonly idempotent: boolean;
+  /** Where it comes from. */
   readonly origin: ToolOrigin;
 
   /** The resources this call touches; two calls with one in common never overlap. */
   locks?(input: Input): readonly string[];
   /** Those of this very call, of `labels`; with its result, those that the result brought. */
   labelsOf?(input: Input, result?: ToolResult): readonly TaintLabel[];
+  /** Whether this call asks a person if no rule decides. */
   permission(input: Input): ToolPermission;
   /** What a rule is matched against: the command, the paths, the addresses, or just a text. */
   signature?(input: Input): string | Signature;
   /** The reusable rule that "always allow" would save; "" = never reusable. */
   rule?(input: Input): string;
+  /** What an approver is shown before saying yes. */
   preview?(input: Input, context: ToolContext): Promise<Preview>;
 
+  /** Whether its kind is `readonly`. */
   readonly isReadOnly: boolean;
+  /** Whether its concurrency is `shared`. */
   readonly isConcurrencySafe: boolean;
+  /** Its definition for a model. */
   getFunctionDeclaration(dialect?: DialectName): FunctionDeclaration;
+  /** Its definition for a `ToolCallContext`. */
   toCallParams(): ToolCallDefinition;
   /** A validated call that has not run. Throws ToolValidationError. */
   build(params: Raw): ToolInvocation<Input, Details>;
@@ -124,28 +147,38 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   execute(params: Raw, options?: CallOptions): Promise<ToolResult<Details>>;
 }
 
+/** A tool of any input. */
 // A registry holds tools of every input type; the gate hands each only what its own schema accepted.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AnyTool = Tool<any, any, any>;
 
+/** A validated call that has not run. */
 export interface ToolInvocation<Input = unknown, Details = unknown> {
+  /** The tool. */
   readonly tool: Tool<Input, Details, never>;
+  /** The input, as the schema made it. */
   readonly params: Input;
+  /** One line for a person. */
   getDescription(): string;
+  /** Runs it, as `tool.execute` does. */
   execute(options?: CallOptions): Promise<ToolResult<Details>>;
 }
 
 /** What a running tool is given besides its input. */
 export interface ToolContext {
+  /** Of this call. */
   readonly callId: string;
+  /** On whose behalf it is made. */
   readonly caller: Caller;
   /** Aborted by the caller, by the time limit or by shutdown, whichever comes first; `signal.reason` says which. */
   readonly signal: AbortSignal;
+  /** The folder to work in. */
   readonly workspace: string;
   /** Of this call; may only narrow what the runtime allows. */
   readonly allowedPaths: readonly string[] | undefined;
   /** What this call may do: for tools that leave something to be done later. */
   readonly authority: CallAuthority;
+  /** Reports a partial result. */
   update(partial: Update | string): void;
   /** A person is being asked: the time limit stands still until the function that this gives is called. */
   pauseTimeLimit(): () => void;
@@ -194,6 +227,7 @@ export function bodyOf(tool: AnyTool): ToolBody {
   return Stamped.bodyOf(tool);
 }
 
+/** Whether a value was made by `createTool`. */
 export function isTool(value: unknown): value is AnyTool {
   return typeof value === "object" && value !== null && Stamped.has(value);
 }

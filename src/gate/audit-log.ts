@@ -127,11 +127,15 @@ export interface AuditProblem {
 export interface AuditLog extends CallLog {
   /** Resolves when it is committed, rejects when it cannot be, and then it is not kept either. */
   append(fact: AuditFact, options?: { synced?: boolean }): Promise<void>;
+  /** Entries that fit, newest first, page by page. */
   query(filter?: AuditQuery & { limit?: number; cursor?: string }): Promise<AuditPage>;
+  /** How many entries there are by tool, status and so on. */
   facets(filter?: AuditQuery): Promise<AuditFacets>;
+  /** Everything about one call. */
   call(callId: string): Promise<CallHistory | undefined>;
   /** Oldest first, in the order of the chain; with `follow`, goes on with what is added until the signal is aborted. */
   entries(options?: { after?: number; follow?: boolean; signal?: AbortSignal }): AsyncIterable<AuditEntry>;
+  /** The end of the chain, to compare with later. */
   head(): Promise<AuditHead>;
   /** Reads everything. With a head that was noted before, also what was cut off or rewritten since is found. */
   verify(anchor?: AuditHead): Promise<AuditReport>;

@@ -6,6 +6,7 @@ import { estimatedTokens, type TokenCounter } from "../core/token-counter.ts";
 
 /** Keeps what did not fit the model's context. `how` tells the model to get at it, in one sentence. */
 export interface Spill {
+  /** Saves the whole of a result; returns how to reach it. */
   save(output: {
     callId: string;
     toolName: string;

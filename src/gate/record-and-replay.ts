@@ -23,11 +23,13 @@ export interface RecorderOptions {
   clock?: Clock;
 }
 
+/** Writes calls to a file, from which `createReplay` answers them again. */
 export interface Recorder {
   /** For `createHaft({ middleware })`. */
   readonly middleware: readonly Middleware[];
   /** For `haft.on("tool_call_updated", …)`: without it a recording has no updates. */
   onEvent(event: ToolEvent): void;
+  /** How many calls were recorded. */
   readonly calls: number;
   /** Throws what kept a line from being written; until then calls go on. */
   close(): void;
@@ -165,9 +167,11 @@ export interface ReplayReport {
   isTorn: boolean;
 }
 
+/** Answers calls from a recording. */
 export interface Replay {
   /** For `createHaft({ middleware })`. Every stage of the gate stays; only the tools' own code does not run. */
   readonly middleware: readonly Middleware[];
+  /** What was replayed, and what differed. */
   report(): ReplayReport;
 }
 

@@ -48,12 +48,14 @@ const STORE_MODULES = {
   undo: undoModule,
 };
 
+/** One store for each kind of record. */
 type Parts = {
   readonly [Name in keyof typeof STORE_MODULES]: Awaited<ReturnType<(typeof STORE_MODULES)[Name]["open"]>>;
 };
 
 /** Everything that outlives the process. */
 export interface Store extends Parts {
+  /** The database behind all of them. */
   readonly database: SqlDatabase;
   /** What was found at opening that somebody should know: a damaged file that was set aside, calls that were lost. */
   readonly warnings: readonly string[];
@@ -71,6 +73,7 @@ export interface StoreOptions {
   secretNames?: readonly string[];
 }
 
+/** Opens a store and brings its tables up to date. */
 export async function openStore(
   location: StoreLocation,
   { clock = systemClock, onWarning, secretNames = [] }: StoreOptions = {},

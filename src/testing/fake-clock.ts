@@ -20,6 +20,7 @@ interface Armed {
 /** Far enough from 0 that a time which was never set shows. */
 const START = Date.UTC(2026, 0, 1);
 
+/** Makes a clock that stands still until it is moved. */
 export function createFakeClock(start: number = START): FakeClock {
   const armed = new Set<Armed>();
   let elapsed = 0;

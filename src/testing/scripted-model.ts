@@ -26,13 +26,16 @@ export interface ModelView {
 
 /** A model whose turns are written down: each is a turn, or is made from what the model sees. */
 export interface ScriptedModel {
+  /** The next turn. */
   respond(view: ModelView): ScriptedTurn;
   /** What it was given, turn by turn. */
   readonly seen: readonly ModelView[];
 }
 
+/** What a scripted model answers, turn by turn. */
 export type Script = readonly (ScriptedTurn | ((view: ModelView) => ScriptedTurn))[];
 
+/** Makes a model that follows a script. */
 export function createScriptedModel(script: Script): ScriptedModel {
   const seen: ModelView[] = [];
   return {
@@ -83,6 +86,7 @@ export interface ScriptedLanguageTurn extends ScriptedTurn {
   finish?: "stop" | "length" | "content-filter";
 }
 
+/** What a scripted language model answers, turn by turn. */
 export type LanguageScript = readonly (
   | ScriptedLanguageTurn
   | Error

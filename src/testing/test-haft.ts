@@ -4,10 +4,13 @@ import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 
 /** A runtime in memory whose time stands still until it is moved, and which remembers every event. */
 export interface TestHaft extends Haft {
+  /** Moved by the test. */
   readonly clock: FakeClock;
+  /** Every event so far. */
   readonly recorded: RecordedEvents;
 }
 
+/** Makes a runtime for tests: in memory, with a fake clock and recorded events. */
 export function createTestHaft(options: Omit<HaftOptions, "clock"> = {}): TestHaft {
   const clock = createFakeClock();
   const haft = createHaft({ ...options, clock });
@@ -16,15 +19,19 @@ export function createTestHaft(options: Omit<HaftOptions, "clock"> = {}): TestHa
 
 /** Every event of a runtime, in order. */
 export interface RecordedEvents {
+  /** Every event, in order. */
   readonly all: readonly ToolEvent[];
   /** The types alone, to compare an order with. */
   types(callId?: string): ToolEventType[];
+  /** Those of a type. */
   of<T extends ToolEventType>(type: T): EventOf<T>[];
   /** The next event of a type, also if it has happened already but was not asked for. */
   next<T extends ToolEventType>(type: T): Promise<EventOf<T>>;
+  /** Records no more. */
   stop(): void;
 }
 
+/** Records the events of a runtime from now on. */
 export function recordEvents(haft: Haft): RecordedEvents {
   const all: ToolEvent[] = [];
   const taken = new Set<ToolEvent>();

@@ -15,9 +15,13 @@ export interface TestToolOptions {
   runtime?: HaftOptions;
 }
 
+/** One thing that was checked. */
 export interface ToolCheck {
+  /** What was checked. */
   name: string;
+  /** Whether it holds. */
   ok: boolean;
+  /** What is wrong. */
   why?: string;
 }
 

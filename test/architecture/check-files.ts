@@ -26,9 +26,7 @@ export function checkFileForm(files: readonly SourceFile[], rules: FormRules): s
     }
     const lines = source.split("\n").length - (source.endsWith("\n") ? 1 : 0);
     if (lines > rules.maxLines && !rules.isData.test(path)) {
-      problems.push(
-        `${path}:${rules.maxLines + 1} has ${lines} lines, at most ${rules.maxLines}: split it`,
-      );
+      problems.push(`${path}:${rules.maxLines + 1} has ${lines} lines, at most ${rules.maxLines}: split it`);
     }
     return problems;
   });

@@ -81,7 +81,7 @@ function readModule(file: string): Module {
       for (const each of list(node["specifiers"])) {
         exported.set(nameOf(each, "exported"), { file: source ?? file, name: nameOf(each, "local") });
       }
-    } else if (/Declaration$/.test(node.type) && (isNode(node["id"]) || node.type === "VariableDeclaration")) {
+    } else if (node.type.endsWith("Declaration") && (isNode(node["id"]) || node.type === "VariableDeclaration")) {
       declare(node, node.start);
     }
   }
@@ -135,7 +135,8 @@ function heritageOf(declaration: Node): string[] {
 }
 
 function hasDocs(text: string, start: number): boolean {
-  return /\/\*\*(?:[^*]|\*(?!\/))*\*\/\s*$/.test(text.slice(0, start));
+  // Line comments may stand between the two.
+  return /\/\*\*(?:[^*]|\*(?!\/))*\*\/\s*(?:\/\/[^\n]*\n\s*)*$/.test(text.slice(0, start));
 }
 
 function resolve(from: string, specifier: string): string | undefined {

@@ -4,7 +4,9 @@ import type { ToolPolicy } from "./tool-policy.ts";
 
 /** One policy with the name that an explanation calls it by: `agent "coder"`. */
 export interface PolicyLayer {
+  /** In explanations. */
   readonly name: string;
+  /** What the layer lets through. */
   readonly policy: ToolPolicy;
   /** A closed set that the tool must be in as well: the toolkit of a parent. */
   readonly scope?: ToolScope;
@@ -14,6 +16,7 @@ export interface PolicyLayer {
 export interface PolicyConfig extends ToolPolicy {
   /** By `provider`, or by `provider/model`; both apply where both are there. */
   byProvider?: Readonly<Record<string, ToolPolicy>>;
+  /** By the name of the agent. */
   agents?: Readonly<Record<string, ToolPolicy>>;
   /** For whoever works inside a sandbox. */
   sandbox?: ToolPolicy;

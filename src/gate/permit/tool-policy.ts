@@ -11,10 +11,13 @@ import {
 
 /** Which tools exist for a caller. Names, groups and `*` patterns on every list; deny wins. */
 export interface ToolPolicy {
+  /** A named set of tools to start from. */
   profile?: ProfileName;
+  /** Names, patterns and groups; if present, all others are excluded. */
   allow?: readonly string[];
   /** Added to what the profile allows. */
   alsoAllow?: readonly string[];
+  /** Names, patterns and groups; wins over `allow`. */
   deny?: readonly string[];
   /** Profiles of one's own, by name. */
   profiles?: Profiles;

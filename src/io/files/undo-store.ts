@@ -65,18 +65,23 @@ export interface DiscardedChanges {
 
 /** Stores the changes in one workspace, for all processes that work in it. */
 export interface UndoStore extends UndoJournal {
+  /** Saves what a change will replace; returns the id of the change. */
   before(change: FileChange): Promise<string>;
+  /** Marks a change that did not happen. */
   abandoned(id: string): Promise<void>;
   /** Newest first. */
   list(filter?: ChangeFilter): MaybePromise<RecordedChange[]>;
+  /** The saved content with this hash. */
   content(hash: string): MaybePromise<Buffer | undefined>;
   /** False while another undo is `running`. */
   beginUndo(run: Omit<UndoRun, "state">): MaybePromise<boolean>;
+  /** Notes how an undo ended. */
   endUndo(id: string, state: Exclude<UndoRun["state"], "running">): MaybePromise<void>;
   /** Takes over the undo of a dead process; false if another process was faster. */
   adoptUndo(id: string, from: UndoRun["owner"], to: UndoRun["owner"]): MaybePromise<boolean>;
   /** Oldest first. */
   undos(): MaybePromise<UndoRun[]>;
+  /** What was dropped to keep the size limit. */
   discardedChanges(): MaybePromise<DiscardedChanges | undefined>;
 }
 

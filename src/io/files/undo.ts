@@ -52,9 +52,11 @@ export interface UndoRequest extends CallOwner {
   force?: { by: string };
 }
 
+/** What an undo did. */
 export interface UndoOutcome {
   /** Undo this id to redo. Null if nothing had to be changed. */
   undoId: string | null;
+  /** The calls that were undone. */
   callIds: string[];
   /** As shown to a model. */
   paths: string[];
@@ -81,16 +83,19 @@ export interface UndoDiff {
 export interface Undo {
   /** Newest first. */
   listChanges(filter?: ChangeFilter): Promise<ListedChange[]>;
+  /** What undoing a call or a change would do. */
   diffOf(of: ({ callId: string } & CallOwner) | { changeId: string }): Promise<UndoDiff>;
   /** Undoes one call with its nested calls, all or nothing. The id of an undo redoes it. */
   undoCall(callId: string, request?: UndoRequest): Promise<UndoOutcome>;
   /** Refused if one file has a conflict. Each call is undone all or nothing. */
   undoSession(session: string, request?: Omit<UndoRequest, "session">): Promise<UndoOutcome>;
+  /** Undoes the last calls, newest first. */
   undoLast(calls?: number, request?: UndoRequest): Promise<UndoOutcome>;
   /** Finishes the undos of killed processes. Every undo begins with it. */
   recover(): Promise<RecoveredUndo[]>;
 }
 
+/** Makes an undo over a store of changes. */
 export function createUndo({ files, store, clock = Date.now, onUndo }: UndoOptions): Undo {
   const runner = new UndoRunner({ files, store, clock, onUndo });
   const history = async (): Promise<UndoHistory> => readHistory(await store.undos());

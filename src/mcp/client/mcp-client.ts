@@ -156,6 +156,7 @@ export class MCPClient {
     return this.#config?.name ?? "unnamed";
   }
 
+  /** Whether its annotations are believed. */
   get trusted(): boolean {
     return this.#config?.trust === true;
   }
@@ -165,6 +166,7 @@ export class MCPClient {
     return this.#signIn?.page;
   }
 
+  /** What the server says of itself. */
   get info(): MCPConnectionInfo | undefined {
     const { client, kind } = this.#connection ?? {};
     const era = client?.getProtocolEra();
@@ -255,11 +257,13 @@ export class MCPClient {
     }
   }
 
+  /** Its resources. */
   async listResources(): Promise<Resource[]> {
     if (!this.#offers("resources")) return [];
     return (await this.#ask((client) => client.listResources())).resources;
   }
 
+  /** Its templates of resources. */
   async listResourceTemplates(): Promise<ResourceTemplateType[]> {
     if (!this.#offers("resources")) return [];
     return (await this.#ask((client) => client.listResourceTemplates())).resourceTemplates;
@@ -282,11 +286,13 @@ export class MCPClient {
     });
   }
 
+  /** Its prompts. */
   async listPrompts(): Promise<Prompt[]> {
     if (!this.#offers("prompts")) return [];
     return (await this.#ask((client) => client.listPrompts())).prompts;
   }
 
+  /** A prompt with its arguments filled in. */
   getPrompt(name: string, args: Readonly<Record<string, string>> = {}): Promise<GetPromptResult> {
     return this.#ask((client) => client.getPrompt({ name, arguments: { ...args } }, { timeout: this.#timeoutMs }));
   }
@@ -341,6 +347,7 @@ export class MCPClient {
     }
   }
 
+  /** Ends the connection. */
   async disconnect(): Promise<void> {
     this.#connecting?.abort(toolError("cancelled", "The connection was given up"));
     const connection = this.#connection;

@@ -34,10 +34,13 @@ export interface McpHub {
   add(config: McpServerConfig): void;
   /** Ends it, and takes its tools out of the registry. */
   remove(server: string): Promise<void>;
+  /** Of every server. */
   status(): McpServerStatus[];
+  /** Of one server. */
   statusOf(server: string): McpServerStatus;
   /** Resolves when no server is being connected any more; never rejects. */
   settled(): Promise<void>;
+  /** Connects again, now. */
   reconnect(server: string): Promise<McpServerStatus>;
   /** Its tools stay known, as unavailable. */
   disconnect(server: string): Promise<void>;
@@ -49,19 +52,27 @@ export interface McpHub {
   approveLaunch(server: string, hash?: string): Promise<McpServerStatus>;
   /** Shows the sign-in page by `signIn.onAuthorize`; true where none was needed. */
   signIn(server: string): Promise<boolean>;
+  /** Completes a sign-in with the address that the browser came back to. */
   finishSignIn(server: string, callback: string | URL): Promise<McpServerStatus>;
   /** The server whose sign-in, begun in whatever process of this store, the browser came back from. */
   serverOfSignIn(callback: string | URL): Promise<string | undefined>;
+  /** The resources of a server. */
   listResources(server: string): Promise<Resource[]>;
+  /** The templates of its resources. */
   listResourceTemplates(server: string): Promise<ResourceTemplateType[]>;
+  /** The content of a resource. */
   readResource(server: string, uri: string, options?: { signal?: AbortSignal }): Promise<ReadResourceResult>;
+  /** Reports changes of a resource to `onResourceUpdated`. */
   watchResource(server: string, uri: string): Promise<void>;
+  /** The prompts of a server. */
   listPrompts(server: string): Promise<Prompt[]>;
+  /** A prompt with its arguments filled in. */
   getPrompt(server: string, name: string, args?: Readonly<Record<string, string>>): Promise<GetPromptResult>;
   /** Ends every server, and resolves when their processes are gone. */
   close(): Promise<void>;
 }
 
+/** Connects to MCP servers and registers their tools. */
 export function createMcpHub(options: McpHubOptions): McpHub {
   const {
     registry,

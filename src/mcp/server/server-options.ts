@@ -10,9 +10,11 @@ import type { SuspendedLimits } from "./open-requests.ts";
 import type { McpPromptSource } from "./prompts.ts";
 import type { McpResourceSource } from "./resources.ts";
 
+/** What an MCP server shows and how it treats its clients. */
 export interface McpServerOptions {
   /** The whole question, line by line, as a person is to see it: `describeApproval`. */
   describe(question: McpQuestion): readonly string[];
+  /** Its name and version. */
   serverInfo?: { name: string; title?: string; version: string };
   /** What clients tell their model about this server; a few sentences. */
   instructions?: string;
@@ -41,7 +43,9 @@ export interface McpServerOptions {
   stateKey?: Uint8Array;
   /** How many requests may wait for their client: tools that ask for input, and calls that ask for permission. */
   waiting?: Partial<SuspendedLimits>;
+  /** Further resources. */
   resources?: readonly McpResourceSource[];
+  /** Its prompts. */
   prompts?: McpPromptSource;
   /** Told what went wrong on the wire. */
   onError?(error: Error): void;

@@ -4,16 +4,21 @@ import { createMcpServer } from "./mcp-server.ts";
 import type { McpClientPeer, McpIdentity, McpRuntime, McpServerOptions } from "./server-options.ts";
 import { createMcpService, forwardChanges } from "./mcp-service.ts";
 
+/** How one connection is served. */
 export interface ServeMcpOptions extends McpServerOptions {
   /** Who sits at the other end; whoever started this process where absent, and may be asked. */
   identity?: McpIdentity;
 }
 
+/** A connection that is being served. */
 export interface McpServing {
   /** Settles when the connection has ended, whoever ended it. */
   readonly closed: Promise<void>;
+  /** The client that made a call. */
   clientOf(callId: string): McpClientPeer | undefined;
+  /** Notifies the client that the list of tools changed. */
   toolsChanged(): void;
+  /** Ends the connection. */
   close(): Promise<void>;
 }
 

@@ -7,6 +7,7 @@ import { createMcpServer } from "./mcp-server.ts";
 import { type ChangeListener, createMcpService, type McpService } from "./mcp-service.ts";
 import type { McpClientPeer, McpIdentity, McpRuntime, McpServerOptions } from "./server-options.ts";
 
+/** How MCP over HTTP is served. */
 export interface McpEndpointOptions extends McpServerOptions {
   /** Who sends a request, by its token. Needed unless the door says it with each request. */
   identify?(request: Request): MaybePromise<McpIdentity | undefined>;
@@ -14,7 +15,9 @@ export interface McpEndpointOptions extends McpServerOptions {
   hosts?: readonly string[] | "checked";
   /** Host names of pages that may send requests: this machine's where absent. */
   origins?: readonly string[];
+  /** Larger requests are refused. */
   maxBodyBytes?: number;
+  /** How many there may be, and for how long. */
   sessions?: SessionLimits;
 }
 
@@ -24,6 +27,7 @@ export interface McpRequestOptions {
 
 /** MCP over Streamable HTTP, both eras at one address. */
 export interface McpEndpoint {
+  /** Answers a request. */
   fetch(request: Request, options?: McpRequestOptions): Promise<Response>;
   /** The same for Node's own requests. Writes the answer; never rejects. */
   handle(
@@ -35,6 +39,7 @@ export interface McpEndpoint {
   clientOf(callId: string): McpClientPeer | undefined;
   /** For what the server cannot see: a policy that shows other tools now. */
   toolsChanged(): void;
+  /** Ends every session. */
   close(): Promise<void>;
 }
 

@@ -11,7 +11,9 @@ import type { AgentToolkit } from "../../core/toolkit.ts";
 
 /** A model with a toolkit and the loop that connects them. */
 export interface Agent {
+  /** Policy and the record name it. */
   readonly name: string;
+  /** What it may use. */
   readonly toolkit: AgentToolkit;
   /** `provider/model`. Policy may depend on it. */
   readonly model?: string;
@@ -61,14 +63,19 @@ export interface AgentUsage {
   costUsd?: number;
 }
 
+/** How a run ended. */
 export interface AgentResult {
   /** The last text of the model. */
   text: string;
   /** The messages of this run, including the input. Every call has its result. */
   messages: Message[];
+  /** Every call of the run and its result. */
   context: ToolCallContext;
+  /** How often the model was asked. */
   steps: number;
+  /** Tokens and cost. */
   usage: AgentUsage;
+  /** Why it ended. */
   stop: AgentStop;
   /** The reason if `stop` is `error`, `limit` or `loop`. */
   error?: ToolFailure;

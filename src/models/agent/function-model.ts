@@ -23,7 +23,9 @@ interface DefinedTools {
 
 /** Settings for every request to the model. */
 export interface ModelSettings {
+  /** The model's own limit for one answer. */
   maxOutputTokens?: number;
+  /** As the provider takes it. */
   temperature?: number;
   /** By provider; see the documentation of its package. */
   providerOptions?: Readonly<Record<string, unknown>>;

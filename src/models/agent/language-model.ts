@@ -5,11 +5,17 @@ import type { ModelDelta, ModelTurn } from "./agent.ts";
 // The part of an AI SDK language model that the loop uses (`ai` 6 and 7: specifications v2, v3 and v4). The SDK is not
 // loaded: a model is an object from the provider package that the user has installed.
 
+/** A language model of the AI SDK. */
 export interface LanguageModel {
+  /** Which version of the specification it follows. */
   readonly specificationVersion: "v2" | "v3" | "v4";
+  /** Its name. */
   readonly provider: string;
+  /** The provider's name of the model. */
   readonly modelId: string;
+  /** One whole answer. */
   doGenerate(options: ModelCallOptions): PromiseLike<GeneratedTurn>;
+  /** One answer in parts. */
   doStream(options: ModelCallOptions): PromiseLike<{ stream: ReadableStream<StreamPart> }>;
 }
 

@@ -5,9 +5,13 @@ import type { Reflection, Reflector } from "./reflection.ts";
 
 /** A step of a plan. */
 export interface PlanStep {
+  /** What the step is for. */
   description: string;
+  /** The only kind of step so far. */
   actionType: "tool_call";
+  /** The tool to call. */
   toolName: string;
+  /** Its input. */
   params?: unknown;
   /** The task can succeed without this step. */
   isOptional?: boolean;
@@ -25,14 +29,21 @@ export interface ActionResult {
 
 /** A running task, as plain JSON. */
 export interface TaskContext {
+  /** Calls of the task have it as `caller.task`. */
   taskId: string;
+  /** What is to be done. */
   goal: string;
+  /** The steps. */
   plan: PlanStep[];
+  /** How often the plan was carried out. */
   round: number;
+  /** The result of each step, in order. */
   actionsDone: ActionResult[];
+  /** What was concluded after each round. */
   reflections: Reflection[];
 }
 
+/** Starts the record of a task. */
 export function createTaskContext(taskId: string, goal: string, plan: readonly PlanStep[]): TaskContext {
   return { taskId, goal, plan: [...plan], round: 1, actionsDone: [], reflections: [] };
 }
@@ -45,9 +56,11 @@ export function nextStep({ plan, round, actionsDone }: TaskContext): number | un
 
 /** Runs steps of plans. Every step passes the gate, and its result is added to `actionsDone`. */
 export interface Actor {
+  /** Carries out one step. */
   runStep(task: TaskContext, options?: CallOptions): Promise<ActionResult>;
 }
 
+/** Makes what carries out the steps of a plan. */
 export function createActor({ execute }: { execute: ExecuteByName }): Actor {
   return {
     async runStep(task, options = {}) {

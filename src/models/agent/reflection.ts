@@ -179,12 +179,15 @@ function isNote(value: unknown): value is ToolFailureNote {
 
 /** The assessment of a task: continue with the plan, make a new one, or finish. */
 export interface Reflection {
+  /** What should happen next. */
   verdict: "complete" | "continue" | "replan";
   /** The state of the task in one or two sentences. */
   assessment: string;
   /** What to do differently from now on. */
   lessons: string[];
+  /** What matters most in the next round. */
   nextFocus?: string;
+  /** Which tools failed, and why. */
   toolFailures?: ToolFailureNote[];
 }
 
@@ -194,6 +197,8 @@ export interface ToolFailureNote {
   suggestion?: string;
 }
 
+/** Judges how a task stands. */
 export interface Reflector {
+  /** Judges it once. */
   reflect(task: TaskContext, options?: { signal?: AbortSignal }): Promise<Reflection>;
 }

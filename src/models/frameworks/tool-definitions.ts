@@ -49,7 +49,9 @@ export function toToolDefinitions(tools: Iterable<AnyTool>): ToolDefinition[] {
 
 /** A tool that runs in a client, as the client registers it. */
 export interface ClientToolDefinition {
+  /** The only kind so far. */
   type?: "function";
+  /** Its name, description and input. */
   function: { name: string; description?: string; parameters?: JsonSchema };
 }
 
@@ -69,6 +71,7 @@ export function createClientTools(tools: Iterable<ClientToolDefinition>, client:
   );
 }
 
+/** Definitions of tools that run at a client. */
 export function toClientToolDefinitions(tools: Iterable<ClientToolDefinition>, client = "client"): ToolDefinition[] {
   return toToolDefinitions(createClientTools(tools, client));
 }

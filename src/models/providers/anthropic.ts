@@ -12,6 +12,7 @@ export interface AnthropicTool {
   strict?: true;
 }
 
+/** Tools as the Messages API takes them. */
 export function toAnthropicTools(
   tools: Iterable<ToolSource>,
   options: DefineOptions = {},
@@ -44,6 +45,7 @@ function isToolUse(block: AnthropicBlock | undefined): block is ToolUseBlock {
   return block?.type === "tool_use";
 }
 
+/** The calls in a message. */
 export function readAnthropicCalls(
   message: { content: readonly AnthropicBlock[] },
   options: ReadOptions = {},
@@ -60,6 +62,7 @@ export interface AnthropicEvent {
   delta?: { type?: string; partial_json?: string } | object;
 }
 
+/** Reads the calls of a streamed message. */
 export function createAnthropicReader(options: ReadOptions = {}): CallReader<AnthropicEvent> {
   const raw = new StreamedCalls(options);
   const open = new Set<number>();

@@ -31,6 +31,7 @@ export interface BedrockMessage {
   content?: readonly { toolUse?: { toolUseId?: string; name?: string; input?: unknown } }[] | undefined;
 }
 
+/** The calls in a Converse answer. */
 export function readBedrockCalls(message: BedrockMessage, options: ReadOptions = {}): ModelCall[] {
   const raw = (message.content ?? []).flatMap(({ toolUse }) =>
     toolUse ? { id: toolUse.toolUseId, name: toolUse.name, arguments: toolUse.input } : [],
@@ -50,6 +51,7 @@ export interface BedrockEvent {
   };
 }
 
+/** Reads the calls of a streamed Converse answer. */
 export function createBedrockReader(options: ReadOptions = {}): CallReader<BedrockEvent> {
   const raw = new StreamedCalls(options);
   return {

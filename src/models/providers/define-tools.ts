@@ -24,7 +24,9 @@ interface OriginalNames {
 /** The original names by the tool name that the provider was given. Contains only tools whose names differ. */
 export type ShownNames = ReadonlyMap<string, OriginalNames>;
 
+/** Tools as a provider takes them. */
 export interface ProviderTools<Definition> {
+  /** To pass on in the request. */
   tools: Definition[];
   /** Pass these to the functions that read calls. */
   names: ShownNames;

@@ -41,6 +41,7 @@ function callsIn(response: GeminiResponse): GeminiCall[] {
   return (response.candidates?.[0]?.content?.parts ?? []).flatMap(({ functionCall }) => functionCall ?? []);
 }
 
+/** The calls in an answer. */
 export function readGeminiCalls(response: GeminiResponse, options: ReadOptions = {}): ModelCall[] {
   return toModelCalls(
     callsIn(response).map(({ id, name, args }) => ({ id, name, arguments: args })),

@@ -13,6 +13,7 @@ export interface MistralTool {
   function: { name: string; description: string; parameters: JsonSchema; strict?: true };
 }
 
+/** Tools as the chat API takes them. */
 export function toMistralTools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<MistralTool> {
   return defineTools(
     tools,
@@ -41,6 +42,7 @@ function idOf({ id }: MistralCall): string | undefined {
   return id === "null" ? undefined : id;
 }
 
+/** The calls in an answer. */
 export function readMistralCalls(message: MistralMessage, options: ReadOptions = {}): ModelCall[] {
   const raw = (message.toolCalls ?? []).map((call) => ({
     id: idOf(call),
@@ -55,6 +57,7 @@ export interface MistralEvent {
   data: { choices: readonly { delta: MistralMessage }[] };
 }
 
+/** Reads the calls of a streamed answer. */
 export function createMistralReader(options: ReadOptions = {}): CallReader<MistralEvent> {
   const raw = new StreamedCalls(options);
   const slots = new Map<string, string>();

@@ -63,6 +63,7 @@ function repairArguments(text: string): { json: string; repairs: string[] } | un
 export interface ModelCall {
   /** The provider's id, or a generated one if it has none. */
   id: string;
+  /** The tool's own name, not the one that was shown. */
   name: string;
   /** The original text if the arguments could not be parsed: the gate rejects it and reports the problem. */
   input: unknown;
@@ -119,7 +120,9 @@ export function restoreNames(input: unknown, parameters: ReadonlyMap<string, str
 
 /** Collects the calls of a streamed reply. `calls()` works at any time and is complete at the end of the stream. */
 export interface CallReader<Event> {
+  /** Takes the next part of the stream. */
   push(event: Event): void;
+  /** The calls that are complete so far. */
   calls(): ModelCall[];
 }
 

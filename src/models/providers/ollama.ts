@@ -33,6 +33,7 @@ export interface OllamaMessage {
   tool_calls?: readonly { id?: string; function: { name: string; arguments: unknown } }[];
 }
 
+/** The calls in an answer. */
 export function readOllamaCalls(message: OllamaMessage, options: ReadOptions = {}): ModelCall[] {
   const raw = (message.tool_calls ?? []).map((call) => ({
     id: call.id,

@@ -12,6 +12,7 @@ export interface OpenAITool {
   function: { name: string; description: string; parameters: JsonSchema; strict?: boolean };
 }
 
+/** Tools as the Chat Completions API takes them. */
 export function toOpenAITools(tools: Iterable<ToolSource>, options: DefineOptions = {}): ProviderTools<OpenAITool> {
   return defineTools(
     tools,
@@ -35,6 +36,7 @@ export interface OpenAIMessage {
   tool_calls?: readonly OpenAICall[] | null;
 }
 
+/** The calls in a completion. */
 export function readOpenAICalls(message: OpenAIMessage, options: ReadOptions = {}): ModelCall[] {
   const raw = (message.tool_calls ?? []).map((call) => ({
     id: call.id,
@@ -59,6 +61,7 @@ export interface OpenAIChunk {
   }[];
 }
 
+/** Reads the calls of a streamed completion. */
 export function createOpenAIReader(options: ReadOptions = {}): CallReader<OpenAIChunk> {
   const raw = new StreamedCalls(options);
   const slots = new Map<number, string>();

@@ -14,6 +14,7 @@ export interface OpenAIResponsesTool {
   strict: boolean;
 }
 
+/** Tools as the Responses API takes them. */
 export function toOpenAIResponsesTools(
   tools: Iterable<ToolSource>,
   options: DefineOptions = {},
@@ -41,6 +42,7 @@ function isFunctionCall(item: OpenAIResponsesItem | undefined): item is Function
   return item?.type === "function_call";
 }
 
+/** The calls in a response. */
 export function readOpenAIResponsesCalls(
   response: { output: readonly OpenAIResponsesItem[] },
   options: ReadOptions = {},
@@ -62,6 +64,7 @@ export interface OpenAIResponsesEvent {
   arguments?: unknown;
 }
 
+/** Reads the calls of a streamed response. */
 export function createOpenAIResponsesReader(options: ReadOptions = {}): CallReader<OpenAIResponsesEvent> {
   const raw = new StreamedCalls(options);
   return {

@@ -41,6 +41,7 @@ export const TEXT_FORMATS = [
   "apertus",
   "json",
 ] as const;
+/** A way in which models write calls as text. */
 export type TextFormatName = (typeof TEXT_FORMATS)[number];
 
 /** What readers of sections work with. */

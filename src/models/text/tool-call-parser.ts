@@ -32,7 +32,9 @@ export interface ToolCallParserOptions {
   newId?: () => string;
 }
 
+/** Reads an answer while it is streamed. */
 export interface ToolCallParser {
+  /** Takes the next part of the text. */
   push(chunk: string): ToolCallEvent[];
   /** Ends the text and decides about what was held back. */
   end(): ToolCallEvent[];
@@ -148,6 +150,7 @@ export interface ParsedToolCall {
   id: string;
   /** "" if no name could be read. */
   name: string;
+  /** The parameters as they were written; the tool's schema converts them. */
   input: Record<string, unknown>;
   /** The original text of the call with its markers. */
   rawText: string;
@@ -157,6 +160,7 @@ export interface ParsedToolCall {
   modelId?: string;
   /** The repairs that were needed to read the call. */
   repairs?: string[];
+  /** Why the call cannot be run. */
   failure?: ToolFailure;
 }
 
@@ -176,9 +180,13 @@ export type ToolCallEvent =
   | { type: "call_completed"; id: string; index: number; call: ParsedToolCall }
   | { type: "call_failed"; id: string; index: number; call: ParsedToolCall };
 
+/** An answer of a model, taken apart. */
 export interface ParsedText {
+  /** The calls in it, in order. */
   calls: ParsedToolCall[];
+  /** What is left for a person. */
   text: string;
+  /** What the model thought. */
   reasoning: string;
   /** For the model: every repair, and what else it should do differently next time. */
   warnings: string[];
@@ -341,9 +349,13 @@ function createScanPlan(format: TextFormatName | "auto", tools: ToolTable): Scan
   };
 }
 
+/** A call as the documents' parser gives it. */
 export interface XMLToolCall {
+  /** Of the tool. */
   name: string;
+  /** For the tool. */
   params: Record<string, unknown>;
+  /** The original text of the call. */
   rawText: string;
   /** Why the call cannot be run. */
   failure?: ToolFailure;

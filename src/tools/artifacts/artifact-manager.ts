@@ -41,16 +41,21 @@ interface Expecting {
 
 /** Documents and their versions: what the artifact tools and every door work on. */
 export interface ArtifactManager {
+  /** Makes an artifact with its first version. */
   create(artifact: NewArtifact, by: Authorship): Promise<ArtifactChange>;
   /** The newest version where none is named. */
   read(key: ArtifactKey, version?: number): Promise<ArtifactChange>;
+  /** Newest first. */
   versions(key: ArtifactKey): Promise<ArtifactVersionInfo[]>;
+  /** Replaces a part of the newest version. */
   update(
     key: ArtifactKey,
     change: { oldText: string; newText: string; signal?: AbortSignal } & Expecting,
     by: Authorship,
   ): Promise<ArtifactChange & { replaced: Replaced }>;
+  /** Replaces the whole content. */
   rewrite(key: ArtifactKey, change: { content: string } & Expecting, by: Authorship): Promise<ArtifactChange>;
+  /** What was changed last comes first. */
   list(query: ArtifactQuery): Promise<Artifact[]>;
   /** From the version before the newest to the newest, unless said. */
   diff(
@@ -66,6 +71,7 @@ const MAX_ATTEMPTS = 5;
 /** What can be told of a difference; longer ones are looked at by reading both. */
 const MAX_DIFF_BYTES = 1024 * 1024;
 
+/** Makes a manager over a store. Default: in memory. */
 export function createArtifactManager({
   store = new MemoryArtifactStore(),
   clock = systemClock,

@@ -61,7 +61,9 @@ export interface ArtifactQuery {
 export interface ArtifactStore {
   /** With its version 1; false where the id is taken. */
   create(artifact: Artifact, first: ArtifactVersion): MaybePromise<boolean>;
+  /** Without its content. */
   find(key: ArtifactKey): MaybePromise<Artifact | undefined>;
+  /** One version with its content. */
   read(key: ArtifactKey, version: number): MaybePromise<ArtifactVersion | undefined>;
   /** Newest first. */
   versions(key: ArtifactKey): MaybePromise<ArtifactVersionInfo[]>;

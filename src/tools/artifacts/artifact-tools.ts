@@ -9,6 +9,7 @@ import { type ArtifactKey, sessionOf } from "./artifact-store.ts";
 import { findLines, takePage } from "./artifact-text.ts";
 import { percent, type Replaced } from "./fuzzy-replace.ts";
 
+/** The tools with which a model creates, reads and changes artifacts. */
 export function createArtifactTools(manager: ArtifactManager): AnyTool[] {
   return [
     createCreateArtifactTool(manager),

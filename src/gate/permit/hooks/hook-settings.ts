@@ -42,7 +42,9 @@ export interface HookGroup {
 /** The `hooks` of a settings file, as it is written there. */
 export type HookSettings = { readonly [event in HookEvent]?: readonly HookGroup[] };
 
+/** Hooks from one place. */
 export interface HookSource {
+  /** As in a settings file. */
   settings: HookSettings;
   /** The file, for whoever asks which hook decided. */
   origin: string;

@@ -23,14 +23,21 @@ export interface ExplainedLayer {
   reason: string;
 }
 
+/** Why a call runs, asks or is refused. */
 export interface Explanation {
+  /** Its name. */
   tool: string;
+  /** The mode that applies. */
   mode: string;
+  /** The decision. */
   verdict: Verdict;
+  /** Whether each layer of policy shows the tool. */
   layers: readonly ExplainedLayer[];
   /** Where rules come from, and how many of each were looked at. */
   sources: readonly { origin: string; folder?: string; rules: number }[];
+  /** What was looked at, in order. */
   steps: readonly ExplainedStep[];
+  /** The same for a person to read. */
   text: string;
 }
 

@@ -48,6 +48,7 @@ export class RuleSet {
     this.#build(sources.map((source) => ({ ...source })));
   }
 
+  /** What the rules decide about a call. */
   judge(call: JudgedCall): Verdict {
     return judgeCase(this.caseOf(call));
   }
@@ -71,10 +72,12 @@ export class RuleSet {
     return RULE_LISTS.flatMap((list) => this.#compiled.filter((rule) => rule.list === list)).map(toRule);
   }
 
+  /** Every rule, ready to match. */
   compiled(): readonly CompiledRule[] {
     return this.#compiled;
   }
 
+  /** The sources, the most general first. */
   sources(): readonly RuleSource[] {
     return this.#sources;
   }
@@ -84,6 +87,7 @@ export class RuleSet {
     return this.#problems;
   }
 
+  /** The mode of calls that name none. */
   get defaultMode(): CallMode {
     return this.modeOf(undefined);
   }
@@ -113,6 +117,7 @@ export class RuleSet {
     return toRule(rule);
   }
 
+  /** Removes a rule; false if it is not there. */
   remove(text: string, list: RuleList, origin: string): boolean {
     const isIt = (rule: Rule): boolean => rule.text === text.trim() && rule.list === list && rule.origin === origin;
     if (!this.#compiled.some(isIt)) return false;

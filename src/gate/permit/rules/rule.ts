@@ -15,9 +15,13 @@ export interface RuleSource {
   origin: string;
   /** What `/path` in its rules is relative to; the working folder of the call where absent. */
   folder?: string;
+  /** Calls that run without a question. */
   allow?: readonly string[];
+  /** Calls that ask a person. */
   ask?: readonly string[];
+  /** Calls that are refused. */
   deny?: readonly string[];
+  /** The mode of calls that name none. */
   defaultMode?: CallMode;
   /** False: nobody may switch off questions, neither a source nor a call. */
   mayBypass?: boolean;
@@ -25,9 +29,13 @@ export interface RuleSource {
 
 /** A rule as it is written, and where. */
 export interface Rule {
+  /** As it is written. */
   text: string;
+  /** Whether it allows, asks or denies. */
   list: RuleList;
+  /** The source that has it. */
   origin: string;
+  /** What `/path` in it is relative to. */
   folder?: string;
 }
 

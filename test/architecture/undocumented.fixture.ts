@@ -1,0 +1,37 @@
+export interface Bare {
+  value: string;
+}
+
+/** Documented. */
+export type Shape = {
+  /** Documented. */
+  name: string;
+  side: number;
+};
+
+/** Documented. */
+export class Machine {
+  #speed = 0;
+  /** Documented. */
+  start(): void;
+  start(speed: number): void;
+  start(speed = 1): void {
+    this.#speed = speed;
+  }
+
+  stop(): void {
+    this.#speed = 0;
+  }
+
+  /** Documented. */
+  get speed(): number {
+    return this.#speed;
+  }
+
+  private tune(): void {
+    this.#speed++;
+  }
+
+  /** Documented. */
+  readonly tuned = this.tune();
+}
