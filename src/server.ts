@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-// The servers as a library: `import { serveHttp } from "haft/server"`.
-=======
 /**
  * Servers for a runtime: HTTP with the console, and MCP.
  *
@@ -14,8 +11,6 @@
  *
  * @module
  */
->>>>>>> 4373c4f (Document every public name and member, show an example at every entry point, and count both)
-
 export { serveHttp } from "./server/http-server.ts";
 export type { HttpServer, HttpServerOptions } from "./server/http-server.ts";
 export { createMcpHandler } from "./server/mcp-endpoint.ts";

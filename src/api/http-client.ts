@@ -4,6 +4,7 @@ import { type Clients, createClients, type TransportRequest } from "./client.ts"
 import { readEvents, readFrame, readLines } from "./event-stream.ts";
 import { writeQuery } from "./query.ts";
 
+/** Which server, and with which token. */
 export interface HttpClientOptions {
   /** Of the server: `http://127.0.0.1:4117`. In the console, its own origin. */
   url: string;

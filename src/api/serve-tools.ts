@@ -11,12 +11,15 @@ import type { HttpClientOptions } from "./http-client.ts";
 
 /** A tool that runs in this program. `run` returns an answer with `content`, or plain data; if it throws, the call fails. */
 export interface ServedTool extends ClientTool {
+  /** Its code, in this program. */
   run(input: never, call: ClientCall & { signal: AbortSignal }): unknown;
 }
 
+/** How the tools are served. */
 export interface ServeToolsOptions {
   /** The name that the server knows this program by when it reconnects; for one program at a time. */
   client?: string;
+  /** Ends it. */
   signal?: AbortSignal;
   /** Default: the runtime's own. Node before 22 has none: use that of the package `ws`. */
   WebSocket?: new (url: string, protocols?: string[]) => SocketLike;
@@ -31,6 +34,7 @@ interface SocketLike {
   addEventListener(type: "open" | "message" | "close" | "error", listener: (event: never) => void): void;
 }
 
+/** Tools that a server can call here. */
 export interface ServingTools {
   /** Resolves when the server has the tools; rejects if it refuses them. */
   readonly ready: Promise<void>;

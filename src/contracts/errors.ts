@@ -53,8 +53,11 @@ export interface ApiErrorOptions {
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
+  /** Of the HTTP response. */
   readonly status: number;
+  /** Further facts for programs. */
   readonly data: unknown;
+  /** Further headers of the response. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(

@@ -24,11 +24,13 @@ import { answerPreflight, API_HEADERS, crossOriginHeaders } from "./security-hea
 import { attachSockets } from "./sockets.ts";
 import { createFileServer } from "./static-files.ts";
 
+/** How a server listens, and what it serves. */
 export interface HttpServerOptions {
   /** Default: 127.0.0.1. */
   host?: string;
   /** Default: 4117. 0: any free port. */
   port?: number;
+  /** PEM texts. */
   tls?: { cert: string; key: string };
   /** Where tokens are stored, as hashes. Default: in memory. */
   tokens?: TokenStore;
@@ -44,6 +46,7 @@ export interface HttpServerOptions {
   info?: HostApiOptions["info"];
   /** Other protocols, each at its path: MCP at `/mcp`. */
   endpoints?: Readonly<Record<string, ProtocolEndpoint>>;
+  /** Of streams, events and failed logins. */
   limits?: ServerLimits;
   /** Gets one escaped line for everything that was refused or failed. */
   log?: (line: string) => void;
@@ -71,11 +74,15 @@ export interface ServerLimits extends StreamLimits {
   failures?: { burst?: number; refillMs?: number };
 }
 
+/** A server that is listening. */
 export interface HttpServer {
   /** `http://127.0.0.1:4117`. */
   readonly url: string;
+  /** The port that it listens on. */
   readonly port: number;
+  /** What a person should know about how it is reached. */
   readonly warnings: readonly string[];
+  /** What its handlers use. */
   readonly api: HostApi;
   /** The number of connected event streams and WebSockets. */
   readonly openStreams: number;
