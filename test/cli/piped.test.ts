@@ -226,6 +226,16 @@ describe("the other commands", () => {
     expect(await haft.run(["doctor"])).toMatchObject({ code: 1 });
   });
 
+  test("print the state folder, without creating it", async () => {
+    const { stdout } = await haft.run(["doctor", "--json"]);
+    const found = `${haft.stateFolder} is created at the first use`;
+    expect(json(stdout).items).toContainEqual({ what: "state folder", state: "ok", found });
+    expect(existsSync(haft.stateFolder)).toBe(false);
+    await haft.run(["tools", "call", "current_time"]);
+    const used = await haft.run(["doctor", "--json"]);
+    expect(json(used.stdout).items).toContainEqual({ what: "state folder", state: "ok", found: haft.stateFolder });
+  });
+
   test("say which message channels are ready, and send nothing", async () => {
     const channels = { term: { type: "console" }, team: { type: "slack", targets: { general: "C1" } } };
     writeFileSync(join(haft.folder, "haft.config.json"), JSON.stringify({ message: { channels } }));
