@@ -7,7 +7,7 @@ import { configJsonSchema } from "./config-schema.ts";
 const PUBLISHED = fileURLToPath(new URL("../../docs/haft.config.schema.json", import.meta.url));
 const text = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 
-test("the published schema is the one that validates (HAFT_UPDATE_SCHEMA=1 writes it anew)", () => {
+test("the published schema is the one that validates (HAFT_UPDATE_SCHEMA=1 rewrites it)", () => {
   if (process.env["HAFT_UPDATE_SCHEMA"]) writeFileSync(PUBLISHED, text);
   expect(readFileSync(PUBLISHED, "utf8")).toBe(text);
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-// The one definition of a configuration: it validates, it gives the types, and the published JSON Schema is made of it.
+// The one definition of a configuration. Validation, the types and the published JSON Schema come from it.
 
 const texts = z.array(z.string());
 const milliseconds = z.number().int().min(1).max(2_147_483_647);
@@ -9,13 +9,13 @@ const named = <T extends z.ZodType>(value: T) => z.record(z.string().min(1), val
 
 const policyKeys = {
   profile: z.string().optional().describe("minimal, coding, messaging, full, or one of `profiles`"),
-  allow: texts.optional().describe("Tools, group:… and * patterns; nothing else exists"),
+  allow: texts.optional().describe("Tools, group:… and * patterns; no other tool exists"),
   alsoAllow: texts.optional().describe("Added to what the profile allows"),
-  deny: texts.optional().describe("Tools that do not exist here; wins over every allow"),
+  deny: texts.optional().describe("Tools that do not exist here; overrides every allow"),
 };
 const policy = z.strictObject(policyKeys);
 
-/** Entries of other clients are taken as they are, so further fields are admitted here and told where they are read. */
+/** Entries of other clients are accepted as they are. Their reader reports fields that it does not know. */
 const mcpServer = z.looseObject({
   type: z.string().optional().describe("stdio, http, sse or ws; inferred where absent"),
   command: z.string().optional(),
@@ -38,9 +38,9 @@ const mcpServers = z.union([
 
 const providerName = z.enum(["tavily", "google", "bing", "duckduckgo", "bocha", "brave", "searxng"]);
 const searchProvider = {
-  apiKey: z.string().optional().describe("Best as ${NAME} of a variable"),
-  endpoint: z.string().optional().describe("Where a searxng of your own is, or another address of a provider"),
-  engineId: z.string().optional().describe("Of google: the id of the search engine"),
+  apiKey: z.string().optional().describe("Best as a variable, ${NAME}"),
+  endpoint: z.string().optional().describe("The address of your own searxng, or another address of a provider"),
+  engineId: z.string().optional().describe("For google: the id of the search engine"),
 };
 const webSearch = z.strictObject({
   provider: providerName.optional().describe("Who is asked"),
@@ -49,7 +49,7 @@ const webSearch = z.strictObject({
   fallbacks: z
     .array(z.strictObject({ provider: providerName, ...searchProvider }))
     .optional()
-    .describe("Asked in order where the first fails"),
+    .describe("Tried in this order if the first one fails"),
 });
 
 const channel = z.strictObject({
@@ -58,43 +58,37 @@ const channel = z.strictObject({
     .min(1)
     .describe("console, webhook, slack, discord, telegram, email, desktop, or one of a program of yours"),
   enabled: z.boolean().optional(),
-  targets: named(z.string())
-    .optional()
-    .describe("The only places that are written to: a name for each, and its address, id or URL"),
-  token: z.string().optional().describe("Of a bot; best as ${NAME} of a variable"),
-  endpoint: z.string().optional().describe("Another address of the service, such as a server of your own"),
-  headers: z.record(z.string(), z.string()).optional().describe("Sent with each webhook"),
+  targets: named(z.string()).optional().describe("The only targets: a name for each, with its address, id or URL"),
+  token: z.string().optional().describe("Of a bot; best as a variable, ${NAME}"),
+  endpoint: z.string().optional().describe("Another address of the service, such as your own server"),
+  headers: z.record(z.string(), z.string()).optional().describe("Headers of each webhook request"),
   host: z.string().optional().describe("Of the mail server"),
   port: z.number().int().min(1).max(65_535).optional(),
   secure: z.boolean().optional().describe("TLS from the first byte (port 465)"),
-  allowInsecure: z.boolean().optional().describe("Mail and password may go to the mail server in the clear"),
+  allowInsecure: z.boolean().optional().describe("Send mail and password to the mail server without encryption"),
   user: z.string().optional(),
-  password: z.string().optional().describe("Best as ${NAME} of a variable"),
-  from: z.string().optional().describe("The address that mails come from"),
-  options: z.record(z.string(), z.unknown()).optional().describe("For types of a program of yours"),
+  password: z.string().optional().describe("Best as a variable, ${NAME}"),
+  from: z.string().optional().describe("The sender's address"),
+  options: z.record(z.string(), z.unknown()).optional().describe("For channel types that your own program adds"),
 });
 
 const network = z.strictObject({
-  exceptions: texts.optional().describe("Private hosts, addresses and ranges that web tools may reach all the same"),
+  exceptions: texts.optional().describe("Private hosts, addresses and ranges that web tools may reach"),
   hosts: texts.optional().describe("The only hosts that web tools may reach"),
   proxyResolvesNames: z
     .boolean()
     .optional()
-    .describe("Names are left to the proxy of the environment, which is trusted"),
+    .describe("Let the proxy of the environment resolve names. It is then trusted"),
 });
 
 const browser = z.strictObject({
-  enabled: z.boolean().optional().describe("Whether there is a browser tool; true unless said"),
-  executable: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("Whole path of the Chromium to use; the one that is installed unless said"),
+  enabled: z.boolean().optional().describe("Whether there is a browser tool. Default: true"),
+  executable: z.string().min(1).optional().describe("Absolute path of the Chromium to use. Default: the installed one"),
   confined: z
     .boolean()
     .optional()
-    .describe("Whether the browser confines its own processes; true unless said, and never for root"),
-  downloads: z.string().min(1).optional().describe("The folder of the workspace for downloads; downloads unless said"),
+    .describe("Whether the browser confines its own processes. Default: true, except for root"),
+  downloads: z.string().min(1).optional().describe("The folder of the workspace for downloads. Default: downloads"),
 });
 
 const sandbox = z.strictObject({
@@ -105,13 +99,13 @@ const sandbox = z.strictObject({
     .describe("auto: commands are confined where this machine can; required: nothing runs where it cannot"),
   autoAllow: z.boolean().optional().describe("Commands that stay in the sandbox run without asking"),
   allowedHosts: texts.optional().describe("Hosts that confined commands may reach, such as registry.example.com"),
-  memoryMb: count.optional().describe("Of each process; 4096 unless said"),
-  processes: count.optional().describe("At once; 512 unless said"),
+  memoryMb: count.optional().describe("Per process. Default: 4096"),
+  processes: count.optional().describe("At the same time. Default: 512"),
 });
 
 const tools = z.strictObject({
   timeout: milliseconds.optional().describe("How long a call may run, in milliseconds"),
-  maxConcurrent: count.optional().describe("Calls that run at once"),
+  maxConcurrent: count.optional().describe("How many calls run at the same time"),
   allowedPaths: texts.optional().describe("Same as workspace.allowedPaths"),
   webSearch: webSearch.optional().describe("How web_search searches"),
   mcpServers: mcpServers.optional(),
@@ -122,9 +116,9 @@ const tools = z.strictObject({
 const mode = z.enum(["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]);
 
 const permissions = z.strictObject({
-  allow: texts.optional().describe("Rules such as Bash(git diff:*) that need no asking"),
+  allow: texts.optional().describe("Rules such as Bash(git diff:*): these calls run without asking"),
   ask: texts.optional(),
-  deny: texts.optional().describe("Wins over every allow, in every mode"),
+  deny: texts.optional().describe("Overrides every allow, in every mode"),
   defaultMode: mode.optional(),
   disableBypassPermissionsMode: z.literal("disable").optional(),
   tests: z
@@ -138,12 +132,15 @@ const permissions = z.strictObject({
       }),
     )
     .optional()
-    .describe("Examples that must come out as said"),
+    .describe("Examples with the expected decision"),
 });
 
 const hookKeys = {
   timeout: z.number().positive().optional().describe("In seconds"),
-  onFailure: z.enum(["block", "ignore"]).optional().describe("What a hook that is missing or fails does to the call"),
+  onFailure: z
+    .enum(["block", "ignore"])
+    .optional()
+    .describe("What happens to the call if the hook is missing or fails"),
   statusMessage: z.string().optional(),
 };
 const hook = z.discriminatedUnion("type", [
@@ -168,36 +165,39 @@ const plugin = z.union([
 ]);
 
 const workspace = z.strictObject({
-  allowedPaths: texts.optional().describe("What may be read and written; the workspace where absent"),
+  allowedPaths: texts.optional().describe("What may be read and written. Default: the workspace"),
   readOnlyPaths: texts.optional(),
-  denyGlobs: texts.optional().describe("Neither read nor written, besides the default rules"),
-  permitGlobs: texts.optional().describe("Paths that no deny rule concerns"),
-  unrestricted: z.boolean().optional().describe("The whole file system; deny rules stay"),
+  denyGlobs: texts.optional().describe("Neither read nor written, in addition to the default rules"),
+  permitGlobs: texts.optional().describe("Exceptions from all deny rules"),
+  unrestricted: z.boolean().optional().describe("Allow the whole file system; deny rules still apply"),
   requireReadBeforeEdit: z.boolean().optional(),
   maxReadBytes: count.optional(),
 });
 
 const limits = z.strictObject({
   networkTimeout: milliseconds.optional().describe("As tools.timeout, for tools that use the network"),
-  maxTimeout: milliseconds.optional().describe("Nobody gets more: not a tool, not a caller"),
+  maxTimeout: milliseconds.optional().describe("The upper limit for tools and callers"),
   maxConcurrentByKind: z
     .strictObject({ readonly: count.optional(), write: count.optional(), execute: count.optional() })
     .optional(),
-  maxWaiting: z.number().int().min(0).optional().describe("Calls that may wait for their turn"),
+  maxWaiting: z.number().int().min(0).optional().describe("How many calls may wait for their turn"),
   maxWait: milliseconds.optional().describe("How long a call may wait for its turn"),
   maxResultBytes: count.optional(),
-  maxResultTokens: count.optional().describe("Of one result, as a model reads it"),
-  response: z.enum(["concise", "detailed"]).optional().describe("How much tools tell that leave the choice"),
+  maxResultTokens: count.optional().describe("Per result, as a model reads it"),
+  response: z
+    .enum(["concise", "detailed"])
+    .optional()
+    .describe("How detailed the results of tools are that offer both"),
 });
 
 const toolSearch = z.strictObject({
   enabled: z
     .boolean()
     .optional()
-    .describe("Whether tools are left to be found where they are too many; true unless said"),
-  budget: count.optional().describe("Tokens that the definitions shown to a model may take; 20000 unless said"),
+    .describe("Whether a model searches for tools if there are too many to show. Default: true"),
+  budget: count.optional().describe("Max tokens of the definitions that a model is shown. Default: 20000"),
   core: texts.optional().describe("Tools, group:… and * patterns that are always shown, up to half of the budget"),
-  mcp: z.boolean().optional().describe("Whether clients of the MCP server are shown no more than that either"),
+  mcp: z.boolean().optional().describe("Whether the same limit applies to clients of the MCP server"),
 });
 
 const server = z.strictObject({
@@ -211,22 +211,19 @@ const server = z.strictObject({
 const agentKeys = {
   model: z.string().min(1).optional().describe("provider/name, such as ollama/qwen3 or anthropic/claude-sonnet-4-5"),
   baseUrl: z.string().min(1).optional().describe("Of a server that speaks the OpenAI chat protocol"),
-  apiKey: z
-    .string()
-    .optional()
-    .describe("Best as ${NAME} of a variable; PROVIDER_API_KEY of the environment unless said"),
+  apiKey: z.string().optional().describe("Best as a variable, ${NAME}. Default: the variable PROVIDER_API_KEY"),
   format: z
     .string()
     .optional()
     .describe("For a model without function calling: how it writes calls as text, such as xml"),
-  dialect: z.string().optional().describe("Whose names tools are shown under: snake, claude or openclaw"),
-  instructions: z.string().optional().describe("What the agent is for, at the head of its system prompt"),
+  dialect: z.string().optional().describe("The naming of tools that the model is shown: snake, claude or openclaw"),
+  instructions: z.string().optional().describe("The purpose of the agent, at the start of its system prompt"),
   maxOutputTokens: count.optional(),
   temperature: z.number().min(0).max(2).optional(),
   prices: z
     .strictObject({ input: z.number().min(0), output: z.number().min(0) })
     .optional()
-    .describe("US dollars for a million tokens"),
+    .describe("US dollars per million tokens"),
   limits: z
     .strictObject({ steps: count.optional(), tokens: count.optional(), costUsd: z.number().positive().optional() })
     .optional()
@@ -234,22 +231,22 @@ const agentKeys = {
 };
 const agent = z.strictObject({
   ...agentKeys,
-  projectFile: z.boolean().optional().describe("Whether AGENTS.md of the folder is read; true unless said"),
+  projectFile: z.boolean().optional().describe("Whether AGENTS.md of the workspace is read. Default: true"),
 });
 const namedAgent = z.strictObject({
   ...agentKeys,
   tools: policy.optional(),
-  description: z.string().optional().describe("What it is good at, for those who may call it"),
+  description: z.string().optional().describe("What it is good at, for agents that may call it"),
   toolkit: texts.optional().describe("The only tools that it has: names, group:… and * patterns"),
 });
 
 export const configSchema = z.strictObject({
   $schema: z.string().optional(),
   tools: tools.optional(),
-  profiles: named(texts).optional().describe("Profiles of your own, for tools.profile"),
+  profiles: named(texts).optional().describe("Your own profiles, for tools.profile"),
   agent: agent.optional().describe("The agent of haft run, haft chat and sessions"),
   agents: named(namedAgent).optional().describe("Agents by name: their tools, and who they are"),
-  sandbox: sandbox.optional().describe("How commands are confined, and which tools exist for who works in a sandbox"),
+  sandbox: sandbox.optional().describe("How commands are confined, and which tools exist for sandboxed callers"),
   subagents: z
     .strictObject({ tools: policy.optional(), byDepth: z.record(z.string().regex(/^[1-9]\d?$/), policy).optional() })
     .optional(),
@@ -266,17 +263,17 @@ export const configSchema = z.strictObject({
   inputs: z
     .array(z.looseObject({ id: z.string() }))
     .optional()
-    .describe("What ${input:id} in servers stands for"),
+    .describe("The values of ${input:id} in servers"),
   plugins: z.array(plugin).optional(),
   workspace: workspace.optional(),
   limits: limits.optional(),
   toolSearch: toolSearch.optional().describe("How many tools a model is shown at once; it finds the others"),
-  network: network.optional().describe("What the web tools may reach; public addresses unless said"),
+  network: network.optional().describe("What the web tools may reach. Default: public addresses"),
   browser: browser.optional().describe("The browser tool, which also shows pages that need JavaScript to web_fetch"),
   store: z.strictObject({ url: z.string().min(1).optional() }).optional(),
   jobs: z
     .strictObject({
-      redisUrl: z.string().min(1).optional().describe("Where jobs are queued; in the store's database unless said"),
+      redisUrl: z.string().min(1).optional().describe("Where jobs are queued. Default: the database of the store"),
       concurrency: z.number().int().min(1).max(1000).optional().describe("How many jobs one process runs at a time"),
     })
     .optional(),
@@ -284,7 +281,7 @@ export const configSchema = z.strictObject({
   approvals: z
     .strictObject({
       waitMs: z.number().int().min(0).optional().describe("How long a call waits for its answer"),
-      expireMs: milliseconds.optional().describe("When a question that nobody answered is void"),
+      expireMs: milliseconds.optional().describe("When an unanswered question expires"),
     })
     .optional(),
   sessions: z
@@ -293,37 +290,34 @@ export const configSchema = z.strictObject({
         .enum(["tree", "all"])
         .optional()
         .describe("tree: a session sees itself and those that it spawned; all: every session of the store"),
-      maxDepth: z
-        .number()
-        .int()
-        .min(0)
-        .max(10)
-        .optional()
-        .describe("How deep sessions may spawn sessions; 3 unless said"),
+      maxDepth: z.number().int().min(0).max(10).optional().describe("How deep sessions may spawn sessions. Default: 3"),
       maxChildren: z
         .number()
         .int()
         .min(0)
         .max(1000)
         .optional()
-        .describe("How many of one session's children may be at work at once; 8 unless said"),
+        .describe("How many children of a session may work at the same time. Default: 8"),
     })
     .optional(),
   artifacts: z
     .strictObject({
-      keepOutputs: z.boolean().optional().describe("Outputs too long for a result are kept as artifacts, not as files"),
+      keepOutputs: z
+        .boolean()
+        .optional()
+        .describe("Keep outputs that are too long for a result as artifacts instead of files"),
     })
     .optional(),
   audit: z
-    .strictObject({ enabled: z.boolean().optional(), redact: texts.optional().describe("Further names of secrets") })
+    .strictObject({ enabled: z.boolean().optional(), redact: texts.optional().describe("More names of secrets") })
     .optional(),
   message: z
     .strictObject({ channels: named(channel).optional() })
     .optional()
-    .describe("Where the message tool may write to"),
+    .describe("The channels of the message tool"),
   import: z
     .strictObject({
-      claude: z.boolean().optional().describe("Whether .claude/settings.json is read; true unless said"),
+      claude: z.boolean().optional().describe("Whether .claude/settings.json is read. Default: true"),
       mcp: z.union([z.boolean(), texts]).optional().describe("true, false, or the files; .mcp.json unless said"),
     })
     .optional(),
@@ -334,7 +328,7 @@ export type HaftConfig = z.infer<typeof configSchema>;
 export type HookSettings = NonNullable<HaftConfig["hooks"]>;
 export type PermissionTest = NonNullable<z.infer<typeof permissions>["tests"]>[number];
 
-/** The schema for editors. Numbers and booleans may also be given by a variable, as `${PORT}`. */
+/** The schema for editors. A variable, such as `${PORT}`, is also accepted for numbers and booleans. */
 export function configJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(configSchema, {
     io: "input",

@@ -13,7 +13,7 @@ async function failure(text: string, file: string): Promise<string> {
 }
 
 describe("positions", () => {
-  test("of keys and items in YAML, behind an alias those of its use", async () => {
+  test("of keys and items in YAML; for an alias, where it is used", async () => {
     const { value, positionOf } = await parseConfigText("a: &x\n  b: 1\nlist:\n  - one\n  - c: *x\n", "x.yml");
     expect(value).toEqual({ a: { b: 1 }, list: ["one", { c: { b: 1 } }] });
     expect(positionOf(["a", "b"])).toEqual({ line: 2, column: 3 });
@@ -46,13 +46,13 @@ describe("positions", () => {
     expect(positionOf(["last"])).toEqual({ line: 5, column: 19 });
   });
 
-  test("a mark at the beginning of the file is no part of it", async () => {
+  test("a byte order mark is not part of the text", async () => {
     expect((await parseConfigText("\uFEFFa: 1", "x.yml")).value).toEqual({ a: 1 });
     expect((await parseConfigText('\uFEFF{"a": 1}', "x.json")).value).toEqual({ a: 1 });
   });
 });
 
-describe("text that is not what its name says", () => {
+describe("text that does not fit its file name", () => {
   test.each([
     ["a: [1", "x.yml", /^x\.yml:1:6 Not valid YAML: .*\]/],
     ["a: 1\na: 2", "x.yml", /^x\.yml:2:1 Not valid YAML: Map keys must be unique/],
@@ -73,7 +73,7 @@ describe("text that is not what its name says", () => {
   });
 });
 
-describe("what would exhaust a parser is refused before or while it is read", () => {
+describe("text that would exhaust a parser is refused", () => {
   const lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
   for (const [from, to] of ["ab", "bc", "cd", "de", "ef", "fg", "gh", "hi"]) {
     lines.push(`${to}: &${to} [${`*${from}, `.repeat(9)}*${from}]`);

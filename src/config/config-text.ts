@@ -14,17 +14,17 @@ export type ConfigFormat = "yaml" | "json" | "toml";
 
 export interface ParsedText {
   value: unknown;
-  /** Where a key (or an item of a list) stands, as far as the format tells. */
+  /** The position of a key or a list item, if the format gives one. */
   positionOf(path: ConfigPath): SourcePosition | undefined;
 }
 
-/** By its ending; JSON may always have comments, trailing commas and the rest of JSON5. */
+/** By the extension. JSON always accepts JSON5: comments, trailing commas and so on. */
 export function formatOf(file: string): ConfigFormat {
   if (/\.ya?ml$/i.test(file)) return "yaml";
   return /\.toml$/i.test(file) ? "toml" : "json";
 }
 
-/** Throws a `ConfigError`; the limits hold before a parser is loaded. */
+/** Throws a `ConfigError`. The limits are checked before a parser is loaded. */
 export async function parseConfigText(text: string, file: string, format = formatOf(file)): Promise<ParsedText> {
   if (Buffer.byteLength(text) > MAX_BYTES) {
     throw new ConfigError([{ file, message: `Larger than ${MAX_BYTES} bytes. Make it smaller.` }]);
@@ -48,17 +48,17 @@ async function parseToml(text: string, file: string): Promise<ParsedText> {
   }
 }
 
-/** The text of a file, or null where there is none. Throws a `ConfigError` for what is not a small text file. */
+/** The text of a file, or null if it does not exist. Throws a `ConfigError` if it is not a small text file. */
 export async function readConfigText(file: string): Promise<string | null> {
   const fail = (message: string, cause?: unknown) => new ConfigError([{ file, message }], { cause });
   let handle: Awaited<ReturnType<typeof open>>;
   try {
-    // Not blocking: a pipe that somebody put there would hold the start for ever.
+    // Non-blocking: opening a named pipe would wait for ever.
     handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw fail(`Cannot be read (${code}). Mend its permissions, or remove it.`, error);
+    throw fail(`Cannot be read (${code}). Fix its permissions, or remove it.`, error);
   }
   try {
     const stat = await handle.stat();
@@ -76,7 +76,7 @@ export async function readConfigText(file: string): Promise<string | null> {
   }
 }
 
-/** YAML 1.2 (core schema), with every error of the text at once. */
+/** YAML 1.2 (core schema). Reports all errors at once. */
 async function parseYaml(text: string, file: string): Promise<ParsedText> {
   const { isMap, isScalar, isSeq, LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
@@ -85,7 +85,7 @@ async function parseYaml(text: string, file: string): Promise<ParsedText> {
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
   };
-  // An unknown tag is only a warning there, and its value then something else than its author thinks.
+  // The parser only warns about an unknown tag, but then its value is not what the author meant.
   const problems = [...document.errors, ...document.warnings].map(({ message, pos }) => ({
     file,
     ...positionAt(pos[0]),
@@ -108,7 +108,7 @@ async function parseYaml(text: string, file: string): Promise<ParsedText> {
       let offset: number | undefined;
       for (const part of path) {
         const { at, next } = step(node, part);
-        // Behind an alias the place of its use is said.
+        // For a value behind an alias, the position of the alias is reported.
         if (at === undefined) break;
         offset = at;
         node = next;
@@ -128,7 +128,7 @@ function readValue(document: Document, file: string): unknown {
   }
 }
 
-/** JSON, JSON with comments, JSON5. A key that is there twice is an error: the parser would drop the first. */
+/** JSON, JSON with comments, JSON5. A duplicate key is an error: the parser would drop the first. */
 async function parseJson5(text: string, file: string): Promise<ParsedText> {
   const { default: JSON5 } = await import("json5");
   let value: unknown;
@@ -151,7 +151,7 @@ async function parseJson5(text: string, file: string): Promise<ParsedText> {
   return {
     value: copyParsed(value, file),
     positionOf(path) {
-      // Of a key that is missing, where it is missed.
+      // For a missing key, the position of its parent.
       for (let length = path.length; length > 0; length -= 1) {
         const offset = offsets.get(pathKey(path.slice(0, length)));
         if (offset !== undefined) return positionAt(offset);
@@ -186,7 +186,7 @@ interface Frame {
 const TOKEN =
   /\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?\*\/|"(?:\\[^]|[^"\\])*"|'(?:\\[^]|[^'\\])*'|[{}[\]:,]|[^\s{}[\]:,"'/\uFEFF]+/g;
 
-/** Where each key and each item stands, in text that the parser has accepted. */
+/** The position of each key and item, in text that the parser has accepted. */
 function locateKeys(text: string, decode: (quoted: string) => string) {
   const offsets = new Map<string, number>();
   const duplicates: { path: ConfigPath; offset: number }[] = [];
@@ -219,10 +219,10 @@ function locateKeys(text: string, decode: (quoted: string) => string) {
   return { offsets, duplicates };
 }
 
-/** The default export of a module. `source` is what is run: what was looked at before, not what the file holds by now. */
+/** The default export of a module. Runs `source`, which was checked before: the file may have changed since. */
 export async function runConfigModule(file: string, source: string): Promise<unknown> {
   const { createJiti } = await import("jiti");
-  // No cache on disk: whoever could write there would decide what is run.
+  // No cache on disk: a writer of the cache could replace the code.
   const jiti = createJiti(file, { fsCache: false, moduleCache: false, interopDefault: false });
   let module: unknown;
   try {
@@ -245,8 +245,8 @@ const MAX_DEPTH = 64;
 const MAX_VALUES = 50_000;
 
 /**
- * Before any parser sees the text: deep nesting exhausts a parser's stack, and the process with it. Brackets in quotes and
- * comments count too, which no honest file notices.
+ * Runs before any parser: deep nesting overflows a parser's stack and ends the process. Brackets in strings and comments
+ * are counted too; the limit is far above what a real file needs.
  */
 function requireShallow(text: string, file: string, format: "yaml" | "json" | "toml"): void {
   let depth = 0;
@@ -270,7 +270,7 @@ function requireShallow(text: string, file: string, format: "yaml" | "json" | "t
     atStart = false;
     if (char === "[" || char === "{") depth += 1;
     else if ((char === "]" || char === "}") && depth > 0) depth -= 1;
-    // YAML nests by "- - - x" and by indentation as well.
+    // YAML also nests by "- - - x" and by indentation.
     runOfIndicators = format === "yaml" && (char === "-" || char === "?") ? runOfIndicators + 1 : 0;
     const isIndicatorRun = runOfIndicators > MAX_DEPTH && /\s/.test(text[at + 1] ?? "");
     if (depth > MAX_DEPTH || isIndicatorRun || (format === "yaml" && indent > MAX_DEPTH * 16)) {
@@ -280,8 +280,8 @@ function requireShallow(text: string, file: string, format: "yaml" | "json" | "t
 }
 
 /**
- * A copy of parsed data in plain objects. What aliases multiply or make cyclic ends here, and so does a key that would
- * reach an object's prototype.
+ * A copy of parsed data in plain objects. Refuses what aliases multiply or make cyclic, and keys that would reach a
+ * prototype.
  */
 function copyParsed(value: unknown, file: string): unknown {
   let values = 0;
@@ -295,7 +295,7 @@ function copyParsed(value: unknown, file: string): unknown {
     if (Array.isArray(each)) return each.map((item) => copy(item, depth + 1));
     if (typeof each !== "object" || each === null) return each;
     const prototype: unknown = Object.getPrototypeOf(each);
-    // Dates and byte arrays of a format: the schema says what is expected instead.
+    // Dates and byte arrays of a format. The schema then reports what is expected.
     if (prototype !== Object.prototype && prototype !== null) return each;
     const fields: Record<string, unknown> = {};
     for (const [key, field] of Object.entries(each)) {

@@ -19,7 +19,7 @@ test.each(examples)("an example of the guide is a valid configuration: $language
   expect(sources.some(({ file }) => file?.endsWith(`haft.config.${language}`))).toBe(true);
 });
 
-test("the guide's variables of the environment are those that are read", async () => {
+test("the environment variables of the guide are the ones that are read", async () => {
   // It says where the state folder is, and is not a setting of the configuration.
   const names = [...new Set(guide.match(/HAFT_[A-Z_]+/g))].filter((name) => name !== "HAFT_STATE_DIR");
   const values: Record<string, string> = {
@@ -33,7 +33,7 @@ test("the guide's variables of the environment are those that are read", async (
   expect(origins.map(({ value }) => String(value).slice(2, -1)).toSorted()).toEqual(names.toSorted());
 });
 
-test("the guide's errors are those that are said", async () => {
+test("the errors of the guide are the ones that are reported", async () => {
   const folders = openConfigFolders({ "haft.config.yml": '# a\n# b\ntools:\n  timeot: 5\n\n  maxConcurrent: "3"\n' });
   const said = guide.match(/^ {4}haft\.config\.yml:.*$/gm)!.map((line) => line.trim());
   expect((await folders.problems()).toSorted()).toEqual(said.toSorted());

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 
-/** What every line does is said in it; nothing in it changes a default. */
+/** Every line is explained in a comment, and changes no default. */
 const STARTER = `# Configuration of Haft for this folder. Every key is optional.
 # yaml-language-server: $schema=./node_modules/haft/docs/haft.config.schema.json
 
@@ -39,7 +39,7 @@ permissions:
 #       hooks: [{ type: command, command: ./hooks/check.sh, onFailure: block }]
 `;
 
-/** Writes a commented `haft.config.yml`, never over one that is there; answers its path. */
+/** Writes a commented `haft.config.yml` and returns its path. Fails if it exists. */
 export async function initConfig(folder: string): Promise<string> {
   const workspace = await realpath(folder);
   const files = createFiles(createPathPolicy({ workspace, permitGlobs: ["haft.config.yml"] }));

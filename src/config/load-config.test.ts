@@ -73,7 +73,7 @@ describe("the configurations of the seeds", () => {
     ]);
   });
 
-  test("no file at all is a configuration too", async () => {
+  test("no file is a valid configuration", async () => {
     expect(await openConfigFolders().load()).toMatchObject({
       sources: [],
       warnings: [],
@@ -84,7 +84,7 @@ describe("the configurations of the seeds", () => {
 });
 
 describe("errors", () => {
-  test("all are said at once, each with file, line, column, key and the nearest known key", async () => {
+  test("are all reported at once, each with file, line, column, key and the nearest known key", async () => {
     const folders = openConfigFolders({
       "haft.config.yml": [
         "tool:",
@@ -133,11 +133,11 @@ describe("errors", () => {
     expect(await folders.problems()).toEqual([
       "haft.config.json " +
         join(folders.folder, "haft.config.yml").replace(`${folders.folder}/`, "") +
-        " is there as well. Keep one of them.",
+        " exists too. Keep one of them.",
     ]);
   });
 
-  test("one thing said twice in one file, a list where an object belongs, and an empty section are refused", async () => {
+  test("a setting given twice in one file, a list instead of an object, and an empty section are refused", async () => {
     const both = { "haft.config.yml": "tools: { allowedPaths: [a] }\nworkspace: { allowedPaths: [b] }" };
     expect(await openConfigFolders(both).problems()).toEqual([
       "haft.config.yml:1:10 tools.allowedPaths: The same as workspace.allowedPaths. Keep one of them.",
@@ -150,7 +150,7 @@ describe("errors", () => {
     ]);
   });
 
-  test("what is no readable text file is said, and does not hold the start", async () => {
+  test("a file that is not a readable text file is reported, and does not block the start", async () => {
     const folders = openConfigFolders();
     mkdirSync(join(folders.folder, "haft.config.yml"));
     expect(await folders.problems()).toEqual([
@@ -175,7 +175,7 @@ describe("variables", () => {
   const env = { PORT: "8080", BYPASS: "true", EMPTY: "", HOST_NAME: "127.0.0.1", BAD: "secret-value" };
   const user = (text: string) => openConfigFolders({ "~/.config/haft/config.yml": text }, env);
 
-  test("are expanded in values, never in keys; numbers and booleans are read where the schema wants them", async () => {
+  test("are expanded in values, never in keys; they become numbers and booleans if the schema wants them", async () => {
     const { value } = await user(
       "server: { port: '${PORT}', host: '${HOST_NAME}', token: 'a-${PORT}-$${PORT}-$PORT' }\n" +
         "audit: { enabled: '${BYPASS}', redact: ['${EMPTY:-none}', '${NONE:-}', '${EMPTY}'] }\n" +
@@ -186,14 +186,14 @@ describe("variables", () => {
     expect(Object.keys(value.message.channels!)).toEqual(["${PORT}"]);
   });
 
-  test("that are missing are an error with their place; what a variable holds is not shown", async () => {
+  test("that are missing are an error with a position; values of variables are not shown", async () => {
     expect(await user("store:\n  url: ${DATABASE_URL}\nserver: { port: '${BAD}' }").problems()).toEqual([
       "~/.config/haft/config.yml:2:3 store.url: The variable DATABASE_URL is not set. Set it, or write ${DATABASE_URL:-default}.",
       "~/.config/haft/config.yml:3:11 server.port: Must be a number, but is what the variable holds.",
     ]);
   });
 
-  test("of what is only used later are told, and stay as written", async () => {
+  test("of settings that are used later are a warning, and stay as written", async () => {
     const { value, warnings } = await user("tools: { webSearch: { apiKey: '${WEB_KEY}' } }").load();
     expect(value.tools.webSearch).toEqual({ apiKey: "${WEB_KEY}" });
     expect(warnings).toMatchObject([{ line: 1, path: "tools.webSearch.apiKey", message: /WEB_KEY is not set/ }]);
@@ -208,7 +208,7 @@ describe("variables", () => {
     expect(sources[0]!.hooks.PreToolUse![0]!.hooks[0]).toMatchObject({ command: "echo ${PORT} ${NONE}" });
   });
 
-  test("HAFT_… are settings, checked like a file's", async () => {
+  test("named HAFT_… are settings, checked like those of a file", async () => {
     const haft = { HAFT_PORT: "9000", HAFT_PROFILE: "minimal", HAFT_TIMEOUT: "5", HAFT_MODE: "plan" };
     const { value, sources } = await openConfigFolders({}, haft).load();
     expect(value).toMatchObject({
@@ -236,7 +236,7 @@ describe("layers", () => {
       { HAFT_TIMEOUT: "4" },
     );
 
-  test("the later value counts, and every value can be traced to its line", async () => {
+  test("the later value is used, and every value can be traced to its line", async () => {
     const folders = all();
     const { value, origins } = await folders.load({ tools: { timeout: 5 } });
     expect(value.tools).toMatchObject({ timeout: 5, maxConcurrent: 1 });
@@ -256,7 +256,7 @@ describe("layers", () => {
     expect(folders.short(timeouts[2]!.file!)).toBe("state:config.yml");
   });
 
-  test("rules of every file count, each with its file, folder and line", async () => {
+  test("rules of every file have effect, each with its file, folder and line", async () => {
     const folders = all();
     const { sources } = await folders.load();
     const rules = sources.flatMap(({ file, folder, rules: own }) =>
@@ -302,7 +302,7 @@ describe("layers", () => {
     expect(warnings).toMatchObject([{ path: "workspace.permitGlobs" }]);
   });
 
-  test("bypassPermissions stays off where any file disables it", async () => {
+  test("bypassPermissions stays off if any file disables it", async () => {
     const folders = openConfigFolders({
       "~/.claude/settings.json": '{"permissions": {"disableBypassPermissionsMode": "disable"}}',
     });
@@ -347,7 +347,7 @@ describe("Claude Code's settings", () => {
     1,
   );
 
-  test("are read as they are, with what could not be taken over", async () => {
+  test("are read as they are, with notes about what is not imported", async () => {
     const folders = openConfigFolders({ "~/.claude/settings.json": settings });
     const { sources, warnings } = await folders.load();
     expect(sources).toMatchObject([
@@ -362,17 +362,17 @@ describe("Claude Code's settings", () => {
       PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "check" }] }],
     });
     expect(warnings.map(({ path, message }) => `${path}: ${message}`)).toEqual([
-      'permissions.dney: Not taken over. Did you mean "deny"?',
-      'permissions.defaultMode: The mode "auto" is not taken over; the default mode is used.',
-      "permissions.additionalDirectories: Not taken over. Haft has no such key.",
-      "hooks.SessionStart: Hooks for SessionStart are not taken over.",
-      'hooks.PreToolUse[0].hooks[0]: Hooks of type "prompt" are not taken over; command and http are.',
-      "hooks.PreToolUse[0].hooks[1].async: Not taken over: Haft's hooks have no such key.",
+      'permissions.dney: Not imported. Did you mean "deny"?',
+      'permissions.defaultMode: The mode "auto" is not imported; the default mode is used.',
+      "permissions.additionalDirectories: Not imported. Haft has no such key.",
+      "hooks.SessionStart: Hooks for SessionStart are not imported.",
+      'hooks.PreToolUse[0].hooks[0]: Hooks of type "prompt" are not imported; command and http are.',
+      "hooks.PreToolUse[0].hooks[1].async: Not imported: Haft's hooks have no such key.",
     ]);
     expect(warnings.every(({ line }) => line !== undefined)).toBe(true);
   });
 
-  test("of a folder: denials count at once, what loosens or executes when it is trusted", async () => {
+  test("of a folder: denials have effect at once, what loosens or executes only when trusted", async () => {
     const folders = openConfigFolders({
       ".claude/settings.json": settings,
       ".claude/settings.local.json": '{"permissions": {"ask": ["Edit"]}}',
@@ -388,7 +388,7 @@ describe("Claude Code's settings", () => {
     ]);
   });
 
-  test("can be left out: a folder its own, the user all", async () => {
+  test("can be excluded: by a folder its own, by the user all", async () => {
     const files = { "~/.claude/settings.json": settings, ".claude/settings.json": settings };
     const project = openConfigFolders({ ...files, "haft.config.yml": "import: { claude: false }" });
     expect((await project.load()).sources.map(({ origin, kind }) => [origin, kind])).toEqual([

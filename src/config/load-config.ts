@@ -11,9 +11,9 @@ import { type CheckedSource, checkSource } from "./validate-config.ts";
 import type { Environment } from "./variables.ts";
 
 export interface LoadConfigOptions extends UserOptions {
-  /** The workspace; the working directory where absent. */
+  /** The workspace. Default: the working directory. */
   folder?: string;
-  /** What a caller says, over every file. */
+  /** Overrides every file. */
   overrides?: HaftConfig;
 }
 
@@ -23,21 +23,21 @@ export interface LoadedConfig {
   folder: string;
   /** The merged values. */
   value: MergedConfig;
-  /** Every value with the file and line that gave it. */
+  /** Every value, with its file and line. */
   origins: ConfigOrigin[];
-  /** What each source says for itself, lowest first: rules, hooks, and which tools exist. */
+  /** The sources, lowest precedence first. Their rules, hooks and tool policies are not merged. */
   sources: ConfigSource[];
-  /** Of several with one name the last counts. */
+  /** If several have one name, the last one. */
   mcpServers: McpServerConfig[];
   /** The plugins to install. */
   plugins: PluginReference[];
   /** Problems that do not stop a start. */
   warnings: ConfigProblem[];
-  /** What was left out because nobody has agreed to it yet. */
+  /** What has no effect because it is not trusted yet. */
   untrusted: TrustItem[];
 }
 
-/** Reads, expands, checks and merges all that is configured for a folder. Throws a `ConfigError` with all that is wrong. */
+/** Reads, expands, checks and merges the configuration of a workspace. Throws a `ConfigError` with all problems. */
 export async function loadConfig({
   folder = process.cwd(),
   overrides,
@@ -75,7 +75,7 @@ export async function loadConfig({
   };
 }
 
-/** What cannot be read vouches for nothing, but what needs no trust still counts. */
+/** If the file cannot be read, nothing is trusted. Settings that need no trust still have effect. */
 async function readTrusted(
   folder: string,
   userFolder: string,
@@ -95,7 +95,7 @@ function unfiled(origin: RawSource["origin"], folder: string, value: unknown): R
   return { origin, kind: "haft", folder, value, isFinal: origin === "call", positionOf: () => undefined };
 }
 
-/** A profile may be used in every later source; one's own of the same name comes first, so that none is redefined. */
+/** A source can use the profiles of earlier ones. Its own profile of the same name takes precedence for itself only. */
 function shareProfiles(sources: readonly ConfigSource[]): ConfigSource[] {
   let earlier: NonNullable<HaftConfig["profiles"]> = {};
   return sources.map((source) => {
@@ -109,8 +109,8 @@ function shareProfiles(sources: readonly ConfigSource[]): ConfigSource[] {
 type Section<Key extends keyof HaftConfig> = NonNullable<HaftConfig[Key]>;
 
 /**
- * The settings of which one value counts. What every source keeps for itself stands in its `ConfigSource`: rules, hooks,
- * and which tools exist. Absent values are the defaults of the part that uses them.
+ * The settings that have one value. Rules, hooks and tool policies stay in their `ConfigSource`. The part that uses a
+ * setting has its default.
  */
 interface MergedConfig {
   tools: Pick<Section<"tools">, "timeout" | "maxConcurrent" | "webSearch">;
@@ -120,14 +120,14 @@ interface MergedConfig {
   toolSearch: Section<"toolSearch">;
   network: Section<"network">;
   browser: Section<"browser">;
-  /** Without its tools, which are policy. */
+  /** Without `tools`, which is policy. */
   sandbox: Omit<Section<"sandbox">, "tools">;
   store: Section<"store">;
   jobs: Section<"jobs">;
   sessions: Section<"sessions">;
   server: Section<"server">;
   agent: Section<"agent">;
-  /** Without their tools, which are policy. */
+  /** Without `tools`, which is policy. */
   agents: Record<string, Omit<Section<"agents">[string], "tools">>;
   approvals: Section<"approvals">;
   artifacts: Section<"artifacts">;
@@ -135,7 +135,7 @@ interface MergedConfig {
   message: Section<"message">;
 }
 
-/** One value of one source, as it is written there. */
+/** One value of one source, as written there. */
 interface ConfigOrigin {
   path: string;
   value: unknown;
@@ -143,11 +143,11 @@ interface ConfigOrigin {
   file?: string;
   line?: number;
   column?: number;
-  /** A later source says it differently. */
+  /** A later source has another value. */
   isOverridden: boolean;
 }
 
-/** Lists of which every source's entries count, because they narrow, or are the same said twice. */
+/** Lists to which every source adds. */
 const JOINED = new Set(["workspace.denyGlobs", "workspace.readOnlyPaths", "workspace.permitGlobs", "audit.redact"]);
 
 function mergeConfig(sources: readonly ConfigSource[], warnings: ConfigProblem[]): MergedConfig {
@@ -157,7 +157,7 @@ function mergeConfig(sources: readonly ConfigSource[], warnings: ConfigProblem[]
     const settings = settingsOf(value);
     const isFolders = origin === "project" || origin === "local";
     if (isFolders && userDenies && settings.workspace.permitGlobs?.length) {
-      const message = "Left out: the user's workspace.denyGlobs could be lifted by it. Say it in the user's file.";
+      const message = "Ignored: it could lift the user's workspace.denyGlobs. Set it in the user's file.";
       warnings.push({ file, path: "workspace.permitGlobs", message });
       delete settings.workspace.permitGlobs;
     }
@@ -218,11 +218,11 @@ function merge(base: unknown, next: unknown, path: string): unknown {
   return result;
 }
 
-/** Of each of these one value counts; of everything else all of them do. */
+/** Keys that have one value. Others have the values of all sources. */
 const SINGLE =
   /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|limits|toolSearch|network|browser|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|artifacts|audit|message)\b/;
 
-/** Every value that a source gives, in the order in which they count. */
+/** Every value of every source, lowest precedence first. */
 function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {
   const origins: ConfigOrigin[] = [];
   for (const { source, written, positionOf, untrusted } of checked) {
@@ -249,7 +249,7 @@ function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {
   return origins;
 }
 
-/** Variables of this process that are settings, and the keys that they stand for. */
+/** Environment variables that are settings, with their keys. */
 const SETTINGS: readonly (readonly [variable: string, section: string, key: string])[] = [
   ["HAFT_PROFILE", "tools", "profile"],
   ["HAFT_TIMEOUT", "tools", "timeout"],
@@ -259,11 +259,11 @@ const SETTINGS: readonly (readonly [variable: string, section: string, key: stri
   ["HAFT_REDIS_URL", "jobs", "redisUrl"],
   ["HAFT_HOST", "server", "host"],
   ["HAFT_PORT", "server", "port"],
-  // Not HAFT_TOKEN: that is what a client presents, and would open everything here.
+  // Not HAFT_TOKEN: a client sends that one, and here it would grant everything.
   ["HAFT_SERVER_TOKEN", "server", "token"],
 ];
 
-/** What the environment says, in the words of a file: every value is a variable, so that it is read and checked as one. */
+/** The environment as a configuration. Every value is a variable, so it is converted and checked like one in a file. */
 function environmentConfig(env: Environment): Record<string, Record<string, string>> | undefined {
   const config: Record<string, Record<string, string>> = {};
   for (const [variable, section, key] of SETTINGS) {

@@ -53,8 +53,8 @@ describe("each client's file is read as its client reads it", () => {
       { name: "unsaid", transport: "http", isInferred: true },
     ]);
     expect(found.notes).toEqual([
-      'MCP server "remote": Not set: GONE. Their places stay as they are written.',
-      'MCP server "unsaid": The file does not say the transport; "http" was inferred. Say it as "type".',
+      'MCP server "remote": Not set: GONE. They stay as written.',
+      'MCP server "unsaid": The transport is not given; "http" was inferred. Set "type".',
     ]);
   });
 
@@ -68,7 +68,7 @@ describe("each client's file is read as its client reads it", () => {
       { transport: "http", url: "https://x/t0ken" },
       { transport: "stdio", command: "/work/app/run", args: ["/home/me", "${TOKEN}"], missing: ["TOKEN"] },
     ]);
-    expect(found.notes).toContain('MCP server "a": "auth" is not carried over.');
+    expect(found.notes).toContain('MCP server "a": "auth" is not converted.');
   });
 
   test("VS Code, with inputs that a person must give", async () => {
@@ -82,8 +82,8 @@ describe("each client's file is read as its client reads it", () => {
       { name: "b", transport: "stdio" },
     ]);
     expect(found.notes).toEqual([
-      'MCP server "a": Not set: input:key. Their places stay as they are written.',
-      'MCP server "b": "envFile" is not carried over.',
+      'MCP server "a": Not set: input:key. They stay as written.',
+      'MCP server "b": "envFile" is not converted.',
     ]);
   });
 
@@ -145,7 +145,7 @@ describe("each client's file is read as its client reads it", () => {
         missing: ["GONE"],
       },
     ]);
-    expect(found.notes).toContain('MCP server "docs": "startup_timeout_sec" is not carried over.');
+    expect(found.notes).toContain('MCP server "docs": "startup_timeout_sec" is not converted.');
   });
 
   test("OpenClaw: JSON5 with mcp.servers", async () => {
@@ -179,7 +179,7 @@ describe("each client's file is read as its client reads it", () => {
   });
 });
 
-describe("what cannot be carried over is said, never lost", () => {
+describe("what cannot be converted is reported", () => {
   test.each([
     ['{"a": {}}', 'MCP server "a": It has neither "command" nor "url": say one of them.'],
     ['{"a": {"type": "stdio", "url": "x"}}', 'MCP server "a": A stdio server needs "command".'],
@@ -187,17 +187,17 @@ describe("what cannot be carried over is said, never lost", () => {
     ['{"a": {"type": "htp", "url": "x"}}', 'MCP server "a": The transport "htp" is not known. Did you mean "http"?'],
     [
       '{"a": {"command": "x", "excludeTool": ["rm"]}}',
-      'MCP server "a": "excludeTool" is not carried over. Did you mean "excludeTools"?',
+      'MCP server "a": "excludeTool" is not converted. Did you mean "excludeTools"?',
     ],
     ['{"a": {"command": "x", "args": "y"}}', 'MCP server "a": "args" must be a list of texts, and is left out.'],
   ])("%s", async (servers, note) => {
     expect((await read("x.json", `{"mcpServers": ${servers}}`)).notes).toContain(note);
   });
 
-  test("a name that is there twice, an entry that is no object, and a file that is not there", async () => {
+  test("a duplicate name, an entry that is not an object, and a missing file", async () => {
     const twice = await read("x.json", '[{"name": "a", "url": "http://1"}, {"name": "a", "url": "http://2"}]');
     expect(twice.servers).toMatchObject([{ url: "http://2" }]);
-    expect(twice.notes).toContain('MCP server "a" is there twice; the later one counts.');
+    expect(twice.notes).toContain('MCP server "a" is there twice; the later one is used.');
     await expect(read("x.json", '{"mcpServers": {"a": "npx"}}')).rejects.toThrow(
       "x.json mcpServers.a: Must be an object.",
     );
@@ -207,7 +207,7 @@ describe("what cannot be carried over is said, never lost", () => {
 });
 
 describe("in a configuration", () => {
-  test("servers stand under mcpServers, servers or tools.mcpServers, and pasted entries keep working", async () => {
+  test("servers are under mcpServers, servers or tools.mcpServers, and pasted entries work", async () => {
     const folders = openConfigFolders(
       {
         "~/.config/haft/config.yml": [
@@ -228,7 +228,7 @@ describe("in a configuration", () => {
     ]);
   });
 
-  test(".mcp.json is read unless it is turned off, other clients' files where they are named", async () => {
+  test(".mcp.json is read unless it is turned off, other clients' files if they are named", async () => {
     const files = {
       "~/.config/haft/config.yml": "import: { mcp: ['~/.codex/config.toml'] }",
       "~/.codex/config.toml": '[mcp_servers.mine]\ncommand = "x"',

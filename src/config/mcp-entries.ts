@@ -6,27 +6,27 @@ import { ConfigError, type ConfigPath, type ConfigProblem, showPath } from "./pr
 import { type ClientVariables, expandClientVariables } from "./variables.ts";
 
 export interface ReadMcpOptions extends Partial<ClientVariables> {
-  /** Told from the file's name and its keys where absent. */
+  /** Default: inferred from the file's name and its keys. */
   dialect?: McpDialect;
-  /** Of a text: how it is written; JSON (with all that JSON5 admits) where absent. */
+  /** The format of a text. Default: JSON, JSON5 included. */
   format?: ConfigFormat;
 }
 
 export interface McpServerList {
   dialect: McpDialect;
   servers: McpServerConfig[];
-  /** What was inferred, what is missing, and what could not be carried over. */
+  /** What was inferred, is missing, or could not be converted. */
   notes: ConfigProblem[];
 }
 
-/** An entry as it stands in a file, before anything is expanded. */
+/** An entry as written in a file, before variables are expanded. */
 export interface RawMcpEntry {
   name: string;
   path: ConfigPath;
   fields: Record<string, unknown>;
 }
 
-/** Reads the MCP servers of any client's file. Throws a `ConfigError` where there is none, or it cannot be read. */
+/** Reads the MCP servers of any client's file. Throws a `ConfigError` if it does not exist or cannot be read. */
 export async function readMcpServers(
   source: { file: string } | { text: string; file?: string },
   options: ReadMcpOptions = {},
@@ -65,7 +65,7 @@ export function readMcpEntries(
     const where = { file, ...position, path: showPath(path) };
     notes.push(...read.notes.map((note) => ({ ...where, message: `MCP server "${name}": ${note}` })));
     if (read.server && servers.some((other) => other.name === name)) {
-      notes.push({ ...where, message: `MCP server "${name}" is there twice; the later one counts.` });
+      notes.push({ ...where, message: `MCP server "${name}" is there twice; the later one is used.` });
       servers.splice(
         servers.findIndex((other) => other.name === name),
         1,
@@ -76,7 +76,7 @@ export function readMcpEntries(
   return { servers, notes };
 }
 
-/** The places where clients keep their servers: an object by name, or the seed's list with names in it. */
+/** The keys under which clients keep their servers: an object by name, or a list with names. */
 const KEYS: readonly ConfigPath[] = [
   ["mcpServers"],
   ["servers"],
@@ -85,7 +85,7 @@ const KEYS: readonly ConfigPath[] = [
   ["tools", "mcpServers"],
 ];
 
-/** Throws a `ConfigError` for an entry that is no object, so that none is lost in silence. */
+/** Throws a `ConfigError` for an entry that is not an object. */
 export function findMcpEntries(value: unknown, file?: string): RawMcpEntry[] {
   if (Array.isArray(value)) return entriesOf(value, [], file);
   return KEYS.flatMap((key) => {
@@ -147,9 +147,9 @@ export interface McpEntry {
 }
 
 export interface ReadEntry {
-  /** Absent where the entry names no server that could be reached. */
+  /** Undefined if the entry does not say how to reach the server. */
   server?: McpServerConfig;
-  /** What was inferred, and what could not be carried over. */
+  /** What was inferred, and what could not be converted. */
   notes: string[];
 }
 
@@ -166,10 +166,10 @@ const TRANSPORTS: Readonly<Record<string, McpServerConfig["transport"]>> = {
   websocket: "ws",
 };
 
-/** Fields that say nothing about how the server is reached or what it may do. */
+/** Fields that affect neither the connection nor permissions. */
 const HARMLESS = new Set(["name", "description", "$schema", "gallery", "version", "icon", "title", "displayName"]);
 
-/** Fields of other clients that mean nothing here: no misspelling is to be looked for in them. */
+/** Fields of other clients that have no meaning here. They are not misspellings. */
 const KNOWN_ELSEWHERE = new Set([
   ...[
     "auth",
@@ -185,7 +185,7 @@ const KNOWN_ELSEWHERE = new Set([
   ...["required", "tools", "approval_mode", "default_tools_approval_mode", "bearer_token", "instructions", "extension"],
 ]);
 
-/** One entry of any dialect, in one shape. */
+/** Converts an entry of any dialect. */
 function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables: ClientVariables): ReadEntry {
   const notes: string[] = [];
   const missing = new Set<string>();
@@ -246,7 +246,7 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
     if (value !== undefined) env[variable] = value;
   }
   const timeoutMs = milliseconds(field("timeout")) ?? milliseconds(field("tool_timeout_sec"), 1000);
-  if (typeof field("startup_timeout_sec") === "number") notes.push('"startup_timeout_sec" is not carried over.');
+  if (typeof field("startup_timeout_sec") === "number") notes.push('"startup_timeout_sec" is not converted.');
   const cwd = text("cwd");
   const headersHelper = text("headersHelper");
   const oauth = field("oauth");
@@ -264,13 +264,13 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
   for (const key of Object.keys(fields)) {
     if (used.has(key) || HARMLESS.has(key)) continue;
     const [near] = KNOWN_ELSEWHERE.has(key) ? [] : nearestNames(key, used, 1);
-    notes.push(`"${key}" is not carried over.${near ? ` Did you mean "${near}"?` : ""}`);
+    notes.push(`"${key}" is not converted.${near ? ` Did you mean "${near}"?` : ""}`);
   }
   const transport = declared ?? inferTransport({ command, url, isHttpUrl: httpUrl !== undefined, dialect });
   if (type !== undefined && declared === undefined) return { notes };
   if (!transport) return { notes: [...notes, 'It has neither "command" nor "url": say one of them.'] };
   if (declared === undefined && transport !== "stdio") {
-    notes.push(`The file does not say the transport; "${transport}" was inferred. Say it as "type".`);
+    notes.push(`The transport is not given; "${transport}" was inferred. Set "type".`);
   }
   const shared = {
     name,
@@ -285,7 +285,7 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
     file,
     line,
   };
-  if (missing.size > 0) notes.push(`Not set: ${[...missing].join(", ")}. Their places stay as they are written.`);
+  if (missing.size > 0) notes.push(`Not set: ${[...missing].join(", ")}. They stay as written.`);
   if (transport === "stdio") {
     if (command === undefined) return { notes: [...notes, 'A stdio server needs "command".'] };
     const server = { ...shared, transport, command, args: args ?? [], env, ...(cwd === undefined ? {} : { cwd }) };
@@ -320,24 +320,24 @@ function milliseconds(value: unknown, factor = 1): number | undefined {
   return typeof value === "number" && value > 0 ? value * factor : undefined;
 }
 
-/** Whose way of writing a list of MCP servers it is. */
+/** The client whose format the list of MCP servers has. */
 export type McpDialect = "haft" | "claude" | "cursor" | "vscode" | "gemini" | "codex" | "openclaw";
 
 interface AnyServer {
   name: string;
   enabled: boolean;
-  /** True where the file does not say the transport and it was told from the other fields. */
+  /** The transport is not given and was inferred from other fields. */
   isInferred: boolean;
   includeTools?: readonly string[];
   excludeTools?: readonly string[];
   timeoutMs?: number;
-  /** What the file says: whether its calls may go unasked. Not the trust of the folder. */
+  /** The file's own `trust` field: calls without asking. Not the trust of the folder. */
   trust?: boolean;
   alwaysLoad?: boolean;
   dialect: McpDialect;
   file?: string;
   line?: number;
-  /** Variables that are not set and `${input:…}` that a person must give; the texts stay as written. */
+  /** Variables that are not set, and `${input:…}` that a person must give. The texts stay as written. */
   missing: readonly string[];
 }
 
@@ -353,10 +353,10 @@ export interface RemoteServer extends AnyServer {
   transport: "http" | "sse" | "ws";
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** A command that prints headers as JSON: it executes. */
+  /** A command that prints headers as JSON. It is executed. */
   headersHelper?: string;
   oauth?: unknown;
 }
 
-/** One server, whatever file it came from. */
+/** One server, from any file. */
 export type McpServerConfig = StdioServer | RemoteServer;

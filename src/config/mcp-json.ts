@@ -4,7 +4,7 @@ import { toolError } from "../core/error.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
 import { isObject, type McpServerConfig } from "./mcp-entries.ts";
 
-/** A server as `.mcp.json` writes it. */
+/** A server in `.mcp.json`. */
 export interface McpJsonServer {
   type?: string;
   command?: string;
@@ -23,7 +23,7 @@ export interface McpJsonServer {
   alwaysLoad?: boolean;
 }
 
-/** Adds a server to `.mcp.json` of a folder, or puts it in the place of the one with its name. */
+/** Adds a server to `.mcp.json` of a folder, or replaces the one of the same name. */
 export async function addMcpServer(
   folder: string,
   name: string,
@@ -42,7 +42,7 @@ export async function addMcpServer(
   });
 }
 
-/** A server of another client's file in these words, and what of it was left behind. */
+/** Converts a server of another client's file. The notes name what was not converted. */
 export function toMcpJson(server: McpServerConfig): { entry: McpJsonServer; notes: string[] } {
   const { enabled, includeTools, excludeTools, timeoutMs: timeout, alwaysLoad, trust } = server;
   const entry = {
@@ -50,8 +50,8 @@ export function toMcpJson(server: McpServerConfig): { entry: McpJsonServer; note
     ...(enabled ? {} : { disabled: true as const }),
     ...given({ includeTools, excludeTools, timeout, alwaysLoad }),
   };
-  // What another program may do unasked says nothing about this one.
-  const notes = trust === true ? ['"trust" is not carried over: allow its tools by rules.'] : [];
+  // What another program may do without asking does not apply here.
+  const notes = trust === true ? ['"trust" is not converted: allow its tools by rules.'] : [];
   return { entry, notes };
 }
 
@@ -90,7 +90,9 @@ async function readSettings(file: string): Promise<Record<string, unknown>> {
     const settings: unknown = JSON.parse(text);
     if (isObject(settings)) return settings;
   } catch {
-    // Said below: what cannot be read is not written over.
+    // Reported below. A file that cannot be read is not overwritten.
   }
-  throw toolError("bad_encoding", `${file} is no JSON object, so nothing was added to it`, { next: "Mend it first." });
+  throw toolError("bad_encoding", `${file} is not a JSON object, so nothing was added to it`, {
+    next: "Fix it first.",
+  });
 }

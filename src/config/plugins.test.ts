@@ -65,7 +65,7 @@ describe("plugins of a folder", () => {
     expect(plugins.map(({ plugin: { manifest } }) => manifest.id)).toEqual(["typed"]);
   });
 
-  test("are loaded again from what they hold now, once that is trusted", async () => {
+  test("are loaded again with their current content, once it is trusted", async () => {
     const folders = open();
     await trust(folders.folder, folders);
     await loadPlugins(await folders.load());
@@ -77,7 +77,7 @@ describe("plugins of a folder", () => {
     expect(plugins.map(({ plugin: { manifest } }) => manifest.id)).toEqual(["acme", "typed2"]);
   });
 
-  test("register no more than the configuration and their manifest both say", async () => {
+  test("register only what the configuration and their manifest both allow", async () => {
     const folders = openConfigFolders({
       "~/.config/haft/config.yml": "plugins: [{ from: ./p, tools: [other] }]",
       "~/.config/haft/p/index.js": plugin("p", "tool"),
@@ -90,7 +90,7 @@ describe("plugins of a folder", () => {
 });
 
 describe("a plugin that fails", () => {
-  test("harms no other, whether it throws, never ends, is no plugin, or is not there", async () => {
+  test("does not affect the others: it throws, hangs, is not a plugin, or is missing", async () => {
     const names = ["throws", "hangs", "nothing", "gone", "no-such-package-anywhere", "fine"];
     const folders = openConfigFolders({
       "~/.config/haft/config.yml": `plugins: [./throws.mjs, ./hangs.mjs, ./nothing.mjs, ./gone, no-such-package-anywhere, ./fine]`,

@@ -9,16 +9,15 @@ import type { ConfigOriginName, ConfigSource } from "./sources.ts";
 export interface LoadedPlugins {
   /** For `haft.use`. */
   plugins: { plugin: Plugin; reference: PluginReference }[];
-  /** What could not be loaded; the others were. */
+  /** Plugins that could not be loaded. The others were. */
   failures: { reference: PluginReference; message: string }[];
 }
 
 const ENTRIES = ["index.ts", "index.mts", "index.mjs", "index.js"];
 
 /**
- * Imports the plugins that a loaded configuration names: `plugins` of `loadConfig` holds those of a folder only when they
- * are trusted. A disabled one is not imported. One that fails, or does not end, harms no other; one that ends the process
- * does, as it runs in it.
+ * Imports the plugins of a loaded configuration. It contains those of a folder only if they are trusted. A disabled plugin
+ * is not imported. One that fails or hangs does not affect the others; one that exits the process does.
  */
 export async function loadPlugins(
   { plugins }: { plugins: readonly PluginReference[] },
@@ -52,7 +51,7 @@ async function loadPlugin(reference: PluginReference): Promise<Plugin> {
   };
 }
 
-/** A file itself; of a folder what its package.json names, or an index; of a package what it exports. */
+/** A file itself, the entry of a folder (package.json or index), or the export of a package. */
 async function findEntry({ from, path, folder }: PluginReference): Promise<string> {
   if (path === undefined) {
     const { createJiti } = await import("jiti");
@@ -60,7 +59,7 @@ async function findEntry({ from, path, folder }: PluginReference): Promise<strin
   }
   const info = await stat(path).catch(() => undefined);
   if (info?.isFile()) return path;
-  if (!info?.isDirectory()) throw new Error(`There is nothing at ${path}.`);
+  if (!info?.isDirectory()) throw new Error(`${path} does not exist.`);
   const { main } = await readJson(join(path, "package.json"));
   for (const name of [...(typeof main === "string" ? [main] : []), ...ENTRIES]) {
     if ((await stat(join(path, name)).catch(() => undefined))?.isFile()) return join(path, name);
@@ -68,7 +67,7 @@ async function findEntry({ from, path, folder }: PluginReference): Promise<strin
   throw new Error(`${path} has neither an index file nor a package.json with "main".`);
 }
 
-/** A plugin of seed 003's form keeps its manifest beside its code. */
+/** Some plugins keep their manifest in a file beside the code. */
 async function readManifest({ path }: PluginReference): Promise<unknown> {
   if (path === undefined) return undefined;
   const manifest = await readJson(join(path, "haft.plugin.json"));
@@ -94,27 +93,27 @@ async function withinTime<T>(work: Promise<T>, timeoutMs: number, clock: Clock):
     return await Promise.race([work, late]);
   } finally {
     timer?.cancel();
-    // Its later failure is nobody's any more.
+    // A later failure has no handler any more.
     work.catch(() => {});
   }
 }
 
-/** A plugin that a configuration names, where what it says is trusted. */
+/** A plugin of a trusted source. */
 export interface PluginReference {
-  /** A path or the name of a package, as it is written. */
+  /** A path or the name of a package, as written. */
   from: string;
-  /** The path, resolved against the folder of the file that names it; absent for a package. */
+  /** The path, resolved against the folder of its source. Undefined for a package. */
   path?: string;
   enabled: boolean;
-  /** The tools it may register, whatever it says of itself. */
+  /** The only tools that it may register. */
   tools?: readonly string[];
   origin: ConfigOriginName;
-  /** Where a package is looked for. */
+  /** The folder from which a package is resolved. */
   folder: string;
   file?: string;
 }
 
-/** Each once. Where one source disables what another names, it is disabled. */
+/** Each plugin once. If one source disables it, it is disabled. */
 export function listPlugins(sources: readonly ConfigSource[]): PluginReference[] {
   const references = new Map<string, PluginReference>();
   for (const { origin, folder, file, value } of sources) {
@@ -136,7 +135,7 @@ export function listPlugins(sources: readonly ConfigSource[]): PluginReference[]
   return [...references.values()];
 }
 
-/** What both lists let through; an absent one lets everything through. */
+/** What both lists allow. A missing list allows everything. */
 function narrower(a: readonly string[] | undefined, b: readonly string[] | undefined): { tools?: readonly string[] } {
   const tools = a && b ? b.filter((name) => a.includes(name)) : (a ?? b);
   return tools ? { tools } : {};

@@ -1,4 +1,4 @@
-/** The way from the root of a file to a value. */
+/** The path from the root of a file to a value. */
 export type ConfigPath = readonly (string | number)[];
 
 /** Lines and columns count from 1. */
@@ -7,18 +7,18 @@ export interface SourcePosition {
   column: number;
 }
 
-/** Something that is wrong, or probably wrong, in a configuration, and where. */
+/** An error or a warning about a configuration, with its position. */
 export interface ConfigProblem {
-  /** Absent for what a caller passed as overrides. */
+  /** Undefined for overrides of a caller. */
   file?: string;
   line?: number;
   column?: number;
-  /** The key in words: `tools.mcpServers[0].url`. */
+  /** The key as text: `tools.mcpServers[0].url`. */
   path?: string;
   message: string;
 }
 
-/** A configuration that cannot be used, with everything that is wrong with it. */
+/** A configuration that cannot be used, with all its problems. */
 export class ConfigError extends Error {
   /** Each with its file and line. */
   readonly problems: readonly ConfigProblem[];

@@ -50,7 +50,7 @@ describe("a saved rule", () => {
     expect(await rulesIn(folders)).toMatchObject({ allow: [] });
   });
 
-  test("is not written over a file that is broken, nor through a link, and is one line", async () => {
+  test("does not overwrite a broken file, is not written through a link, and is one line", async () => {
     const broken = openConfigFolders({ "state:config.yml": "permissions: [" });
     await expect(saveLocalRule(broken.folder, "deny", "Edit", broken)).rejects.toThrow("Not valid YAML");
     const odd = openConfigFolders({ "state:config.yml": "permissions: { deny: Bash }" });
@@ -65,7 +65,7 @@ describe("a saved rule", () => {
     }
   });
 
-  test("of three processes at once: none is lost", async () => {
+  test("is not lost when three processes save at the same time", async () => {
     const folders = openConfigFolders();
     // A child needs plain JavaScript, beside a link to the installed packages.
     const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -102,7 +102,7 @@ describe("a saved rule", () => {
     expect((await folders.load()).untrusted).toEqual([]);
   });
 
-  test("waits for no process that died", async () => {
+  test("does not wait for a dead process", async () => {
     const folders = openConfigFolders({ "state:config.yml": "{}" });
     const gone = spawn(process.execPath, ["-e", ""]);
     await new Promise((resolve) => gone.on("close", resolve));
@@ -112,7 +112,7 @@ describe("a saved rule", () => {
 });
 
 describe("initConfig", () => {
-  test("writes a file that is valid, needs no trust, and is never written over", async () => {
+  test("writes a file that is valid, needs no trust, and is never overwritten", async () => {
     const folders = openConfigFolders();
     expect(await initConfig(folders.folder)).toBe(join(folders.folder, "haft.config.yml"));
     const { value, warnings, untrusted, sources } = await folders.load();

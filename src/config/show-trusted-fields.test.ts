@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { showTrustedFields, showTrustedSetting } from "./trust-items.ts";
 
-test("values of secrets are hidden, and what runs is shown whole", () => {
+test("values of secrets are hidden, and commands are shown in full", () => {
   const shown = showTrustedFields({
     name: "db",
     command: "sh",

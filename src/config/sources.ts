@@ -19,7 +19,7 @@ import type { UserPaths } from "./user-paths.ts";
 const ENDINGS = ["yml", "yaml", "json", "json5", "ts", "mts", "js", "mjs"];
 const MODULE = /\.m?[jt]s$/;
 
-/** What `import.mcp: true` looks for in a folder. */
+/** The files that `import.mcp: true` reads. */
 const CLIENT_FILES = [
   ".mcp.json",
   ".cursor/mcp.json",
@@ -30,13 +30,13 @@ const CLIENT_FILES = [
 
 export interface ReadSources {
   sources: RawSource[];
-  /** What could not be read. */
+  /** Files that could not be read. */
   problems: ConfigProblem[];
-  /** What was not taken over from a file of another program. */
+  /** Settings of other programs that were not imported. */
   warnings: ConfigProblem[];
 }
 
-/** Every file that has a say, lowest first. Of the folder nothing is run. */
+/** All configuration files, lowest precedence first. Runs no code of the folder. */
 export async function readSources(folder: string, user: UserPaths): Promise<ReadSources> {
   const warnings: ConfigProblem[] = [];
   const problems: ConfigProblem[] = [];
@@ -62,7 +62,7 @@ export async function readSources(folder: string, user: UserPaths): Promise<Read
   const rules = join(findUnmigratedState(folder, stateFolder) ?? stateFolder, STATE_FILES.rules);
   const local = await read({ origin: "local", kind: "haft", file: rules, folder });
 
-  // A folder may leave out its own files, never the user's: their denials would go with them.
+  // A folder can exclude its own files only. Excluding the user's would also drop their denials.
   const userImports = importsOf([ofUser]);
   const folderImports = importsOf([ofUser, ofProject, local]);
   const claude = join(user.home, ".claude");
@@ -97,13 +97,13 @@ async function readSource(source: SourceFile, warnings: ConfigProblem[]): Promis
   const text = await readConfigText(file);
   if (text === null) return undefined;
   if (MODULE.test(file)) {
-    // The user's own is run at once; one of a folder waits until it is trusted.
+    // The user's own module runs at once; one of a folder only after it is trusted.
     const isOwn = source.origin === "user";
     const value = isOwn ? await runConfigModule(file, text) : undefined;
     return { ...source, value, code: text, isFinal: true, positionOf: () => undefined };
   }
   const parsed = await parseConfigText(text, file, formatOf(file));
-  // An empty file, or one of comments only, says nothing.
+  // An empty file, or one with comments only.
   const value = parsed.value ?? {};
   if (kind !== "claude") return { ...source, value, positionOf: parsed.positionOf };
   const leftOut = listLeftOut(value);
@@ -117,7 +117,7 @@ async function readSource(source: SourceFile, warnings: ConfigProblem[]): Promis
   return { ...source, value: kept.value, positionOf: (path) => parsed.positionOf(kept.originalOf(path)) };
 }
 
-/** Two files for one place would leave open which of them counts, and whose denials are lost. */
+/** Two files are an error: one would be ignored, with its denials. */
 async function onlyFile(base: string): Promise<string | undefined> {
   const files = ENDINGS.map((ending) => `${base}.${ending}`);
   const present = await Promise.all(
@@ -130,7 +130,7 @@ async function onlyFile(base: string): Promise<string | undefined> {
   );
   const [first, second] = files.filter((_, index) => present[index]);
   if (first && second) {
-    throw new ConfigError([{ file: second, message: `${first} is there as well. Keep one of them.` }]);
+    throw new ConfigError([{ file: second, message: `${first} exists too. Keep one of them.` }]);
   }
   return first;
 }
@@ -155,7 +155,7 @@ interface McpFiles {
   isOff?: boolean;
 }
 
-/** Lists of servers that other clients keep: a project's `.mcp.json` unless said otherwise, others where named. */
+/** Server lists of other clients. Default: a project's `.mcp.json`; others if `import.mcp` names them. */
 async function readMcpFiles(
   source: RawSource | undefined,
   { origin, base, user, read, isOff = false }: McpFiles,
@@ -172,23 +172,23 @@ async function readMcpFiles(
   );
 }
 
-/** Later ones win where only one can; rules and denials of all of them count. */
+/** Lowest precedence first. Rules and denials of all of them have effect. */
 export const ORIGINS = ["user", "project", "local", "environment", "call"] as const;
 export type ConfigOriginName = (typeof ORIGINS)[number];
 
-/** A file as it was read: nothing in it was expanded, checked or run. */
+/** A file as it was read. Nothing in it has been expanded, checked or run. */
 export interface RawSource {
   origin: ConfigOriginName;
   kind: "haft" | "claude" | "mcp";
-  /** Absent for the environment and for what a caller passed. */
+  /** Undefined for the environment and for overrides of a caller. */
   file?: string;
-  /** What paths that begin with "/" in rules are relative to. */
+  /** The base of paths in rules that begin with "/". */
   folder: string;
-  /** Undefined for a module: it says something only when it is run. */
+  /** Undefined for a module that has not run. */
   value: unknown;
-  /** The text of a module, which is what is run once it is trusted. */
+  /** The text of a module. This text is run once it is trusted. */
   code?: string;
-  /** Its values are final, as those of a module or a caller are: nothing in them is expanded. */
+  /** Variables in its values are not expanded, as in those of a module or a caller. */
   isFinal?: boolean;
   positionOf(path: ConfigPath): SourcePosition | undefined;
 }
@@ -200,7 +200,7 @@ export interface SourceRule {
   column?: number;
 }
 
-/** What one file says, without what is not trusted in it. */
+/** The content of one file, without what is not trusted. */
 export interface ConfigSource {
   origin: ConfigOriginName;
   kind: RawSource["kind"];
@@ -211,17 +211,17 @@ export interface ConfigSource {
   /** The same rules, each with its line. */
   rules: SourceRule[];
   hooks: HookSettings;
-  /** For `createPolicyLayers`: the layers of every source hold together, so that none can widen another. */
+  /** For `createPolicyLayers`. The layers of all sources apply together, so none can widen another. */
   policy?: PolicyConfig;
 }
 
 export interface Dropped {
   value: unknown;
-  /** Where a value stood before others were taken out of its list. */
+  /** The path of a value before other items of its list were removed. */
   originalOf(path: ConfigPath): ConfigPath;
 }
 
-/** A copy without what stands at the given paths. */
+/** A copy without the values at the given paths. */
 export function dropPaths(value: unknown, paths: readonly ConfigPath[]): Dropped {
   const dropped = new Set(paths.map(pathKey));
   const keptIndexes = new Map<string, number[]>();
@@ -265,13 +265,13 @@ const HOOK_KEYS: Readonly<Record<string, readonly string[]>> = {
   http: ["type", "url", "headers", "allowedEnvVars", "timeout", "onFailure", "statusMessage"],
 };
 
-/** A place of a `.claude/settings.json` that is not taken over, and why where its reader should know. */
+/** A part of a `.claude/settings.json` that is not imported, with a note if the user should know. */
 export interface LeftOut {
   path: ConfigPath;
   note?: string;
 }
 
-/** Permissions and hooks are taken as they are. The other keys of the file are not Haft's, and nothing is said of them. */
+/** Permissions and hooks are imported as they are. Other keys of the file are ignored without a note. */
 function listLeftOut(value: unknown): LeftOut[] {
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([key, field]): LeftOut[] => {
@@ -285,10 +285,10 @@ function leftOutOfPermissions(permissions: Record<string, unknown>): LeftOut[] {
   return Object.entries(permissions).flatMap(([key, value]): LeftOut[] => {
     const path = ["permissions", key];
     if (!PERMISSION_KEYS.includes(key)) {
-      return [{ path, note: `Not taken over. ${didYouMean(key, LISTS) ?? "Haft has no such key."}` }];
+      return [{ path, note: `Not imported. ${didYouMean(key, LISTS) ?? "Haft has no such key."}` }];
     }
     if (key !== "defaultMode" || MODES.includes(String(value))) return [];
-    return [{ path, note: `The mode ${JSON.stringify(value)} is not taken over; the default mode is used.` }];
+    return [{ path, note: `The mode ${JSON.stringify(value)} is not imported; the default mode is used.` }];
   });
 }
 
@@ -296,7 +296,7 @@ function leftOutOfHooks(hooks: Record<string, unknown>): LeftOut[] {
   return Object.entries(hooks).flatMap(([event, groups]): LeftOut[] => {
     const path = ["hooks", event];
     if (!EVENTS.includes(event)) {
-      return [{ path, note: `Hooks for ${event} are not taken over. ${didYouMean(event, EVENTS) ?? ""}`.trim() }];
+      return [{ path, note: `Hooks for ${event} are not imported. ${didYouMean(event, EVENTS) ?? ""}`.trim() }];
     }
     if (!Array.isArray(groups)) return [];
     return groups.flatMap((group: unknown, index) => {
@@ -312,8 +312,8 @@ function leftOutOfHooks(hooks: Record<string, unknown>): LeftOut[] {
 function leftOutOfHandler(handler: Record<string, unknown>, path: ConfigPath): LeftOut[] {
   const type = String(handler["type"]);
   const known = Object.hasOwn(HOOK_KEYS, type) ? HOOK_KEYS[type]! : undefined;
-  if (!known) return [{ path, note: `Hooks of type "${type}" are not taken over; command and http are.` }];
+  if (!known) return [{ path, note: `Hooks of type "${type}" are not imported; command and http are.` }];
   return Object.keys(handler)
     .filter((key) => !known.includes(key))
-    .map((key) => ({ path: [...path, key], note: "Not taken over: Haft's hooks have no such key." }));
+    .map((key) => ({ path: [...path, key], note: "Not imported: Haft's hooks have no such key." }));
 }

@@ -8,16 +8,16 @@ import { findMcpEntries, isObject } from "./mcp-entries.ts";
 import { type ConfigPath, showPath } from "./problems.ts";
 import type { RawSource } from "./sources.ts";
 
-/** A part of a folder's configuration that counts only when a person has agreed to it. */
+/** A part of a folder's configuration that has effect only after a person has trusted it. */
 export interface TrustItem {
   kind: "code" | "hook" | "mcp_server" | "plugin" | "permission" | "setting";
   file: string;
   line?: number;
-  /** Where it stands in the file: `hooks.PreToolUse[0].hooks[0]`; empty for a whole module. */
+  /** Its key in the file: `hooks.PreToolUse[0].hooks[0]`; empty for a module. */
   path: string;
-  /** What would run or be loosened, whole but for secrets, for a person. Show it with hidden characters made visible. */
+  /** What would run or be loosened, complete except for secrets. Make hidden characters visible when showing it. */
   what: string;
-  /** Of the part and of the files of the folder that it names: another content is another digest. */
+  /** Covers the part and the files of the folder that it names. */
   digest: string;
 }
 
@@ -29,12 +29,12 @@ export function withoutPath({ at: _at, ...item }: LocatedItem): TrustItem {
   return item;
 }
 
-/** Modes that count without trust, wherever they do not loosen what the user set. */
+/** Modes that need no trust: they loosen nothing. */
 export const MODES_WITHOUT_TRUST: ReadonlySet<string> = new Set(["default", "plan", "dontAsk"]);
 
 /**
- * What in a source of a folder executes something, reaches out, or loosens what the user set. Denials, questions and
- * narrower layers are not among it: they always count.
+ * The parts of a folder's source that execute something, connect somewhere, or loosen what the user set. Denials, `ask`
+ * rules and narrower layers need no trust.
  */
 export async function listTrustItems(source: RawSource, folder: string): Promise<LocatedItem[]> {
   const { file = "", code, value } = source;
@@ -111,7 +111,7 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
   ];
   for (const [path, paths] of places) {
     for (const [index, each] of listOf(paths).entries()) {
-      // A variable can lead anywhere, and so can a link in the folder.
+      // A variable or a link in the folder can lead anywhere.
       const isOwn = typeof each === "string" && !each.includes("${") && isInside(realRoot(each, folder), folder);
       if (!isOwn) add("setting", [...path, index], `reach ${JSON.stringify(each)} outside the folder`, { path, each });
     }
@@ -130,10 +130,10 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
   for (const [key, content] of entriesOf(server)) if (key !== "port") setting(["server", key], content);
   for (const [key, content] of entriesOf(store)) setting(["store", key], content);
   if (isObject(jobs) && jobs["redisUrl"] !== undefined) setting(["jobs", "redisUrl"], jobs["redisUrl"]);
-  // Each of them may give sessions more.
+  // Each of these can give sessions more.
   for (const [key, content] of entriesOf(sessions)) setting(["sessions", key], content);
-  // The only one that narrows is what is left to reach.
-  // A folder may want more of the sandbox, never less, without being trusted.
+  // Only `hosts` narrows.
+  // Without trust a folder can only make the sandbox stricter.
   for (const [key, content] of entriesOf(sandbox)) {
     if (key !== "tools" && !(key === "mode" && content === "required") && !(key === "autoAllow" && content === false)) {
       setting(["sandbox", key], content);
@@ -144,11 +144,11 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
     if (browser["executable"] !== undefined) setting(["browser", "executable"], browser["executable"]);
     if (browser["confined"] === false) setting(["browser", "confined"], false);
   }
-  // Who is written to, and with which key.
+  // Where messages go, and with which key.
   for (const [name, content] of entriesOf(isObject(message) ? message["channels"] : undefined)) {
     setting(["message", "channels", name], content);
   }
-  // Where a conversation goes, with which key, and what it may cost.
+  // Where conversations go, with which key, and at what cost.
   const settingsOfAgent = (position: ConfigPath, one: unknown): void => {
     for (const [key, content] of entriesOf(one)) if (MODEL_SETTINGS.has(key)) setting([...position, key], content);
   };
@@ -156,7 +156,7 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
   for (const [name, one] of entriesOf(agents)) settingsOfAgent(["agents", name], one);
   const search = isObject(tools) ? tools["webSearch"] : undefined;
   for (const [key, content] of entriesOf(search)) {
-    // Where a query goes, and a key with it.
+    // Where queries go, with which key.
     if (key === "endpoint" || key === "fallbacks") setting(["tools", "webSearch", key], content);
   }
   if (isObject(audit) && audit["enabled"] !== undefined && audit["enabled"] !== true) {
@@ -164,7 +164,7 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
   }
 }
 
-/** So that a rule which a person saved is known again, wherever in the file it stands. */
+/** Recognises a saved rule at any position in the file. */
 export function allowDigest(rule: string): string {
   return digestOf(canonicalJson({ kind: "permission", content: allowContent(rule), files: {} }));
 }
@@ -173,13 +173,13 @@ function allowContent(rule: unknown): unknown {
   return { allow: rule };
 }
 
-/** Of a package its name alone: what is installed under it is the package manager's to vouch for. */
+/** For a package only its name: its content is the package manager's responsibility. */
 async function digestPlugin(from: string, folder: string): Promise<FileDigests> {
   const path = resolve(folder, from);
   const info = await stat(path).catch(() => undefined);
   if (info?.isFile()) return digestModule(path, folder);
   if (!info?.isDirectory()) return isPath(from) ? { [from]: "absent" } : {};
-  // Too large to be covered: a digest that is never the same, so that it is never trusted.
+  // Too large to cover: the digest always differs, so it is never trusted.
   return (await digestFolder(path)) ?? { [from]: `too large ${process.hrtime.bigint()}` };
 }
 
@@ -196,8 +196,8 @@ function entriesOf(value: unknown): [string, unknown][] {
 }
 
 /**
- * An entry as a person agrees to it. What runs is shown whole, so that nothing hides behind the look of a secret; hidden are
- * values of variables and headers, and passwords in addresses.
+ * An entry as a person sees it before trusting it. Commands are complete: nothing can hide by looking like a secret. Values of
+ * variables and headers, and passwords in URLs, are hidden.
  */
 export function showTrustedFields(fields: Readonly<Record<string, unknown>>): string {
   const shown = Object.entries(fields).filter(([key]) => key !== "name");
@@ -225,10 +225,10 @@ function hideIn(name: string, value: unknown): unknown {
 }
 
 function hide(name: string, value: string): string {
-  // A variable is no secret.
+  // A reference to a variable is not a secret.
   if (/^(?:Bearer )?\$\{[\w:.]+\}$/i.test(value)) return value;
   if (isSecretName(name)) return maskSecret(name, value).value;
-  // Options and commands, as NODE_OPTIONS has them, decide what runs.
+  // Options and commands, as in NODE_OPTIONS, decide what runs.
   return /(?:^|\s)-|[;|$`]/.test(value) ? value : hideSecrets(value);
 }
 
@@ -236,7 +236,7 @@ const MAX_FILES = 2_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 const MODULE_ENDINGS = ["", ".ts", ".mts", ".js", ".mjs", ".cjs", ".cts", ".json", "/index.ts", "/index.js"];
 
-/** What a file held, by its path below the folder; a file that is not there is told apart from an empty one. */
+/** Digests by path relative to the folder. A missing file differs from an empty one. */
 type FileDigests = Record<string, string>;
 
 function digestOf(text: string | Uint8Array): string {
@@ -244,7 +244,7 @@ function digestOf(text: string | Uint8Array): string {
 }
 
 /**
- * The files of the folder that a command line names. What those load in turn is not covered: a script's own imports, the
+ * The files of the folder that a command line names. What they load in turn is not covered, such as imports of a script or
  * scripts of a package.json.
  */
 async function digestNamedFiles(words: readonly string[], folder: string): Promise<FileDigests> {
@@ -261,7 +261,7 @@ async function digestNamedFiles(words: readonly string[], folder: string): Promi
   return digests;
 }
 
-/** The words of a command as far as quotes tell: enough to find the files that it names. */
+/** The words of a command, split by quotes: enough to find the files that it names. */
 function wordsOf(command: string): string[] {
   const quoted = [...command.matchAll(/"([^"]*)"|'([^']*)'/g)].map((found) => found[1] ?? found[2]!);
   // A path may be quoted in part: "$CLAUDE_PROJECT_DIR"/hooks/check.sh.
@@ -285,7 +285,7 @@ async function digestModule(entry: string, folder: string, text?: string): Promi
   return digests;
 }
 
-/** Every file of a folder, without installed packages; undefined where it is too large to be covered. */
+/** Every file of a folder except installed packages. Undefined if it is too large. */
 async function digestFolder(folder: string): Promise<FileDigests | undefined> {
   const digests: FileDigests = {};
   let bytes = 0;
@@ -296,7 +296,7 @@ async function digestFolder(folder: string): Promise<FileDigests | undefined> {
         if (entry.name !== "node_modules" && entry.name !== ".git" && !(await walk(path))) return false;
         continue;
       }
-      // A link is followed: what it leads to is what would run.
+      // Follows links: their targets would run.
       const info = await stat(path).catch(() => undefined);
       if (!info?.isFile()) continue;
       bytes += info.size;
@@ -315,7 +315,7 @@ async function digestIfFile(path: string): Promise<string | undefined> {
 }
 
 async function firstFile(base: string): Promise<string | undefined> {
-  // Sources name the file that will be built, "./a.js" for a.ts.
+  // TypeScript sources import "./a.js" for a.ts.
   for (const candidate of [...MODULE_ENDINGS.map((ending) => base + ending), base.replace(/\.(m?)js$/, ".$1ts")]) {
     if ((await stat(candidate).catch(() => undefined))?.isFile()) return candidate;
   }

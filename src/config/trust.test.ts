@@ -44,8 +44,8 @@ const stateOf = async (folders: TestFolders) => {
   return { status, open: items.filter(({ isTrusted }) => !isTrusted).map(({ path }) => path) };
 };
 
-describe("a folder that nobody has trusted", () => {
-  test("executes, reaches and loosens nothing, and a person can be shown exactly what it would", async () => {
+describe("a folder that is not trusted", () => {
+  test("executes, reaches and loosens nothing, and a person can see exactly what it would do", async () => {
     const folders = open();
     const { value, sources, mcpServers, plugins, untrusted } = await folders.load();
     expect(mcpServers).toEqual([]);
@@ -79,7 +79,7 @@ describe("a folder that nobody has trusted", () => {
     expect((await trustStatus(folders.folder, folders)).status).toBe("untrusted");
   });
 
-  test("says nothing through a module: it is not run", async () => {
+  test("does not run its module", async () => {
     const folders = openConfigFolders();
     const mark = join(folders.folder, "ran");
     const module = `import { writeFileSync } from "node:fs";\nwriteFileSync(${JSON.stringify(mark)}, "");\nconst ms: number = 7;\nexport default { tools: { timeout: ms }, store: { url: "x\${Y}" } };`;
@@ -94,7 +94,7 @@ describe("a folder that nobody has trusted", () => {
     expect(existsSync(mark)).toBe(true);
   });
 
-  test("need not be trusted for what only narrows", async () => {
+  test("needs no trust for settings that only narrow", async () => {
     const folders = openConfigFolders({
       "haft.config.yml": "tools: { deny: [exec], timeout: 5 }\npermissions: { ask: [Bash], defaultMode: plan }",
     });
@@ -102,20 +102,20 @@ describe("a folder that nobody has trusted", () => {
     expect((await folders.load()).value.tools.timeout).toBe(5);
   });
 
-  test("names no program for the browser, and does not take its sandbox from it", async () => {
+  test("sets no program for the browser, and does not disable its sandbox", async () => {
     const browser = "browser: { executable: /tmp/evil, confined: false, downloads: got, enabled: true }";
     const folders = openConfigFolders({ "haft.config.yml": browser });
     expect((await stateOf(folders)).open).toEqual(["browser.executable", "browser.confined"]);
     expect((await folders.load()).value.browser).toEqual({ downloads: "got", enabled: true });
   });
 
-  test("may name variables that are not set in what is left out", async () => {
+  test("may use unset variables in settings that have no effect", async () => {
     expect(await openConfigFolders({ "haft.config.yml": "store: { url: '${NOT_SET}' }" }).problems()).toEqual([]);
   });
 });
 
 describe("trust", () => {
-  test("makes all of it count, is kept outside the workspace for the user alone, and can be taken back", async () => {
+  test("gives all of it effect, is kept outside the workspace for this user only, and can be removed", async () => {
     const folders = open();
     expect((await trust(folders.folder, folders)).status).toBe("trusted");
     const { value, mcpServers, plugins, sources, untrusted } = await folders.load();
@@ -152,7 +152,7 @@ describe("trust", () => {
     ],
     ["nothing but the order", { "haft.config.yml": CONFIG.replace(/(mcpServers:\n)(.*\n)(.*\n)/, "$1$3$2") }, []],
     ["nothing but comments", { "haft.config.yml": `# more\n${CONFIG}` }, []],
-  ])("asks again for what changed: %s", async (_what, files, changed) => {
+  ])("is needed again for what changed: %s", async (_what, files, changed) => {
     const folders = open();
     await trust(folders.folder, folders);
     folders.write(files as Record<string, string>);
@@ -172,7 +172,7 @@ describe("trust", () => {
     expect((await folders.load()).untrusted).toMatchObject([{ kind: "code" }]);
   });
 
-  test("of a folder with nothing to trust is told from nobody having been asked", async () => {
+  test("of a folder with nothing to trust differs from a folder that nobody trusted", async () => {
     const folders = openConfigFolders({ "haft.config.yml": "tools: { timeout: 5 }" });
     expect(await trustStatus(folders.folder, folders)).toMatchObject({ status: "trusted", isExplicit: false });
     expect(await trust(folders.folder, folders)).toMatchObject({ status: "trusted", isExplicit: true });
@@ -182,7 +182,7 @@ describe("trust", () => {
     expect(await trustStatus(folders.folder, folders)).toMatchObject({ status: "untrusted", isExplicit: false });
   });
 
-  test("is given to what was shown, not to what came after", async () => {
+  test("covers what was shown, not what came later", async () => {
     const folders = open();
     const { items } = await trustStatus(folders.folder, folders);
     folders.write({ ".mcp.json": '{"mcpServers": {"other": {"command": "evil"}}}' });
@@ -190,7 +190,7 @@ describe("trust", () => {
     expect(await stateOf(folders)).toEqual({ status: "changed", open: ["mcpServers.other"] });
   });
 
-  test("is not inherited by another folder, and does not depend on how the folder is named", async () => {
+  test("is not inherited by another folder, and does not depend on the spelling of the path", async () => {
     const folders = open();
     await trust(folders.folder, folders);
     const link = join(folders.home, "link");
@@ -200,7 +200,7 @@ describe("trust", () => {
     expect((await trustStatus(other.folder, { home: folders.home, env: folders.env })).status).toBe("untrusted");
   });
 
-  test("vouches for nothing where its file is damaged or others can write it", async () => {
+  test("has no effect if its file is damaged or others can write it", async () => {
     const folders = open();
     await trust(folders.folder, folders);
     const file = join(folders.home, ".config/haft/trust.json");
@@ -215,7 +215,7 @@ describe("trust", () => {
   });
 });
 
-test("a module of the user is run at once; one that fails or exports nothing is an error", async () => {
+test("the user's module runs at once; one that fails or exports nothing is an error", async () => {
   const folders = openConfigFolders({ "~/.config/haft/config.mjs": "export default { tools: { timeout: 4 } }" });
   expect((await folders.load()).value.tools.timeout).toBe(4);
   folders.write({ "~/.config/haft/config.mjs": "throw new Error('oh')" });

@@ -9,20 +9,20 @@ import { readSources } from "./sources.ts";
 import { type UserOptions, userPaths, type UserPaths } from "./user-paths.ts";
 import { listTrustItems, type TrustItem, withoutPath } from "./trust-items.ts";
 
-/** Stands among the digests of a folder that a person has trusted, also where nothing in it needed that. */
+/** A digest of every folder that a person has trusted, also if it had nothing to trust. */
 const FOLDER = "folder";
 
 export interface TrustStatus {
   folder: string;
-  /** `changed`: some of it was trusted once, and some is new or has changed since. Nothing to trust is `trusted`. */
+  /** `changed`: some parts were trusted, others are new or changed. `trusted` also if there is nothing to trust. */
   status: "trusted" | "changed" | "untrusted";
-  /** A person has trusted the folder, and nothing in it is new since: more than that there is nothing to trust. */
+  /** A person has trusted the folder, and nothing in it is new or changed since. */
   isExplicit: boolean;
-  /** Everything of the folder that counts only when it is trusted. */
+  /** The parts of the folder's configuration that need trust. */
   items: (TrustItem & { isTrusted: boolean })[];
 }
 
-/** What of a folder's configuration would execute or loosen something, and whether a person has agreed to it. */
+/** Lists what in a folder's configuration would execute or loosen something, and whether a person has trusted it. */
 export async function trustStatus(folder: string, options: UserOptions = {}): Promise<TrustStatus> {
   const user = userPaths(options);
   const real = await realpath(folder);
@@ -39,7 +39,7 @@ export async function trustStatus(folder: string, options: UserOptions = {}): Pr
 }
 
 /**
- * Trusts what a person was shown: the digests of a `trustStatus`. Without them whatever is there now, which may have
+ * Trusts what a person was shown: the digests of a `trustStatus`. If omitted, trusts the current content, which may have
  * changed since it was shown.
  */
 export async function trust(
@@ -49,7 +49,7 @@ export async function trust(
   const { items } = await trustStatus(folder, options);
   const present = items.map(({ digest }) => digest);
   const agreed = digests ? present.filter((digest) => digests.includes(digest)) : present;
-  // What is no longer there is forgotten: it asks again when it comes back.
+  // Parts that no longer exist lose their trust: they need it again if they come back.
   await openTrustStore(userPaths(options)).update(folder, (known) => [
     FOLDER,
     ...agreed,
@@ -58,7 +58,7 @@ export async function trust(
   return trustStatus(folder, options);
 }
 
-/** Forgets all that was trusted in a folder, its saved "always" rules included. */
+/** Removes all trust from a folder, also that of saved "always" rules. */
 export async function distrust(folder: string, options: UserOptions = {}): Promise<void> {
   await openTrustStore(userPaths(options)).update(folder, () => []);
 }
@@ -67,7 +67,7 @@ interface TrustedFolder {
   digests: string[];
 }
 
-/** What a person agreed to, by folder: kept with the user, where no workspace can write. */
+/** What a person trusts, by folder. In the user's configuration folder, which no workspace can write. */
 export interface TrustStore {
   /** The digests that are trusted in a folder. */
   read(folder: string): Promise<ReadonlySet<string>>;
@@ -97,7 +97,7 @@ export function openTrustStore({ folder: userFolder }: Pick<UserPaths, "folder">
   };
 }
 
-/** A file that others may write, or that cannot be read, vouches for nothing: it is said, never ignored. */
+/** Throws if others can write the file, or if it cannot be read: it proves nothing then. */
 async function readFolders(file: string): Promise<Map<string, TrustedFolder>> {
   const fail = (message: string, cause?: unknown) => new ConfigError([{ file, message }], { cause });
   let handle: Awaited<ReturnType<typeof open>>;
@@ -105,7 +105,7 @@ async function readFolders(file: string): Promise<Map<string, TrustedFolder>> {
     handle = await open(file, "r");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
-    throw fail("Cannot be read. Mend its permissions, or remove it and trust your folders again.", error);
+    throw fail("Cannot be read. Fix its permissions, or remove it and trust your folders again.", error);
   }
   try {
     const info = await handle.stat();
@@ -114,8 +114,7 @@ async function readFolders(file: string): Promise<Map<string, TrustedFolder>> {
     }
     const parsed: unknown = JSON.parse(await handle.readFile("utf8"));
     const folders = isObject(parsed) && parsed["version"] === 1 ? parsed["folders"] : undefined;
-    if (!isObject(folders))
-      throw fail("Is of another version. Update Haft, or remove it and trust your folders again.");
+    if (!isObject(folders)) throw fail("Has another version. Update Haft, or remove it and trust your folders again.");
     return new Map(
       Object.entries(folders).map(([folder, record]) => {
         const digests = isObject(record) && Array.isArray(record["digests"]) ? record["digests"] : [];

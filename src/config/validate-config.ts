@@ -17,9 +17,9 @@ export interface CheckOptions {
 }
 
 export interface CheckedSource {
-  /** Absent for a module that is not trusted: it says nothing before it has run. */
+  /** Undefined for a module that is not trusted: it has not run. */
   source?: ConfigSource;
-  /** As it is written, nothing expanded: what may be shown. */
+  /** As written, with variables not expanded: safe to show. */
   written: unknown;
   positionOf: RawSource["positionOf"];
   servers: McpServerConfig[];
@@ -27,20 +27,20 @@ export interface CheckedSource {
   untrusted: TrustItem[];
 }
 
-/** Rules and hooks are taken to the letter: a shell expands its own variables, and a rule that changed would not match. */
+/** Rules and hooks are not expanded: a shell expands its own variables, and a changed rule would not match. */
 const LITERAL: readonly ConfigPath[] = [
   ...["allow", "ask", "deny", "tests"].map((list) => ["permissions", list]),
   ["hooks"],
-  // These are expanded where they are read, each in the way of its client.
+  // Their reader expands these in the way of each client.
   ["mcpServers"],
   ["servers"],
   ["tools", "mcpServers"],
 ];
 
-/** Settings of what is only used later: without their variable it works less, but nothing is loosened. */
+/** Settings that are used later. Without the variable something does not work, but nothing is loosened. */
 const LENIENT: readonly ConfigPath[] = [["tools", "webSearch"], ["message"]];
 
-/** Expands, checks and filters one source. Throws a `ConfigError` with all that is wrong in it. */
+/** Expands, checks and filters one source. Throws a `ConfigError` with all its problems. */
 export async function checkSource(raw: RawSource, options: CheckOptions): Promise<CheckedSource> {
   const { folder, home, env, trusted } = options;
   const isFolders = raw.origin === "project" || raw.origin === "local";
@@ -68,7 +68,7 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
 
   const { value, warnings } = await validate(raw, checked.written, { env, untrusted });
   if (raw.code !== undefined && isFolders && value.import) {
-    warnings.push({ file: raw.file, path: "import", message: "Not obeyed in a module: say it in the user's file." });
+    warnings.push({ file: raw.file, path: "import", message: "Has no effect in a module. Set it in the user's file." });
   }
   const kept = dropPaths(
     value,
@@ -153,7 +153,7 @@ export interface Violation {
 type Issue = z.core.$ZodIssue;
 type AnySchema = z.core.$ZodTypes;
 
-/** The configuration, or everything that is wrong with it. The schema library is loaded when first needed. */
+/** The configuration, or all its problems. Loads the schema library at the first use. */
 async function validateConfig({ value, expanded }: Expansion): Promise<HaftConfig | Violation[]> {
   const { configSchema } = await import("./config-schema.ts");
   const first = configSchema.safeParse(value);
@@ -170,7 +170,7 @@ async function validateConfig({ value, expanded }: Expansion): Promise<HaftConfi
   );
 }
 
-/** Of a union the branch that comes furthest: the one that its author meant. */
+/** The branch of a union that fits best: probably the one that the author meant. */
 function flatten(issue: Issue): Issue[] {
   if (issue.code !== "invalid_union") return [issue];
   const branches = issue.errors
@@ -183,7 +183,7 @@ function flatten(issue: Issue): Issue[] {
   return best;
 }
 
-/** What a variable gave is text; where a number or a boolean is wanted, it is read as one. */
+/** The value of a variable is text. Converts it if the schema wants a number or a boolean. */
 function convert(value: unknown, issues: readonly Issue[], fromVariables: ReadonlySet<string>): unknown {
   const wanted = new Map<string, string>();
   for (const issue of issues) {
@@ -229,7 +229,7 @@ function explain(issue: Issue, schema: AnySchema, given: (path: ConfigPath) => s
       if (wanted) return [{ path, message: `Must be ${wanted}, but is ${given(path)}.` }];
       const options = "options" in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
       if (options.length > 0) return [{ path, message: mustBeOneOf(options, given(path)) }];
-      return [{ path, message: "Is none of the forms that are known here." }];
+      return [{ path, message: "Has none of the accepted forms." }];
     }
     default:
       return [{ path, message: `${issue.message}.` }];
@@ -265,7 +265,7 @@ function valueAt(value: unknown, path: ConfigPath): unknown {
   return at;
 }
 
-/** The keys that the definition knows at a place, through whatever wraps it. */
+/** The known keys at a path, through optional and other wrappers. */
 function keysAt(schema: AnySchema, path: ConfigPath): string[] {
   const { def } = schema._zod as { def: AnySchema["_zod"]["def"] };
   const [part, ...rest] = path;
@@ -290,7 +290,7 @@ function keysAt(schema: AnySchema, path: ConfigPath): string[] {
   }
 }
 
-/** Which tools exist, as one source says it; undefined where it says nothing of that. */
+/** The tool policy of one source. Undefined if it has none. */
 function policyOf({ tools = {}, agents, sandbox, subagents, profiles }: HaftConfig): PolicyConfig | undefined {
   const { profile, allow, alsoAllow, deny, byProvider } = tools;
   const policy: PolicyConfig = {

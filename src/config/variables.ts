@@ -19,11 +19,11 @@ function expandVariables(text: string, env: Environment, onMissing: (name: strin
 
 export interface Expansion {
   value: unknown;
-  /** The texts that were changed: where the schema wants a number or a boolean, they may become one. */
+  /** Paths of expanded texts. They may become a number or a boolean if the schema wants one. */
   expanded: ConfigPath[];
 }
 
-/** Expands the texts of a value, never its keys, and nothing below a path that `isLiteral`. */
+/** Expands the texts of a value, except keys and paths for which `isLiteral` is true. */
 export function expandAll(
   value: unknown,
   env: Environment,
@@ -47,13 +47,13 @@ export function expandAll(
 export interface ClientVariables {
   env: Environment;
   home: string;
-  /** What `${workspaceFolder}` stands for. */
+  /** The value of `${workspaceFolder}`. */
   folder: string;
 }
 
 const EDITOR_FORM = /^\$\{((env|input):.+|workspaceFolder(Basename)?|userHome)\}$/;
 
-/** Expands a text as the client would whose file it stands in. What has no value stays as written and is told. */
+/** Expands a text as the client of its file does. Variables without a value stay as written and are reported. */
 export function expandClientVariables(
   text: string,
   dialect: McpDialect,
@@ -81,7 +81,7 @@ export function expandClientVariables(
     });
   switch (dialect) {
     case "haft":
-      // Entries are pasted here from everywhere: the forms of editors are understood too, in one pass.
+      // People paste entries from many clients, so the forms of editors are accepted too.
       return text.replace(/\$?\$\{[^}]*\}/g, (part) =>
         EDITOR_FORM.test(part) ? expandEditor(part) : expandVariables(part, env, onMissing),
       );

@@ -84,7 +84,7 @@ describe("what cannot be done is told in the words of a command line", () => {
     const { code, stderr } = await haft.run(["mcp", "import", join(haft.folder, ".cursor", "mcp.json")]);
     expect(code).toBe(0);
     expect(stderr).toContain("Disabled there, and so here: a.");
-    expect(stderr).toContain('"envFile" is not carried over');
+    expect(stderr).toContain('"envFile" is not converted');
   });
 });
 
