@@ -15,16 +15,16 @@ import type { Client, Notification, Pool } from "pg";
 import { toolError, type ToolError } from "../../core/error.ts";
 import { explainPostgres, isConnectionLost, Semaphore } from "../postgres.ts";
 
-/** Data and results are JSON inside a string: PostgreSQL's own JSON knows no NUL and keeps no order of keys. */
+/** Data and results are JSON inside a string: PostgreSQL's own JSON cannot hold NUL and does not keep the order of keys. */
 export type BullJob = KeptJob<string, string>;
 export type BullQueue = Queue<string, string>;
 export type BullProcessor = (job: BullJob, token: string) => Promise<string>;
 
-/** BullMQ on one of its backends. Everything made here shares the engine's connections, and ends before it. */
+/** BullMQ on one of its backends. Everything created here uses the engine's connections and must be closed before it. */
 export interface BullEngine {
   readonly bullmq: typeof import("bullmq");
   queue(name: string): BullQueue;
-  /** `from`: "0" for all that is kept of the past, "$" for nothing of it. */
+  /** `from`: "0" for all stored events, "$" for new ones only. */
   events(name: string, from: "0" | "$"): QueueEvents;
   producer(name: string): QueueEventsProducer;
   worker(name: string, processor: BullProcessor, options: Partial<WorkerOptions>): Worker<string, string>;
@@ -32,14 +32,14 @@ export interface BullEngine {
 }
 
 export interface EngineOptions {
-  /** How the packages are loaded; a test takes one away. */
+  /** How the packages are loaded: tests replace it. */
   load?: {
     bullmq?: () => Promise<typeof import("bullmq")>;
     ioredis?: () => Promise<Pick<typeof import("ioredis"), "Redis">>;
   };
 }
 
-/** In the database of the store, in a schema of its own (`bullmq`). */
+/** In the database of the store, in the schema `bullmq`. */
 export async function openPostgresEngine(url: string, { load = {} }: EngineOptions = {}): Promise<BullEngine> {
   const bullmq = await loadPackage("bullmq", load.bullmq ?? (() => import("bullmq")));
   const pool = await openSharedPool(url, bullmq);
@@ -54,16 +54,16 @@ export async function openRedisEngine(url: string, { load = {} }: EngineOptions 
     "ioredis",
     load.ioredis ?? (() => import("ioredis")),
   );
-  // Commands wait for a server that is away: what was accepted is then written, and nothing is half done.
+  // Commands wait while the server is away, so an accepted job is written completely.
   const connection = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true, connectTimeout: 10_000 });
-  let trouble: unknown;
-  connection.on("error", (error) => void (trouble = error));
+  let lastError: unknown;
+  connection.on("error", (error) => void (lastError = error));
   try {
     await connection.connect();
     await connection.ping();
   } catch (error) {
     connection.disconnect();
-    throw explainRedis(trouble ?? error, url);
+    throw explainRedis(lastError ?? error, url);
   }
   return engineOf(
     bullmq,
@@ -80,13 +80,13 @@ function engineOf(
   close: () => Promise<void>,
 ): BullEngine {
   type Made<T> = new (...given: unknown[]) => T;
-  // The types of a queue name its backend; what is used here is the same on all of them.
+  // BullMQ's types depend on the backend; the parts that are used here are the same on all of them.
   const make = <T extends { on(event: "error", listener: () => void): unknown }>(
     kind: unknown,
     given: unknown[],
   ): T => {
     const made = new (kind as Made<T>)(...given, ...(backend ? [backend] : []));
-    // Said where something is asked of it; unheard, it would end the process.
+    // Each operation reports its own failure. Without a listener this event would end the process.
     made.on("error", () => undefined);
     return made;
   };
@@ -102,11 +102,11 @@ function engineOf(
 }
 
 /**
- * A worker whose acknowledgement outlives a server that restarts: BullMQ takes the failure to write a result for a failure
- * of the job. What cannot be written while the lease lasts is left to it: somebody takes the job again.
+ * Retries an acknowledgement while the server restarts: BullMQ would count the failed write as a failure of the job. Gives up
+ * when the lease ends; then another worker takes the job.
  */
 function createRetryingWorker(bullmq: typeof import("bullmq")): unknown {
-  return class SteadyWorker extends bullmq.Worker<string, string> {
+  return class RetryingWorker extends bullmq.Worker<string, string> {
     protected override handleCompleted(result: string, job: BullJob, token: string, fetchNext?: () => boolean) {
       return withRetries(() => super.handleCompleted(result, job, token, fetchNext), this.opts.lockDuration);
     }
@@ -118,16 +118,16 @@ function createRetryingWorker(bullmq: typeof import("bullmq")): unknown {
   };
 }
 
-const AGAIN_AFTER_MS = 100;
+const RETRY_MS = 100;
 
-/** Until the server is back, but not for ever. */
+/** Retries while the connection is lost, for at most `forMs`. */
 export async function withRetries<T>(write: () => Promise<T>, forMs = 30_000): Promise<T> {
-  for (let waited = 0; ; waited += AGAIN_AFTER_MS) {
+  for (let waited = 0; ; waited += RETRY_MS) {
     try {
       return await write();
     } catch (error) {
       if (!isConnectionLost(error) || waited >= forMs) throw error;
-      await setTimeout(AGAIN_AFTER_MS);
+      await setTimeout(RETRY_MS);
     }
   }
 }
@@ -143,22 +143,27 @@ async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> 
   }
 }
 
-/** What all queues, workers and listeners of one process share: a pool, and one connection that hears for all of them. */
+/** Shared by all queues, workers and listeners of a process: a pool, and one connection that listens for all of them. */
 export interface SharedPool {
-  /** A pool as BullMQ wants one for each of its parts; none of them ends what the others use. */
+  /** A pool for one part of BullMQ. Ending it does not end the shared one. */
   view(): PgPool;
   close(): Promise<void>;
 }
 
 const SCHEMA = "bullmq";
 const MAX_CONNECTIONS = 10;
-/** A part names its connection after itself; ours are everybody's. */
+/*
+ * Hazard: these recognise private SQL of BullMQ (docs/decisions/0018). If a release of BullMQ writes it differently, LISTEN
+ * runs on a pooled connection and no notification arrives; bullmq-pool.test.ts and the job suite then fail.
+ */
+/** BullMQ names each connection after its queue. Dropped: our connections are shared. */
 const NAMES_CONNECTION = /set_config\('application_name'/;
-const LISTENS = /^(?:\s*--.*\n)*\s*(LISTEN\s+\w+)/i;
+/** Sent to the one connection that listens. */
+const LISTEN_STATEMENT = /^(?:\s*--.*\n)*\s*(LISTEN\s+\w+)/i;
 
 /**
- * BullMQ would keep a connection for each worker and each listener, so that some tools on some machines use up what a
- * server has. Notifications carry the name of their queue, and everybody reads his own: one connection does.
+ * BullMQ would keep a connection per worker and listener: a few tools on a few machines would use up those of a server.
+ * Notifications carry the name of their queue, so one connection is enough.
  */
 export async function openSharedPool(url: string, bullmq: typeof import("bullmq")): Promise<SharedPool> {
   const { default: pg } = await import("pg");
@@ -189,7 +194,7 @@ export async function openSharedPool(url: string, bullmq: typeof import("bullmq"
   };
 }
 
-/** All of its tables or none; of several processes that start at once, one makes them. */
+/** Creates BullMQ's tables, all or none. If several processes start at once, one creates them. */
 async function migrate(pool: Pool, bullmq: typeof import("bullmq")): Promise<void> {
   const client = await pool.connect();
   try {
@@ -216,7 +221,7 @@ function viewOf(query: Query, notificationListener: NotificationListener): PgPoo
   return view as unknown as PgPool;
 }
 
-/** The one connection that listens, opened when first needed and again when it broke. */
+/** The one connection that listens. Opened on first use, and again after it broke. */
 class NotificationListener {
   readonly #checkedOut = new Set<VirtualConnection>();
   readonly #create: () => Client;
@@ -234,7 +239,7 @@ class NotificationListener {
     return borrowed;
   }
 
-  /** One after the other: a connection does one thing at a time. */
+  /** One statement after the other: a connection runs one at a time. */
   listen(statement: string): Promise<void> {
     const listening = this.#listening.then(async () => {
       const client = await (this.#client ??= this.#open());
@@ -256,13 +261,13 @@ class NotificationListener {
       if (this.#client !== opening) return;
       this.#client = undefined;
       void client.end().catch(() => undefined);
-      // They ask for another, listen again, and look for what they missed.
-      if (!this.#closed) for (const each of [...this.#checkedOut]) each.emit("error", error);
+      // Each part then opens another connection, listens again and looks for missed events.
+      if (!this.#closed) for (const connection of [...this.#checkedOut]) connection.emit("error", error);
     };
     client.on("error", broke);
     client.on("end", () => broke(new Error("Connection terminated")));
     client.on("notification", (notification: Notification) => {
-      for (const each of this.#checkedOut) each.deliver(notification);
+      for (const connection of this.#checkedOut) connection.deliver(notification);
     });
     const opening = client.connect().then(
       () => client,
@@ -275,7 +280,7 @@ class NotificationListener {
   }
 }
 
-/** What a part of BullMQ takes for a connection of its own. */
+/** Looks like an own connection to a part of BullMQ. */
 class VirtualConnection extends EventEmitter {
   readonly #query: Query;
   readonly #notificationListener: NotificationListener;
@@ -288,7 +293,7 @@ class VirtualConnection extends EventEmitter {
     release: (borrowed: VirtualConnection) => void,
   ) {
     super();
-    // A connection that breaks before its part listens to it harms nobody.
+    // An error before the part listens has no effect.
     this.on("error", () => undefined);
     this.#query = query;
     this.#notificationListener = notificationListener;
@@ -296,21 +301,21 @@ class VirtualConnection extends EventEmitter {
   }
 
   async query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }> {
-    const listen = LISTENS.exec(text)?.[1];
+    const listen = LISTEN_STATEMENT.exec(text)?.[1];
     if (listen) await this.#notificationListener.listen(listen);
     if (listen || NAMES_CONNECTION.test(text)) return { rows: [] };
     return await this.#query(text, values);
   }
 
-  /** What comes while nobody listens is told to whoever listens next. */
+  /** Without a listener the notification is kept for the next one. */
   deliver(notification: Notification): void {
     if (this.emit("notification", notification)) return;
     this.#missed.set(`${notification.channel} ${notification.payload}`, notification);
   }
 
   /**
-   * A part of BullMQ looks for events first and listens then: one that is told in between would lie there until the next one
-   * comes, or until its patience of some seconds ends.
+   * BullMQ looks for events before it listens. A notification between the two would have no effect until the next one, or
+   * until BullMQ's own timeout of some seconds.
    */
   override on(event: string, listener: (...args: never[]) => void): this {
     super.on(event, listener as () => void);
@@ -327,31 +332,31 @@ class VirtualConnection extends EventEmitter {
   }
 }
 
-/** How many numbers before the last one may still be written: each of some dozen connections has a few under way. */
+/** How many event numbers before the last one may still be uncommitted: a few for each of some dozen connections. */
 const LATE_WINDOW = 90n;
 
 type Read = Awaited<ReturnType<IQueueBackend["readEvents"]>>;
 type StreamEntry = [id: string, fields: string[]];
 
 /**
- * BullMQ's backend, with listeners that miss nothing: events are numbered before they are committed, so that one with a
- * lower number may appear after one with a higher, and BullMQ reads on from the highest that it saw.
+ * BullMQ's backend with listeners that miss no event. Events are numbered before they are committed: one with a lower number
+ * may appear after one with a higher, and BullMQ only reads on from the highest that it saw.
  */
 function postgresBackend(bullmq: typeof import("bullmq")): BackendFactory {
   class LateEventBackend extends bullmq.PostgresQueueBackend {
     readonly #seen = new Set<string>();
 
     override async readEvents(id: string, blockTimeout: number): Promise<Read> {
-      const news = (await super.readEvents(id, blockTimeout)) as Read;
-      if (id === "$" || id === "0") return this.#note(eventsOf(news));
+      const fresh = (await super.readEvents(id, blockTimeout)) as Read;
+      if (id === "$" || id === "0") return this.#takeUnseen(eventsOf(fresh));
       const last = BigInt(id);
       const from = last > LATE_WINDOW ? last - LATE_WINDOW : 0n;
       const late = eventsOf((await super.readEvents(String(from), 0)) as Read).filter(([each]) => BigInt(each) < last);
-      return this.#note([...late, ...eventsOf(news)], id);
+      return this.#takeUnseen([...late, ...eventsOf(fresh)], id);
     }
 
-    /** Those that were not told before; the last one is where the next question begins. */
-    #note(read: StreamEntry[], cursor?: string): Read {
+    /** Events that were not reported before. The next read starts at the last one. */
+    #takeUnseen(read: StreamEntry[], cursor?: string): Read {
       const unseen = read.filter(([id]) => !this.#seen.has(id));
       for (const [id] of unseen) this.#seen.add(id);
       for (const id of this.#seen) {
@@ -359,7 +364,7 @@ function postgresBackend(bullmq: typeof import("bullmq")): BackendFactory {
         this.#seen.delete(id);
       }
       if (unseen.length === 0) return null;
-      const isBehind = cursor !== undefined && BigInt(unseen.at(-1)![0]) < BigInt(cursor);
+      const isBehind = cursor !== undefined && unseen.every(([id]) => BigInt(id) < BigInt(cursor));
       return [["events", isBehind ? [...unseen, [cursor, ["event", "reread"]]] : unseen]];
     }
   }
@@ -375,7 +380,7 @@ function eventsOf(read: Read): StreamEntry[] {
   return ((read as unknown as [string, StreamEntry[]][] | null)?.[0]?.[1] ?? []) as StreamEntry[];
 }
 
-/** What a person can do about it, without the password. */
+/** With what a person can do about it, and without the password. */
 function explainRedis(error: unknown, url: string): ToolError {
   const text = error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
   const where = addressOf(url);
