@@ -3,10 +3,11 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { CallOptions } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ScheduleTiming } from "../core/schedule.ts";
+import { openInMemory } from "../store/memory-store.fixture.ts";
+import { schedulesModule } from "../store/schedules.ts";
 import { createFakeClock, type FakeClock } from "../testing/fake-clock.ts";
 import { createHaft } from "../runtime.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
-import { MemoryScheduleStore } from "./schedule-store.ts";
 import { scheduleFor } from "./schedule-store.suite.ts";
 
 const HOUR = 3_600_000;
@@ -28,7 +29,7 @@ function createSettableClock(): Clock & Pick<FakeClock, "advance"> & { set(by: n
   };
 }
 
-function open(more: Partial<SchedulerOptions> = {}) {
+async function open(more: Partial<SchedulerOptions> = {}) {
   const clock = createSettableClock();
   const haft = createHaft({ clock });
   const times: number[] = [];
@@ -39,7 +40,7 @@ function open(more: Partial<SchedulerOptions> = {}) {
     parameters: [{ name: "text", type: "string", required: true }],
     run: () => void times.push(clock.now() - START),
   });
-  const store = new MemoryScheduleStore();
+  const store = await openInMemory(schedulesModule);
   const seen: CallOptions[] = [];
   const options: SchedulerOptions = {
     store,
@@ -53,9 +54,9 @@ function open(more: Partial<SchedulerOptions> = {}) {
   };
   const scheduler = new Scheduler(options);
   onTestFinished(() => scheduler.stop());
-  const add = (timing: ScheduleTiming, change: Parameters<typeof scheduleFor>[1] = {}): void => {
+  const add = async (timing: ScheduleTiming, change: Parameters<typeof scheduleFor>[1] = {}): Promise<void> => {
     const nextAt = timing.type === "at" ? timing.at : timing.type === "every" ? START + timing.everyMs : START + HOUR;
-    store.add(scheduleFor("s", { timing, nextAt, ...change }), 10);
+    await store.add(scheduleFor("s", { timing, nextAt, ...change }), 10);
   };
   return { clock, haft, store, scheduler, options, seen, add, times };
 }
@@ -65,17 +66,17 @@ const hourly: ScheduleTiming = { type: "cron", expression: "0 * * * *", timeZone
 
 describe("a scheduler", () => {
   test("runs what is due at its time, again and again, and a date once", async () => {
-    const { clock, scheduler, store, add, times } = open();
-    add(everyTenMinutes);
-    store.add(
+    const { clock, scheduler, store, add, times } = await open();
+    await add(everyTenMinutes);
+    await store.add(
       scheduleFor("once", { timing: { type: "at", at: START + 15 * MINUTE }, nextAt: START + 15 * MINUTE }),
       10,
     );
     scheduler.start();
     await clock.advance(35 * MINUTE);
     expect(times).toEqual([10, 15, 20, 30].map((minutes) => minutes * MINUTE));
-    expect(store.get("once")).not.toHaveProperty("nextAt");
-    expect(store.runs("s", ALL)).toMatchObject([
+    expect(await store.get("once")).not.toHaveProperty("nextAt");
+    expect(await store.runs("s", ALL)).toMatchObject([
       { number: 3, state: "completed", missed: 0, callId: "s.3" },
       { number: 2 },
       { number: 1 },
@@ -83,56 +84,56 @@ describe("a scheduler", () => {
   });
 
   test("makes each call with the authority of the schedule, and an id of its own", async () => {
-    const { clock, scheduler, add, seen } = open();
+    const { clock, scheduler, add, seen } = await open();
     const authority = {
       caller: { depth: 1, user: "ada", session: "one" },
       mode: "acceptEdits",
       policy: [{ deny: ["exec"] }],
       allowedPaths: ["notes"],
     } as const;
-    add(everyTenMinutes, { authority });
+    await add(everyTenMinutes, { authority });
     scheduler.start();
     await clock.advance(10 * MINUTE);
     expect(seen).toEqual([{ ...authority, caller: { ...authority.caller, task: "s" }, id: "s.1" }]);
   });
 
   test("of several on one store one makes each run", async () => {
-    const { clock, store, scheduler, options, add, times } = open();
+    const { clock, store, scheduler, options, add, times } = await open();
     const others = Array.from({ length: 3 }, () => new Scheduler(options));
     onTestFinished(async () => void (await Promise.all(others.map((one) => one.stop()))));
-    add(everyTenMinutes);
+    await add(everyTenMinutes);
     for (const one of [scheduler, ...others]) one.start();
     await clock.advance(60 * MINUTE);
     expect(times).toEqual([10, 20, 30, 40, 50, 60].map((minutes) => minutes * MINUTE));
-    expect(store.runs("s", ALL)).toHaveLength(6);
+    expect(await store.runs("s", ALL)).toHaveLength(6);
   });
 
   test("says which times passed while nobody was running, and runs once", async () => {
-    const { clock, store, scheduler, add, times } = open();
-    add(everyTenMinutes);
+    const { clock, store, scheduler, add, times } = await open();
+    await add(everyTenMinutes);
     await clock.advance(37 * MINUTE);
     scheduler.start();
     await clock.advance(4 * MINUTE);
     expect(times).toEqual([37 * MINUTE, 40 * MINUTE]);
-    expect(store.runs("s", ALL)).toMatchObject([
+    expect(await store.runs("s", ALL)).toMatchObject([
       { number: 2, missed: 0, dueAt: START + 40 * MINUTE },
       { number: 1, missed: 2, dueAt: START + 30 * MINUTE, state: "completed" },
     ]);
   });
 
   test("runs nothing late where that is not wanted, and says so", async () => {
-    const { clock, store, scheduler, add, times } = open();
-    add(everyTenMinutes, { missed: "skip" });
+    const { clock, store, scheduler, add, times } = await open();
+    await add(everyTenMinutes, { missed: "skip" });
     await clock.advance(37 * MINUTE);
     scheduler.start();
     await clock.advance(4 * MINUTE);
     expect(times).toEqual([40 * MINUTE]);
-    expect(store.runs("s", ALL).at(-1)).toMatchObject({ number: 1, state: "missed", missed: 3 });
-    expect(store.runs("s", ALL).at(-1)).not.toHaveProperty("callId");
+    expect((await store.runs("s", ALL)).at(-1)).toMatchObject({ number: 1, state: "missed", missed: 3 });
+    expect((await store.runs("s", ALL)).at(-1)).not.toHaveProperty("callId");
   });
 
   test("does not begin a run while the one before goes on", async () => {
-    const { clock, haft, store, scheduler, add } = open();
+    const { clock, haft, store, scheduler, add } = await open();
     let finish!: () => void;
     haft.register({
       name: "wait",
@@ -141,30 +142,30 @@ describe("a scheduler", () => {
       limits: { timeoutMs: HOUR },
       run: () => new Promise<void>((resolve) => (finish = resolve)),
     });
-    add(everyTenMinutes, { target: { type: "call", toolName: "wait", input: {} } });
+    await add(everyTenMinutes, { target: { type: "call", toolName: "wait", input: {} } });
     scheduler.start();
     await clock.advance(25 * MINUTE);
-    expect(store.runs("s", ALL)).toMatchObject([
+    expect(await store.runs("s", ALL)).toMatchObject([
       { number: 2, state: "skipped", outcome: "Run 1 had not ended (running)." },
       { number: 1, state: "running" },
     ]);
     finish();
     await clock.advance(10 * MINUTE);
-    expect(store.runs("s", ALL)[0]).toMatchObject({ number: 3, state: "running" });
+    expect((await store.runs("s", ALL))[0]).toMatchObject({ number: 3, state: "running" });
     finish();
   });
 
   test("keeps the reason of a call that was refused", async () => {
-    const { clock, store, scheduler, add, times } = open();
-    add(everyTenMinutes, { authority: { caller: { depth: 0 }, policy: [{ deny: ["keep"] }] } });
+    const { clock, store, scheduler, add, times } = await open();
+    await add(everyTenMinutes, { authority: { caller: { depth: 0 }, policy: [{ deny: ["keep"] }] } });
     scheduler.start();
     await clock.advance(10 * MINUTE);
     expect(times).toEqual([]);
-    expect(store.runs("s", ALL)).toMatchObject([{ state: "failed", errorCode: "denied" }]);
+    expect(await store.runs("s", ALL)).toMatchObject([{ state: "failed", errorCode: "denied" }]);
   });
 
   test("waits for a person where the call must ask, and asks once", async () => {
-    const { clock, haft, store, scheduler, add, times } = open({
+    const { clock, haft, store, scheduler, add, times } = await open({
       resultOf: async ({ pending }) =>
         (await haft.approvals.get(pending!.id))?.state === "pending" ? "open" : undefined,
     });
@@ -176,13 +177,13 @@ describe("a scheduler", () => {
       parameters: [],
       run: () => void times.push(clock.now() - START),
     });
-    add(everyTenMinutes, {
+    await add(everyTenMinutes, {
       target: { type: "call", toolName: "careful", input: {} },
       authority: { caller: { depth: 0 } },
     });
     scheduler.start();
     await clock.advance(21 * MINUTE);
-    expect(store.runs("s", ALL)).toMatchObject([
+    expect(await store.runs("s", ALL)).toMatchObject([
       { state: "skipped" },
       { state: "waiting", pending: { kind: "approval" } },
     ]);
@@ -190,77 +191,85 @@ describe("a scheduler", () => {
     expect(questions).toHaveLength(1);
     await haft.approve(questions[0]!.id);
     expect(times).toHaveLength(1);
-    expect(await scheduler.refresh(store.open("s")[0]!, store.get("s")!)).toMatchObject({ state: "failed" });
-    expect(store.open("s")).toEqual([]);
+    expect(await scheduler.refresh((await store.open("s"))[0]!, (await store.get("s"))!)).toMatchObject({
+      state: "failed",
+    });
+    expect(await store.open("s")).toEqual([]);
   });
 
   test("makes a call that another process left half done again under its own id, so that it happens once", async () => {
-    const { clock, store, scheduler, add, times } = open();
-    add(everyTenMinutes);
+    const { clock, store, scheduler, add, times } = await open();
+    await add(everyTenMinutes);
     scheduler.start();
     await clock.advance(10 * MINUTE);
-    const [run] = store.runs("s", ALL);
+    const [run] = await store.runs("s", ALL);
     store.takeLost = () => [{ ...run!, state: "running" }];
     await clock.advance(40_000);
     expect(times).toEqual([10 * MINUTE]);
   });
 
   test("hands a run back that ends with its process", async () => {
-    const { clock, haft, store, scheduler, add } = open();
-    add(everyTenMinutes);
+    const { clock, haft, store, scheduler, add } = await open();
+    await add(everyTenMinutes);
     scheduler.start();
     void haft.shutdown();
     await clock.advance(10 * MINUTE);
     await scheduler.stop();
-    expect(store.runs("s", ALL)).toMatchObject([{ state: "running", callId: "s.1" }]);
+    expect(await store.runs("s", ALL)).toMatchObject([{ state: "running", callId: "s.1" }]);
   });
 
   test("wakes a session, and says what came of it", async () => {
     const woken: unknown[] = [];
-    const { clock, store, scheduler, add } = open({
+    const { clock, store, scheduler, add } = await open({
       wake: async (session, text, { caller }) => {
         woken.push([session, text, caller.user]);
         if (woken.length > 1) throw new Error("It is gone.");
       },
     });
-    add(everyTenMinutes, { target: { type: "wake", session: "one", text: "Look again" } });
+    await add(everyTenMinutes, { target: { type: "wake", session: "one", text: "Look again" } });
     scheduler.start();
     await clock.advance(20 * MINUTE);
     expect(woken).toEqual(Array.from({ length: 2 }, () => ["one", "Look again", "ada"]));
-    expect(store.runs("s", ALL)).toMatchObject([{ state: "failed", outcome: "It is gone." }, { state: "completed" }]);
+    expect(await store.runs("s", ALL)).toMatchObject([
+      { state: "failed", outcome: "It is gone." },
+      { state: "completed" },
+    ]);
   });
 });
 
 describe("fa-025: when the clock jumps", () => {
   test("an hour forward, what it jumped over runs once, and the rest goes on", async () => {
-    const { clock, store, scheduler, add, times } = open();
-    add(hourly);
-    store.add(scheduleFor("once", { timing: { type: "at", at: START + HOUR + 1 }, nextAt: START + HOUR + 1 }), 10);
+    const { clock, store, scheduler, add, times } = await open();
+    await add(hourly);
+    await store.add(
+      scheduleFor("once", { timing: { type: "at", at: START + HOUR + 1 }, nextAt: START + HOUR + 1 }),
+      10,
+    );
     scheduler.start();
     await clock.advance(30 * MINUTE);
     clock.set(HOUR);
     await clock.advance(10_000);
     expect(times).toHaveLength(2);
     await clock.advance(HOUR);
-    expect(store.runs("once", ALL)).toMatchObject([{ number: 1, state: "completed" }]);
-    expect(store.runs("s", ALL).map(({ dueAt }) => (dueAt - START) / HOUR)).toEqual([2, 1]);
+    expect(await store.runs("once", ALL)).toMatchObject([{ number: 1, state: "completed" }]);
+    expect((await store.runs("s", ALL)).map(({ dueAt }) => (dueAt - START) / HOUR)).toEqual([2, 1]);
   });
 
   test("an hour back, what has run does not run again, and intervals go on", async () => {
-    const { clock, store, scheduler, add } = open();
-    add(hourly);
+    const { clock, store, scheduler, add } = await open();
+    await add(hourly);
     const { timing, nextAt } = { timing: everyTenMinutes, nextAt: START + 10 * MINUTE };
-    store.add(scheduleFor("often", { timing, nextAt }), 10);
+    await store.add(scheduleFor("often", { timing, nextAt }), 10);
     scheduler.start();
     await clock.advance(65 * MINUTE);
-    expect(store.runs("s", ALL)).toHaveLength(1);
-    expect(store.runs("often", ALL)).toHaveLength(6);
+    expect(await store.runs("s", ALL)).toHaveLength(1);
+    expect(await store.runs("often", ALL)).toHaveLength(6);
     clock.set(-HOUR);
     await clock.advance(60 * MINUTE);
-    expect(store.runs("s", ALL)).toHaveLength(1);
-    expect(store.runs("often", ALL).length).toBeGreaterThanOrEqual(11);
-    expect(store.runs("often", ALL).length).toBeLessThanOrEqual(12);
+    expect(await store.runs("s", ALL)).toHaveLength(1);
+    expect((await store.runs("often", ALL)).length).toBeGreaterThanOrEqual(11);
+    expect((await store.runs("often", ALL)).length).toBeLessThanOrEqual(12);
     await clock.advance(60 * MINUTE);
-    expect(store.runs("s", ALL).map(({ dueAt }) => (dueAt - START) / HOUR)).toEqual([2, 1]);
+    expect((await store.runs("s", ALL)).map(({ dueAt }) => (dueAt - START) / HOUR)).toEqual([2, 1]);
   });
 });

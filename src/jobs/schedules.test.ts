@@ -2,10 +2,11 @@ import { expect, onTestFinished, test } from "vitest";
 import type { CallAuthority } from "../core/call.ts";
 import { toolError } from "../core/error.ts";
 import type { ScheduleRequest } from "../core/schedule.ts";
+import { openInMemory } from "../store/memory-store.fixture.ts";
+import { schedulesModule } from "../store/schedules.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Schedules } from "./schedules.ts";
-import { MemoryScheduleStore } from "./schedule-store.ts";
 
 const HOUR = 3_600_000;
 const ada: CallAuthority = { caller: { depth: 0, user: "ada" } };
@@ -14,9 +15,9 @@ const hourly: ScheduleRequest = {
   target: { type: "call", toolName: "keep", input: {} },
 };
 
-function open() {
+async function open() {
   const clock = createFakeClock();
-  const store = new MemoryScheduleStore();
+  const store = await openInMemory(schedulesModule);
   const called: string[] = [];
   const scheduler = new Scheduler({
     store,
@@ -41,14 +42,14 @@ function open() {
 }
 
 test("a schedule that wakes is refused where there are no sessions, and so is waking", async () => {
-  const { schedules } = open();
+  const { schedules } = await open();
   const target = { type: "wake", session: "s", text: "up" } as const;
   await expect(schedules.add({ ...hourly, target }, ada)).rejects.toMatchObject({ code: "unavailable" });
   await expect(schedules.wake("s", "up", ada)).rejects.toThrow(/no sessions/);
 });
 
 test("what may not be called, has no name or is too large is not kept", async () => {
-  const { schedules } = open();
+  const { schedules } = await open();
   const forbidden = { type: "call", toolName: "forbidden", input: {} } as const;
   const large = { type: "call", toolName: "keep", input: { text: "x".repeat(70_000) } } as const;
   await expect(schedules.add({ ...hourly, target: forbidden }, ada)).rejects.toMatchObject({ code: "denied" });
@@ -60,7 +61,7 @@ test("what may not be called, has no name or is too large is not kept", async ()
 });
 
 test("times that pass while it is paused are not missed", async () => {
-  const { clock, schedules, called } = open();
+  const { clock, schedules, called } = await open();
   const { id } = await schedules.add(hourly, ada);
   schedules.start();
   await schedules.pause(id, true);
@@ -73,7 +74,7 @@ test("times that pass while it is paused are not missed", async () => {
 });
 
 test("one that is over is not resumed, but says that its time has passed", async () => {
-  const { clock, schedules } = open();
+  const { clock, schedules } = await open();
   const timing = { type: "at", at: clock.now() + HOUR } as const;
   const { id } = await schedules.add({ ...hourly, timing, isPaused: true }, ada);
   await clock.advance(2 * HOUR);
@@ -81,7 +82,7 @@ test("one that is over is not resumed, but says that its time has passed", async
 });
 
 test("whoever changes it gives it their own rights, and two who change it at once both do", async () => {
-  const { schedules } = open();
+  const { schedules } = await open();
   const { id } = await schedules.add(hourly, { ...ada, mode: "bypassPermissions" });
   const narrow = { ...ada, mode: "plan" } as const;
   await Promise.all([schedules.update(id, { name: "one" }, narrow), schedules.update(id, { missed: "skip" }, narrow)]);
@@ -94,7 +95,7 @@ test("whoever changes it gives it their own rights, and two who change it at onc
 });
 
 test("tells whether somebody runs what is due", async () => {
-  const { clock, schedules } = open();
+  const { clock, schedules } = await open();
   await schedules.add(hourly, ada);
   expect(await schedules.status()).toMatchObject({ schedules: 1, isRunning: false });
   schedules.start();

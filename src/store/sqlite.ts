@@ -19,6 +19,10 @@ interface SqliteOptions {
   isChecked?: boolean;
 }
 
+/** As the name of a file: a database of this connection only. */
+export const IN_MEMORY = ":memory:";
+let memoryDatabases = 0;
+
 const MAX_CHECKED_BYTES = 64 * 1024 * 1024;
 
 /** Opens or makes the file; damage and locks are thrown as SQLite names them. */
@@ -38,7 +42,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
       const damage = findDamage(connection);
       if (damage) throw Object.assign(new Error(damage), { code: "SQLITE_CORRUPT" });
     }
-    return new SqliteDatabase(connection, realpathSync(file));
+    return new SqliteDatabase(connection, file === IN_MEMORY ? `${file}${++memoryDatabases}` : realpathSync(file));
   } catch (error) {
     connection.close();
     throw error;

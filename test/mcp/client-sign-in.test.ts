@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { MemoryTokenStore } from "../../src/mcp/client/oauth.ts";
+import type { TokenStore } from "../../src/mcp/client/oauth.ts";
+import { signInsModule } from "../../src/store/mcp-servers.ts";
+import { openInMemory } from "../../src/store/memory-store.fixture.ts";
 import { connectHub } from "./connect-scripted.ts";
 import { callbackOf, type OAuthServer, openOAuthServer } from "./open-oauth-door.ts";
 
 const REDIRECT = "http://127.0.0.1:7070/mcp/callback";
 
-async function connectTo(api: OAuthServer, more: { clientMetadataUrl?: string; tokens?: MemoryTokenStore } = {}) {
+async function connectTo(api: OAuthServer, more: { clientMetadataUrl?: string; tokens?: TokenStore } = {}) {
   const pages: URL[] = [];
-  const tokens = more.tokens ?? new MemoryTokenStore();
+  const tokens = more.tokens ?? (await openInMemory(signInsModule));
   const signIn = {
     tokens,
     redirectUrl: REDIRECT,

@@ -2,7 +2,8 @@
 import { onTestFinished } from "vitest";
 import type { CallOptions, Haft, ToolResult } from "haft";
 import { Scheduler } from "../../src/jobs/scheduler.ts";
-import { MemoryScheduleStore } from "../../src/jobs/schedule-store.ts";
+import { openInMemory } from "../../src/store/memory-store.fixture.ts";
+import { schedulesModule } from "../../src/store/schedules.ts";
 
 interface Called {
   haft: Haft;
@@ -12,12 +13,12 @@ interface Called {
 }
 
 /** The result of the one call that the schedule makes, as the scheduler is given it. */
-export function callBySchedule({ haft, name, input, options }: Called): Promise<ToolResult> {
+export async function callBySchedule({ haft, name, input, options }: Called): Promise<ToolResult> {
   const { clock } = haft;
   const { mode, policy = [], allowedPaths, caller, id = "sch_entrance" } = options;
   const now = clock.now();
-  const store = new MemoryScheduleStore();
-  store.add(
+  const store = await openInMemory(schedulesModule);
+  await store.add(
     {
       id,
       name: "entrance",

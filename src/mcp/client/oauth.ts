@@ -174,20 +174,3 @@ export interface TokenStore {
   set(server: string, signIn: StoredSignIn): MaybePromise<void>;
   delete(server: string): MaybePromise<void>;
 }
-
-/** Forgets with the process. */
-export class MemoryTokenStore implements TokenStore {
-  readonly #signIns = new Map<string, StoredSignIn>();
-
-  get(server: string): StoredSignIn | undefined {
-    return structuredClone(this.#signIns.get(server));
-  }
-
-  set(server: string, signIn: StoredSignIn): void {
-    this.#signIns.set(server, structuredClone(signIn));
-  }
-
-  delete(server: string): void {
-    this.#signIns.delete(server);
-  }
-}
