@@ -18,7 +18,7 @@ export type { LanguageModel } from "./models/agent/language-model.ts";
 export { loadModel } from "./models/agent/load-model.ts";
 
 // Agents that call others, and the tools for it
-export { connectSubagents } from "./models/agent/subagents.ts";
+export { connectSubagents } from "./capabilities/create-agent.ts";
 export { createAgentTools } from "./tools/agents/agent-tools.ts";
 export { createSkillLibrary } from "./models/agent/skills.ts";
 export type { SkillLibrary } from "./models/agent/skills.ts";

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { Agent } from "../models/agent/agent.ts";
 import { readProjectFile } from "../models/agent/system-prompt.ts";
 import { createSkillLibrary, PROJECT_SKILL_FOLDERS, type SkillLibrary } from "../models/agent/skills.ts";
-import { connectSubagents } from "../models/agent/subagents.ts";
 import { addressesOf, loadModel } from "../models/agent/load-model.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { userPaths } from "../config/user-paths.ts";
@@ -19,7 +18,7 @@ import type { Haft } from "../runtime.ts";
 import { createAgentTools, type MessageSink } from "../tools/agents/agent-tools.ts";
 import type { Workspace } from "../workspace.ts";
 import { defineCapability } from "./capability.ts";
-import { createAgent, LiveToolkit } from "./create-agent.ts";
+import { connectSubagents, createAgent, LiveToolkit } from "./create-agent.ts";
 import { type NamedNet, openNamedNet } from "./named-net.ts";
 
 /** The agents that the configuration names. */

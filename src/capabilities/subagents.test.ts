@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createAgentTools } from "../../tools/agents/agent-tools.ts";
-import { createScriptedLanguageModel, createTestHaft, type LanguageScript } from "../../testing/index.ts";
-import { connectSubagents } from "./subagents.ts";
-import { createAgent } from "../../capabilities/create-agent.ts";
+import { createAgentTools } from "../tools/agents/agent-tools.ts";
+import { createScriptedLanguageModel, createTestHaft, type LanguageScript } from "../testing/index.ts";
+import { connectSubagents, createAgent } from "./create-agent.ts";
 
 const note = {
   name: "note",
