@@ -31,6 +31,7 @@ export const GLOBAL_OPTIONS = {
     completes: "folder",
   },
   url: { type: "text", value: "URL", about: "Use this server; or set HAFT_URL, with HAFT_TOKEN" },
+  "no-server": { type: "flag", about: "Work in this process, even if a server of this workspace is running" },
   json: { type: "flag", about: "Print one JSON document" },
   jsonl: { type: "flag", about: "Print JSON, one item per line, as it arrives" },
   quiet: { type: "flag", short: "q", about: "Print only data and errors" },

@@ -1,3 +1,4 @@
+import type { CapabilityName } from "../capabilities/capability.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import type { ToolEvent } from "../core/events.ts";
 import type { Middleware } from "../core/stage.ts";
@@ -74,6 +75,10 @@ export interface Invocation<Specs extends OptionSpecs = OptionSpecs, Uses extend
 
 /** For a runtime in this process; a server has everything already. */
 export interface ConnectOptions {
+  /** Opens only these capabilities and what they need. Default: all. */
+  only?: readonly CapabilityName[];
+  /** Opens what a call of this tool needs. */
+  tool?: string;
   /** Whether this process runs the background calls that it starts. Default: true. */
   runsJobs?: boolean;
   /** Whether MCP servers are started, which can take seconds. Default: true. */

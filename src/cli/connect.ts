@@ -1,16 +1,20 @@
-import { userInfo } from "node:os";
+/**
+ * The API client of a command: of the server at `--url`, of the running server of the workspace, or of a runtime in this
+ * process. All three have the same methods.
+ */
 import type { Contract } from "../contracts/contract.ts";
-import type { Identity, Scope } from "../contracts/identity.ts";
-import type { ApiClient, Contracts } from "../contracts/index.ts";
+import type { ApiClient } from "../contracts/index.ts";
 import { UsageError } from "./arguments.ts";
 import type { ConnectOptions, EmbedOptions, Resource } from "./command.ts";
-import { type Output, safe } from "./output.ts";
+import type { Output } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ConnectionTarget {
   folder: string;
-  /** A running server; if omitted, the command works in this process. */
+  /** Of `--url` or HAFT_URL. */
   url: string | undefined;
+  /** False with `--no-server`. */
+  usesRunningServer: boolean;
   terminal: Terminal;
   output: Output;
   embedded: EmbedOptions;
@@ -20,6 +24,11 @@ export interface ConnectionTarget {
 interface OpenConnection {
   client: ApiClient;
   close(): Promise<void>;
+}
+
+export interface ServerAddress {
+  url: string;
+  token: string | undefined;
 }
 
 /** The connection of one command: opened when it is first used. */
@@ -46,8 +55,15 @@ async function openConnection(target: ConnectionTarget, options: ConnectOptions)
   const { url, terminal, output, embedded, uses } = target;
   if (embedded.open) return embedded.open();
   const contracts = await loadContracts(uses);
-  if (url === undefined) return openInProcess(target, options, contracts);
-  return { client: await httpClient(contracts, serverAt(url, terminal, output)), close: () => Promise.resolve() };
+  const server = url === undefined ? await findServer(target) : serverAt(url, terminal, output);
+  if (server) {
+    const { createHttpClient } = await import("../api/http-client.ts");
+    // The type of `connect` limits a command to the resources that it uses.
+    return { client: createHttpClient(contracts, server) as unknown as ApiClient, close: () => Promise.resolve() };
+  }
+  const { InProcessHost } = await import("./in-process.ts");
+  const host = new InProcessHost(target, options);
+  return { client: (await host.client(contracts)) as unknown as ApiClient, close: () => host.close() };
 }
 
 /** Each contract is loaded for the commands that use it: the schemas of all take tens of milliseconds. */
@@ -80,11 +96,6 @@ async function loadContracts(uses: readonly Resource[]): Promise<Record<string, 
   return Object.fromEntries(loaded);
 }
 
-interface ServerAddress {
-  url: string;
-  token: string | undefined;
-}
-
 function serverAt(url: string, { env }: Terminal, output: Output): ServerAddress {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(`"${url}" is not the address of a server.`, "Write it like http://127.0.0.1:4117.");
@@ -97,60 +108,11 @@ function serverAt(url: string, { env }: Terminal, output: Output): ServerAddress
   return { url: origin, token };
 }
 
-async function httpClient(contracts: Record<string, Contract>, { url, token }: ServerAddress): Promise<ApiClient> {
-  const { createHttpClient } = await import("../api/http-client.ts");
-  // The commands get the resources that they use, by the type of `connect`.
-  return createHttpClient(contracts, { url, token }) as unknown as ApiClient;
-}
-
-/** The runtime and the store of the folder, in this process. */
-async function openInProcess(
-  { folder, terminal, output, embedded }: ConnectionTarget,
-  { runsJobs = true, connectsMcp = true }: ConnectOptions,
-  contracts: Record<string, Contract>,
-): Promise<OpenConnection> {
-  const [{ openHaft }, { UNCONFINED_WARNING }, { HostApi }, { createDirectClient }] = await Promise.all([
-    import("../host.ts"),
-    import("../capabilities/base.ts"),
-    import("../api/host-api.ts"),
-    import("../api/direct-client.ts"),
-  ]);
-  const host = await openHaft(folder, {
-    env: terminal.env,
-    // Only the person at this terminal would answer, and is asked; without a terminal the approval stays pending.
-    approvalWaitMs: false,
-    runsJobs,
-    connectsMcp,
-    // Most commands run no program, and the result of an unconfined one has the warning too.
-    onWarning: (warning) => warning.startsWith(UNCONFINED_WARNING) || output.warn(safe(warning)),
-    middleware: embedded.middleware,
-  });
-  try {
-    if (embedded.onEvent) host.haft.on("*", embedded.onEvent);
-    const api = new HostApi(host, { info: { workspace: host.config.folder } });
-    const identity: Identity = { id: "local", name: userName(), scopes: SCOPES, kind: "token" };
-    const { handlersOf } = api;
-    return {
-      // The commands get the resources that they use, by the type of `connect`.
-      client: createDirectClient(contracts as Contracts, { identity, handlersOf }) as ApiClient,
-      async close() {
-        api.close();
-        await host.close();
-      },
-    };
-  } catch (error) {
-    await host.close();
-    throw error;
-  }
-}
-
-const SCOPES: readonly Scope[] = ["read", "call", "approve", "admin"];
-
-/** Recorded as the caller. */
-export function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return "owner";
-  }
+async function findServer(target: ConnectionTarget): Promise<ServerAddress | undefined> {
+  const { folder, usesRunningServer, terminal, output, embedded, uses } = target;
+  // A recording needs the calls of this process, and the configuration is read from the files as they are now.
+  const isLocal = embedded.middleware !== undefined || uses.every((name) => name === "configuration");
+  if (!usesRunningServer || isLocal) return undefined;
+  const { findRunningServer } = await import("./running-server.ts");
+  return findRunningServer(folder, { env: terminal.env, warn: (text) => output.warn(text) });
 }

@@ -34,19 +34,6 @@ export async function waitForServers(
   }
 }
 
-/** Whether a call of this tool needs an MCP server: its own tool, or a tool that reads resources or makes other calls. */
-export function needsMcp(tool: string): boolean {
-  return tool.startsWith("mcp__") || MCP_TOOLS.has(tool);
-}
-
-const MCP_TOOLS: ReadonlySet<string> = new Set([
-  "read_mcp_resource",
-  "list_mcp_resources",
-  "run_code",
-  "tool_search",
-  "sessions_spawn",
-]);
-
 /**
  * Waits until the tools of MCP servers are registered: a runtime that was opened for one command has just started to connect.
  * For the tool of one server, only that server is waited for.

@@ -60,14 +60,17 @@ async function runCommand(
   { options, operands, rest }: ParsedArguments,
   { terminal, output, embedded }: { terminal: Terminal; output: Output; embedded: EmbedOptions },
 ): Promise<number> {
-  const { folder: named, url: server } = options as Globals;
+  const globals = options as Globals;
+  const { folder: named, url: server } = globals;
   const folder = resolve(terminal.cwd, named ?? ".");
   if (named !== undefined) checkFolder(folder);
   const url = server ?? (named === undefined ? terminal.env["HAFT_URL"] : undefined);
   const interrupt = new AbortController();
   const stopListening = terminal.onInterrupt(() => interrupt.abort());
   const { Connection } = await import("./connect.ts");
-  const connection = new Connection({ folder, url, terminal, output, embedded, uses: command.uses ?? [] });
+  const usesRunningServer = !globals["no-server"];
+  const uses = command.uses ?? [];
+  const connection = new Connection({ folder, url, usesRunningServer, terminal, output, embedded, uses });
   const invocation: Invocation = {
     operands,
     rest,

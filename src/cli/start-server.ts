@@ -18,14 +18,15 @@ import {
   type StoredToken,
   type TokenStore,
 } from "../store/tokens.ts";
-import { userName } from "./connect.ts";
+import { publishServer } from "./running-server.ts";
+import { userName } from "./terminal.ts";
 
 export interface StartOptions {
   folder: string;
   version: string;
   env: Readonly<Record<string, string | undefined>>;
   embedded: EmbedOptions;
-  /** Over what the configuration says. */
+  /** Instead of the configured one. */
   port?: number;
   host?: string;
   tls?: { cert: string; key: string };
@@ -42,10 +43,10 @@ export interface StartedServer {
   close(): Promise<void>;
 }
 
-/** What running jobs have when the server ends; what is left then is handed back, or ends as cut off. */
+/** For running jobs when the server ends. Unfinished ones return to the queue, or end as cut off. */
 const JOBS_GRACE_MS = 10_000;
 
-/** A folder's runtime behind its HTTP door, as its configuration says. */
+/** Opens a folder and serves it as its configuration says. */
 export async function startServer({
   folder,
   version,
@@ -60,15 +61,15 @@ export async function startServer({
   const host = await openHaft(folder, {
     env,
     onWarning,
-    // The console asks for the page, goes there, and finishes what the browser brings back.
+    // The console requests the page, opens it, and finishes the sign-in when the browser returns.
     mcpSignIn: { redirectUrl: () => `${server?.url ?? "http://127.0.0.1"}/`, onAuthorize: () => {} },
     middleware: embedded.middleware,
   });
   try {
     const { onEvent } = embedded;
     if (onEvent) host.haft.on("*", onEvent);
-    const { token, allowedHosts, allowedOrigins, ...configured } = host.config.value.server;
-    const tokens = await openServerTokens(host, token);
+    const { token: configuredToken, allowedHosts, allowedOrigins, ...configured } = host.config.value.server;
+    const { tokens, localToken } = await openServerTokens(host, configuredToken);
     const console = await findConsole();
     server = await serveHttp(host, {
       host: requested.host ?? configured.host ?? "127.0.0.1",
@@ -97,12 +98,23 @@ export async function startServer({
     await host.sessions.start();
     const login = await server.loginUrl({ name: userName() });
     const running = server;
+    // A recording answers instead of the tools: other commands must not get its answers.
+    const unpublish =
+      embedded.middleware || tls
+        ? undefined
+        : await publishServer(host.stateFolder, {
+            url: localUrlOf(running),
+            token: localToken,
+            version,
+            env,
+          });
     return {
       host,
       server,
       login,
       hasConsole: console !== undefined,
       async close() {
+        unpublish?.();
         await running.close();
         await worker?.close(JOBS_GRACE_MS);
         await host.close();
@@ -115,7 +127,7 @@ export async function startServer({
   }
 }
 
-/** Also on those that were left from before. A queue that is away now is asked again with the first background call. */
+/** Including jobs left from before. A queue that is not available now is tried again at the first background call. */
 async function runJobs({ haft }: HaftHost, warn: (warning: string) => void): Promise<JobWorker | undefined> {
   try {
     return await haft.jobs.work();
@@ -133,6 +145,11 @@ async function findConsole(): Promise<string | undefined> {
   );
 }
 
+/** Reachable from this machine, even if the server listens on all addresses. */
+function localUrlOf({ url, port }: HttpServer): string {
+  return /^http:\/\/(?:0\.0\.0\.0|\[::\])[:/]/.test(url) ? `http://127.0.0.1:${port}` : url;
+}
+
 function storeOf({ store, config, stateFolder }: HaftHost): { kind: "sqlite" | "postgres"; place: string } {
   if (store.database.engine === "sqlite") return { kind: "sqlite", place: join(stateFolder, STATE_FILES.store) };
   const { host, pathname } = new URL(config.value.store.url ?? "postgres://");
@@ -140,21 +157,28 @@ function storeOf({ store, config, stateFolder }: HaftHost): { kind: "sqlite" | "
   return { kind: "postgres", place: `${host}${pathname}` };
 }
 
-/** With the token of the configuration, which has every scope; only the configuration can revoke it. */
-async function openServerTokens(host: HaftHost, configured: string | undefined): Promise<TokenStore> {
+/**
+ * With the token of the configuration, which has every scope and which only the configuration can revoke, and one for the
+ * commands of this user, which ends with the server.
+ */
+async function openServerTokens(
+  host: HaftHost,
+  configured: string | undefined,
+): Promise<{ tokens: TokenStore; localToken: string }> {
   const { clock } = host.haft;
-  const all = openTokensOnUse(host.store.database, clock);
-  if (configured === undefined) return all;
   const own = new MemoryTokenStore();
-  const { stored } = await issueToken(own, clock, { name: "configured", scopes: SCOPES, token: configured });
-  const known = (await all.list()).find(({ hash }) => hash === stored.hash);
+  const stored = openTokensOnUse(host.store.database, clock);
+  const all: TokenStore = { ...stored, find: (hash) => own.find(hash) ?? stored.find(hash) };
+  const { token: localToken } = await issueToken(own, clock, { name: userName(), scopes: SCOPES });
+  if (configured === undefined) return { tokens: all, localToken };
+  const issued = await issueToken(own, clock, { name: "configured", scopes: SCOPES, token: configured });
+  const known = (await all.list()).find(({ hash }) => hash === issued.stored.hash);
   if (known) throw duplicateToken(known);
-  return {
+  const tokens: TokenStore = {
     ...all,
-    find: (hash) => own.find(hash) ?? all.find(hash),
-    list: async () => [stored, ...(await all.list())],
+    list: async () => [issued.stored, ...(await all.list())],
     remove(id) {
-      if (id !== stored.id) return all.remove(id);
+      if (id !== issued.stored.id) return all.remove(id);
       throw new ApiError(
         "conflict",
         "That token is in the configuration, and would be valid again after the next start",
@@ -162,6 +186,7 @@ async function openServerTokens(host: HaftHost, configured: string | undefined):
       );
     },
   };
+  return { tokens, localToken };
 }
 
 /** As a configured token it would have every scope and could not be revoked. */

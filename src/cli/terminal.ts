@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import process from "node:process";
 import type { KeyInput } from "./prompts.ts";
 
@@ -57,6 +58,15 @@ export function processTerminal(): Terminal {
       return () => void listeners.delete(listener);
     },
   };
+}
+
+/** Recorded as the caller. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "owner";
+  }
 }
 
 /** Resolves after the time, or when the signal aborts. */

@@ -5,7 +5,7 @@ import { showApprovedResult } from "../calls.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { askQuestion, openQuestions, showQuestion } from "../mcp-questions.ts";
-import { needsMcp, waitForTools } from "../mcp-servers.ts";
+import { waitForTools } from "../mcp-servers.ts";
 import { type Output, safeLine, showColumns, showDuration, showTime } from "../output.ts";
 import { promptForApproval, resultOf, toShown } from "../terminal-approver.ts";
 import { isInteractive, pause } from "../terminal.ts";
@@ -67,7 +67,7 @@ const approve = defineCommand({
     const client = await connect();
     const requested = await client.approvals.get(id);
     for (const line of showApproval(requested)) output.info(line);
-    if (needsMcp(requested.toolName)) await waitForTools(client, { url, interrupted, output }, requested.toolName);
+    await waitForTools(client, { url, interrupted, output }, requested.toolName);
     const answered = await client.approvals.answer(id, { decision, rule });
     if (answered.rule !== undefined) output.info(`saved: ${answered.rule}`);
     const result = await resultOf(client, answered);

@@ -20,7 +20,7 @@ const list = defineCommand({
   },
   uses: ["artifacts"],
   async run({ connect, output, options: { session, limit = 50, cursor } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: ["artifacts"] });
     const page = await client.artifacts.list({ session, limit, cursor });
     output.list(page, (artifacts) => showArtifacts(artifacts, output));
     if (page.items.length === 0) output.info("There are none. Agents make them with the tool create_artifact.");
@@ -40,7 +40,7 @@ const show = defineCommand({
     if (number !== undefined && !/^[1-9]\d{0,5}$/.test(number)) {
       throw new UsageError(`"${number}" is not a version.`, "Versions are whole numbers from 1.");
     }
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: ["artifacts"] });
     const version = number === undefined ? undefined : Number(number);
     const artifact = await client.artifacts.get(id, { session, version });
     output.data(artifact, ({ content }) => safe(content).replace(/\n$/, "").split("\n"));
@@ -53,7 +53,7 @@ const versions = defineCommand({
   options: SESSION,
   uses: ["artifacts"],
   async run({ connect, output, operands: [id = ""], options: { session } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: ["artifacts"] });
     output.list(await client.artifacts.versions(id, { session }), (items) => showVersions(items, output));
   },
 });
@@ -71,7 +71,7 @@ const diff = defineCommand({
   },
   uses: ["artifacts"],
   async run({ connect, output, operands: [id = ""], options: { session, from, to } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: ["artifacts"] });
     const found = await client.artifacts.diff(id, { session, from, to });
     output.data(found, ({ text }) => (text === "" ? [] : [paintDiff(safe(text), output)]));
     if (found.text === "") output.info(`Versions ${found.from} and ${found.to} are the same.`);

@@ -44,7 +44,7 @@ const query = defineCommand({
   },
   uses: ["audit"],
   async run({ connect, output, options: { limit = 50, cursor, ...filters } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect();
     const page = await client.audit.search({ ...filterOf(filters), limit, cursor });
     output.list(page, (entries) => showEntries(entries.toReversed(), output));
     if (page.items.length === 0) output.info("Nothing found.");
@@ -64,7 +64,7 @@ const tail = defineCommand({
   notes: ["Shows what every process does that works in this folder."],
   uses: ["audit"],
   async run({ connect, output, interrupted, options: { lines = 10, ...filters } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect();
     const filter = filterOf(filters);
     const print = (entries: readonly AuditEntry[]): void => {
       if (output.format === "text") output.lines(showEntries(entries, output));
@@ -107,7 +107,7 @@ const verify = defineCommand({
   notes: ["Keep the head somewhere else: without it, a log that was cut off at its end looks complete."],
   uses: ["audit"],
   async run({ connect, output, options: { head } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect();
     const check = await client.audit.verify({ head });
     output.data(check, ({ ok, entries, head: now, broken }) => [
       ok
@@ -126,7 +126,7 @@ const exportLog = defineCommand({
   options: FILTERS,
   uses: ["audit"],
   async run({ connect, output, options }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect();
     let lines: string[] = [];
     for await (const entry of client.audit.export(filterOf(options))) {
       lines.push(showJson(entry));

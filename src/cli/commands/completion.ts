@@ -2,6 +2,7 @@ import type { ApiClient } from "../../contracts/index.ts";
 import { GLOBAL_OPTIONS, UsageError } from "../arguments.ts";
 import { type CommandEntry, COMMANDS, namesOf } from "../command-table.ts";
 import { defineCommand, type OperandSpec, type OptionSpecs } from "../command.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** Each script asks this program, so it knows the tools of the folder. */
 const SCRIPTS = {
@@ -34,10 +35,10 @@ export const completion = defineCommand({
   options: { words: { type: "flag", about: "For the scripts: completes the last of the words after --" } },
   takesRest: true,
   uses: ["approvals"],
-  async run({ operands: [shell = ""], rest, options: { words }, folder, output, connect }) {
+  async run({ operands: [shell = ""], rest, options: { words }, folder, terminal, output, connect }) {
     if (words) {
       const approvals = (): Promise<Pick<ApiClient, "approvals">> => connect({ connectsMcp: false });
-      return output.lines(await completeWords(rest, { folder, connect: approvals }));
+      return output.lines(await completeWords(rest, { folder, env: terminal.env, connect: approvals }));
     }
     if (!Object.hasOwn(SCRIPTS, shell))
       throw new UsageError("Which shell?", `One of: ${Object.keys(SCRIPTS).join(", ")}.`);
@@ -47,6 +48,7 @@ export const completion = defineCommand({
 
 interface CompletionContext {
   folder: string;
+  env: Terminal["env"];
   connect(): Promise<Pick<ApiClient, "approvals">>;
 }
 
@@ -84,21 +86,22 @@ async function completeCommand(
   return operand ? completeOperand(operand, context) : [];
 }
 
-async function completeOperand({ completes }: OperandSpec, { folder, connect }: CompletionContext): Promise<string[]> {
+async function completeOperand({ completes }: OperandSpec, context: CompletionContext): Promise<string[]> {
+  const { folder, env, connect } = context;
   if (completes === "tool") return (await toolsIn(folder)).map(({ name }) => name);
   // Pressing a key creates no store.
-  if (completes !== "approval" || !(await hasStore(folder))) return [];
+  if (completes !== "approval" || !(await hasStore(folder, env))) return [];
   const { items } = await (await connect()).approvals.list({ state: "pending" });
   return items.map(({ id }) => id);
 }
 
-async function hasStore(folder: string): Promise<boolean> {
+async function hasStore(folder: string, env: Terminal["env"]): Promise<boolean> {
   const [{ existsSync }, { join }, { STATE_FILES, stateFolderOf }] = await Promise.all([
     import("node:fs"),
     import("node:path"),
     import("../../io/files/state-folder.ts"),
   ]);
-  return existsSync(join(stateFolderOf(folder), STATE_FILES.store));
+  return existsSync(join(stateFolderOf(folder, { env }), STATE_FILES.store));
 }
 
 async function parametersOf(tool: string, { folder }: CompletionContext): Promise<string[]> {

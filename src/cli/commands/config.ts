@@ -10,7 +10,7 @@ const show = defineCommand({
   options: { origin: { type: "flag", about: "Show where each value comes from" } },
   uses: ["configuration"],
   async run({ connect, output, options: { origin: withOrigin } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect();
     const { entries } = await client.configuration.show();
     const items = withOrigin ? entries : entries.map(({ key, value }) => ({ key, value }));
     output.list({ items }, () =>

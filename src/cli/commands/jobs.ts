@@ -28,7 +28,7 @@ const list = defineCommand({
   async run({ connect, output, options: { state, tool, limit } }) {
     const wrong = state.find((word) => !isState(word));
     if (wrong !== undefined) throw new UsageError(`"${wrong}" is not a state.`, `States are: ${STATES.join(", ")}.`);
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: [], runsJobs: false });
     const states = state.filter(isState);
     const page = await client.jobs.list({ state: states.length > 0 ? states : undefined, tool, limit });
     output.list(page, (jobs) => showJobs(jobs, output));
@@ -46,7 +46,7 @@ const show = defineCommand({
   operands: [{ name: "ID" }],
   uses: ["jobs"],
   async run({ connect, output, operands: [id = ""] }) {
-    output.data(await (await connect({ connectsMcp: false })).jobs.get(id), showJob);
+    output.data(await (await connect({ only: [], runsJobs: false })).jobs.get(id), showJob);
   },
 });
 
@@ -60,7 +60,7 @@ const logs = defineCommand({
   notes: ["Shows the output of jobs on other machines too."],
   uses: ["jobs"],
   async run({ connect, output, interrupted, operands: [id = ""], options: { follow } }) {
-    const client = await connect();
+    const client = await connect({ only: [], runsJobs: false });
     if (!follow) {
       output.list(await client.jobs.log(id), (lines) => lines.flatMap((line) => [...showLogLine(line)]));
       return EXIT.done;
@@ -82,7 +82,7 @@ const cancel = defineCommand({
   options: { reason: { type: "text", value: "TEXT", about: "For the caller" } },
   uses: ["jobs"],
   async run({ connect, output, operands: [id = ""], options: { reason } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: [], runsJobs: false });
     output.data(await client.jobs.cancel(id, { reason }), showJob);
   },
 });
@@ -93,7 +93,7 @@ const retry = defineCommand({
   notes: ["A server or a `haft worker` of this store runs it."],
   uses: ["jobs"],
   async run({ connect, output, operands: [id = ""] }) {
-    output.data(await (await connect()).jobs.retry(id), showJob);
+    output.data(await (await connect({ only: [], runsJobs: false })).jobs.retry(id), showJob);
   },
 });
 

@@ -3,12 +3,11 @@ import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { makeCall, showResult, textOfBlock } from "../calls.ts";
 import { defineCommand } from "../command.ts";
-import { userName } from "../connect.ts";
 import { EXIT } from "../exit-codes.ts";
 import { fieldsOf, fieldValue, showQuestion, showQuestionList } from "../mcp-questions.ts";
 import { selectServers, waitForServers } from "../mcp-servers.ts";
 import { type Output, safe, safeLine, showColumns } from "../output.ts";
-import { hasDesktop, isInteractive, openInBrowser } from "../terminal.ts";
+import { hasDesktop, isInteractive, openInBrowser, userName } from "../terminal.ts";
 
 export const mcp = defineCommand({
   examples: [
@@ -362,7 +361,7 @@ const questions = defineCommand({
   },
   uses: ["questions"],
   async run({ connect, output, operands: [id], options: { state = "open" } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: ["mcp"], connectsMcp: false });
     if (id !== undefined) return output.data(await client.questions.get(id), showQuestion);
     const page = await client.questions.list(state === "all" ? {} : { state });
     output.list(page, (items) => showQuestionList(items, output));
@@ -385,7 +384,7 @@ const answer = defineCommand({
   notes: ["The server gets what you enter in a form: do not give it a password or a key."],
   uses: ["questions"],
   async run({ connect, terminal, output, operands: [id = "", ...words], options: { visited, decline, cancel } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: ["mcp"], connectsMcp: false });
     if (decline || cancel) {
       output.data(await client.questions.answer(id, { action: decline ? "decline" : "cancel" }), showAnswer);
       return;

@@ -4,11 +4,10 @@ import type { CallMode } from "../../core/call.ts";
 import type { Agent, AgentEvent, AgentResult, Message } from "../../models/agent/agent.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand, type Invocation, MODE_OPTION, type OptionSpecs } from "../command.ts";
-import { userName } from "../connect.ts";
 import { EXIT } from "../exit-codes.ts";
 import { type Output, safe, safeLine } from "../output.ts";
 import { editLine, TerminalKeys } from "../prompts.ts";
-import { isInteractive, type Terminal } from "../terminal.ts";
+import { isInteractive, type Terminal, userName } from "../terminal.ts";
 
 const AGENT_OPTIONS = {
   agent: { type: "text", value: "NAME", about: "One of the configured agents" },

@@ -13,7 +13,7 @@ const list = defineCommand({
   examples: [["haft schedules list", "what runs later, and when next"]],
   uses: ["schedules"],
   async run({ connect, output }) {
-    const page = await (await connect({ connectsMcp: false })).schedules.list();
+    const page = await (await connect({ only: ["schedules"] })).schedules.list();
     output.list(page, (schedules) => showSchedules(schedules, output));
     if (page.items.length === 0) output.info("There are none. `haft schedules add` makes one.");
     else if (!page.status.isRunning)
@@ -75,7 +75,7 @@ const remove = defineCommand({
   operands: [{ name: "ID" }],
   uses: ["schedules"],
   async run({ connect, output, operands: [id = ""] }) {
-    const { name } = await (await connect({ connectsMcp: false })).schedules.remove(id);
+    const { name } = await (await connect({ only: ["schedules"] })).schedules.remove(id);
     output.info(`${id} (${safeLine(name)}) is removed.`);
   },
 });
@@ -85,7 +85,7 @@ const pause = defineCommand({
   operands: [{ name: "ID" }],
   uses: ["schedules"],
   async run({ connect, output, operands: [id = ""] }) {
-    const paused = await (await connect({ connectsMcp: false })).schedules.pause(id, { isPaused: true });
+    const paused = await (await connect({ only: ["schedules"] })).schedules.pause(id, { isPaused: true });
     output.data(paused, (schedule) => showSchedules([schedule], output));
   },
 });
@@ -95,7 +95,7 @@ const resume = defineCommand({
   operands: [{ name: "ID" }],
   uses: ["schedules"],
   async run({ connect, output, operands: [id = ""] }) {
-    const resumed = await (await connect({ connectsMcp: false })).schedules.pause(id, { isPaused: false });
+    const resumed = await (await connect({ only: ["schedules"] })).schedules.pause(id, { isPaused: false });
     output.data(resumed, (schedule) => showSchedules([schedule], output));
   },
 });
@@ -128,7 +128,7 @@ const runs = defineCommand({
   },
   uses: ["schedules"],
   async run({ connect, output, operands: [id = ""], options: { limit = 20 } }) {
-    const page = await (await connect({ connectsMcp: false })).schedules.runs(id, { limit });
+    const page = await (await connect({ only: ["schedules"] })).schedules.runs(id, { limit });
     output.list(page, (items) => showRuns(items, output));
     if (page.items.length === 0) output.info("It has not run yet.");
   },

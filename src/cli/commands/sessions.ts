@@ -23,7 +23,7 @@ const list = defineCommand({
   },
   uses: ["sessions"],
   async run({ connect, output, options: { state, limit } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: ["sessions"] });
     const page = await client.sessions.list({ state, limit });
     output.list(page, (sessions) => showSessions(sessions, output));
     if (page.items.length === 0) output.info("There are none. `haft sessions send --new NAME TEXT` starts one.");
@@ -39,7 +39,7 @@ const show = defineCommand({
   operands: [{ name: "SESSION" }],
   uses: ["sessions"],
   async run({ connect, output, operands: [wanted = ""] }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: ["sessions"] });
     const key = await findSession(client, wanted);
     const session = await client.sessions.get(key);
     const entries: SessionEntry[] = [];
@@ -106,7 +106,7 @@ const stop = defineCommand({
   operands: [{ name: "SESSION" }],
   uses: ["sessions"],
   async run({ connect, output, operands: [wanted = ""] }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: ["sessions"] });
     const { stopped } = await client.sessions.stop(await findSession(client, wanted));
     output.data({ stopped }, () => [stopped === 0 ? "It was not running." : `Stopped: ${stopped}.`]);
   },

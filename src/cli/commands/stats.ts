@@ -18,7 +18,7 @@ export const stats = defineCommand({
   },
   uses: ["statistics", "mcp"],
   async run({ connect, url, interrupted, output, options: { tokens, since, until } }) {
-    const client = await connect({ connectsMcp: tokens });
+    const client = await connect(tokens ? {} : { only: [] });
     const to = until ?? Date.now();
     const from = since ?? to - DAY_MS;
     if (tokens) {

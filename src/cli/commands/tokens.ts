@@ -24,7 +24,7 @@ const create = defineCommand({
     const wrong = scope.find((word) => !isScope(word));
     if (wrong !== undefined) throw new UsageError(`There is no scope "${wrong}".`, `Scopes are: ${SCOPES.join(", ")}.`);
     const scopes: Scope[] = scope.length === 0 ? ["read", "call"] : scope.filter(isScope);
-    const client = await connect({ connectsMcp: false });
+    const client = await connect();
     const made = await client.tokens.create({ name, scopes, expiresInMs: expires });
     output.data(made, ({ token }) => [token]);
     output.info(
@@ -41,7 +41,7 @@ const list = defineCommand({
   examples: [["haft token list", "which programs may use servers of this folder, and what they may do"]],
   uses: ["tokens"],
   async run({ connect, output }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect();
     const page = await client.tokens.list();
     output.list(page, (tokens) =>
       showColumns(
@@ -63,7 +63,7 @@ const revoke = defineCommand({
   operands: [{ name: "ID" }],
   uses: ["tokens"],
   async run({ connect, output, operands: [id = ""] }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect();
     await client.tokens.revoke(id);
     output.info(`${id} is revoked.`);
   },

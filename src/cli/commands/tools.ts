@@ -5,7 +5,7 @@ import { readCallInput } from "../call-input.ts";
 import { makeCall, showResult } from "../calls.ts";
 import { callPolicy, defineCommand, MODE_OPTION } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { needsMcp, waitForTools } from "../mcp-servers.ts";
+import { waitForTools } from "../mcp-servers.ts";
 import { type Output, safe, safeLine, showColumns, type Style } from "../output.ts";
 
 const list = defineCommand({
@@ -99,7 +99,7 @@ const call = defineCommand({
       throw new UsageError("--raw is not for a terminal.", "Redirect it to a file or a pipe.");
     const input = await readCallInput(words, terminal);
     // A job that this process started would be cut off when it ends.
-    const client = await connect({ runsJobs: false, connectsMcp: needsMcp(tool) });
+    const client = await connect({ tool, runsJobs: false });
     await waitForTools(client, { url, interrupted, output }, tool);
     const request = {
       tool,

@@ -26,7 +26,7 @@ export const undo = defineCommand({
     if ([named, last || undefined, session].filter((one) => one !== undefined).length > 1) {
       throw new UsageError("Give only one of: a call, --last, --session.");
     }
-    const client = await connect({ connectsMcp: false });
+    const client = await connect({ only: [] });
     if (named === undefined && !last && session === undefined) {
       const page = await client.undo.list({ limit });
       output.list(page, (changes) => showChanges(changes, output));
