@@ -1,0 +1,113 @@
+// How commands find and use the server of their workspace: real processes, other working directories, kill -9.
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { bundleHaft, type HaftProgram, type Running } from "./run-haft.ts";
+
+let haft: HaftProgram;
+
+beforeAll(async () => {
+  haft = await bundleHaft();
+}, 120_000);
+afterAll(() => haft.remove());
+beforeEach(() => {
+  haft.openFolder();
+  writeFileSync(join(haft.folder, "README.md"), "A folder that is not empty\n");
+});
+
+async function serve(): Promise<{ server: Running; pid: number }> {
+  const server = haft.start(["serve", "--port", "0", "--json"]);
+  await server.waitForOutput(/^\{.*\}\n/);
+  return { server, pid: server.child.pid ?? 0 };
+}
+
+const SET = ["tools", "call", "set_env", "key=COLOR", "value=blue", "--session", "s", "--mode", "bypassPermissions"];
+const GET = ["tools", "call", "get_env", "key=COLOR", "--session", "s"];
+/** A session's variables are in the memory of the process that runs its calls. */
+const sharesMemory = async (options?: Parameters<HaftProgram["run"]>[1]): Promise<boolean> => {
+  const set = await haft.run([...SET, "-C", haft.folder], options);
+  expect(set, set.stderr).toMatchObject({ code: 0 });
+  return (await haft.run([...GET, "-C", haft.folder], options)).stdout.includes("blue");
+};
+
+function recordFile(): string {
+  const files = readdirSync(dirname(haft.folder), { recursive: true, encoding: "utf8" });
+  const file = files.find((name) => name.includes(basename(haft.folder)) && name.endsWith("server.json"));
+  if (file === undefined) throw new Error("There is no server.json.");
+  return join(dirname(haft.folder), file);
+}
+
+test("a command uses it, from another working directory and with another PATH", async () => {
+  await serve();
+  const elsewhere = join(haft.folder, "..", "elsewhere");
+  mkdirSync(elsewhere, { recursive: true });
+  expect(await sharesMemory({ cwd: elsewhere, env: { PATH: "/nowhere" } })).toBe(true);
+  const direct = await haft.run([...GET, "-C", haft.folder, "--no-server"], { cwd: elsewhere });
+  expect(direct.stdout).not.toContain("blue");
+});
+
+test("without one, each command works in its own process", async () => {
+  expect(await sharesMemory()).toBe(false);
+});
+
+test("its address and token are for this user only, and are gone when it has ended", async () => {
+  const { server } = await serve();
+  const record = recordFile();
+  const token = join(dirname(record), "server.token");
+  for (const file of [record, token]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(record, "utf8")).not.toContain(readFileSync(token, "utf8"));
+  server.child.kill("SIGTERM");
+  expect(await server.ended).toMatchObject({ code: 0 });
+  expect([existsSync(record), existsSync(token)]).toEqual([false, false]);
+});
+
+test("after kill -9 a command says that it is gone, works in process, and the next one is silent", async () => {
+  const { server, pid } = await serve();
+  const record = recordFile();
+  server.child.kill("SIGKILL");
+  await server.ended;
+  expect(existsSync(record)).toBe(true);
+  const first = await haft.run(["tools", "call", "read", "path=README.md"]);
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("not empty") });
+  expect(first.stderr.split("\n").filter((line) => line.includes(`pid ${pid}`))).toHaveLength(1);
+  const second = await haft.run(["tools", "call", "read", "path=README.md"]);
+  expect(second).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("if it does not answer, a command says so and works in process; with -q it says nothing", async () => {
+  const { server, pid } = await serve();
+  server.child.kill("SIGSTOP");
+  onTestFinished(() => void server.child.kill("SIGCONT"));
+  const read = ["tools", "call", "read", "path=README.md"];
+  const told = await haft.run(read);
+  expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining("not empty") });
+  expect(told.stderr).toMatch(new RegExp(`pid ${pid}\\) does not answer`));
+  expect(await haft.run([...read, "-q"])).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("one of another version, or with other settings in its environment, is not used", async () => {
+  await serve();
+  const other = await haft.run(["tools", "list"], { env: { HAFT_MODE: "plan" } });
+  expect(other).toMatchObject({ code: 0, stderr: expect.stringContaining("HAFT_ variables") });
+  const record = recordFile();
+  writeFileSync(record, JSON.stringify({ ...JSON.parse(readFileSync(record, "utf8")), version: "0.0.1" }));
+  const older = await haft.run(["tools", "list"]);
+  expect(older).toMatchObject({ code: 0, stderr: expect.stringContaining("has version 0.0.1") });
+  expect(await sharesMemory()).toBe(false);
+});
+
+test("it is not used if others could have written its address", async () => {
+  await serve();
+  const record = recordFile();
+  const text = readFileSync(record, "utf8");
+  chmodSync(record, 0o666);
+  expect(await sharesMemory()).toBe(false);
+  expect(readFileSync(record, "utf8")).toBe(text);
+});
+
+test("the configuration is read from the files, also while a server runs", async () => {
+  await serve();
+  writeFileSync(join(haft.folder, "haft.config.yml"), "tools:\n  maxConcurrent: 3\n");
+  const shown = await haft.run(["config", "show"]);
+  expect(shown).toMatchObject({ code: 0, stdout: expect.stringMatching(/tools\.maxConcurrent\s+3/) });
+});
