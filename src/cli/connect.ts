@@ -63,7 +63,12 @@ async function openConnection(target: ConnectionTarget, options: ConnectOptions)
   }
   const { InProcessHost } = await import("./in-process.ts");
   const host = new InProcessHost(target, options);
-  return { client: (await host.client(contracts)) as unknown as ApiClient, close: () => host.close() };
+  try {
+    return { client: (await host.client(contracts)) as unknown as ApiClient, close: () => host.close() };
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
 }
 
 /** Each contract is loaded for the commands that use it: the schemas of all take tens of milliseconds. */

@@ -18,6 +18,9 @@ export interface InProcessTarget {
 
 type AnyHandlers = Handlers<Contract> | undefined;
 
+/** Resources that need the configuration or the store, and nothing else. */
+const WITHOUT_HOST: ReadonlySet<string> = new Set(["configuration", "audit", "tokens"]);
+
 /**
  * Answers requests in this process, and opens only what they need: the configuration, the store, or a host with the
  * capabilities of the command.
@@ -35,7 +38,9 @@ export class InProcessHost {
     this.#options = options;
   }
 
-  client(contracts: Record<string, Contract>) {
+  async client(contracts: Record<string, Contract>) {
+    // Opened now: a call that is interrupted later has started, and is recorded.
+    if (Object.keys(contracts).some((resource) => !WITHOUT_HOST.has(resource))) await this.#openApi();
     const handlersOf = ((resource: string) => this.#handlersOf(resource)) as DirectClientOptions<
       typeof contracts
     >["handlersOf"];
@@ -68,7 +73,7 @@ export class InProcessHost {
       case "tokens":
         return (await this.#tokens()) as unknown as AnyHandlers;
       default: {
-        const { handlers } = await (this.#api ??= this.#openApi());
+        const { handlers } = await this.#openApi();
         return (handlers as Readonly<Record<string, AnyHandlers>>)[resource];
       }
     }
@@ -119,15 +124,18 @@ export class InProcessHost {
     });
   }
 
-  async #openApi(): Promise<HaftApi> {
-    const host = await this.#openHost();
-    this.#closing.push(() => host.close());
-    const { onEvent } = this.#target.embedded;
-    if (onEvent) host.haft.on("*", onEvent);
-    const { createHostApi } = await import("../api/haft-api.ts");
-    const api = createHostApi(host, { info: { workspace: host.config.folder } });
-    this.#closing.push(() => api.close());
-    return api;
+  #openApi(): Promise<HaftApi> {
+    this.#api ??= (async () => {
+      const host = await this.#openHost();
+      this.#closing.push(() => host.close());
+      const { onEvent } = this.#target.embedded;
+      if (onEvent) host.haft.on("*", onEvent);
+      const { createHostApi } = await import("../api/haft-api.ts");
+      const api = createHostApi(host, { info: { workspace: host.config.folder } });
+      this.#closing.push(() => api.close());
+      return api;
+    })();
+    return this.#api;
   }
 
   async #openHost(): Promise<HaftHost> {

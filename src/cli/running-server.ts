@@ -167,7 +167,7 @@ const OTHER_VARIABLES = /^HAFT_(?:URL|TOKEN|HOST|PORT|SERVER_TOKEN|STATE_DIR)$/;
 /** Settings of the environment must be equal: a command must not run with another mode or profile than it was given. */
 function settingsOf(env: Environment): string {
   const settings = Object.entries(env).filter(
-    ([name, value]) => /^HAFT_/.test(name) && !OTHER_VARIABLES.test(name) && value,
+    ([name, value]) => name.startsWith("HAFT_") && !OTHER_VARIABLES.test(name) && value,
   );
   return createHash("sha256").update(JSON.stringify(settings.sort())).digest("hex");
 }
