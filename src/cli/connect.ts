@@ -64,7 +64,7 @@ async function openConnection(target: ConnectionTarget, options: ConnectOptions)
   const { InProcessHost } = await import("./in-process.ts");
   const host = new InProcessHost(target, options);
   try {
-    return { client: (await host.client(contracts)) as unknown as ApiClient, close: () => host.close() };
+    return { client: await host.client(contracts), close: () => host.close() };
   } catch (error) {
     await host.close();
     throw error;

@@ -1,8 +1,11 @@
 import { createDirectClient, type DirectClientOptions } from "../api/direct-client.ts";
-import type { HaftApi } from "../api/haft-api.ts";
+import type { HandlerLoaders, HostApi } from "../api/host-api.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
-import type { Contract, Handlers } from "../contracts/contract.ts";
+import type { Contract } from "../contracts/contract.ts";
 import type { Identity } from "../contracts/identity.ts";
+import type { ApiClient, Contracts } from "../contracts/index.ts";
+import { CloseStack } from "../core/close-stack.ts";
+import type { AuditFact } from "../gate/audit-log.ts";
 import type { CapabilityName, HaftHost } from "../host.ts";
 import type { Store } from "../store/store.ts";
 import type { ConnectOptions, EmbedOptions } from "./command.ts";
@@ -16,11 +19,6 @@ export interface InProcessTarget {
   embedded: EmbedOptions;
 }
 
-type AnyHandlers = Handlers<Contract> | undefined;
-
-/** Resources that need the configuration or the store, and nothing else. */
-const WITHOUT_HOST: ReadonlySet<string> = new Set(["configuration", "audit", "tokens"]);
-
 /**
  * Answers requests in this process, and opens only what they need: the configuration, the store, or a host with the
  * capabilities of the command.
@@ -28,56 +26,54 @@ const WITHOUT_HOST: ReadonlySet<string> = new Set(["configuration", "audit", "to
 export class InProcessHost {
   readonly #target: InProcessTarget;
   readonly #options: ConnectOptions;
-  readonly #closing: (() => Promise<void> | void)[] = [];
+  readonly #closing = new CloseStack();
   #config: Promise<LoadedConfig> | undefined;
   #store: Promise<Store> | undefined;
-  #api: Promise<HaftApi> | undefined;
+  #api: Promise<HostApi> | undefined;
 
   constructor(target: InProcessTarget, options: ConnectOptions) {
     this.#target = target;
     this.#options = options;
   }
 
-  async client(contracts: Record<string, Contract>) {
+  async client(contracts: Record<string, Contract>): Promise<ApiClient> {
     // Opened now: a call that is interrupted later has started, and is recorded.
-    if (Object.keys(contracts).some((resource) => !WITHOUT_HOST.has(resource))) await this.#openApi();
-    const handlersOf = ((resource: string) => this.#handlersOf(resource)) as DirectClientOptions<
-      typeof contracts
-    >["handlersOf"];
-    return createDirectClient(contracts, { identity: localIdentity(), handlersOf });
+    if (Object.keys(contracts).some((resource) => !Object.hasOwn(this.#loaders, resource))) await this.#openApi();
+    const { handlersOf } = this;
+    // The type of `connect` limits a command to the resources that it uses.
+    return createDirectClient(contracts as Contracts, { identity: localIdentity(), handlersOf });
   }
 
-  /** In reverse order; every step is tried. */
-  async close(): Promise<void> {
-    let failure: unknown;
-    for (const close of this.#closing.toReversed()) {
-      try {
-        await close();
-      } catch (error) {
-        failure ??= error;
-      }
-    }
-    if (failure !== undefined) throw failure;
+  close(): Promise<void> {
+    return this.#closing.close();
   }
 
-  async #handlersOf(resource: string): Promise<AnyHandlers> {
-    switch (resource) {
-      case "configuration": {
-        const { createConfigurationApi } = await import("../api/handlers/configuration.ts");
-        return createConfigurationApi(await (this.#config ??= this.#loadConfig())) as AnyHandlers;
-      }
-      case "audit": {
-        const { createAuditApi } = await import("../api/handlers/audit.ts");
-        return createAuditApi((await this.#openStore()).audit) as unknown as AnyHandlers;
-      }
-      case "tokens":
-        return (await this.#tokens()) as unknown as AnyHandlers;
-      default: {
-        const { handlers } = await this.#openApi();
-        return (handlers as Readonly<Record<string, AnyHandlers>>)[resource];
-      }
-    }
-  }
+  readonly handlersOf: DirectClientOptions<Contracts>["handlersOf"] = async (resource) => {
+    const load = this.#loaders[resource];
+    return load === undefined ? (await this.#openApi()).handlersOf(resource) : load();
+  };
+
+  /** Resources that need only the configuration or the store. */
+  readonly #loaders: HandlerLoaders = {
+    configuration: async () => {
+      const { createConfigurationApi } = await import("../api/handlers/configuration.ts");
+      return createConfigurationApi(await (this.#config ??= this.#loadConfig()));
+    },
+    audit: async () => {
+      const { createAuditApi } = await import("../api/handlers/audit.ts");
+      return createAuditApi((await this.#openStore()).audit);
+    },
+    tokens: async () => {
+      const [{ createTokensApi }, { openTokensOnUse }, { systemClock: clock }] = await Promise.all([
+        import("../capabilities/tokens.ts"),
+        import("../store/tokens.ts"),
+        import("../core/clock.ts"),
+      ]);
+      const { audit, database } = await this.#openStore();
+      const record = (fact: AuditFact): Promise<void> => audit.append(fact, { synced: true });
+      return createTokensApi({ tokens: openTokensOnUse(database, clock), clock, record });
+    },
+  };
 
   async #loadConfig(): Promise<LoadedConfig> {
     const { folder, terminal, output } = this.#target;
@@ -104,35 +100,21 @@ export class InProcessHost {
       const { url } = config.value.store;
       const secretNames = config.value.audit.redact ?? [];
       const store = await openStore(url === undefined ? { stateFolder } : { url }, { onWarning, secretNames });
-      this.#closing.push(() => store.close());
+      this.#closing.push("store", () => store.close());
       return store;
     })();
     return this.#store;
   }
 
-  async #tokens() {
-    const [{ createTokensApi }, { openTokensOnUse }, { systemClock }] = await Promise.all([
-      import("../api/handlers/tokens.ts"),
-      import("../store/tokens.ts"),
-      import("../core/clock.ts"),
-    ]);
-    const { audit, database } = await this.#openStore();
-    return createTokensApi({
-      tokens: openTokensOnUse(database, systemClock),
-      clock: systemClock,
-      record: (fact) => audit.append(fact, { synced: true }),
-    });
-  }
-
-  #openApi(): Promise<HaftApi> {
+  #openApi(): Promise<HostApi> {
     this.#api ??= (async () => {
       const host = await this.#openHost();
-      this.#closing.push(() => host.close());
+      this.#closing.push("host", () => host.close());
       const { onEvent } = this.#target.embedded;
       if (onEvent) host.haft.on("*", onEvent);
-      const { createHostApi } = await import("../api/haft-api.ts");
-      const api = createHostApi(host, { info: { workspace: host.config.folder } });
-      this.#closing.push(() => api.close());
+      const { HostApi } = await import("../api/host-api.ts");
+      const api = new HostApi(host, { info: { workspace: host.config.folder } });
+      this.#closing.push("API", () => api.close());
       return api;
     })();
     return this.#api;
