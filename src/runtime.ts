@@ -62,37 +62,37 @@ import type { Workspace } from "./workspace.ts";
 export interface HaftOptions {
   /** From `openWorkspace` of "haft/workspace": its tools are registered, and its processes end with the runtime. */
   workspace?: Workspace;
-  /** What `context.workspace` tells your own tools, where no workspace is opened; the working directory if absent. */
+  /** `context.workspace` of your tools, if no workspace is opened. Default: the working directory. */
   folder?: string;
   /** Default: a new one. */
   registry?: ToolRegistry;
   /** Registered at once. */
   tools?: Iterable<Registrable>;
-  /** Layers that each narrow: a tool exists where all of them let it through. A function where they differ by caller. */
+  /** Layers that each narrow: a tool exists if all of them let it through. A function if they differ by caller. */
   policy?: ToolPolicy | readonly ToolPolicy[] | ((caller: Partial<Caller>) => readonly PolicyLayer[]);
-  /** What happens to one call: `{ allow, ask, deny }`, sources with the files they stand in, or a book that is shared. */
+  /** What happens to one call: `{ allow, ask, deny }`, sources with the files they come from, or a shared rule set. */
   rules?: Omit<RuleSource, "origin"> | readonly RuleSource[] | RuleSet;
   /** Programs and services that see calls and may refuse, question and rewrite them. */
   hooks?: readonly HookSource[];
-  /** How hooks of type http are asked. */
+  /** Sends the requests of hooks of type http. */
   post?: HttpPost;
-  /** Where it is remembered what sessions have seen, and labels besides those that tools have. */
+  /** What sessions have seen, and labels besides those of the tools. */
   taint?: Omit<TaintOptions, "now">;
-  /** Why calls of a tool must ask, whatever rules say: its definition changed since a person saw it. */
+  /** Why calls of a tool must ask, also if a rule allows them: its definition changed since a person saw it. */
   requiresApproval?: (tool: AnyTool) => string | undefined;
-  /** Keeps a rule that a person granted for always, beyond this runtime. */
+  /** Saves a rule that a person granted for always, beyond this runtime. */
   saveRule?: (rule: string) => Promise<void> | void;
   /** Asks a person and waits. Without one a call that must ask is answered `pending`. */
   approver?: Approver;
-  /** How long a call that asks waits for an answer, whatever door it comes through; then it is no. */
+  /** How long a call that asks waits for an answer; without one it is denied. */
   approvalWaitMs?: number;
   /** Where questions are kept, for how long, and how many. */
   approvals?: Omit<ApprovalsOptions, "clock">;
-  /** Registers `run_code`: programs that call tools, where they wait for people, and what they may use. */
+  /** Registers `run_code`: where programs that wait are kept, and what they may use. */
   code?: Pick<CodeRunnerOptions, "store" | "limits">;
-  /** Registers `tool_search`: where tools are too many for a model's context, it is shown some and finds the others. */
+  /** Registers `tool_search`: if there are too many tools for its context, a model is shown some and finds the others. */
   toolSearch?: ToolSearchOptions;
-  /** In what tokens are counted; o200k_base where "gpt-tokenizer" is installed, else an estimate. */
+  /** Counts tokens. Default: o200k_base if "gpt-tokenizer" is installed, else an estimate. */
   tokens?: TokenCounter;
   /** How many calls may run and wait at the same time. */
   concurrency?: Partial<ConcurrencyLimits>;
@@ -100,9 +100,9 @@ export interface HaftOptions {
   timeouts?: Partial<Timeouts>;
   /** Of the content of one result; the rest goes to `spill`. */
   maxResultBytes?: number;
-  /** Of one result, as a model reads it; besides the bytes. */
+  /** Of the content of one result; besides the bytes. */
   maxResultTokens?: number;
-  /** How much tools tell that have a parameter for it, where a call does not say. */
+  /** How much tools return that have a parameter for it, if a call does not choose. */
   response?: ResponseLength;
   /** Further stages of the gate. */
   middleware?: readonly Middleware[];
@@ -114,13 +114,13 @@ export interface HaftOptions {
   journal?: CallJournal;
   /** The whole of results that were too long. Default: the workspace's, else memory. */
   spill?: Spill;
-  /** Where background calls wait for a worker; in memory where absent. `false`: whoever calls waits for them. */
+  /** Where background calls wait for a worker. Default: in memory. `false`: callers wait for the result. */
   jobs?: JobQueue | false;
   /** The worker of this process, which begins with the first background call; `false`: workers run elsewhere. */
   worker?: WorkerOptions | false;
-  /** Told of a listener that failed; nothing else is affected by it. */
+  /** Called with the error of a listener; nothing else is affected by it. */
   onListenerError?: (error: unknown, event: ToolEvent) => void;
-  /** Told of what is probably a mistake, such as a group that does not exist; a process warning where absent. */
+  /** Called with probable mistakes, such as a group that does not exist. Default: a process warning. */
   onWarning?: (warning: string) => void;
 }
 
@@ -294,7 +294,7 @@ class Runtime {
       this.admission,
       writeAhead(this.log),
       bound(this.spill, {
-        maxBytes: options.maxResultBytes,
+        maxResultBytes: options.maxResultBytes,
         maxResultTokens: options.maxResultTokens,
         tokens: this.tokens,
       }),

@@ -38,7 +38,7 @@ export interface Verdict {
   by: "rule" | "tool" | "mode" | "hook" | "taint" | "grant" | "approval" | "policy";
   /** One sentence for a person. */
   reason: string;
-  /** The rule that decided, as it is written, and the file or layer that it stands in. */
+  /** The rule that decided, as it is written. */
   rule?: string;
   /** The file or layer that has the rule. */
   origin?: string;
@@ -48,7 +48,7 @@ export interface Verdict {
 
 /** What a caller may say about one call, beyond the tool and its input. */
 export interface CallOptions {
-  /** The provider's or the caller's id of this call; made up where absent. */
+  /** The provider's or the caller's id of this call; generated if omitted. */
   id?: string;
   /** Two calls with one key, caller and input are one call. Defaults to `id`, where that was given; `false`: has none. */
   idempotencyKey?: string | false;
@@ -76,7 +76,7 @@ export interface CallOptions {
   userId?: string;
 }
 
-/** How a call that runs later stands among the others. */
+/** When a background call runs, compared with others. */
 export interface BackgroundOptions {
   /** Higher first; those of one priority in the order they came. */
   priority?: number;
@@ -94,8 +94,8 @@ export interface SecondPass {
   /** What was decided in the first pass. A deny of today still counts; nobody is asked again. */
   verdict: Verdict;
   /**
-   * Hears how it ended, before anybody else does: `true` says that it is made again, so that this was not its end. The end
-   * of a job is told by whoever keeps the jobs, once it can be read there.
+   * Called first with how the pass ended. `true`: the call is made again, so this was not its end. The job queue reports
+   * the end of a job, once it can be read there.
    */
   again?(call: Call, result: ToolResult): boolean;
 }
@@ -116,7 +116,7 @@ export interface CallPolicy {
   deny?: readonly string[];
 }
 
-/** What a call may do and on whose behalf, so that what it leaves to be done later has no more rights. Plain JSON. */
+/** What a call may do and on whose behalf: work that it leaves for later has no more rights. Plain JSON. */
 export interface CallAuthority {
   caller: Caller;
   mode?: CallMode;
@@ -169,7 +169,7 @@ export interface Call {
   readonly id: string;
   /** The name as it was asked for. */
   readonly requestedName: string;
-  /** Whether the caller chose the id, so that it means the same call again. */
+  /** Set if the caller chose an id: two calls with the same key are one call. */
   readonly idempotencyKey: string | undefined;
   /** On whose behalf it is made. */
   readonly caller: Caller;
@@ -203,11 +203,11 @@ export interface Call {
   readonly isDirect: boolean;
   /** Whether the tool's code was started: before that, nothing has happened. */
   readonly began: boolean;
-  /** Kept by `admit`: whether the call occupies a slot of its own. */
+  /** Kept by `admit`: whether the call occupies a slot. */
   holdsSlot: boolean;
   /** Why the call is to end early, once that is known. */
   aborted: ToolError | undefined;
-  /** What a stage that is waiting wants to be told when the call is aborted. */
+  /** Called when the call is aborted while a stage waits. */
   onAbort: ((why: ToolError) => void) | undefined;
 }
 
@@ -218,7 +218,7 @@ export function note(call: Call, fact: string, value: unknown): void {
 
 /** The tool of a call that `resolve` has passed. */
 export function toolOf(call: Call): AnyTool {
-  if (!call.tool) throw new Error("A stage that needs the tool stands before `resolve`.");
+  if (!call.tool) throw new Error("A stage that needs the tool was placed before `resolve`.");
   return call.tool;
 }
 
@@ -239,7 +239,7 @@ export function nextCallId(): string {
   return block + ENDINGS[used++]!;
 }
 
-/** A toolkit again, from its names, for a call that goes on after its process or its toolkit is gone. */
+/** Rebuilds a toolkit from its names, for a call that continues after its process or toolkit is gone. */
 export function rebuildScope(
   names: readonly string[],
   registry: { get(name: string): AnyTool | undefined },

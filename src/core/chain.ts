@@ -9,7 +9,7 @@ import type { ToolContext } from "./tool.ts";
 export interface ChainStep<ChainInput = unknown> {
   /** The name of the tool. */
   tool: string;
-  // A method, so that steps of chains with other inputs can be run by one function.
+  // A method: its parameter is bivariant, and one function can run steps of chains with other inputs.
   /** Its input, made from the results so far. */
   input?(previous: ToolResult | undefined, chainInput: ChainInput, results: readonly ToolResult[]): unknown;
 }
@@ -20,7 +20,7 @@ type ChainConfig<P extends SchemaSource> = Omit<ToolConfig<P, SchemaSource, unkn
 
 /**
  * A chain of tools is itself a tool. Each step goes through the gate as a nested call; the first that does not complete
- * ends the chain, and the result says where. Made again under the same call id, it goes on where it stopped.
+ * ends the chain, and the result says where. Made again under the same call id, it continues where it stopped.
  */
 export function createChain<const P extends SchemaSource>({
   steps,
@@ -65,7 +65,7 @@ function stopped(steps: readonly ChainStep[], index: number, result: ToolResult)
   const where = `Step ${index + 1} of ${steps.length} (${steps[index]!.tool})`;
   const metadata = { stoppedAt: index + 1, steps: steps.length };
   if (result.status === "pending") {
-    const content = `${where} waits: ${textOf(result.content)} The same call, made again afterwards, goes on from there.`;
+    const content = `${where} waits: ${textOf(result.content)} Make the same call again afterwards to continue from there.`;
     return { content, pending: result.pending, metadata };
   }
   if (result.status === "completed") throw new Error("A completed step does not stop a chain.");

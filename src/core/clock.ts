@@ -1,4 +1,4 @@
-/** Time as a dependency: everything that waits or measures takes one, so that tests move it by hand. */
+/** Time as a dependency: everything that waits or measures takes one, and tests move it by hand. */
 export interface Clock {
   /** Wall clock, Unix milliseconds. */
   now(): number;

@@ -27,7 +27,7 @@ import {
 /** What providers and rules can both spell. `@` is for versions, `*` and `group:` for policies. */
 const NAME = /^(?!group:)[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,127}$/;
 
-/** Makes a tool. The one way to make one, so that each has a schema, a kind and a body that only the gate can reach. */
+/** Makes a tool. The one way to make one: each has a schema, a kind, and code that only the gate can reach. */
 export function createTool<const P extends SchemaSource, R, O extends SchemaSource = SchemaSource>(
   config: ToolConfig<P, O, R>,
 ): ToolOf<P, O, R> {
@@ -75,11 +75,11 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
     idempotent: config.idempotent ?? kind === ToolKind.ReadOnly,
     origin: { ...(config.origin ?? { type: "own" as const }) },
     locks: config.locks,
-    ...optional("labelsOf", config.labelsOf),
+    labelsOf: config.labelsOf,
     permission: permissionOf(config.permission),
-    ...optional("signature", config.signature ?? config.extractSignatureContent),
-    ...optional("rule", config.rule ?? config.abstractPermissionRule),
-    ...optional("preview", config.preview),
+    signature: config.signature ?? config.extractSignatureContent,
+    rule: config.rule ?? config.abstractPermissionRule,
+    preview: config.preview,
     isReadOnly: kind === ToolKind.ReadOnly,
     isConcurrencySafe: shared,
     getFunctionDeclaration: (dialect) => declarationOf(tool, dialect),
@@ -171,10 +171,6 @@ function parameterAliasesOf(
 function cacheOf(name: string, kind: ToolKind, cache: NonNullable<AnyTool["cache"]>): NonNullable<AnyTool["cache"]> {
   if (kind !== ToolKind.ReadOnly) throw new TypeError(`Tool "${name}" declares a cache but is not read-only.`);
   return cache;
-}
-
-function optional<K extends string, V>(key: K, value: V | undefined): { [k in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [k in K]?: V });
 }
 
 function named<T>(tool: string, what: string, make: () => T): T {

@@ -3,7 +3,7 @@ import { propertiesOf } from "../schema/schema-properties.ts";
 import { canonicalJson } from "./json.ts";
 import type { AnyTool, DialectName, ToolDescription } from "./tool.ts";
 
-/** What a model is told of a tool. Providers' own shapes are made from this. */
+/** The definition of a tool for a model. Providers' formats are made from it. */
 export interface FunctionDeclaration {
   /** As shown to the model. */
   name: string;
@@ -31,7 +31,7 @@ export interface ToolCallDefinition {
 
 const declarations = new WeakMap<AnyTool, Map<string, FunctionDeclaration>>();
 
-/** Converting a schema costs a hundred times a look-up, and models are told of the same tools at every step. */
+/** Cached: converting a schema costs a hundred times a look-up, and models get the same tools at every step. */
 export function declarationOf(tool: AnyTool, dialect: DialectName = ""): FunctionDeclaration {
   let known = declarations.get(tool);
   if (!known) declarations.set(tool, (known = new Map()));
@@ -101,7 +101,7 @@ function bullet(line: string): string {
 
 /** What became of the parameters that were sent under other names. */
 export interface Renamed {
-  /** Names that no model was told, and what they were read as. */
+  /** Names that no model was shown, and what they were read as. */
   repairs: string[];
   /** Parameters that were sent twice, differently. */
   conflicts: string[];
@@ -109,7 +109,7 @@ export interface Renamed {
 
 /**
  * Gives declared aliases, and the names of dialects, their canonical names. The input is changed in place. A dialect's
- * name is no repair: a model was told it.
+ * name is not a repair: models were shown it.
  */
 export function renameParameters(tool: AnyTool, input: Record<string, unknown>): Renamed {
   const renamed: Renamed = { repairs: [], conflicts: [] };

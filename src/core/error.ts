@@ -150,7 +150,7 @@ export class ToolPermissionError extends ToolError {
   }
 }
 
-/** The one place where something thrown becomes data. Never throws, whatever was thrown. */
+/** The one place where something thrown becomes data. Never throws itself. */
 export function toFailure(thrown: unknown): ToolFailure {
   try {
     if (thrown instanceof ToolError) {

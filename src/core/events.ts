@@ -75,7 +75,7 @@ export function callEvent<T extends CallEventType>(call: Call, type: T, at: numb
 
 export type Listener<E> = (event: E) => void;
 
-/** Tells listeners facts. One that throws, or rejects, harms nobody: it is reported to `onListenerError` and the rest go on. */
+/** Emits events. A listener that throws or rejects affects no other: it is reported to `onListenerError`. */
 export class EventEmitter {
   readonly #byType = new Map<ToolEventType, Set<Listener<never>>>();
   readonly #all = new Set<Listener<ToolEvent>>();
@@ -86,10 +86,10 @@ export class EventEmitter {
     this.#onListenerError = onListenerError;
   }
 
-  /** Returns the function that stops listening. `"*"` hears everything. */
+  /** Returns the function that stops listening. `"*"`: every event. */
   on<T extends ToolEventType>(type: T, listener: Listener<EventOf<T>>): () => void;
   on(type: "*", listener: Listener<ToolEvent>): () => void;
-  /** For whoever passes types on: the caller's own signature ties listener and type together. */
+  /** For functions that pass the type on: their own signature ties listener and type together. */
   on(type: ToolEventType | "*", listener: Listener<never>): () => void;
   on(type: ToolEventType | "*", listener: Listener<never>): () => void {
     const listeners = type === "*" ? (this.#all as Set<Listener<never>>) : this.#listenersOf(type);
@@ -100,7 +100,7 @@ export class EventEmitter {
     };
   }
 
-  /** Whether anybody would hear it: emitters ask first, so that nobody builds an event for nobody. */
+  /** Ask first: an event that has no listener need not be built. */
   hasListeners(type: ToolEventType): boolean {
     if (this.#count === 0) return false;
     return this.#all.size > 0 || (this.#byType.get(type)?.size ?? 0) > 0;
@@ -124,7 +124,7 @@ export class EventEmitter {
     try {
       this.#onListenerError(error, event);
     } catch {
-      // Who is told of listeners that fail harms nobody either.
+      // A failing error handler must not affect others either.
     }
   }
 

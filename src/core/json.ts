@@ -143,7 +143,7 @@ class Copier {
   }
 }
 
-/** One text for equal data, whatever the order of its keys: what fingerprints and cache keys are made of. */
+/** One text for equal data, independent of key order; for fingerprints and cache keys. */
 export function canonicalJson(value: unknown): string {
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? writeList(value) : writeObject(value);
   if (typeof value === "bigint") return `${value}n`;

@@ -14,7 +14,7 @@ export function maskSecret(name: string, value: string): MaskedValue {
   return { value: withoutPasswords, masked: withoutPasswords !== value };
 }
 
-/** Words that stand for themselves in a name, between underscores or at its ends. */
+/** Words that count only as whole words of a name, between underscores or at its ends. */
 const SECRET_WORD = new RegExp(
   `(?:^|_)(?:${[
     "keys?|apikeys?|pat|jwt|pass|pwd|pin|otp|creds?|auth|authorization|bearer|cookies?|salt|pepper|signature|webhooks?",
@@ -23,7 +23,7 @@ const SECRET_WORD = new RegExp(
   ].join("|")})(?:_|\\d*$)`,
   "i",
 );
-/** Words that mean a secret wherever they stand, tokenizers aside. */
+/** Words that mean a secret anywhere in a name, except in names of tokenizers. */
 const SECRET_PART = /token(?!iz)|secret|passw(?:or)?d|passphrase|credential|private_?key/i;
 
 export function isSecretName(name: string): boolean {
@@ -136,7 +136,7 @@ export function redactSecrets(
     const entries = Object.entries(data);
     const kept = entries.slice(0, MAX_ENTRIES).map(([key, item]): [string, unknown] => {
       left -= key.length + 4;
-      // A list has no names of its own.
+      // The items of a list have no names.
       const isHidden = isSecret || (!Array.isArray(data) && (isSecretName(key) || names?.has(key) === true));
       return [key, redact(item, depth + 1, isHidden)];
     });
@@ -150,7 +150,7 @@ export function redactSecrets(
 
   function redactText(text: string): string {
     const room = Math.max(0, Math.min(maxTextLength, left));
-    // Looked at a little beyond the cut, so that half a secret is not left standing before it.
+    // Also looks a little beyond the cut: half a secret must not be left before it.
     const seen = hideSecrets(text.slice(0, room + 500));
     const shown = (names?.hideIn(seen) ?? seen).slice(0, room);
     left -= shown.length;

@@ -2,7 +2,7 @@ import { toolError, type ToolError } from "./error.ts";
 
 /**
  * JSON text to data, strictly. JSON.parse does the parsing; the scan before it finds what JSON.parse lets through: a key
- * that stands twice (the approver sees one, the tool gets the other), `__proto__`, numbers that change their value, and
+ * that occurs twice (the approver sees one, the tool gets the other), `__proto__`, numbers that change their value, and
  * nesting without end.
  */
 export function parseJson(text: string): unknown {
@@ -86,7 +86,7 @@ function checkKey(token: string, keys: Set<string> | null | undefined): void {
     return;
   }
   if (key === "__proto__") throw notAccepted('the key "__proto__" is not accepted', "");
-  if (keys?.has(key)) throw notAccepted(`the key "${key}" stands twice; send it once`, "");
+  if (keys?.has(key)) throw notAccepted(`the key "${key}" occurs twice; send it once`, "");
   keys?.add(key);
 }
 

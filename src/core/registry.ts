@@ -34,7 +34,7 @@ export interface ToolFilter {
 
 export interface SearchOptions {
   limit?: number;
-  /** Applied before ranking, so that what a caller may not see takes no place. */
+  /** Applied before ranking: tools that a caller may not see use up no place. */
   filter?: (tool: AnyTool) => boolean;
 }
 
@@ -59,7 +59,7 @@ export class ToolRegistry implements ToolScope {
     this.events = options.events ?? new EventEmitter();
   }
 
-  /** A taken name is refused; another version of a tool of the same origin stands beside it (`read@2`). */
+  /** Adds a tool. A name that is taken is refused; another version of the same origin is kept beside it (`read@2`). */
   register(candidate: Registrable): AnyTool {
     const tool = isTool(candidate) ? candidate : createTool(candidate);
     // A tool that comes later takes its names back from an MCP server; never the other way.
@@ -237,7 +237,7 @@ export interface ToolStatistics {
   p95: number;
   /** Of content given to the model. */
   bytes: number;
-  /** Answers that came after the caller had been told of a timeout or an abort. */
+  /** Results that came after the caller got a timeout or an abort. */
   late: number;
   byArm?: Record<string, { count: number; failures: number; avgDuration: number }>;
 }

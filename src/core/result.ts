@@ -43,7 +43,7 @@ export interface FailedResult extends ResultBase {
   success: false;
   /** What happened, who must act, and what to do next. */
   error: ToolFailure;
-  /** What the tool could still tell: the output of a command that exited with 1. */
+  /** What the tool still returned, such as the output of a command that exited with 1. */
   details?: unknown;
 }
 
@@ -66,7 +66,7 @@ export interface ResultMetadata {
   warnings?: string[];
   /** Where the whole output lies when `content` was cut. */
   spill?: { ref: string; bytes: number };
-  /** The version that ran, where several stand side by side. */
+  /** The version that ran, if there are several. */
   version?: string;
   /** The arm of a weighted split that ran. */
   arm?: string;

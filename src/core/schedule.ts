@@ -5,7 +5,7 @@ import type { PendingResult } from "./result.ts";
 /** When something runs. */
 export type ScheduleTiming =
   | { type: "at"; at: number }
-  /** `from`: the first time; one period from now where absent. */
+  /** `from`: the first time. Default: one period from now. */
   | { type: "every"; everyMs: number; from?: number }
   | { type: "cron"; expression: string; timeZone: string };
 
@@ -14,7 +14,7 @@ export type ScheduleTarget =
   | { type: "call"; toolName: string; input: unknown }
   | { type: "wake"; session: string; text: string };
 
-/** What becomes of times that passed while nobody was running: one late run, or none. Both are told in `runs`. */
+/** What happens to times that passed while nothing was running: one late run, or none. `runs` lists both. */
 export type MissedRuns = "run_once" | "skip";
 
 /** What somebody asks for. */
@@ -27,7 +27,7 @@ export interface ScheduleRequest {
   isPaused?: boolean;
 }
 
-/** Something that is to be done at certain times, with the authority of whoever asked for it. Plain JSON. */
+/** Work for certain times, with the authority of the caller who asked for it. Plain JSON. */
 export interface Schedule extends Required<ScheduleRequest> {
   id: string;
   authority: CallAuthority;

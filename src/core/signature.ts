@@ -11,10 +11,10 @@ export interface Signature {
   urls?: readonly string[];
 }
 
-/** A shell command, taken apart by whoever will run it, so that what was judged is what runs. */
+/** A shell command, parsed by the same code that will run it: what was judged is what runs. */
 export interface CommandReading {
   text: string;
-  /** Where it would run; the workspace where absent. */
+  /** Where it would run. Default: the workspace. */
   directory?: string;
   /** Every simple command: each must be allowed for the whole to be allowed. */
   parts: readonly CommandPart[];
@@ -36,7 +36,7 @@ export interface CommandReading {
   problem?: string;
 }
 
-/** What the words of a command do not tell before it runs. */
+/** What cannot be known from the words of a command before it runs. */
 export interface HiddenParts {
   /** How commands begin whose rest is not known; an empty one may become any command. */
   commands: readonly string[];
@@ -59,7 +59,7 @@ export interface CommandPart {
 
 export interface CommandName {
   text: string;
-  /** Only a rule without `*` may name it so: what stands behind the beginning is a command of its own. */
+  /** Only a rule without `*` may name it: what follows the beginning is another command. */
   exactOnly: boolean;
 }
 

@@ -10,7 +10,7 @@ import type { ToolResult } from "./result.ts";
  */
 export interface Stage {
   readonly name: string;
-  /** Before the tool runs. A result answers instead of the tool; nothing lets the call go on. */
+  /** Before the tool runs. A result answers instead of the tool; without one the call continues. */
   enter?(call: Call): MaybePromise<ToolResult | undefined | void>;
   /** After. May replace the result. */
   leave?(call: Call, result: ToolResult): MaybePromise<ToolResult>;
@@ -22,7 +22,7 @@ export interface Stage {
 
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Where middleware of a host may stand: after the built-in stage of that name. */
+/** Where middleware of a host may be placed: after the built-in stage of that name. */
 export type StageName =
   | "record"
   | "telemetry"
@@ -46,12 +46,12 @@ export interface Middleware extends Omit<Stage, "name"> {
   readonly after: StageName;
 }
 
-/** A host's stages stand after the built-in one that they name; several at one place in the order given. */
+/** Places a host's stages after the built-in ones that they name; several at one place keep their order. */
 export function placeMiddleware(stages: readonly Stage[], middleware: readonly Middleware[]): Stage[] {
   for (const { name, after } of middleware) {
     if (!stages.some((stage) => stage.name === after)) {
       throw new TypeError(
-        `Middleware "${name}" wants to stand after "${after}", but the places are: ${stages.map((stage) => stage.name).join(", ")}.`,
+        `Middleware "${name}" cannot be placed after "${after}". The stages are: ${stages.map((stage) => stage.name).join(", ")}.`,
       );
     }
   }

@@ -49,7 +49,7 @@ export class ToolCallContext {
     const ids = new Set<string>();
     for (const { callId } of calls) {
       if (this.#calls.has(callId) || ids.has(callId)) {
-        throw new RangeError(`Call id "${callId}" is in use already: give every call an id of its own.`);
+        throw new RangeError(`Call id "${callId}" is in use already: give every call its own id.`);
       }
       ids.add(callId);
     }

@@ -2,7 +2,7 @@ import { nearestNames } from "./nearest-name.ts";
 import type { AnyTool } from "./tool.ts";
 
 interface Entry {
-  /** The one a plain name means: the first registered, so that a later version never shadows it unasked. */
+  /** The one a plain name means: the first registered. A later version replaces it only by `preferVersion`. */
   preferred: AnyTool;
   versions: AnyTool[];
   split?: Split;

@@ -10,7 +10,7 @@ import type { Signature } from "./signature.ts";
 export const ToolKind = { ReadOnly: "readonly", Write: "write", Execute: "execute" } as const;
 export type ToolKind = (typeof ToolKind)[keyof typeof ToolKind];
 
-/** The tool's own wish; policy has the last word. */
+/** The tool's own default; policy has the last word. */
 export const ToolPermission = { AUTO: "auto", CONFIRM: "confirm" } as const;
 export type ToolPermission = (typeof ToolPermission)[keyof typeof ToolPermission];
 
@@ -75,7 +75,7 @@ export type ToolOrigin =
 /** What a call may bring into a session or carry out of it; policy combines them. */
 export type TaintLabel = "untrusted_input" | "sensitive_data" | "outside_effect";
 
-/** Something that can be called. Made by `createTool` only, so that every tool has all of this. */
+/** Something that can be called. Only `createTool` makes one, so every tool has all of this. */
 export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   /** How it is called. */
   readonly name: string;
@@ -180,27 +180,27 @@ export interface ToolContext {
   readonly authority: CallAuthority;
   /** Reports a partial result. */
   update(partial: Update | string): void;
-  /** A person is being asked: the time limit stands still until the function that this gives is called. */
+  /** Stops the time limit while a person is asked; call the function that it returns to start it again. */
   pauseTimeLimit(): () => void;
   /** A nested call: through the gate, in this call's slot, with its caller and no more than its rights. */
   readonly call: Execute<NestedCallOptions>;
 }
 
 export interface NestedCallOptions {
-  /** Which step of this call it is: made again, it is known again. The next number where absent. */
+  /** Which step of this call it is: made again, it is recognised. Default: the next number. */
   step?: number;
   onApprovalRequested?: CallOptions["onApprovalRequested"];
 }
 
-/** A tool's code: out of reach of everything but the gate, so that nothing can run it unguarded. */
+/** A tool's code. Only the gate can reach it, so nothing can run it unguarded. */
 export type ToolBody = (input: unknown, context: ToolContext) => unknown;
 
-/** A base whose constructor gives back what it is given, so that a private field can be put on an object that exists. */
+/** A base class whose constructor returns its argument: subclasses add private fields to an object that exists. */
 const Given = function (object: object) {
   return object;
 } as unknown as new (object: object) => object;
 
-/** Not a property of the tool, not even under a symbol: whoever holds a tool can list those. */
+/** Holds the code in a private field: properties and symbols of a tool can be listed. */
 class Stamped extends Given {
   #body: ToolBody;
 

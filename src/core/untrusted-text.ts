@@ -24,7 +24,7 @@ export function disarmText(text: string): string {
     .replace(SPECIAL_TOKEN, (opener) => (opener === "<" ? "&lt;" : "&#91;"));
 }
 
-/** Says where text comes from and where it ends; by a mark that whoever wrote the text could not know. */
+/** Marks where text comes from and where it ends, with a mark that its author could not know. */
 export function wrapUntrusted(text: string, source: string): string {
   const mark = crypto.randomUUID().slice(0, 8);
   return [

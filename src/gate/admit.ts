@@ -143,7 +143,7 @@ class AdmissionQueue {
     if (queue.length === 0 && queue !== this.#nested) this.#sessions.delete(key);
   }
 
-  /** Lets in whoever `tryAdmit` accepts, nested calls first, then one of each session in turn, until nobody fits. */
+  /** Admits the calls that `tryAdmit` accepts: nested ones first, then one of each session in turn, until none fits. */
   admitWaiting(tryAdmit: (waiting: WaitingCall) => boolean, hasCapacity: () => boolean): void {
     for (let next = nextOf(this.#nested, tryAdmit, Infinity); next; next = nextOf(this.#nested, tryAdmit, Infinity)) {
       this.#size--;

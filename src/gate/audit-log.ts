@@ -28,7 +28,7 @@ export type AuditKind =
 /** Of a call that was answered; `unknown` of one that was lost. */
 export type AuditStatus = "completed" | "failed" | "pending" | "unknown";
 
-/** Something that happened, as it is told to the log. */
+/** Something that happened, as it is given to the log. */
 export interface AuditFact {
   kind: AuditKind;
   callId?: string | undefined;
@@ -133,7 +133,7 @@ export interface AuditLog extends CallLog {
   facets(filter?: AuditQuery): Promise<AuditFacets>;
   /** Everything about one call. */
   call(callId: string): Promise<CallHistory | undefined>;
-  /** Oldest first, in the order of the chain; with `follow`, goes on with what is added until the signal is aborted. */
+  /** Oldest first, in the order of the chain; with `follow`, also what is added, until the signal is aborted. */
   entries(options?: { after?: number; follow?: boolean; signal?: AbortSignal }): AsyncIterable<AuditEntry>;
   /** The end of the chain, to compare with later. */
   head(): Promise<AuditHead>;
@@ -148,7 +148,7 @@ export interface AuditLog extends CallLog {
 /** Where calls are remembered. */
 export interface CallLog {
   /**
-   * Everything that stands before the effect has been passed: the tool runs next. A log that cannot write rejects, and a
+   * Every stage before the effect has been passed: the tool runs next. A log that cannot write rejects, and a
    * tool that changes things does not run.
    */
   begun(call: Call): MaybePromise<void>;
@@ -177,7 +177,7 @@ export class MemoryCallLog implements CallLog {
 
   constructor(readonly capacity = 1000) {}
 
-  /** Nothing outlives this process, so that a call which never ends need not be found again. */
+  /** Nothing outlives this process: calls that never end need not be found again. */
   begun(): void {}
 
   closed(call: Call, result: ToolResult): void {

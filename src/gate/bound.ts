@@ -4,7 +4,7 @@ import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
 import { estimatedTokens, type TokenCounter } from "../core/token-counter.ts";
 
-/** Keeps what did not fit the model's context. `how` tells the model to get at it, in one sentence. */
+/** Keeps what did not fit the model's context. `how` is one sentence for the model: how to read it. */
 export interface Spill {
   /** Saves the whole of a result; returns how to reach it. */
   save(output: {
@@ -21,7 +21,7 @@ export interface Spill {
 const DEFAULT_RESULT_BYTES = 50 * 1024;
 
 export interface ResultLimits {
-  maxBytes?: number | undefined;
+  maxResultBytes?: number | undefined;
   maxResultTokens?: number | undefined;
   /** What `maxTokens` is counted in. */
   tokens?: TokenCounter;
@@ -29,12 +29,12 @@ export interface ResultLimits {
 
 /** Cuts text that is too long for a model, once, here; says what was cut and where the rest lies. */
 export function bound(spill: Spill, limits: ResultLimits = {}): Stage {
-  const { maxBytes = DEFAULT_RESULT_BYTES, maxResultTokens, tokens = estimatedTokens } = limits;
+  const { maxResultBytes = DEFAULT_RESULT_BYTES, maxResultTokens, tokens = estimatedTokens } = limits;
   return {
     name: "bound",
     leave(call, result) {
       const own = call.tool?.limits;
-      const bytes = own?.maxResultBytes ?? maxBytes;
+      const bytes = own?.maxResultBytes ?? maxResultBytes;
       const tokenLimit = own?.maxResultTokens ?? maxResultTokens;
       const budget =
         tokenLimit === undefined ? bytes : Math.min(bytes, bytesForTokens(longestText(result), tokenLimit, tokens));
@@ -140,7 +140,7 @@ export class MemorySpill implements Spill {
   }
 }
 
-/** Of the budget, what the beginning gets: errors stand at the end of output more often than at its start. */
+/** The share of the beginning: errors are at the end of output more often than at its start. */
 const HEAD_SHARE = 0.5;
 /** How far to look back for a line's end before cutting inside a line. */
 const BOUNDARY_BYTES = 1024;
@@ -196,7 +196,7 @@ const MAX_ROUNDS = 6;
 /** As long as what a spill says. */
 const WHERE = "x".repeat(160);
 
-/** The bytes that a text may have so that it takes no more than so many tokens, with the notice that it was cut. */
+/** How many bytes of a text fit into so many tokens, together with the notice that it was cut. */
 function bytesForTokens(text: string, maxTokens: number, tokens: TokenCounter): number {
   const all = Buffer.byteLength(text);
   // No token is shorter than a byte.

@@ -2,7 +2,7 @@ import { type Call, toolOf } from "../core/call.ts";
 import type { AnyTool, ToolKind } from "../core/tool.ts";
 
 /**
- * Locks by resource. A lock that an ancestor holds is handed down to the nested call for its time, so that a chain which
+ * Locks by resource. A nested call may use a lock that an ancestor holds, so a chain which
  * writes a file may call a tool that writes it, while two nested calls still take turns.
  */
 class LockTable {
@@ -135,7 +135,7 @@ export class Admission {
     return true;
   }
 
-  /** Gives the slot back; the locks stay until the tool itself has ended, so that two writes never overlap. */
+  /** Frees the slot. The locks stay until the tool itself has ended: two writes never overlap. */
   leave(call: Call): boolean {
     if (!call.holdsSlot) return false;
     call.holdsSlot = false;

@@ -33,7 +33,7 @@ class ActiveCalls {
 
   *[Symbol.iterator](): Generator<GateCall> {
     for (let call = this.#last; call;) {
-      // Read first: whoever is given the call may remove it.
+      // Read first: the consumer may remove the call.
       const { previous } = call;
       yield call;
       call = previous;
@@ -167,7 +167,7 @@ export class Executor implements RunHost {
     return this.#pausedTimeLimits.hold(call as GateCall, () => call.answered || call.aborted !== undefined);
   }
 
-  /** Takes no more calls, tells the running ones to stop and answers all of them. */
+  /** Takes no more calls, aborts the running ones and answers all of them. */
   shutdown(): void {
     this.#closing = toolError("shutdown", "The runtime is shutting down", { next: "Call again when it is back." });
     for (const call of this.#active) call.abort(this.#closing);

@@ -59,7 +59,7 @@ export class GateCall extends Deadline implements Call {
   onAbort: ((why: ToolError) => void) | undefined = undefined;
   /** The last stage that let the call pass; it and those before it are left again. */
   passed = -1;
-  /** Whether a stage kept the call waiting, so that its start is no longer now. */
+  /** Whether a stage made the call wait: then it does not start when it was made. */
   waited = false;
   /** What the tool holds, once it runs. */
   running: RunContext | undefined = undefined;
@@ -109,7 +109,7 @@ export class GateCall extends Deadline implements Call {
     return idempotencyKey === false ? undefined : (idempotencyKey ?? id);
   }
 
-  /** Hears the caller's signal from now on. */
+  /** Listens to the caller's signal from now on. */
   listen(): void {
     const { signal } = this.options;
     if (!signal) return;
@@ -127,9 +127,9 @@ export class GateCall extends Deadline implements Call {
   abort(why: ToolError): void {
     if (this.answered) return;
     this.aborted ??= why;
-    const tell = this.onAbort;
+    const notify = this.onAbort;
     this.onAbort = undefined;
-    tell?.(why);
+    notify?.(why);
     if (this.running) stopTool(this, this.#host, why);
   }
 

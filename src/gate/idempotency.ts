@@ -7,7 +7,7 @@ import type { CallJournal, JournalEntry } from "../calls/call-journal.ts";
 import type { ResultCache } from "./result-cache.ts";
 
 /**
- * `known` answers a call that was made before, `claim` marks one as made. Between them stands permission: a known result
+ * `known` answers a call that was made before, `claim` marks one as made. Permission is between them: a known result
  * needs none, and nothing is claimed that may still be refused.
  */
 export function idempotencyStages(journal: CallJournal, cache: ResultCache): { known: Stage; claim: Stage } {
@@ -161,7 +161,7 @@ function keyOf(call: Call): string | undefined {
   return call.idempotencyKey === undefined ? undefined : journalKey(call.caller, call.idempotencyKey);
 }
 
-/** Of what was sent: what a schema makes of it may be a class of its own, and look like any other. */
+/** Of the input as it was sent: a schema may turn it into an instance that looks like any other. */
 function fingerprintOf(call: Call): string {
   const tool = toolOf(call);
   return canonicalJson([tool.name, tool.version, call.sent ?? call.accepted]);
@@ -178,7 +178,7 @@ function isFinal(call: Call, result: ToolResult): boolean {
 
 function conflicting(call: Call): ToolError {
   return toolError("conflict", `Call id "${call.idempotencyKey}" was used before with another tool or other input`, {
-    next: "Give every call an id of its own.",
+    next: "Give every call its own id.",
   });
 }
 

@@ -16,7 +16,7 @@ export interface RecorderOptions {
   redact?: boolean;
   /** Replaces a recording that is there already. */
   overwrite?: boolean;
-  /** Only calls of this session; all where absent. */
+  /** Only calls of this session. Default: all. */
   session?: string;
   /** For the header, besides that of Node: of the agent, of the model. */
   versions?: Record<string, string>;
@@ -58,7 +58,7 @@ export function createRecorder(file: string, options: RecorderOptions = {}): Rec
     try {
       lines.append(JSON.stringify(line));
     } catch (error) {
-      // Calls do not fail because nobody writes them down; whoever closes is told.
+      // Calls do not fail if they cannot be written; `close` throws the reason.
       failure = error;
     }
   };
@@ -235,7 +235,7 @@ export function createReplay(file: string, options: ReplayOptions = {}): Replay 
   const middleware: Middleware = {
     name: "replay",
     after: "bound",
-    // In place of the tool's code, and nowhere else: validation, permission, limits and the record stand before it.
+    // In place of the tool's code only: validation, permission, limits and the record come before it.
     around: (call) => () => {
       const found = find(call);
       if (pace === "at_once" && found.updates.length === 0) return outputOf(found);
@@ -313,7 +313,7 @@ export interface RecordingHeader {
   version: 1;
   /** Unix milliseconds; the times of calls count from here. */
   startedAt: number;
-  /** Whether secrets were hidden, so that whoever compares hides them too. */
+  /** Whether secrets were masked: then they are masked before comparing too. */
   redacted: boolean;
   versions: Record<string, string>;
 }

@@ -93,7 +93,7 @@ export function writeAhead(log: CallLog): Stage {
   };
 }
 
-/** Reading changes nothing, so that it may go on; that it was not recorded is said. */
+/** A read-only call may run although it was not recorded; the result says so. */
 function unwritten(call: Call, cause: unknown): ToolResult | undefined {
   const why = cause instanceof Error ? cause.message : String(cause);
   if (toolOf(call).isReadOnly) {

@@ -98,7 +98,7 @@ function parseInput(call: Call, text: string): unknown {
   if (text.trim() === "") return {};
   const parsed = parseJson(text);
   if (typeof parsed !== "string") return parsed;
-  // An input is always an object, so that this has one meaning only.
+  // An input is always an object: this has one meaning only.
   note(call, "repairs", ["the input was JSON encoded twice"]);
   return parseJson(parsed);
 }
@@ -109,13 +109,13 @@ function objectOf(value: unknown): Record<string, unknown> {
   throw notAccepted(`the input must be an object of parameters, got ${value === undefined ? "nothing" : got}`, "");
 }
 
-// A copy is made in one go, so that its counters can stand here and no call has to allocate them.
+// Copies are synchronous, so they can share these counters and no call has to allocate them.
 let values = 0;
 let characters = 0;
 
 /**
- * A bounded copy of an input: what was validated and approved cannot be changed afterwards by whoever passed it in.
- * Plain objects and lists are copied, and so is the input itself whatever its class; other objects inside it (a Date, a
+ * A bounded copy of an input: the caller cannot change afterwards what was validated and approved.
+ * Plain objects and lists are copied, and so is the input itself, also if it is an instance of a class; other objects inside it (a Date, a
  * Buffer) are the schema's to judge and stay as they are.
  */
 function copyInput(value: unknown): unknown {

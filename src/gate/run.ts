@@ -12,20 +12,20 @@ import type { GateCall } from "./gate-call.ts";
 import { Alarm, type Deadlines, timeoutOf, type Timeouts } from "./timeouts.ts";
 import { fromOutput } from "./tool-output.ts";
 
-/** How long a tool that listens to its signal may take to say what it had, once it was told to stop. */
+/** How long a tool that listens to its signal may take to return what it has, once it is aborted. */
 const GRACE_MS = 250;
 
 /** How many steps a generator may make, and how many promises may lead to another, in one go. */
 const STEPS_PER_TURN = 64;
 const MAX_HOPS = 100;
 
-/** What a run needs from the executor. */
+/** What a run needs of the executor. */
 export interface RunHost extends ContextHost {
   readonly clock: Clock;
   readonly events: EventEmitter;
   readonly deadlines: Deadlines;
   readonly timeouts: Timeouts;
-  /** Stands around the tool's code: a tracing context. */
+  /** Wraps the tool's code: a tracing context. */
   around(call: Call): ((run: () => unknown) => unknown) | undefined;
   answer(call: GateCall, result: ToolResult): void;
   /** The tool's code has settled; its caller may have been answered before. */
@@ -33,8 +33,8 @@ export interface RunHost extends ContextHost {
 }
 
 /**
- * The work itself: runs a tool's code under a time limit and answers exactly once, whatever it does. It may throw null,
- * return a cycle, never settle, ignore its signal, settle twice or go on after it was given up: the answer stands.
+ * The work itself: runs a tool's code under a time limit and answers exactly once. The code may throw null,
+ * return a cycle, never settle, ignore its signal, settle twice or continue after it was given up: the answer does not change.
  */
 export function runTool(call: GateCall, host: RunHost): void {
   if (call.aborted) return fail(call, host, call.aborted);
@@ -56,7 +56,7 @@ export function runTool(call: GateCall, host: RunHost): void {
   }
 }
 
-/** Timeout, the caller's abort or shutdown. Who listens gets a moment to say what it had; who does not is left behind. */
+/** Timeout, the caller's abort or shutdown. A tool that listens gets a moment to return what it has; any other is abandoned. */
 export function stopTool(call: GateCall, host: RunHost, why: ToolError): void {
   if (call.answered) return;
   call.aborted = why;
@@ -103,7 +103,7 @@ function fail(call: GateCall, host: RunHost, thrown: unknown): void {
   if (call.settled) return;
   call.settled = true;
   host.ended(call, false);
-  // A tool told to stop fails with what made it stop, not with the AbortError that it happens to throw.
+  // An aborted tool fails with the reason of the abort, not with the AbortError that it throws.
   if (!call.answered) finish(call, host, fromThrown(call, call.aborted ?? thrown));
 }
 

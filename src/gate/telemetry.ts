@@ -26,7 +26,7 @@ interface Traced {
 
 /**
  * Spans and durations by the GenAI conventions (`execute_tool …`), for hosts that have OpenTelemetry. An exporter that
- * fails, fails alone: OpenTelemetry's own diagnostics are told, and the call goes on.
+ * fails, fails alone: it is reported to OpenTelemetry's diagnostics, and the call continues.
  */
 export function telemetry(clock: Clock): Stage {
   const traced = new WeakMap<Call, Traced>();
@@ -89,7 +89,7 @@ function loadApi(): Api | null {
   try {
     return loadPackage("@opentelemetry/api", "tracing") as Api;
   } catch {
-    // The host traces with a copy of its own that cannot be found from here: nothing is traced, nothing breaks.
+    // The host uses another copy of the package that cannot be found from here: nothing is traced, nothing breaks.
     return null;
   }
 }

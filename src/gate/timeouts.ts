@@ -74,7 +74,7 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** `now` is the caller's reading of the monotonic clock, so that it is read once a call. */
+  /** `now`: the caller has read the monotonic clock already; once a call is enough. */
   arm(deadline: Deadline, ms: number, now: number): void {
     const list = this.#listOf(ms);
     deadline.at = now + ms;
@@ -150,7 +150,7 @@ export class Deadlines {
   }
 }
 
-/** Time limits that stand still while a person is asked: how long people think is not the tool's fault. */
+/** Pauses time limits while a person is asked: how long people think is not the tool's fault. */
 export class PausedTimeLimits {
   readonly #stopped = new WeakMap<Deadline, { holds: number; leftMs: number }>();
   readonly #deadlines: Deadlines;

@@ -58,7 +58,7 @@ function completed(
   };
 }
 
-/** A tool's return value, whatever it was, in the three forms a result has. */
+/** Any return value of a tool, in the three forms that a result has. */
 interface ReadOutput {
   content: Content[];
   details: unknown;
@@ -116,7 +116,7 @@ function readShaped(value: object, declaresOutput: boolean): ReadOutput | undefi
 
 /**
  * A list of content blocks says it. `content` as text, or as an empty list, is common in plain data (a file's content), so
- * nothing but keys of a ToolOutput may stand beside it; and beside text, at least one.
+ * only keys of a ToolOutput may be beside it; and beside text, at least one.
  */
 function isToolOutput(fields: Record<string, unknown>): boolean {
   const { content } = fields;

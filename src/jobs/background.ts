@@ -55,7 +55,7 @@ export function background({ clock, events, registry, keyOf, submit }: Backgroun
     );
     if (!isSame(job.call, jobCall)) {
       throw toolError("conflict", `Call id "${call.idempotencyKey}" was used before with another tool or other input`, {
-        next: "Give every call an id of its own.",
+        next: "Give every call its own id.",
       });
     }
     if (events.hasListeners("job_queued")) events.emit(callEvent(call, "job_queued", clock.now(), { jobId: job.id }));

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../core/clock.ts";
 
-/** Time that stands still until a test moves it. */
+/** A clock that only a test moves. */
 export interface FakeClock extends Clock {
   /** Moves time on. Timers fire in the order they are due, each at its own time; what they set off runs before the next. */
   advance(ms: number): Promise<void>;
@@ -20,7 +20,7 @@ interface Armed {
 /** Far enough from 0 that a time which was never set shows. */
 const START = Date.UTC(2026, 0, 1);
 
-/** Makes a clock that stands still until it is moved. */
+/** Makes a clock that only the test moves. */
 export function createFakeClock(start: number = START): FakeClock {
   const armed = new Set<Armed>();
   let elapsed = 0;

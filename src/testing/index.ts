@@ -1,5 +1,5 @@
 /**
- * For tests of tools and of programs that use Haft: time that stands still, recorded events, models that follow a script.
+ * For tests of tools and of programs that use Haft: a fake clock, recorded events, models that follow a script.
  *
  * @example
  * import { createTestHaft, testTool } from "haft/testing";

@@ -2,7 +2,7 @@ import type { EventOf, ToolEvent, ToolEventType } from "../core/events.ts";
 import { createHaft, type Haft, type HaftOptions } from "../runtime.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 
-/** A runtime in memory whose time stands still until it is moved, and which remembers every event. */
+/** A runtime in memory with a fake clock that records every event. */
 export interface TestHaft extends Haft {
   /** Moved by the test. */
   readonly clock: FakeClock;

@@ -26,7 +26,7 @@ export interface ToolCheck {
 }
 
 /**
- * Runs the contract of a tool against a runtime of its own, approving what asks. Throws with everything that does not
+ * Runs the contract of a tool in a new runtime, approving what asks. Throws with everything that does not
  * hold; returns what was checked. Works in any test runner: `await testTool(myTool)`.
  */
 export async function testTool(tool: AnyTool, options: TestToolOptions = {}): Promise<ToolCheck[]> {
@@ -91,7 +91,7 @@ function undescribed(tool: AnyTool): string | undefined {
 function refusedAsInvalid(result: ToolResult, tool: AnyTool): string | undefined {
   if (result.status !== "failed") return `it ended ${result.status}`;
   if (result.error.code !== "invalid_input") return `it failed with ${result.error.code} instead of invalid_input`;
-  return result.content.length > 0 ? undefined : `the model is told nothing by "${tool.name}"`;
+  return result.content.length > 0 ? undefined : `"${tool.name}" returns nothing to the model`;
 }
 
 function steady(tool: AnyTool, raw: unknown): string | undefined {
@@ -110,7 +110,7 @@ function complete(result: ToolResult): string | undefined {
   }
   if (canonicalJson(result) !== canonicalJson(JSON.parse(JSON.stringify(result))))
     return "its result is not plain JSON";
-  return result.content.length > 0 ? undefined : "the model is told nothing";
+  return result.content.length > 0 ? undefined : "it returns nothing to the model";
 }
 
 function firstObject(inputs: readonly unknown[]): object {

@@ -49,7 +49,7 @@ describe("a host's middleware", () => {
 
   test("is refused at a place that there is not", () => {
     expect(() => start({ name: "lost", after: "nowhere" as StageName })).toThrow(
-      /"lost" wants to stand after "nowhere".*record/,
+      /"lost" cannot be placed after "nowhere".*record/,
     );
   });
 

@@ -124,7 +124,7 @@ describe("calls that cannot be read fail with the right form in the message", ()
       "a duplicate key",
       "hermes",
       '<tool_call>{"name": "edit", "arguments": {"path": "a", "path": "b"}}</tool_call>',
-      'the key "path" stands twice',
+      'the key "path" occurs twice',
     ],
     [
       "arguments that are a list",

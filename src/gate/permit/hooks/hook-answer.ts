@@ -64,17 +64,17 @@ function readJson(parsed: Record<string, unknown>, event: HookEvent): HookAnswer
   if (verdict.noAnswer !== undefined) return verdict;
   const { additionalContext, updatedToolOutput } = more;
   const { systemMessage } = parsed;
+  // The agent is to stop: then this call does not happen either.
+  const stopped: HookAnswer | undefined =
+    parsed["continue"] === false
+      ? { decision: "deny", reason: asText(parsed["stopReason"]) ?? verdict.reason ?? "it stops the agent" }
+      : undefined;
   return {
     ...verdict,
-    ...(typeof additionalContext === "string" && additionalContext !== ""
-      ? { additionalContext: cut(additionalContext) }
-      : {}),
-    ...(updatedToolOutput === undefined ? {} : { updatedToolOutput: { value: updatedToolOutput } }),
-    ...(typeof systemMessage === "string" ? { systemMessage: cut(systemMessage) } : {}),
-    // The agent is to stop: then this call does not happen either.
-    ...(parsed["continue"] === false
-      ? { decision: "deny", reason: asText(parsed["stopReason"]) ?? verdict.reason ?? "it stops the agent" }
-      : {}),
+    ...stopped,
+    additionalContext: typeof additionalContext === "string" && additionalContext ? cut(additionalContext) : undefined,
+    updatedToolOutput: updatedToolOutput === undefined ? undefined : { value: updatedToolOutput },
+    systemMessage: typeof systemMessage === "string" ? cut(systemMessage) : undefined,
   };
 }
 
@@ -88,8 +88,8 @@ function readDecision(parsed: Record<string, unknown>, specific: Record<string, 
   }
   const reason = asText(permissionDecisionReason) ?? asText(parsed["reason"]);
   return {
-    ...(isBlocked ? { decision: "deny" as const } : decision === undefined ? {} : { decision }),
-    ...(reason === undefined ? {} : { reason }),
+    decision: isBlocked ? "deny" : decision,
+    reason,
     ...readInput(updatedInput),
   };
 }

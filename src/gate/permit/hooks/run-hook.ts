@@ -160,10 +160,10 @@ function inClaudeWords(tool: AnyTool, accepted: unknown): Record<string, unknown
 function responseOf(result: ToolResult): Record<string, unknown> {
   const { details } = result;
   const isObject = typeof details === "object" && details !== null && !Array.isArray(details);
-  return {
-    ...(isObject ? details : details === undefined ? {} : { details }),
-    success: result.success,
-    content: textOf(result.content),
-    ...(result.status === "failed" ? { error: result.error.message } : {}),
-  };
+  const response: Record<string, unknown> = isObject ? { ...details } : { details };
+  response["success"] = result.success;
+  response["content"] = textOf(result.content);
+  // Only then: a completed result may have an `error` among its details.
+  if (result.status === "failed") response["error"] = result.error.message;
+  return response;
 }
