@@ -13,6 +13,7 @@ import { createRouter } from "../api/router.ts";
 import { ApiError } from "../contracts/errors.ts";
 import { type Identity, requireScope, type Scope } from "../contracts/identity.ts";
 import { contracts } from "../contracts/index.ts";
+import { CloseStack } from "../core/close-stack.ts";
 import { ClientTools } from "../models/client-tools.ts";
 import type { Haft } from "../runtime.ts";
 import { continueCall, runtimeGateOf } from "../core/gate.ts";
@@ -118,6 +119,7 @@ class ApiServer implements HttpServer {
   readonly #streams: OpenStreams;
   readonly #clients: ClientTools;
   readonly #server: Server;
+  readonly #closing = new CloseStack();
   /** Both are known when the server listens. */
   #originPolicy: OriginPolicy = { hosts: new Set(), ownOrigins: new Set(), otherOrigins: new Set() };
   #port = 0;
@@ -168,6 +170,11 @@ class ApiServer implements HttpServer {
       originPolicy: () => this.#originPolicy,
       onError: this.#onError,
     });
+    this.#closing.push("connections", () => this.#closeConnections());
+    this.#closing.push("client tools", () => this.#clients.close());
+    for (const [path, endpoint] of Object.entries(options.endpoints ?? {})) {
+      this.#closing.push(path, () => endpoint.close());
+    }
   }
 
   get url(): string {
@@ -194,8 +201,7 @@ class ApiServer implements HttpServer {
       await this.#checkExposure(host);
       this.#port = await listen(this.#server, host, port);
     } catch (error) {
-      this.api.close();
-      await this.#clients.close();
+      await this.#closing.close().catch(() => undefined);
       throw error;
     }
     const secure = tls !== undefined;
@@ -212,10 +218,12 @@ class ApiServer implements HttpServer {
     return `${this.url}/#login=${token}`;
   }
 
-  async close(): Promise<void> {
-    for (const endpoint of Object.values(this.#options.endpoints ?? {})) await endpoint.close();
-    await this.#clients.close();
-    await new Promise<void>((resolve) => {
+  close(): Promise<void> {
+    return this.#closing.close();
+  }
+
+  #closeConnections(): Promise<void> {
+    return new Promise((resolve) => {
       this.#server.close(() => resolve());
       this.api.close();
       this.#streams.close();
