@@ -19,8 +19,8 @@ async function ask(times = 1) {
   return { api, caller, person, ids, id: ids[0]! };
 }
 
-describe("a question", () => {
-  test("is shown with everything that would run, who asks and until when", async () => {
+describe("an approval", () => {
+  test("is shown with everything that would run, its caller and its end", async () => {
     const { person, id } = await ask();
     const shown = await person.approvals.get(id);
     expect(shown).toMatchObject({
@@ -37,7 +37,7 @@ describe("a question", () => {
     expect((await person.approvals.list({ state: "pending" })).items).toEqual([shown]);
   });
 
-  test("answered with yes runs the call once, in the name of who asked, and says who answered", async () => {
+  test("that is given runs the call once for its caller, and names who answered", async () => {
     const { api, person, caller, id } = await ask();
     const answered = await person.approvals.answer(id, { decision: "once" });
     expect(answered).toMatchObject({
@@ -62,7 +62,7 @@ describe("a question", () => {
     });
   });
 
-  test("answered with no tells the model why, and nothing runs", async () => {
+  test("that is denied gives the model the reason, and nothing runs", async () => {
     const { api, person, id } = await ask();
     const { result } = await person.approvals.answer(id, { decision: "deny", reason: "not on a Friday" });
     expect(result).toMatchObject({
@@ -73,13 +73,13 @@ describe("a question", () => {
     expect((await person.approvals.list({ state: "denied" })).items).toMatchObject([{ id, note: "not on a Friday" }]);
   });
 
-  test("that nobody asked is not there", async () => {
+  test("that does not exist is not found", async () => {
     const { person } = await ask();
     await expect(person.approvals.get("apr_made_up")).rejects.toMatchObject({ status: 404 });
     await expect(person.approvals.answer("apr_made_up", { decision: "once" })).rejects.toMatchObject({ status: 404 });
   });
 
-  test("approved for the session shows the rule that it keeps, and calls like it ask no more", async () => {
+  test("for the session shows the rule that it saves, and similar calls need none", async () => {
     const { api, person, caller, id } = await ask();
     const { rule } = await person.approvals.get(id);
     expect(rule).toBeTruthy();
@@ -96,7 +96,7 @@ describe("a question", () => {
     expect(api.runs).toHaveLength(2);
   });
 
-  test("is not answered with a rule that is none", async () => {
+  test("cannot be given with an invalid rule", async () => {
     const { api, person, id } = await ask();
     await expect(person.approvals.answer(id, { decision: "always", rule: "keep(" })).rejects.toMatchObject({
       status: 400,
@@ -105,7 +105,7 @@ describe("a question", () => {
     expect(api.runs).toEqual([]);
   });
 
-  test("several are answered together, each for itself", async () => {
+  test("several are answered together, each on its own", async () => {
     const { api, person, ids } = await ask(3);
     const { items } = await person.approvals.answerMany({
       answers: [
@@ -124,8 +124,8 @@ describe("a question", () => {
   });
 });
 
-describe("an answer with no", () => {
-  test("is kept with the door that it came through", async () => {
+describe("a denial", () => {
+  test("is stored with the transport that it came through", async () => {
     const { api, person, id } = await ask();
     expect(await person.approvals.answer(id, { decision: "deny", reason: "not now" })).toMatchObject({
       approval: { state: "denied", answeredBy: "read+approve", note: "not now" },

@@ -1,4 +1,4 @@
-// Documents of a real store, through the door, the command line and MCP.
+// Artifacts over HTTP and MCP.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ async function openArtifacts() {
   return { manager, api, client: await openCheckedClient(api, "read", "call") };
 }
 
-describe("artifacts at the door", () => {
+describe("artifacts over HTTP", () => {
   test("are listed by session and by pages, read in any version, and compared", async () => {
     const { client } = await openArtifacts();
     const run = (tool: string, input: object, session = "s") => client.calls.execute({ tool, input, session });
@@ -50,7 +50,7 @@ describe("artifacts at the door", () => {
     });
   });
 
-  test("that are not there, or not of that session, are not found", async () => {
+  test("that do not exist, or have another session, are not found", async () => {
     const { client, api } = await openArtifacts();
     await client.calls.execute({ tool: "create_artifact", input: { id: "doc", content: "x" }, session: "s" });
     await expect(client.artifacts.get("doc")).rejects.toMatchObject({ status: 404 });
@@ -63,7 +63,7 @@ describe("artifacts at the door", () => {
   });
 });
 
-test("an MCP client reads the documents of its session, and is told when they change", async () => {
+test("an MCP client reads the artifacts of its session, and is notified when they change", async () => {
   const manager = createArtifactManager();
   const source = serveArtifacts(manager);
   const who = { id: "a", name: "ann", rights: ["call"], session: "mcp:a" };
@@ -86,7 +86,7 @@ test("an MCP client reads the documents of its session, and is told when they ch
   expect(await source.valuesOf!("haft://output/{id}", "id", who)).toBeUndefined();
 });
 
-test("what an MCP client makes it finds among its resources, and another client does not", async () => {
+test("an MCP client finds the artifacts that it made among its resources, and another client does not", async () => {
   const manager = createArtifactManager();
   const haft = createTestHaft({ tools: createArtifactTools(manager) });
   const { url } = await serveOverHttp(haft, { resources: [serveArtifacts(manager)] });
@@ -99,7 +99,7 @@ test("what an MCP client makes it finds among its resources, and another client 
   await expect(bob.readResource({ uri: "haft://artifact/plan" })).rejects.toThrow(/not found/i);
 });
 
-test("a host keeps its documents over a restart, and outputs among them where it is configured so", async () => {
+test("a host keeps its artifacts over a restart, with outputs if that is configured", async () => {
   const root = mkdtempSync(join(tmpdir(), "haft-artifacts-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const open = () =>

@@ -1,4 +1,4 @@
-// Calls a tool through the HTTP door of a runtime, as a program with a token would.
+// Calls a tool over HTTP, an event stream and a WebSocket, as a program with a token does.
 import { onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { type AnyTool, type CallOptions, createTool, type Haft, type ToolResult } from "haft";
@@ -28,7 +28,7 @@ async function open(haft: Haft) {
   return { server, token };
 }
 
-/** What of a call's options a request can say. */
+/** The options of a call that a request can have. */
 function requestOf({ name: tool, input, options: { id, mode, policy, allowedPaths } }: Called): CallRequest {
   return JSON.parse(JSON.stringify({ tool, input, id, mode, policy, allowedPaths })) as CallRequest;
 }

@@ -11,7 +11,7 @@ async function collect(frames: AsyncIterable<CallFrame>): Promise<CallFrame[]> {
 }
 
 describe("a call over HTTP", () => {
-  test("is answered with its result, and a failure is a result too", async () => {
+  test("returns its result, and a failure is a result too", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "read", "call");
     expect(await client.calls.execute({ tool: "echo", input: { text: "hi" } })).toMatchObject({
@@ -32,7 +32,7 @@ describe("a call over HTTP", () => {
     });
   });
 
-  test("is made in the name of the token, whatever the request says", async () => {
+  test("is a call of the token's user, whatever the request says", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "read", "call");
     const { callId } = await client.calls.execute({ tool: "echo", input: { text: "hi" }, session: "s" });
@@ -54,7 +54,7 @@ describe("a call over HTTP", () => {
     expect(api.runs).toHaveLength(1);
   });
 
-  test("needs the scope for it, and looking at calls needs another", async () => {
+  test("needs the scope call, and reading calls needs another", async () => {
     const api = await openTestServer();
     const reader = await openCheckedClient(api, "read");
     await expect(reader.calls.execute({ tool: "echo", input: { text: "x" } })).rejects.toMatchObject({
@@ -67,7 +67,7 @@ describe("a call over HTTP", () => {
     await expect(caller.tools.list()).rejects.toMatchObject({ status: 403 });
   });
 
-  test("under one id runs once, is answered again, and is a conflict with another input", async () => {
+  test("with the same id runs once and returns the same result; another input is a conflict", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call");
     const made = await Promise.all(
@@ -84,7 +84,7 @@ describe("a call over HTTP", () => {
     });
   });
 
-  test("cannot be given what JSON hides: a key that stands twice, a prototype, a number that changes, endless nesting", async () => {
+  test("refuses what JSON hides: a duplicate key, a prototype, a number that changes, endless nesting", async () => {
     const api = await openTestServer();
     const token = await api.tokenFor("call");
     for (const input of [
@@ -99,7 +99,7 @@ describe("a call over HTTP", () => {
     expect(api.runs).toEqual([]);
   });
 
-  test("ends when whoever asked goes away, and goes on where that was asked for", async () => {
+  test("is cancelled when its client disconnects, unless it keeps running", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call", "read");
     const leave = new AbortController();
@@ -127,7 +127,7 @@ describe("a call over HTTP", () => {
 });
 
 describe("a call that is streamed", () => {
-  test("tells its id, its updates and at last its result", async () => {
+  test("sends its id, its updates and finally its result", async () => {
     const api = await openTestServer();
     api.haft.register({
       name: "count",
@@ -154,7 +154,7 @@ describe("a call that is streamed", () => {
     ]);
   });
 
-  test("says whom it waits for", async () => {
+  test("sends the approval that it waits for", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call");
     const frames = await collect(client.calls.stream({ tool: "keep", input: { text: "x" } }));
@@ -162,13 +162,13 @@ describe("a call that is streamed", () => {
     expect(frames.at(-1)).toMatchObject({ result: { status: "pending" } });
   });
 
-  test("is refused as any request is, before anything is streamed", async () => {
+  test("is refused like any request, before anything is streamed", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "read");
     await expect(collect(client.calls.stream({ tool: "echo", input: { text: "x" } }))).rejects.toBeInstanceOf(ApiError);
   });
 
-  test("is cancelled when its reader goes away", async () => {
+  test("is cancelled when its reader disconnects", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call");
     for await (const frame of client.calls.stream({ tool: "wait" })) if (frame.type === "update") break;
@@ -178,7 +178,7 @@ describe("a call that is streamed", () => {
 });
 
 describe("a call in the background", () => {
-  test("is answered with its id at once, can be watched, and cancelled by who made it or by an admin", async () => {
+  test("returns its id at once, is watched, and is cancelled by its owner or an admin", async () => {
     const api = await openTestServer();
     const owner = await openCheckedClient(api, "call", "read");
     const { callId } = await owner.calls.start({ tool: "wait" });
@@ -195,8 +195,8 @@ describe("a call in the background", () => {
   });
 });
 
-describe("what was called", () => {
-  test("is listed newest first, by pages, and found by tool, status and session", async () => {
+describe("a past call", () => {
+  test("is listed newest first, by pages, and filtered by tool, status and session", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call", "read");
     for (const text of ["a", "b", "c"])
@@ -228,7 +228,7 @@ describe("what was called", () => {
     ]);
   });
 
-  test("is made again under a new id, as it was or edited, and only what was sent is needed from who may not read", async () => {
+  test("is replayed with a new id, with the same or an edited input; without the scope read the input is needed", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call", "read");
     const { callId } = await client.calls.execute({ tool: "echo", input: { text: "hi" }, session: "s" });
@@ -242,7 +242,7 @@ describe("what was called", () => {
     await expect(client.calls.replay("unknown")).rejects.toMatchObject({ status: 404 });
   });
 
-  test("gives its whole output by its own id, in pieces, and nothing by a reference that somebody makes up", async () => {
+  test("has its whole output under its id, in pieces; a made-up reference leads nowhere", async () => {
     const api = await openTestServer({ haft: { maxResultBytes: 1000 } });
     const client = await openCheckedClient(api, "call", "read");
     const long = Array.from({ length: 2000 }, (_, line) => `line ${line}`).join("\n");
@@ -254,7 +254,7 @@ describe("what was called", () => {
     await expect(client.calls.output("../../etc/passwd")).rejects.toMatchObject({ status: 404 });
   });
 
-  test("is bounded: the oldest calls are forgotten, those under way never", async () => {
+  test("is bounded: the oldest calls are dropped, running ones never", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "call", "read");
     await client.calls.start({ tool: "wait", id: "running" });
@@ -265,7 +265,7 @@ describe("what was called", () => {
   });
 });
 
-test("a request that breaks off in its body runs nothing", async () => {
+test("a request that ends within its body runs nothing", async () => {
   const api = await openTestServer();
   const token = await api.tokenFor("call");
   const socket = await openSocket(api);

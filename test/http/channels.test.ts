@@ -1,4 +1,4 @@
-// The message channels of a host through the door: what is ready is told, never an address or a key, and the test is a call.
+// The message channels of a host over HTTP: never an address or a key; the test message is a call.
 import { expect, onTestFinished, test } from "vitest";
 import { openHaft } from "haft/host";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -31,7 +31,7 @@ async function openChannelServer(permissions = {}) {
   return { hook, clientFor };
 }
 
-test("channels are listed by name, with what is missing, and without addresses and keys", async () => {
+test("channels are listed by name with their problems, without addresses and keys", async () => {
   const { clientFor } = await openChannelServer();
   const client = await clientFor("read");
   expect((await client.server.info()).parts).toContain("channels");
@@ -51,7 +51,7 @@ test("channels are listed by name, with what is missing, and without addresses a
   expect(shown).not.toContain("very-secret");
 });
 
-test("a test message is a call of who pressed the button, and needs the right to approve", async () => {
+test("a test message is a call of the user, and needs the scope approve", async () => {
   const { clientFor, hook } = await openChannelServer();
   const client = await clientFor("read", "call", "approve");
   expect(await client.channels.test("hook")).toMatchObject({ toolName: "message", success: true });
@@ -68,7 +68,7 @@ test("a test message is a call of who pressed the button, and needs the right to
   expect(hook.requests).toHaveLength(2);
 });
 
-test("a deny of policy holds for the test, too", async () => {
+test("a deny rule also applies to the test", async () => {
   const { clientFor, hook } = await openChannelServer({ deny: ["message"] });
   const client = await clientFor("read", "call", "approve");
   expect(await client.channels.test("hook")).toMatchObject({ success: false });

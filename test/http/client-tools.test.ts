@@ -1,4 +1,4 @@
-// Tools that run at a client, over a real WebSocket: registered, called through the gate, answered, lost and found again.
+// Tools that run at a client, over a real WebSocket: registered, called, answered, disconnected and reconnected.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { createClient, type ServedTool, type ServeToolsOptions } from "../../src/client.ts";
@@ -8,7 +8,7 @@ import { openTestServer, until } from "./open-server.ts";
 type ApiContext = Awaited<ReturnType<typeof openTestServer>>;
 const COLOUR = { type: "object", properties: { hue: { type: "string" } }, required: ["hue"] };
 
-/** A client that says what a test wants it to say. */
+/** A client that sends what a test wants. */
 async function connect(api: ApiContext, token: string) {
   const socket = new WebSocket(`${api.server.url.replace("http", "ws")}/api/socket?types=tool_registered`, {
     headers: { authorization: `Bearer ${token}` },
@@ -76,7 +76,7 @@ describe("a client's tool", () => {
     expect(client.calls).toHaveLength(1);
   });
 
-  test("has one answer, and only from the client that was asked", async () => {
+  test("has one answer, only from the client that got the call", async () => {
     const { api, token, call, register } = await open();
     const client = await connect(api, token);
     await client.ask(register);
@@ -95,7 +95,7 @@ describe("a client's tool", () => {
     expect(await nobody.ask({ type: "result", id: "x", content: "" })).toMatchObject({ error: { code: "conflict" } });
   });
 
-  test("that says that it failed, or answers what it did not declare, is a failed call", async () => {
+  test("that reports a failure, or an output that it did not declare, is a failed call", async () => {
     const { api, token, call, register } = await open();
     const client = await connect(api, token);
     const output = { type: "object", properties: { hex: { type: "string" } }, required: ["hex"] };
@@ -116,7 +116,7 @@ describe("a client's tool", () => {
     expect(long).toMatchObject({ result: { status: "completed", metadata: { spill: { bytes: 80_000 } } } });
   });
 
-  test("is for the calls of its own user, and takes no name that is taken", async () => {
+  test("is for the calls of its own user, and cannot take an existing name", async () => {
     const { api, token, register } = await open();
     const client = await connect(api, token);
     expect(await client.ask({ ...register, tools: [{ name: "echo", description: "mine" }] })).toMatchObject({
@@ -138,7 +138,7 @@ describe("a client's tool", () => {
     expect(await reader.ask({ ...register, tools: [] })).toMatchObject({ error: { code: "forbidden" } });
   });
 
-  test("may vanish and return: what was asked meanwhile, or not answered yet, is asked again", async () => {
+  test("may disconnect and return: calls without an answer are sent again", async () => {
     const { api, token, call, register } = await open();
     const first = await connect(api, token);
     await first.ask(register);
@@ -155,7 +155,7 @@ describe("a client's tool", () => {
     expect(await call({ hue: "blue" }, "c2")).toMatchObject({ status: "completed", content: [{ text: "done" }] });
   });
 
-  test("that does not return, does not answer, or is taken away ends its calls", async () => {
+  test("that does not return, does not answer, or is removed ends its calls", async () => {
     const { api, token, call, register } = await open();
     const client = await connect(api, token);
     await client.ask({ ...register, tools: [{ ...register.tools[0]!, timeoutMs: 1_000 }] });
@@ -181,7 +181,7 @@ describe("a client's tool", () => {
     expect(api.haft.registry.has("pick_colour")).toBe(false);
   });
 
-  test("asks a person first where it wants that, and nobody a second time", async () => {
+  test("needs an approval if it says so, and only one", async () => {
     const { api, token, call, register } = await open();
     const client = await connect(api, token);
     await client.ask({ ...register, tools: [{ ...register.tools[0]!, permission: "confirm" }] });
@@ -197,7 +197,7 @@ describe("a client's tool", () => {
     expect(await api.haft.approvals.list("pending")).toEqual([]);
   });
 
-  test("that policy has forbidden meanwhile is not completed", async () => {
+  test("that the policy forbids meanwhile is not completed", async () => {
     const denied: string[] = [];
     const api = await openTestServer({ haft: { policy: { deny: denied } } });
     const token = await api.tokenFor("read", "call");
@@ -280,7 +280,7 @@ describe("haft/client", () => {
     expect(runs).toBe(1);
   });
 
-  test("is told why its tools are refused", async () => {
+  test("gets the reason if its tools are refused", async () => {
     const api = await openTestServer();
     await expect(serve(api, [{ name: "echo", description: "mine", run: () => "" }])).rejects.toThrow(/already/);
   });

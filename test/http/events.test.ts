@@ -21,7 +21,7 @@ function follow(client: Client, query: EventQuery = {}): Followed {
 const CALLED = ["tool_call_requested", "tool_call_started", "tool_call_completed"];
 
 describe("events as server-sent events", () => {
-  test("come in order, with ids that grow, and are the runtime's own", async () => {
+  test("arrive in order with growing ids, and are those of the runtime", async () => {
     const api = await openTestServer();
     const followed = follow(await openCheckedClient(api, "read"));
     await until(() => followed.messages.length === 1);
@@ -36,7 +36,7 @@ describe("events as server-sent events", () => {
     );
   });
 
-  test("go on after the last one that was seen, without loss and without repetition", async () => {
+  test("continue after the last one that was seen, without loss or repetition", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "read");
     const first = follow(client);
@@ -53,7 +53,7 @@ describe("events as server-sent events", () => {
   });
 
   test.each(["1-1", "nonsense", "999999999999-5"])(
-    "say reset for an id that is too old or of another start (%s)",
+    "reset a reader with an id that is too old or of another start (%s)",
     async (after) => {
       const api = await openTestServer({ limits: { events: { maxEvents: 5 } } });
       const followed = follow(await openCheckedClient(api, "read"), { after });
@@ -62,7 +62,7 @@ describe("events as server-sent events", () => {
     },
   );
 
-  test("say reset when what was missed is no longer kept, by number and by size", async () => {
+  test("reset a reader whose missed events are no longer kept, by number and by size", async () => {
     for (const events of [{ maxEvents: 4 }, { maxCharacters: 2000 }]) {
       const api = await openTestServer({ limits: { events } });
       const client = await openCheckedClient(api, "read");
@@ -80,7 +80,7 @@ describe("events as server-sent events", () => {
     }
   });
 
-  test("can be chosen by type, tool, session and call", async () => {
+  test("are filtered by type, tool, session and call", async () => {
     const api = await openTestServer();
     const client = await openCheckedClient(api, "read");
     const followed = [
@@ -98,7 +98,7 @@ describe("events as server-sent events", () => {
     await expect(unknown.next()).rejects.toMatchObject({ status: 400 });
   });
 
-  test("show signs of life, and end when the token is revoked or expires", async () => {
+  test("have heartbeats, and end when the token is revoked", async () => {
     const api = await openTestServer();
     const admin = await openCheckedClient(api, "admin");
     const { token, id } = await admin.tokens.create({ name: "reader", scopes: ["read"] });
@@ -114,7 +114,7 @@ describe("events as server-sent events", () => {
     await expect(reader.tools.list()).rejects.toMatchObject({ status: 401 });
   });
 
-  test("a large one is told without its content, which can be asked for", async () => {
+  test("a large one is sent without its content, which can be requested", async () => {
     const api = await openTestServer({ limits: { events: { maxEventSize: 2000 } } });
     const client = await openCheckedClient(api, "read", "call");
     const followed = follow(client, { types: ["tool_call_completed"] });
@@ -125,7 +125,7 @@ describe("events as server-sent events", () => {
     expect((await client.calls.get(callId)).result).toMatchObject({ details: "x".repeat(5000) });
   });
 
-  test("go to a thousand readers at once, and no further than the limit", async () => {
+  test("go to a thousand readers at once, and to none above the limit", async () => {
     const api = await openTestServer({ limits: { maxStreams: 1000 } });
     const token = await api.tokenFor("read");
     const responses = await Promise.all(
@@ -171,7 +171,7 @@ describe("a WebSocket", () => {
     };
   }
 
-  test("brings the same events, and goes on after an id", async () => {
+  test("sends the same events, and resumes after an id", async () => {
     const api = await openTestServer();
     const first = await open(api, ["read"]);
     await api.haft.execute("echo", { text: "a" });
@@ -182,7 +182,7 @@ describe("a WebSocket", () => {
     expect(second.messages[1]).toEqual(first.messages[3]);
   });
 
-  test("takes calls, tells what happens to them, and cancels them", async () => {
+  test("accepts calls, reports what happens to them, and cancels them", async () => {
     const api = await openTestServer();
     const { say, answers } = await open(api, ["read", "call"], "?types=tool_registered");
     say({ type: "call", request: "1", call: { tool: "echo", input: { text: "hi" } } });
@@ -200,7 +200,7 @@ describe("a WebSocket", () => {
     expect(answers()).toContainEqual({ request: "3", cancelled: true });
   });
 
-  test("answers what it does not understand, or does not permit, and stays open", async () => {
+  test("answers invalid and forbidden messages with an error, and stays open", async () => {
     const api = await openTestServer();
     const { say, answers, socket } = await open(api, ["read"]);
     say({ type: "call", request: "1", call: { tool: "echo", input: { text: "x" } } });
@@ -216,7 +216,7 @@ describe("a WebSocket", () => {
     expect(socket.readyState).toBe(WebSocket.OPEN);
   });
 
-  test("ends the calls that it made when it closes, but not those that shall go on", async () => {
+  test("cancels its calls when it closes, except those that keep running", async () => {
     const api = await openTestServer();
     const { say, socket } = await open(api, ["read", "call"]);
     say({ type: "call", request: "1", call: { tool: "wait", id: "ends" } });
@@ -229,7 +229,7 @@ describe("a WebSocket", () => {
     expect(api.runs.filter((run) => run === "stopped")).toHaveLength(1);
   });
 
-  test("begins nothing more for a token that was revoked, however long until the next beat", async () => {
+  test("starts nothing for a revoked token, also between two heartbeats", async () => {
     const api = await openTestServer();
     const admin = await openCheckedClient(api, "admin");
     const { say, answers, closed } = await open(api, ["read", "call"]);
@@ -240,7 +240,7 @@ describe("a WebSocket", () => {
     expect(api.runs).toEqual([]);
   });
 
-  test("is closed when it does not answer, when the token ends, and when the server does", async () => {
+  test("is closed when it does not answer, when the token ends, and when the server closes", async () => {
     const api = await openTestServer();
     const admin = await openCheckedClient(api, "admin");
     const revoked = await open(api, ["read"]);

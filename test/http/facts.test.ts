@@ -1,4 +1,4 @@
-// What people do at the door stands in the audit log, and what the host was told counts there.
+// Actions of people over HTTP are in the audit log.
 import { expect, onTestFinished, test } from "vitest";
 import { loadConfig, openHaft } from "haft/host";
 import { serveHttp } from "haft/server";
@@ -6,7 +6,7 @@ import type { Scope } from "../../src/contracts/identity.ts";
 import { makeHostFolder } from "../mission/open-host.ts";
 import { openCheckedClient } from "./checked-client.ts";
 
-test("tokens that are made and revoked, and what is done to MCP servers, are noted with who did it", async () => {
+test("new and revoked tokens and actions on MCP servers are recorded with the user", async () => {
   const config = { mcpServers: { gone: { command: "no-such-program-here" } } };
   const { open, folder, home } = makeHostFolder({ "haft.config.json": JSON.stringify({ tools: config }) });
   const overrides = { tools: { mcpServers: config.mcpServers } } as never;

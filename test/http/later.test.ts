@@ -1,4 +1,4 @@
-// Jobs and schedules of a real host, seen and steered through the door; every answer is held against its description.
+// Jobs and schedules of a real host over HTTP; every response is checked against its contract.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -68,7 +68,7 @@ const hourly = {
 } as const;
 
 describe("schedules", () => {
-  test("are added, shown, changed, paused, run, told of and removed", async () => {
+  test("are created, shown, changed, paused, run and removed", async () => {
     const { host, kept, clientFor } = await open();
     const client = await clientFor("read", "call");
     expect((await client.server.info()).parts).toEqual(expect.arrayContaining(["jobs", "schedules"]));
@@ -112,7 +112,7 @@ describe("schedules", () => {
     ]);
   });
 
-  test("are steered by whoever made them, by others with admin alone, and have no wider mode than may be chosen", async () => {
+  test("are controlled by their owner or an admin, and cannot have a mode that the token may not use", async () => {
     const { clientFor } = await open();
     const owner = await clientFor("read", "call");
     const { id } = await owner.schedules.create(hourly);
@@ -135,7 +135,7 @@ describe("schedules", () => {
     });
   });
 
-  test("that cannot be are refused with what to do", async () => {
+  test("that are not possible are refused with the next step", async () => {
     const { clientFor } = await open();
     const client = await clientFor("read", "call");
     const cron = (expression: string) => ({ type: "cron", expression, timeZone: "UTC" }) as const;
@@ -153,7 +153,7 @@ describe("schedules", () => {
 });
 
 describe("jobs", () => {
-  test("are listed, followed while they run, and end with their result", async () => {
+  test("are listed, watched while they run, and end with their result", async () => {
     const { gates, clientFor } = await open();
     const client = await clientFor("read", "call");
     const result = await client.calls.execute({ tool: "build" });
@@ -180,7 +180,7 @@ describe("jobs", () => {
     await expect(client.jobs.get("none")).rejects.toMatchObject({ status: 404 });
   });
 
-  test("are cancelled and made again by whoever made the call, and by admins", async () => {
+  test("are cancelled and retried by their owner and by admins", async () => {
     const { gates, clientFor } = await open();
     const client = await clientFor("read", "call");
     const result = await client.calls.execute({ tool: "build" });

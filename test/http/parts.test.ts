@@ -1,4 +1,4 @@
-// The parts of a host, real ones, seen through the door.
+// The audit log, file changes, rules, statistics and tools over HTTP.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe("the audit log", () => {
-  test("is searched, with facets and by pages; one entry is found by its id", async () => {
+  test("is searched with facets and by pages, and one entry is found by its id", async () => {
     const { client, store } = await openAudited();
     for (const text of ["a", "needle", "c"])
       await client.calls.execute({ tool: "echo", input: { text }, session: "s" });
@@ -60,7 +60,7 @@ describe("the audit log", () => {
     expect((await client.audit.search({ errorCode: "invalid_input" })).items).toHaveLength(1);
   });
 
-  test("is exported whole and by filter, one document a line, and its chain is checked", async () => {
+  test("is exported whole and by filter, one entry a line, and its chain is verified", async () => {
     const { client, store, api } = await openAudited();
     for (let i = 0; i < 20; i++) await client.calls.execute({ tool: "echo", input: { text: String(i) } });
     await store.audit.flush();
@@ -80,7 +80,7 @@ describe("the audit log", () => {
     expect(await client.audit.verify()).toMatchObject({ ok: false, broken: { id: "7" } });
   });
 
-  test("that was removed looks whole, but not to who noted its head", async () => {
+  test("that was removed is detected with an earlier head", async () => {
     const { client, store } = await openAudited();
     await client.calls.execute({ tool: "echo", input: { text: "a" } });
     await store.audit.flush();
@@ -98,7 +98,7 @@ describe("the audit log", () => {
 });
 
 describe("changes of files", () => {
-  test("are listed, shown and undone, call by call, by who may approve", async () => {
+  test("are listed, shown and undone by call, with the scope approve", async () => {
     const folder = makeFolder();
     writeFileSync(join(folder, "note.txt"), "old\n");
     const store = createMemoryUndo();
@@ -131,7 +131,7 @@ describe("changes of files", () => {
 });
 
 describe("the rules", () => {
-  test("are shown with where they stand, explained, checked, and tried on past calls", async () => {
+  test("are shown with their origin, explained, linted, and tried on past calls", async () => {
     const store = await openStore({ stateFolder: makeFolder() });
     onTestFinished(() => store.close());
     const ruleSet = new RuleSet([{ origin: "project", allow: ["echo"], deny: ["keep"], ask: ["nosuchtool"] }]);
@@ -169,7 +169,7 @@ describe("the rules", () => {
   });
 });
 
-test("the numbers of a tool and of an hour are told", async () => {
+test("statistics have the figures of tools and of an hour", async () => {
   const api = await openTestServer();
   const client = await openCheckedClient(api, "read", "call");
   for (let i = 0; i < 3; i++) await client.calls.execute({ tool: "echo", input: { text: "x" } });
@@ -183,7 +183,7 @@ test("the numbers of a tool and of an hour are told", async () => {
   await expect(client.statistics.show({ from: 5, to: 5 })).rejects.toMatchObject({ status: 400 });
 });
 
-test("what tools cost a model's context is told: definitions, what is shown of them, and what they returned", async () => {
+test("the token report has the definitions of tools, which of them are shown, and their results", async () => {
   const many = Array.from({ length: 40 }, (_, at) => ({
     name: `extra_${at}`,
     description: { short: "Does something more.", long: "And this is told of it only where it is shown whole." },
@@ -210,7 +210,7 @@ test("what tools cost a model's context is told: definitions, what is shown of t
   await expect(client.statistics.tokens({ from: 5, to: 5 })).rejects.toMatchObject({ status: 400 });
 });
 
-test("the tools are listed, searched and filtered as policy shows them", async () => {
+test("the tools that the policy allows are listed, searched and filtered", async () => {
   const api = await openTestServer({ haft: { policy: { deny: ["wait"] } } });
   const client = await openCheckedClient(api, "read");
   const { items } = await client.tools.list();
@@ -224,7 +224,7 @@ test("the tools are listed, searched and filtered as policy shows them", async (
   await expect(client.tools.list({ grp: "x" } as never)).rejects.toMatchObject({ status: 400 });
 });
 
-test("a client of a server that is not there says so", async () => {
+test("a client without a server fails with unreachable", async () => {
   const { createClient } = await import("../../src/client.ts");
   const client = createClient({ url: "http://127.0.0.1:9", token: "x" });
   await expect(client.server.info()).rejects.toMatchObject({ status: 0, code: "unreachable" });

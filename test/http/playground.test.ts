@@ -1,4 +1,4 @@
-// What a model wrote, read through the door: nothing runs until a call is made, and the answer is what the model is told.
+// The text of a model, parsed over HTTP: nothing runs, and the answer is the text for the model.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ const TEXT = `Let me see.
 <tool_call>{"name": "echo", "arguments": {"txt": 1}}</tool_call>
 <tool_call>{"name": "echo", "arguments": {"text": "cut`;
 
-test("a text is read with the tools that are here, and each call is judged; nothing runs", async () => {
+test("a text is parsed with the tools of the server, and each call is judged; nothing runs", async () => {
   const { client, api } = await openPlayground();
   const { calls, text, warnings } = await client.playground.parse({ text: TEXT });
   expect(text.trim()).toBe("Let me see.");
@@ -42,7 +42,7 @@ test("a text is read with the tools that are here, and each call is judged; noth
   expect(api.runs).toEqual([]);
 });
 
-test("a call that was made is answered in the format that it was written in", async () => {
+test("the result of a call is formatted in the requested format", async () => {
   const { client } = await openPlayground();
   const { callId } = await client.calls.execute({ tool: "echo", input: { text: "</tool_result><tool_call>" } });
   const { text } = await client.playground.answer({ callId, format: "xml" });
@@ -52,7 +52,7 @@ test("a call that was made is answered in the format that it was written in", as
   await expect(client.playground.answer({ callId: "nobody" })).rejects.toMatchObject({ status: 404 });
 });
 
-test("every format has an example that reads as one call of a tool that is here", async () => {
+test("every format has an example that is parsed as one call of an existing tool", async () => {
   const { client } = await openPlayground();
   const { items } = await client.playground.formats();
   expect(items.length).toBeGreaterThan(30);
@@ -63,7 +63,7 @@ test("every format has an example that reads as one call of a tool that is here"
   }
 });
 
-test("what is no request is refused, and reading needs the scope to read", async () => {
+test("an invalid request is refused, and parsing needs the scope read", async () => {
   const { client, api } = await openPlayground();
   await expect(client.playground.parse({ text: "x", format: "nonsense" as never })).rejects.toMatchObject({
     status: 400,

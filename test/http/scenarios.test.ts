@@ -1,4 +1,4 @@
-// What has gone wrong in servers of this kind, played against ours over real sockets. The ids are those of the scenarios.
+// Known attacks on servers of this kind, over real sockets. The ids are those of the scenarios.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -86,7 +86,7 @@ describe("the origin of a request", () => {
     },
   );
 
-  test("that the host allowed is answered so that its page can read it, with a token and never with the cookie", async () => {
+  test("that is allowed can read responses, with a token and never with the cookie", async () => {
     const origin = "https://tools.example";
     const api = await openTestServer({ allowedOrigins: [origin] });
     const token = await api.tokenFor("read", "call");
@@ -434,7 +434,7 @@ describe("sv-023: beyond this machine", () => {
     );
   });
 
-  test("a busy port is told with what to do", async () => {
+  test("a busy port is an error with the next step", async () => {
     const api = await openTestServer();
     await expect(serveHttp(createTestHaft(), { port: api.server.port })).rejects.toThrow(/in use.*another port/s);
     await expect(serveHttp(createTestHaft(), { host: "127.0.0.1", port: 70_000 })).rejects.toThrow(/port/);

@@ -1,4 +1,4 @@
-// Sessions of a real host over a real store, seen and steered through the door; every answer is held against its description.
+// Sessions of a real host over HTTP; every response is checked against its contract.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,8 +46,8 @@ async function open(script?: LanguageScript) {
 
 const LONG = 20_000;
 
-describe("sessions at the door", () => {
-  test("are begun, spoken to, read and followed", async () => {
+describe("sessions over HTTP", () => {
+  test("are created, get messages, and are read and watched", async () => {
     const { clientFor } = await open([{ text: "Hello there." }, { text: "Good bye." }]);
     const client = await clientFor("read", "call");
     const { key } = await client.sessions.create({ label: "talk" });
@@ -100,7 +100,7 @@ describe("sessions at the door", () => {
     expect(await client.sessions.get(key)).toMatchObject({ state: "idle", pending: [], lastText: "It is kept." });
   });
 
-  test("of somebody else can be read, and not steered", async () => {
+  test("of another user can be read, and not controlled", async () => {
     const { clientFor } = await open([{ text: "yes" }]);
     const { key } = await (await clientFor("read", "call")).sessions.create();
     const other = await clientFor("read", "call", "approve");

@@ -195,7 +195,7 @@ test.each([
   },
 );
 
-test("Haft's own HTTP door serves it at /mcp, with the identity of its token", async () => {
+test("Haft's HTTP server serves it at /mcp, with the identity of the token", async () => {
   const haft = createHaft();
   const endpoint = await createMcpEndpoint(haft, { ...DESCRIBE, hosts: "checked" });
   const mcp: ProtocolEndpoint = {
