@@ -1,27 +1,21 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
-import { type StoreFactory, postgresStoreFactory, sqliteStoreFactory } from "../../test/approvals/open-stores.ts";
-import { anApproval, describeApprovalStore } from "../calls/approval-store.suite.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { anApproval } from "../calls/approval-store.suite.ts";
 import { approvalsModule } from "./approvals.ts";
+import { ENGINES, useEngine } from "./engines.fixture.ts";
 import { migrate } from "./migrations.ts";
 import { openSqlite } from "./sqlite.ts";
 
-describe.each([
-  ["SQLite", sqliteStoreFactory],
-  ["PostgreSQL", postgresStoreFactory],
-] as const)("%s", (name, make) => {
-  let shelf: Promise<StoreFactory> | undefined;
-  const open = async () => (await (await (shelf ??= make())).open()).approvals;
-  afterAll(async () => (await shelf)?.remove());
-
-  describeApprovalStore(name, open);
+describe.each(ENGINES)("$name", (engine) => {
+  const { createLocation, openStore } = useEngine(engine);
 
   test("approvals are there after a restart", async () => {
+    const location = await createLocation();
     const approval = anApproval();
-    await (await open()).add(approval, { maxOpen: 1000, maxOpenOfSession: 1000 });
-    expect(await (await open()).get(approval.id)).toEqual(approval);
+    await (await openStore(location)).approvals.add(approval, { maxOpen: 1000, maxOpenOfSession: 1000 });
+    expect(await (await openStore(location)).approvals.get(approval.id)).toEqual(approval);
   });
 });
 

@@ -1,30 +1,22 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { AuditProblem } from "../gate/audit-log.ts";
 import { hafted } from "../gate/audit-log.suite.ts";
 import { audit } from "./audit-chain.ts";
 import { openStore, type Store, type StoreLocation } from "./store.ts";
 import type { SqlValue } from "./database.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
+import { ENGINES, useEngine } from "./engines.fixture.ts";
 
-let server: TestPostgres;
 const folder = mkdtempSync(join(tmpdir(), "haft-audit-"));
 const opened: Store[] = [];
-
-beforeAll(async () => {
-  server = await startPostgres();
-}, 120_000);
 
 afterEach(async () => {
   for (const store of opened.splice(0)) await store.close();
 });
 
-afterAll(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function open(place: StoreLocation = { stateFolder: mkdtempSync(join(folder, "s-")) }): Promise<Store> {
   const store = await openStore(place);
@@ -65,10 +57,9 @@ test("hides what further names call a secret, as a key and in text", async () =>
   expect(kept).toContain("of 12");
 });
 
-describe.each([
-  ["SQLite", () => Promise.resolve(undefined)],
-  ["PostgreSQL", async () => ({ url: await server.createDatabase() })],
-] as const)("what was done to the log in %s", (_name, newLocation) => {
+describe.each(ENGINES)("a change of the log on $name", (engine) => {
+  const { createLocation: newLocation } = useEngine(engine);
+
   test("is found, whichever value of whichever entry was changed", async () => {
     const store = await filled(await newLocation());
     const rows = await store.database.all<RawRow>("SELECT * FROM audit ORDER BY seq");

@@ -1,48 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { ENGINES, useEngine } from "./engines.fixture.ts";
 import { migrate, type Migrations } from "./migrations.ts";
-import { openPostgres } from "./postgres.ts";
-import { openSqlite } from "./sqlite.ts";
-import type { SqlDatabase } from "./database.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
-
-let server: TestPostgres;
-const folder = mkdtempSync(join(tmpdir(), "haft-migrate-"));
-
-beforeAll(async () => {
-  server = await startPostgres();
-}, 120_000);
-
-afterAll(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 const first = ["CREATE TABLE a (x BIGINT, b BLOB)", "INSERT INTO a (x) VALUES (1)"];
 const second = ["ALTER TABLE a ADD COLUMN y TEXT"];
 const known = (...versions: string[][]): Migrations[] => [{ name: "a", versions }];
 
-let count = 0;
-const places: [string, () => Promise<() => Promise<SqlDatabase>>][] = [
-  [
-    "SQLite",
-    () => {
-      const file = join(folder, `${++count}.db`);
-      return Promise.resolve(() => openSqlite(file));
-    },
-  ],
-  [
-    "PostgreSQL",
-    async () => {
-      const url = await server.createDatabase();
-      return () => openPostgres(url, { connections: 2 });
-    },
-  ],
-];
+describe.each(ENGINES)("migrations on $name", (engine) => {
+  const { createDatabase: newLocation } = useEngine(engine);
 
-describe.each(places)("migrations on %s", (_name, newLocation) => {
   test("are done once, and later ones on top", async () => {
     const database = await (await newLocation())();
     await migrate(database, known(first), 5);

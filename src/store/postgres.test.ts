@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openPostgres } from "./postgres.ts";
-import { describeSqlDatabase } from "./database.suite.ts";
 import { type OwnPostgres, startOwnPostgres } from "./start-postgres.fixture.ts";
 
 let server: OwnPostgres;
@@ -12,8 +11,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.stop();
 });
-
-describeSqlDatabase("PostgreSQL", async () => openPostgres(await server.createDatabase()));
 
 describe("PostgreSQL", () => {
   test("reconnects after the server was started again, and says meanwhile what is wrong", async () => {
@@ -34,10 +31,10 @@ describe("PostgreSQL", () => {
     await database.close();
   });
 
-  test("who comes with many others waits for a turn, however long that takes", async () => {
-    const database = await openPostgres(await server.createDatabase(), { connections: 1, maxConnectMs: 50 });
+  test("a request waits for a free connection longer than connecting may take", async () => {
+    const database = await openPostgres(await server.createDatabase(), { connections: 1, maxConnectMs: 1500 });
     const slow = Array.from({ length: 5 }, async (_, n) => {
-      const [row] = await database.all<{ n: number }>(`SELECT ${n} AS n, pg_sleep(0.05)::text`);
+      const [row] = await database.all<{ n: number }>(`SELECT ${n} AS n, pg_sleep(0.4)::text`);
       return row?.n;
     });
     expect(await Promise.all(slow)).toEqual([0, 1, 2, 3, 4]);

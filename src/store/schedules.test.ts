@@ -1,46 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { describeScheduleStore, scheduleFor } from "../jobs/schedule-store.suite.ts";
-import { migrate } from "./migrations.ts";
-import { openPostgres } from "./postgres.ts";
-import { openSqlite } from "./sqlite.ts";
-import type { SqlDatabase } from "./database.ts";
-import { SqlScheduleStore, schedulesModule } from "./schedules.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
+import { describe, expect, test } from "vitest";
+import { scheduleFor } from "../jobs/schedule-store.suite.ts";
+import { ENGINES, useEngine } from "./engines.fixture.ts";
+import { schedulesModule, SqlScheduleStore } from "./schedules.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "haft-schedules-"));
-let server: TestPostgres;
-const databases: { sqlite?: SqlDatabase; postgres?: SqlDatabase } = {};
+describe.each(ENGINES)("on $name", (engine) => {
+  const { sharedDatabase } = useEngine(engine);
 
-beforeAll(async () => {
-  server = await startPostgres();
-  databases.postgres = await openPostgres(await server.createDatabase());
-  databases.sqlite = await openSqlite(join(folder, "haft.db"));
-  for (const database of Object.values(databases)) await migrate(database, [schedulesModule.migrations], 1);
-}, 60_000);
-
-afterAll(async () => {
-  for (const database of Object.values(databases)) await database.close();
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const empty = async (name: "sqlite" | "postgres"): Promise<SqlDatabase> => {
-  const database = databases[name]!;
-  for (const table of ["schedules", "schedules_runs", "schedules_beat"]) await database.run(`DELETE FROM ${table}`);
-  return database;
-};
-
-describe.each(["sqlite", "postgres"] as const)("in %s", (name) => {
-  describeScheduleStore(
-    name,
-    async () => new SqlScheduleStore(await empty(name), { id: "me", isAlive: (id) => id === "me" }),
-  );
-
-  test("running ones of a process that is gone are taken by one of those who look", async () => {
-    const database = await empty(name);
+  test("running ones of a process that is gone are taken by one of several processes that look", async () => {
+    const database = await sharedDatabase([schedulesModule.migrations]);
     const store = (id: string) => new SqlScheduleStore(database, { id, isAlive: (owner) => owner !== "gone" });
     const run = { scheduleId: "s", number: 1, trigger: "time", dueAt: 1, state: "running", missed: 0 } as const;
     await store("gone").add(scheduleFor("s"), 5);

@@ -3,15 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { openSqlite } from "./sqlite.ts";
-import { describeSqlDatabase } from "./database.suite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "haft-sqlite-"));
 let count = 0;
 const newFile = (): string => join(folder, `${++count}.db`);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-describeSqlDatabase("SQLite", () => openSqlite(newFile()));
 
 describe("SQLite", () => {
   test("answers at once, and a transaction with synchronous work too", async () => {

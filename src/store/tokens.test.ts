@@ -25,7 +25,6 @@ async function openStore(file?: string): Promise<{ store: TokenStore; file: stri
 }
 
 describeTokenStore("in memory", () => new MemoryTokenStore());
-describeTokenStore("on SQLite", async () => (await openStore()).store);
 
 test("a token made by one server is known to another on the same store, until it is revoked", async () => {
   const { store, file } = await openStore();
