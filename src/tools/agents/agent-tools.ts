@@ -12,7 +12,7 @@ export interface AgentToolsOptions extends CallSubagentOptions {
   skills: SkillSource;
 }
 
-/** The tools by which an agent steers itself and others. */
+/** The tools with which an agent controls itself and others. */
 export function createAgentTools({ messageSink, skills, ...subagents }: AgentToolsOptions): AnyTool[] {
   return [
     createStopResponseTool(),
@@ -22,9 +22,9 @@ export function createAgentTools({ messageSink, skills, ...subagents }: AgentToo
   ];
 }
 
-/** Where words for the person go. Who is there to hear them is the host's business. */
+/** Delivers messages to the person. The host implements it. */
 export interface MessageSink {
-  /** Whether somebody was there. */
+  /** Resolves to whether somebody was there. */
   say(message: string, from: { caller: Caller; callId: string }): Promise<boolean> | boolean;
 }
 
@@ -33,8 +33,8 @@ function createCliResponseTool({ messageSink }: { messageSink: MessageSink }) {
     name: "cli_response",
     title: "Tell the person",
     description: {
-      short: "Shows a message to the person at the terminal at once, while you go on working.",
-      usageNotes: ["For news during long work. Your answer at the end needs no tool: just write it."],
+      short: "Shows a message to the person at the terminal immediately, while you continue working.",
+      usageNotes: ["For progress reports during long work. Your final answer needs no tool: just write it."],
     },
     parameters: z.object({ message: z.string().min(1).max(20_000).describe("What to show, as plain text") }),
     kind: "readonly",
@@ -43,9 +43,9 @@ function createCliResponseTool({ messageSink }: { messageSink: MessageSink }) {
     tags: ["agent", "say", "person", "terminal"],
     origin: { type: "builtin" },
     async run({ message }, { caller, callId }) {
-      const wasHeard = await messageSink.say(message, { caller, callId });
-      const summary = wasHeard ? "Shown." : "Nobody is at the terminal; the message is in the record of this call.";
-      return { content: [text(summary)], display: message, details: { message, wasHeard } };
+      const wasShown = await messageSink.say(message, { caller, callId });
+      const summary = wasShown ? "Shown." : "Nobody is at the terminal; the message is in the record of this call.";
+      return { content: [text(summary)], display: message, details: { message, wasHeard: wasShown } };
     },
   });
 }
@@ -55,8 +55,8 @@ function createStopResponseTool() {
     name: "stop_response",
     title: "Stop",
     description: {
-      short: "Ends your turn: nothing more is said or done until somebody writes to you again.",
-      usageNotes: ["Call it alone, when everything is said. What you should still say, say before."],
+      short: "Ends your turn: nothing more happens until somebody writes to you again.",
+      usageNotes: ["Call it alone, after you have said everything."],
     },
     parameters: z.object({
       reason: z.string().max(500).optional().describe("Why there is nothing more to do, for the record"),
@@ -69,7 +69,7 @@ function createStopResponseTool() {
     idempotent: true,
     run({ reason }) {
       const message = reason === undefined ? "The turn is over." : `The turn is over: ${reason}`;
-      // What the loop reads; it listens to built-in tools alone.
+      // The agent loop reads this, but only from built-in tools.
       return { content: [text(message)], display: message, details: { stopped: true }, metadata: { endsTurn: true } };
     },
   });

@@ -6,11 +6,11 @@ import { type ToolFailure, toolError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { ToolContext } from "../../core/tool.ts";
 
-/** The agents that may be called, as this tool needs them. */
+/** The agents that can be called. */
 export interface Subagents {
   names(): readonly string[];
-  /** Works on the task on behalf of the call that `context` is of, with no more than its rights. */
-  run(task: SubagentTask, context: ToolContext): Promise<SubagentAnswer>;
+  /** Runs the task on behalf of the call in `context`, with at most its rights. */
+  run(task: SubagentTask, context: ToolContext): Promise<SubagentOutcome>;
 }
 
 export interface SubagentTask {
@@ -18,42 +18,42 @@ export interface SubagentTask {
   instruction: string;
 }
 
-export interface SubagentAnswer {
+export interface SubagentOutcome {
   text: string;
   stop: "done" | "stopped" | "limit" | "loop" | "aborted" | "error" | "pending";
   steps: number;
   usage: { inputTokens: number; outputTokens: number; costUsd?: number };
   error?: ToolFailure;
-  /** Calls that nobody has answered yet. */
+  /** Calls that are still pending. */
   pending: readonly { callId: string; name: string }[];
 }
 
 export interface CallSubagentOptions {
   agents: Subagents;
-  /** Subagents of subagents: how many levels there may be. */
+  /** Max nesting of subagents. Default: 3. */
   maxDepth?: number;
 }
 
-const MAX_DEPTH = 3;
+const DEFAULT_MAX_DEPTH = 3;
 const MAX_TIMEOUT_MS = 55 * 60_000;
 
-export function createCallSubagentTool({ agents, maxDepth = MAX_DEPTH }: CallSubagentOptions) {
+export function createCallSubagentTool({ agents, maxDepth = DEFAULT_MAX_DEPTH }: CallSubagentOptions) {
   return createTool({
     name: "call_subagent",
     title: "Call a subagent",
     description: {
       short: "Gives a task to another agent and returns its answer.",
       usageNotes: [
-        "It knows nothing of your conversation: say everything that it needs, and what it should answer with.",
-        "Several that do not need each other's answers: call them in one turn, and they work side by side.",
+        "It does not know your conversation: include everything it needs, and say what it should return.",
+        "Call independent subagents in one turn, and they run in parallel.",
       ],
       examples: [{ input: { agent_name: "reviewer", instruction: "Look for mistakes in src/parse.ts. List them." } }],
     },
     parameters: z.object({
-      agent_name: z.string().min(1).describe("Which agent"),
-      instruction: z.string().min(1).max(200_000).describe("The task, whole"),
+      agent_name: z.string().min(1).describe("The name of the agent"),
+      instruction: z.string().min(1).max(200_000).describe("The complete task"),
     }),
-    // It changes nothing itself: each call of the agent is judged by itself, in the mode of this one.
+    // It changes nothing itself: each call of the subagent is checked separately, in the mode of this call.
     kind: "readonly",
     category: ToolCategory.AGENT,
     tags: ["agent", "subagent", "delegate", "route"],
@@ -71,27 +71,27 @@ export function createCallSubagentTool({ agents, maxDepth = MAX_DEPTH }: CallSub
         });
       }
       if (context.caller.depth >= maxDepth) {
-        throw toolError("too_deep", `Subagents may call each other ${maxDepth} levels deep, and this is the last`, {
+        throw toolError("too_deep", `Subagents can be nested ${maxDepth} levels deep, and this is the last level`, {
           next: "Do the task yourself.",
         });
       }
-      const { error, ...answer } = await agents.run({ agent, instruction }, context);
-      const details = { agent, ...answer };
-      if (answer.stop === "aborted") throw toolError("cancelled", `The subagent "${agent}" was stopped`);
-      if (answer.stop === "error") {
+      const { error, ...outcome } = await agents.run({ agent, instruction }, context);
+      const details = { agent, ...outcome };
+      if (outcome.stop === "aborted") throw toolError("cancelled", `The subagent "${agent}" was stopped`);
+      if (outcome.stop === "error") {
         const why = error?.message ?? "unknown reason";
         throw toolError(error?.code ?? "failed", `The subagent "${agent}" failed: ${why}`, { data: details });
       }
-      return { content: [text([answer.text, ...remarks(answer, error)].filter(Boolean).join("\n\n"))], details };
+      return { content: [text([outcome.text, ...remarks(outcome, error)].filter(Boolean).join("\n\n"))], details };
     },
   });
 }
 
-/** What the caller should know besides the answer. */
-function remarks({ stop, pending }: Omit<SubagentAnswer, "error">, error: ToolFailure | undefined): string[] {
+/** Notes for the caller besides the answer. */
+function remarks({ stop, pending }: Omit<SubagentOutcome, "error">, error: ToolFailure | undefined): string[] {
   const waits = pending.map(({ callId, name }) => `${name} (${callId})`).join(", ");
   return [
-    ...(stop === "limit" || stop === "loop" ? [`(It was ended before it was done: ${error?.message ?? stop})`] : []),
-    ...(waits === "" ? [] : [`(Not answered yet: ${waits}. It went on without.)`]),
+    ...(stop === "limit" || stop === "loop" ? [`(It was stopped before it finished: ${error?.message ?? stop})`] : []),
+    ...(waits === "" ? [] : [`(Still pending: ${waits}. It continued without them.)`]),
   ];
 }

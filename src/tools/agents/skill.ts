@@ -3,7 +3,7 @@ import { ToolCategory } from "../../core/category.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 
-/** The skills of an agent, as this tool needs them. */
+/** The skills of an agent. */
 export interface SkillSource {
   load(name: string): Promise<{
     name: string;
@@ -22,8 +22,8 @@ export function createSkillTool({ skills }: { skills: SkillSource }) {
     description: {
       short: "Loads the instructions of a skill, or a file that belongs to it.",
       usageNotes: [
-        "Load a skill before you begin a task that it is for, and then do as it says.",
-        "A skill may leave you fewer tools until your turn ends; its instructions name them.",
+        "Load a skill before you begin a task that it covers, then follow its instructions.",
+        "A skill may restrict your tools until your turn ends; its instructions list them.",
       ],
       examples: [
         { input: { name: "release-notes" } },
@@ -31,7 +31,7 @@ export function createSkillTool({ skills }: { skills: SkillSource }) {
       ],
     },
     parameters: z.object({
-      name: z.string().min(1).describe("As it stands in the list of skills"),
+      name: z.string().min(1).describe("The name in the list of skills"),
       file: z.string().min(1).optional().describe("A file of the skill, relative to its folder"),
     }),
     kind: "readonly",
@@ -54,7 +54,7 @@ export function createSkillTool({ skills }: { skills: SkillSource }) {
         content: [text(lines.join("\n\n"))],
         display: `Loaded the skill ${name}`,
         details: { name, files, allowedTools },
-        // What the loop holds the rest of the turn to; it listens to built-in tools alone.
+        // The agent loop applies this to the rest of the turn, but only from built-in tools.
         metadata: allowedTools ? { allowedTools } : undefined,
       };
     },

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
 import { nearestNames } from "../../core/nearest-name.ts";
+import type { MaybePromise } from "../../core/stage.ts";
 import { unifiedDiff, type UnifiedDiff } from "../../io/files/unified-diff.ts";
 import {
   type Artifact,
@@ -16,7 +17,7 @@ import {
 } from "./artifact-store.ts";
 import { type Replaced, replaceIn } from "./fuzzy-replace.ts";
 
-/** On whose behalf a version is made. */
+/** Who made a version. */
 export interface Authorship {
   author: ArtifactVersion["author"];
   callId?: string;
@@ -34,41 +35,40 @@ export interface ArtifactChange {
   version: ArtifactVersion;
 }
 
-/** Where the newest version must still be this one. */
-interface Expecting {
-  expectedVersion?: number | undefined;
+interface VersionCondition {
+  /** Fail unless this is still the newest version. */
+  expectedVersion?: number;
 }
 
-/** Documents and their versions: what the artifact tools and every door work on. */
+/** Documents with versions. Used by the artifact tools, the API and the console. */
 export interface ArtifactManager {
   /** Makes an artifact with its first version. */
   create(artifact: NewArtifact, by: Authorship): Promise<ArtifactChange>;
-  /** The newest version where none is named. */
+  /** Default: the newest version. */
   read(key: ArtifactKey, version?: number): Promise<ArtifactChange>;
   /** Newest first. */
   versions(key: ArtifactKey): Promise<ArtifactVersionInfo[]>;
   /** Replaces a part of the newest version. */
   update(
     key: ArtifactKey,
-    change: { oldText: string; newText: string; signal?: AbortSignal } & Expecting,
+    change: { oldText: string; newText: string; signal?: AbortSignal } & VersionCondition,
     by: Authorship,
   ): Promise<ArtifactChange & { replaced: Replaced }>;
   /** Replaces the whole content. */
-  rewrite(key: ArtifactKey, change: { content: string } & Expecting, by: Authorship): Promise<ArtifactChange>;
-  /** What was changed last comes first. */
+  rewrite(key: ArtifactKey, change: { content: string } & VersionCondition, by: Authorship): Promise<ArtifactChange>;
+  /** The last changed first. */
   list(query: ArtifactQuery): Promise<Artifact[]>;
-  /** From the version before the newest to the newest, unless said. */
+  /** Default: from the previous to the newest version. */
   diff(
     key: ArtifactKey,
-    versions?: { from?: number | undefined; to?: number | undefined },
+    versions?: { from?: number; to?: number },
   ): Promise<UnifiedDiff & { from: number; to: number }>;
-  /** Told of what this manager changed; what other processes change is seen when it is read. */
+  /** Called for changes by this manager. Changes of other processes are not reported. */
   onChanged(listener: (artifact: Artifact) => void): () => void;
 }
 
-/** Another writer may come between; so often is tried again where the caller does not insist on a version. */
+/** Retries after a concurrent change, unless the caller expects a version. */
 const MAX_ATTEMPTS = 5;
-/** What can be told of a difference; longer ones are looked at by reading both. */
 const MAX_DIFF_BYTES = 1024 * 1024;
 
 /** Makes a manager over a store. Default: in memory. */
@@ -93,18 +93,20 @@ export function createArtifactManager({
       return store.versions(key);
     },
     async update(key, { oldText, newText, expectedVersion, signal }, by) {
-      let replaced: Replaced | undefined;
-      const changed = await change(key, by, expectedVersion, async (before) => {
-        replaced = await replaceIn(before, { oldText, newText }, signal);
+      return change(key, by, expectedVersion, async (before) => {
+        const replaced = await replaceIn(before, { oldText, newText }, signal);
         const { step, similarity, content } = replaced;
-        return step === "exact" ? { type: "update", content } : { type: "update_fuzzy", content, similarity };
+        const isExact = step === "exact";
+        return {
+          version: { type: isExact ? "update" : "update_fuzzy", content, similarity: isExact ? undefined : similarity },
+          result: { replaced },
+        };
       });
-      return { ...changed, replaced: replaced! };
     },
     rewrite: (key, { content, expectedVersion }, by) =>
       change(key, by, expectedVersion, (before) => {
-        if (before === content) throw toolError("no_change", "The artifact is already exactly so");
-        return { type: "rewrite", content };
+        if (before === content) throw toolError("no_change", "The artifact already has exactly this content");
+        return { version: { type: "rewrite", content }, result: {} };
       }),
     list: async (query) => store.list(query),
     async diff(key, { from, to } = {}) {
@@ -113,7 +115,8 @@ export function createArtifactManager({
       const since = from ?? Math.max(1, until - 1);
       const [before, after] = [await read(key, since), await read(key, until)];
       const texts = { before: before.version.content, after: after.version.content };
-      return { ...(await unifiedDiff(texts, { path: key.id, maxBytes: MAX_DIFF_BYTES })), from: since, to: until };
+      const diff = await unifiedDiff(texts, { path: key.id, maxBytes: MAX_DIFF_BYTES });
+      return { ...diff, from: since, to: until };
     },
     onChanged(listener) {
       listeners.add(listener);
@@ -138,23 +141,24 @@ export function createArtifactManager({
     return { artifact, version };
   }
 
-  async function change(
+  async function change<Result extends object>(
     key: ArtifactKey,
     by: Authorship,
     expected: number | undefined,
-    make: (before: string) => Made | Promise<Made>,
-  ): Promise<ArtifactChange> {
+    make: (before: string) => MaybePromise<{ version: NewVersion; result: Result }>,
+  ): Promise<ArtifactChange & Result> {
     for (let attempt = 1; ; attempt += 1) {
       const { artifact, version: newest } = await read(key);
       if (expected !== undefined && expected !== newest.version) throw changedSince(key.id, expected, newest.version);
       if (newest.version >= MAX_VERSIONS) throw tooManyVersions(key.id);
-      const made = await make(newest.content);
+      const { version: made, result } = await make(newest.content);
       checkLength(made.content);
       const at = Math.max(clock.now(), artifact.updatedAt);
       const { content, ...facts } = made;
       const version = { version: newest.version + 1, ...facts, ...by, at, characters: content.length, content };
       if (await store.append(key, version)) {
-        return notifyChanged({ artifact: { ...artifact, version: version.version, updatedAt: at }, version });
+        const changed = { ...artifact, version: version.version, updatedAt: at };
+        return { ...notifyChanged({ artifact: changed, version }), ...result };
       }
       if (attempt === MAX_ATTEMPTS) throw changedSince(key.id, newest.version, newest.version + 1);
     }
@@ -166,7 +170,7 @@ export function createArtifactManager({
   }
 }
 
-interface Made {
+interface NewVersion {
   type: ArtifactUpdateType;
   content: string;
   similarity?: number;
@@ -181,13 +185,13 @@ function notFound(id: string, others: readonly string[]): ToolError {
   const known = (near.length > 0 ? near : others.slice(0, 10)).map((name) => `"${name}"`).join(", ");
   const next =
     others.length === 0
-      ? "This session has none yet: make it with create_artifact."
+      ? "This session has none yet: create it with create_artifact."
       : `${near.length > 0 ? "Did you mean" : "There are"}: ${known}? list_artifacts shows all.`;
   return toolError("path_not_found", `There is no artifact "${id}" in this session`, { next, data: { near } });
 }
 
 function taken(id: string): ToolError {
-  return toolError("path_exists", `There is an artifact "${id}" already`, {
+  return toolError("path_exists", `The artifact "${id}" already exists`, {
     next: "Change it with update_artifact or rewrite_artifact, or choose another id.",
   });
 }
@@ -200,20 +204,20 @@ function unknownVersion(id: string, version: number, newest: number): ToolError 
 }
 
 function changedSince(id: string, expected: number, newest: number): ToolError {
-  return toolError("stale", `The artifact "${id}" is at version ${newest} by now, and not at ${expected}`, {
-    next: "Read it again (diff_artifact shows what changed), then make the change on that version.",
+  return toolError("stale", `The artifact "${id}" is now at version ${newest}, not ${expected}`, {
+    next: "Read it again (diff_artifact shows what changed), then repeat the change on that version.",
     data: { expected, newest },
   });
 }
 
 function tooLong(characters: number): ToolError {
-  return toolError("too_large", `The content has ${characters} characters; an artifact holds ${MAX_CHARACTERS}`, {
+  return toolError("too_large", `The content has ${characters} characters; the limit is ${MAX_CHARACTERS}`, {
     next: "Split it into several artifacts, or write a file.",
   });
 }
 
 function tooManyVersions(id: string): ToolError {
-  return toolError("too_large", `The artifact "${id}" has ${MAX_VERSIONS} versions, and holds no more`, {
-    next: "Go on in a new artifact.",
+  return toolError("too_large", `The artifact "${id}" has ${MAX_VERSIONS} versions, which is the limit`, {
+    next: "Continue in a new artifact.",
   });
 }

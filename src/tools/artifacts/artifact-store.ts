@@ -1,10 +1,10 @@
 import type { Caller } from "../../core/call.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 
-/** How a version came about; `update_fuzzy` where the replaced text was not quoted exactly. */
+/** How a version was made. `update_fuzzy`: the replaced text was not quoted exactly. */
 export type ArtifactUpdateType = "create" | "update" | "update_fuzzy" | "rewrite";
 
-/** An artifact belongs to a session; those of callers without one are the session "". */
+/** An artifact belongs to a session; callers without one share the session "". */
 export interface ArtifactKey {
   readonly session: string;
   readonly id: string;
@@ -14,9 +14,9 @@ export interface ArtifactKey {
 export interface Artifact extends ArtifactKey {
   readonly title: string;
   readonly contentType: string;
-  /** `output`: kept by the gate because it was too long for a result, and not for ever. */
+  /** `output`: stored by the gate because it was too long for a result; it is pruned later. */
   readonly origin: "made" | "output";
-  /** The newest one. */
+  /** The newest version. */
   readonly version: number;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -30,7 +30,7 @@ export interface ArtifactVersionInfo {
   readonly callId?: string;
   readonly at: number;
   readonly characters: number;
-  /** Of an `update_fuzzy`: how like the quoted text was to what was replaced, from 0 to 1. */
+  /** For `update_fuzzy`: the similarity of the quoted and the replaced text, from 0 to 1. */
   readonly similarity?: number;
 }
 
@@ -38,28 +38,28 @@ export interface ArtifactVersion extends ArtifactVersionInfo {
   readonly content: string;
 }
 
-/** So long a document can be; longer ones are files. */
+/** Longer documents must be files. */
 export const MAX_CHARACTERS = 2_000_000;
 export const MAX_VERSIONS = 1_000;
 
-/** Subagents work on the documents of whoever started them: the outermost session counts. */
+/** Subagents share the artifacts of the outermost session. */
 export function sessionOf(caller: Partial<Caller>): string {
   let session = "";
-  for (let one: Partial<Caller> | undefined = caller; one; one = one.parent) session = one.session ?? session;
+  for (let each: Partial<Caller> | undefined = caller; each; each = each.parent) session = each.session ?? session;
   return session;
 }
 
 export interface ArtifactQuery {
-  /** All sessions where absent. */
+  /** Default: all sessions. */
   session?: string;
   limit: number;
-  /** So many of the newest are left out. */
+  /** Skip this many. */
   offset?: number;
 }
 
-/** Where artifacts are kept. Versions are only added; of two who add the same one, one is told no. */
+/** Stores artifacts. Versions are only added; if two writers add the same version, one fails. */
 export interface ArtifactStore {
-  /** With its version 1; false where the id is taken. */
+  /** Creates it with version 1; false if the id is taken. */
   create(artifact: Artifact, first: ArtifactVersion): MaybePromise<boolean>;
   /** Without its content. */
   find(key: ArtifactKey): MaybePromise<Artifact | undefined>;
@@ -67,11 +67,11 @@ export interface ArtifactStore {
   read(key: ArtifactKey, version: number): MaybePromise<ArtifactVersion | undefined>;
   /** Newest first. */
   versions(key: ArtifactKey): MaybePromise<ArtifactVersionInfo[]>;
-  /** False where the newest version is not the one before. */
+  /** False if the newest version is not the previous one. */
   append(key: ArtifactKey, version: ArtifactVersion): MaybePromise<boolean>;
-  /** What was changed last comes first. */
+  /** The most recently changed first. */
   list(query: ArtifactQuery): MaybePromise<Artifact[]>;
-  /** Drops kept outputs that are older. */
+  /** Deletes older artifacts of origin `output`. */
   pruneOutputs(before: number): MaybePromise<void>;
 }
 
@@ -99,10 +99,10 @@ export class MemoryArtifactStore implements ArtifactStore {
   }
 
   append(key: ArtifactKey, version: ArtifactVersion): boolean {
-    const kept = this.#artifacts.get(keyOf(key));
-    if (kept?.artifact.version !== version.version - 1) return false;
-    kept.versions.push(version);
-    kept.artifact = { ...kept.artifact, version: version.version, updatedAt: version.at };
+    const stored = this.#artifacts.get(keyOf(key));
+    if (stored?.artifact.version !== version.version - 1) return false;
+    stored.versions.push(version);
+    stored.artifact = { ...stored.artifact, version: version.version, updatedAt: version.at };
     return true;
   }
 

@@ -4,28 +4,28 @@ import { toolError, type ToolError } from "../../core/error.ts";
 
 export interface TextPage {
   text: string;
-  /** In characters of the whole. */
+  /** Character offset of the page. */
   start: number;
-  /** Where the next page begins; absent on the last one. */
+  /** Where the next page begins; undefined on the last one. */
   next?: number;
   firstLine: number;
   lastLine: number;
   lines: number;
 }
 
-/** A part of a text that ends with a line where it can; every character is on some page, however long its line is. */
+/** A page of a text, cut at a line end if possible. */
 export function takePage(
   whole: string,
-  { line, offset, limit }: { line?: number | undefined; offset?: number | undefined; limit: number },
+  { line, offset, limit }: { line?: number; offset?: number; limit: number },
 ): TextPage {
   if (line !== undefined && offset !== undefined) {
-    throw toolError("invalid_input", "Both `line` and `offset` say where to begin", { next: "Send one of them." });
+    throw toolError("invalid_input", "Both `line` and `offset` were given", { next: "Send one of them." });
   }
   const lines = countLines(whole, whole.length);
   const start = offset ?? startOfLine(whole, line ?? 1, lines);
   if (start > whole.length) {
-    throw toolError("bad_range", `The text has ${whole.length} characters, and none at offset ${start}`, {
-      next: "Begin earlier.",
+    throw toolError("bad_range", `The text has ${whole.length} characters; there is none at offset ${start}`, {
+      next: "Use a smaller offset.",
     });
   }
   const end = endOfPage(whole, start, limit);
@@ -44,15 +44,15 @@ function endOfPage(whole: string, start: number, limit: number): number {
   if (max >= whole.length) return whole.length;
   const lineEnd = whole.lastIndexOf("\n", max - 1) + 1;
   if (lineEnd > start) return lineEnd;
-  // Not between the halves of one character, unless there is room for a half only.
-  const isHalf = /[\ud800-\udbff]/.test(whole[max - 1]!) && limit > 1;
+  // Not inside a surrogate pair, unless the limit is a single code unit.
+  const isHalf = /[\ud800-\udbff]/.test(whole[max - 1] ?? "") && limit > 1;
   return isHalf ? max - 1 : max;
 }
 
 function startOfLine(whole: string, line: number, lines: number): number {
   if (line > lines) {
-    throw toolError("bad_range", `The text has ${lines} ${lines === 1 ? "line" : "lines"}, and no line ${line}`, {
-      next: "Begin earlier.",
+    throw toolError("bad_range", `The text has ${lines} ${lines === 1 ? "line" : "lines"}; there is no line ${line}`, {
+      next: "Use a smaller line number.",
     });
   }
   let start = 0;
@@ -60,7 +60,7 @@ function startOfLine(whole: string, line: number, lines: number): number {
   return start;
 }
 
-/** The number of the line that `end` is in; a text that ends with a line end has no line after it. */
+/** The line number of `end`. A final line end does not begin another line. */
 function countLines(text: string, end: number): number {
   let lines = 1;
   for (let at = text.indexOf("\n"); at !== -1 && at < end && at < text.length - 1; at = text.indexOf("\n", at + 1)) {
@@ -78,16 +78,16 @@ export interface LineSearch {
 
 export interface FoundLines {
   matches: { line: number; text: string }[];
-  /** Of all matching lines, also those beyond `max`. */
+  /** Number of all matching lines, including those beyond `max`. */
   total: number;
 }
 
-const MAX_MS = 3_000;
-const LIMITS = { maxOldGenerationSizeMb: 256 };
+const SEARCH_MS = 3_000;
+const WORKER_LIMITS = { maxOldGenerationSizeMb: 256 };
 
 /**
- * The lines that match. In a thread of its own, as text so that it needs no file beside the bundle: some patterns take for
- * ever on some lines, and then it is ended.
+ * The matching lines. It runs in its own thread, which can be terminated: some patterns take forever on some lines. The
+ * worker is a string, so it needs no file next to the bundle.
  */
 export function findLines(
   content: string,
@@ -99,19 +99,23 @@ export function findLines(
   try {
     void new RegExp(source, flags);
   } catch (cause) {
-    throw toolError("bad_pattern", `The pattern is no regular expression: ${(cause as Error).message}`, {
-      next: "Mend it, or send fixed_strings: true to look for the text itself.",
-      cause,
-    });
+    throw toolError(
+      "bad_pattern",
+      `The pattern is not a valid regular expression: ${cause instanceof Error ? cause.message : String(cause)}`,
+      {
+        next: "Correct it, or set fixed_strings: true to search for plain text.",
+        cause,
+      },
+    );
   }
   const workerData = { content, source, flags, max };
-  const worker = new Worker(SOURCE, { eval: true, workerData, resourceLimits: LIMITS, execArgv: [] });
+  const worker = new Worker(SOURCE, { eval: true, workerData, resourceLimits: WORKER_LIMITS, execArgv: [] });
   return new Promise<FoundLines>((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    const timer = clock.after(MAX_MS, () => reject(tookTooLong()));
+    const onAbort = (): void => reject(signal.reason);
+    const timer = clock.after(SEARCH_MS, () => reject(tookTooLong()));
     worker.once("message", (found: FoundLines) => resolve(found));
     worker.once("error", reject);
-    worker.once("exit", () => reject(toolError("failed", "The search ended without an answer")));
+    worker.once("exit", () => reject(toolError("failed", "The search ended without a result")));
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     worker.once("exit", () => {
@@ -122,8 +126,8 @@ export function findLines(
 }
 
 function tookTooLong(): ToolError {
-  return toolError("timeout", `The pattern took longer than ${MAX_MS} ms on this text`, {
-    next: "Use a simpler one, without repetitions inside of repetitions.",
+  return toolError("timeout", `The pattern took longer than ${SEARCH_MS} ms on this text`, {
+    next: "Use a simpler one, without nested repetitions.",
   });
 }
 

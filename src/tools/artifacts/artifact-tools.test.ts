@@ -50,7 +50,7 @@ test("the versions tell how they came about, and by whom", async () => {
     new_str: "All is white.",
   });
   expect(fuzzy).toMatchObject({ details: { step: "fuzzy", type: "update_fuzzy" } });
-  expect(shown(fuzzy)).toMatch(/found approximately: 9\d% like old_str/);
+  expect(shown(fuzzy)).toMatch(/matched approximately: 9\d% similar to old_str/);
   await haft.execute("rewrite_artifact", { id: "doc", content: "new" }, { id: "c9", caller: { session: "s" } });
   expect(await manager.versions({ session: "s", id: "doc" })).toMatchObject([
     { version: 3, type: "rewrite", author: {}, callId: "c9", characters: 3 },
@@ -69,7 +69,7 @@ test("an update that could mean several places, or none, changes nothing and say
   const near = await call("update_artifact", { id: "doc", old_str: "another lime of coffee", new_str: "x" });
   expect(shown(near)).toMatch(/^no_match: .*at line 2, is:\nanother line of/s);
   expect(shown(await call("update_artifact", { id: "doc", old_str: "zebra", new_str: "x" }))).toMatch(
-    /nothing like it/,
+    /nothing similar/,
   );
   expect(shown(await call("update_artifact", { id: "doc", old_str: "", new_str: "x" }))).toMatch(/^invalid_input/);
   expect(shown(await call("update_artifact", { id: "doc", old_str: "tea", new_str: "tea" }))).toMatch(/^no_change/);
@@ -85,7 +85,7 @@ test("who insists on a version is told when there is a newer one", async () => {
     ["update_artifact", { old_str: "c", new_str: "C" }],
     ["rewrite_artifact", { content: "all" }],
   ] as const) {
-    expect(shown(await call(name, { id: "doc", ...input, expected_version: 1 }))).toMatch(/^stale: .*version 2 by now/);
+    expect(shown(await call(name, { id: "doc", ...input, expected_version: 1 }))).toMatch(/^stale: .*now at version 2/);
   }
   expect(await call("rewrite_artifact", { id: "doc", content: "all", expected_version: 2 })).toMatchObject({
     details: { version: 3 },
@@ -144,7 +144,7 @@ test("a long text is read page by page to its last character, whatever its lines
   const next = text.indexOf("line 252");
   const middle = await call("read_artifact", { id: "long", line: 250, limit: 20 });
   expect(shown(middle)).toBe(
-    `[artifact "long", version 1, lines 250 to 251 of 301]\nline 250\nline 251\n\n[${text.length - next} characters more: read on with offset ${next}]`,
+    `[artifact "long", version 1, lines 250 to 251 of 301]\nline 250\nline 251\n\n[${text.length - next} more characters: continue with offset ${next}]`,
   );
   expect(shown(await call("read_artifact", { id: "long", line: 302 }))).toMatch(/^bad_range: The text has 301 lines/);
   expect(shown(await call("read_artifact", { id: "long", offset: 99_999 }))).toMatch(/^bad_range/);

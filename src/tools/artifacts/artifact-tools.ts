@@ -22,7 +22,7 @@ export function createArtifactTools(manager: ArtifactManager): AnyTool[] {
   ];
 }
 
-/** Letters and digits of any script, so that an id can stand in an address and on a command line. */
+/** Letters and digits of any script, so an id can be used in a URL and on a command line. */
 const ID = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]{0,127}$/u;
 
 const artifactId = z
@@ -31,9 +31,7 @@ const artifactId = z
   .describe("The artifact's id: letters, digits, . - _");
 
 const versionNumber = z.number().int().min(1);
-const expectedVersion = versionNumber
-  .optional()
-  .describe("The version that you read: fails when there is a newer one by now");
+const expectedVersion = versionNumber.optional().describe("The version that you read: fails if there is a newer one");
 
 const ID_ALIASES = { artifact_id: "id", artifactId: "id", expectedVersion: "expected_version" } as const;
 
@@ -45,7 +43,7 @@ export function authorshipOf({ caller: { agent, user }, callId }: ToolContext): 
   return { author: { agent, user }, callId };
 }
 
-/** Changes of one artifact never overlap in one process; between processes its version decides. */
+/** Serialises changes of an artifact within a process; between processes its version does. */
 function artifactLock({ id }: { id: string }): string[] {
   return [`artifact:${id}`];
 }
@@ -55,14 +53,14 @@ function createCreateArtifactTool(manager: ArtifactManager) {
     name: "create_artifact",
     title: "Create artifact",
     description: {
-      short: "Makes an artifact: a document of this session that has versions, such as a report, a plan or code.",
+      short: "Creates an artifact: a document of this session with versions, such as a report, a plan or code.",
       usageNotes: ["Later changes: update_artifact for parts, rewrite_artifact for the whole."],
       examples: [{ input: { id: "report", title: "Report", content: "# Report\n\nTo be written." } }],
     },
     parameters: z.object({
       id: artifactId,
-      title: z.string().min(1).max(500).optional().describe("For people; the id where absent"),
-      content_type: z.string().min(1).max(200).optional().describe("A media type; text/markdown where absent"),
+      title: z.string().min(1).max(500).optional().describe("Shown to people. Default: the id"),
+      content_type: z.string().min(1).max(200).optional().describe("A media type. Default: text/markdown"),
       content: z.string().describe("The whole text"),
     }),
     parameterAliases: { ...ID_ALIASES, contentType: "content_type" },
@@ -83,7 +81,7 @@ function createCreateArtifactTool(manager: ArtifactManager) {
   });
 }
 
-const USUAL_PAGE = 20_000;
+const DEFAULT_PAGE_LENGTH = 20_000;
 const MAX_PAGE_LENGTH = 50_000;
 
 function createReadArtifactTool(manager: ArtifactManager) {
@@ -93,32 +91,26 @@ function createReadArtifactTool(manager: ArtifactManager) {
     description: {
       short: "Shows the text of an artifact, the newest version or an older one, page by page.",
       usageNotes: [
-        "A page ends with how to go on. `line` begins at a line, as grep_artifact and diff_artifact name them.",
+        "A page ends with the next offset. `line` takes the line numbers of grep_artifact and diff_artifact.",
       ],
       examples: [{ input: { id: "report" } }, { input: { id: "report", version: 1, line: 40 } }],
     },
     parameters: z.object({
       id: artifactId,
-      version: versionNumber.optional().describe("The newest where absent"),
+      version: versionNumber.optional().describe("Default: the newest"),
       line: z.number().int().min(1).optional().describe("Begin at this line, from 1"),
-      offset: z.number().int().min(0).optional().describe("Begin at this character, as the page before told"),
-      limit: z
-        .number()
-        .int()
-        .min(1)
-        .max(MAX_PAGE_LENGTH)
-        .optional()
-        .describe("At most so many characters; 20000 unless said"),
+      offset: z.number().int().min(0).optional().describe("Begin at this character, as given by the previous page"),
+      limit: z.number().int().min(1).max(MAX_PAGE_LENGTH).optional().describe("Max characters. Default: 20000"),
     }),
     parameterAliases: ID_ALIASES,
     kind: "readonly",
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "read", "version"],
     origin: { type: "builtin" },
-    // A page has its own measure; cut once more it would end up as an artifact again.
+    // Pages are already limited; if the gate cut them, the rest would become another artifact.
     limits: { maxResultBytes: MAX_PAGE_LENGTH * 4 },
-    async run({ id, version: wanted, line, offset, limit = USUAL_PAGE }, context) {
-      const { artifact, version } = await manager.read(keyOf(id, context), wanted);
+    async run({ id, version: requested, line, offset, limit = DEFAULT_PAGE_LENGTH }, context) {
+      const { artifact, version } = await manager.read(keyOf(id, context), requested);
       const page = takePage(version.content, { line, offset, limit });
       const { content: whole, ...info } = version;
       const isOld = version.version < artifact.version ? ` (the newest is ${artifact.version})` : "";
@@ -127,7 +119,7 @@ function createReadArtifactTool(manager: ArtifactManager) {
       const more =
         page.next === undefined
           ? ""
-          : `\n[${whole.length - page.next} characters more: read on with offset ${page.next}]`;
+          : `\n[${whole.length - page.next} more characters: continue with offset ${page.next}]`;
       return {
         content: `[artifact "${id}", version ${version.version}${isOld}${part}]\n${page.text}${more}`,
         display: `${id}, version ${version.version}`,
@@ -151,20 +143,17 @@ function createUpdateArtifactTool(manager: ArtifactManager) {
     name: "update_artifact",
     title: "Update artifact",
     description: {
-      short: "Replaces one place in an artifact, and makes a new version of it.",
+      short: "Replaces one passage of an artifact and creates a new version.",
       usageNotes: [
-        "Quote the text as it stands, with enough around it to be unique: a quote that fits two places changes nothing.",
-        "A quote with small mistakes is found where only one place is like it; the answer says how like, and what was replaced.",
+        "Quote the text exactly, with enough context to be unique: an ambiguous quote changes nothing.",
+        "A quote with small mistakes is accepted if only one passage is similar; the result shows the similarity and what was replaced.",
       ],
       examples: [{ input: { id: "report", old_str: "To be written.", new_str: "Sales grew by 4%." } }],
     },
     parameters: z.object({
       id: artifactId,
-      old_str: z
-        .string()
-        .min(1, "old_str is empty: quote the text that is to be replaced")
-        .describe("The text to replace"),
-      new_str: z.string().describe("What to put in its place; empty to delete"),
+      old_str: z.string().min(1, "old_str is empty: quote the text to replace").describe("The text to replace"),
+      new_str: z.string().describe("The replacement; empty to delete"),
       expected_version: expectedVersion,
     }),
     parameterAliases: {
@@ -207,8 +196,9 @@ function createUpdateArtifactTool(manager: ArtifactManager) {
 
 function describeStep({ step, similarity }: Replaced): string {
   if (step === "exact") return "";
-  if (step === "normalised") return ", found although spelled otherwise (width, quotes, accents, blanks or line ends)";
-  return `, found approximately: ${percent(similarity)} like old_str; see below whether that was meant`;
+  if (step === "normalised")
+    return ", matched despite a different spelling (width, quotes, accents, whitespace or line ends)";
+  return `, matched approximately: ${percent(similarity)} similar to old_str; check below whether it is the right passage`;
 }
 
 function createRewriteArtifactTool(manager: ArtifactManager) {
@@ -216,8 +206,8 @@ function createRewriteArtifactTool(manager: ArtifactManager) {
     name: "rewrite_artifact",
     title: "Rewrite artifact",
     description: {
-      short: "Replaces the whole text of an artifact by a new version; the older ones stay readable.",
-      usageNotes: ["For a change of a part use update_artifact: it is shorter, and nothing else can get lost."],
+      short: "Replaces the whole text of an artifact with a new version; older versions stay readable.",
+      usageNotes: ["To change a part use update_artifact: it is shorter, and nothing else can get lost."],
       examples: [{ input: { id: "report", content: "# Report\n\nWritten anew.", expected_version: 3 } }],
     },
     parameters: z.object({
@@ -243,25 +233,25 @@ function createRewriteArtifactTool(manager: ArtifactManager) {
   });
 }
 
-const USUAL = 50;
+const DEFAULT_RESULTS = 50;
 
 function createListArtifactsTool(manager: ArtifactManager) {
   return createTool({
     name: "list_artifacts",
     title: "List artifacts",
     description: {
-      short: "Lists the artifacts of this session, what was changed last first.",
+      short: "Lists the artifacts of this session, the most recently changed first.",
       examples: [{ input: {} }],
     },
     parameters: z.object({
-      limit: z.number().int().min(1).max(200).optional().describe("At most so many; 50 unless said"),
-      offset: z.number().int().min(0).optional().describe("Leave out so many of the newest"),
+      limit: z.number().int().min(1).max(200).optional().describe("Max results. Default: 50"),
+      offset: z.number().int().min(0).optional().describe("Skip this many"),
     }),
     kind: "readonly",
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "list"],
     origin: { type: "builtin" },
-    async run({ limit = USUAL, offset = 0 }, { caller }) {
+    async run({ limit = DEFAULT_RESULTS, offset = 0 }, { caller }) {
       const found = await manager.list({ session: sessionOf(caller), limit: limit + 1, offset });
       const artifacts = found.slice(0, limit).map(({ session: _, ...artifact }) => artifact);
       const lines = artifacts.map(
@@ -284,13 +274,13 @@ function createDiffArtifactTool(manager: ArtifactManager) {
     title: "Compare artifact versions",
     description: {
       short: "Shows what changed between two versions of an artifact, as a unified diff.",
-      usageNotes: ["Without versions: what the last change was."],
+      usageNotes: ["Without versions it shows the last change."],
       examples: [{ input: { id: "report" } }, { input: { id: "report", from: 1, to: 4 } }],
     },
     parameters: z.object({
       id: artifactId,
-      from: versionNumber.optional().describe("The older one; the one before `to` where absent"),
-      to: versionNumber.optional().describe("The newer one; the newest where absent"),
+      from: versionNumber.optional().describe("The older version. Default: the one before `to`"),
+      to: versionNumber.optional().describe("The newer version. Default: the newest"),
     }),
     parameterAliases: { ...ID_ALIASES, from_version: "from", to_version: "to" },
     kind: "readonly",
@@ -300,7 +290,7 @@ function createDiffArtifactTool(manager: ArtifactManager) {
     async run({ id, from, to }, context) {
       const diff = await manager.diff(keyOf(id, context), { from, to });
       const between = `versions ${diff.from} and ${diff.to} of "${id}"`;
-      const cut = diff.truncated ? "\n[The rest of the difference is left out.]" : "";
+      const cut = diff.truncated ? "\n[The rest of the difference is omitted.]" : "";
       return {
         content:
           diff.text === "" ? `There is no difference between ${between}.` : `Between ${between}:\n${diff.text}${cut}`,
@@ -318,17 +308,17 @@ function createGrepArtifactTool(manager: ArtifactManager, clock: Clock = systemC
     name: "grep_artifact",
     title: "Search in an artifact",
     description: {
-      short: "Finds the lines of an artifact that match a regular expression, or hold a text.",
-      usageNotes: ["The line numbers are those that read_artifact takes as `line`."],
+      short: "Finds the lines of an artifact that match a regular expression or contain a text.",
+      usageNotes: ["read_artifact accepts the line numbers as `line`."],
       examples: [{ input: { id: "report", pattern: "TODO|FIXME" } }],
     },
     parameters: z.object({
       id: artifactId,
       pattern: z.string().min(1).max(1_000).describe("A JavaScript regular expression"),
-      fixed_strings: z.boolean().optional().describe("Take the pattern as plain text"),
+      fixed_strings: z.boolean().optional().describe("Treat the pattern as plain text"),
       ignore_case: z.boolean().optional(),
-      version: versionNumber.optional().describe("The newest where absent"),
-      limit: z.number().int().min(1).max(500).optional().describe("At most so many lines; 50 unless said"),
+      version: versionNumber.optional().describe("Default: the newest"),
+      limit: z.number().int().min(1).max(500).optional().describe("Max lines. Default: 50"),
     }),
     parameterAliases: { ...ID_ALIASES, fixedStrings: "fixed_strings", ignoreCase: "ignore_case" },
     kind: "readonly",
@@ -336,10 +326,10 @@ function createGrepArtifactTool(manager: ArtifactManager, clock: Clock = systemC
     tags: ["artifact", "document", "search", "grep"],
     origin: { type: "builtin" },
     async run(
-      { id, pattern, fixed_strings: isText, ignore_case: ignoreCase, version: wanted, limit = USUAL },
+      { id, pattern, fixed_strings: isText, ignore_case: ignoreCase, version: requested, limit = DEFAULT_RESULTS },
       context,
     ) {
-      const { version } = await manager.read(keyOf(id, context), wanted);
+      const { version } = await manager.read(keyOf(id, context), requested);
       const search = { pattern, isText: isText ?? false, ignoreCase: ignoreCase ?? false, max: limit };
       const { matches, total } = await findLines(version.content, search, { clock, signal: context.signal });
       const lines = matches.map(({ line, text }) => `${line}: ${shorten(text)}`);

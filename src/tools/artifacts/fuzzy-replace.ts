@@ -7,15 +7,15 @@ export interface Replaced {
   content: string;
   step: MatchStep;
   similarity: number;
-  /** What stood there. */
+  /** The replaced text. */
   oldText: string;
-  /** From 1, of the first line that was replaced. */
+  /** The first replaced line, from 1. */
   line: number;
 }
 
-const MAX_SHOWN = 400;
+const MAX_SHOWN_LENGTH = 400;
 
-/** Puts a text in the place of another one that stands there once. The new text is taken literally. */
+/** Replaces a text that occurs once. The new text is inserted literally. */
 export async function replaceIn(
   content: string,
   { oldText, newText }: { oldText: string; newText: string },
@@ -25,17 +25,17 @@ export async function replaceIn(
   if (located.kind === "ambiguous") throw ambiguous(content, located.ranges);
   if (located.kind === "missing") throw missing(content, located);
   const { start, end, step, similarity } = located.range;
-  const there = content.slice(start, end);
-  const put = step === "exact" ? newText : withLineEndsOf(content, newText);
-  if (put === there) {
-    throw toolError("no_change", "The new text is what stands there already", { next: "Send another new_str." });
+  const found = content.slice(start, end);
+  const inserted = step === "exact" ? newText : withLineEndsOf(content, newText);
+  if (inserted === found) {
+    throw toolError("no_change", "The new text equals the old text", { next: "Send another new_str." });
   }
   const line = lineAt(content, start);
-  const after = content.slice(0, start) + put + content.slice(end);
-  return { before: content, content: after, step, similarity, oldText: there, line };
+  const after = content.slice(0, start) + inserted + content.slice(end);
+  return { before: content, content: after, step, similarity, oldText: found, line };
 }
 
-/** A quote that was found although its line ends differ brings the same line ends in what replaces it. */
+/** A quote may match with other line ends; the new text then gets those of the artifact. */
 function withLineEndsOf(content: string, text: string): string {
   return /\r\n/.test(content) && !/(?<!\r)\n/.test(content) ? text.replaceAll(/\r?\n/g, () => "\r\n") : text;
 }
@@ -43,10 +43,10 @@ function withLineEndsOf(content: string, text: string): string {
 function ambiguous(content: string, ranges: readonly TextRange[]): ToolError {
   const lines = ranges.map(({ start }) => lineAt(content, start));
   const like = ranges.some(({ step }) => step === "fuzzy")
-    ? "is like several places, and exactly none of them"
-    : "stands at several places";
+    ? "is similar to several passages but equal to none"
+    : "occurs several times";
   return toolError("ambiguous", `The text of old_str ${like}: lines ${lines.join(", ")}`, {
-    next: "Quote more of what stands around the one that you mean, exactly as it stands. Nothing was changed.",
+    next: "Quote more of the surrounding text, exactly. Nothing was changed.",
     data: { lines },
   });
 }
@@ -55,33 +55,33 @@ function missing(content: string, { nearest, tooLong }: { nearest?: TextRange; t
   if (tooLong) {
     return toolError(
       "no_match",
-      "The text of old_str does not stand in the artifact, and is too long to look for the like of it",
+      "The text of old_str is not in the artifact, and it is too long for an approximate search",
       {
         next: "Quote a shorter part, exactly as read_artifact shows it.",
       },
     );
   }
   if (!nearest) {
-    return toolError("no_match", "The text of old_str does not stand in the artifact, and nothing like it does", {
-      next: "Read the artifact and quote what is to be replaced exactly, or use rewrite_artifact.",
+    return toolError("no_match", "The text of old_str is not in the artifact, and nothing similar is", {
+      next: "Read the artifact and quote the text to replace exactly, or use rewrite_artifact.",
     });
   }
   const { start, end, similarity } = nearest;
   const text = content.slice(start, end);
-  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  const shown = text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
   const line = lineAt(content, start);
   return toolError(
     "no_match",
-    `The text of old_str does not stand in the artifact. Most like it (${percent(similarity)}), at line ${line}, is:\n${shown}\n`,
+    `The text of old_str is not in the artifact. The most similar passage (${percent(similarity)}), at line ${line}, is:\n${shown}\n`,
     {
-      next: "If that is meant, quote it exactly as it stands here.",
+      next: "If that is the right passage, quote it exactly as shown here.",
       data: { line, similarity, text: shown },
     },
   );
 }
 
 export function percent(similarity: number): string {
-  // Only what is the same is whole.
+  // Only equal texts are 100 % similar.
   return `${similarity === 1 ? 100 : Math.min(99, Math.round(similarity * 100))}%`;
 }
 
@@ -91,30 +91,30 @@ function lineAt(text: string, index: number): number {
   return line;
 }
 
-/** How the text was found: as quoted, but for look-alikes and blanks, or approximately. */
+/** How the text was found: exactly, except for look-alikes and whitespace, or approximately. */
 type MatchStep = "exact" | "normalised" | "fuzzy";
 
 interface TextRange {
   readonly start: number;
   readonly end: number;
   readonly step: MatchStep;
-  /** From 0 to 1, of what the quoted text and the place are in their normalised form. */
+  /** From 0 to 1, compared in normalised form. */
   readonly similarity: number;
 }
 
 export type Located =
   | { kind: "found"; range: TextRange }
   | { kind: "ambiguous"; ranges: readonly TextRange[] }
-  /** `tooLong`: too much text to be compared approximately. */
+  /** `tooLong`: too much text for an approximate search. */
   | { kind: "missing"; nearest?: TextRange; tooLong?: true };
 
-/** Shorter quotes are like too many other texts. */
+/** Shorter quotes are similar to too many other texts. */
 const MIN_FUZZY_LENGTH = 12;
 const MIN_SIMILARITY = 0.85;
-/** Worth being shown to somebody who looks for it. */
-const MIN_SHOWN = 0.5;
+/** Similar enough to be shown as a suggestion. */
+const MIN_SUGGESTED_SIMILARITY = 0.5;
 const MAX_FUZZY_LENGTH = 20_000;
-/** Characters of the text times characters of the quote: what takes about half a second. */
+/** Length of the text times length of the quote: takes about half a second. */
 const MAX_CELLS = 4_000_000_000;
 const MAX_REPORTED = 5;
 const MAX_TWINS = 1_000;
@@ -122,7 +122,7 @@ const MAY_HIDE = /[\t ]\n|[\r\u0080-\uffff]/;
 const WORD = /[\p{L}\p{N}_]/u;
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
-/** Where the quoted text stands in the other one. More than one place, at whatever step, is none. */
+/** Finds the quoted text in the other one. Several matches in a step are ambiguous. */
 export async function locateText(quoted: string, text: string, signal?: AbortSignal): Promise<Located> {
   const exact = occurrences(quoted, text).map((at) => rangeOf(at, at + quoted.length, "exact", 1));
   if (exact.length > 1) return oneOf(exact);
@@ -135,7 +135,7 @@ export async function locateText(quoted: string, text: string, signal?: AbortSig
   return located.kind === "found" ? { kind: "found", range: withBlanks(located.range, quoted, text) } : located;
 }
 
-/** Blanks at the end of the quote were dropped; left in the text they would stand beside those of the new text. */
+/** Trailing blanks of the quote were ignored; if they stayed in the text, they would add to those of the new text. */
 function withBlanks(range: TextRange, quoted: string, text: string): TextRange {
   const isBlank = (character: string | undefined): boolean => character === " " || character === "\t";
   let { end } = range;
@@ -143,7 +143,7 @@ function withBlanks(range: TextRange, quoted: string, text: string): TextRange {
   return { ...range, end };
 }
 
-/** Who quotes cannot see by what they differ: blanks at line ends, composed letters. Each of them may be meant. */
+/** Adds passages that look the same (blanks at line ends, composed letters): each of them may be meant. */
 function withTwins(exact: readonly TextRange[], quoted: string, text: string): TextRange[] {
   const same = findNormalised(normaliseText(quoted).text, normaliseText(text), MAX_TWINS);
   const look = visibleForm(quoted);
@@ -166,7 +166,7 @@ function findNormalised(wanted: string, plain: NormalisedText, max = MAX_REPORTE
   });
 }
 
-/** The best places that do not overlap; the second best tells whether the best one can be meant. */
+/** The best passages without overlap. A similar second best makes the result ambiguous. */
 async function findFuzzy(wanted: string, plain: NormalisedText, signal: AbortSignal | undefined): Promise<Located> {
   if (wanted.length > MAX_FUZZY_LENGTH || wanted.length * plain.text.length > MAX_CELLS)
     return { kind: "missing", tooLong: true };
@@ -185,25 +185,26 @@ async function findFuzzy(wanted: string, plain: NormalisedText, signal: AbortSig
   if (nearest && wanted.length >= MIN_FUZZY_LENGTH && nearest.similarity >= MIN_SIMILARITY) {
     return oneOf(ranges.filter((range) => isRival(range, nearest, wanted.length)));
   }
-  return nearest && nearest.similarity >= MIN_SHOWN ? { kind: "missing", nearest } : { kind: "missing" };
+  return nearest && nearest.similarity >= MIN_SUGGESTED_SIMILARITY ? { kind: "missing", nearest } : { kind: "missing" };
 }
 
-/** A place needs several times as many edits before it is plain that the nearest one is meant. */
+/** Another passage must need several times as many edits, or the result is ambiguous. */
 function isRival({ similarity }: TextRange, nearest: TextRange, length: number): boolean {
   const editsOf = (likeness: number): number => Math.round((1 - likeness) * length);
   return similarity >= MIN_SIMILARITY && editsOf(similarity) < 3 * editsOf(nearest.similarity) + 3;
 }
 
-/** Ends of few edits, best first; near a chosen one there is no other. */
+/** End positions with few edits, best first, with a minimum distance. */
 function candidateEnds(scores: Int32Array, length: number): number[] {
-  const max = Math.floor(length * (1 - MIN_SHOWN));
+  const max = Math.floor(length * (1 - MIN_SUGGESTED_SIMILARITY));
   const ends: number[] = [];
   for (let at = 0; at < scores.length; at += 1) {
-    const score = scores[at]!;
+    const score = scores[at] ?? Infinity;
     const isLowest = score <= (scores[at - 1] ?? Infinity) && score < (scores[at + 1] ?? Infinity);
     if (isLowest && score <= max) ends.push(at);
   }
-  ends.sort((a, b) => scores[a]! - scores[b]! || a - b);
+  const scoreAt = (at: number): number => scores[at] ?? Infinity;
+  ends.sort((a, b) => scoreAt(a) - scoreAt(b) || a - b);
   const chosen: number[] = [];
   for (const end of ends) {
     if (chosen.every((other) => Math.abs(other - end) >= length / 2)) chosen.push(end);
@@ -212,45 +213,44 @@ function candidateEnds(scores: Int32Array, length: number): number[] {
   return chosen;
 }
 
-/** The same search backwards from the end tells where it begins. */
+/** The same search backwards from the end finds the start. */
 async function spanEndingAt(wanted: string, text: string, end: number): Promise<{ start: number; end: number }> {
   const before = reversed(text.slice(Math.max(0, end - wanted.length * 2), end));
   const scores = await approximateEnds(reversed(wanted), before, { fromStart: true });
-  let best = 0;
-  for (let at = 1; at < scores.length; at += 1) if (scores[at]! < scores[best]!) best = at;
+  const best = scores.indexOf(scores.reduce((lowest, score) => Math.min(lowest, score), Infinity));
   return { start: end - best - 1, end };
 }
 
-/** Half a word is never replaced where a whole one was quoted. */
+/** Extends the span to whole words if whole words were quoted. */
 function snapToWords(wanted: string, text: string, { start, end }: { start: number; end: number }) {
-  const isInside = (at: number): boolean => at > 0 && at < text.length && joins(text[at - 1]!) && joins(text[at]!);
+  const isInside = (at: number): boolean => at > 0 && at < text.length && joins(text[at - 1]) && joins(text[at]);
   let [from, to] = [start, end];
-  if (joins(wanted[0]!)) while (isInside(from)) from -= 1;
-  if (joins(wanted.at(-1)!)) while (isInside(to)) to += 1;
+  if (joins(wanted[0])) while (isInside(from)) from -= 1;
+  if (joins(wanted.at(-1))) while (isInside(to)) to += 1;
   return { start: from, end: to };
 }
 
-function joins(character: string): boolean {
+function joins(character = ""): boolean {
   return WORD.test(character) && !UNSPACED.test(character);
 }
 
 function occurrences(wanted: string, text: string, max = MAX_REPORTED): number[] {
   const found: number[] = [];
   if (wanted === "") return found;
-  // Overlapping ones too: each would be another change.
+  // Also overlapping ones: each would be a different change.
   for (let at = text.indexOf(wanted); at !== -1 && found.length <= max; at = text.indexOf(wanted, at + 1)) {
     found.push(at);
   }
   return found;
 }
 
-/** Whether no piece of the original is cut: `㎏` is two letters when normalised. */
+/** Whether the range does not cut a piece of the original: `㎏` is two letters when normalised. */
 function isWhole({ starts, ends }: NormalisedText, at: number, end: number): boolean {
   return (at === 0 || starts[at - 1] !== starts[at]) && (end === ends.length || ends[end] !== ends[end - 1]);
 }
 
 function originalRange({ starts, ends }: NormalisedText, at: number, end: number, step: MatchStep, similarity: number) {
-  return rangeOf(starts[at]!, ends[end - 1]!, step, similarity);
+  return rangeOf(starts[at] ?? 0, ends[end - 1] ?? 0, step, similarity);
 }
 
 function rangeOf(start: number, end: number, step: MatchStep, similarity: number): TextRange {
@@ -258,35 +258,36 @@ function rangeOf(start: number, end: number, step: MatchStep, similarity: number
 }
 
 function oneOf(ranges: readonly TextRange[]): Located {
-  return ranges.length === 1 ? { kind: "found", range: ranges[0]! } : { kind: "ambiguous", ranges };
+  const [range] = ranges;
+  return range && ranges.length === 1 ? { kind: "found", range } : { kind: "ambiguous", ranges };
 }
 
 function reversed(text: string): string {
   return Array.from({ length: text.length }, (_, i) => text[text.length - 1 - i]).join("");
 }
 
-const ANCHOR_WORD = 32;
-/** Others get the thread after so many steps at the latest. */
+const WORD_BITS = 32;
+/** Steps before the search may yield to the event loop. */
 const STEPS_PER_SLICE = 50_000;
 
 /**
- * For every place in the text: how many edits the pattern needs to be a text that ends there, wherever that one begins;
- * with `fromStart`, where it begins with the text.
- * Bit-parallel (Myers 1999, in blocks as Hyyrö 2003): a step for each 32 characters of the pattern and each of the text.
+ * For every position in the text: the min number of edits between the pattern and a substring that ends there; with
+ * `fromStart`, a prefix that ends there.
+ * Bit-parallel (Myers 1999, in blocks as Hyyrö 2003): one step per 32 characters of the pattern and character of the text.
  */
 export async function approximateEnds(
   pattern: string,
   text: string,
-  { fromStart = false, signal }: { fromStart?: boolean; signal?: AbortSignal | undefined } = {},
+  { fromStart = false, signal }: { fromStart?: boolean; signal?: AbortSignal } = {},
 ): Promise<Int32Array> {
-  const blocks = Math.ceil(pattern.length / ANCHOR_WORD);
-  const lastBit = 1 << ((pattern.length - 1) % ANCHOR_WORD);
+  const blocks = Math.ceil(pattern.length / WORD_BITS);
+  const lastBit = 1 << ((pattern.length - 1) % WORD_BITS);
   const equal = new Map<number, Int32Array>();
   for (let i = 0; i < pattern.length; i += 1) {
     const code = pattern.charCodeAt(i);
     let bits = equal.get(code);
     if (!bits) equal.set(code, (bits = new Int32Array(blocks)));
-    bits[i >> 5]! |= 1 << (i % ANCHOR_WORD);
+    bits[i >> 5] = (bits[i >> 5] ?? 0) | (1 << (i % WORD_BITS));
   }
   const none = new Int32Array(blocks);
   const more = new Int32Array(blocks).fill(-1);
@@ -300,11 +301,12 @@ export async function approximateEnds(
     const matches = equal.get(text.charCodeAt(at)) ?? none;
     let carry = fromStart ? 1 : 0;
     for (let block = 0; block < blocks; block += 1) {
-      const plus = more[block]!;
-      const minus = less[block]!;
+      const plus = more[block] ?? 0;
+      const minus = less[block] ?? 0;
       const isLess = carry < 0 ? 1 : 0;
-      const eq = matches[block]! | isLess;
-      const vertical = matches[block]! | minus;
+      const match = matches[block] ?? 0;
+      const eq = match | isLess;
+      const vertical = match | minus;
       const horizontal = (((eq & plus) + plus) ^ plus) | eq;
       let up = minus | ~(horizontal | plus);
       let down = plus & horizontal;
@@ -322,15 +324,15 @@ export async function approximateEnds(
   return scores;
 }
 
-/** A text in which look-alikes are equal, with the way back to the original. */
+/** A normalised text with a mapping to the original. */
 interface NormalisedText {
   readonly text: string;
-  /** For each character: where the piece of the original begins and ends that it comes from. */
+  /** For each character: start and end of its piece in the original. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
 }
 
-/** What is composed together is normalised together: a letter with its marks, the parts of a Hangul syllable. */
+/** Normalised together: a letter with its marks, the parts of a Hangul syllable. */
 const PIECE = /\r\n|[\u1100-\u11ff]+|[\s\S]\p{M}*/uy;
 const FIRST_MARK = 0x300;
 const BLANK = /^[\t \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]$/;
@@ -346,14 +348,14 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Compatibility forms, quotes, dashes and line ends in their plain form; blanks at the end of a line gone, and those between
- * Chinese, Japanese or Korean and Latin writing.
+ * Replaces compatibility forms, quotes, dashes and line ends by their plain form. Removes blanks at line ends and
+ * between Chinese, Japanese or Korean and Latin text.
  */
 function normaliseText(original: string): NormalisedText {
   const starts: number[] = [];
   const ends: number[] = [];
   const parts: string[] = [];
-  /** Blanks that count only if something follows them in the line. */
+  /** Blanks that are kept only if something follows in the line. */
   let blanks: { at: number; end: number }[] = [];
   const add = (characters: string, at: number, end: number): void => {
     parts.push(characters);
@@ -383,9 +385,9 @@ function normaliseText(original: string): NormalisedText {
 
 function pieceAt(text: string, index: number): string {
   const isAlone = text.charCodeAt(index) < 0x80 && !(text.charCodeAt(index + 1) >= FIRST_MARK);
-  if (isAlone && !(text[index] === "\r" && text[index + 1] === "\n")) return text[index]!;
+  if (isAlone && !(text[index] === "\r" && text[index + 1] === "\n")) return text[index] ?? "";
   PIECE.lastIndex = index;
-  return PIECE.exec(text)?.[0] ?? text[index]!;
+  return PIECE.exec(text)?.[0] ?? text[index] ?? "";
 }
 
 function plainOf(piece: string): string {

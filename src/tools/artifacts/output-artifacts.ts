@@ -6,7 +6,7 @@ import type { ArtifactManager } from "./artifact-manager.ts";
 
 const PREFIX = "artifact:";
 
-/** What the gate asks of whoever keeps outputs that are too long for a result. */
+/** Stores outputs that are too long for a result. */
 export interface OutputStore {
   save(output: Output): MaybePromise<{ ref: string; how: string }>;
   read(ref: string): MaybePromise<string | undefined>;
@@ -19,22 +19,22 @@ interface Output {
   caller: Partial<Caller>;
 }
 
-/** A tool that was called twice under one id has two outputs. */
+/** A tool that was called several times under one id has several outputs. */
 const MAX_PER_CALL = 20;
 
-/** Outputs as artifacts of the session that asked for them; what an artifact cannot hold goes where it went before. */
-export function saveOutputsAsArtifacts(manager: ArtifactManager, otherwise: OutputStore): OutputStore {
+/** Stores outputs as artifacts of the caller's session, or in `fallback` if they are too large. */
+export function saveOutputsAsArtifacts(manager: ArtifactManager, fallback: OutputStore): OutputStore {
   return {
     async save(output) {
       const id = await saveArtifact(output).catch(() => undefined);
-      if (id === undefined) return otherwise.save(output);
-      const how = `The whole output is the artifact "${id}": see the rest with read_artifact and grep_artifact.`;
+      if (id === undefined) return fallback.save(output);
+      const how = `The whole output is the artifact "${id}": read it with read_artifact and grep_artifact.`;
       return { ref: PREFIX + JSON.stringify([sessionOf(output.caller), id]), how };
     },
     async read(ref) {
-      if (!ref.startsWith(PREFIX)) return otherwise.read(ref);
+      if (!ref.startsWith(PREFIX)) return fallback.read(ref);
       try {
-        const [session, id] = JSON.parse(ref.slice(PREFIX.length)) as [string, string];
+        const [session, id]: [string, string] = JSON.parse(ref.slice(PREFIX.length));
         return (await manager.read({ session, id }, 1)).version.content;
       } catch {
         return undefined;
@@ -49,8 +49,8 @@ export function saveOutputsAsArtifacts(manager: ArtifactManager, otherwise: Outp
       title: `Output of ${toolName}`,
       contentType: "text/plain",
       content: text,
-      origin: "output" as const,
-    };
+      origin: "output",
+    } as const;
     const name = `output-${callId.replaceAll(/[^\p{L}\p{N}._-]/gu, "_").slice(0, 80)}`;
     for (let number = 1; number <= MAX_PER_CALL; number += 1) {
       const id = number === 1 ? name : `${name}-${number}`;

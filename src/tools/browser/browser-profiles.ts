@@ -6,23 +6,23 @@ import { disarmText } from "../../core/untrusted-text.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { BrowserProgram } from "./browser-program.ts";
 
-/** What one session has in the browser: cookies and storage of its own, and its tabs. Gone when it is closed. */
+/** The cookies, storage and tabs of one session. Deleted when it is closed. */
 export interface Profile {
   readonly context: BrowserContext;
   readonly tabs: ReadonlyMap<string, Tab>;
-  /** The tab that is meant where none is named. */
+  /** The default tab. */
   readonly current: Tab | undefined;
   open(): Promise<Tab>;
   focus(tab: Tab): Promise<void>;
-  /** Until downloads are saved, but not for longer than this. */
+  /** Waits until downloads are saved, at most this long. */
   settled(maxMs: number): Promise<void>;
-  /** What happened since it was last asked for. */
+  /** Returns and clears the notes about events. */
   takeNotes(): string[];
 }
 
 export interface Profiles {
   find(caller: Caller): Promise<Profile | undefined>;
-  /** Makes one where there is none. Downloads of a profile are saved on behalf of the call that used it last. */
+  /** Creates one if necessary. Downloads are saved on behalf of the last call that used the profile. */
   use(caller: Caller, files: Files): Promise<Profile>;
   stop(caller: Caller): Promise<boolean>;
   readonly count: number;
@@ -33,7 +33,7 @@ export interface ProfileLimits {
   maxProfiles: number;
   maxTabs: number;
   maxDownloadBytes: number;
-  /** A profile that nobody used for so long is closed. */
+  /** A profile is closed after this time without use. */
   idleMs: number;
 }
 
@@ -69,7 +69,7 @@ export function createProfiles(options: ProfilesOptions): Profiles {
     const openProfile = profiles.get(key);
     profiles.delete(key);
     await openProfile?.then(
-      (one) => one.close(),
+      (profile) => profile.close(),
       () => undefined,
     );
     return openProfile !== undefined;
@@ -96,11 +96,11 @@ export function createProfiles(options: ProfilesOptions): Profiles {
     },
     find: async (caller) => profiles.get(profileKey(caller))?.catch(() => undefined),
     async use(caller, files) {
-      if (isClosed) throw toolError("shutdown", "The browser is closed for good.");
+      if (isClosed) throw toolError("shutdown", "The browser is shut down.");
       const key = profileKey(caller);
       if (!profiles.has(key) && profiles.size >= maxProfiles) {
-        throw toolError("busy", `${maxProfiles} sessions use the browser already.`, {
-          next: "Wait until one of them stops it, or until it was idle for long.",
+        throw toolError("busy", `${maxProfiles} sessions already use the browser.`, {
+          next: "Wait until one of them stops it or is idle for long enough.",
         });
       }
       const making = profiles.get(key) ?? make(key, files);
@@ -123,7 +123,7 @@ export function createProfiles(options: ProfilesOptions): Profiles {
   };
 }
 
-/** A session's own; without one, the user's or the agent's. The words keep a user apart from a session of that name. */
+/** One profile per session; without one, per user or agent. The prefixes prevent collisions of names. */
 function profileKey({ session, user, agent }: Caller): string {
   if (session !== undefined) return `session:${session}`;
   return user === undefined ? `agent:${agent ?? ""}` : `user:${user}`;
@@ -136,7 +136,7 @@ function createOpenProfile(context: BrowserContext, files: Files, options: Profi
   let notes: string[] = [];
   let current: Tab | undefined;
   let opened = 0;
-  /** Tabs that are being opened here, not by a page. */
+  /** Number of tabs being opened by this code, not by a page. */
   let requested = 0;
   const addNote = (note: string): void => void (notes.length < MAX_NOTES && notes.push(note));
 
@@ -163,12 +163,12 @@ function createOpenProfile(context: BrowserContext, files: Files, options: Profi
       const { path, bytes } = await saveDownload(download, downloadTarget);
       addNote(`Downloaded ${path} (${bytes} bytes).`);
     } catch (error) {
-      addNote(`A download was not saved: ${(error as Error).message}`);
+      addNote(`A download was not saved: ${error instanceof Error ? error.message : String(error)}`);
     }
   };
   context.on("page", (page) => {
     if (tabs.size >= maxTabs) {
-      addNote(`A page wanted a further tab; there are ${maxTabs} already.`);
+      addNote(`A page tried to open another tab; there are already ${maxTabs}.`);
       return void page.close().catch(() => undefined);
     }
     const isOwn = requested > 0;
@@ -186,7 +186,7 @@ function createOpenProfile(context: BrowserContext, files: Files, options: Profi
     },
     async open() {
       if (tabs.size >= maxTabs) {
-        throw toolError("busy", `There are ${maxTabs} tabs already.`, { next: "Close one, or navigate in one." });
+        throw toolError("busy", `There are already ${maxTabs} tabs.`, { next: "Close one, or navigate in one." });
       }
       requested += 1;
       try {
@@ -202,8 +202,8 @@ function createOpenProfile(context: BrowserContext, files: Files, options: Profi
     async settled(maxMs) {
       if (saving.size === 0) return;
       let timer: Timer | undefined;
-      const late = new Promise<void>((resolve) => (timer = clock.after(maxMs, resolve)));
-      await Promise.race([Promise.all(saving), late]);
+      const timeout = new Promise<void>((resolve) => (timer = clock.after(maxMs, resolve)));
+      await Promise.race([Promise.all(saving), timeout]);
       timer?.cancel();
     },
     takeNotes() {
@@ -216,42 +216,43 @@ function createOpenProfile(context: BrowserContext, files: Files, options: Profi
   return openProfile;
 }
 
-/** One page of a profile, and what was heard of it. */
+/** One page of a profile with its console. */
 export interface Tab {
   readonly id: string;
   readonly page: Page;
-  /** Newest last; the oldest are forgotten. */
+  /** Newest last; the oldest lines are dropped. */
   readonly console: ConsoleLine[];
-  /** How the next dialog is answered; without it, dialogs are dismissed. */
+  /** The response to the next dialog. Default: dismiss. */
   answer?: { accept: boolean; text?: string };
-  /** How many documents were loaded, and which of them the newest snapshot is of. */
+  /** Number of loaded documents. */
   documents: number;
+  /** The value of `documents` at the last snapshot. */
   seenDocument?: number;
 }
 
 export interface ConsoleLine {
-  /** `error`, `warning`, `log`, … or `exception` for what nobody caught. */
+  /** `error`, `warning`, `log`, … or `exception` for uncaught errors. */
   level: string;
   text: string;
   at: number;
 }
 
-const MAX_LINES = 200;
-const MAX_CHARACTERS = 1_000;
-/** Nothing else is shown in a tab: not files of this machine, not the browser's own pages. */
-const SHOWN = /^(?:https?:|about:|data:|blob:|chrome-error:)/i;
+const MAX_CONSOLE_LINES = 200;
+const MAX_LINE_LENGTH = 1_000;
+/** Other URLs are refused: files of this machine and the browser's own pages. */
+const ALLOWED_URL = /^(?:https?:|about:|data:|blob:|chrome-error:)/i;
 
 export interface TabListener {
   now(): number;
-  /** Something that the next result should tell. */
+  /** Adds a note to the next result. */
   addNote(note: string): void;
 }
 
 function watchTab(id: string, page: Page, { now, addNote }: TabListener): Tab {
   const tab: Tab = { id, page, console: [], documents: 0 };
   const addConsoleLine = (level: string, text: string): void => {
-    tab.console.push({ level, text: disarmText(text).slice(0, MAX_CHARACTERS), at: now() });
-    if (tab.console.length > MAX_LINES) tab.console.shift();
+    tab.console.push({ level, text: disarmText(text).slice(0, MAX_LINE_LENGTH), at: now() });
+    if (tab.console.length > MAX_CONSOLE_LINES) tab.console.shift();
   };
   page.on("console", (message) => addConsoleLine(message.type(), message.text()));
   page.on("pageerror", (error) => addConsoleLine("exception", error.message));
@@ -259,8 +260,8 @@ function watchTab(id: string, page: Page, { now, addNote }: TabListener): Tab {
   page.on("dialog", (dialog) => void answerDialog(tab, dialog, addNote));
   page.on("crash", () => addNote(`The page of tab ${id} crashed; close the tab.`));
   page.on("framenavigated", (frame) => {
-    if (frame !== page.mainFrame() || SHOWN.test(frame.url())) return;
-    addNote(`Tab ${id} was closed: it went to ${disarmText(frame.url()).slice(0, 100)}, which is not shown.`);
+    if (frame !== page.mainFrame() || ALLOWED_URL.test(frame.url())) return;
+    addNote(`Tab ${id} was closed: it went to ${disarmText(frame.url()).slice(0, 100)}, which is not allowed.`);
     void page.close().catch(() => undefined);
   });
   return tab;
@@ -269,30 +270,31 @@ function watchTab(id: string, page: Page, { now, addNote }: TabListener): Tab {
 async function answerDialog(tab: Tab, dialog: Dialog, addNote: (note: string) => void): Promise<void> {
   const { answer } = tab;
   delete tab.answer;
-  // To leave a page is what was asked for.
+  // Leaving the page was requested.
   const accept = answer?.accept ?? dialog.type() === "beforeunload";
-  const dialogText = JSON.stringify(disarmText(dialog.message()).slice(0, MAX_CHARACTERS));
+  const dialogText = JSON.stringify(disarmText(dialog.message()).slice(0, MAX_LINE_LENGTH));
   const how = accept ? "accepted" : "dismissed";
-  const next = answer ? "" : ` To answer otherwise, use the action dialog first and then do it again.`;
+  const next = answer ? "" : ` To respond differently, use the action dialog first, then repeat the action.`;
   addNote(`A dialog (${dialog.type()}) said ${dialogText} and was ${how}.${next}`);
   await (accept ? dialog.accept(answer?.text) : dialog.dismiss()).catch(() => undefined);
 }
 
-export interface DownloadTarget {
+interface DownloadTarget {
   files: Files;
-  /** In the workspace. */
+  /** A folder in the workspace. */
   folder: string;
   maxBytes: number;
 }
 
 const MAX_NAMES = 100;
 
-/** Puts what a page gave into the workspace, never over something that is there; answers where it is. */
+/** Saves a download in the workspace without overwriting anything. Returns its path. */
 async function saveDownload(download: Download, target: DownloadTarget): Promise<{ path: string; bytes: number }> {
   const stream = await download.createReadStream();
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
+  for await (const part of stream) {
+    const chunk = Buffer.from(part);
     size += chunk.length;
     if (size > target.maxBytes) {
       await download.cancel();
@@ -320,7 +322,7 @@ export async function saveNew(
   }
 }
 
-/** The name is the page's choice: no folders, nothing hidden, nothing that a system reads as more than a name. */
+/** The page chooses the name, so folders, leading dots and special characters are removed. */
 export function safeName(name: string): string {
   const plain = name
     .normalize("NFC")

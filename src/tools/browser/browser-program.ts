@@ -3,11 +3,11 @@ import type { Clock, Timer } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
 import { type FoundBrowser, isExecutableFile } from "../../io/shell/find-program.ts";
 
-/** One browser for everybody; what belongs to a session is in a profile of its own. */
+/** One browser process for all sessions. Each session has its own profile. */
 export interface BrowserProgram {
-  /** A profile of its own, gone when it is closed. Starts the browser where it does not run; it ends some time after the last one. */
+  /** Creates a temporary profile. Starts the browser if necessary; it ends some time after the last profile. */
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>;
-  /** Where it is and whether it runs, without starting it. */
+  /** Does not start the browser. */
   status(): Promise<BrowserStatus>;
   close(): Promise<void>;
   readonly refused: RefusedAddresses;
@@ -18,27 +18,27 @@ export interface BrowserStatus {
   running: boolean;
   program?: string;
   version?: string;
-  /** Whether the browser confines its own processes. */
+  /** Whether the browser sandboxes its processes. */
   confined: boolean;
-  /** What is missing, and how to get it. */
+  /** What is missing and how to install it. */
   problem?: string;
 }
 
 export interface BrowserProgramOptions {
   find(): FoundBrowser;
-  /** Starts the proxy that every connection goes through; given up with the browser. */
+  /** Starts the proxy for all connections; it is closed with the browser. */
   startProxy(): Promise<{ port: number; close(): Promise<void> }>;
   refused: RefusedAddresses;
   clock: Clock;
   env: Readonly<Record<string, string>>;
-  /** Off where the system does not let it, as it never does for root. */
+  /** Default: true, except for root, for whom Chromium's sandbox does not work. */
   confined?: boolean;
   load?: () => Promise<Playwright>;
 }
 
 /**
- * Whatever a page does goes through the proxy: no names are resolved here, nothing goes by UDP, and addresses of this machine
- * are no exception.
+ * All traffic of pages goes through the proxy: the browser resolves no names, uses no UDP and does not bypass the proxy
+ * for local addresses.
  */
 const ARGUMENTS = [
   "--disable-quic",
@@ -55,22 +55,22 @@ const ARGUMENTS = [
   "--disable-gpu",
 ];
 const START_MS = 60_000;
-/** How long it waits for the next one who needs it. */
+/** How long the browser stays open without profiles. */
 const IDLE_CLOSE_MS = 60_000;
 
 export function createBrowserProgram(options: BrowserProgramOptions): BrowserProgram {
   const { find, startProxy, refused, clock, env, load } = options;
   const confined = options.confined ?? process.getuid?.() !== 0;
   let running: Promise<Browser> | undefined;
-  let lingering: Timer | undefined;
+  let idleTimer: Timer | undefined;
   let ended = Promise.resolve();
 
   async function programOf({ chromium }: Playwright): Promise<string> {
     const found = find();
     if ("path" in found) return found.path;
-    // The one that its own installer has put somewhere.
-    const own = chromium.executablePath();
-    if (own && isExecutableFile(own)) return own;
+    // The browser that Playwright's installer has installed.
+    const installed = chromium.executablePath();
+    if (installed && isExecutableFile(installed)) return installed;
     throw toolError("unavailable", "There is no browser to use.", { next: found.missing });
   }
 
@@ -98,7 +98,7 @@ export function createBrowserProgram(options: BrowserProgramOptions): BrowserPro
     } catch (cause) {
       await proxy.close();
       throw toolError("unavailable", `The browser ${executablePath} did not start: ${reasonOf(cause)}`, {
-        next: "Tell the user. Where the system forbids its sandbox, browser.confined can be set to false.",
+        next: "Tell the user. If the system forbids its sandbox, browser.confined can be set to false.",
         cause,
       });
     }
@@ -114,9 +114,9 @@ export function createBrowserProgram(options: BrowserProgramOptions): BrowserPro
     }
   }
 
-  /** Also until those have ended whose end began before. */
+  /** Also waits for browsers that are already closing. */
   function close(): Promise<void> {
-    lingering?.cancel();
+    idleTimer?.cancel();
     const ending = running;
     running = undefined;
     return (ended = Promise.all([ended, ending?.then((browser) => browser.close())]).then(
@@ -127,19 +127,19 @@ export function createBrowserProgram(options: BrowserProgramOptions): BrowserPro
 
   function closeWhenIdle(browser: Browser): void {
     if (browser.contexts().length > 0) return;
-    lingering?.cancel();
-    lingering = clock.after(IDLE_CLOSE_MS, () => void close());
-    lingering.setRef(false);
+    idleTimer?.cancel();
+    idleTimer = clock.after(IDLE_CLOSE_MS, () => void close());
+    idleTimer.setRef(false);
   }
 
   return {
     refused,
     close,
     async newContext(given) {
-      lingering?.cancel();
+      idleTimer?.cancel();
       const browser = await open();
       const context = await browser.newContext(given);
-      lingering?.cancel();
+      idleTimer?.cancel();
       context.once("close", () => closeWhenIdle(browser));
       return context;
     },
@@ -147,10 +147,11 @@ export function createBrowserProgram(options: BrowserProgramOptions): BrowserPro
       const browser = await running?.catch(() => undefined);
       try {
         const program = await programOf(await loadPlaywright(load));
-        const version = browser && { version: browser.version() };
-        return { available: true, running: browser !== undefined, program, confined, ...version };
+        const version = browser?.version();
+        return { available: true, running: browser !== undefined, program, confined, version };
       } catch (error) {
-        return { available: false, running: false, confined, problem: (error as Error).message };
+        const problem = error instanceof Error ? error.message : String(error);
+        return { available: false, running: false, confined, problem };
       }
     },
   };
@@ -161,7 +162,7 @@ function reasonOf(cause: unknown): string {
   const knownProblem = /No usable sandbox[^\n]*|error while loading shared libraries[^\n]*|Timeout \d+ms exceeded/.exec(
     text,
   );
-  return knownProblem?.[0] ?? text.split("\n")[0]!.slice(0, 300);
+  return knownProblem?.[0] ?? text.replace(/\n.*$/s, "").slice(0, 300);
 }
 
 type Playwright = Pick<typeof import("playwright-core"), "chromium">;
@@ -177,10 +178,10 @@ async function loadPlaywright(load: () => Promise<Playwright> = () => import("pl
   }
 }
 
-/** What the proxy refused lately, so that a page that did not load can be explained. */
+/** What the proxy has refused recently, to explain why a page did not load. */
 export interface RefusedAddresses {
   note(target: string, error: unknown): void;
-  /** Why this address was refused since it was last asked for, where it was. */
+  /** Returns and clears the reason why this address was refused, if it was. */
   take(url: string): unknown;
 }
 
@@ -193,7 +194,8 @@ export function createRefusedAddresses(): RefusedAddresses {
       const key = keyOf(target.includes("://") ? target : `https://${target}`);
       errors.delete(key);
       errors.set(key, error);
-      if (errors.size > MAX_ENTRIES) errors.delete(errors.keys().next().value!);
+      const [oldest] = errors.keys();
+      if (errors.size > MAX_ENTRIES && oldest !== undefined) errors.delete(oldest);
     },
     take(url) {
       const key = keyOf(url);
@@ -204,7 +206,7 @@ export function createRefusedAddresses(): RefusedAddresses {
   };
 }
 
-/** The proxy is told a host and a port, of plain requests the origin. */
+/** The proxy sees host and port, or the origin of plain requests. */
 function keyOf(address: string): string {
   if (!URL.canParse(address)) return address;
   const { hostname, port, protocol } = new URL(address);

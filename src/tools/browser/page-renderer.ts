@@ -3,22 +3,22 @@ import { toolError } from "../../core/error.ts";
 import type { BrowserProgram } from "./browser-program.ts";
 import { explainFailure, navigate, type Picture, takePicture } from "./page-actions.ts";
 
-/** How long scripts may go on after a page is there. */
+/** How long to wait for scripts after a page has loaded. */
 const QUIET_MS = 4_000;
 const DRAW_MS = 15_000;
 
-/** Pages that are looked at once, each in a profile that nobody else has and that is gone afterwards. */
+/** Loads single pages, each in a temporary profile. */
 export interface PageRenderer {
   /** The markup of a page after its scripts have run. */
   render(url: string, signal: AbortSignal): Promise<string>;
-  /** Shows a document or a page, runs a script in it where one is given, and takes a picture where one is wanted. */
+  /** Loads a document or a page, and optionally runs a script in it and takes a picture. */
   show(request: ShowRequest, signal: AbortSignal): Promise<Shown>;
 }
 
 export interface ShowRequest {
-  /** A whole document; it has the origin of no place. */
+  /** A complete document; it has an opaque origin. */
   html?: string;
-  /** A selector of what is in it when it is ready. */
+  /** A selector that matches when the document is ready. */
   until?: string;
   url?: string;
   script?: string;
@@ -28,10 +28,10 @@ export interface ShowRequest {
 }
 
 export interface Shown {
-  /** What the script gave. */
+  /** The value of the script. */
   value?: unknown;
   picture?: Picture["content"];
-  /** What the page could not do. */
+  /** Errors in the page. */
   problems: string[];
 }
 
@@ -67,7 +67,7 @@ export function createPageRenderer(program: BrowserProgram): PageRenderer {
       return;
     }
     await page.setContent(html, { waitUntil: "load" });
-    // What is not ready in time is shown as far as it came.
+    // A document that is not ready in time is shown as it is.
     if (until !== undefined)
       await page.waitForSelector(until, { state: "attached", timeout: DRAW_MS }).catch(() => undefined);
   }
@@ -78,10 +78,10 @@ export function createPageRenderer(program: BrowserProgram): PageRenderer {
         async (page) => {
           await navigate(page, url, program.refused);
           await page.waitForLoadState("networkidle", { timeout: QUIET_MS }).catch(() => undefined);
-          // Whoever asked may ask this host; what its scripts lead to is another matter.
+          // Permission was given for this host only.
           if (new URL(page.url()).host !== new URL(url).host) {
-            throw toolError("failed", "Its scripts lead to another host.", {
-              next: `Ask for ${new URL(page.url()).origin}.`,
+            throw toolError("failed", "Its scripts navigated to another host.", {
+              next: `Request ${new URL(page.url()).origin}.`,
             });
           }
           return page.content();

@@ -22,7 +22,7 @@ export interface CanvasDependencies {
   board: CanvasBoard;
   surfaceStore: SurfaceStore;
   load: LoadLibrary;
-  /** Without it nothing can be run in a surface, and no picture taken. */
+  /** Required for eval and snapshot. */
   browser?: SurfaceBrowser;
   clock?: Clock;
 }
@@ -33,40 +33,34 @@ const WEB_ADDRESS = /^https?:\/\//i;
 
 const PARAMETERS = z.object({
   action: z.enum(["present", "hide", "navigate", "eval", "snapshot"]).describe("What to do"),
-  kind: z.enum(SURFACE_KINDS).optional().describe("What the content is; found out where absent"),
+  kind: z.enum(SURFACE_KINDS).optional().describe("The kind of content. Default: detected"),
   content: z
     .string()
     .max(MAX_CONTENT_LENGTH)
     .optional()
-    .describe("For present: a document or a part of one; scripts run in html"),
-  url: z.string().max(8192).optional().describe("For present and navigate: a page of the web in place of content"),
-  title: z.string().max(200).optional().describe("For the person"),
+    .describe("For present: a document or a fragment; scripts run only in html"),
+  url: z.string().max(8192).optional().describe("For present and navigate: a web page instead of content"),
+  title: z.string().max(200).optional().describe("A title for the person"),
   script: z.string().max(50_000).optional().describe("For eval: a JavaScript expression"),
   width: z.number().int().min(100).max(4000).optional().describe("For snapshot and eval, in pixels"),
-  height: z
-    .number()
-    .int()
-    .min(100)
-    .max(4000)
-    .optional()
-    .describe("For snapshot and eval; as long as needed where absent"),
+  height: z.number().int().min(100).max(4000).optional().describe("For snapshot and eval. Default: the full height"),
 });
 type Input = z.infer<typeof PARAMETERS>;
 
-/** An agent's surface for its person: shown in the console, sealed off from everything else there. */
+/** Shows documents of an agent to its person in the console, sandboxed from everything else there. */
 export function createCanvasTool({ board, surfaceStore, load, browser, clock = systemClock }: CanvasDependencies) {
   async function present(input: Input, context: ToolContext): Promise<Surface> {
     const { kind, content } = contentOf(input);
     const session = surfaceStore.sessionOf(context.caller);
     const id = `canvas-${kind}`;
     const title = input.title ?? (kind === "url" ? content : "Canvas");
-    const kept = await surfaceStore.save({ id, title, contentType: CONTENT_TYPES[kind], content }, context);
-    const surface = { session, id, version: kept.version, kind, title, content, at: clock.now() };
+    const saved = await surfaceStore.save({ id, title, contentType: CONTENT_TYPES[kind], content }, context);
+    const surface = { session, id, version: saved.version, kind, title, content, at: clock.now() };
     board.show(surface);
     return surface;
   }
 
-  /** Pages of others are not framed in the console: their picture is. */
+  /** Web pages are not framed in the console: it shows their picture. */
   async function withPicture(surface: Surface, input: Input, signal: AbortSignal): Promise<Picture> {
     const { picture } = await show(surface, input, signal, { picture: true });
     if (!picture) throw toolError("failed", "No picture could be taken.");
@@ -81,15 +75,13 @@ export function createCanvasTool({ board, surfaceStore, load, browser, clock = s
     what: { script?: string; picture?: boolean },
   ) {
     if (!browser) {
-      throw toolError("unavailable", "This needs the browser, which is switched off here.", {
-        next: "Your person sees the canvas all the same.",
+      throw toolError("unavailable", "This needs the browser, which is disabled.", {
+        next: "The person can still see the canvas.",
       });
     }
     const document = surface.kind === "url" ? undefined : await renderDocument(surface, load);
-    const drawn = document?.drawn === undefined ? {} : { until: document.drawn };
-    const source = document ? { html: document.html, ...drawn } : { url: surface.content };
-    const size = { width, height };
-    return browser.show({ ...source, ...size, ...what }, signal);
+    const source = document ? { html: document.html, until: document.drawn } : { url: surface.content };
+    return browser.show({ ...source, width, height, ...what }, signal);
   }
 
   function shownTo({ caller }: ToolContext): Surface {
@@ -113,7 +105,7 @@ export function createCanvasTool({ board, surfaceStore, load, browser, clock = s
       const problem =
         surface.kind === "url" && browser ? await problemOf(withPicture(surface, input, signal), signal) : undefined;
       const note = problem === undefined ? "" : ` Its picture could not be taken: ${problem}`;
-      const summary = `On the canvas: ${surface.kind}, kept as the artifact ${surface.id}, version ${surface.version}.${note}`;
+      const summary = `On the canvas: ${surface.kind}, stored as the artifact ${surface.id}, version ${surface.version}.${note}`;
       return {
         content: summary,
         display: `canvas: ${surface.title}`,
@@ -130,7 +122,7 @@ export function createCanvasTool({ board, surfaceStore, load, browser, clock = s
       };
     }
     if (surface.kind === "url") {
-      throw toolError("invalid_input", "Scripts run in documents of yours, not in pages of others.", {
+      throw toolError("invalid_input", "Scripts run only in your own documents, not in web pages.", {
         next: "Use the browser tool.",
       });
     }
@@ -148,9 +140,9 @@ export function createCanvasTool({ board, surfaceStore, load, browser, clock = s
     description: {
       short: "Shows something to the person: HTML, SVG, Markdown, a Mermaid diagram or a web page.",
       usageNotes: [
-        "present replaces what was shown; each version is kept as an artifact.",
-        "The document has no network: put styles, scripts and pictures (data:) into it.",
-        "snapshot gives you a picture of it. eval runs a script in a copy of it, which the person does not see.",
+        "present replaces what is shown; each version is stored as an artifact.",
+        "The document has no network access: embed styles, scripts and pictures (data:).",
+        "snapshot returns a picture of it. eval runs a script in a copy that the person does not see.",
       ],
       examples: [
         { input: { action: "present", kind: "mermaid", content: "graph LR; A-->B" } },
@@ -178,11 +170,11 @@ export function createCanvasTool({ board, surfaceStore, load, browser, clock = s
 function missingIn({ action, content, url, kind, script }: Input): string | null {
   const address = url ?? (kind === "url" ? content : undefined);
   if (address !== undefined && !(WEB_ADDRESS.test(address) && URL.canParse(address)))
-    return "A url begins with http:// or https://.";
+    return "A url must begin with http:// or https://.";
   if (action === "present" && (content === undefined) === (url === undefined))
-    return 'To present, either "content" or "url" is needed.';
-  if (action === "navigate" && url === undefined) return 'To navigate, "url" is needed.';
-  if (action === "eval" && script === undefined) return 'For eval, "script" is needed.';
+    return 'To present, either "content" or "url" is required.';
+  if (action === "navigate" && url === undefined) return 'To navigate, "url" is required.';
+  if (action === "eval" && script === undefined) return 'For eval, "script" is required.';
   return null;
 }
 
@@ -207,10 +199,10 @@ async function problemOf(work: Promise<unknown>, signal: AbortSignal): Promise<s
   }
 }
 
-/** What is shown now, by session. Documents outlive it as artifacts; what is shown does not outlive the process. */
+/** What is shown now, by session, in memory. The documents are stored as artifacts. */
 interface CanvasBoard {
   show(surface: Surface): void;
-  /** False where nothing was shown. */
+  /** False if nothing was shown. */
   hide(session: string): boolean;
   find(session: string): Surface | undefined;
   /** Newest first. */
@@ -225,7 +217,8 @@ export function createCanvasBoard(): CanvasBoard {
     show(surface) {
       surfaces.delete(surface.session);
       surfaces.set(surface.session, surface);
-      if (surfaces.size > MAX_SURFACES) surfaces.delete(surfaces.keys().next().value!);
+      const [oldest] = surfaces.keys();
+      if (surfaces.size > MAX_SURFACES && oldest !== undefined) surfaces.delete(oldest);
     },
     hide: (session) => surfaces.delete(session),
     find: (session) => surfaces.get(session),

@@ -2,20 +2,20 @@ import type { Caller } from "../../core/call.ts";
 import type { Content } from "../../core/content.ts";
 import type { ToolContext } from "../../core/tool.ts";
 
-/** Programs that draw documents, as the text of a script each. */
+/** Rendering libraries, loaded as script text. */
 export type LibraryName = "marked" | "purify" | "mermaid";
 export type LoadLibrary = (name: LibraryName) => Promise<string | undefined>;
 
 export interface RenderedDocument {
-  /** Whole; also where it is shown by itself it reaches nothing, and nothing of its own server. */
+  /** A complete document. Even without a frame it can reach nothing, including its own server. */
   html: string;
-  /** What its server must say of it, besides that it is sandboxed. */
+  /** The content security policy that its server must send, besides the sandbox. */
   policy: string;
-  /** What is in it when it has been drawn; absent where it is at once. */
+  /** A selector that matches when it has been drawn; undefined if it needs no drawing. */
   drawn?: string;
 }
 
-const CLOSED = [
+const BASE_POLICY = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
   "img-src data: blob:",
@@ -29,7 +29,7 @@ const STYLE =
   "pre,code{font-family:ui-monospace,monospace;background:#f4f4f5;border-radius:4px}pre{padding:.75rem;overflow:auto}" +
   "table{border-collapse:collapse}td,th{border:1px solid #d4d4d8;padding:.25rem .5rem}";
 
-/** A surface as a document of its own. Scripts run in HTML alone: in the other kinds they are not what they are for. */
+/** Renders a surface as a complete document. Scripts run only in HTML. */
 export async function renderDocument(
   surface: Pick<Surface, "kind" | "content" | "title" | "picture">,
   load: LoadLibrary,
@@ -48,7 +48,7 @@ export async function renderDocument(
   }
 }
 
-/** Drawn where it is shown, by programs that a mark lets in; scripts in the document itself have no such mark. */
+/** Drawn in the browser by libraries with a nonce. Scripts in the content have no nonce and do not run. */
 async function drawn(
   { kind, content, title }: Pick<Surface, "kind" | "content" | "title">,
   load: LoadLibrary,
@@ -60,7 +60,7 @@ async function drawn(
   ];
   const libraries = await Promise.all(names.map((name) => load(name)));
   if (libraries.some((library) => library === undefined)) {
-    const note = "<p><em>Shown as text: the programs that draw it are not installed.</em></p>";
+    const note = "<p><em>Shown as text: the libraries that draw it are not installed.</em></p>";
     return assemble("script-src 'none'", title, `${note}<pre>${escapeMarkup(content)}</pre>`);
   }
   const nonce = crypto.randomUUID();
@@ -100,7 +100,7 @@ const DRAW = `(async () => {
 })();`;
 
 function assemble(scripts: string, title: string, body: string, { style = STYLE } = {}): RenderedDocument {
-  const policy = [...CLOSED, scripts].join("; ");
+  const policy = [...BASE_POLICY, scripts].join("; ");
   const head = [
     "<!doctype html>",
     '<meta charset="utf-8">',
@@ -117,7 +117,7 @@ function picturePart({ content, picture }: Pick<Surface, "content" | "picture">)
   return `${address}<img alt="The page" src="data:${picture.mimeType};base64,${picture.data}">`;
 }
 
-/** Text in a script that no end tag can end. */
+/** A JavaScript literal that cannot contain an end tag. */
 function literal(value: unknown): string {
   return JSON.stringify(value)
     .replaceAll("<", "\\u003c")
@@ -138,26 +138,26 @@ export type SurfaceKind = (typeof SURFACE_KINDS)[number];
 
 export type Picture = Extract<Content, { type: "image" }>;
 
-/** What an agent shows to its person: one for a session. */
+/** What an agent shows to its person; one per session. */
 export interface Surface {
   readonly session: string;
-  /** Of the artifact that holds it, and which version of it is shown. */
+  /** The id of its artifact. */
   readonly id: string;
   readonly version: number;
   readonly kind: SurfaceKind;
   readonly title: string;
-  /** What is shown: markup, or the address where the kind is `url`. */
+  /** The markup, or the URL if the kind is `url`. */
   readonly content: string;
   readonly at: number;
-  /** Of a page of the web, which itself is not framed. */
+  /** The picture of a web page, which is not framed. */
   readonly picture?: Picture;
 }
 
-/** What the canvas needs of wherever documents are kept. */
+/** Stores the documents of the canvas. */
 export interface SurfaceStore {
-  /** Whose surface a caller means: subagents show on that of whoever started them. */
+  /** The session of the surface. Subagents use the surface of the outermost session. */
   sessionOf(caller: Caller): string;
-  /** A new version where the document is there already. */
+  /** Creates a new version if the document exists. */
   save(document: SavedDocument, context: ToolContext): Promise<{ version: number }>;
 }
 
@@ -168,7 +168,7 @@ export interface SavedDocument {
   content: string;
 }
 
-/** What the canvas needs of a browser. */
+/** The part of the browser that the canvas uses. */
 export interface SurfaceBrowser {
   show(
     request: {

@@ -46,7 +46,7 @@ describe("base64_decode", () => {
     ["8J-RjT8+", undefined, 'Character 8, "+", does not belong to base64url'],
     ["8J-RjT8-", "base64", 'Character 3, "-", does not belong to base64.'],
     ["8J+RjT8+", "base64url", 'Character 3, "+"'],
-    ["data:text/plain;base64,Zg==", undefined, "send only what follows its comma"],
+    ["data:text/plain;base64,Zg==", undefined, "send only the part after the comma"],
     ["Zm9vY", undefined, "one character too many or too few"],
     ["Zg==Zg==", undefined, "Something follows the padding"],
     ["Zg=", undefined, "does not fit its length"],

@@ -14,7 +14,7 @@ export function createBase64EncodeTool() {
       short: "Encodes a text, as UTF-8, in base64.",
       examples: [
         { input: { text: "Hello, 世界" } },
-        { input: { text: "a?b>c", encoding: "base64url" }, description: "for an address or a file name" },
+        { input: { text: "a?b>c", encoding: "base64url" }, description: "for a URL or a file name" },
       ],
     },
     parameters: z.object({
@@ -22,7 +22,7 @@ export function createBase64EncodeTool() {
       encoding: z
         .enum(["base64", "base64url"])
         .optional()
-        .describe('"base64url" writes - and _ for + and /, and no padding; "base64" when absent'),
+        .describe('"base64url" uses - and _ instead of + and /, without padding. Default: "base64"'),
     }),
     kind: "readonly",
     category: ToolCategory.DATA,
@@ -46,10 +46,8 @@ export function createBase64DecodeTool() {
     name: "base64_decode",
     title: "Decode base64",
     description: {
-      short: "Decodes base64 or base64url that holds UTF-8 text.",
-      usageNotes: [
-        "Line breaks and missing padding do not matter. Bytes that are no text are refused, with what they look like.",
-      ],
+      short: "Decodes base64 or base64url that contains UTF-8 text.",
+      usageNotes: ["Line breaks and missing padding are accepted. Binary data is refused, with its likely type."],
       examples: [
         { input: { encoded: "SGVsbG8sIOS4lueVjA==" } },
         { input: { encoded: "YT9iPmM" }, description: "without padding" },
@@ -60,9 +58,7 @@ export function createBase64DecodeTool() {
       encoding: z
         .enum(["base64", "base64url"])
         .optional()
-        .describe(
-          'The alphabet to insist on: "base64" (with + and /) or "base64url" (with - and _); either when absent',
-        ),
+        .describe('The required alphabet: "base64" (with + and /) or "base64url" (with - and _). Default: either'),
     }),
     kind: "readonly",
     category: ToolCategory.DATA,
@@ -95,7 +91,7 @@ function decodeUtf8(bytes: Buffer): string {
       `It decodes to ${bytes.length} bytes that are not UTF-8 text${mediaType ? `, but ${mediaType}` : ""}. ` +
         `In hex: ${hex.match(/../g)?.join(" ")}${rest}`,
       {
-        next: "To use them, decode them into a file with a command.",
+        next: "To use them, decode them to a file with a command.",
         data: { bytes: bytes.length, hex, mediaType },
         cause,
       },
@@ -107,7 +103,7 @@ type Alphabet = "base64" | "base64url";
 
 const FOREIGN = { base64: /[^A-Za-z0-9+/=\s]/u, base64url: /[^A-Za-z0-9\-_=\s]/u };
 
-/** Strict where leniency hides a loss: Node's own decoder drops what it does not know and never fails. */
+/** Strict, because Node's decoder silently drops invalid characters and never fails. */
 function readBase64(encoded: string, alphabet: Alphabet = /[-_]/.test(encoded) ? "base64url" : "base64"): Buffer {
   const foreign = FOREIGN[alphabet].exec(encoded);
   if (foreign) throw foreignCharacter(encoded, foreign.index, foreign[0], alphabet);
@@ -116,29 +112,26 @@ function readBase64(encoded: string, alphabet: Alphabet = /[-_]/.test(encoded) ?
   const body = padding === -1 ? compact : compact.slice(0, padding);
   const tail = body.slice(body.length - (body.length % 4));
   if (padding !== -1) checkPadding(compact.slice(padding), tail.length);
-  if (tail.length === 1) throw notBase64("It has one character too many or too few.", "Send the whole text.");
+  if (tail.length === 1) throw notBase64("It has one character too many or too few.", "Send the complete text.");
   if (Buffer.from(tail, alphabet).toString(alphabet).replaceAll("=", "") !== tail) {
-    throw notBase64(
-      "Its last character says more than a last character can.",
-      "It was cut off or changed: send the whole text.",
-    );
+    throw notBase64("Its last character has invalid bits.", "It was cut off or changed: send the complete text.");
   }
   return Buffer.from(body, alphabet);
 }
 
 function checkPadding(padding: string, tailLength: number): void {
   if (/[^=]/.test(padding)) {
-    throw notBase64('Something follows the padding ("=").', "Several texts stand together: decode each alone.");
+    throw notBase64('Something follows the padding ("=").', "It contains several texts: decode each separately.");
   }
   if (tailLength === 0 || padding.length !== 4 - tailLength) {
-    throw notBase64(`It ends in ${padding.length} "=", which does not fit its length.`, "Send the whole text.");
+    throw notBase64(`It ends in ${padding.length} "=", which does not fit its length.`, "Send the complete text.");
   }
 }
 
 function foreignCharacter(encoded: string, index: number, character: string, alphabet: Alphabet): ToolError {
   const position = [...encoded.slice(0, index)].length + 1;
   const next = /^\s*data:/i.test(encoded)
-    ? "This is a data URL: send only what follows its comma."
+    ? "This is a data URL: send only the part after the comma."
     : "Send the base64 text alone, in one alphabet.";
   const problem = `Character ${position}, ${JSON.stringify(character)}, does not belong to ${alphabet}.`;
   return notBase64(problem, next, { position, character });

@@ -40,7 +40,7 @@ describe("json_parse", () => {
 
   test("notes a number that lost digits, for the model and for programs", async () => {
     const result = await parse('{"id": 12345678901234567891}');
-    expect(textOf(result.content)).toMatch(/^Note: 12345678901234567891 has more digits/);
+    expect(textOf(result.content)).toMatch(/^Note: 12345678901234567891 has too many digits/);
     expect(result.metadata.warnings).toHaveLength(1);
   });
 

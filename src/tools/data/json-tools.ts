@@ -9,8 +9,8 @@ export function createJsonParseTool() {
     name: "json_parse",
     title: "Parse JSON",
     description: {
-      short: "Parses a JSON text strictly and returns the data, or says in which line and column it is wrong.",
-      usageNotes: ["Comments, trailing commas and keys that stand twice are errors."],
+      short: "Parses a JSON text strictly and returns the data, or the line and column of the error.",
+      usageNotes: ["Comments, trailing commas and duplicate keys are errors."],
       examples: [{ input: { text: '{"name": "Ann", "tags": ["a", "b"]}' } }],
     },
     parameters: z.object({ text: z.string().describe("The JSON text") }),
@@ -51,15 +51,15 @@ export function createJsonStringifyTool() {
     title: "Write JSON",
     description: {
       short: "Writes data as JSON text.",
-      usageNotes: ["Send objects and lists as they are: a text that holds JSON already becomes a quoted text."],
+      usageNotes: ["Send objects and lists directly: a text that already contains JSON becomes a quoted text."],
       examples: [
         { input: { data: { name: "Ann", tags: ["a", "b"] } } },
-        { input: { data: [1, 2], pretty: true }, description: "indented, a value a line" },
+        { input: { data: [1, 2], pretty: true }, description: "indented, one value per line" },
       ],
     },
     parameters: z.object({
       data: z.unknown().describe("What to write: an object, list, text, number, true, false or null"),
-      pretty: z.boolean().optional().describe("Whether to indent it by two blanks; false when absent"),
+      pretty: z.boolean().optional().describe("Whether to indent by two spaces. Default: false"),
     }),
     kind: "readonly",
     category: ToolCategory.DATA,
@@ -73,22 +73,26 @@ export function createJsonStringifyTool() {
   });
 }
 
-/** Programs may pass what JSON cannot say: a BigInt, a function. */
+/** Programs may pass values that JSON cannot represent: a BigInt, a function. */
 function stringify(data: unknown, pretty: boolean): string {
   let cause: unknown;
   try {
-    const text = JSON.stringify(data, null, pretty ? 2 : 0) as string | undefined;
+    const text: string | undefined = JSON.stringify(data, null, pretty ? 2 : 0);
     if (text !== undefined) return text;
   } catch (thrown) {
     cause = thrown;
   }
-  throw toolError("invalid_input", "The data holds something that JSON cannot say, such as a BigInt or a function.", {
-    next: "Send plain data: objects, lists, texts, finite numbers, true, false and null.",
-    cause,
-  });
+  throw toolError(
+    "invalid_input",
+    "The data contains something that JSON cannot represent, such as a BigInt or a function.",
+    {
+      next: "Send plain data: objects, lists, texts, finite numbers, true, false and null.",
+      cause,
+    },
+  );
 }
 
-/** In characters. A little less than the details of a result hold: those are whole, or the call has failed. */
+/** In characters. A little less than the limit for the details of a result. */
 export const MAX_TEXT_LENGTH = 4_000_000;
 
 export function textTooLong(what: string): ToolError {
@@ -97,7 +101,7 @@ export function textTooLong(what: string): ToolError {
   });
 }
 
-/** Less than a result may hold, so that what was read can be returned whole. */
+/** Below the limits of a result, so the data can be returned completely. */
 const MAX_DEPTH = 60;
 const MAX_VALUES = 90_000;
 const MAX_NOTES = 20;
@@ -109,127 +113,143 @@ export interface ReadJson {
 }
 
 /**
- * JSON as RFC 8259 has it, without what readers understand differently (RFC 7493): a key that stands twice, half of a
- * surrogate pair, a number without a value. JSON.parse takes all of these, and does not say in which line it failed.
+ * Parses JSON (RFC 8259) and refuses what parsers interpret differently (RFC 7493): duplicate keys, half of a surrogate
+ * pair, numbers that are too large. JSON.parse accepts these, and its errors have no line.
  */
 export function readJson(text: string): ReadJson {
-  const notes: string[] = [];
-  let at = text.startsWith("\uFEFF") ? 1 : 0;
-  let depth = 0;
-  let values = 0;
+  return new JsonReader(text).read();
+}
 
-  const data = readValue();
-  skipBlanks();
-  if (at < text.length) {
-    throw jsonFault(
-      text,
-      at,
-      `the value ends here, but ${foundAt(text, at)} follows; send one value, without text around it.`,
-    );
-  }
-  return { data, notes };
+class JsonReader {
+  readonly #text: string;
+  readonly #notes: string[] = [];
+  #at: number;
+  #depth = 0;
+  #values = 0;
 
-  function skipBlanks(): void {
-    while (isBlank(text.charCodeAt(at))) at++;
+  constructor(text: string) {
+    this.#text = text;
+    this.#at = text.startsWith("\uFEFF") ? 1 : 0;
   }
 
-  function readValue(): unknown {
-    skipBlanks();
-    if (++values > MAX_VALUES) throw tooMuch(`more than ${MAX_VALUES} values`);
-    const first = text[at];
-    if (first === "{") return readObject();
-    if (first === "[") return readList();
-    if (first === '"') return readString();
-    if (first !== undefined && /[-\d]/.test(first)) return readNumber();
+  read(): ReadJson {
+    const data = this.#readValue();
+    this.#skipBlanks();
+    if (this.#at < this.#text.length) {
+      const found = foundAt(this.#text, this.#at);
+      const problem = `the value ends here, but ${found} follows; send one value, without text around it.`;
+      throw jsonFault(this.#text, this.#at, problem);
+    }
+    return { data, notes: this.#notes };
+  }
+
+  #skipBlanks(): void {
+    while (isBlank(this.#text.charCodeAt(this.#at))) this.#at++;
+  }
+
+  #readValue(): unknown {
+    this.#skipBlanks();
+    if (++this.#values > MAX_VALUES) throw tooMuch(`more than ${MAX_VALUES} values`);
+    const first = this.#text[this.#at];
+    if (first === "{") return this.#readObject();
+    if (first === "[") return this.#readList();
+    if (first === '"') return this.#readString();
+    if (first !== undefined && /[-\d]/.test(first)) return this.#readNumber();
     for (const [word, value] of WORDS) {
-      if (!text.startsWith(word, at) || /[\w$]/.test(text[at + word.length] ?? "")) continue;
-      at += word.length;
+      if (!this.#text.startsWith(word, this.#at) || /[\w$]/.test(this.#text[this.#at + word.length] ?? "")) continue;
+      this.#at += word.length;
       return value;
     }
-    throw unexpected(text, at, "a value");
+    throw unexpected(this.#text, this.#at, "a value");
   }
 
-  function readObject(): Record<string, unknown> {
+  #readObject(): Record<string, unknown> {
     const object: Record<string, unknown> = {};
-    readItems("}", () => {
-      const keyAt = at;
-      if (text[at] !== '"') throw unexpected(text, at, "a key in double quotes");
-      const key = readString();
-      if (key === "__proto__") throw jsonFault(text, keyAt, 'the key "__proto__" is not accepted; rename it.');
+    this.#readItems("}", () => {
+      const keyAt = this.#at;
+      if (this.#text[this.#at] !== '"') throw unexpected(this.#text, this.#at, "a key in double quotes");
+      const key = this.#readString();
+      if (key === "__proto__") throw jsonFault(this.#text, keyAt, 'the key "__proto__" is not accepted; rename it.');
       if (Object.hasOwn(object, key)) {
-        throw jsonFault(text, keyAt, `the key ${quoted(key)} stands in this object a second time; keep one of them.`);
+        throw jsonFault(this.#text, keyAt, `the key ${quoted(key)} occurs twice in this object; keep one of them.`);
       }
-      skipBlanks();
-      if (text[at] !== ":") throw unexpected(text, at, `":" after the key ${quoted(key)}`);
-      at++;
-      object[key] = readValue();
+      this.#skipBlanks();
+      if (this.#text[this.#at] !== ":") throw unexpected(this.#text, this.#at, `":" after the key ${quoted(key)}`);
+      this.#at++;
+      object[key] = this.#readValue();
     });
     return object;
   }
 
-  function readList(): unknown[] {
+  #readList(): unknown[] {
     const list: unknown[] = [];
-    readItems("]", () => list.push(readValue()));
+    this.#readItems("]", () => list.push(this.#readValue()));
     return list;
   }
 
-  function readItems(close: "}" | "]", readItem: () => void): void {
-    if (++depth > MAX_DEPTH) throw tooMuch(`more than ${MAX_DEPTH} levels of nesting`);
-    at++;
-    skipBlanks();
-    if (text[at] !== close) {
+  #readItems(close: "}" | "]", readItem: () => void): void {
+    if (++this.#depth > MAX_DEPTH) throw tooMuch(`more than ${MAX_DEPTH} levels of nesting`);
+    this.#at++;
+    this.#skipBlanks();
+    if (this.#text[this.#at] !== close) {
       for (;;) {
-        skipBlanks();
+        this.#skipBlanks();
         readItem();
-        skipBlanks();
-        if (text[at] !== ",") break;
-        at++;
+        this.#skipBlanks();
+        if (this.#text[this.#at] !== ",") break;
+        this.#at++;
       }
-      if (text[at] !== close) throw unexpected(text, at, `"," or "${close}"`);
+      if (this.#text[this.#at] !== close) throw unexpected(this.#text, this.#at, `"," or "${close}"`);
     }
-    at++;
-    depth--;
+    this.#at++;
+    this.#depth--;
   }
 
-  function readString(): string {
-    const start = at++;
+  #readString(): string {
+    const start = this.#at++;
     let hasEscapes = false;
-    for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(at)) {
-      if (Number.isNaN(code)) throw jsonFault(text, start, "the text that begins here has no closing quote.");
+    for (let code = this.#text.charCodeAt(this.#at); code !== QUOTE; code = this.#text.charCodeAt(this.#at)) {
+      if (Number.isNaN(code)) throw jsonFault(this.#text, start, "the text that begins here has no closing quote.");
       if (code < BLANK) {
-        throw jsonFault(text, at, `${codeOf(text[at]!)} must be escaped inside a text (a line break as \\n).`);
+        throw jsonFault(
+          this.#text,
+          this.#at,
+          `${codeOf(this.#text[this.#at] ?? "")} must be escaped inside a text (a line break as \\n).`,
+        );
       }
       if (code === BACKSLASH) {
-        ESCAPE.lastIndex = at;
-        if (!ESCAPE.test(text)) {
+        ESCAPE.lastIndex = this.#at;
+        if (!ESCAPE.test(this.#text)) {
           throw jsonFault(
-            text,
-            at,
-            `${quoted(text.slice(at, at + 2))} is no escape; a backslash itself is written \\\\.`,
+            this.#text,
+            this.#at,
+            `${quoted(this.#text.slice(this.#at, this.#at + 2))} is not a valid escape; write a backslash as \\\\.`,
           );
         }
         hasEscapes = true;
-        at = ESCAPE.lastIndex;
-      } else at++;
+        this.#at = ESCAPE.lastIndex;
+      } else this.#at++;
     }
-    at++;
-    const value = hasEscapes ? (JSON.parse(text.slice(start, at)) as string) : text.slice(start + 1, at - 1);
-    if (!value.isWellFormed()) throw jsonFault(text, start, "this text holds half of a surrogate pair.");
+    this.#at++;
+    const value: string = hasEscapes
+      ? JSON.parse(this.#text.slice(start, this.#at))
+      : this.#text.slice(start + 1, this.#at - 1);
+    if (!value.isWellFormed()) throw jsonFault(this.#text, start, "this text contains half of a surrogate pair.");
     return value;
   }
 
-  function readNumber(): number {
-    const start = at;
-    NUMBER.lastIndex = at;
-    const token = NUMBER.exec(text)?.[0];
-    if (token === undefined) throw unexpected(text, at + 1, 'a digit after "-"');
-    at += token.length;
+  #readNumber(): number {
+    const start = this.#at;
+    NUMBER.lastIndex = this.#at;
+    const token = NUMBER.exec(this.#text)?.[0];
+    if (token === undefined) throw unexpected(this.#text, this.#at + 1, 'a digit after "-"');
+    this.#at += token.length;
     const value = Number(token);
-    if (!Number.isFinite(value)) throw jsonFault(text, start, `the number ${quoted(token)} is too large.`);
+    if (!Number.isFinite(value)) throw jsonFault(this.#text, start, `the number ${quoted(token)} is too large.`);
     if (/^-?\d+$/.test(token) && !Number.isSafeInteger(value) && BigInt(value) !== BigInt(token)) {
-      if (notes.length < MAX_NOTES) {
-        notes.push(
-          `${token.slice(0, 40)} has more digits than a number holds and became ${value}; keep it as a string.`,
+      if (this.#notes.length < MAX_NOTES) {
+        this.#notes.push(
+          `${token.slice(0, 40)} has too many digits for a number and became ${value}; use a string instead.`,
         );
       }
     }
@@ -258,7 +278,7 @@ function tooMuch(what: string): Error {
   });
 }
 
-/** What is wrong with a JSON text at an offset, with the line and column that a reader would look at. */
+/** An error at an offset of a JSON text, with its line and column. */
 function jsonFault(text: string, offset: number, problem: string): ToolError {
   const before = text.slice(0, offset).replace(/^\uFEFF/, "");
   const lines = before.split(/\r\n|\r|\n/);
@@ -270,14 +290,13 @@ function jsonFault(text: string, offset: number, problem: string): ToolError {
   });
 }
 
-/** For a place where something else should stand than does. */
 function unexpected(text: string, offset: number, expected: string): ToolError {
   const hint = hintFor(text, offset);
   const problem = `expected ${expected}, found ${foundAt(text, offset)}${hint ? `; ${hint}` : ""}.`;
   return jsonFault(text, offset, problem);
 }
 
-/** Longest piece of the text that a message repeats. */
+/** Max length of quoted text in a message. */
 const MAX_QUOTED_LENGTH = 40;
 
 function quoted(piece: string): string {
@@ -289,27 +308,27 @@ function quoted(piece: string): string {
 
 function foundAt(text: string, offset: number): string {
   if (offset >= text.length) return "the end of the text";
-  const character = String.fromCodePoint(text.codePointAt(offset)!);
-  // What cannot be seen is named.
+  const character = String.fromCodePoint(text.codePointAt(offset) ?? 0);
+  // Invisible characters are shown by their code.
   if (/[\p{C}\p{Z}]/u.test(character)) return codeOf(character);
   return quoted(wordAt(text, offset) ?? character);
 }
 
 function codeOf(character: string): string {
-  return `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 function wordAt(text: string, offset: number): string | undefined {
   return /^[\p{L}\p{N}_$]+/u.exec(text.slice(offset, offset + 2 * MAX_QUOTED_LENGTH))?.[0];
 }
 
-/** The usual slips, by what stands there. */
+/** Hints for common mistakes. */
 function hintFor(text: string, offset: number): string | undefined {
   const character = text[offset];
   const before = text.slice(0, offset).trimEnd().at(-1);
   if (character === undefined) return "it was cut off, or a bracket is not closed";
-  if (before === "," && "}]".includes(character)) return "no comma may stand before a closing bracket";
-  if ("'‘’“”".includes(character)) return 'text stands in straight double quotes (")';
+  if (before === "," && "}]".includes(character)) return "a comma before a closing bracket is not allowed";
+  if ("'‘’“”".includes(character)) return 'text needs straight double quotes (")';
   if (character === "`") return "leave out the code fence";
   if (character === "/" || character === "#") return "comments are not allowed";
   if (before !== undefined && /\d/.test(before) && /[\d.]/.test(character)) return "a number looks like 0.5, 10 or 1e5";
@@ -318,5 +337,5 @@ function hintFor(text: string, offset: number): string | undefined {
   if (word === undefined || /^\d/.test(word)) return undefined;
   if (/^(true|false)$/i.test(word)) return `it is written ${word.toLowerCase()}`;
   if (/^(none|null|nil|undefined|nan|infinity)$/i.test(word)) return "write null";
-  return 'text and keys stand in double quotes (")';
+  return 'text and keys need double quotes (")';
 }

@@ -5,13 +5,13 @@ import type { AnyTool, DialectName } from "../../core/tool.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import type { DefinitionCost } from "./tool-search.ts";
 
-/** An estimate this far from the budget is not wrong about which side of it the tools are on. */
+/** If an estimate differs from the budget by this factor, no exact count is needed. */
 const SAFETY_MARGIN = 1.6;
 
-/** What definitions cost, each counted once, and only where an estimate does not settle it. */
+/** The token cost of definitions. Counts are cached, and made only if an estimate is not conclusive. */
 export function createDefinitionCost(counter: TokenCounter): DefinitionCost {
-  const exact = remembered((tool) => counter.count(definitionText(tool)));
-  const estimated = remembered((tool) => estimatedTokens.count(definitionText(tool)));
+  const exact = cached((tool) => counter.count(definitionText(tool)));
+  const estimated = cached((tool) => estimatedTokens.count(definitionText(tool)));
   return {
     of: exact,
     fits(tools, budget) {
@@ -23,13 +23,13 @@ export function createDefinitionCost(counter: TokenCounter): DefinitionCost {
   };
 }
 
-/** As providers are sent it, give or take their own punctuation. */
+/** Approximately what providers receive. */
 export function definitionText(tool: AnyTool): string {
   const { name, description, parameters } = declarationOf(tool);
   return JSON.stringify({ name, description, parameters });
 }
 
-/** Stops where it is clear that it is more. */
+/** Stops when the sum exceeds `max`. */
 function sumUpTo(tools: readonly AnyTool[], costOf: (tool: AnyTool) => number, max: number): number {
   let total = 0;
   for (const tool of tools) {
@@ -39,7 +39,7 @@ function sumUpTo(tools: readonly AnyTool[], costOf: (tool: AnyTool) => number, m
   return total;
 }
 
-function remembered(count: (tool: AnyTool) => number): (tool: AnyTool) => number {
+function cached(count: (tool: AnyTool) => number): (tool: AnyTool) => number {
   const known = new WeakMap<AnyTool, number>();
   return (tool) => {
     let tokens = known.get(tool);
@@ -50,7 +50,7 @@ function remembered(count: (tool: AnyTool) => number): (tool: AnyTool) => number
 
 const compacted = new WeakMap<FunctionDeclaration, FunctionDeclaration>();
 
-/** A tool in its name, one line, and the bare shape of its input: enough to call it, not to learn it. */
+/** Name, one line of description and the input schema without annotations. */
 export function compactDeclaration(tool: AnyTool, dialect?: DialectName): FunctionDeclaration {
   const whole = declarationOf(tool, dialect);
   let compact = compacted.get(whole);
@@ -61,11 +61,11 @@ export function compactDeclaration(tool: AnyTool, dialect?: DialectName): Functi
   return compact;
 }
 
-/** Words for a reader; what a value may be does not depend on them. */
+/** Keywords that do not affect validation. */
 const ANNOTATIONS = new Set(["description", "title", "examples", "default", "deprecated", "$comment", "$schema"]);
-/** Keywords whose values are schemas by name: there a "description" is a name. */
+/** Keywords whose values are schemas by name; there a "description" is a property name. */
 const BY_NAME = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
-const AS_THEY_ARE = new Set(["const", "enum", "required"]);
+const UNCHANGED = new Set(["const", "enum", "required"]);
 
 function strip(schema: JsonSchema): JsonSchema {
   const kept = Object.entries(schema).filter(([keyword]) => !ANNOTATIONS.has(keyword));
@@ -73,7 +73,7 @@ function strip(schema: JsonSchema): JsonSchema {
 }
 
 function stripValue(keyword: string, value: unknown): unknown {
-  if (AS_THEY_ARE.has(keyword)) return value;
+  if (UNCHANGED.has(keyword)) return value;
   if (Array.isArray(value)) return value.map((item) => (isObject(item) ? strip(item) : item));
   if (!isObject(value)) return value;
   if (!BY_NAME.has(keyword)) return strip(value);

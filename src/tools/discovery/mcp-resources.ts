@@ -9,11 +9,11 @@ export function createResourceTools(servers: ResourceServers): AnyTool[] {
   return [createListMcpResourcesTool(servers), createReadMcpResourceTool(servers)];
 }
 
-/** The MCP servers whose resources the tools of this family list and read. Texts of servers come made visible. */
+/** The MCP servers whose resources can be listed and read. Hidden characters in their texts are escaped. */
 export interface ResourceServers {
-  /** Those that answer now. */
+  /** The servers that are connected now. */
   names(): readonly string[];
-  /** Whether the host trusts it: then nobody is asked before something of it is read. */
+  /** Whether the host trusts it; reading its resources then needs no approval. */
   isTrusted(server: string): boolean;
   list(server: string, signal: AbortSignal): Promise<{ resources: ListedResource[]; templates: ListedTemplate[] }>;
   read(server: string, uri: string, signal: AbortSignal): Promise<ResourceContent[]>;
@@ -28,12 +28,12 @@ interface ListedResource {
   size?: number;
 }
 
-/** An address with places to fill in, as of RFC 6570. */
+/** A URI template (RFC 6570). */
 interface ListedTemplate extends Omit<ListedResource, "uri" | "size"> {
   uriTemplate: string;
 }
 
-/** `blob`: in base64. */
+/** `blob` is base64. */
 interface ResourceContent {
   uri: string;
   mimeType?: string;
@@ -46,7 +46,7 @@ const MAX_LISTED = 500;
 interface Listing {
   resources: ({ server: string } & ListedResource)[];
   templates: ({ server: string } & ListedTemplate)[];
-  /** Servers that could not be asked, and why. */
+  /** Servers that failed, and why. */
   failed: { server: string; reason: string }[];
   more?: number;
 }
@@ -56,11 +56,11 @@ function createListMcpResourcesTool(servers: ResourceServers) {
     name: "list_mcp_resources",
     title: "List MCP resources",
     description: {
-      short: "Lists the resources of MCP servers: documents and data that read_mcp_resource reads by their address.",
-      usageNotes: ["Without `server`, those of all servers. A template is an address with {places} to fill in."],
+      short: "Lists the resources of MCP servers: documents and data that read_mcp_resource reads by their URI.",
+      usageNotes: ["Without `server`, lists all servers. A template is a URI with {placeholders} to fill in."],
       examples: [{ input: {} }, { input: { server: "docs" } }],
     },
-    parameters: z.object({ server: z.string().max(200).optional().describe("Of this server alone") }),
+    parameters: z.object({ server: z.string().max(200).optional().describe("Only this server") }),
     kind: "readonly",
     category: ToolCategory.MCP,
     tags: ["mcp", "resource", "document"],
@@ -76,9 +76,9 @@ function createListMcpResourcesTool(servers: ResourceServers) {
           listing.resources.push(...resources.map((resource) => ({ server: name, ...resource })));
           listing.templates.push(...templates.map((template) => ({ server: name, ...template })));
         } catch (error) {
-          // One of several that fails takes no other with it.
+          // A failure of one server does not affect the others.
           if (server !== undefined || signal.aborted) throw error;
-          listing.failed.push({ server: name, reason: (error as Error).message });
+          listing.failed.push({ server: name, reason: error instanceof Error ? error.message : String(error) });
         }
       }
       return cut(listing);
@@ -98,18 +98,18 @@ function createReadMcpResourceTool(servers: ResourceServers) {
     name: "read_mcp_resource",
     title: "Read an MCP resource",
     description: {
-      short: "Reads a resource of an MCP server by its address.",
-      usageNotes: ["Addresses come from list_mcp_resources, or from a resource link in a tool's answer."],
+      short: "Reads a resource of an MCP server by its URI.",
+      usageNotes: ["URIs come from list_mcp_resources, or from a resource link in a tool result."],
       examples: [{ input: { server: "docs", uri: "docs://guide/start" } }],
     },
     parameters: z.object({
-      server: z.string().min(1).max(200).describe("The server that has it"),
-      uri: z.string().min(1).max(4096).describe("Its address"),
+      server: z.string().min(1).max(200).describe("The name of the server"),
+      uri: z.string().min(1).max(4096).describe("The URI of the resource"),
     }),
     kind: "readonly",
     category: ToolCategory.MCP,
     tags: ["mcp", "resource", "document"],
-    // What is asked for can carry something out as well.
+    // The URI can leak data to the server.
     labels: ["untrusted_input", "outside_effect"],
     idempotent: true,
     origin: { type: "builtin" },

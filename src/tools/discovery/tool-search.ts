@@ -8,56 +8,56 @@ import type { AnyTool } from "../../core/tool.ts";
 import { compactDeclaration, createDefinitionCost } from "./definition-cost.ts";
 
 export interface ToolSearchOptions {
-  /** Tokens that the definitions shown to a model may take; where all fit, all are shown. */
+  /** Max tokens for the definitions shown to a model. If all fit, all are shown. */
   budget?: number;
-  /** Names, groups and patterns of the tools that are always shown, as far as half of the budget goes. */
+  /** Names, groups and patterns of tools that are always shown, within half of the budget. */
   core?: readonly string[];
 }
 
 export interface DiscoveryDependencies extends ToolSearchOptions {
   counter: TokenCounter;
-  /** Whether a list of names, groups and patterns holds the tool. */
+  /** Whether a list of names, groups and patterns includes the tool. */
   isListed(tool: AnyTool, list: readonly string[]): boolean;
   toolsFor(authority: CallAuthority): SearchedTools;
 }
 
-/** To whom tools are shown, and how many of them. */
+/** For whom tools are shown, and with which budget. */
 export interface Shown {
-  mode?: string | undefined;
-  /** Of these tools alone, in place of all that exist for the caller. */
-  among?: readonly AnyTool[] | undefined;
-  caller?: Partial<Caller> | undefined;
-  /** In place of what the caller's calls have loaded: for who keeps the conversation itself. */
-  loaded?: Iterable<string> | undefined;
-  /** In place of the configured one. */
-  budget?: number | undefined;
+  mode?: string;
+  /** Default: all tools of the caller. */
+  among?: readonly AnyTool[];
+  caller?: Partial<Caller>;
+  /** Names of loaded tools, if the caller manages the conversation. Default: what its calls have loaded. */
+  loaded?: Iterable<string>;
+  /** Default: the configured budget. */
+  budget?: number;
 }
 
 export interface Discovery {
   readonly tool: AnyTool;
   readonly cost: DefinitionCost;
-  /** Which of these tools a model is shown now. */
+  /** Chooses which of these tools are shown to a model now. */
   choose(tools: readonly AnyTool[], shown: Omit<Shown, "mode" | "among">): ShownSet;
 }
 
 /** A tenth of a context of 200,000 tokens. */
 const DEFAULT_BUDGET = 20_000;
 
-/** What nearly every task needs, besides tools of one's own. */
+/** What nearly every task needs, besides the user's own tools. */
 const DEFAULT_CORE = ["group:fs", "exec", "process", "run_code", "web_search", "web_fetch", "group:agents"];
 
-/** Many tools in a small context: which are shown, and how the others are found. */
+/** Decides which tools are shown if not all fit, and how the others are found. */
 export function createDiscovery(parts: DiscoveryDependencies): Discovery {
   const { counter, budget = DEFAULT_BUDGET, core, isListed, toolsFor } = parts;
-  // Asked of every tool at every step of a model, and always answered alike.
+  // Cached: it is needed for every tool at every step of a model.
   const known = new WeakMap<AnyTool, boolean>();
   const isCore = (tool: AnyTool): boolean => {
-    let answer = known.get(tool);
-    if (answer === undefined) {
-      answer = (core === undefined && tool.origin.type === "own") || isListed(tool, core ?? DEFAULT_CORE);
-      known.set(tool, answer);
+    let result = known.get(tool);
+    if (result === undefined) {
+      result = (core === undefined && tool.origin.type === "own") || isListed(tool, core ?? DEFAULT_CORE);
+      known.set(tool, result);
     }
-    return answer;
+    return result;
   };
   const loadedTools = new LoadedTools();
   const cost = createDefinitionCost(counter);
@@ -72,40 +72,40 @@ export function createDiscovery(parts: DiscoveryDependencies): Discovery {
   };
 }
 
-/** The tools that exist for one call: what policy and permission leave its caller, before anything is ranked. */
+/** The tools that policy and permissions allow for a call. */
 interface SearchedTools {
   search(query: string, limit: number): readonly AnyTool[];
   get(name: string): AnyTool | undefined;
-  /** Names that a wrong one may have meant. */
+  /** Similar names. */
   nearest(name: string): readonly string[];
 }
 
-export interface ToolSearchDependencies {
+interface ToolSearchDependencies {
   toolsFor(authority: CallAuthority): SearchedTools;
-  /** Shows these to the caller's conversation from now on. */
+  /** Shows these tools in the caller's conversation from now on. */
   load(authority: CallAuthority, names: readonly string[]): void;
 }
 
 const SELECT = "select:";
 const MAX_FOUND = 20;
-const USUALLY_FOUND = 5;
+const DEFAULT_FOUND = 5;
 
-/** Finds tools among those that are not shown, and loads them for this conversation. */
+/** Finds tools that are not shown and loads them for this conversation. */
 function createToolSearchTool({ toolsFor, load }: ToolSearchDependencies) {
   return createTool({
     name: TOOL_SEARCH,
     title: "Search tools",
     description: {
-      short: "Finds tools that you are not shown, and loads them: they can be called from your next step on.",
+      short: "Finds tools that are not shown to you and loads them: you can call them from your next step on.",
       long:
-        "You see only some of the tools that exist. Search before you say that something cannot be done. Use words for what " +
-        "the tool does, to what, and in which service; or `select:name,other_name` where you know the names.",
+        "You see only some of the tools that exist. Search before you say that something cannot be done. Describe what the " +
+        "tool does, to what, and in which service; or use `select:name,other_name` if you know the names.",
       examples: [
         { input: { query: "create an issue in the bug tracker" } },
         { input: { query: "select:calendar_list_events,calendar_create_event" }, description: "by name" },
       ],
     },
-    // No schema library: the front door of the package imports this.
+    // No schema library, because the main entry of the package imports this.
     parameters: {
       type: "object",
       properties: {
@@ -114,11 +114,11 @@ function createToolSearchTool({ toolsFor, load }: ToolSearchDependencies) {
           type: "integer",
           minimum: 1,
           maximum: MAX_FOUND,
-          description: `How many to load at most; ${USUALLY_FOUND} unless said`,
+          description: `Max tools to load. Default: ${DEFAULT_FOUND}`,
         },
         response: {
           enum: ["concise", "detailed"],
-          description: "concise: a line each (unless said); detailed: with their parameters",
+          description: "concise: one line each (default); detailed: with parameters",
         },
       },
       required: ["query"],
@@ -129,7 +129,7 @@ function createToolSearchTool({ toolsFor, load }: ToolSearchDependencies) {
     category: ToolCategory.AGENT,
     tags: ["tools", "discovery", "load"],
     origin: { type: "builtin" },
-    run({ query, limit = USUALLY_FOUND, response = "concise" }, { authority }) {
+    run({ query, limit = DEFAULT_FOUND, response = "concise" }, { authority }) {
       const tools = toolsFor(authority);
       const isSelection = query.trimStart().toLowerCase().startsWith(SELECT);
       const { found, missing } = isSelection
@@ -141,7 +141,7 @@ function createToolSearchTool({ toolsFor, load }: ToolSearchDependencies) {
         content: [text([...showFound(found, response), ...missing].join("\n"))],
         display: names.length === 0 ? "Found no tool" : firstLine(`Loaded ${names.join(", ")}`),
         details: { tools: found.map((tool) => ({ name: tool.name, description: firstLine(tool.description.short) })) },
-        // What whoever shows tools to the model goes by; they listen to built-in tools alone.
+        // The agent loop shows these tools to the model; it reads this only from built-in tools.
         metadata: { loadedTools: names },
       };
     },
@@ -166,13 +166,15 @@ function select(list: string, tools: SearchedTools): { found: AnyTool[]; missing
 }
 
 function notThere(name: string, near: readonly string[]): string {
-  const instead = near.length > 0 ? `Did you mean ${near.join(", ")}?` : "Search with words for what it does.";
+  const instead = near.length > 0 ? `Did you mean ${near.join(", ")}?` : "Search by describing what it does.";
   return `There is no tool ${JSON.stringify(firstLine(name))}. ${instead}`;
 }
 
 function showFound(found: readonly AnyTool[], response: "concise" | "detailed"): string[] {
   if (found.length === 0) {
-    return ["No tool was found. Try other words: what it does, to what, and in which service. It may also not exist."];
+    return [
+      "No tool was found. Try other words: what it does, to what, and in which service. Perhaps it does not exist.",
+    ];
   }
   const many =
     found.length === 1
@@ -192,15 +194,15 @@ function showWhole(tool: AnyTool): string {
 
 export const TOOL_SEARCH = "tool_search";
 
-/** What a model is shown, and what it may find. */
+/** The tools shown to a model, and those it can find. */
 export interface ShownSet {
-  /** In an order that stays: what is loaded later comes last, so that providers can keep what came before. */
+  /** In a stable order, newly loaded tools last, so providers can cache the prefix. */
   tools: readonly AnyTool[];
   deferred: readonly AnyTool[];
 }
 
 export interface DeferOptions {
-  /** Tokens that all definitions together may take. */
+  /** Max tokens for all definitions. */
   budget: number;
   isCore(tool: AnyTool): boolean;
   /** Names that the conversation has loaded, the newest last. */
@@ -213,16 +215,16 @@ export interface DefinitionCost {
   fits(tools: readonly AnyTool[], budget: number): boolean;
 }
 
-/** The rest is for what is found. */
+/** The rest is for loaded tools. */
 const CORE_SHARE = 0.5;
 
 /**
- * All tools where they fit; else the core set, tool_search, and what was loaded, the newest first where not all of it fits.
- * This is about the context and never about rights: a tool that is not shown is called by its name like any other.
+ * All tools if they fit. Otherwise the core tools, tool_search and the loaded tools, newest first while they fit. This
+ * is about context size, not about permissions: a tool that is not shown can still be called by name.
  */
 export function deferTools(tools: readonly AnyTool[], { budget, isCore, loaded, cost }: DeferOptions): ShownSet {
   const search = tools.find(({ name }) => name === TOOL_SEARCH);
-  // Without it nobody could find what is not shown.
+  // Without tool_search the other tools could not be found.
   if (!search) return { tools, deferred: [] };
   const others = tools.filter((tool) => tool !== search);
   if (cost.fits(others, budget)) return { tools: others, deferred: [] };
@@ -230,9 +232,9 @@ export function deferTools(tools: readonly AnyTool[], { budget, isCore, loaded, 
   const room = budget - sum(core, cost) - cost.of(search);
   const byName = new Map(others.map((tool) => [tool.name, tool]));
   const inCore = new Set(core);
-  const wanted = [...loaded].flatMap((name) => byName.get(name) ?? []).filter((tool) => !inCore.has(tool));
-  const newestFirst = [...new Set(wanted.toReversed())];
-  // What was found last is shown whatever it costs: to search and to be given nothing would never end.
+  const loadedTools = [...loaded].flatMap((name) => byName.get(name) ?? []).filter((tool) => !inCore.has(tool));
+  const newestFirst = [...new Set(loadedTools.toReversed())];
+  // The last found tool is always shown; otherwise the model would search again and again.
   const [newest = [], ...older] = newestFirst.map((tool) => [tool]);
   const left = room - sum(newest, cost);
   const found = [...newest, ...takeWithinBudget(older.flat(), left, cost)].toReversed();
@@ -244,7 +246,7 @@ export function deferTools(tools: readonly AnyTool[], { budget, isCore, loaded, 
 function takeWithinBudget(tools: readonly AnyTool[], room: number, cost: DefinitionCost): AnyTool[] {
   let left = room;
   return tools.filter((tool) => {
-    // Of thousands of tools only as many are counted as may still fit.
+    // Stop counting when the budget is used up.
     if (left <= 0) return false;
     const tokens = cost.of(tool);
     if (tokens > left) return false;
@@ -260,7 +262,7 @@ function sum(tools: readonly AnyTool[], cost: DefinitionCost): number {
 const MAX_CONVERSATIONS = 1000;
 const MAX_NAMES = 100;
 
-/** What conversations have loaded, in memory: forgotten, it is found again. */
+/** The loaded tools of conversations, in memory: a forgotten tool can be found again. */
 class LoadedTools {
   readonly #names = new Map<string, readonly string[]>();
 
@@ -272,14 +274,15 @@ class LoadedTools {
   add(caller: Partial<Caller>, names: readonly string[]): void {
     const key = keyOf(caller);
     const older = this.of(caller).filter((name) => !names.includes(name));
-    // Put in anew, so that the conversation that is idle the longest is the first to go.
+    // Re-inserted, so the least recently used conversation is dropped first.
     this.#names.delete(key);
     this.#names.set(key, [...older, ...new Set(names)].slice(-MAX_NAMES));
-    if (this.#names.size > MAX_CONVERSATIONS) this.#names.delete(this.#names.keys().next().value!);
+    const [oldest] = this.#names.keys();
+    if (this.#names.size > MAX_CONVERSATIONS && oldest !== undefined) this.#names.delete(oldest);
   }
 }
 
-/** A session is one conversation; without one, all calls of the same caller are. */
+/** A session is a conversation; without one, all calls of a caller are. */
 function keyOf({ session, user, agent, task }: Partial<Caller>): string {
   return JSON.stringify(session === undefined ? [user, agent, task] : session);
 }

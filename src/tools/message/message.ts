@@ -17,28 +17,28 @@ const NEEDS: Record<MessageAction, readonly ("text" | "messageId" | "emoji")[]> 
   react: ["messageId", "emoji"],
   read: [],
 };
-const DEFAULT_READ = 20;
+const DEFAULT_READ_LIMIT = 20;
 
 const parameters = z.object({
-  action: z.enum(MESSAGE_ACTIONS).default("send").describe("What to do; send where absent"),
-  channel: z.string().optional().describe("Name of the channel; needed where there are several"),
-  to: z.string().optional().describe("Name of a target of that channel; needed where it has several"),
+  action: z.enum(MESSAGE_ACTIONS).default("send").describe("What to do. Default: send"),
+  channel: z.string().optional().describe("Name of the channel; required if there are several"),
+  to: z.string().optional().describe("Name of a target of that channel; required if it has several"),
   text: z.string().max(100_000).optional().describe("The message; for send, reply and edit"),
-  subject: z.string().max(200).optional().describe("A title, where the channel has one (e-mail, desktop)"),
+  subject: z.string().max(200).optional().describe("A title, for channels that have one (e-mail, desktop)"),
   messageId: z
     .string()
     .regex(/^[^\s/?#\\]{1,300}$/)
     .optional()
-    .describe("Of an earlier message; for reply, edit, delete and react"),
+    .describe("Id of an earlier message; for reply, edit, delete and react"),
   emoji: z.string().min(1).max(64).optional().describe("For react"),
-  limit: z.number().int().min(1).max(100).optional().describe("For read: most messages; 20 where absent"),
+  limit: z.number().int().min(1).max(100).optional().describe("For read: max messages. Default: 20"),
 });
 type Input = z.infer<typeof parameters>;
 
-/** Writes to people, in the channels and to the targets that the configuration names, and to nobody else. */
+/** Sends messages to people, only over the channels and to the targets in the configuration. */
 export function createMessageTool(channels: readonly OpenChannel[]) {
   const resolve = (input: Input) => resolveTarget(channels, input);
-  const placeOf = (input: Input): string => {
+  const signatureOf = (input: Input): string => {
     try {
       const { channel, to } = resolve(input);
       return `${input.action} ${channel.name}/${to}`;
@@ -50,10 +50,12 @@ export function createMessageTool(channels: readonly OpenChannel[]) {
     name: "message",
     title: "Message",
     description: {
-      short: "Sends a message to people over a channel that the user has set up.",
-      long: `Channels: ${channels.map(describe).join("; ") || "none is set up"}.`,
-      usageNotes: ["What is answered says what is known of the delivery: that somebody read it never is."],
-      important: ["A message cannot be called back. Do not send one again because its outcome is not known."],
+      short: "Sends a message to people over a channel that the user has configured.",
+      long: `Channels: ${channels.map(describe).join("; ") || "none is configured"}.`,
+      usageNotes: [
+        "The result says what is known about the delivery. Whether somebody read the message is never known.",
+      ],
+      important: ["A message cannot be recalled. Do not send it again if its outcome is unknown."],
       examples: [{ input: { channel: channels[0]?.name ?? "team", to: "general", text: "The build is green again." } }],
     },
     parameters,
@@ -65,25 +67,26 @@ export function createMessageTool(channels: readonly OpenChannel[]) {
     labelsOf: ({ action }) => [action === "read" ? "untrusted_input" : "outside_effect"],
     permission: "confirm",
     origin: { type: "builtin" },
-    // Before anybody is asked about a message that cannot be sent.
+    // Checked before an approval is requested.
     validate(input) {
       try {
         resolve(input);
         return null;
       } catch (error) {
-        return (error as Error).message;
+        return error instanceof Error ? error.message : String(error);
       }
     },
-    signature: placeOf,
-    rule: placeOf,
+    signature: signatureOf,
+    rule: signatureOf,
     preview: async (input) => preview(input, resolve(input)),
     async run(input, { signal }) {
       const { channel, to, address } = resolve(input);
-      const { action, text = "", subject = "", messageId = "", emoji = "", limit = DEFAULT_READ } = input;
+      const { action, text = "", subject = "", messageId = "", emoji = "", limit = DEFAULT_READ_LIMIT } = input;
       if (channel.problem !== undefined) throw notReady(channel, channel.problem);
       const request = { address, text, subject, messageId, emoji, limit, signal };
-      const delivery = await channel.handlers[action]!(request);
-      return show(delivery, { action, channel: channel.name, to });
+      const handle = channel.handlers[action];
+      if (!handle) throw unsupported(channel, action);
+      return show(await handle(request), { action, channel: channel.name, to });
     },
   });
 }
@@ -96,43 +99,46 @@ interface MessageTarget {
 
 function resolveTarget(channels: readonly OpenChannel[], input: Input): MessageTarget {
   if (channels.length === 0) {
-    throw toolError("failed", "No channel is set up.", {
-      next: "Tell the user: `message.channels` in the configuration.",
+    throw toolError("failed", "No channel is configured.", {
+      next: "Tell the user to configure `message.channels`.",
     });
   }
-  const channel = pick(channels, ({ name }) => name, { wanted: input.channel, what: "channel" });
+  const channel = pick(channels, ({ name }) => name, { name: input.channel, what: "channel" });
   const targets = [...channel.targets];
-  const [to, address] = pick(targets, ([name]) => name, { wanted: input.to, what: `target of ${channel.name}` });
+  const [to, address] = pick(targets, ([name]) => name, { name: input.to, what: `target of ${channel.name}` });
   const { action } = input;
-  if (!channel.handlers[action]) {
-    const next = `It can: ${channel.actions.join(", ")}.`;
-    throw toolError("invalid_input", `${channel.name} (${channel.type}) cannot ${action}.`, { next });
-  }
+  if (!channel.handlers[action]) throw unsupported(channel, action);
   for (const need of NEEDS[action]) {
-    if (!input[need]?.trim()) throw toolError("invalid_input", `To ${action}, "${need}" is needed.`);
+    if (!input[need]?.trim()) throw toolError("invalid_input", `To ${action}, "${need}" is required.`);
   }
   return { channel, to, address };
 }
 
-/** By its name; the only one where none is named. */
+function unsupported({ name, type, actions }: OpenChannel, action: MessageAction) {
+  return toolError("invalid_input", `${name} (${type}) cannot ${action}.`, {
+    next: `It can: ${actions.join(", ")}.`,
+  });
+}
+
+/** Finds an item by name; without a name, the only item. */
 function pick<T>(
   items: readonly T[],
   nameOf: (item: T) => string,
-  { wanted, what }: { wanted: string | undefined; what: string },
+  { name, what }: { name: string | undefined; what: string },
 ): T {
   const [only] = items;
-  if (wanted === undefined && items.length === 1 && only !== undefined) return only;
-  const found = items.find((item) => nameOf(item) === wanted);
+  if (name === undefined && items.length === 1 && only !== undefined) return only;
+  const found = items.find((item) => nameOf(item) === name);
   if (found !== undefined) return found;
   const names = items.map(nameOf);
-  const next = (wanted && didYouMean(wanted, names)) ?? `There are: ${names.join(", ") || "none"}.`;
-  const message = wanted === undefined ? `Which ${what}?` : `There is no ${what} ${JSON.stringify(wanted)}.`;
+  const next = (name && didYouMean(name, names)) ?? `There are: ${names.join(", ") || "none"}.`;
+  const message = name === undefined ? `Which ${what}?` : `There is no ${what} ${JSON.stringify(name)}.`;
   throw toolError("invalid_input", message, { next });
 }
 
 function notReady({ name }: OpenChannel, problem: string) {
   return toolError("failed", `The channel ${name} is not ready: ${problem}. Nothing was sent.`, {
-    next: "Tell the user; only they can set this up.",
+    next: "Tell the user; only they can configure this.",
   });
 }
 
@@ -140,7 +146,7 @@ function describe({ name, type, targets, actions }: OpenChannel): string {
   return `${name} (${type}: ${actions.join(", ")}) to ${[...targets.keys()].join(", ")}`;
 }
 
-/** Everything that the answer decides about, with nothing hidden in it. */
+/** Everything the approver decides about, with hidden characters escaped. */
 function preview({ action, text, subject, messageId, emoji }: Input, { channel, to, address }: MessageTarget) {
   const shown = (value: string | undefined, name = ""): string[] =>
     value === undefined ? [] : [`${name}${showHiddenCharacters(value)}`];
@@ -155,30 +161,29 @@ function preview({ action, text, subject, messageId, emoji }: Input, { channel, 
   return { title: action === "read" ? "Read messages" : "Send a message", content: [textBlock(lines.join("\n"))] };
 }
 
-/** Who holds the address of a webhook can post to it. */
+/** The URL of a webhook is a secret: anyone who knows it can post. */
 function shownAddress(address: string): string {
   return /^https?:/i.test(address) && URL.canParse(address) ? new URL(address).origin : address;
 }
 
-/** What others wrote, in every field: names of people are chosen by them, too. */
+/** Every field is untrusted: people also choose their names. */
 function disarmed({ id, from, text, at }: ReceivedMessage): ReceivedMessage {
-  const [cleanId, cleanFrom, cleanText] = [id, from, text].map(disarmText) as [string, string, string];
-  return { id: cleanId, from: cleanFrom, text: cleanText, at: at === undefined ? undefined : disarmText(at) };
+  return {
+    id: disarmText(id),
+    from: disarmText(from),
+    text: disarmText(text),
+    at: at === undefined ? undefined : disarmText(at),
+  };
 }
 
 function show(
   { summary, messageId, refused, messages: received }: Delivery,
-  place: { action: string; channel: string; to: string },
+  target: { action: string; channel: string; to: string },
 ) {
-  const { action, channel, to } = place;
+  const { action, channel, to } = target;
   const messages = received?.map(disarmed);
   const warnings = refused && [`Refused for: ${refused.map(disarmText).join(", ")}.`];
-  const details = {
-    ...place,
-    ...(messageId ? { messageId } : {}),
-    ...(refused ? { refused } : {}),
-    ...(messages ? { messages } : {}),
-  };
+  const details = { ...target, messageId: messageId || undefined, refused, messages };
   const id = messageId ? ` Its id is ${disarmText(messageId)}.` : "";
   const listed = messages?.map(({ id: one, from, text, at = "" }) => `[${one}] ${at} ${from}: ${text}`).join("\n");
   return {

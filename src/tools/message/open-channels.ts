@@ -3,7 +3,7 @@ import {
   type Channel,
   type ChannelKind,
   type ChannelSettings,
-  type ChannelWorld,
+  type ChannelEnvironment,
   MESSAGE_ACTIONS,
   type MessageAction,
 } from "./channel.ts";
@@ -27,11 +27,11 @@ export const CHANNEL_KINDS: readonly ChannelKind[] = [
 
 export type ChannelTable = Readonly<Record<string, ChannelSettings>>;
 
-/** A channel that the configuration names. */
+/** A configured channel. */
 export interface OpenChannel {
   readonly name: string;
   readonly type: string;
-  /** Names that may be written to, each with its address. */
+  /** Names of targets with their addresses. */
   readonly targets: ReadonlyMap<string, string>;
   readonly actions: readonly MessageAction[];
   /** Why it cannot be used, and what to do. */
@@ -40,10 +40,10 @@ export interface OpenChannel {
   close(): void;
 }
 
-/** Opens what is set up. What is wrong with one channel is its problem, and no other's. */
+/** Opens the configured channels. A problem of one channel does not affect the others. */
 export function openChannels(
   table: ChannelTable,
-  world: ChannelWorld,
+  environment: ChannelEnvironment,
   kinds: readonly ChannelKind[] = CHANNEL_KINDS,
 ): OpenChannel[] {
   return Object.entries(table)
@@ -51,8 +51,8 @@ export function openChannels(
     .map(([name, settings]) => {
       const kind = kinds.find(({ type }) => type === settings.type);
       const targets = new Map(Object.entries(settings.targets ?? (kind?.hasSingleTarget ? { default: "" } : {})));
-      const { handlers, problem, close } = kind ? kind.open(settings, world) : closed(settings.type, kinds);
-      const noTargets = targets.size === 0 ? "name at least one place in `targets`" : undefined;
+      const { handlers, problem, close } = kind ? kind.open(settings, environment) : unknownKind(settings.type, kinds);
+      const noTargets = targets.size === 0 ? "add at least one target to `targets`" : undefined;
       return {
         name,
         type: settings.type,
@@ -65,20 +65,20 @@ export function openChannels(
     });
 }
 
-/** Hosts that the settings name themselves, as `host:port`. */
+/** Hosts from the settings, as `host:port`. */
 export function channelHosts(table: ChannelTable, kinds: readonly ChannelKind[] = CHANNEL_KINDS): string[] {
   return Object.values(table).flatMap(
     (settings) => kinds.find(({ type }) => type === settings.type)?.hosts?.(settings) ?? [],
   );
 }
 
-/** A variable that is not set stands there as it was written. */
+/** A reference to an unset variable is still in the settings. */
 function unsetVariable(settings: ChannelSettings): string | undefined {
   const [, name] = /\$\{(\w+)\}/.exec(JSON.stringify(settings)) ?? [];
   return name === undefined ? undefined : `set the variable ${name}`;
 }
 
-function closed(type: string, kinds: readonly ChannelKind[]): Channel {
+function unknownKind(type: string, kinds: readonly ChannelKind[]): Channel {
   const types = kinds.map((kind) => kind.type);
   return { handlers: {}, problem: `there is no type "${type}" (${didYouMean(type, types) ?? types.join(", ")})` };
 }

@@ -71,7 +71,7 @@ describe("the cron tool", () => {
 
   test("lists, tells its status, changes, runs now, tells of runs, and removes", async () => {
     const { host, clock, kept, cron } = await open();
-    expect((await cron({ action: "status" })).display).toContain("Nothing runs schedules at the moment");
+    expect((await cron({ action: "status" })).display).toContain("No process runs schedules now");
     const added = (await cron(minutely)).details as Schedule;
     host.schedules.start();
     await clock.advance(10);

@@ -8,14 +8,15 @@ import type { ToolOutput } from "../../core/result.ts";
 import type { Schedule, ScheduleRequest, ScheduleRun, ScheduleStatus, ScheduleTarget } from "../../core/schedule.ts";
 import { type Preview, type ToolContext, ToolKind } from "../../core/tool.ts";
 import type { InferOutput } from "../../schema/infer.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import { readTiming, showMoment, showRun, showSchedule, showTarget, showTiming } from "./schedule-text.ts";
 
-/** The schedules, as this tool needs them; every question is asked with the authority of the call. */
+/** The schedules. Every method checks the authority of the call. */
 export interface CronSchedules {
   status(as: CallAuthority): Promise<ScheduleStatus>;
   list(as: CallAuthority): Promise<Schedule[]>;
   get(id: string, as: CallAuthority): Promise<Schedule>;
-  /** Throws where it could not be made. */
+  /** Throws if it could not be added. */
   check(request: ScheduleRequest, authority: CallAuthority, options?: { isTimed?: boolean }): Promise<void>;
   add(request: ScheduleRequest, authority: CallAuthority): Promise<Schedule>;
   update(id: string, changes: Partial<ScheduleRequest>, authority: CallAuthority): Promise<Schedule>;
@@ -30,19 +31,19 @@ export interface CronDependencies {
   clock: Clock;
 }
 
-const NOBODY_RUNS = "Nothing runs schedules at the moment: `haft serve` or `haft worker` has to be running.";
+const NOT_RUNNING = "No process runs schedules now: `haft serve` or `haft worker` must be running.";
 
-/** Calls tools later, again and again. What it leaves to be done has the rights of the call that made it, and no more. */
+/** Schedules tool calls. A scheduled call has at most the rights of the call that added it. */
 export function createCronTool(dependencies: CronDependencies) {
   return createTool({
     name: "cron",
     title: "Schedules",
     description: {
-      short: "Runs tool calls later or again and again: lists, adds, changes, removes and runs schedules.",
+      short: "Runs tool calls later or repeatedly: lists, adds, changes, removes and runs schedules.",
       usageNotes: [
-        "A schedule outlives this conversation; remove it when it is no longer wanted.",
-        "Each run is checked as a call of yours would be at that moment: what would ask a person asks, and waits.",
-        "runs tells what came of a schedule, and which times passed while nothing was running.",
+        "A schedule outlives this conversation; remove it when it is no longer needed.",
+        "Each run is checked like a call of yours at that moment: if it needs approval, it waits for it.",
+        "runs shows the results of a schedule, and which times were missed while nothing was running.",
       ],
       examples: [
         {
@@ -55,7 +56,7 @@ export function createCronTool(dependencies: CronDependencies) {
           },
           description: "Every working day at half past eight",
         },
-        { input: { action: "runs", id: "sch_1a2b3c" }, description: "What came of it" },
+        { input: { action: "runs", id: "sch_1a2b3c" }, description: "Its results" },
       ],
     },
     kind: ToolKind.Execute,
@@ -67,7 +68,7 @@ export function createCronTool(dependencies: CronDependencies) {
     permission: (input) => (changesSomething(input) || (input.action === "wake" && input.session) ? "confirm" : "auto"),
     signature: ({ action, id, tool, at, every, cron }) =>
       [action, id, tool, at ?? every ?? cron].filter(Boolean).join(" "),
-    // What runs later is seen by a person each time it is set up.
+    // No "always" rule: a person approves every schedule.
     rule: () => "",
     preview: (input, context) => preview(input, context, dependencies),
     validate: refuseCronInput,
@@ -85,47 +86,47 @@ async function run(
     case "status": {
       const status = await schedules.status(authority);
       const next = status.nextAt === undefined ? "" : ` The next run is at ${showMoment(status.nextAt)}.`;
-      const running = status.isRunning ? "Schedules are being run." : NOBODY_RUNS;
-      return answer(`${counted(status.schedules)}, ${status.paused} paused. ${running}${next}`, status);
+      const running = status.isRunning ? "Schedules are running." : NOT_RUNNING;
+      return output(`${counted(status.schedules)}, ${status.paused} paused. ${running}${next}`, status);
     }
     case "list": {
       const list = await schedules.list(authority);
-      return answer(list.length === 0 ? "There are no schedules." : list.map(showSchedule).join("\n"), {
+      return output(list.length === 0 ? "There are no schedules." : list.map(showSchedule).join("\n"), {
         schedules: list.map(detailsOf),
       });
     }
     case "add": {
       const added = await schedules.add(requestOf(input, clock.now()) as ScheduleRequest, authority);
       const { isRunning } = await schedules.status(authority);
-      return answer(`Added. ${showSchedule(added)}${isRunning ? "" : `\n${NOBODY_RUNS}`}`, detailsOf(added));
+      return output(`Added. ${showSchedule(added)}${isRunning ? "" : `\n${NOT_RUNNING}`}`, detailsOf(added));
     }
     case "update": {
       const changed = await schedules.update(id, await changesOf(input, authority, { schedules, clock }), authority);
-      return answer(`Changed. ${showSchedule(changed)}`, detailsOf(changed));
+      return output(`Changed. ${showSchedule(changed)}`, detailsOf(changed));
     }
     case "remove":
-      return answer(`Removed. ${showSchedule(await schedules.remove(id, authority))}`, { id, removed: true });
+      return output(`Removed. ${showSchedule(await schedules.remove(id, authority))}`, { id, removed: true });
     case "run": {
       const by = authority.caller.user ?? authority.caller.agent;
       const begun = await schedules.run(id, { as: authority, by });
-      return answer(`Run ${begun.number} of ${id} has begun; runs tells what came of it.`, begun);
+      return output(`Run ${begun.number} of ${id} has started; use runs to see its result.`, begun);
     }
     case "runs": {
       const runs = await schedules.runs(id, { limit: input.limit ?? 20 }, authority);
-      return answer(runs.length === 0 ? "It has not run yet." : runs.map(showRun).join("\n"), { runs });
+      return output(runs.length === 0 ? "It has not run yet." : runs.map(showRun).join("\n"), { runs });
     }
     case "wake": {
       const session = input.session ?? authority.caller.session;
       if (session === undefined) {
-        throw toolError("invalid_input", "This call is in no session", { next: "Say which session to wake." });
+        throw toolError("invalid_input", "This call has no session", { next: "Name the session to wake." });
       }
       await schedules.wake(session, input.text ?? "", authority);
-      return answer(`Woke ${session}.`, { session });
+      return output(`Woke ${session}.`, { session });
     }
   }
 }
 
-/** What a person is asked about: when, what, and with which rights. Throws what the call itself would throw. */
+/** For the approver: when, what and with which rights. Throws if the call would fail. */
 async function preview(
   input: CronInput,
   { authority }: ToolContext,
@@ -159,18 +160,12 @@ async function preview(
   };
 }
 
-/** What the words of a call say about a schedule. */
+/** The schedule that the parameters describe. */
 function requestOf(input: CronInput, now: number): Partial<ScheduleRequest> {
   const { name, at, every, cron, time_zone: timeZone, missed, paused } = input;
   const timing = readTiming({ at, every, cron, timeZone }, now);
   const target = targetOf(input);
-  return {
-    name,
-    timing,
-    target,
-    missed,
-    isPaused: paused,
-  };
+  return { name, timing, target, missed, isPaused: paused };
 }
 
 function targetOf({ tool, input = {}, session, text: message }: CronInput): ScheduleTarget | undefined {
@@ -178,7 +173,7 @@ function targetOf({ tool, input = {}, session, text: message }: CronInput): Sche
   return session !== undefined && message !== undefined ? { type: "wake", session, text: message } : undefined;
 }
 
-/** A part of the target or of the timing may be said alone; the rest stays as it was. */
+/** A part of the target or the timing may be changed alone; the rest stays the same. */
 async function changesOf(
   input: CronInput,
   authority: CallAuthority,
@@ -188,7 +183,7 @@ async function changesOf(
   const message = { ...input };
   if (target.type === "call" && input.tool === undefined && input.input !== undefined) message.tool = target.toolName;
   if (target.type === "call" && input.tool !== undefined && input.input === undefined) {
-    if (input.tool === target.toolName) message.input = target.input as Record<string, unknown>;
+    if (input.tool === target.toolName && isObject(target.input)) message.input = target.input;
   }
   if (target.type === "wake" && (input.session ?? input.text) !== undefined) {
     message.session ??= target.session;
@@ -205,7 +200,7 @@ function detailsOf({ revision: _revision, ...schedule }: Schedule): Omit<Schedul
   return schedule;
 }
 
-function answer(content: string, details: unknown): ToolOutput {
+function output(content: string, details: unknown): ToolOutput {
   const [display = ""] = content.split("\n");
   return { content, display, details };
 }
@@ -221,34 +216,34 @@ const CRON_PARAMETERS = {
       type: "string",
       enum: ["status", "list", "add", "update", "remove", "run", "runs", "wake"],
       description:
-        "status: whether schedules are being run. list: all of yours. add: make one. update: change one. remove: delete " +
-        "one. run: run one now. runs: what came of its runs. wake: say something to a session now.",
+        "status: whether schedules are running. list: all your schedules. add: add one. update: change one. remove: delete " +
+        "one. run: run one now. runs: the results of its runs. wake: send a message to a session now.",
     },
-    id: { type: "string", description: "The schedule. Needed by update, remove, run and runs." },
-    name: { type: "string", minLength: 1, maxLength: 200, description: "add, update: what people see." },
+    id: { type: "string", description: "The id of the schedule. Required for update, remove, run and runs." },
+    name: { type: "string", minLength: 1, maxLength: 200, description: "add, update: a name for people." },
     at: {
       type: "string",
       description: "add, update: once, at a time with its zone (2026-11-16T08:30:00Z) or after a time span (20m).",
     },
-    every: { type: "string", description: "add, update: again and again, such as 30s, 5m, 2h, 1d." },
+    every: { type: "string", description: "add, update: repeatedly, such as 30s, 5m, 2h, 1d." },
     cron: {
       type: "string",
       description: 'add, update: a cron expression: minute hour day month weekday, such as "30 8 * * 1-5".',
     },
     time_zone: {
       type: "string",
-      description: "Of the cron expression, such as Europe/Berlin. Default: this machine's.",
+      description: "Time zone of the cron expression, such as Europe/Berlin. Default: this machine's.",
     },
     tool: { type: "string", description: "add, update: the tool to call." },
     input: { type: "object", additionalProperties: true, description: "add, update: the tool's input." },
-    session: { type: "string", description: "add, update, wake: the session to wake. wake: yours where absent." },
-    text: { type: "string", description: "add, update, wake: what the woken session is told." },
+    session: { type: "string", description: "add, update, wake: the session to wake. Default for wake: yours." },
+    text: { type: "string", description: "add, update, wake: the message for the session." },
     missed: {
       type: "string",
       enum: ["run_once", "skip"],
-      description: "add, update: what to do about times that passed while nothing was running. Default: run_once.",
+      description: "add, update: what to do about times missed while nothing was running. Default: run_once.",
     },
-    paused: { type: "boolean", description: "add, update: whether it waits until it is resumed." },
+    paused: { type: "boolean", description: "add, update: whether the schedule is paused." },
     limit: { type: "integer", minimum: 1, maximum: 100, description: "runs: how many. Default: 20." },
   },
   required: ["action"],
@@ -257,7 +252,7 @@ const CRON_PARAMETERS = {
 
 type CronInput = InferOutput<typeof CRON_PARAMETERS>;
 
-/** Names that models of other families use. */
+/** Other parameter names that models use. */
 const CRON_PARAMETER_ALIASES = {
   job_id: "id",
   jobId: "id",
@@ -273,20 +268,20 @@ const CRON_PARAMETER_ALIASES = {
   message: "text",
 } as const;
 
-/** What is missing for the action, if something is. */
+/** The parameter that is missing for the action, if any. */
 function refuseCronInput({ action, id, at, every, cron, tool, session, text }: CronInput): string | undefined {
   const needsId = action === "update" || action === "remove" || action === "run" || action === "runs";
-  if (needsId && !id) return `id: needed for "${action}"; "list" shows the known ones`;
-  if (action === "wake" && !text) return 'text: needed for "wake"';
+  if (needsId && !id) return `id: required for "${action}"; "list" shows the known ones`;
+  if (action === "wake" && !text) return 'text: required for "wake"';
   if (tool !== undefined && text !== undefined)
     return "tool: a schedule calls a tool or wakes a session with a text, not both";
   if (action !== "add") return undefined;
-  if (!at && !every && !cron) return "at, every or cron: one of them is needed to add a schedule";
-  if (!tool && !(session && text)) return "tool: needed to add a schedule; or session and text, to wake a session";
+  if (!at && !every && !cron) return "at, every or cron: one of them is required to add a schedule";
+  if (!tool && !(session && text)) return "tool: required to add a schedule; or session and text, to wake a session";
   return undefined;
 }
 
-/** Whether it changes what will be done. */
+/** Whether the action changes schedules. */
 function changesSomething({ action }: Pick<CronInput, "action">): boolean {
   return action === "add" || action === "update" || action === "remove";
 }

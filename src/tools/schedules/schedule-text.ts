@@ -1,27 +1,26 @@
 import { toolError } from "../../core/error.ts";
 import type { Schedule, ScheduleRun, ScheduleTarget, ScheduleTiming } from "../../core/schedule.ts";
 
-/** The words in which people and models say when something runs; exactly one of the first three. */
-export interface TimingWords {
-  at?: string | undefined;
-  every?: string | undefined;
-  cron?: string | undefined;
-  timeZone?: string | undefined;
+/** When something runs, as text; one of the first three. */
+export interface TimingText {
+  at?: string;
+  every?: string;
+  cron?: string;
+  timeZone?: string;
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** Undefined where nothing is said. Throws where it cannot be read. */
-export function readTiming({ at, every, cron, timeZone }: TimingWords, now: number): ScheduleTiming | undefined {
+/** Undefined if nothing is given. Throws if it is invalid. */
+export function readTiming({ at, every, cron, timeZone }: TimingText, now: number): ScheduleTiming | undefined {
   const given = [at, every, cron].filter((word) => word !== undefined);
-  if (given.length > 1) throw refusal("at, every and cron are three ways to say when", "Give one of them.");
+  if (given.length > 1) throw refusal("Only one of at, every and cron can be given", "Give one of them.");
   if (at !== undefined) return { type: "at", at: readMoment(at, now) };
   if (every !== undefined) return { type: "every", everyMs: readDuration(every) };
   if (cron === undefined) return undefined;
   return { type: "cron", expression: cron.trim(), timeZone: timeZone ?? localTimeZone() };
 }
 
-/** Of this machine: what `8 o'clock` means to whoever sits at it. */
 function localTimeZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
@@ -29,20 +28,20 @@ function localTimeZone(): string {
 function readMoment(text: string, now: number): number {
   const relative = /^(?:in )?(\d+(?:\.\d+)?[smhdw])$/.exec(text.trim())?.[1];
   if (relative !== undefined) return now + readDuration(relative);
-  // A time without its zone means another moment to whoever reads it elsewhere.
+  // A time without a zone is ambiguous.
   const isExact = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/.test(text.trim());
   const moment = isExact ? Date.parse(text.trim()) : Number.NaN;
   if (!Number.isNaN(moment)) return moment;
   throw refusal(
-    `"${text}" is no time`,
+    `"${text}" is not a valid time`,
     "Write 2026-11-16T08:30:00Z, 2026-11-16T09:30:00+01:00, or 20m for in 20 minutes.",
   );
 }
 
 function readDuration(text: string): number {
   const [, amount, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)([smhdw])$/.exec(text.trim()) ?? [];
-  if (amount === undefined) throw refusal(`"${text}" is no time span`, "Write 30s, 5m, 2h, 1d or 1w.");
-  return Math.round(Number(amount) * UNITS[unit]!);
+  if (amount === undefined) throw refusal(`"${text}" is not a valid duration`, "Write 30s, 5m, 2h, 1d or 1w.");
+  return Math.round(Number(amount) * (UNITS[unit] ?? 0));
 }
 
 function refusal(message: string, next: string): Error {
@@ -80,7 +79,7 @@ export function showMoment(at: number): string {
   return new Date(at).toISOString().replace(".000Z", "Z");
 }
 
-/** Over several lines, for a model. */
+/** Several lines, for a model. */
 export function showSchedule(schedule: Schedule): string {
   const { id, name, timing, target, isPaused, nextAt, runCount, missed } = schedule;
   const next = isPaused ? "paused" : nextAt === undefined ? "over" : `next run ${showMoment(nextAt)}`;
@@ -94,7 +93,7 @@ export function showSchedule(schedule: Schedule): string {
 export function showRun(run: ScheduleRun): string {
   const { number, state, dueAt, missed, callId, errorCode, outcome, trigger, by } = run;
   const facts = [
-    trigger === "request" ? `asked for${by === undefined ? "" : ` by ${by}`}` : "",
+    trigger === "request" ? `requested${by === undefined ? "" : ` by ${by}`}` : "",
     missed > 0 ? `${missed} ${missed === 1 ? "time" : "times"} missed` : "",
     callId === undefined ? "" : `call ${callId}`,
     errorCode ?? "",

@@ -1,6 +1,6 @@
 import type { CallAuthority, Caller } from "../../core/call.ts";
 
-/** What these tools need of whoever keeps the sessions. Every answer holds only what the caller may see. */
+/** Access to sessions for these tools. Every method returns only what the caller may see. */
 export interface SessionAccess {
   list(caller: Caller, query: { state?: SessionView["state"]; limit?: number }): Promise<SessionView[]>;
   history(
@@ -8,7 +8,7 @@ export interface SessionAccess {
     target: string,
     query: { last: number },
   ): Promise<{ session: SessionView; entries: EntryView[] }>;
-  /** Throws `denied` where the caller may not speak to it. */
+  /** Throws `denied` if the caller may not send to it. */
   send(
     caller: Caller,
     target: string,
@@ -72,7 +72,7 @@ export interface SpawnView {
   id: string;
 }
 
-/** A session as a model is told of it: without whose behalf it acts on, and without what it may use. */
+/** A session as shown to a model: without its caller and its rights. */
 export interface DescribedSession {
   key: string;
   label?: string;
@@ -107,7 +107,7 @@ export function describeSession(session: SessionView): DescribedSession {
   };
 }
 
-/** One line for a person and for a model. */
+/** One line for people and models. */
 export function lineOf({ key, label, state, turns, lastText }: DescribedSession): string {
   const message = lastText === undefined ? "" : `: ${lastText.replaceAll(/\s+/g, " ").slice(0, 120)}`;
   return `${label === undefined ? key : `${label} (${key})`}, ${state}, ${turns} turns${message}`;

@@ -8,7 +8,7 @@ import { nearestNames } from "../../core/nearest-name.ts";
 
 export interface CurrentTimeOptions {
   clock: Clock;
-  /** IANA name of the zone for calls that name none; the host's own by default. */
+  /** IANA name of the default zone. Default: the host's zone. */
   timezone?: string;
 }
 
@@ -17,8 +17,8 @@ export function createCurrentTimeTool({ clock, timezone }: CurrentTimeOptions) {
     name: "current_time",
     title: "Current time",
     description: {
-      short: "Tells the current date, time and weekday in a time zone.",
-      usageNotes: ["Names of cities work where they are part of a zone's name; daylight saving is taken into account."],
+      short: "Returns the current date, time and weekday in a time zone.",
+      usageNotes: ["City names work if they are part of a zone's name. Daylight saving time is included."],
       examples: [
         { input: {}, description: "in the time zone of this machine" },
         { input: { timezone: "Asia/Shanghai" }, description: "in China" },
@@ -29,7 +29,7 @@ export function createCurrentTimeTool({ clock, timezone }: CurrentTimeOptions) {
         .string()
         .max(64)
         .optional()
-        .describe('IANA name of a time zone, such as "Europe/Paris" or "UTC"; absent: the zone of this machine'),
+        .describe('IANA name of a time zone, such as "Europe/Paris" or "UTC". Default: the zone of this machine'),
     }),
     kind: "readonly",
     category: ToolCategory.SYSTEM,
@@ -50,14 +50,14 @@ export function createCurrentTimeTool({ clock, timezone }: CurrentTimeOptions) {
   });
 }
 
-/** Undefined inside where TZ names no zone, whatever the types say. */
+/** The time zone is undefined if TZ is invalid, although the types do not say so. */
 function hostZone(): string {
-  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions() as { timeZone?: string };
+  const { timeZone }: { timeZone?: string } = new Intl.DateTimeFormat().resolvedOptions();
   return timeZone ?? "UTC";
 }
 
 function formatIn(zone: string): Intl.DateTimeFormat {
-  // Offsets as zones work in newer runtimes only.
+  // Only newer runtimes accept offsets as zones.
   if (/^[+-]/.test(zone)) throw unknownZone(zone);
   try {
     return new Intl.DateTimeFormat("en-US-u-ca-iso8601-nu-latn", {
@@ -76,7 +76,7 @@ function formatIn(zone: string): Intl.DateTimeFormat {
   }
 }
 
-/** Runtimes resolve names to old ones (Asia/Kolkata to Asia/Calcutta): only case and abbreviations are put right. */
+/** Corrects only case and abbreviations, because runtimes resolve names to old ones (Asia/Kolkata to Asia/Calcutta). */
 function nameOf(requested: string, format: Intl.DateTimeFormat): string {
   const resolved = format.resolvedOptions().timeZone;
   const isSame = resolved.toLowerCase() === requested.toLowerCase();

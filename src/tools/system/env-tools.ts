@@ -12,10 +12,10 @@ export function createGetEnvTool(options: EnvironmentOptions) {
     name: "get_env",
     title: "Get environment variable",
     description: {
-      short: "Reads an environment variable as the commands of this session get it.",
+      short: "Reads an environment variable as commands of this session see it.",
       usageNotes: [
-        "Commands get a part of this machine's environment and what set_env has set.",
-        ...(options.showSecrets ? [] : ["Values that look like secrets are masked; commands get them whole."]),
+        "Commands see a part of this machine's environment and the variables set with set_env.",
+        ...(options.showSecrets ? [] : ["Values that look like secrets are masked; commands see the real values."]),
       ],
       examples: [{ input: { key: "HOME" } }],
     },
@@ -36,7 +36,7 @@ export function createGetEnvTool(options: EnvironmentOptions) {
         const message = `${name} is not set for the commands of this session.${hint ? ` ${hint}` : ""}`;
         return { content: [text(message)], display: `${name} is not set`, details: { value } };
       }
-      const note = "\n(What looks like a secret is masked here. Commands get the whole value.)";
+      const note = "\n(It looks like a secret and is masked here. Commands see the real value.)";
       return {
         content: [text(`${name}=${value}${masked ? note : ""}`)],
         display: masked ? `${name} is set, its value is masked` : `${name}=${stripTerminalCodes(value)}`,
@@ -52,19 +52,19 @@ export function createSetEnvTool(options: EnvironmentOptions) {
     name: "set_env",
     title: "Set environment variable",
     description: {
-      short: "Sets an environment variable for the further commands of this session.",
+      short: "Sets an environment variable for later commands of this session.",
       usageNotes: [
-        "Only this session's commands see it: nothing else on this machine changes, and it ends with the session.",
+        "Only commands of this session see it. Nothing else on this machine changes, and it ends with the session.",
       ],
       important: ["Names that change what programs run or load (PATH, LD_PRELOAD, NODE_OPTIONS, GIT_…) are refused."],
       examples: [
         { input: { key: "APP_MODE", value: "test" } },
-        { input: { key: "APP_MODE", value: null }, description: "as if this session had never set it" },
+        { input: { key: "APP_MODE", value: null }, description: "removes it from this session" },
       ],
     },
     parameters: z.object({
       key: z.string().min(1).max(1024).describe('Name of the variable, without "$"'),
-      value: z.string().nullable().describe("Its value; null takes back what this session has set"),
+      value: z.string().nullable().describe("Its value; null removes what this session has set"),
     }),
     kind: "write",
     category: ToolCategory.SYSTEM,
@@ -92,17 +92,17 @@ export function createSetEnvTool(options: EnvironmentOptions) {
 
 export interface EnvironmentOptions {
   environments: SessionEnvironments;
-  /** Shows values that look like secrets; otherwise they are masked. */
+  /** Show values that look like secrets instead of masking them. */
   showSecrets?: boolean;
 }
 
-export interface ShownVariable {
-  /** Null where the variable is not set. */
+interface ShownVariable {
+  /** Null if the variable is not set. */
   value: string | null;
   masked: boolean;
 }
 
-/** A variable as the commands of a session get it, and as a model may see it. */
+/** A variable as commands of a session see it, masked for a model. */
 function readVariable(
   name: string,
   session: string | undefined,

@@ -59,7 +59,7 @@ describe("set_env", () => {
       const before = environments.environmentOf("a");
       const result = await set(key, "/tmp/x", "a");
       expect(result).toMatchObject({ success: false, error: { code: "name_denied", data: { name: key } } });
-      expect(textOf(result.content)).toMatch(/may not be set.*in front of the one command/);
+      expect(textOf(result.content)).toMatch(/may not be set.*in front of the command/);
       expect(environments.environmentOf("a")).toEqual(before);
     },
   );

@@ -4,9 +4,9 @@ import type { Clock, Timer } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 
-/** A little under the hour that the gate gives to any call, so that it is the sleep that ends, not the call. */
+/** A little less than the gate's limit of an hour, so the sleep ends before the call is cancelled. */
 const MAX_SECONDS = 3590;
-/** Between the end of the sleep and the call's own time limit. */
+/** Between the end of the sleep and the time limit of the call. */
 const SLACK_SECONDS = 5;
 
 export function createSleepTool({ clock }: { clock: Clock }) {
@@ -15,9 +15,7 @@ export function createSleepTool({ clock }: { clock: Clock }) {
     title: "Sleep",
     description: {
       short: "Waits for a number of seconds, then returns.",
-      usageNotes: [
-        "To wait for a command that runs in the background, ask for its state instead: that answers sooner.",
-      ],
+      usageNotes: ["To wait for a command in the background, poll it instead: that returns sooner."],
       examples: [
         { input: { duration: 2 }, description: "two seconds" },
         { input: { duration: 0.25 }, description: "a quarter of a second" },
@@ -34,7 +32,7 @@ export function createSleepTool({ clock }: { clock: Clock }) {
     category: ToolCategory.SYSTEM,
     tags: ["time", "wait", "delay", "pause"],
     origin: { type: "builtin" },
-    // Whole seconds: the gate keeps one timer for each length of time limit.
+    // Whole seconds, because the gate has one timer per distinct time limit.
     limits: { timeoutMs: ({ duration }) => (Math.ceil(duration) + SLACK_SECONDS) * 1000 },
     async run({ duration }, { signal }) {
       const sleptMs = await sleep(duration * 1000, clock, signal);
@@ -45,7 +43,7 @@ export function createSleepTool({ clock }: { clock: Clock }) {
   });
 }
 
-/** Resolves to the time that passed, when the time is over or the signal says so. */
+/** Resolves to the elapsed time, at the end or on abort. */
 function sleep(ms: number, clock: Clock, signal: AbortSignal): Promise<number> {
   const start = clock.monotonic();
   return new Promise((resolve) => {
@@ -55,7 +53,7 @@ function sleep(ms: number, clock: Clock, signal: AbortSignal): Promise<number> {
       signal.removeEventListener("abort", end);
       resolve(clock.monotonic() - start);
     };
-    // A timer may fire a little early; nobody should be told of a sleep shorter than asked for.
+    // A timer may fire a little early; the sleep must not be shorter than requested.
     const wait = (): void => {
       const left = start + ms - clock.monotonic();
       if (left <= 0 || signal.aborted) end();

@@ -1,12 +1,12 @@
-/** Elements whose content nobody reads. */
-const SILENT = ["script", "style", "noscript", "template", "svg"];
+/** Elements whose content is not text. */
+const HIDDEN_ELEMENTS = ["script", "style", "noscript", "template", "svg"];
 const BREAKING = /^<\/?(?:p|div|br|li|ul|ol|tr|table|h[1-6]|section|article|header|footer|pre|blockquote|dt|dd)\b/i;
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
 
-/** The words of a page that is too large or too broken to be understood: linear, whatever it holds. */
+/** The text of a page that is too large or too broken to convert. Always takes linear time. */
 export function stripMarkup(html: string): string {
   const parts: string[] = [];
-  // Where a closing tag is not found once, it is not looked for again.
+  // A closing tag that was not found once is not searched again.
   const missing = new Set<string>();
   let at = 0;
   while (at < html.length) {
@@ -24,7 +24,7 @@ export function stripMarkup(html: string): string {
       break;
     }
     const tag = html.slice(open, Math.min(close + 1, open + 40));
-    at = afterSilent(html, tag, close + 1, missing);
+    at = afterHidden(html, tag, close + 1, missing);
     parts.push(BREAKING.test(tag) ? "\n" : "");
   }
   parts.push(html.slice(at));
@@ -36,8 +36,10 @@ export function stripMarkup(html: string): string {
     .trim();
 }
 
-function afterSilent(html: string, tag: string, after: number, missing: Set<string>): number {
-  const name = tag.startsWith("<!--") ? "--" : SILENT.find((each) => new RegExp(`^<${each}\\b`, "i").test(tag));
+function afterHidden(html: string, tag: string, after: number, missing: Set<string>): number {
+  const name = tag.startsWith("<!--")
+    ? "--"
+    : HIDDEN_ELEMENTS.find((each) => new RegExp(`^<${each}\\b`, "i").test(tag));
   if (name === undefined || missing.has(name)) return after;
   if (name === "--") {
     const end = html.indexOf("-->", after - tag.length);
@@ -58,11 +60,11 @@ function decodeEntity(whole: string, decimal?: string, hex?: string, name?: stri
 }
 
 const MAX_DEPTH = 1000;
-/** Elements that end by themselves, or that old pages leave open. */
+/** Elements without a closing tag, or that old pages do not close. */
 const NOT_COUNTED =
   /^(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|p|li|dt|dd|tr|td|th|tbody|thead|tfoot|option|colgroup|font)$/;
 
-/** Whether markup is nested more deeply than a page is: converters walk trees by recursion, or take quadratic time. */
+/** Whether markup is nested too deeply: converters use recursion, or take quadratic time. */
 export function nestsDeeply(html: string): boolean {
   let depth = 0;
   for (const [, slash, name = ""] of html.matchAll(/<(\/?)([a-z][a-z0-9-]{0,30})(?=[\s/>])/gi)) {

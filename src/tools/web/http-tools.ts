@@ -10,23 +10,23 @@ import { decodeDeclared, isBinary } from "../../io/files/text-encoding.ts";
 import type { GuardedFetch, GuardedResponse } from "../../io/net/guarded-fetch.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 
-/** The tools that speak plain HTTP, through the guarded fetch that they are given. */
+/** The tools for plain HTTP requests. */
 export function createHttpTools(dependencies: HttpDependencies): AnyTool[] {
   return [createHttpGetTool(dependencies), createHttpPostTool(dependencies), createHttpRequestTool(dependencies)];
 }
 
 const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
-const READING: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 function createHttpRequestTool(dependencies: HttpDependencies) {
   return createTool({
     name: "http_request",
     title: "HTTP request",
     description: {
-      short: "Sends a request of any method to a URL and gives status, headers and body of the answer.",
+      short: "Sends a request of any method to a URL and returns status, headers and body of the response.",
       usageNotes: [
-        "GET, HEAD and OPTIONS have no body. An error status is an answer like others.",
-        "Redirects to other hosts are told, not followed.",
+        "GET, HEAD and OPTIONS have no body. An error status is a normal result.",
+        "Redirects to other hosts are reported, not followed.",
       ],
       examples: [{ input: { method: "DELETE", url: "https://api.example.com/items/7" } }],
     },
@@ -45,7 +45,7 @@ function createHttpRequestTool(dependencies: HttpDependencies) {
     category: ToolCategory.NETWORK,
     tags: ["http", "api", "request", "rest"],
     labels: ["untrusted_input", "outside_effect"],
-    permission: ({ method }) => (READING.has(method) ? "auto" : "confirm"),
+    permission: ({ method }) => (SAFE_METHODS.has(method) ? "auto" : "confirm"),
     origin: { type: "builtin" },
     signature: ({ method, url }) => ({ text: `${method} ${url}`, urls: [url] }),
     preview: async (input) => previewRequest(input),
@@ -58,11 +58,11 @@ function createHttpGetTool(dependencies: HttpDependencies) {
     name: "http_get",
     title: "HTTP GET",
     description: {
-      short: "Asks a URL with GET and gives status, headers and body.",
-      long: "For APIs and raw answers. To read a web page, use web_fetch, which gives its text as Markdown.",
+      short: "Sends a GET request to a URL and returns status, headers and body.",
+      long: "For APIs and raw responses. To read a web page, use web_fetch, which returns its text as Markdown.",
       usageNotes: [
-        "An error status is an answer like others. Redirects to other hosts are told, not followed.",
-        "Binary bodies come as base64, large ones as a file.",
+        "An error status is a normal result. Redirects to other hosts are reported, not followed.",
+        "Binary bodies are returned as base64, large ones as a file.",
       ],
       examples: [{ input: { url: "https://api.example.com/items", headers: { Accept: "application/json" } } }],
     },
@@ -71,7 +71,7 @@ function createHttpGetTool(dependencies: HttpDependencies) {
     kind: "readonly",
     category: ToolCategory.NETWORK,
     tags: ["http", "api", "request", "download"],
-    // What is asked for can carry something out as well: in the path, the query, a header.
+    // A request can leak data in its path, query or headers.
     labels: ["untrusted_input", "outside_effect"],
     origin: { type: "builtin" },
     signature: ({ url }) => ({ text: `GET ${url}`, urls: [url] }),
@@ -84,9 +84,9 @@ function createHttpPostTool(dependencies: HttpDependencies) {
     name: "http_post",
     title: "HTTP POST",
     description: {
-      short: "Sends a body to a URL with POST and gives status, headers and body of the answer.",
-      usageNotes: ["An error status is an answer like others. Redirects to other hosts are told, not followed."],
-      important: ["It changes something outside; it is not repeated by itself."],
+      short: "Sends a POST request with a body to a URL and returns status, headers and body of the response.",
+      usageNotes: ["An error status is a normal result. Redirects to other hosts are reported, not followed."],
+      important: ["It changes something on another system and is never repeated automatically."],
       examples: [{ input: { url: "https://api.example.com/items", body: '{"name":"tea"}' } }],
     },
     parameters: z.object({ url: URL_PARAMETER, body: BODY_PARAMETER, headers: HEADERS_PARAMETER }),
@@ -107,7 +107,7 @@ const URL_PARAMETER = z
   .string()
   .min(1)
   .max(8192)
-  .describe("The whole address, with http:// or https://; private addresses are refused");
+  .describe("The full URL, with http:// or https://; private addresses are refused");
 
 const HEADERS_PARAMETER = z
   .record(z.string(), z.string())
@@ -118,12 +118,12 @@ const BODY_PARAMETER = z
   .string()
   .max(8 * 1024 * 1024)
   .optional()
-  .describe("The request's body as text; JSON is sent as application/json unless a header says otherwise");
+  .describe("The request body as text; JSON is sent as application/json unless a header overrides it");
 
-/** Other names that models give these. */
+/** Other parameter names that models use. */
 const HTTP_PARAMETER_ALIASES = { uri: "url", data: "body", payload: "body" } as const;
 
-/** Keeps a body that is too large to be shown. */
+/** Stores a body that is too large to show. */
 export interface BodySink {
   write(chunk: Buffer): Promise<void>;
   close(): Promise<{ ref: string }>;
@@ -131,18 +131,18 @@ export interface BodySink {
 
 interface HttpDependencies {
   fetch: GuardedFetch;
-  /** Where bodies are kept that a result cannot hold; without it they are cut. */
+  /** Stores bodies that are too large for a result. Without it they are cut. */
   openSpill?: (call: { callId: string; caller: Caller }) => BodySink | Promise<BodySink>;
 }
 
-export interface HttpInput {
+interface HttpInput {
   method: string;
   url: string;
-  headers?: Record<string, string> | undefined;
-  body?: string | undefined;
+  headers?: Record<string, string>;
+  body?: string;
 }
 
-/** One request. Only redirects to the same host are followed: permission was given for that host. */
+/** Sends one request. Only redirects to the same host are followed, because permission was given for that host. */
 async function sendRequest(
   { fetch, openSpill }: HttpDependencies,
   { method, url, headers = {}, body }: HttpInput,
@@ -159,7 +159,7 @@ async function sendRequest(
   return readResponse(response, { method, save });
 }
 
-/** Everything that the answer decides about, with nothing hidden in it. */
+/** Everything the approver decides about, with hidden characters escaped. */
 function previewRequest({ method, url, headers = {}, body }: HttpInput): Preview {
   const lines = [
     `${method.toUpperCase()} ${showHiddenCharacters(url)}`,
@@ -193,20 +193,20 @@ async function saveBody(sink: BodySink, bytes: Buffer): Promise<string> {
 export interface HttpDetails {
   status: number;
   headers: Record<string, string>;
-  /** Text, or base64 where `bodyEncoding` says so; cut where `truncated` is set. */
+  /** Text or base64, see `bodyEncoding`; cut if `truncated` is set. */
   body: string;
   bodyEncoding: "text" | "base64";
-  /** Of the whole body. */
+  /** Size of the whole body. */
   bytes: number;
-  truncated?: true;
+  truncated?: boolean;
   /** If the body was cut: the address of the whole body, for `read` and `grep`. */
   file?: string;
-  /** The last address that answered, and how it was come to. */
+  /** The URL of the response after redirects. */
   url: string;
   redirects: { status: number; from: string; to: string }[];
 }
 
-export interface ReadResponseOptions {
+interface ReadResponseOptions {
   method: string;
   save?: (bytes: Buffer) => Promise<string>;
 }
@@ -216,7 +216,7 @@ const MAX_BINARY_BYTES = 64 * 1024;
 const TEXT_TYPE =
   /^(?:text\/|application\/(?:.*\+)?(?:json|xml|javascript|x-www-form-urlencoded|yaml|x-ndjson|graphql))/i;
 
-/** An answer as data for programs, and as text that a model may read. */
+/** The response as data for programs and as text for a model. */
 async function readResponse(
   { status, headers, body, url, redirects, notFollowed }: GuardedResponse,
   { method, save }: ReadResponseOptions,
@@ -230,11 +230,11 @@ async function readResponse(
   const details: HttpDetails = {
     status,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, disarmText(value)])),
-    // Half of a base64 text is of no use to anybody.
+    // A part of a base64 text is useless.
     body: isCut ? (isText ? whole.slice(0, max).toWellFormed() : "") : whole,
     bodyEncoding: isText ? "text" : "base64",
     bytes: body.length,
-    truncated: isCut ? (true as const) : undefined,
+    truncated: isCut || undefined,
     file,
     url,
     redirects,
@@ -242,7 +242,7 @@ async function readResponse(
   const notes = [
     ...redirects.map((each) => `Redirected (${each.status}) to ${each.to}`),
     ...(notFollowed
-      ? [`Not followed, because ${notFollowed.why}: ${notFollowed.to}. Ask for that address to go on.`]
+      ? [`Not followed, because ${notFollowed.why}: ${notFollowed.to}. Request that address to continue.`]
       : []),
     ...(isCut ? [cutNote(details)] : []),
   ];
@@ -265,6 +265,6 @@ function cutNote({ file, bodyEncoding, bytes }: HttpDetails): string {
   const rest =
     bodyEncoding === "text"
       ? `All of it is in ${file}: read that path, or grep in it.`
-      : `It is kept as ${file}, which read shows if it is an image or a PDF.`;
-  return `${what} (${bytes} bytes). ${file === undefined ? "Ask for a smaller part of it." : rest}`;
+      : `It is stored as ${file}; read shows it if it is an image or a PDF.`;
+  return `${what} (${bytes} bytes). ${file === undefined ? "Request a smaller part of it." : rest}`;
 }

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { type Clock, systemClock, type Timer } from "../../core/clock.ts";
 import { PAGE_WORKER_SOURCE } from "./page-worker-source.ts";
 
-/** A page as Markdown, with what it says of itself. */
+/** A page as Markdown, with its metadata. */
 export interface ConvertedPage {
   content: string;
   title: string;
@@ -14,23 +14,23 @@ export interface ConvertedPage {
 }
 
 export interface PageConverter {
-  /** Rejects where the page is too much for the time or the memory there is, or cannot be understood. */
+  /** Rejects if the page exceeds the time or memory limit or cannot be converted. */
   convert(page: { html: string; url: string }, signal?: AbortSignal): Promise<ConvertedPage>;
   close(): Promise<void>;
 }
 
 export interface PageConverterOptions {
   clock?: Clock;
-  /** For one page. */
+  /** Time limit for one page. Default: 20 s. */
   timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 20_000;
-/** The thread and its libraries take a second to start and some memory to keep. */
+/** Starting the thread takes a second, but keeping it costs memory. */
 const IDLE_MS = 60_000;
 const LIMITS = { maxOldGenerationSizeMb: 768, stackSizeMb: 8 };
 
-/** One thread, started with the first page and ended when it has nothing to do; a page at a time. */
+/** One thread, started with the first page and ended when idle. It converts one page at a time. */
 export function createPageConverter({
   clock = systemClock,
   timeoutMs = TIMEOUT_MS,
@@ -53,21 +53,21 @@ export function createPageConverter({
     thread.ref();
     return new Promise<ConvertedPage>((resolve, reject) => {
       const stop = (why: unknown): void => {
-        leave();
+        cleanUp();
         void end();
-        reject(why as Error);
+        reject(why);
       };
-      const onMessage = (answer: { page?: ConvertedPage; problem?: string }): void => {
-        leave();
+      const onMessage = (message: { page?: ConvertedPage; problem?: string }): void => {
+        cleanUp();
         thread.unref();
         idle = clock.after(IDLE_MS, () => void end());
         idle.setRef(false);
-        if (answer.page) resolve(answer.page);
-        else reject(new Error(answer.problem));
+        if (message.page) resolve(message.page);
+        else reject(new Error(message.problem));
       };
       const onAbort = (): void => stop(signal?.reason);
       const timer = clock.after(timeoutMs, () => stop(new Error(`not done after ${timeoutMs} ms`)));
-      const leave = (): void => {
+      const cleanUp = (): void => {
         timer.cancel();
         signal?.removeEventListener("abort", onAbort);
         thread.off("message", onMessage).off("error", stop);
@@ -92,12 +92,12 @@ function startWorker(): Worker {
   const defuddle = findPackage("defuddle").replace(/index\.js$/, "node.js");
   const workerData = { linkedom: pathToFileURL(findPackage("linkedom")).href, defuddle: pathToFileURL(defuddle).href };
   const worker = new Worker(PAGE_WORKER_SOURCE, { eval: true, workerData, resourceLimits: LIMITS, execArgv: [] });
-  // After the job that it failed in was told: nobody else need know.
+  // The job that failed has its own listener.
   worker.on("error", () => undefined);
   return worker;
 }
 
-/** Here, because the worker's text has no place to resolve names from. */
+/** Resolved here, because the worker runs from a string and has no path to resolve from. */
 function findPackage(name: string): string {
   try {
     return createRequire(import.meta.url).resolve(name);

@@ -1,6 +1,6 @@
 /**
- * Runs in a thread of its own, as text, so that it needs no file beside the bundle: converting a large page takes seconds,
- * and a hostile one may take for ever. Scripts of pages do not run, and nothing is loaded for them.
+ * Runs in its own thread: converting a large page takes seconds, and a hostile one may take forever. It is a string, so
+ * it needs no file next to the bundle. Scripts of pages do not run, and nothing is loaded for them.
  */
 export const PAGE_WORKER_SOURCE = `
 const { parentPort, workerData } = require("node:worker_threads");
@@ -10,7 +10,7 @@ const refuse = () => Promise.reject(new Error("nothing is loaded"));
 const library = Promise.all([import(workerData.linkedom), import(workerData.defuddle)]);
 
 const parse = (parseHTML, html, url) => {
-  // A fragment would have no body to look in.
+  // A fragment has no body element.
   const { document } = parseHTML(/<(?:html|body)\\b/i.test(html) ? html : "<html><body>" + html + "</body></html>");
   document.styleSheets ??= [];
   if (document.defaultView) document.defaultView.getComputedStyle ??= () => ({ display: "" });
@@ -23,11 +23,11 @@ const convert = async ({ html, url }) => {
   const options = { markdown: true, useAsync: false, fetch: refuse, includeReplies: true };
   const document = parse(parseHTML, html, url);
   const all = (document.body?.textContent ?? "").replace(/\\s+/g, " ").length;
-  // What it finds in the text by itself is often somebody else.
+  // An author found in the text is often wrong.
   const saysAuthor = document.querySelector('meta[name="author"], meta[property="article:author"], [rel="author"], [itemprop="author"]') !== null;
   const page = await Defuddle(document, url, options);
   let content = page.content ?? "";
-  // Where the choice of what matters left next to nothing, all of the page is better.
+  // If the extracted content is nearly empty, use the whole page.
   if (content.length < 500 && content.length < all / 10) {
     const whole = { ...options, contentSelector: "body", removeLowScoring: false, removePartialSelectors: false, removeContentPatterns: false };
     const again = await Defuddle(parse(parseHTML, html, url), url, whole);

@@ -9,17 +9,17 @@ import type { PageConverter } from "./page-converter.ts";
 
 export interface PageReader {
   converter: PageConverter;
-  /** Gives the markup of a page after its scripts have run; for pages that are empty without them. */
+  /** Returns the markup of a page after its scripts have run, for pages that are empty without them. */
   render?: (url: string, signal: AbortSignal) => Promise<string>;
 }
 
-/** Markup beyond this is stripped rather than understood. */
+/** Longer markup is stripped instead of converted. */
 const MAX_MARKUP_LENGTH = 4 * 1024 * 1024;
 const MAX_PDF_PAGES = 100;
-/** Less than this, with scripts in it, is a page that they would have to fill. */
+/** A page with less text and with scripts probably needs them. */
 const MIN_TEXT_LENGTH = 200;
 
-/** An answer as text that a model can read: pages as Markdown, PDFs by page, the rest as it is. */
+/** The response as text for a model: pages as Markdown, PDFs by page, everything else unchanged. */
 export async function readPage(
   { url, status, headers, body }: GuardedResponse,
   requested: string,
@@ -29,7 +29,8 @@ export async function readPage(
   const type = (headers["content-type"] ?? "").toLowerCase();
   const base = { url: requested, finalUrl: url, status, notes: [] };
   if (type.includes("application/pdf") || body.subarray(0, 5).toString("latin1") === "%PDF-") {
-    return { ...base, ...(await readPdf(body, url, signal)) };
+    const pdf = await readPdf(body, url, signal);
+    return { ...base, ...pdf };
   }
   if (isBinary(body)) {
     throw toolError("failed", `${url} is ${type || "binary data"} of ${body.length} bytes, which is not text.`, {
@@ -38,7 +39,8 @@ export async function readPage(
   }
   if (isMarkup(type, body)) {
     const html = decodeDeclared(body, charsetOf(type) ?? metaCharset(body)).text;
-    return { ...base, ...(await readMarkup(html, url, reader, signal)) };
+    const page = await readMarkup(html, url, reader, signal);
+    return { ...base, ...page };
   }
   const content = disarmText(decodeDeclared(body, charsetOf(type)).text);
   return { ...base, kind: /[/+]json\b/.test(type) ? "json" : "text", content };
@@ -53,17 +55,17 @@ async function readMarkup(
   const page = await convert(html, url, converter, signal);
   if (page.content.length >= MIN_TEXT_LENGTH || !/<script\b/i.test(html)) return page;
   const noted = (note: string) => ({ ...page, notes: [...page.notes, note] });
-  if (!render) return noted("The page has hardly any text; it may need JavaScript, as in the browser tool.");
+  if (!render) return noted("The page has hardly any text; it may need JavaScript. Try the browser tool.");
   let markup: string;
   try {
     markup = await render(url, signal);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    return noted(`The page has hardly any text, and was not shown in a browser: ${oneLine(String(error))}`);
+    return noted(`The page has hardly any text, and rendering it in a browser failed: ${oneLine(String(error))}`);
   }
   const rendered = await convert(markup, url, converter, signal);
   return rendered.content.length > page.content.length
-    ? { ...rendered, notes: [...rendered.notes, "Rendered in a browser, since the page needs JavaScript."] }
+    ? { ...rendered, notes: [...rendered.notes, "Rendered in a browser, because the page needs JavaScript."] }
     : page;
 }
 
@@ -71,18 +73,19 @@ async function convert(html: string, url: string, converter: PageConverter, sign
   const stripped = (why: string) => ({
     kind: "html" as const,
     content: disarmText(stripMarkup(html)),
-    notes: [`Shown as plain words, because ${why}.`],
+    notes: [`Shown as plain text, because ${why}.`],
   });
   if (html.length > MAX_MARKUP_LENGTH) return stripped("the page is too large to be converted");
   if (nestsDeeply(html)) return stripped("its markup is nested too deeply");
   try {
     const { content, title, author, published } = await converter.convert({ html, url }, signal);
     const words = content.trim() === "" ? stripMarkup(html) : "";
-    if (words.length > MIN_TEXT_LENGTH) return stripped("nothing in it looks like its content");
-    const named = Object.entries({ title, author, published }).filter(([, value]) => value !== "");
+    if (words.length > MIN_TEXT_LENGTH) return stripped("no main content was found in it");
     return {
       kind: "html" as const,
-      ...(Object.fromEntries(named.map(([name, value]) => [name, oneLine(value)])) as Partial<Page>),
+      title: oneLine(title) || undefined,
+      author: oneLine(author) || undefined,
+      published: oneLine(published) || undefined,
       content: disarmText(content).trim(),
       notes: [],
     };
@@ -95,7 +98,7 @@ async function convert(html: string, url: string, converter: PageConverter, sign
 async function readPdf(body: Buffer, url: string, signal: AbortSignal) {
   const unreadable = (cause: unknown): never => {
     throw toolError("bad_encoding", `${url} cannot be read as a PDF: ${oneLine(String(cause))}`, {
-      next: "It may be damaged or locked; use another source.",
+      next: "It may be damaged or locked. Use another source.",
       cause,
     });
   };
@@ -124,7 +127,7 @@ function charsetOf(type: string): string | undefined {
   return /;\s*charset\s*=\s*("[^"]*"|[^;\s]+)/.exec(type)?.[1];
 }
 
-/** `<meta charset=…>`, or the older way, where it must stand: at the beginning. */
+/** `<meta charset=…>` or its older form, near the beginning. */
 function metaCharset(body: Buffer): string | undefined {
   const head = body.subarray(0, 4096).toString("latin1");
   return /<meta\b[^>]{0,200}?\bcharset\s*=\s*["']?\s*([\w-]{1,40})/i.exec(head)?.[1];

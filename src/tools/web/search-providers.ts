@@ -1,9 +1,10 @@
 import { nearestNames } from "../../core/nearest-name.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import type { GuardedRequest } from "../../io/net/guarded-fetch.ts";
 import { stripMarkup } from "./html-text.ts";
 
 export const FRESHNESS = ["day", "week", "month", "year"] as const;
-/** How old a page may be. */
+/** Max age of a page. */
 export type Freshness = (typeof FRESHNESS)[number];
 
 export interface SearchQuery {
@@ -16,32 +17,35 @@ export interface SearchResult {
   title: string;
   url: string;
   snippet: string;
-  /** When it was published, in the provider's own words. */
+  /** When it was published, as the provider writes it. */
   published?: string;
 }
 
-/** What a provider is set up with, from the configuration or the environment. */
+/** Settings of a provider, from the configuration or the environment. */
 interface ProviderKeys {
   apiKey: string;
   endpoint: string;
   engineId: string;
 }
 
-/** How one provider is asked and understood. No I/O: requests are sent, and failures told, in one place. */
+/** Builds the requests and parses the responses of one provider. It does no I/O. */
 interface SearchProvider {
   name: string;
-  /** Where it is asked unless told otherwise; none where everybody runs their own. */
+  /** The default endpoint; undefined if it is self-hosted. */
   endpoint: string | undefined;
-  /** What it cannot do without, and the names in the environment that may hold it. */
+  /** Required settings and the environment variables that may provide them. */
   needs: Partial<Record<keyof ProviderKeys, readonly string[]>>;
-  /** More are not asked for at once. */
+  /** Max results per request. */
   maxResults: number;
-  ask(query: SearchQuery, keys: ProviderKeys): Pick<GuardedRequest, "method" | "headers" | "body"> & { url: string };
-  /** Of the answer's text; throws where it is not what was expected. */
-  read(answer: string): SearchResult[];
+  buildRequest(
+    query: SearchQuery,
+    keys: ProviderKeys,
+  ): Pick<GuardedRequest, "method" | "headers" | "body"> & { url: string };
+  /** Parses the response text. Throws if it is not as expected. */
+  read(response: string): SearchResult[];
 }
 
-/** A URL with its query; what is undefined is left out. */
+/** A URL with query parameters; undefined values are omitted. */
 function withQuery(url: string, query: Readonly<Record<string, string | number | undefined>>): string {
   const whole = new URL(url);
   for (const [name, value] of Object.entries(query))
@@ -49,15 +53,15 @@ function withQuery(url: string, query: Readonly<Record<string, string | number |
   return whole.href;
 }
 
-/** Results of a list somewhere in an answer, by the names that the provider gives their parts. */
+/** Converts a list of results; `names` are the provider's field names. */
 function readList(
   list: unknown,
   names: { title: string; url: string; snippet: readonly string[]; published?: readonly string[] },
 ): SearchResult[] {
   if (list === undefined || list === null) return [];
-  if (!Array.isArray(list)) throw new Error("its list of results is no list");
+  if (!Array.isArray(list)) throw new Error("its list of results is not a list");
   return list.flatMap((item: unknown): SearchResult[] => {
-    const fields = (typeof item === "object" && item !== null ? item : {}) as Record<string, unknown>;
+    const fields = isObject(item) ? item : {};
     const first = (keys: readonly string[] = []): string =>
       keys.map((key) => fields[key]).find((value): value is string => typeof value === "string" && value !== "") ?? "";
     const url = first([names.url]);
@@ -69,10 +73,10 @@ function readList(
   });
 }
 
-/** The value at a path of names in JSON; undefined where there is none. */
-function readPath(answer: string, ...path: readonly string[]): unknown {
-  let value: unknown = JSON.parse(answer);
-  for (const name of path) value = (value as Record<string, unknown> | null | undefined)?.[name];
+/** The value at a path in JSON; undefined if there is none. */
+function readPath(response: string, ...path: readonly string[]): unknown {
+  let value: unknown = JSON.parse(response);
+  for (const name of path) value = isObject(value) ? value[name] : undefined;
   return value;
 }
 
@@ -82,14 +86,14 @@ const tavily: SearchProvider = {
   endpoint: "https://api.tavily.com/search",
   needs: { apiKey: ["TAVILY_API_KEY"] },
   maxResults: 20,
-  ask: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
+  buildRequest: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
     url: endpoint,
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ query, max_results: limit, time_range: freshness }),
   }),
-  read: (answer) =>
-    readList(readPath(answer, "results"), {
+  read: (response) =>
+    readList(readPath(response, "results"), {
       title: "title",
       url: "url",
       snippet: ["content"],
@@ -103,12 +107,12 @@ const brave: SearchProvider = {
   endpoint: "https://api.search.brave.com/res/v1/web/search",
   needs: { apiKey: ["BRAVE_SEARCH_API_KEY", "BRAVE_API_KEY"] },
   maxResults: 20,
-  ask: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
+  buildRequest: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
     url: withQuery(endpoint, { q: query, count: limit, freshness: freshness && `p${freshness[0]}` }),
     headers: { "x-subscription-token": apiKey, accept: "application/json" },
   }),
-  read: (answer) =>
-    readList(readPath(answer, "web", "results"), {
+  read: (response) =>
+    readList(readPath(response, "web", "results"), {
       title: "title",
       url: "url",
       snippet: ["description"],
@@ -125,12 +129,12 @@ const google: SearchProvider = {
     engineId: ["GOOGLE_SEARCH_ENGINE_ID", "GOOGLE_CSE_ID"],
   },
   maxResults: 10,
-  ask: ({ query, limit, freshness }, { apiKey, engineId, endpoint }) => ({
+  buildRequest: ({ query, limit, freshness }, { apiKey, engineId, endpoint }) => ({
     url: withQuery(endpoint, { q: query, cx: engineId, num: limit, dateRestrict: freshness && `${freshness[0]}1` }),
-    // Not in the query, where it would end up in logs.
+    // Not in the query, which may be logged.
     headers: { "x-goog-api-key": apiKey },
   }),
-  read: (answer) => readList(readPath(answer, "items"), { title: "title", url: "link", snippet: ["snippet"] }),
+  read: (response) => readList(readPath(response, "items"), { title: "title", url: "link", snippet: ["snippet"] }),
 };
 
 const BING_FRESHNESS = { day: "Day", week: "Week", month: "Month" } as const;
@@ -141,8 +145,8 @@ const bing: SearchProvider = {
   endpoint: "https://api.bing.microsoft.com/v7.0/search",
   needs: { apiKey: ["BING_SEARCH_API_KEY", "BING_API_KEY"] },
   maxResults: 50,
-  ask: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
-    // It knows no year.
+  buildRequest: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
+    // It does not support a year.
     url: withQuery(endpoint, {
       q: query,
       count: limit,
@@ -150,8 +154,8 @@ const bing: SearchProvider = {
     }),
     headers: { "ocp-apim-subscription-key": apiKey },
   }),
-  read: (answer) =>
-    readList(readPath(answer, "webPages", "value"), {
+  read: (response) =>
+    readList(readPath(response, "webPages", "value"), {
       title: "name",
       url: "url",
       snippet: ["snippet"],
@@ -161,13 +165,13 @@ const bing: SearchProvider = {
 
 const BOCHA_FRESHNESS = { day: "oneDay", week: "oneWeek", month: "oneMonth", year: "oneYear" } as const;
 
-/** https://open.bochaai.com: the web search of 博查. */
+/** https://open.bochaai.com: the web search of Bocha (博查). */
 const bocha: SearchProvider = {
   name: "bocha",
   endpoint: "https://api.bochaai.com/v1/web-search",
   needs: { apiKey: ["BOCHA_API_KEY"] },
   maxResults: 50,
-  ask: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
+  buildRequest: ({ query, limit, freshness }, { apiKey, endpoint }) => ({
     url: endpoint,
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
@@ -178,8 +182,8 @@ const bocha: SearchProvider = {
       summary: true,
     }),
   }),
-  read: (answer) =>
-    readList(readPath(answer, "data", "webPages", "value"), {
+  read: (response) =>
+    readList(readPath(response, "data", "webPages", "value"), {
       title: "name",
       url: "url",
       snippet: ["summary", "snippet"],
@@ -187,21 +191,21 @@ const bocha: SearchProvider = {
     }),
 };
 
-/** https://docs.searxng.org/dev/search_api.html; the instance must offer the format json. */
+/** https://docs.searxng.org/dev/search_api.html; the instance must support the json format. */
 const searxng: SearchProvider = {
   name: "searxng",
   endpoint: undefined,
   needs: { endpoint: ["SEARXNG_URL"] },
   maxResults: 50,
-  ask: ({ query, freshness }, { endpoint }) => ({
+  buildRequest: ({ query, freshness }, { endpoint }) => ({
     url: withQuery(endpoint.replace(/\/(?:search)?\/?$/, "") + "/search", {
       q: query,
       format: "json",
       time_range: freshness,
     }),
   }),
-  read: (answer) =>
-    readList(readPath(answer, "results"), {
+  read: (response) =>
+    readList(readPath(response, "results"), {
       title: "title",
       url: "url",
       snippet: ["content"],
@@ -209,35 +213,35 @@ const searxng: SearchProvider = {
     }),
 };
 
-// Each part is bounded, so that no page takes long to be looked through.
+// Each part is bounded, so matching is fast on any page.
 const LINK = /<a\b[^>]{0,500}class="result__a"[^>]{0,500}?href="([^"]{1,4000})"[^>]{0,500}>([^]{0,1000}?)<\/a>/g;
 const SNIPPET = /class="result__snippet"[^>]{0,5000}>([^]{0,3000}?)<\/(?:a|div|td)>/;
 
-/** Its page without scripts, since there is no key and no API for web results; it refuses when asked often. */
+/** Uses its page without scripts, because there is no API for web results. It refuses frequent requests. */
 const duckduckgo: SearchProvider = {
   name: "duckduckgo",
   endpoint: "https://html.duckduckgo.com/html/",
   needs: {},
   maxResults: 25,
-  ask: ({ query, freshness }, { endpoint }) => ({
+  buildRequest: ({ query, freshness }, { endpoint }) => ({
     url: withQuery(endpoint, { q: query, df: freshness?.[0] }),
     headers: { accept: "text/html" },
   }),
-  read(answer) {
-    const links = [...answer.matchAll(LINK)];
-    if (links.length === 0 && !/no-results|No results/.test(answer))
-      throw new Error("it answered with something else than results");
+  read(response) {
+    const links = [...response.matchAll(LINK)];
+    if (links.length === 0 && !/no-results|No results/.test(response))
+      throw new Error("the response has no results page");
     return links.flatMap((link, index): SearchResult[] => {
-      const end = links[index + 1]?.index ?? answer.length;
+      const end = links[index + 1]?.index ?? response.length;
       const url = realUrl(stripMarkup(link[1] ?? ""));
       if (url === undefined) return [];
-      const snippet = SNIPPET.exec(answer.slice(link.index, Math.min(end, link.index + 20_000)))?.[1] ?? "";
+      const snippet = SNIPPET.exec(response.slice(link.index, Math.min(end, link.index + 20_000)))?.[1] ?? "";
       return [{ title: stripMarkup(link[2] ?? ""), url, snippet: stripMarkup(snippet) }];
     });
   },
 };
 
-/** Its links lead through itself; those that stay with it are advertisements. */
+/** Its links are redirects through itself; links that stay on its site are advertisements. */
 function realUrl(href: string): string | undefined {
   try {
     const link = new URL(href, "https://duckduckgo.com");
@@ -254,20 +258,20 @@ export const SEARCH_PROVIDERS: readonly SearchProvider[] = [tavily, brave, googl
 
 export interface ProviderSettings {
   provider: string;
-  apiKey?: string | undefined;
-  /** Another address than the provider's own; needed for searxng. */
-  endpoint?: string | undefined;
-  /** Of Google: which search engine. */
-  engineId?: string | undefined;
+  apiKey?: string;
+  /** Overrides the provider's endpoint; required for searxng. */
+  endpoint?: string;
+  /** Google only: the id of the search engine. */
+  engineId?: string;
 }
 
 export interface WebSearchSettings extends Partial<ProviderSettings> {
-  maxResults?: number | undefined;
-  /** Asked one after the other where those before fail. */
-  fallbacks?: readonly ProviderSettings[] | undefined;
+  maxResults?: number;
+  /** Tried in order if the previous provider fails. */
+  fallbacks?: readonly ProviderSettings[];
 }
 
-/** A provider that is asked in its turn, or why it cannot be. */
+/** A provider in the order of use; `missing` says why it cannot be used. */
 export interface ChainLink {
   provider: SearchProvider;
   keys: ProviderKeys;
@@ -276,16 +280,16 @@ export interface ChainLink {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The configured providers; where none is, those that the environment has a key for, and DuckDuckGo, which needs none. */
+/** The configured providers. Default: those with a key in the environment, and DuckDuckGo, which needs none. */
 export function searchChain(settings: WebSearchSettings = {}, env: Environment = {}): ChainLink[] {
   const { provider, apiKey, endpoint, engineId, fallbacks = [] } = settings;
   const named = [...(provider === undefined ? [] : [{ provider, apiKey, endpoint, engineId }]), ...fallbacks];
-  if (named.length > 0) return named.map((one) => toLink(one, env));
+  if (named.length > 0) return named.map((each) => toLink(each, env));
   const found = SEARCH_PROVIDERS.map(({ name }) => toLink({ provider: name }, env));
   return found.filter(({ missing }) => missing === undefined);
 }
 
-/** Hosts that the configuration itself names as places to search: they may stand in a private network. */
+/** Endpoint hosts from the configuration. They may be in a private network. */
 export function searchHosts(settings: WebSearchSettings = {}, env: Environment = {}): string[] {
   return searchChain(settings, env).flatMap(({ provider, keys }) => {
     if (keys.endpoint === provider.endpoint || !URL.canParse(keys.endpoint)) return [];
@@ -307,8 +311,7 @@ function toLink(given: ProviderSettings, env: Environment): ChainLink {
       missing.push(`set ${variables.join(" or ")} in the environment, or tools.webSearch.${key} in the configuration`);
     }
   }
-  if (!URL.canParse(keys.endpoint) && missing.length === 0)
-    missing.push("tools.webSearch.endpoint must be a whole URL");
+  if (!URL.canParse(keys.endpoint) && missing.length === 0) missing.push("tools.webSearch.endpoint must be a full URL");
   if (missing.length === 0) return { provider, keys };
   return { provider, keys, missing: `${provider.name} is not set up: ${missing.join("; ")}` };
 }

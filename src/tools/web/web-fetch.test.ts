@@ -134,7 +134,7 @@ describe("web_fetch", () => {
       "failed",
       "denied",
     ]);
-    expect(shown).toContain("the status 404: no such page");
+    expect(shown).toContain("status 404: no such page");
     expect((await call({ urls: ["http://10.0.0.1/", "http://[::1]/"] })).result).toMatchObject({
       error: { code: "denied" },
     });
@@ -150,7 +150,7 @@ describe("web_fetch", () => {
     });
     const { page, shown } = await call({ url: `${origin}/far` });
     expect(page.redirect).toBe("https://other.example/x");
-    expect(shown).toContain("Call web_fetch with that URL");
+    expect(shown).toContain("call web_fetch with that URL");
     expect((await call({ url: `${origin}/near` })).page.finalUrl).toBe(`${origin}/here`);
     expect(requests).toHaveLength(3);
   });

@@ -4,24 +4,19 @@ import { createWebFetchTool, type WebFetchDependencies } from "./web-fetch.ts";
 import { createWebSearchTool, type WebSearchDependencies } from "./web-search.ts";
 
 export interface WebDependencies extends Omit<WebFetchDependencies, "converter">, Omit<WebSearchDependencies, "fetch"> {
-  /** For the search alone, where its provider stands in a private network. */
+  /** For the search only, whose provider may be in a private network. */
   searchFetch?: WebSearchDependencies["fetch"];
   converter?: PageConverter;
 }
 
-/** The tools that read the web and search in it; `close` ends the thread that converts pages. */
+/** The tools that read and search the web; `close` ends the thread that converts pages. */
 export function createWebTools(dependencies: WebDependencies): { tools: AnyTool[]; close(): Promise<void> } {
   const { searchFetch, search, env, ...fetching } = dependencies;
-  const { clock } = fetching;
-  const converter = dependencies.converter ?? createPageConverter(clock ? { clock } : {});
+  const converter = dependencies.converter ?? createPageConverter({ clock: fetching.clock });
   return {
     tools: [
       createWebFetchTool({ ...fetching, converter }),
-      createWebSearchTool({
-        fetch: searchFetch ?? fetching.fetch,
-        search,
-        env,
-      }),
+      createWebSearchTool({ fetch: searchFetch ?? fetching.fetch, search, env }),
     ],
     close: converter.close,
   };

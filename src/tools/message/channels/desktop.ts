@@ -4,7 +4,7 @@ import { findProgram } from "../../../io/shell/find-program.ts";
 import { startProcess } from "../../../io/shell/run-process.ts";
 import type { ChannelKind } from "../channel.ts";
 
-/** What a program needs to find the desktop of the person, and no more. */
+/** The variables that a program needs to find the desktop. */
 const DESKTOP_ENV = [
   "PATH",
   "HOME",
@@ -14,11 +14,11 @@ const DESKTOP_ENV = [
   "XDG_RUNTIME_DIR",
   "DBUS_SESSION_BUS_ADDRESS",
 ];
-/** The words are arguments: nothing of a message is ever read as a script. */
+/** Title and text are arguments, so a message is never interpreted as a script. */
 const APPLE_SCRIPT = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";
 const DEADLINE_MS = 10_000;
 
-/** A notification on the desktop of the machine that this runs on. */
+/** A notification on the desktop of this machine. */
 export const desktopChannel: ChannelKind = {
   type: "desktop",
   hasSingleTarget: true,
@@ -34,17 +34,17 @@ export const desktopChannel: ChannelKind = {
       handlers: {
         async send({ text, subject, signal }) {
           if (program === undefined) throw toolError("unavailable", `There is no \`${name}\` on this machine.`);
-          const words = [subject || "Haft", text];
+          const message = [subject || "Haft", text];
           const argv =
             name === "osascript"
-              ? [program, "-e", APPLE_SCRIPT, ...words]
-              : [program, "--app-name=Haft", "--", ...words];
+              ? [program, "-e", APPLE_SCRIPT, ...message]
+              : [program, "--app-name=Haft", "--", ...message];
           const started = await startProcess({ argv, cwd: tmpdir(), env: own, signal, timeoutMs: DEADLINE_MS });
           const exit = await started.wait();
           if (exit.exitCode === 0)
             return { summary: "Handed to the desktop of this machine. Whether somebody saw it is not known." };
           throw toolError("failed", `\`${name}\` ended with ${exit.exitCode ?? exit.reason}: nothing was shown.`, {
-            next: "Tell the user; a desktop may not be there.",
+            next: "Tell the user; there may be no desktop.",
           });
         },
       },

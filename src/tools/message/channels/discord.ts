@@ -2,7 +2,7 @@ import { callService, type ChannelKind, type ChannelRequest, hostOf, refusedBy, 
 
 const MAX_CHARACTERS = 2000;
 
-/** https://docs.discord.com/developers/resources/message, with the token of a bot. Targets are ids of channels. */
+/** https://docs.discord.com/developers/resources/message, with a bot token. Targets are channel ids. */
 export const discordChannel: ChannelKind = {
   type: "discord",
   hosts: ({ endpoint }) => hostOf(endpoint),
@@ -22,7 +22,7 @@ export const discordChannel: ChannelKind = {
       const problem = textAt(json, "message") || `status ${status}`;
       throw refusedBy("Discord", problem, status === 401 || status === 403);
     };
-    /** Nobody is called by a text: `@everyone` in it stays text. */
+    /** Mentions are disabled: `@everyone` stays plain text. */
     const content = (text: string) => {
       if (text.length > MAX_CHARACTERS)
         throw refusedBy("Discord", `a message has at most ${MAX_CHARACTERS} characters`);
@@ -45,7 +45,7 @@ export const discordChannel: ChannelKind = {
         },
         async delete(request) {
           await call("DELETE", request, { path: at(request) });
-          return { summary: "Discord deleted the message. Who read it before has read it." };
+          return { summary: "Discord deleted the message. Some people may have read it before." };
         },
         async react(request) {
           await call("PUT", request, { path: `${at(request)}/reactions/${encodeURIComponent(request.emoji)}/@me` });

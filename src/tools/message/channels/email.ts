@@ -3,7 +3,7 @@ import {
   type ChannelKind,
   type ChannelRequest,
   type ChannelSettings,
-  type ChannelWorld,
+  type ChannelEnvironment,
   type Delivery,
   refusedBy,
   unknownOutcome,
@@ -11,18 +11,18 @@ import {
 
 const DEADLINE_MS = 30_000;
 
-/** Over the user's own mail server (SMTP). Targets are addresses, several with commas. */
+/** Uses the user's mail server (SMTP). Targets are addresses, separated by commas. */
 export const emailChannel: ChannelKind = {
   type: "email",
   hosts: (settings) => (settings.host ? [`${settings.host}:${portOf(settings)}`] : []),
-  open(settings, world) {
+  open(settings, environment) {
     const { host, from } = settings;
     const missing = [...(host ? [] : ["`host` to your mail server"]), ...(from ? [] : ["`from` to your address"])];
     return {
       problem: missing.length === 0 ? undefined : `set ${missing.join(" and ")}`,
       handlers: {
-        send: (request) => post(settings, world, request),
-        reply: (request) => post(settings, world, request),
+        send: (request) => post(settings, environment, request),
+        reply: (request) => post(settings, environment, request),
       },
     };
   },
@@ -32,7 +32,11 @@ function portOf({ port, secure }: ChannelSettings): number {
   return port ?? (secure ? 465 : 587);
 }
 
-async function post(settings: ChannelSettings, world: ChannelWorld, request: ChannelRequest): Promise<Delivery> {
+async function post(
+  settings: ChannelSettings,
+  environment: ChannelEnvironment,
+  request: ChannelRequest,
+): Promise<Delivery> {
   const { host = "", secure = false, allowInsecure = false, user, password, from } = settings;
   const { address, text, subject, messageId, signal } = request;
   const { createTransport } = await loadMailer();
@@ -46,16 +50,16 @@ async function post(settings: ChannelSettings, world: ChannelWorld, request: Cha
     connectionTimeout: DEADLINE_MS,
     greetingTimeout: DEADLINE_MS,
     socketTimeout: DEADLINE_MS,
-    // Nothing that a message names is read from disk or fetched.
+    // Never read files or URLs that a message names.
     disableFileAccess: true,
     disableUrlAccess: true,
     getSocket(_options, done) {
-      world.openSocket({ host, port: portOf(settings) }, signal).then(
+      environment.openSocket({ host, port: portOf(settings) }, signal).then(
         (connection) => {
           isConnected = true;
           done(null, { connection });
         },
-        (error: Error) => done(error as never),
+        (error: Error) => done(error, {}),
       );
     },
   });
@@ -72,7 +76,7 @@ async function post(settings: ChannelSettings, world: ChannelWorld, request: Cha
     });
     const refused = sent.rejected.map(String);
     return {
-      summary: `The mail server took it for ${sent.accepted.length} of ${sent.accepted.length + refused.length} addresses. Whether it arrives is not known.`,
+      summary: `The mail server accepted it for ${sent.accepted.length} of ${sent.accepted.length + refused.length} addresses. Whether it arrives is not known.`,
       messageId: sent.messageId,
       refused: refused.length > 0 ? refused : undefined,
     };
@@ -85,7 +89,7 @@ async function post(settings: ChannelSettings, world: ChannelWorld, request: Cha
   }
 }
 
-/** Up to the body nothing was sent for certain; after it, only an answer says so. `CONN` is said at any time. */
+/** Before the body, nothing was sent for certain. After it, only a response is conclusive. `CONN` may occur at any time. */
 const BEFORE_BODY = /^(?:EHLO|HELO|LHLO|STARTTLS|AUTH|MAIL FROM|RCPT TO)/;
 
 function explain(thrown: unknown, isConnected: boolean): unknown {
@@ -98,13 +102,13 @@ function explain(thrown: unknown, isConnected: boolean): unknown {
       next: "Try again later, or tell the user to check the settings of this channel.",
     });
   }
-  return unknownOutcome("the mail server", why || "the connection broke off");
+  return unknownOutcome("the mail server", why || "the connection was lost");
 }
 
-/** The first line: a header has no more. */
+/** The first line only: it becomes a header. */
 function titleOf(text: string): string {
   return text
-    .split(/[\r\n]/, 1)[0]!
+    .replace(/[\r\n].*$/s, "")
     .slice(0, 200)
     .toWellFormed();
 }

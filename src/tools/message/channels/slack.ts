@@ -18,12 +18,12 @@ const KEY_ERRORS = new Set([
   "missing_scope",
 ]);
 
-/** https://docs.slack.dev/reference/methods, with the token of a bot. Targets are ids of channels (C…, G…) and people (U…). */
+/** https://docs.slack.dev/reference/methods, with a bot token. Targets are ids of channels (C…, G…) and people (U…). */
 export const slackChannel: ChannelKind = {
   type: "slack",
   hosts: ({ endpoint }) => hostOf(endpoint),
   open({ token = "", endpoint = "https://slack.com/api" }, { fetch }) {
-    const ask = async (request: Pick<ServiceRequest, "method" | "body" | "signal">, path: string) => {
+    const send = async (request: Pick<ServiceRequest, "method" | "body" | "signal">, path: string) => {
       const url = `${endpoint.replace(/\/$/, "")}/${path}`;
       const headers = { authorization: `Bearer ${token}` };
       const { json, status } = await callService(fetch, { service: "Slack", url, headers, ...request });
@@ -31,9 +31,9 @@ export const slackChannel: ChannelKind = {
       const error = textAt(json, "error") || `status ${status}`;
       throw refusedBy("Slack", error, KEY_ERRORS.has(error));
     };
-    const call = (method: string, body: object, signal: AbortSignal) => ask({ body, signal }, method);
+    const call = (method: string, body: object, signal: AbortSignal) => send({ body, signal }, method);
     const direct = new Map<string, string>();
-    /** Messages to a person stand in a channel of their own, whose id only Slack knows. */
+    /** Messages to a person need the id of the direct message channel. */
     const channelOf = async ({ address, signal }: ChannelRequest): Promise<string> => {
       if (!/^[UW]/.test(address)) return address;
       const known = direct.get(address);
@@ -59,7 +59,7 @@ export const slackChannel: ChannelKind = {
         },
         async delete(request) {
           await call("chat.delete", { channel: await channelOf(request), ts: request.messageId }, request.signal);
-          return { summary: "Slack deleted the message. Who read it before has read it." };
+          return { summary: "Slack deleted the message. Some people may have read it before." };
         },
         async react(request) {
           const { messageId: timestamp, emoji, signal } = request;
@@ -69,9 +69,9 @@ export const slackChannel: ChannelKind = {
         },
         async read(request) {
           const { limit, signal } = request;
-          // Methods that read take a query, and no JSON.
+          // Methods that read take query parameters, not JSON.
           const query = new URLSearchParams({ channel: await channelOf(request), limit: `${limit}` });
-          const json = await ask({ method: "GET", signal }, `conversations.history?${query.toString()}`);
+          const json = await send({ method: "GET", signal }, `conversations.history?${query.toString()}`);
           const found = field(json, "messages");
           const messages = (Array.isArray(found) ? found : []).slice(0, limit).map((message: unknown) => ({
             id: textAt(message, "ts"),
@@ -86,7 +86,7 @@ export const slackChannel: ChannelKind = {
   },
 };
 
-/** So that no text calls a whole channel: only `<!channel>` unescaped would. */
+/** Escaped, so a text cannot notify a whole channel with `<!channel>`. */
 function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

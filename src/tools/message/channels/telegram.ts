@@ -2,7 +2,7 @@ import { callService, type ChannelKind, type ChannelRequest, field, hostOf, refu
 
 const MAX_CHARACTERS = 4096;
 
-/** https://core.telegram.org/bots/api. Targets are ids of chats, or @names of channels. A bot cannot read what was written. */
+/** https://core.telegram.org/bots/api. Targets are chat ids or @names of channels. A bot cannot read past messages. */
 export const telegramChannel: ChannelKind = {
   type: "telegram",
   hosts: ({ endpoint }) => hostOf(endpoint),
@@ -36,7 +36,7 @@ export const telegramChannel: ChannelKind = {
         },
         async delete(request) {
           await call("deleteMessage", request, numberOf(request));
-          return { summary: "Telegram deleted the message. Who read it before has read it." };
+          return { summary: "Telegram deleted the message. Some people may have read it before." };
         },
         async react(request) {
           const reaction = [{ type: "emoji", emoji: request.emoji }];

@@ -1,13 +1,13 @@
 import { callService, type ChannelKind, hostOf, refusedBy } from "../channel.ts";
 
-/** Posts JSON to an address of the user's own. Each target is one. */
+/** Posts JSON. Each target is a URL. */
 export const webhookChannel: ChannelKind = {
   type: "webhook",
   hosts: ({ targets = {} }) => Object.values(targets).flatMap(hostOf),
   open({ headers = {}, targets = {} }, { fetch, clock }) {
     const wrong = Object.entries(targets).find(([, address]) => !/^https?:\/\//i.test(address));
     return {
-      problem: wrong && `the target "${wrong[0]}" must be an address that begins with https:// or http://`,
+      problem: wrong && `the target "${wrong[0]}" must be a URL that begins with https:// or http://`,
       handlers: {
         async send({ address, text, subject, signal }) {
           const body = { text, subject: subject || undefined, sentAt: new Date(clock.now()).toISOString() };
