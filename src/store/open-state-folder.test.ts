@@ -99,6 +99,14 @@ describe("the first use of a workspace", () => {
     expect(JSON.parse(readFileSync(join(stateFolder, "state.json"), "utf8"))).toMatchObject({ version: 1, workspace });
   });
 
+  test("uses the folder of an earlier version if it is chosen as the state folder", async () => {
+    const warnings: string[] = [];
+    for (let i = 0; i < 2; i++) {
+      await openStateFolder(workspace, { stateFolder: old(), onWarning: (warning) => warnings.push(warning) });
+    }
+    expect({ warnings, names: inWorkspace() }).toEqual({ warnings: [], names: [".haft"] });
+  });
+
   test("stops with the path and the setting if the folder cannot be created", async () => {
     writeFileSync(stateFolder, "in the way");
     await expect(openStateFolder(workspace, { stateFolder: join(stateFolder, "below") })).rejects.toMatchObject({

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { toolError } from "../core/error.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
 import { createFiles } from "../io/files/files.ts";
-import { createPathPolicy } from "../io/files/path-policy.ts";
+import { createPathPolicy, isInside } from "../io/files/path-policy.ts";
 import {
   ensureStateFolder,
   explainStateFailure,
@@ -77,7 +77,7 @@ async function prepareFolder(opening: Opening): Promise<void> {
   const renamedTo = record?.migration?.renamedTo;
   const isRenamed = renamedTo !== undefined && renamedTo !== old && existsSync(renamedTo);
   // A store that is there already is newer than anything in the old folder.
-  const hasOldState = isFolder(old) && !existsSync(join(folder, STATE_FILES.store));
+  const hasOldState = isFolder(old) && !isInside(folder, old) && !existsSync(join(folder, STATE_FILES.store));
   if (!isRenamed && !hasOldState && renamedTo === undefined) return writeRecord(folder, begun);
   const from = isRenamed ? renamedTo : await renameOld(opening, begun);
   await copyState(from, opening);
@@ -246,7 +246,7 @@ async function writeRecord(folder: string, record: StateRecord): Promise<void> {
 
 /** An older version was started again, or a checkout brought the folder. What is in it has no effect. */
 function warnOfOldFolder({ folder, old, onWarning }: Opening): void {
-  if (!lstatSync(old, { throwIfNoEntry: false })) return;
+  if (isInside(folder, old) || !lstatSync(old, { throwIfNoEntry: false })) return;
   if (readStateRecord(folder)?.migration?.renamedTo === old) return;
   onWarning(`${old} is not used, nor are the rules in it: the state of this workspace is in ${folder}. Remove it.`);
 }

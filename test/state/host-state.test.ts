@@ -64,7 +64,9 @@ describe("a host", () => {
     await host.sessions.create({ key: "main" });
     await host.close();
     expect(readdirSync(folders.workspace).filter((name) => name !== "c.txt")).toEqual(["a.txt"]);
-    expect(readdirSync(folders.stateFolder)).toEqual(expect.arrayContaining(["config.yml", "haft.db", "spill", "state.json"]));
+    expect(readdirSync(folders.stateFolder)).toEqual(
+      expect.arrayContaining(["config.yml", "haft.db", "spill", "state.json"]),
+    );
     expect(readdirSync(folders.home).filter((name) => name !== ".config")).toEqual([]);
   });
 
@@ -135,24 +137,52 @@ describe("an output that is too long", () => {
 });
 
 const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
 
 /** Permissions do not stop root: the program then runs as another user. */
-test.skipIf(process.platform === "win32")("a workspace that may only be read is used like any other", async () => {
-  const { root, workspace, stateFolder } = makeFolders();
-  const program = await bundleProgram("test/state/use-host.ts", join(root, "program"));
-  mkdirSync(stateFolder);
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot) for (const folder of [root, stateFolder]) chmodSync(folder, 0o777);
-  chmodSync(workspace, 0o555);
-  const child = spawn(process.execPath, [program, workspace, join(stateFolder, "of-nobody")], {
-    ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
-    env: { PATH: process.env["PATH"], HOME: "/nonexistent" },
-    stdio: ["ignore", "pipe", "pipe"],
+describe.skipIf(process.platform === "win32")("a workspace that may only be read", () => {
+  async function makeReadable() {
+    const folders = makeFolders();
+    const program = await bundleProgram("test/state/use-host.ts", join(folders.root, "program"));
+    mkdirSync(folders.stateFolder);
+    if (isRoot) for (const folder of Object.values(folders)) chmodSync(folder, 0o777);
+    const run = async (stateFolder: string) => {
+      const child = spawn(process.execPath, [program, folders.workspace, stateFolder], {
+        ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
+        env: { PATH: process.env["PATH"], HOME: "/nonexistent" },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      const [{ code }, output, errors] = await Promise.all([childEnd(child), text(child.stdout), text(child.stderr)]);
+      expect({ code, errors }).toEqual({ code: 0, errors: "" });
+      return JSON.parse(output) as unknown;
+    };
+    onTestFinished(() => chmodSync(folders.workspace, 0o755));
+    return { ...folders, run };
+  }
+
+  test("is used like any other", async () => {
+    const { workspace, stateFolder, run } = await makeReadable();
+    chmodSync(workspace, 0o555);
+    expect(await run(join(stateFolder, "new"))).toEqual({
+      ...{ canWrite: false, read: "completed", spilled: true, write: "path_denied" },
+      ...{ earlierEntries: 0, warnings: [] },
+    });
+    expect(readdirSync(workspace)).toEqual(["a.txt"]);
+    expect(readFileSync(join(workspace, "a.txt"), "utf8")).toBe("a\n");
   });
-  const [{ code }, output, errors] = await Promise.all([childEnd(child), text(child.stdout), text(child.stderr)]);
-  chmodSync(workspace, 0o755);
-  expect({ code, errors }).toEqual({ code: 0, errors: "" });
-  expect(JSON.parse(output)).toEqual({ canWrite: false, read: "completed", spilled: true, write: "path_denied" });
-  expect(readdirSync(workspace)).toEqual(["a.txt"]);
-  expect(readFileSync(join(workspace, "a.txt"), "utf8")).toBe("a\n");
+
+  test("keeps the folder of an earlier version, whose state is copied once", async () => {
+    const { workspace, stateFolder, run } = await makeReadable();
+    const old = join(workspace, ".haft");
+    await run(old);
+    rmSync(join(workspace, "b.txt"));
+    chmodSync(workspace, 0o555);
+    const first = (await run(join(stateFolder, "new"))) as { earlierEntries: number };
+    expect(first).toMatchObject({ warnings: [expect.stringContaining(`${old} could not be renamed`)] });
+    expect(first.earlierEntries).toBeGreaterThan(0);
+    const second = (await run(join(stateFolder, "new"))) as { earlierEntries: number };
+    expect(second).toMatchObject({ warnings: [] });
+    expect(second.earlierEntries).toBeGreaterThan(first.earlierEntries);
+    expect(readdirSync(workspace)).toEqual([".haft", "a.txt"]);
+  });
 });

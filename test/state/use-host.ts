@@ -20,6 +20,7 @@ const host = await openHaft(workspace, {
     { name: "talk", description: "Talks", kind: "readonly", parameters: [], run: () => "x ".repeat(60_000) } as never,
   ],
 });
+const { entries } = await host.store.audit.query();
 const read = await host.haft.execute("read", { path: "a.txt" });
 const talk = await host.haft.execute("talk");
 const write = await host.haft.execute("write", { path: "b.txt", content: "b" });
@@ -29,5 +30,7 @@ const result = {
   read: read.status,
   spilled: talk.metadata.spill !== undefined,
   write: write.status === "failed" ? write.error.code : write.status,
+  earlierEntries: entries.length,
+  warnings: host.warnings.filter((warning) => !warning.startsWith("Commands are not confined")),
 };
 process.stdout.write(JSON.stringify(result));
