@@ -1,3 +1,4 @@
+import { withDefaults } from "./core/with-defaults.ts";
 import { type BatchCall, type Call, type CallOptions, type Caller, type Execute, toolOf } from "./core/call.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "./core/close-stack.ts";
@@ -269,7 +270,7 @@ class Runtime {
     const validation = validate();
     const hooks = this.#openHooks(validation);
     const idempotency = idempotencyStages(this.journal, new ResultCache(this.clock));
-    const limits = { ...DEFAULT_CONCURRENCY, ...options.concurrency };
+    const limits = withDefaults(DEFAULT_CONCURRENCY, options.concurrency);
     this.admission = admit({ limits, clock: this.clock, deadlines });
     this.permission = this.#openPermission(hooks);
     this.programs = options.code && this.#openPrograms(options.code);

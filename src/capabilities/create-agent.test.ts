@@ -455,7 +455,7 @@ describe("a conversation", () => {
     ];
     expect(await agent.run("and now?", { messages })).toMatchObject({ stop: "done" });
     expect(model.requests[0]!.prompt.map(({ role }) => role)).toEqual(["system", "user", "assistant", "tool", "user"]);
-    expect(text(model.requests[0]!.prompt[3])).toContain("Nothing is known of what it did");
+    expect(text(model.requests[0]!.prompt[3])).toContain("Its effect is unknown");
   });
 
   test("shows pictures of results and of the user as pictures", async () => {

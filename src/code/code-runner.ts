@@ -1,3 +1,4 @@
+import { withDefaults } from "../core/with-defaults.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { Call, CallToContinue, Caller } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
@@ -35,7 +36,7 @@ export type CodeRunner = ReturnType<typeof createCodeRunner>;
 /** Runs programs, and resumes those that waited for a person, also those of an earlier process. */
 export function createCodeRunner(options: CodeRunnerOptions) {
   const { store = new MemoryProgramStore(), clock = systemClock, continueCall, isOpen, isDone } = options;
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const limits = withDefaults(DEFAULT_LIMITS, options.limits);
   const threads = new CodeThreads({ clock, memoryBytes: limits.memoryBytes });
   /** Claimed by `resume` for the call that it makes next. */
   const claimed = new Map<string, StoredProgram>();

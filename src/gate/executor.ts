@@ -1,3 +1,4 @@
+import { withDefaults } from "../core/with-defaults.ts";
 import { authorityOf, type Call, type CallOptions } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
@@ -76,7 +77,7 @@ export class Executor implements RunHost {
     this.events = options.events ?? registry.events;
     this.deadlines = options.deadlines ?? new Deadlines(this.clock);
     this.#pausedTimeLimits = new PausedTimeLimits(this.deadlines, this.clock);
-    this.timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+    this.timeouts = withDefaults(DEFAULT_TIMEOUTS, options.timeouts);
     this.#around = stages.filter((stage) => stage.around);
     this.#statistics = options.statistics ?? new Statistics();
     this.#registry = registry;

@@ -1,3 +1,4 @@
+import { withDefaults } from "../core/with-defaults.ts";
 import { randomBytes } from "node:crypto";
 import type { CallAuthority, Caller } from "../core/call.ts";
 import { canonicalJson } from "../core/json.ts";
@@ -105,7 +106,13 @@ export class Schedules {
     as: CallAuthority | undefined = authority,
   ): Promise<Schedule> {
     return this.#change(id, as, async (schedule) => {
-      const { name, timing, target, missed, isPaused } = { ...schedule, ...changes };
+      const {
+        name = schedule.name,
+        timing = schedule.timing,
+        target = schedule.target,
+        missed = schedule.missed,
+        isPaused = schedule.isPaused,
+      } = changes;
       const request = { name, timing, target, missed, isPaused };
       const changed = { ...schedule, ...request, authority };
       const isTimed = isPaused === schedule.isPaused && canonicalJson(timing) === canonicalJson(schedule.timing);
@@ -142,7 +149,7 @@ export class Schedules {
 
   async runs(id: string, query: Partial<RunQuery> = {}, as?: CallAuthority): Promise<ScheduleRun[]> {
     const schedule = await this.get(id, as);
-    const runs = await this.#options.store.runs(id, { limit: DEFAULT_RUNS, ...query });
+    const runs = await this.#options.store.runs(id, withDefaults({ limit: DEFAULT_RUNS }, query));
     return Promise.all(runs.map((run) => this.#options.scheduler.refresh(run, schedule)));
   }
 

@@ -1,3 +1,4 @@
+import { withDefaults } from "../core/with-defaults.ts";
 import { hash } from "node:crypto";
 import type { CallJournal, JournalEntry } from "../calls/call-journal.ts";
 import type { ToolResult } from "../core/result.ts";
@@ -44,7 +45,7 @@ export class SqlJournal implements CallJournal {
 
   constructor(context: StoreContext, limits: Partial<JournalLimits> = {}) {
     this.#context = context;
-    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#limits = withDefaults(DEFAULT_LIMITS, limits);
   }
 
   async find(key: string, fingerprint?: string): Promise<JournalEntry | undefined> {

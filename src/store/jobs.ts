@@ -1,3 +1,4 @@
+import { withDefaults } from "../core/with-defaults.ts";
 import { hash, randomUUID } from "node:crypto";
 import {
   type JobEvent,
@@ -319,7 +320,7 @@ export class SqlJobs implements JobQueue, JobSource {
     const { clock, database, owners } = context;
     this.clock = clock;
     this.#context = context;
-    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#limits = withDefaults(DEFAULT_LIMITS, limits);
     const writer = randomUUID();
     const group = new WriteGroup(database, beginJobWrites);
     const { maxResultBytes } = this.#limits;

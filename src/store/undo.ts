@@ -1,3 +1,4 @@
+import { withDefaults } from "../core/with-defaults.ts";
 import { promisify } from "node:util";
 import { deflateRaw, deflateRawSync, inflateRaw } from "node:zlib";
 import {
@@ -140,7 +141,7 @@ export class SqlUndo implements UndoStore {
     this.#db = database;
     this.#workspace = workspace;
     this.#clock = clock;
-    this.#limits = { ...DEFAULT_UNDO_LIMITS, ...limits };
+    this.#limits = withDefaults(DEFAULT_UNDO_LIMITS, limits);
   }
 
   async before(change: FileChange): Promise<string> {

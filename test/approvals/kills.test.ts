@@ -138,7 +138,7 @@ async function killOneOfTwo(checker: Checker, victim: "wait" | "answer", point: 
 async function killWithNo(checker: Checker): Promise<void> {
   const callId = checker.newCall();
   expect((await checker.run(callId, "deny", "answered")).killed).toBe(true);
-  expect((await checker.run(callId, "approve")).output).toEqual(["result: denied"]);
+  expect((await checker.run(callId, "approve")).output).toEqual(["result: approval_denied"]);
   expect(checker.effects(callId)).toBe(0);
 }
 

@@ -54,7 +54,7 @@ test("a worker takes what others left, finishes what runs when it is told to end
   const third = await submit("read", "path=note.txt");
   while (!existsSync(join(haft.folder, "begun"))) await pause();
   worker.child.kill("SIGTERM");
-  await worker.waitForOutput(/have their time/, "stderr");
+  await worker.waitForOutput(/waiting for 1 running jobs/, "stderr");
   writeFileSync(join(haft.folder, "go"), "");
   expect(await worker.ended).toMatchObject({ code: 0 });
   expect(existsSync(join(haft.folder, "ended"))).toBe(true);

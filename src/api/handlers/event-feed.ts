@@ -1,3 +1,4 @@
+import { withDefaults } from "../../core/with-defaults.ts";
 import type { EventMessage, EventQuery } from "../../contracts/events.ts";
 import type { ToolEvent } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
@@ -34,7 +35,10 @@ export class EventFeed {
 
   constructor(startedAt: number, options: FeedOptions = {}) {
     this.#start = startedAt;
-    this.#options = { maxEvents: 10_000, maxCharacters: 16 * 1024 * 1024, maxEventSize: 256 * 1024, ...options };
+    this.#options = withDefaults(
+      { maxEvents: 10_000, maxCharacters: 16 * 1024 * 1024, maxEventSize: 256 * 1024 },
+      options,
+    );
   }
 
   get lastId(): string {

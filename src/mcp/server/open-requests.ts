@@ -1,3 +1,4 @@
+import { withDefaults } from "../../core/with-defaults.ts";
 import type {
   ClientCapabilities,
   ElicitRequestFormParams,
@@ -366,7 +367,7 @@ export class SuspendedRequests {
 
   constructor(clock: Clock, limits: Partial<SuspendedLimits> = {}) {
     this.#clock = clock;
-    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#limits = withDefaults(DEFAULT_LIMITS, limits);
   }
 
   add(

@@ -1,3 +1,4 @@
+import { withDefaults } from "../../core/with-defaults.ts";
 import { randomUUID } from "node:crypto";
 import type { NodeIncomingMessageLike, NodeServerResponseLike } from "@modelcontextprotocol/node";
 import type { Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
@@ -158,7 +159,7 @@ class LegacySessions {
 
   constructor(service: McpService, limits: SessionLimits = {}) {
     this.#service = service;
-    this.#limits = { idleMs: IDLE_MS, max: MAX_SESSIONS, maxPerOwner: MAX_PER_OWNER, ...limits };
+    this.#limits = withDefaults({ idleMs: IDLE_MS, max: MAX_SESSIONS, maxPerOwner: MAX_PER_OWNER }, limits);
   }
 
   get size(): number {

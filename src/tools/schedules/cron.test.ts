@@ -75,7 +75,7 @@ describe("the cron tool", () => {
     const added = (await cron(minutely)).details as Schedule;
     host.schedules.start();
     await clock.advance(10);
-    expect((await cron({ action: "status" })).display).toContain("1 schedule, 0 paused. Schedules are being run.");
+    expect((await cron({ action: "status" })).display).toContain("1 schedule, 0 paused. Schedules are running.");
     expect((await cron({ action: "list" })).details).toMatchObject({ schedules: [{ id: added.id, name: "minutely" }] });
     const { id } = added;
     expect((await cron({ action: "update", id, input: { text: "other" } })).details).toMatchObject({

@@ -1,3 +1,4 @@
+import { withDefaults } from "../../core/with-defaults.ts";
 import type { CallAuthority } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -141,7 +142,7 @@ async function preview(
   }
   const before = action === "update" ? await schedules.get(id, authority) : undefined;
   const changes = before ? await changesOf(input, authority, { schedules, clock }) : requestOf(input, clock.now());
-  const request = { ...before, ...changes } as ScheduleRequest;
+  const request = (before ? withDefaults(before, changes) : changes) as ScheduleRequest;
   await schedules.check(request, authority, { isTimed: changes.timing === undefined });
   const { caller, ...rights } = authority;
   return {

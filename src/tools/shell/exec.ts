@@ -1,3 +1,4 @@
+import { withDefaults } from "../../core/with-defaults.ts";
 import { resolve } from "node:path";
 import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
@@ -149,7 +150,7 @@ async function run(
       stopped,
       ...describeConfinement(input, dependencies.confining),
     },
-    { ...REPLY_LIMITS, ...reply },
+    withDefaults(REPLY_LIMITS, reply),
   );
   if (described.details?.processId === undefined) void forget(processes, { owner, id, process });
   return described;

@@ -1,3 +1,4 @@
+import { withDefaults } from "../../core/with-defaults.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
@@ -91,7 +92,7 @@ export function createProcessTool(dependencies: ProcessDependencies) {
 
 async function run(input: ProcessInput, context: ToolContext, dependencies: ProcessDependencies): Promise<ToolOutput> {
   const { processes, clock = systemClock } = dependencies;
-  const limits = { ...REPLY_LIMITS, ...dependencies.reply };
+  const limits = withDefaults(REPLY_LIMITS, dependencies.reply);
   const owner = processOwner(context.caller);
   const { action, id = "", data, keys = [], wait_ms: waitMs } = input;
   const { signal } = context;
