@@ -29,10 +29,10 @@ const numbered = (lines: readonly string[]): string[] => lines.filter((line) => 
 const ticks = (text: string): number => text.split("✅").length - 1;
 
 describe("the tour", () => {
-  test("walks in English, and every tick is a check that held", async () => {
-    const { text, lines, held, failed } = await tour("en");
+  test("runs in English, and every tick is a passed check", async () => {
+    const { text, lines, passed, failed } = await tour("en");
     expect(failed, text).toBe(0);
-    expect(ticks(text)).toBe(held);
+    expect(ticks(text)).toBe(passed);
     expect(text).not.toContain("❌");
     expect(lines[0]).toBe("=== Tool system tour ===");
     expect(numbered(lines)).toEqual([
@@ -56,15 +56,15 @@ describe("the tour", () => {
       "18. Chain: several tools are one tool",
       "19. Statistics: every call was counted",
     ]);
-    expect(text).toContain(`=== Done: ${held} checks passed ===`);
+    expect(text).toContain(`=== Done: ${passed} checks passed ===`);
     expect(text).toMatch(/README\.md[^]*npm test/);
     expect(text).not.toMatch(/\p{Script=Han}/u);
   });
 
   test("walks the same way in Chinese, under the headings and numbers of its printed example", async () => {
-    const { text, lines, held, failed } = await tour("zh");
+    const { text, lines, passed, failed } = await tour("zh");
     expect(failed, text).toBe(0);
-    expect(held).toBe((await tour("en")).held);
+    expect(passed).toBe((await tour("en")).passed);
     expect(lines[0]).toBe("=== 工具系统测试 ===");
     expect(numbered(lines)).toHaveLength(19);
     expect(numbered(lines).filter((line) => !/\p{Script=Han}/u.test(line))).toEqual([]);
@@ -74,14 +74,14 @@ describe("the tour", () => {
     expect(text).toMatch(/^7\. 测试 Edit 工具\n {3}结果: +✅ 成功.*\n {3}多重匹配: +✅ 正确拒绝/m);
     expect(text).toMatch(/^9\. 测试 Bash 工具\n {3}结果: +✅ 成功\n {3}输出: +Hello from Bash$/m);
     expect(text).toMatch(/^12\. 测试 MCP 工具注册\n {4}MCP 工具注册: +✅[^]*注销后: +✅ 已移除/m);
-    expect(text).toContain(`=== 测试完成：${held} 项检查全部通过 ===`);
+    expect(text).toContain(`=== 测试完成：${passed} 项检查全部通过 ===`);
   });
 
-  test("crosses what does not hold, says what came instead, and fails", async () => {
+  test("marks failed checks, prints the actual result, and fails", async () => {
     const { text, failed } = await tour("en", {
       change: ({ plays: [play, ...others] }) => {
         const wrong = { ...play!, calls: [{ ...play!.calls[0]!, input: { file_path: "no-such-file.md" } }] };
-        // Nothing has been read then, so that the edits of the next step do not hold either.
+        // The edits of the next step would fail too, because nothing was read.
         return { plays: [wrong, ...others.filter(({ tool }) => tool !== "Edit")] };
       },
     });
@@ -91,14 +91,14 @@ describe("the tour", () => {
     expect(text).not.toContain("What next");
   });
 
-  test("goes on after a step that throws, and counts it as failed", async () => {
-    const { lines, text, failed } = await tour("en", { change: ({ call }) => ({ call: { ...call, tool: "gone" } }) });
+  test("continues after a step that throws, and counts it as failed", async () => {
+    const { lines, text, failed } = await tour("en", { change: ({ call }) => ({ call: { ...call, tool: "missing" } }) });
     expect(failed).toBeGreaterThan(0);
-    expect(text).toContain("❌ ends without an error (got: TypeError");
+    expect(text).toContain("❌ ends without an error (got: Error: The example");
     expect(numbered(lines)).toHaveLength(19);
   });
 
-  test("has colours only where it is told to", async () => {
+  test("has colours only if enabled", async () => {
     const { lines } = await tour("en", { colour: true });
     expect(lines[0]).toBe("\u001b[1m=== Tool system tour ===\u001b[0m");
     expect((await tour("en")).text).not.toContain("\u001b");
@@ -120,7 +120,7 @@ describe("the language of the tour", () => {
   });
 
   test.each([[["--lang", "fr"]], [["--lang"]], [["--verbose"]], [["--lang", "zh", "more"]]])(
-    "refuses %j and says what it takes",
+    "rejects %j with the accepted options",
     (args) => expect(() => chooseLanguage(args, {})).toThrow(/--lang en or --lang zh/),
   );
 });

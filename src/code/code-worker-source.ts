@@ -2,9 +2,9 @@
  * Runs in a worker thread: a program may compute for seconds and must not block the process. It is a string, so the bundle
  * needs no second file.
  *
- * Inside the machine there is nothing but the language, `tools`, `api` and `console`. Whatever a program does to those it
- * does to itself: all that reaches the outside is a request to call a tool, as text. What the program waits for lies
- * inside the machine with it, so that a snapshot of the machine is all of the program.
+ * The machine contains only the language, `tools`, `api` and `console`. A program can change those only for itself: the
+ * outside sees only requests to call tools, as text. The open requests are inside the machine, so a snapshot of the machine
+ * is the complete program.
  */
 export const CODE_WORKER_SOURCE = `
 const { parentPort, workerData } = require("node:worker_threads");
@@ -161,7 +161,7 @@ function prelude(): string {
         Object.assign(error, { code: value.code, tool: one.name, data: value.data, output: value.output });
         one.reject(error);
       },
-      // After a restart nobody knows what was asked for: it is asked for again, under the same numbers.
+      // After a restart the open requests are repeated with the same numbers.
       repeat() {
         for (const [step, { kind, name, text }] of waiting) request(step, kind, name, text);
       },

@@ -30,12 +30,12 @@ test("a schema becomes the type that a program may pass", () => {
   );
 });
 
-test("names that are no identifiers are indexed, and a declared output is told", () => {
+test("names that are not identifiers are indexed, and a declared output is included", () => {
   const tool = make(z.object({}), "a-b", z.object({ n: z.number() }));
   expect(declareTools([tool])).toContain('tools["a-b"](input: {}): Promise<{ n: number }>');
 });
 
-test("a schema without end is cut", () => {
+test("a deeply nested schema is truncated", () => {
   const nested = (depth: number): z.ZodType => (depth === 0 ? z.string() : z.object({ a: nested(depth - 1) }));
   expect(declareTools([make(z.object({ a: nested(20) }))])).toContain("unknown");
 });

@@ -3,7 +3,7 @@ import type { ProgramStore, StoredProgram } from "./program-store.ts";
 
 export interface ProgramStoreSuite {
   open(): Promise<ProgramStore>;
-  /** Somebody else who has the same store open, and how they die; absent where a store is one process's own. */
+  /** Another process with the same store, and a function that ends it. Omitted for stores of one process. */
   openAnother?(): Promise<{ store: ProgramStore; die: () => Promise<void> }>;
 }
 
@@ -22,7 +22,7 @@ function program(key: string, approvals: readonly string[] = ["a"], bytes = 10):
   };
 }
 
-/** What every place where programs wait must hold. */
+/** The behaviour of every program store. */
 export function programStoreSuite({ open, openAnother }: ProgramStoreSuite): void {
   test("a program is claimed as it was saved, once it was released", async () => {
     const store = await open();
@@ -40,7 +40,7 @@ export function programStoreSuite({ open, openAnother }: ProgramStoreSuite): voi
     expect(await store.claim(saved.key)).toBeUndefined();
   });
 
-  test("saved again it is the newer one; removed it is gone", async () => {
+  test("a program that is saved again replaces the old one, and can be removed", async () => {
     const store = await open();
     await store.save(program("k", ["a"]));
     await store.save(program("k", ["b", "c"]));
@@ -56,7 +56,7 @@ export function programStoreSuite({ open, openAnother }: ProgramStoreSuite): voi
   });
 
   if (!openAnother) return;
-  test("somebody else gets it only when who held it is gone", async () => {
+  test("another process can claim a program only after its holder has ended", async () => {
     const mine = await open();
     const { store: theirs, die } = await openAnother();
     await theirs.save(program("held"));

@@ -1,13 +1,13 @@
 import { distance } from "fastest-levenshtein";
 import { type Caller, type CallToContinue, continuationOf } from "../core/call.ts";
 import { ToolCategory } from "../core/category.ts";
-import { text } from "../core/content.ts";
+import { firstLine, text } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
 import { failureOf, isErrorCode, type ToolFailure } from "../core/error.ts";
 import { callOf } from "../core/gate.ts";
 import type { ToolOutput, ToolResult } from "../core/result.ts";
 import type { AnyTool, ToolContext } from "../core/tool.ts";
-import type { JsonSchema } from "../schema/json-schema.ts";
+import { isObject, type JsonSchema } from "../schema/json-schema.ts";
 
 export interface RunCodeDependencies {
   runner: CodeRunner;
@@ -31,12 +31,12 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
       short: "Runs a JavaScript or TypeScript program that calls tools; only what it returns is shown.",
       long:
         "Use it for many calls, loops, filters and joins: results stay in the program. Globals: `tools.NAME(input)` calls a tool " +
-        "and gives a promise of its data, or of its text where it has no data; a failed call throws an error with `code` and `message`. " +
+        "and returns a promise of its data, or of its text if it has no data; a failed call throws an error with `code` and `message`. " +
         '`await api.search("words")` finds tools, `await api.describe("name", …)` gives their TypeScript declarations. ' +
         "`console.log` prints. End with `return value`.",
       usageNotes: [
         "There is no file system, network, import or timer: call tools for those.",
-        "Calls that must be permitted by a person are asked for as always; the program waits for the answer.",
+        "Calls that need an approval ask the person as usual; the program waits for the answer.",
         "Several calls at once: await Promise.all([…]).",
       ],
       examples: [
@@ -60,7 +60,7 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
         },
         language: {
           enum: ["javascript", "typescript"],
-          description: "Found out by itself where absent",
+          description: "Detected automatically if omitted",
         },
       },
       required: ["code"],
@@ -144,7 +144,7 @@ function showEnd(end: CodeEnd, code: string, tools: readonly AnyTool[]): ToolOut
     const many = end.approvals.length === 1 ? "a person" : `a person, about ${end.approvals.length} calls`;
     return {
       content: [
-        text(`The program waits for ${many}, and goes on by itself after the answer. Do not run it again.`),
+        text(`The program waits for ${many}, and continues by itself after the answer. Do not run it again.`),
         ...printed.map((part) => text(part)),
       ],
       display: `Waits for ${many}.`,
@@ -155,7 +155,7 @@ function showEnd(end: CodeEnd, code: string, tools: readonly AnyTool[]): ToolOut
   const error = failureFor(end.error, explainError(end.error, code, tools));
   return {
     content: [text([error.message, ...printed].join("\n\n"))],
-    display: error.message.split("\n")[0]!,
+    display: firstLine(error.message),
     details: { error: end.error, output, calls },
     error,
   };
@@ -165,8 +165,9 @@ function failureFor(
   { name, code, line, column }: Extract<CodeEnd, { status: "failed" }>["error"],
   message: string,
 ): ToolFailure {
-  const known = isErrorCode(code) ? code : name === "TimeoutError" ? "timeout" : "failed";
-  return { ...failureOf(known, message, name), ...(line === undefined ? {} : { data: { line, column } }) };
+  const errorCode = isErrorCode(code) ? code : name === "TimeoutError" ? "timeout" : "failed";
+  const failure = failureOf(errorCode, message, name);
+  return line === undefined ? failure : { ...failure, data: { line, column } };
 }
 
 function count(calls: number): string {
@@ -230,14 +231,14 @@ function declareTool(tool: AnyTool): string {
 /** Deeply nested schemas are cut. */
 const MAX_DEPTH = 6;
 
-function typeOf(schema: JsonSchema | boolean | undefined, depth: number): string {
-  if (typeof schema !== "object" || depth > MAX_DEPTH) return "unknown";
+function typeOf(schema: unknown, depth: number): string {
+  if (!isObject(schema) || depth > MAX_DEPTH) return "unknown";
   if ("const" in schema) return literal(schema.const);
   if (Array.isArray(schema.enum)) return schema.enum.map(literal).join(" | ") || "never";
   const parts = schema.anyOf ?? schema.oneOf;
-  if (Array.isArray(parts)) return unique(parts.map((part) => typeOf(part as JsonSchema, depth + 1))).join(" | ");
+  if (Array.isArray(parts)) return unique(parts.map((part) => typeOf(part, depth + 1))).join(" | ");
   if (Array.isArray(schema.type)) {
-    return unique(schema.type.map((type) => typeOf({ ...schema, type } as JsonSchema, depth))).join(" | ");
+    return unique(schema.type.map((type) => typeOf({ ...schema, type }, depth))).join(" | ");
   }
   switch (schema.type) {
     case "string":
@@ -248,25 +249,24 @@ function typeOf(schema: JsonSchema | boolean | undefined, depth: number): string
     case "integer":
       return "number";
     case "array":
-      return arrayOf(typeOf(schema.items as JsonSchema, depth + 1));
+      return arrayOf(typeOf(schema.items, depth + 1));
     default:
       return objectOf(schema, depth);
   }
 }
 
 function objectOf(schema: JsonSchema, depth: number): string {
-  const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
-  const required = new Set<string>((schema.required ?? []) as string[]);
+  const properties = Object.entries(isObject(schema.properties) ? schema.properties : {});
+  const required = new Set<unknown>(Array.isArray(schema.required) ? schema.required : []);
   if (properties.length === 0) {
     const rest = schema.additionalProperties;
-    if (typeof rest === "object") return `Record<string, ${typeOf(rest as JsonSchema, depth + 1)}>`;
+    if (isObject(rest)) return `Record<string, ${typeOf(rest, depth + 1)}>`;
     // Without `additionalProperties` no other parameters are allowed.
     return schema.type === "object" ? (rest === true ? "Record<string, unknown>" : "{}") : "unknown";
   }
   const members = properties.map(([name, property]) => {
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
-    const description =
-      typeof property === "object" && property.description ? ` /* ${shorten(property.description)} */` : "";
+    const description = isObject(property) && property.description ? ` /* ${shorten(property.description)} */` : "";
     return `${key}${required.has(name) ? "" : "?"}: ${typeOf(property, depth + 1)}${description}`;
   });
   return `{ ${members.join("; ")} }`;

@@ -64,7 +64,7 @@ describe("a program", () => {
     });
   });
 
-  test("is told where it is wrong, in JavaScript and TypeScript alike", async () => {
+  test("reports the position of errors, in JavaScript and TypeScript", async () => {
     expect(await run("const a = 1;\n  null.x")).toMatchObject({
       status: "failed",
       error: { name: "TypeError", message: "cannot read property 'x' of null", line: 2 },
@@ -73,7 +73,7 @@ describe("a program", () => {
     expect(await run("const a: number = ;")).toMatchObject({ error: { name: "SyntaxError", line: 1 } });
   });
 
-  test("catches a failed call by its code; one that nobody catches fails it", async () => {
+  test("can catch a failed call by its code; an uncaught one fails it", async () => {
     const call: ProgramHost["call"] = async () => ({
       ...answer(0),
       status: "failed",
@@ -93,14 +93,14 @@ describe("a program", () => {
   });
 
   test.each([
-    ["computes for ever", "while (true) {}", "TimeoutError"],
-    ["computes for ever in a promise", "await null; for (;;) {}", "TimeoutError"],
+    ["computes forever", "while (true) {}", "TimeoutError"],
+    ["computes forever in a promise", "await null; for (;;) {}", "TimeoutError"],
     ["wants all memory", "const a = []; for (;;) a.push(new Array(10000).fill(a.length))", "RangeError"],
     ["recurses without end", "const f = () => f() + 1; return f()", "RangeError"],
     ["waits for nothing", "await new Promise(() => {})", "Error"],
     ["calls too often", "for (;;) await tools.a({})", "ToolError"],
-    ["returns what is no JSON", "const a = {}; a.a = a; return a", "TypeError"],
-  ])("that %s fails, and harms nobody else", async (_what, source, name) => {
+    ["returns a value that is not JSON", "const a = {}; a.a = a; return a", "TypeError"],
+  ])("that %s fails, and does not affect others", async (_what, source, name) => {
     expect(await run(source, {}, name === "TimeoutError" ? 300 : 10_000)).toMatchObject({
       status: "failed",
       error: { name },
@@ -121,7 +121,7 @@ describe("a program", () => {
   test("that prints too much keeps the beginning", async () => {
     const end = await run("for (let i = 0; i < 100; i++) console.log('line ' + i); return 1");
     expect(end.output.length).toBeLessThan(40);
-    expect(end.output.at(-1)).toContain("not kept");
+    expect(end.output.at(-1)).toContain("was dropped");
   });
 
   test("prints at most 10,000 characters per line", async () => {
@@ -145,11 +145,11 @@ describe("a program that must wait for a person", () => {
   const source = `
     const before = await tools.read({ path: "a" });
     let n = 40;
-    const [asked, other] = await Promise.all([tools.write({ path: "b" }), tools.read({ path: "c" })]);
+    const [approved, other] = await Promise.all([tools.write({ path: "b" }), tools.read({ path: "c" })]);
     console.log("after");
-    return [before, asked, other, n + 2];`;
+    return [before, approved, other, n + 2];`;
 
-  test("stops where nothing else can be done, and goes on in another machine", async () => {
+  test("stops when it can only wait, and continues in another machine", async () => {
     let state: ProgramState | undefined;
     const calls: string[] = [];
     const first = await run(source, {
@@ -175,7 +175,7 @@ describe("a program that must wait for a person", () => {
         },
       },
     );
-    // What it had was kept; what it still waited for was asked for again, under the same numbers.
+    // Its state was restored, and its open requests were repeated with the same numbers.
     expect(second).toMatchObject({ status: "done", output: ["after"] });
     expect(again.every((one) => ["2 write", "3 read"].includes(one))).toBe(true);
     expect(again).toContain("2 write");
@@ -218,7 +218,7 @@ describe("a program that must wait for a person", () => {
     expect(saved.at(-1)).toEqual(["approval-2"]);
   });
 
-  test("goes on at once where the call waited itself", async () => {
+  test("continues at once if the call itself waited", async () => {
     const saved: ProgramState[] = [];
     const end = await run(source, {
       call: async (_step, name, _input, onApprovalRequested) => {

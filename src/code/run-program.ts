@@ -6,7 +6,7 @@ import type { CodeThread, ProgramRequest, Settled, ThreadAnswer } from "./code-t
 /** What a program needs from outside. */
 export interface ProgramHost {
   readonly signal: AbortSignal;
-  /** Makes the call of one step, through the gate. `onAsked` is awaited before the wait for a person. */
+  /** Makes the call of one step through the gate. `onApprovalRequested` is awaited before the wait for a person. */
   call(
     step: number,
     name: string,
@@ -52,139 +52,185 @@ export type ProgramEnd = ProgramEndBase &
 export type ProgramStart = { source: string; language?: "javascript" | "typescript" } | { state: ProgramState };
 
 /**
- * Runs a program to its end, or until all that is left is to wait for people. After its first approval request it is saved
- * before each new request. Requests after the last save are repeated with the same numbers.
+ * Runs a program to its end, or until it can only wait for people. From the first approval on, it is saved each time before
+ * it makes new requests: after a restore it repeats the requests with the same numbers.
  */
-export async function runProgram(
-  start: ProgramStart,
-  { thread, host, limits }: { thread: CodeThread; host: ProgramHost; limits: ProgramLimits },
-): Promise<ProgramEnd> {
-  const resumed = "state" in start ? start.state : undefined;
-  const output: string[] = [...(resumed?.output ?? [])];
-  let outputBytes = output.join("\n").length;
-  let calls = resumed?.calls ?? 0;
-  let lastStep = resumed?.lastStep ?? 0;
-  let cpuLeft = limits.cpuMs;
-  let isSaved = resumed !== undefined;
-  let running = 0;
-  const requested = new Map<number, string>();
-  const waiting = new Map<number, string>();
-  const settled: Settled[] = [];
-  /** Earlier requests of a resumed program that may still wait for a person. */
-  const undecided = new Set<number>();
-  let wake: () => void = () => undefined;
+export function runProgram(start: ProgramStart, options: ProgramRunOptions): Promise<ProgramEnd> {
+  return new ProgramRun(start, options).run();
+}
 
-  const onAbort = (): void => {
-    thread.interrupt();
-    wake();
-  };
-  host.signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    let answer = await begin();
-    if (resumed) for (const { step } of answer.requests) undecided.add(step);
-    for (;;) {
-      host.signal.throwIfAborted();
-      if (answer.ended) return { ...finish(answer.ended), output, calls };
-      if (answer.problem) return failed(readProblem(answer.problem, answer.interrupted && cpuLeft <= 0));
-      if (answer.snapshot) await save(answer.snapshot);
-      for (const request of answer.requests) issue(request);
-      if (settled.length === 0 && running > 0) await new Promise<void>((resolve) => (wake = resolve));
-      host.signal.throwIfAborted();
-      if (settled.length === 0 && running === 0) {
-        if (waiting.size > 0) return { status: "waits", approvals: [...waiting.values()], output, calls };
-        return failed({ name: "Error", message: "The program waits for a promise that nothing will ever resolve." });
+interface ProgramRunOptions {
+  thread: CodeThread;
+  host: ProgramHost;
+  limits: ProgramLimits;
+}
+
+class ProgramRun {
+  readonly #start: ProgramStart;
+  readonly #thread: CodeThread;
+  readonly #host: ProgramHost;
+  readonly #limits: ProgramLimits;
+  readonly #output: string[];
+  #outputBytes: number;
+  #calls: number;
+  #lastStep: number;
+  #cpuLeft: number;
+  /** Whether the program was saved, so every further state is saved too. */
+  #isSaved: boolean;
+  #running = 0;
+  readonly #requestedApprovals = new Map<number, string>();
+  readonly #waiting = new Map<number, string>();
+  #settled: Settled[] = [];
+  /** Repeated requests of a resumed program that may still wait for an approval. */
+  readonly #undecided = new Set<number>();
+  #wake: () => void = () => undefined;
+
+  constructor(start: ProgramStart, { thread, host, limits }: ProgramRunOptions) {
+    this.#start = start;
+    this.#thread = thread;
+    this.#host = host;
+    this.#limits = limits;
+    const { output = [], calls = 0, lastStep = 0 } = "state" in start ? start.state : {};
+    this.#output = [...output];
+    this.#outputBytes = output.join("\n").length;
+    this.#calls = calls;
+    this.#lastStep = lastStep;
+    this.#cpuLeft = limits.cpuMs;
+    this.#isSaved = "state" in start;
+  }
+
+  async run(): Promise<ProgramEnd> {
+    const { signal } = this.#host;
+    const onAbort = (): void => {
+      this.#thread.interrupt();
+      this.#wake();
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      let answer = await this.#begin();
+      if (this.#isSaved) for (const { step } of answer.requests) this.#undecided.add(step);
+      for (;;) {
+        signal.throwIfAborted();
+        const end = await this.#handle(answer);
+        if (end) return end;
+        const results = this.#settled;
+        this.#settled = [];
+        answer = await this.#send({ type: "settle", results, wantsSnapshot: this.#isSaved });
       }
-      answer = await send({ type: "settle", results: settled.splice(0), wantsSnapshot: isSaved });
+    } finally {
+      signal.removeEventListener("abort", onAbort);
     }
-  } finally {
-    host.signal.removeEventListener("abort", onAbort);
   }
 
-  async function begin(): Promise<ThreadAnswer> {
-    if ("state" in start) {
-      return send({ type: "restore", snapshot: start.state.snapshot });
+  /** Starts the requests of an answer, and waits until one is settled. Returns the end if the program cannot continue. */
+  async #handle(answer: ThreadAnswer): Promise<ProgramEnd | undefined> {
+    if (answer.ended) return { ...finish(answer.ended), ...this.#summary() };
+    if (answer.problem) return this.#failed(readProblem(answer.problem, answer.interrupted && this.#cpuLeft <= 0));
+    if (answer.snapshot) await this.#save(answer.snapshot);
+    for (const request of answer.requests) this.#issue(request);
+    if (this.#settled.length === 0 && this.#running > 0) await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.#host.signal.throwIfAborted();
+    if (this.#settled.length > 0 || this.#running > 0) return undefined;
+    if (this.#waiting.size === 0) {
+      return this.#failed({ name: "Error", message: "The program waits for a promise that nothing will ever resolve." });
     }
+    return { status: "waits", approvals: [...this.#waiting.values()], ...this.#summary() };
+  }
+
+  async #begin(): Promise<ThreadAnswer> {
+    const start = this.#start;
+    if ("state" in start) return this.#send({ type: "restore", snapshot: start.state.snapshot });
     const { source, language } = start;
-    if (language === "typescript") return send({ type: "start", source: await stripTypes(source) });
-    const answer = await send({ type: "start", source });
-    if (answer.problem?.name !== "SyntaxError") return answer;
-    // It may be TypeScript. If not, the first error fits the source better.
+    if (language === "typescript") return this.#send({ type: "start", source: await stripTypes(source) });
+    const answer = await this.#send({ type: "start", source });
+    if (answer.problem?.name !== "SyntaxError" || language === "javascript") return answer;
+    // It may be TypeScript. If it is not valid as that either, the first error is the better one.
     const stripped = await stripTypes(source).catch(() => undefined);
-    if (stripped === undefined || language === "javascript") return answer;
-    return send({ type: "start", source: stripped });
+    return stripped === undefined ? answer : this.#send({ type: "start", source: stripped });
   }
 
-  async function send(message: DistributiveOmit<Parameters<CodeThread["send"]>[0], "cpuMs">): Promise<ThreadAnswer> {
-    const answer = await thread.send({ ...message, cpuMs: Math.max(1, cpuLeft) });
-    cpuLeft -= answer.cpuMs;
-    for (const line of answer.lines) print(line);
+  async #send(message: DistributiveOmit<Parameters<CodeThread["send"]>[0], "cpuMs">): Promise<ThreadAnswer> {
+    const answer = await this.#thread.send({ ...message, cpuMs: Math.max(1, this.#cpuLeft) });
+    this.#cpuLeft -= answer.cpuMs;
+    for (const line of answer.lines) this.#print(line);
     return answer;
   }
 
-  function print(line: string): void {
-    host.print(line);
-    if (outputBytes > limits.maxPrintedBytes) return;
-    outputBytes += line.length + 1;
-    output.push(outputBytes > limits.maxPrintedBytes ? "… what it printed after this is not kept" : line);
+  #print(line: string): void {
+    const { maxPrintedBytes } = this.#limits;
+    this.#host.print(line);
+    if (this.#outputBytes > maxPrintedBytes) return;
+    this.#outputBytes += line.length + 1;
+    this.#output.push(this.#outputBytes > maxPrintedBytes ? "… the output after this was dropped" : line);
   }
 
-  function issue(request: ProgramRequest): void {
-    running++;
-    void answerOf(request)
-      .then((one) => one && settled.push(one))
+  #issue(request: ProgramRequest): void {
+    this.#running++;
+    void this.#answer(request)
+      .then((settled) => settled && this.#settled.push(settled))
       .finally(() => {
-        running--;
-        undecided.delete(request.step);
-        wake();
+        this.#running--;
+        this.#undecided.delete(request.step);
+        this.#wake();
       });
   }
 
-  async function answerOf({ step, kind, name, input }: ProgramRequest): Promise<Settled | undefined> {
+  async #answer({ step, kind, name, input: json }: ProgramRequest): Promise<Settled | undefined> {
     try {
-      const given: unknown = JSON.parse(input);
-      if (kind === "search") return { step, ok: true, value: toJson(await host.search(name)) };
-      if (kind === "describe") return { step, ok: true, value: toJson(await host.describe(given as string[])) };
-      if (step > lastStep) calls++;
-      lastStep = Math.max(lastStep, step);
-      if (calls > limits.maxCalls)
-        return refused(step, `A program may make ${limits.maxCalls} calls, and this is one more.`);
-      const result = await host.call(step, name, given, (approvalId) => recordApprovalRequest(step, approvalId));
+      const input: unknown = JSON.parse(json);
+      if (kind === "search") return { step, ok: true, value: toJson(await this.#host.search(name)) };
+      if (kind === "describe") {
+        const names = Array.isArray(input) ? input.map(String) : [];
+        return { step, ok: true, value: toJson(await this.#host.describe(names)) };
+      }
+      // A repeated request counts once.
+      if (step > this.#lastStep) this.#calls++;
+      this.#lastStep = Math.max(this.#lastStep, step);
+      const { maxCalls } = this.#limits;
+      if (this.#calls > maxCalls) return refused(step, `A program may make at most ${maxCalls} calls.`);
+      const result = await this.#host.call(step, name, input, (id) => this.#recordApprovalRequest(step, id));
       if (result.status === "pending" && result.pending.kind === "approval") {
-        waiting.set(step, result.pending.id);
+        this.#waiting.set(step, result.pending.id);
         return undefined;
       }
-      requested.delete(step);
+      this.#requestedApprovals.delete(step);
       return readResult(step, result);
     } catch (error) {
       return refused(step, error instanceof Error ? error.message : String(error));
     }
   }
 
-  async function recordApprovalRequest(step: number, approvalId: string): Promise<void> {
-    requested.set(step, approvalId);
-    undecided.delete(step);
-    isSaved = true;
-    const { snapshot } = await send({ type: "snapshot", wantsSnapshot: true });
-    if (snapshot) await save(snapshot);
+  async #recordApprovalRequest(step: number, approvalId: string): Promise<void> {
+    this.#requestedApprovals.set(step, approvalId);
+    this.#undecided.delete(step);
+    this.#isSaved = true;
+    const { snapshot } = await this.#send({ type: "snapshot", wantsSnapshot: true });
+    if (snapshot) await this.#save(snapshot);
   }
 
-  function save(snapshot: Uint8Array): Promise<void> {
-    const before = undecided.size > 0 ? (resumed?.approvals ?? []) : [];
-    const approvals = [...new Set([...before, ...requested.values()])];
-    return host.save({ snapshot, output: [...output], calls, lastStep, approvals });
+  #save(snapshot: Uint8Array): Promise<void> {
+    const earlier = this.#undecided.size > 0 && "state" in this.#start ? this.#start.state.approvals : [];
+    const approvals = [...new Set([...earlier, ...this.#requestedApprovals.values()])];
+    const { output, calls } = this.#summary();
+    return this.#host.save({ snapshot, output: [...output], calls, lastStep: this.#lastStep, approvals });
   }
 
-  function failed(error: ProgramError): ProgramEnd {
-    return { status: "failed", error, output, calls };
+  #failed(error: ProgramError): ProgramEnd {
+    return { status: "failed", error, ...this.#summary() };
+  }
+
+  #summary(): ProgramEndBase {
+    return { output: this.#output, calls: this.#calls };
   }
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
 function finish({ ok, value }: { ok: boolean; value: string }) {
-  return ok
-    ? { status: "done" as const, value: JSON.parse(value) as unknown }
-    : { status: "failed" as const, error: readThrown(JSON.parse(value) as ProgramError & { stack?: string }) };
+  const parsed: unknown = JSON.parse(value);
+  if (ok) return { status: "done" as const, value: parsed };
+  // Written by the prelude of the machine.
+  return { status: "failed" as const, error: readThrown(parsed as Thrown) };
 }
 
 /** The program gets the details of a result if there are any, otherwise its text. A failure is thrown in the program. */
@@ -193,7 +239,7 @@ function readResult(step: number, result: ToolResult): Settled {
     return { step, ok: true, value: toJson(result.details === undefined ? textOf(result.content) : result.details) };
   }
   if (result.status === "pending") {
-    return refused(step, `${result.toolName} answers later, and its answer does not reach this program.`);
+    return refused(step, `${result.toolName} answers later, and its result does not reach this program.`);
   }
   const { code, message, data }: ToolFailure = result.error;
   return { step, ok: false, value: toJson({ code, message, data, output: textOf(result.content) }) };
@@ -207,7 +253,7 @@ function toJson(value: unknown): string {
   return JSON.stringify(value) ?? "null";
 }
 
-/** The failure of a program, and its place in the source. */
+/** The failure of a program, with its position in the source. */
 interface ProgramError {
   name: string;
   message: string;
@@ -229,7 +275,7 @@ const OUT_OF_MEMORY = { name: "RangeError", message: "The program needs more mem
 /** Thrown by the program itself. */
 function readThrown({ name, message, stack, code }: Thrown): ProgramError {
   if (name === "InternalError" && /out of memory/.test(message)) return { ...OUT_OF_MEMORY, ...positionIn(stack) };
-  return { name, message, ...positionIn(stack), ...(code === undefined ? {} : { code }) };
+  return { name, message, ...positionIn(stack), code };
 }
 
 /** A failure of the virtual machine. */
@@ -252,9 +298,9 @@ async function stripTypes(source: string): Promise<string> {
   const jiti = createJiti(import.meta.url, { fsCache: false });
   const wrapped = `async () => {\n${source}\n}`;
   const code = jiti.transform({ source: wrapped, ts: true, retainLines: true, filename: "program.ts" });
-  // It does not throw.
+  // Jiti does not throw.
   if (code.includes("__JITI_ERROR__")) throw new SyntaxError("this is not TypeScript");
-  // The wrapper is on lines of its own.
+  // The wrapper is on separate lines.
   const lines = code.slice(code.indexOf("{") + 1, code.lastIndexOf("}")).split("\n");
   return lines.slice(1).join("\n");
 }

@@ -1,74 +1,92 @@
-/** Bounded repetitions of more than so many are as bad as endless ones. */
+/** Bounded repetitions of at least this many are treated like unbounded ones. */
 const MANY = 10;
-/** Of a fixed number of repetitions so many tell what there is to tell. */
+/** How many copies of a fixed repetition are built: more give no further information. */
 const COPIES = 3;
-/** Of one loop: the search for two ways follows pairs of steps. */
+/** Limits of one loop: the search for two ways follows pairs of steps. */
 const MAX_POSITIONS = 200;
 const MAX_STEPS = 1_000;
-/** Larger ones are not judged. */
+/** Larger patterns are not judged. */
 const MAX_TOTAL_POSITIONS = 5_000;
 
-export type PatternJudgement = "sound" | "exponential" | "not judged";
+type PatternJudgement = "sound" | "exponential" | "not judged";
 
 export function isExponentialPattern(source: string): boolean {
   return judgePattern(source) === "exponential";
 }
 
 /**
- * Whether an engine that tries one way after the other may take exponential time: some part inside of a repetition can
- * match the same text in two ways. Expressions of this kind come from servers, and the texts from models. What takes
- * polynomial time is not found.
+ * Whether a backtracking engine may take exponential time for a pattern: a part inside a repetition can match the same text
+ * in two ways. Such patterns come from servers, and the texts from models. Polynomial time is not detected.
  */
 export function judgePattern(source: string): PatternJudgement {
-  const positions: string[] = [];
-  const follows: Map<number, "once" | "twice">[] = [];
-  let isTooLarge = false;
-  const all = [parsePattern(source)];
-  for (let node = all.pop(); node && !isTooLarge; node = all.pop()) build(node);
-  if (isTooLarge) return "not judged";
-  const loops = loopsOf();
+  const automaton = new Automaton(parsePattern(source));
+  if (automaton.isTooLarge) return "not judged";
+  const loops = automaton.loops();
   if (loops.some(isReachedTwice)) return "exponential";
-  const judged = loops.map(judgeLoop);
-  return judged.find((each) => each === "exponential") ?? judged.find((each) => each !== "sound") ?? "sound";
+  const judgements = loops.map(judgeLoop);
+  return judgements.find((each) => each === "exponential") ?? judgements.find((each) => each !== "sound") ?? "sound";
+}
 
-  /** Each set of places that lead back to each other. Two ways that begin and end at one place never leave its set. */
-  function loopsOf(): ReadonlySet<number>[] {
-    const group = componentsOf(follows.map((next) => [...next.keys()]));
-    const sets = new Map<number, Set<number>>();
-    for (const at of positions.keys()) {
-      const set = sets.get(group[at]!) ?? new Set<number>();
-      sets.set(group[at]!, set.add(at));
+/** A character of the pattern, and the positions that may follow it. */
+class Position {
+  readonly follows = new Map<Position, "once" | "twice">();
+
+  constructor(readonly source: string) {}
+
+  nextIn(loop: ReadonlySet<Position>): Position[] {
+    return [...this.follows.keys()].filter((next) => loop.has(next));
+  }
+}
+
+interface Ends {
+  first: readonly Position[];
+  last: readonly Position[];
+  isNullable: boolean;
+}
+
+const NOTHING: Ends = { first: [], last: [], isNullable: true };
+
+/** Glushkov's automaton: one position per character of the pattern. */
+class Automaton {
+  readonly #positions: Position[] = [];
+  /** Patterns that match on their own, such as look-arounds. */
+  readonly #separate: PatternNode[];
+  isTooLarge = false;
+
+  constructor(root: PatternNode) {
+    this.#separate = [root];
+    for (let node = this.#separate.pop(); node && !this.isTooLarge; node = this.#separate.pop()) this.#build(node);
+  }
+
+  /** The sets of positions that lead back to each other. Two ways from a position back to itself stay in its set. */
+  loops(): ReadonlySet<Position>[] {
+    const nodes = new Map(this.#positions.map((position) => [position, new GraphNode()]));
+    for (const [position, node] of nodes) {
+      for (const next of position.follows.keys()) node.connect(nodes.get(next));
     }
-    return [...sets.values()].filter((set) => set.size > 1 || [...set].some((at) => follows[at]!.has(at)));
+    assignComponents(nodes.values());
+    const sets = new Map<number, Set<Position>>();
+    for (const [position, { component }] of nodes) {
+      sets.set(component, (sets.get(component) ?? new Set()).add(position));
+    }
+    return [...sets.values()].filter((set) => set.size > 1 || [...set].some(({ follows }) => isSubset(set, follows)));
   }
 
-  function isReachedTwice(loop: ReadonlySet<number>): boolean {
-    return [...loop].some((from) => [...follows[from]!].some(([to, how]) => how === "twice" && loop.has(to)));
-  }
-
-  function judgeLoop(loop: ReadonlySet<number>): PatternJudgement {
-    const next = [...loop].map((from) => [...follows[from]!.keys()].filter((to) => loop.has(to)));
-    const steps = next.reduce((sum, { length }) => sum + length, 0);
-    if (loop.size > MAX_POSITIONS || steps > MAX_STEPS) return "not judged";
-    return hasTwoWays([...loop], next) ? "exponential" : "sound";
-  }
-
-  /** Glushkov's automaton: a place for each character of the expression, and which may follow which. */
-  function build(node: PatternNode): Ends {
-    if (positions.length > MAX_TOTAL_POSITIONS) isTooLarge = true;
-    if (isTooLarge) return NOTHING;
+  #build(node: PatternNode): Ends {
+    if (this.#positions.length > MAX_TOTAL_POSITIONS) this.isTooLarge = true;
+    if (this.isTooLarge) return NOTHING;
     switch (node.type) {
       case "empty":
         return NOTHING;
-      case "aside":
-        all.push(node.body);
+      case "separate":
+        this.#separate.push(node.body);
         return NOTHING;
       case "any":
-        return addPosition("[\\s\\S]");
+        return this.#addPosition("[\\s\\S]");
       case "one":
-        return addPosition(node.source);
+        return this.#addPosition(node.source);
       case "choice": {
-        const parts = node.parts.map(build);
+        const parts = node.parts.map((part) => this.#build(part));
         return {
           first: parts.flatMap(({ first }) => first),
           last: parts.flatMap(({ last }) => last),
@@ -76,154 +94,178 @@ export function judgePattern(source: string): PatternJudgement {
         };
       }
       case "sequence":
-        return node.parts.map(build).reduce(join, NOTHING);
+        return node.parts.map((part) => this.#build(part)).reduce(join, NOTHING);
       case "repeat":
-        return repeat(node);
+        return this.#repeat(node);
     }
   }
 
-  function addPosition(one: string): Ends {
-    const at = positions.push(one) - 1;
-    follows.push(new Map());
-    return { first: [at], last: [at], isNullable: false };
+  #addPosition(source: string): Ends {
+    const position = new Position(source);
+    this.#positions.push(position);
+    return { first: [position], last: [position], isNullable: false };
   }
 
-  function join(before: Ends, after: Ends): Ends {
-    connect(before.last, after.first);
-    return {
-      first: before.isNullable ? [...before.first, ...after.first] : before.first,
-      last: after.isNullable ? [...before.last, ...after.last] : after.last,
-      isNullable: before.isNullable && after.isNullable,
-    };
-  }
-
-  function repeat({ body, min, max }: PatternNode & { type: "repeat" }): Ends {
+  #repeat({ body, min, max }: PatternNode & { type: "repeat" }): Ends {
     const isEndless = max > min && max >= MANY;
-    const fixed = Array.from({ length: Math.min(min, COPIES) }, () => build(body));
+    const fixed = Array.from({ length: Math.min(min, COPIES) }, () => this.#build(body));
     if (isEndless) {
-      const looped = fixed.pop() ?? build(body);
+      const looped = fixed.pop() ?? this.#build(body);
       connect(looped.last, looped.first);
       fixed.push(min === 0 ? { ...looped, isNullable: true } : looped);
       return fixed.reduce(join, NOTHING);
     }
-    const optional = Array.from({ length: Math.max(0, max - min) }, () => ({ ...build(body), isNullable: true }));
+    const optional = Array.from({ length: Math.max(0, max - min) }, () => ({ ...this.#build(body), isNullable: true }));
     return [...fixed, ...optional].reduce(join, NOTHING);
   }
-
-  function connect(from: readonly number[], to: readonly number[]): void {
-    for (const one of from) for (const next of to) follows[one]!.set(next, follows[one]!.has(next) ? "twice" : "once");
-  }
-
-  /** Two walks over the same text that part and meet again, where they began. */
-  function hasTwoWays(loop: readonly number[], next: readonly (readonly number[])[]): boolean {
-    const numbers = new Map(loop.map((at, number) => [at, number]));
-    const kinds = kindsOf(loop.map((at) => positions[at]!));
-    const count = loop.length;
-    const steps = next.map((to) => to.map((at) => numbers.get(at)!));
-    const pairs = Array.from({ length: count * count }, (_, pair): number[] => {
-      const right = steps[pair % count]!;
-      return steps[Math.floor(pair / count)]!.flatMap((a) =>
-        right.filter((b) => (kinds[a]! & kinds[b]!) !== 0n).map((b) => a * count + b),
-      );
-    });
-    const group = componentsOf(pairs);
-    const diagonal = new Set(loop.map((_, at) => group[at * count + at]));
-    return pairs.some((_, pair) => pair % (count + 1) !== 0 && diagonal.has(group[pair]));
-  }
 }
 
-interface Ends {
-  first: readonly number[];
-  last: readonly number[];
-  isNullable: boolean;
+function isSubset(set: ReadonlySet<Position>, follows: ReadonlyMap<Position, unknown>): boolean {
+  return [...set].every((position) => follows.has(position));
 }
 
-const NOTHING: Ends = { first: [], last: [], isNullable: true };
+function join(before: Ends, after: Ends): Ends {
+  connect(before.last, after.first);
+  return {
+    first: before.isNullable ? [...before.first, ...after.first] : before.first,
+    last: after.isNullable ? [...before.last, ...after.last] : after.last,
+    isNullable: before.isNullable && after.isNullable,
+  };
+}
+
+function connect(from: readonly Position[], to: readonly Position[]): void {
+  for (const { follows } of from) for (const next of to) follows.set(next, follows.has(next) ? "twice" : "once");
+}
+
+function isReachedTwice(loop: ReadonlySet<Position>): boolean {
+  return [...loop].some(({ follows }) => [...follows].some(([to, times]) => times === "twice" && loop.has(to)));
+}
+
+function judgeLoop(loop: ReadonlySet<Position>): PatternJudgement {
+  const steps = [...loop].reduce((sum, position) => sum + position.nextIn(loop).length, 0);
+  if (loop.size > MAX_POSITIONS || steps > MAX_STEPS) return "not judged";
+  return hasTwoWays(loop) ? "exponential" : "sound";
+}
+
+/** Whether two walks over the same text separate and meet again where they started. */
+function hasTwoWays(loop: ReadonlySet<Position>): boolean {
+  const kinds = kindsOf([...loop]);
+  const steps = [...kinds].map(([position, kind]) => ({ position, kind, next: position.nextIn(loop) }));
+  const rows = new Map(steps.map(({ position: left }) => [left, new Map(steps.map((step) => [step.position, new GraphNode()]))]));
+  for (const left of steps) {
+    const from = rows.get(left.position);
+    for (const leftNext of left.next) {
+      const kind = kinds.get(leftNext) ?? 0n;
+      const to = rows.get(leftNext);
+      for (const right of steps) {
+        for (const rightNext of right.next) {
+          if ((kind & (kinds.get(rightNext) ?? 0n)) !== 0n) from?.get(right.position)?.connect(to?.get(rightNext));
+        }
+      }
+    }
+  }
+  const pairs = [...rows].flatMap(([left, row]) => [...row].map(([right, node]) => ({ isSame: left === right, node })));
+  assignComponents(pairs.map(({ node }) => node));
+  const diagonal = new Set(pairs.filter(({ isSame }) => isSame).map(({ node }) => node.component));
+  return pairs.some(({ isSame, node }) => !isSame && diagonal.has(node.component));
+}
 
 const SAMPLES = ["a", "Z", "5", "_", "-", ".", " ", "\n", "é", "中", "\u{1F600}"];
 
-/** Which of the characters that the expression can tell apart each place takes, a bit for each. */
-function kindsOf(positions: readonly string[]): bigint[] {
-  const named = new Set(SAMPLES);
-  for (const character of positions.join("")) {
-    const code = character.codePointAt(0)!;
-    for (const near of [code - 1, code, code + 1])
-      if (near > 0 && near < 0x10ffff) named.add(String.fromCodePoint(near));
-  }
-  const characters = [...named];
-  return positions.map((source) => {
-    const one = new RegExp(`^(?:${source})$`, "u");
-    return characters.reduce((bits, character, at) => (one.test(character) ? bits | (1n << BigInt(at)) : bits), 0n);
-  });
-}
-
-/** Strongly connected components (Tarjan), without recursion: of each node the number of its component. */
-function componentsOf(edges: readonly (readonly number[])[]): number[] {
-  const order = new Array<number>(edges.length).fill(-1);
-  const low = new Array<number>(edges.length).fill(0);
-  const component = new Array<number>(edges.length).fill(-1);
-  const open: number[] = [];
-  let counted = 0;
-  let components = 0;
-  for (let root = 0; root < edges.length; root++) {
-    if (order[root] !== -1) continue;
-    const path = [{ node: root, next: 0 }];
-    order[root] = low[root] = counted++;
-    open.push(root);
-    while (path.length > 0) {
-      const step = path.at(-1)!;
-      const target = edges[step.node]![step.next++];
-      if (target === undefined) {
-        path.pop();
-        const above = path.at(-1);
-        if (above) low[above.node] = Math.min(low[above.node]!, low[step.node]!);
-        if (low[step.node] !== order[step.node]) continue;
-        for (let node = open.pop()!; ; node = open.pop()!) {
-          component[node] = components;
-          if (node === step.node) break;
-        }
-        components++;
-      } else if (order[target] === -1) {
-        order[target] = low[target] = counted++;
-        open.push(target);
-        path.push({ node: target, next: 0 });
-      } else if (component[target] === -1) low[step.node] = Math.min(low[step.node]!, order[target]!);
+/** The characters that each position matches, as bits. Uses characters that the pattern distinguishes. */
+function kindsOf(positions: readonly Position[]): Map<Position, bigint> {
+  const samples = new Set(SAMPLES);
+  for (const character of positions.map(({ source }) => source).join("")) {
+    const code = character.codePointAt(0) ?? 0;
+    for (const near of [code - 1, code, code + 1]) {
+      if (near > 0 && near < 0x10ffff) samples.add(String.fromCodePoint(near));
     }
   }
-  return component;
+  const characters = [...samples];
+  return new Map(
+    positions.map((position) => {
+      const pattern = new RegExp(`^(?:${position.source})$`, "u");
+      const bits = characters.reduce((sum, character, at) => (pattern.test(character) ? sum | (1n << BigInt(at)) : sum), 0n);
+      return [position, bits];
+    }),
+  );
 }
 
-/** A regular expression, as far as its repetitions are concerned. */
+class GraphNode {
+  readonly next: GraphNode[] = [];
+  order = -1;
+  low = -1;
+  component = -1;
+
+  connect(node: GraphNode | undefined): void {
+    if (node) this.next.push(node);
+  }
+}
+
+/** Finds strongly connected components (Tarjan) without recursion. */
+function assignComponents(nodes: Iterable<GraphNode>): void {
+  const open: GraphNode[] = [];
+  let visited = 0;
+  let components = 0;
+  const enter = (node: GraphNode) => {
+    node.order = node.low = visited++;
+    open.push(node);
+    return { node, edges: node.next.values() };
+  };
+  for (const root of nodes) {
+    if (root.order !== -1) continue;
+    const path = [enter(root)];
+    for (let step = path.at(-1); step; step = path.at(-1)) {
+      const { node, edges } = step;
+      const { done, value: target } = edges.next();
+      if (done) {
+        path.pop();
+        const parent = path.at(-1)?.node;
+        if (parent) parent.low = Math.min(parent.low, node.low);
+        if (node.low !== node.order) continue;
+        for (let member = open.pop(); member; member = member === node ? undefined : open.pop()) {
+          member.component = components;
+        }
+        components++;
+      } else if (target.order === -1) path.push(enter(target));
+      else if (target.component === -1) node.low = Math.min(node.low, target.order);
+    }
+  }
+}
+
+/** The structure of a regular expression, as far as it concerns repetitions. */
 type PatternNode =
-  /** One character of some kind, in its own words. */
+  /** One character, as a pattern. */
   | { type: "one"; source: string }
-  /** A group again: it may match anything. */
+  /** A back reference: it may match anything. */
   | { type: "any" }
-  /** `^`, `$`, `\b`: matches nothing. */
+  /** `^`, `$`, `\b`: matches no character. */
   | { type: "empty" }
   | { type: "sequence"; parts: PatternNode[] }
   | { type: "choice"; parts: PatternNode[] }
-  /** A look-around: matched by itself, beside the rest. */
-  | { type: "aside"; body: PatternNode }
+  /** A look-around: matched separately from the rest. */
+  | { type: "separate"; body: PatternNode }
   | { type: "repeat"; body: PatternNode; min: number; max: number };
 
-const GROUP = /\((?:\?(?:(?<aside><?[=!])|<[^>]*>|[\w-]*:))?/y;
+const GROUP = /\((?:\?(?:(?<lookaround><?[=!])|<[^>]*>|[\w-]*:))?/y;
 const QUANTIFIER = /(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/y;
 const CLASS = /\[(?:[^\]\\]|\\[\s\S])*\]/y;
 const CHARACTER = /[\s\S]/uy;
 const ESCAPE = /\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|c[A-Za-z]|k<[^>]*>|[1-9]\d*|[\s\S])/y;
 
-/** For expressions that the engine has accepted in Unicode mode; of others the answer means nothing. */
+/** Parses a pattern that is valid in Unicode mode. For others the result is meaningless. */
 function parsePattern(source: string): PatternNode {
   let at = 0;
 
   function choice(): PatternNode {
-    const parts = [sequence()];
+    const first = sequence();
+    if (source[at] !== "|") return first;
+    const parts = [first];
     while (source[at] === "|") {
       at++;
       parts.push(sequence());
     }
-    return parts.length === 1 ? parts[0]! : { type: "choice", parts };
+    return { type: "choice", parts };
   }
 
   function sequence(): PatternNode {
@@ -246,14 +288,14 @@ function parsePattern(source: string): PatternNode {
     if (group) {
       const body = choice();
       at++;
-      return group.groups?.["aside"] === undefined ? body : { type: "aside", body };
+      return group.groups?.["lookaround"] === undefined ? body : { type: "separate", body };
     }
     const escape = take(ESCAPE)?.[0];
     if (escape !== undefined) {
       if (/^\\[bB]$/.test(escape)) return { type: "empty" };
       return /^\\(?:k<|[1-9])/.test(escape) ? { type: "any" } : { type: "one", source: escape };
     }
-    const found = (take(CLASS) ?? take(CHARACTER))![0];
+    const found = (take(CLASS) ?? take(CHARACTER))?.[0] ?? "";
     return found === "^" || found === "$" ? { type: "empty" } : { type: "one", source: found };
   }
 

@@ -3,7 +3,7 @@ import type { JsonSchema } from "./json-schema.ts";
 import type { Parameter } from "./to-schema.ts";
 import type { Schema } from "./schema.ts";
 
-/** Everything that `toSchema` takes. */
+/** Everything that `toSchema` accepts. */
 export type SchemaSource =
   | StandardSchema<unknown, unknown>
   | Schema

@@ -139,11 +139,11 @@ const made = toSchema(zod4);
 const again = toSchema(made);
 export type Passed = Expect<Equal<Output<typeof again>, { path: string; limit: number; at?: number | undefined }>>;
 
-// @ts-expect-error a string is no schema
+// @ts-expect-error a string is not a schema
 toSchema("string");
-// @ts-expect-error "text" is no parameter type
+// @ts-expect-error "text" is not a parameter type
 toSchema([{ name: "path", type: "text" }]);
-// @ts-expect-error a function is no schema
+// @ts-expect-error a function is not a schema
 toSchema(() => true);
 // @ts-expect-error `limit` is a number
 export const wrong: Output<typeof list>["limit"] = "10";

@@ -10,7 +10,7 @@ function complaints(schema: JsonSchema, value: unknown): string[] {
   return issues.map(({ path = [], message }) => `${path.map(String).join(".")}: ${message}`);
 }
 
-describe("a problem is put in words", () => {
+describe("a problem is described in words", () => {
   test.each<[JsonSchema, unknown, string]>([
     [{ type: "number" }, "x", "must be a number, got string"],
     [{ type: "integer" }, 1.5, "must be an integer, got 1.5"],
@@ -37,10 +37,10 @@ describe("a problem is put in words", () => {
     [{ format: "uri" }, "x", 'must have the format uri, such as https://example.org/page; got "x"'],
     [{ format: "date-time" }, "now", 'must have the format date-time, such as 2026-01-31T12:00:00Z; got "now"'],
     [{ required: ["a"] }, {}, 'is missing the required property "a"'],
-    [{ dependentRequired: { a: ["b"] } }, { a: 1 }, 'needs "b" too, because "a" is given'],
+    [{ dependentRequired: { a: ["b"] } }, { a: 1 }, 'also needs "b", because "a" is given'],
     [{ propertyNames: { maxLength: 2 } }, { long: 1 }, 'has a property with the name "long", which is not allowed'],
-    [{ not: { type: "string" } }, "a", 'must not be what its schema excludes, got "a"'],
-    [{ contains: { type: "string" } }, [1], "must contain an item of the kind that its schema asks for"],
+    [{ not: { type: "string" } }, "a", 'must not match the schema that is excluded, got "a"'],
+    [{ contains: { type: "string" } }, [1], "must contain an item that its schema requires"],
     [
       { properties: { a: {}, b: {} }, additionalProperties: false },
       { c: 1 },
@@ -51,7 +51,7 @@ describe("a problem is put in words", () => {
       { b: 1 },
       'has the unknown property "b"; the properties are a',
     ],
-  ])("%j refuses %j", (schema, value, message) => {
+  ])("%j rejects %j", (schema, value, message) => {
     expect(complaints(schema, value)).toEqual([`: ${message}`]);
   });
 });
@@ -70,7 +70,7 @@ test("every problem is listed, each at its path", () => {
   expect(issues?.map(({ path }) => path)).toEqual([[], [], ["a/b"], ["list", 1, "size"], ["list", 2]]);
 });
 
-test("more than eight problems are listed, and a flood of them is cut", () => {
+test("more than eight problems are listed, and a flood of them is limited", () => {
   const validate = jsonSchemaValidator({ type: "array", items: { type: "string" } });
   expect(validate(Array(50).fill(1)).issues).toHaveLength(50);
   const flood = validate(Array(10_000).fill(1)).issues ?? [];
@@ -105,19 +105,19 @@ describe("of a failed union", () => {
     expect(complaints(shape, { kind: "square", side: "x" })).toEqual(["side: must be a number, got string"]);
   });
 
-  test("a wrong tag is answered with all tags", () => {
+  test("a wrong tag gives a list of all tags", () => {
     expect(complaints(shape, { kind: "line" })).toEqual(['kind: must be one of "circle", "square", got "line"']);
   });
 
-  test("a value of a wrong type is answered with all types and values", () => {
+  test("a value of a wrong type gives a list of all types and values", () => {
     expect(complaints({ anyOf: [{ type: "number" }, { type: "string", enum: ["auto", "none"] }] }, true)).toEqual([
       ': must be a number or one of "auto", "none", got boolean',
     ]);
   });
 
-  test("what cannot be decided is told in one issue", () => {
+  test("an ambiguous value gives one issue", () => {
     expect(complaints(shape, {})).toEqual([
-      ': matches none of the allowed forms: (1) is missing the required property "kind" and is missing the required ' +
+      ': matches none of the alternatives: (1) is missing the required property "kind" and is missing the required ' +
         'property "radius"; (2) is missing the required property "kind" and is missing the required property "side"',
     ]);
   });
@@ -129,9 +129,9 @@ describe("of a failed union", () => {
     expect(complaints(inner, [1])).toEqual(["0: must be a string or null, got number"]);
   });
 
-  test("a value that matches several forms of oneOf is told so", () => {
+  test("a value that matches several alternatives of oneOf is reported", () => {
     expect(complaints({ oneOf: [{ type: "number" }, { minimum: 1 }] }, 2)).toEqual([
-      ": matches several of the allowed forms, but must match exactly one",
+      ": matches several of the alternatives, but must match exactly one",
     ]);
   });
 });
@@ -148,16 +148,16 @@ describe("of a condition", () => {
     expect(complaints(schema, { kind: "a", name: "long" })).toEqual(["name: must have at most 3 characters, has 4"]);
     expect(complaints(schema, { kind: "b" })).toContain(': is missing the required property "size"');
   });
-  test("behind a reference as well", () => {
-    const behind = {
+  test("also after a reference", () => {
+    const referring = {
       properties: { item: { $ref: "#/$defs/it" } },
       $defs: { it: { if: { type: "object" }, then: { required: ["a"] } } },
     };
-    expect(complaints(behind, { item: {} })).toEqual(['item: is missing the required property "a"']);
+    expect(complaints(referring, { item: {} })).toEqual(['item: is missing the required property "a"']);
   });
 });
 
-test("a schema for further properties explains what it refuses", () => {
+test("a schema for additional properties explains what it rejects", () => {
   const schema = { type: "object", additionalProperties: { type: "number" } };
   expect(complaints(schema, { a: "x" })).toEqual(["a: must be a number, got string"]);
 });
@@ -178,7 +178,7 @@ describe("defaults", () => {
   };
   const validate = jsonSchemaValidator(schema);
 
-  test("take the place of what is absent, at every level, before validation", () => {
+  test("are filled in at every level, before validation", () => {
     const value = { nested: {}, list: [{}, { on: false }], maybe: {}, ref: undefined };
     expect(validate(value)).toEqual({
       value: {
@@ -192,7 +192,7 @@ describe("defaults", () => {
     });
   });
 
-  test("never touch the caller's value or the schema", () => {
+  test("never modify the caller's value or the schema", () => {
     const value = Object.freeze({ nested: Object.freeze({}), list: Object.freeze([Object.freeze({})]) });
     const first = validate(value) as { value: { filled: { tags: string[] } } };
     first.value.filled.tags.push("changed");
@@ -200,7 +200,7 @@ describe("defaults", () => {
     expect(value).toEqual({ nested: {}, list: [{}] });
   });
 
-  test("leave what is given alone, null included", () => {
+  test("do not replace given values, including null", () => {
     expect(validate({ limit: null })).toHaveProperty("issues");
     const complete = { limit: 1, filled: { tags: [] }, ref: "x" };
     expect(validate(complete)).toEqual({ value: complete });
@@ -208,14 +208,14 @@ describe("defaults", () => {
   });
 });
 
-test("a value that contains itself is an issue where the schema follows it", () => {
+test("a value that contains itself is an issue if the schema follows it", () => {
   const cycle: Record<string, unknown> = {};
   cycle["next"] = cycle;
   const schema = { type: "object", properties: { next: { $ref: "#" }, size: { default: 1 } } };
   expect(complaints(schema, cycle)).toEqual([": is nested too deeply or contains itself"]);
 });
 
-test("what a hostile value throws may be hostile too", () => {
+test("a hostile value may throw a hostile error", () => {
   const trap = (): never => {
     throw new Proxy({}, { get: trap, getPrototypeOf: trap });
   };
@@ -223,7 +223,7 @@ test("what a hostile value throws may be hostile too", () => {
   expect(complaints({ type: "object", required: ["a"] }, value)).toEqual([": could not be checked"]);
 });
 
-test("any value is answered, by any schema that passes the lint", () => {
+test("any value is validated by any linted schema", () => {
   const leaf: fc.Arbitrary<JsonSchema> = fc.record(
     {
       type: fc.constantFrom("string", "number", "integer", "boolean", "array", "object", "null"),

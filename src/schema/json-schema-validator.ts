@@ -4,7 +4,7 @@ import { admitsType, typeOfValue, typesOf } from "./schema-properties.ts";
 import type { SchemaIssue, Validation } from "./schema.ts";
 import { type CheckError, explainErrors } from "./validation-messages.ts";
 
-/** Enough for any honest mistake; a hostile list of a million wrong items must not become a million issues. */
+/** A list of a million wrong items must not become a million issues. */
 const MAX_ERRORS = 100;
 
 interface TypeBox {
@@ -15,7 +15,7 @@ interface TypeBoxSystem {
   Settings: { Get(): { maxErrors: number }; Set(options: { maxErrors: number }): void };
 }
 
-/** Validates against a linted JSON Schema; compiles it at the first value. */
+/** Validates against a linted JSON Schema. Compiles it for the first value. */
 export function jsonSchemaValidator(root: JsonSchema): (value: unknown) => Validation<unknown> {
   let compiled: { check(value: unknown): boolean; hasDefaults: boolean } | undefined;
   return (value) => {
@@ -29,14 +29,14 @@ export function jsonSchemaValidator(root: JsonSchema): (value: unknown) => Valid
   };
 }
 
-/** The issue for a value that broke its own inspection: a throwing getter, a hostile proxy, a cycle. */
+/** The issue for a value that cannot be inspected: a throwing getter, a hostile proxy, a cycle. */
 export function unreadable(cause: unknown): SchemaIssue {
   let reason = "";
   try {
     if (cause instanceof RangeError) return { message: "is nested too deeply or contains itself", path: [] };
     if (cause instanceof Error && typeof cause.message === "string") reason = `: ${cause.message}`;
   } catch {
-    // What was thrown may be as hostile as the value.
+    // The thrown value may be hostile too.
   }
   return { message: `could not be checked${reason}`, path: [] };
 }
@@ -59,7 +59,7 @@ function explain(root: JsonSchema, value: unknown): SchemaIssue[] {
 function collectErrors(schema: JsonSchema, value: unknown): CheckError[] {
   const { Settings } = loadPackage<TypeBoxSystem>("typebox/system", "Validating against a JSON Schema");
   const { maxErrors } = Settings.Get();
-  // The setting belongs to the host as well; it is changed for this synchronous call only.
+  // The host uses the same setting, so it is changed only for this synchronous call.
   Settings.Set({ maxErrors: MAX_ERRORS });
   try {
     return typebox().Errors(schema, value)[1];
@@ -76,7 +76,7 @@ function hasDefaults(root: JsonSchema): boolean {
   return found;
 }
 
-/** `value` with the declared defaults in place of what is absent; parts that change are copied, never written to. */
+/** Fills in declared defaults. Changed parts are copied, never modified. */
 function applyDefaults(root: JsonSchema, value: unknown): unknown {
   return fill(root, root, value);
 }
@@ -95,28 +95,28 @@ function fill(root: JsonSchema, schema: JsonSchema, value: unknown): unknown {
     const branch = onlyBranchFor(root, listOf(choice), filled);
     if (branch !== undefined) filled = fill(root, branch, filled);
   }
-  return Array.isArray(filled) ? fillItems(root, schema, filled) : fillProperties(root, schema, filled as object);
+  if (Array.isArray(filled)) return fillItems(root, schema, filled);
+  return isObject(filled) ? fillProperties(root, schema, filled) : filled;
 }
 
-/** Where several branches could mean the value, none of their defaults is certain. */
+/** The only branch that accepts the type of the value. If there are several, no default is certain. */
 function onlyBranchFor(root: JsonSchema, branches: JsonSchema[], value: unknown): JsonSchema | undefined {
   const type = typeOfValue(value);
   const candidates = branches.filter((branch) => admitsType(typesOf(root, branch), type));
   return candidates.length === 1 ? candidates[0] : undefined;
 }
 
-function fillProperties(root: JsonSchema, schema: JsonSchema, value: object): object {
+function fillProperties(root: JsonSchema, schema: JsonSchema, value: Record<string, unknown>): object {
   const properties = schema["properties"];
   if (!isObject(properties)) return value;
-  const given = value as Record<string, unknown>;
   let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(properties)) {
     const sub = asSchema(properties[name]);
     if (sub === undefined) continue;
-    const before = Object.hasOwn(given, name) ? given[name] : undefined;
+    const before = Object.hasOwn(value, name) ? value[name] : undefined;
     const after = before === undefined ? defaultOf(root, sub) : fill(root, sub, before);
     if (after === before) continue;
-    copy ??= { ...given };
+    copy ??= { ...value };
     copy[name] = after;
   }
   return copy ?? value;

@@ -1,4 +1,4 @@
-/** A JSON Schema 2020-12 document, as plain data. */
+/** A JSON Schema 2020-12 document as plain data. */
 export interface JsonSchema {
   [keyword: string]: unknown;
 }
@@ -7,7 +7,7 @@ export const JSON_TYPES = ["string", "number", "integer", "boolean", "array", "o
 export type JsonType = (typeof JSON_TYPES)[number];
 
 export function isJsonType(value: unknown): value is JsonType {
-  return (JSON_TYPES as readonly unknown[]).includes(value);
+  return JSON_TYPES.some((type) => type === value);
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -17,14 +17,14 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 const ANYTHING: JsonSchema = Object.freeze({});
 const NOTHING: JsonSchema = Object.freeze({ not: ANYTHING });
 
-/** A boolean schema as the object that means the same; undefined where `value` is no schema. */
+/** Converts a boolean schema to an equivalent object. Returns undefined if `value` is not a schema. */
 export function asSchema(value: unknown): JsonSchema | undefined {
   if (value === true) return ANYTHING;
   if (value === false) return NOTHING;
   return isObject(value) ? value : undefined;
 }
 
-/** Where JSON Schema (drafts 07 to 2020-12) keeps further schemas. */
+/** The keywords of JSON Schema (drafts 07 to 2020-12) that contain schemas. */
 const SCHEMA_KEYWORDS = [
   "additionalProperties",
   "unevaluatedProperties",
@@ -49,7 +49,7 @@ export const SCHEMA_MAP_KEYWORDS = [
   "dependencies",
 ] as const;
 
-/** Calls `visit` for each direct subschema; what stands where a schema belongs but is none is passed too. */
+/** Calls `visit` for each direct subschema, also for invalid ones. */
 export function eachSubschema(schema: JsonSchema, visit: (sub: unknown, path: readonly string[]) => void): void {
   for (const keyword of SCHEMA_KEYWORDS) {
     const sub = schema[keyword];
@@ -70,19 +70,19 @@ export function eachSubschema(schema: JsonSchema, visit: (sub: unknown, path: re
   }
 }
 
-/** Any absolute address would do; it is what a schema without `$id` is resolved against. */
+/** The base address of schemas without `$id`. Any absolute address works. */
 const ROOT_URI = "haft://schema/";
 
 interface RefIndex {
   readonly byUri: Map<string, JsonSchema>;
-  /** The base address of schemas that stand below an `$id`; all others have the root's. */
+  /** The base addresses of schemas below an `$id`. All others have that of the root. */
   readonly baseOf: Map<JsonSchema, string>;
 }
 const indexes = new WeakMap<JsonSchema, RefIndex>();
 
 /**
- * What a schema's `$ref` (or `$dynamicRef`) finally means inside `root`; a schema without one is returned as it is.
- * Undefined where the reference is remote, dangling or circular. Keywords beside the `$ref` are not merged in.
+ * Follows the `$ref` or `$dynamicRef` of a schema to its end inside `root`; a schema without one is returned unchanged.
+ * Returns undefined for remote, dangling and circular references. Keywords next to the `$ref` are not merged.
  */
 export function resolveRef(root: JsonSchema, schema: JsonSchema): JsonSchema | undefined {
   const seen = new Set<JsonSchema>();
@@ -113,7 +113,7 @@ export function refOf(schema: JsonSchema): string | undefined {
   return typeof ref === "string" ? ref : undefined;
 }
 
-/** Whether a reference names another document, by an address that `root` does not contain. */
+/** Whether a reference has an address that `root` does not contain. */
 export function isRemoteRef(root: JsonSchema, ref: string): boolean {
   const uri = parseUri(ref, baseOfRoot(root));
   return uri !== undefined && !ref.startsWith("#") && !indexOf(root).byUri.has(uri.address);
@@ -136,7 +136,7 @@ function buildIndex(root: JsonSchema): RefIndex {
     seen.add(schema);
     let { base } = next;
     const { $id, $anchor, $dynamicAnchor } = schema;
-    // Draft 07 spells an anchor as `$id: "#name"`.
+    // Draft 07 writes an anchor as `$id: "#name"`.
     const anchors = [
       $anchor,
       $dynamicAnchor,
@@ -178,11 +178,14 @@ function parseUri(ref: string, base: string): { address: string; fragment: strin
 
 function readPointer(start: unknown, pointer: string): unknown {
   let current = start;
-  for (const key of parsePointer(pointer)) {
-    if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
-    current = (current as Record<string, unknown>)[key];
-  }
+  for (const key of parsePointer(pointer)) current = memberOf(current, key);
   return current;
+}
+
+/** The own property of an object or item of a list; undefined if there is none. */
+export function memberOf(value: unknown, key: string): unknown {
+  if (Array.isArray(value)) return Object.hasOwn(value, key) ? value[Number(key)] : undefined;
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 /** The keys of a JSON Pointer such as `/a~1b/0`. */

@@ -6,7 +6,7 @@ function nest(depth: number): Record<string, unknown> {
   return depth === 0 ? { type: "string" } : { items: nest(depth - 1) };
 }
 
-/** Each schema refers to the next, so that every search runs through all of them. */
+/** Each schema refers to the next, so every search visits all of them. */
 function entangle(count: number): Record<string, unknown> {
   const entries = Array.from({ length: count }, (_, at) => [`d${at}`, { $ref: `#/$defs/d${at + 1}` }]);
   return { $defs: { ...Object.fromEntries(entries), [`d${count}`]: {} } };
@@ -15,7 +15,7 @@ function entangle(count: number): Record<string, unknown> {
 const CYCLIC: Record<string, unknown> = { type: "object" };
 CYCLIC["properties"] = { self: CYCLIC };
 
-describe("a broken schema is told where and why", () => {
+describe("a problem of a schema is reported with its path and reason", () => {
   test.each([
     ["no object", 5, "#", /must be an object/],
     ["an unknown type", { properties: { a: { type: "text" } } }, "#/properties/a/type", /"text" is not a JSON type/],
@@ -29,7 +29,7 @@ describe("a broken schema is told where and why", () => {
     ],
     ["required with a number", { required: [1] }, "#/required", /list of property names/],
     ["properties as a list", { properties: [] }, "#/properties", /must be an object/],
-    ["a property that is no schema", { properties: { a: "string" } }, "#/properties/a", /must be a schema/],
+    ["a property that is not a schema", { properties: { a: "string" } }, "#/properties/a", /must be a schema/],
     ["a broken pattern", { pattern: "(" }, "#/pattern", /regular expression/],
     ["a broken pattern as a key", { patternProperties: { "[": {} } }, "#/patternProperties/[", /regular expression/],
     ["a costly pattern", { pattern: "(a+)+$" }, "#/pattern", /exponential time/],
@@ -50,7 +50,7 @@ describe("a broken schema is told where and why", () => {
       /itself/,
     ],
     ["very many entangled references", entangle(1000), "#", /too entangled/],
-    ["a negative length", { minLength: -1 }, "#/minLength", /not negative/],
+    ["a negative length", { minLength: -1 }, "#/minLength", /non-negative/],
     ["a fractional count", { maxItems: 1.5 }, "#/maxItems", /integer/],
     ["a limit as text", { minimum: "3" }, "#/minimum", /number/],
     ["draft 04's exclusive minimum", { exclusiveMinimum: true }, "#/exclusiveMinimum", /number/],
@@ -80,7 +80,7 @@ test("every problem is listed", () => {
   expect(problems.map(({ path }) => path)).toEqual(["#/type", "#/properties/a~1b/minLength", "#/properties/c/enum"]);
 });
 
-describe("a sound schema is left alone, and validates", () => {
+describe("a sound schema has no problems, and validates", () => {
   test.each([
     ["draft 07 definitions", { $ref: "#/definitions/a", definitions: { a: { type: "string" } } }, "x", 1],
     ["$defs", { items: { $ref: "#/$defs/a" }, $defs: { a: { type: "string" } } }, ["x"], [1]],
@@ -118,7 +118,7 @@ describe("a sound schema is left alone, and validates", () => {
   });
 });
 
-/** Lists around a number, where `nest` wants a string. */
+/** Nested lists around a number, although `nest` requires a string. */
 function nestValue(depth: number): unknown {
   return depth === 0 ? 1 : [nestValue(depth - 1)];
 }

@@ -14,7 +14,7 @@ import {
   SCHEMA_MAP_KEYWORDS,
 } from "./json-schema.ts";
 
-export interface SchemaProblem {
+interface SchemaProblem {
   /** JSON Pointer into the schema, such as `#/properties/size/minimum`. */
   readonly path: string;
   readonly message: string;
@@ -22,10 +22,10 @@ export interface SchemaProblem {
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_NODES = 20_000;
-/** Of plain nesting; two levels a schema and some room for `const`, `enum` and `default`. */
+/** The maximum nesting of data: two levels per schema, and some for `const`, `enum` and `default`. */
 const MAX_DATA_DEPTH = 200;
 
-/** Of all searches for circular references together; a schema made to exhaust them would freeze its reader. */
+/** The limit of all searches for circular references together, because a hostile schema could take forever. */
 const MAX_REF_STEPS = 100_000;
 
 const COUNT_KEYWORDS = [
@@ -40,8 +40,8 @@ const COUNT_KEYWORDS = [
 ] as const;
 const NUMBER_KEYWORDS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"] as const;
 
-/** What TypeBox offers beyond JSON, and what to declare in its place. */
-const INSTEAD_OF: Readonly<Record<string, string>> = {
+/** Types of TypeBox that are not JSON, and their replacements. */
+const REPLACEMENTS: Readonly<Record<string, string>> = {
   Date: 'Type.String({ format: "date-time" })',
   bigint: "Type.Integer() or Type.String()",
   RegExp: "Type.String({ pattern })",
@@ -58,7 +58,7 @@ interface Lint {
   refSteps: number;
 }
 
-/** What is wrong with a schema itself; the validator would accept or reject everything where a schema is broken. */
+/** Finds the problems of a schema itself. With a broken schema the validator would accept or reject everything. */
 export function lintJsonSchema(schema: unknown): SchemaProblem[] {
   const problems: SchemaProblem[] = [];
   const report: Report = (path, message) => problems.push({ path: `#${formatPointer(path)}`, message });
@@ -67,7 +67,7 @@ export function lintJsonSchema(schema: unknown): SchemaProblem[] {
     return problems;
   }
   lintData(schema, report);
-  // Only data that is known to be finite is read further.
+  // Only finite data is examined further.
   if (problems.length === 0) lintSchema({ root: schema, report, refSteps: 0 }, schema, []);
   return problems;
 }
@@ -98,9 +98,9 @@ function lintData(root: JsonSchema, report: Report): void {
       return false;
     }
     open.add(value);
-    for (const key of Object.keys(value)) {
+    for (const [key, child] of Object.entries(value)) {
       if (key === "__proto__") report(path, 'must not have a key named "__proto__"');
-      else if (!visit((value as Record<string, unknown>)[key], [...path, key])) return false;
+      else if (!visit(child, [...path, key])) return false;
     }
     open.delete(value);
     return true;
@@ -109,10 +109,10 @@ function lintData(root: JsonSchema, report: Report): void {
 }
 
 function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
+  const prototype: object | null = Object.getPrototypeOf(value);
   if (Array.isArray(value) || prototype === null || prototype === Object.prototype) return true;
   // Plain objects of another realm, such as a vm context.
-  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "hasOwnProperty");
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, "hasOwnProperty");
 }
 
 function lintSchema(lint: Lint, schema: JsonSchema, path: readonly string[], depth = 0): boolean {
@@ -142,8 +142,8 @@ function lintType({ type }: JsonSchema, path: readonly string[], report: Report)
   if (names.length === 0) report([...path, "type"], "must name at least one type");
   for (const name of names) {
     if (isJsonType(name)) continue;
-    const instead = typeof name === "string" && Object.hasOwn(INSTEAD_OF, name) ? INSTEAD_OF[name] : undefined;
-    const advice = instead === undefined ? `the types are ${JSON_TYPES.join(", ")}` : `use ${instead} instead`;
+    const replacement = typeof name === "string" && Object.hasOwn(REPLACEMENTS, name) ? REPLACEMENTS[name] : undefined;
+    const advice = replacement === undefined ? `the types are ${JSON_TYPES.join(", ")}` : `use ${replacement} instead`;
     report([...path, "type"], `${JSON.stringify(name)} is not a JSON type; ${advice}`);
   }
 }
@@ -151,7 +151,7 @@ function lintType({ type }: JsonSchema, path: readonly string[], report: Report)
 function lintShapes(schema: JsonSchema, path: readonly string[], report: Report): void {
   const { required, enum: allowed } = schema;
   if (required !== undefined && !isStringList(required)) {
-    report([...path, "required"], "must be a list of property names, beside the properties it speaks of");
+    report([...path, "required"], "must be a list of property names, next to `properties`");
   }
   if (allowed !== undefined && (!Array.isArray(allowed) || allowed.length === 0)) {
     report([...path, "enum"], "must be a list with at least one value");
@@ -180,15 +180,15 @@ function isStringList(value: unknown): value is string[] {
 function lintLimits(schema: JsonSchema, path: readonly string[], report: Report): void {
   for (const keyword of COUNT_KEYWORDS) {
     const limit = schema[keyword];
-    if (limit === undefined || (Number.isInteger(limit) && (limit as number) >= 0)) continue;
-    report([...path, keyword], "must be an integer that is not negative");
+    if (limit === undefined || (typeof limit === "number" && Number.isInteger(limit) && limit >= 0)) continue;
+    report([...path, keyword], "must be a non-negative integer");
   }
   for (const keyword of NUMBER_KEYWORDS) {
     if (schema[keyword] !== undefined && !Number.isFinite(schema[keyword]))
       report([...path, keyword], "must be a number");
   }
   const step = schema["multipleOf"];
-  if (step !== undefined && !(Number.isFinite(step) && (step as number) > 0)) {
+  if (step !== undefined && !(typeof step === "number" && Number.isFinite(step) && step > 0)) {
     report([...path, "multipleOf"], "must be a number above 0");
   }
 }
@@ -205,7 +205,8 @@ function lintPattern(pattern: unknown, path: readonly string[], report: Report):
   try {
     new RegExp(pattern, "u");
   } catch (cause) {
-    return report(path, `is no regular expression of JSON Schema (Unicode mode): ${(cause as Error).message}`);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return report(path, `is not a regular expression of JSON Schema (Unicode mode): ${reason}`);
   }
   if (isCostly(pattern)) {
     report(path, "may take exponential time: no part of a repeated group may match the same text in two ways");
@@ -216,7 +217,7 @@ function isCostly(pattern: string): boolean {
   try {
     return isExponentialPattern(pattern);
   } catch {
-    // Nested too deeply to be looked at.
+    // Nested too deeply to be judged.
     return true;
   }
 }
@@ -238,7 +239,7 @@ function lintRef(lint: Lint, schema: JsonSchema, path: readonly string[]): void 
   }
 }
 
-/** Whether checking one value against `schema` would have to check the same value against `schema` again. */
+/** Whether validating a value against `schema` would validate the same value against `schema` again. */
 function loops(lint: Lint, schema: JsonSchema): boolean {
   const seen = new Set<JsonSchema>();
   const waiting: JsonSchema[] = [schema];
@@ -260,7 +261,7 @@ function loops(lint: Lint, schema: JsonSchema): boolean {
   return false;
 }
 
-/** Decoding is TypeBox's own and no part of JSON Schema; running a tool on undecoded input would surprise. */
+/** TypeBox's decoding is not part of JSON Schema and is not run, so the tool would get undecoded input. */
 function lintTransform(schema: JsonSchema, path: readonly string[], report: Report): void {
   const symbols = Object.getOwnPropertySymbols(schema);
   const transforms = "~codec" in schema || symbols.some((symbol) => symbol.description === "TypeBox.Transform");

@@ -16,7 +16,7 @@ test("an ES module is loaded synchronously", () => {
   expect(loadPackage<{ Compile: unknown }>("typebox/schema", "Testing").Compile).toBeTypeOf("function");
 });
 
-describe("in a process of its own", () => {
+describe("in a separate process", () => {
   const root = fileURLToPath(new URL("../../", import.meta.url));
   let folder: string;
 
@@ -32,7 +32,7 @@ describe("in a process of its own", () => {
   }, 60_000);
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** Runs `body` with `toSchema` in scope; gives the packages that were loaded and what was written to stderr. */
+  /** Runs `body` with `toSchema` in scope. Returns the loaded packages and the text on stderr. */
   function run(body: string): { packages: string[]; stderr: string } {
     const log = join(folder, "loaded.txt");
     writeFileSync(log, "");

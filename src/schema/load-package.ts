@@ -1,6 +1,6 @@
 /**
- * Loads an installed package at first use and synchronously, because a tool is described and checked synchronously.
- * `require` of an ES module needs Node 20.19 (or Bun), which is this package's floor.
+ * Loads an installed package on first use. It is synchronous, because tools are described and validated synchronously.
+ * `require` of an ES module needs Node 20.19 or Bun, which this package requires anyway.
  */
 export function loadPackage<T>(name: string, neededFor: string): T {
   const require = requireFromHere();
@@ -21,7 +21,7 @@ function requireFromHere(): NodeJS.Require | undefined {
 }
 
 function isMissing(cause: unknown, name: string): boolean {
-  const { code, message } = cause as { code?: unknown; message?: unknown };
+  const { code, message }: { code?: unknown; message?: unknown } = cause instanceof Error ? cause : {};
   const isNotFound = code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND";
   return isNotFound && String(message).includes(packageOf(name));
 }

@@ -4,8 +4,8 @@ import { COMMON_RULES, toPortableSchema } from "./portable-schema.ts";
 
 const portable = (schema: JsonSchema): JsonSchema => toPortableSchema(schema, COMMON_RULES).schema;
 
-describe("a portable schema for everybody", () => {
-  test("stays as it is where every client understands it", () => {
+describe("a portable schema for all providers", () => {
+  test("is unchanged if every client supports it", () => {
     const schema = {
       type: "object",
       properties: { path: { type: "string", description: "Where" }, depth: { type: "integer", minimum: 0 } },
@@ -15,7 +15,7 @@ describe("a portable schema for everybody", () => {
     expect(portable(schema)).toEqual(schema);
   });
 
-  test("has its references written out, with what stands beside them", () => {
+  test("has its references resolved and merged with their sibling keywords", () => {
     const schema = {
       $schema: "https://json-schema.org/draft/2020-12/schema",
       type: "object",
@@ -36,13 +36,13 @@ describe("a portable schema for everybody", () => {
     });
   });
 
-  test("ends where a schema holds itself", () => {
+  test("ends recursion", () => {
     const tree = {
       type: "object",
       properties: { children: { type: "array", items: { $ref: "#/$defs/tree", title: "Tree" } } },
     };
     const schema = { type: "object", properties: { root: { $ref: "#/$defs/tree" } }, $defs: { tree } };
-    const again = { type: "object", description: "(the same form again, as deep as needed)" };
+    const again = { type: "object", description: "(the same structure again, as deep as needed)" };
     expect(portable(schema)).toEqual({
       type: "object",
       properties: {
@@ -51,7 +51,7 @@ describe("a portable schema for everybody", () => {
     });
   });
 
-  test("stays small where references multiply", () => {
+  test("stays small if references multiply", () => {
     const $defs: Record<string, object> = { l0: { type: "string" } };
     for (let level = 1; level <= 30; level++) {
       const below = { $ref: `#/$defs/l${level - 1}` };
@@ -61,7 +61,7 @@ describe("a portable schema for everybody", () => {
     expect(JSON.stringify(portable(schema)).length).toBeLessThan(1_000_000);
   });
 
-  test("is one object where the root has alternatives", () => {
+  test("is one object if the root has alternatives", () => {
     const schema = {
       anyOf: [
         { type: "object", properties: { id: { type: "string" }, by: { const: "id" } }, required: ["by", "id"] },
@@ -80,7 +80,7 @@ describe("a portable schema for everybody", () => {
     });
   });
 
-  test("needs all that every part of the whole needs", () => {
+  test("requires what all parts of allOf require", () => {
     const schema = {
       type: "object",
       properties: { a: { type: "string" } },
@@ -94,7 +94,7 @@ describe("a portable schema for everybody", () => {
     });
   });
 
-  test("has no parameter that clients repeat in a header", () => {
+  test("has no keyword that clients copy to a header", () => {
     const schema = { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } };
     expect(portable(schema)).toEqual({ type: "object", properties: { region: { type: "string" } } });
   });

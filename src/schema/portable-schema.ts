@@ -1,35 +1,35 @@
 import { asSchema, followRef, formatPointer, isObject, type JsonSchema, refOf } from "./json-schema.ts";
 
-/** Something that a model is not shown as the tool declared it. The gate still checks calls against the whole schema. */
+/** A part of a schema that a model sees in a simplified form. The gate validates calls with the complete schema. */
 export interface Simplification {
   /** JSON Pointer into the tool's schema. */
   path: string;
   what: string;
 }
 
-export interface PortableSchema {
+interface PortableSchema {
   schema: JsonSchema;
   simplified: readonly Simplification[];
-  /** Why this schema cannot be enforced by the provider, where its rules are strict. */
+  /** With strict rules: why the provider cannot enforce this schema. */
   blockers: readonly string[];
 }
 
 const MAX_NODES = 5_000;
 const MAX_DEPTH = 40;
 
-const known = new WeakMap<JsonSchema, Map<SchemaRules, PortableSchema>>();
+const cache = new WeakMap<JsonSchema, Map<SchemaRules, PortableSchema>>();
 
-/** A schema that keeps to `rules`: flat at the root, references resolved, and only keywords that the provider takes. */
+/** Converts a schema to `rules`: flat at the root, without references, and with supported keywords only. */
 export function toPortableSchema(schema: JsonSchema, rules: SchemaRules): PortableSchema {
-  let byRules = known.get(schema);
-  if (!byRules) known.set(schema, (byRules = new Map()));
-  let made = byRules.get(rules);
-  if (!made) byRules.set(rules, (made = convert(schema, rules)));
-  return made;
+  let byRules = cache.get(schema);
+  if (!byRules) cache.set(schema, (byRules = new Map()));
+  let converted = byRules.get(rules);
+  if (!converted) byRules.set(rules, (converted = convert(schema, rules)));
+  return converted;
 }
 
 type Path = readonly PropertyKey[];
-/** The schemas that are being read around this one; to meet one again is recursion. */
+/** The enclosing schemas. Meeting one of them again is recursion. */
 type Open = readonly JsonSchema[];
 
 interface Conversion {
@@ -37,8 +37,13 @@ interface Conversion {
   readonly rules: SchemaRules;
   readonly simplified: Simplification[];
   readonly blockers: Set<string>;
-  readonly defs: Map<JsonSchema, { name: string; schema: JsonSchema }>;
+  readonly defs: Map<JsonSchema, Definition>;
   nodes: number;
+}
+
+interface Definition {
+  name: string;
+  schema: JsonSchema;
 }
 
 function convert(root: JsonSchema, rules: SchemaRules): PortableSchema {
@@ -58,14 +63,14 @@ function report(to: Conversion, path: Path, what: string): void {
     to.simplified.push({ path: pointer, what });
 }
 
-/** References and `allOf` joined into one schema, whose unions are still there. */
+/** Merges references and `allOf` into one schema. Unions stay. */
 function flatten(to: Conversion, schema: JsonSchema, path: Path, open: Open): { schema: JsonSchema; open: Open } {
   const { $ref: _ref, $dynamicRef: _dynamic, $recursiveRef: _recursive, allOf, ...own } = schema;
   let joined: JsonSchema = own;
   let inside = open;
   const add = (part: JsonSchema): void => {
     if (inside.includes(part))
-      return report(to, path, "a reference to itself without a property in between was left out");
+      return report(to, path, "a reference to itself without a property in between was removed");
     const flat = flatten(to, part, path, [...inside, part]);
     inside = flat.open;
     joined = mergeSchemas(joined, flat.schema, (what) => report(to, path, what));
@@ -73,22 +78,23 @@ function flatten(to: Conversion, schema: JsonSchema, path: Path, open: Open): { 
   if (refOf(schema) !== undefined) {
     const target = followRef(to.root, schema);
     if (target) add(target);
-    else report(to, path, `the reference ${refOf(schema)} leads nowhere and was left out`);
+    else report(to, path, `the dangling reference ${refOf(schema)} was removed`);
   }
   for (const part of Array.isArray(allOf) ? allOf : []) add(asSchema(part) ?? {});
   return { schema: joined, open: inside };
 }
 
-/** One subschema, made portable. */
+/** Converts a subschema. */
 function convertPart(to: Conversion, value: unknown, path: Path, open: Open): JsonSchema {
   const schema = asSchema(value) ?? {};
   if (++to.nodes > MAX_NODES || path.length > 2 * MAX_DEPTH) {
-    report(to, [], "is too large to be shown whole: the deepest parts are shown as any value");
+    report(to, [], "is too large to be shown completely: the deepest parts are shown as any value");
     to.blockers.add("the schema is too large");
     return {};
   }
   const target = refOf(schema) === undefined ? undefined : followRef(to.root, schema);
-  if (target && to.defs.has(target)) return refTo(to, target, schema);
+  const definition = target && to.defs.get(target);
+  if (definition) return refTo(to, definition, schema);
   if (open.includes(target ?? schema)) return cutRecursion(to, target ?? schema, schema, path);
   const flat = flatten(to, schema, path, [...open, schema]);
   return writeSchema(to, joinUnions(to, flat.schema, path, flat.open), path, flat.open);
@@ -103,22 +109,22 @@ function cutRecursion(to: Conversion, target: JsonSchema, at: JsonSchema, path: 
     return {
       type,
       items: type === "array" ? {} : undefined,
-      description: [description, "(the same form again, as deep as needed)"].filter(Boolean).join(" "),
+      description: [description, "(the same structure again, as deep as needed)"].filter(Boolean).join(" "),
     };
   }
-  if (!to.defs.has(target)) {
-    const def = { name: `form${to.defs.size + 1}`, schema: {} as JsonSchema };
-    to.defs.set(target, def);
-    const flat = flatten(to, target, path, [target]);
-    // Only what is being read counts as open, so that inside of a definition the next reference finds the definition.
-    def.schema = writeSchema(to, joinUnions(to, flat.schema, path, []), path, []);
-  }
-  return refTo(to, target, at);
+  const existing = to.defs.get(target);
+  if (existing) return refTo(to, existing, at);
+  const definition: Definition = { name: `form${to.defs.size + 1}`, schema: {} };
+  to.defs.set(target, definition);
+  const flat = flatten(to, target, path, [target]);
+  // Nothing is open inside a definition, so the next reference finds the definition itself.
+  definition.schema = writeSchema(to, joinUnions(to, flat.schema, path, []), path, []);
+  return refTo(to, definition, at);
 }
 
-function refTo(to: Conversion, target: JsonSchema, { description }: JsonSchema): JsonSchema {
-  const ref: JsonSchema = { $ref: `#/$defs/${to.defs.get(target)!.name}` };
-  // Beside a reference strict providers take nothing.
+function refTo(to: Conversion, { name }: Definition, { description }: JsonSchema): JsonSchema {
+  const ref: JsonSchema = { $ref: `#/$defs/${name}` };
+  // Strict providers allow no other keyword next to a reference.
   return to.rules.allRequired || description === undefined ? ref : { ...ref, description };
 }
 
@@ -129,7 +135,7 @@ function branchesOf(to: Conversion, schema: JsonSchema, path: Path): JsonSchema[
   return list?.map((branch) => asSchema(branch) ?? {});
 }
 
-/** A root, or an object whose forms share properties, as one object that has the properties of all its forms. */
+/** Merges the alternatives of an object into one object with the properties of all of them. */
 function withoutUnions(to: Conversion, schema: JsonSchema, path: Path, open: Open): JsonSchema {
   const branches = branchesOf(to, schema, path)?.map((branch) => flatten(to, branch, path, open));
   const { anyOf: _any, oneOf: _one, ...base } = schema;
@@ -145,8 +151,8 @@ function withoutUnions(to: Conversion, schema: JsonSchema, path: Path, open: Ope
   const forms = branches
     .filter((branch) => mayBeObject(branch.schema))
     .map((branch) => withoutUnions(to, branch.schema, path, branch.open));
-  if (forms.length < branches.length) report(to, path, "forms that are no object were left out");
-  if (forms.length > 1) report(to, path, `${forms.length} forms were joined into one object`);
+  if (forms.length < branches.length) report(to, path, "alternatives that are not objects were removed");
+  if (forms.length > 1) report(to, path, `${forms.length} alternatives were merged into one object`);
   return joinForms(joined, forms);
 }
 
@@ -167,7 +173,7 @@ function writeSchema(to: Conversion, schema: JsonSchema, path: Path, open: Open)
   const hints: string[] = [];
   const written: JsonSchema = {};
   for (const [keyword, value] of Object.entries(constAsEnum(schema))) {
-    if (WRITTEN_APART.has(keyword) || value === undefined) continue;
+    if (WRITTEN_SEPARATELY.has(keyword) || value === undefined) continue;
     if (keyword === "format" && rules.formats && !rules.formats.has(String(value)))
       hints.push(`format: ${String(value)}`);
     else if (rules.keywords.has(keyword)) written[keyword] = value;
@@ -234,7 +240,7 @@ function writeArray(to: Conversion, schema: JsonSchema, written: JsonSchema, pat
       ? items
       : undefined;
   if (tuple) {
-    report(to, path, "a list whose places differ is shown as a list of any of their values");
+    report(to, path, "a tuple is shown as a list of any of its types");
     const rest = Array.isArray(items) ? schema["additionalItems"] : items;
     const parts = [...tuple, ...(isObject(rest) ? [rest] : [])].map((item, at) =>
       convertPart(to, item, [...path, "prefixItems", at], open),
@@ -245,7 +251,7 @@ function writeArray(to: Conversion, schema: JsonSchema, written: JsonSchema, pat
   } else if (items !== undefined && items !== true) {
     written["items"] = convertPart(to, items, [...path, "items"], open);
   } else if ([written["type"]].flat().includes("array")) {
-    // Several providers refuse a list that does not say of what.
+    // Several providers reject a list without `items`.
     written["items"] = {};
     if (to.rules.closed) to.blockers.add(`${formatPointer(path)} is a list of anything`);
   }
@@ -258,27 +264,29 @@ function writeObject(to: Conversion, schema: JsonSchema, written: JsonSchema, pa
   const isOpen = rest === true || (isObject(rest) && !isNothing(rest));
   if (isObject(properties)) {
     const shown: Record<string, JsonSchema> = {};
-    const given = Array.isArray(schema["required"])
+    const requiredNames = Array.isArray(schema["required"])
       ? schema["required"].filter((name) => Object.hasOwn(properties, name))
       : [];
     for (const [name, property] of Object.entries(properties)) {
       const at = [...path, "properties", name];
       if (isNothing(property)) {
-        report(to, at, "admits nothing and is not shown");
+        report(to, at, "accepts nothing and is not shown");
         continue;
       }
-      if (!rules.propertyName.test(name) && path.length > 0) report(to, at, "has a name that the provider may refuse");
+      if (!rules.propertyName.test(name) && path.length > 0) report(to, at, "has a name that the provider may reject");
       const part = convertPart(to, property, at, open);
-      shown[name] = rules.allRequired && !given.includes(name) ? orNull(part) : part;
+      shown[name] = rules.allRequired && !requiredNames.includes(name) ? orNull(part) : part;
     }
     written["properties"] = shown;
-    const required = rules.allRequired ? Object.keys(shown) : given.filter((name) => Object.hasOwn(shown, name));
+    const required = rules.allRequired
+      ? Object.keys(shown)
+      : requiredNames.filter((name) => Object.hasOwn(shown, name));
     if (required.length > 0 || rules.allRequired) written["required"] = required;
   }
   if (![written["type"]].flat().includes("object")) return;
-  const takesAny = isOpen || isObject(schema["patternProperties"]) || (!isObject(properties) && rest !== false);
+  const acceptsAny = isOpen || isObject(schema["patternProperties"]) || (!isObject(properties) && rest !== false);
   if (rules.closed) {
-    if (takesAny) to.blockers.add(`${formatPointer(path) || "the root"} takes any property`);
+    if (acceptsAny) to.blockers.add(`${formatPointer(path) || "the root"} accepts any property`);
     written["additionalProperties"] = false;
     written["properties"] ??= {};
     if (rules.allRequired) written["required"] ??= [];
@@ -286,7 +294,7 @@ function writeObject(to: Conversion, schema: JsonSchema, written: JsonSchema, pa
     if (isObject(rest) && !isNothing(rest)) {
       written["additionalProperties"] = convertPart(to, rest, [...path, "additionalProperties"], open);
     } else if (typeof rest === "boolean") written["additionalProperties"] = rest;
-  } else if (isOpen) report(to, [...path, "additionalProperties"], "further properties are taken, and not shown");
+  } else if (isOpen) report(to, [...path, "additionalProperties"], "further properties are accepted, but not shown");
 }
 
 function isNothing(value: unknown): boolean {
@@ -294,12 +302,13 @@ function isNothing(value: unknown): boolean {
   return schema !== undefined && isObject(schema["not"]) && Object.keys(schema["not"]).length === 0;
 }
 
-/** Where a provider wants every property, null stands for one that is not given; the gate reads it so. */
+/** If a provider requires every property, null means an omitted one. The gate reads it like that. */
 function orNull(schema: JsonSchema): JsonSchema {
-  const { type } = schema;
-  const allowed =
-    Array.isArray(schema["enum"]) && !schema["enum"].includes(null) ? { enum: [...schema["enum"], null] } : {};
-  if (type !== undefined) return { ...schema, ...allowed, type: [...new Set([type, "null"].flat())] };
+  const { type, enum: values } = schema;
+  if (type !== undefined) {
+    const nullable = { ...schema, type: [...new Set([type, "null"].flat())] };
+    return Array.isArray(values) && !values.includes(null) ? { ...nullable, enum: [...values, null] } : nullable;
+  }
   if (schema["$ref"] !== undefined) return { anyOf: [schema, { type: "null" }] };
   const choices = schema["anyOf"];
   if (!Array.isArray(choices) || choices.some((choice) => isObject(choice) && choice["type"] === "null")) return schema;
@@ -310,29 +319,29 @@ function asObject(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
 
-/** What one provider takes of JSON Schema. */
+/** The part of JSON Schema that a provider supports. */
 export interface SchemaRules {
-  /** Beyond those that every provider takes. */
+  /** In addition to those that every provider supports. */
   readonly keywords: ReadonlySet<string>;
-  /** Values of `format`; all where absent. */
+  /** Supported values of `format`. Default: all. */
   readonly formats?: ReadonlySet<string>;
   /** Whether a recursive schema may refer to its `$defs`. */
   readonly references: boolean;
-  /** Every object says `additionalProperties: false`. */
+  /** Every object has `additionalProperties: false`. */
   readonly closed?: boolean;
-  /** Every property is required; what is optional may be null. */
+  /** Every property is required; optional ones may be null. */
   readonly allRequired?: boolean;
   readonly stringEnums?: boolean;
   readonly propertyName: RegExp;
 }
 
-/** Kept by every provider, each by a rule of its own. */
-const WRITTEN_APART: ReadonlySet<string> = new Set([
+/** Supported by every provider, with special rules. */
+const WRITTEN_SEPARATELY: ReadonlySet<string> = new Set([
   ...["type", "description", "enum", "properties", "required", "items", "prefixItems", "anyOf", "oneOf"],
   ...["additionalProperties", "unevaluatedProperties"],
 ]);
 
-/** Where a provider does not take them, a model can still be told. All other keywords say nothing to a model. */
+/** If a provider does not support these, the description contains them. Other keywords mean nothing to a model. */
 const SHOWN_IN_WORDS: ReadonlySet<string> = new Set([
   ...[
     "minimum",
@@ -347,7 +356,7 @@ const SHOWN_IN_WORDS: ReadonlySet<string> = new Set([
   ...["minLength", "maxLength", "pattern", "format", "minProperties", "maxProperties", "default", "contentEncoding"],
 ]);
 
-/** Too much for words: a call that breaks them is refused with a message that says how. */
+/** Too complex to describe: a call that violates them is rejected with a message. */
 const CHECKED_ONLY: ReadonlySet<string> = new Set([
   ...["not", "if", "then", "else", "dependentSchemas", "dependentRequired", "dependencies", "patternProperties"],
   ...["propertyNames", "contains", "minContains", "maxContains", "contentSchema"],
@@ -374,15 +383,15 @@ export const PLAIN = [
 ];
 export const COMMON_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** What all who pass a schema on to models of many makes take: the common part. */
+/** The rules that all providers have in common. */
 export const COMMON_RULES: SchemaRules = { keywords: new Set(PLAIN), references: false, propertyName: COMMON_NAME };
 
-/** Larger wins, smaller wins: what two limits mean together. */
+/** Of two lower limits the larger applies, of two upper limits the smaller. */
 const LOWER = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"]);
 const UPPER = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"]);
-const WORDS = new Set(["title", "description", "default", "examples", "$comment", "$id", "$schema", "$anchor"]);
+const ANNOTATIONS = new Set(["title", "description", "default", "examples", "$comment", "$id", "$schema", "$anchor"]);
 
-/** Two schemas that both hold, as one. Where one cannot say both, the first stays, and it is told. */
+/** Merges two schemas that both apply. If a keyword cannot be merged, the first value stays, and `lost` is called. */
 function mergeSchemas(first: JsonSchema, second: JsonSchema, lost: (what: string) => void): JsonSchema {
   const merged: JsonSchema = { ...first };
   for (const [keyword, value] of Object.entries(second)) {
@@ -396,14 +405,14 @@ function mergeSchemas(first: JsonSchema, second: JsonSchema, lost: (what: string
 function both(keyword: string, first: unknown, second: unknown, lost: (what: string) => void): unknown {
   if (LOWER.has(keyword)) return Math.max(Number(first), Number(second));
   if (UPPER.has(keyword)) return Math.min(Number(first), Number(second));
-  if (WORDS.has(keyword)) return first;
+  if (ANNOTATIONS.has(keyword)) return first;
   if (keyword === "properties" && isObject(first) && isObject(second)) return mergeProperties(first, second);
   if (keyword === "required") return [...new Set([first, second].flat())];
   if (keyword === "type" || keyword === "enum") return overlap([first].flat(), [second].flat(), first);
   if (keyword === "additionalProperties" || keyword === "unevaluatedProperties") return closest(first, second);
   if (keyword === "items" && isObject(first) && isObject(second)) return { allOf: [first, second] };
-  if (keyword === "$defs" || keyword === "definitions") return { ...(second as object), ...(first as object) };
-  lost(`two different values of ${keyword} both hold; only the first is shown`);
+  if (keyword === "$defs" || keyword === "definitions") return { ...asObject(second), ...asObject(first) };
+  lost(`two different values of ${keyword} both apply; only the first is shown`);
   return first;
 }
 
@@ -433,7 +442,7 @@ function closest(first: unknown, second: unknown): unknown {
   return second === true ? first : { allOf: [first, second] };
 }
 
-/** One object that has the properties of all forms; required is what every form requires. */
+/** Merges alternatives into one object with all properties. Required are those that every alternative requires. */
 function joinForms(base: JsonSchema, forms: readonly JsonSchema[]): JsonSchema {
   const properties = new Map<string, unknown[]>();
   for (const form of forms) {
@@ -462,22 +471,20 @@ function joinForms(base: JsonSchema, forms: readonly JsonSchema[]): JsonSchema {
       ? `Give one of these: ${requirements.map((names) => `{ ${names} }`).join(" or ")}.`
       : "";
   const description = [base["description"], hint].filter(Boolean).join(" ");
-  return {
-    ...base,
-    properties: joined,
-    ...(required.length > 0 ? { required } : {}),
-    ...(isClosed ? { additionalProperties: false } : {}),
-    ...(description === "" ? {} : { description }),
-  };
+  const object: JsonSchema = { ...base, properties: joined };
+  if (required.length > 0) object["required"] = required;
+  if (isClosed) object["additionalProperties"] = false;
+  if (description !== "") object["description"] = description;
+  return object;
 }
 
-/** A choice below the root: fixed values become one list of values, everything else stays a choice. */
+/** A choice below the root: fixed values become an enum, everything else stays a choice. */
 function joinChoices(schema: JsonSchema, branches: readonly JsonSchema[]): JsonSchema {
   const { anyOf: _any, oneOf: _one, type, ...rest } = schema;
   const typed = branches.map((branch) =>
     type === undefined || branch["type"] !== undefined ? branch : { type, ...branch },
   );
-  const choices = distinct(typed) as JsonSchema[];
+  const choices = distinct(typed);
   const [only] = choices;
   if (choices.length === 1 && only) return { ...only, ...rest };
   const values = choices.map(fixedValues);
@@ -505,6 +512,6 @@ function isClosedForm(form: JsonSchema): boolean {
   return form["additionalProperties"] === false;
 }
 
-function distinct(values: readonly unknown[]): unknown[] {
+function distinct<T>(values: readonly T[]): T[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }

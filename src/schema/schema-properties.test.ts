@@ -24,7 +24,7 @@ describe("resolveRef", () => {
     const plain = { type: "string" };
     expect(resolveRef(TREE, plain)).toBe(plain);
   });
-  test("gives nothing for a circle, a dangling or a remote reference", () => {
+  test("returns undefined for circular, dangling and remote references", () => {
     expect(resolveRef(TREE, { $ref: "#/$defs/loop" })).toBeUndefined();
     expect(resolveRef(TREE, { $ref: "#/$defs/none" })).toBeUndefined();
     expect(resolveRef(TREE, { $ref: "#/__proto__" })).toBeUndefined();
@@ -44,7 +44,7 @@ describe("resolveRef", () => {
 });
 
 describe("propertiesOf", () => {
-  test("merges what is declared in branches, behind references and in conditions", () => {
+  test("merges declarations in branches, references and conditions", () => {
     const root = {
       properties: { own: { type: "string" } },
       allOf: [{ $ref: "#/$defs/more" }],
@@ -117,7 +117,7 @@ describe("schemaAt", () => {
     expect(schemaAt(TREE, ["nothing"])).toBeUndefined();
     expect(schemaAt(TREE, ["name", "below", "that"])).toBeUndefined();
   });
-  test("finds tuples, patterns and further properties", () => {
+  test("finds tuples, patterns and additional properties", () => {
     const root = {
       prefixItems: [{ const: 0 }],
       items: { const: 1 },
@@ -131,7 +131,7 @@ describe("schemaAt", () => {
   });
 });
 
-test("a schema whose parts are reached over very many ways is read once", () => {
+test("a schema whose parts are reached in many ways is read once", () => {
   const $defs: Record<string, JsonSchema> = { d60: { type: "object", properties: { end: {} } } };
   for (let at = 0; at < 60; at++)
     $defs[`d${at}`] = { anyOf: [{ $ref: `#/$defs/d${at + 1}` }, { $ref: `#/$defs/d${at + 1}` }] };

@@ -1,26 +1,26 @@
 import { asSchema, followRef, isJsonType, isObject, type JsonSchema, type JsonType } from "./json-schema.ts";
 import type { SchemaIssue } from "./schema.ts";
 
-// Questions about a JSON Schema, answered over `$ref`, `allOf`, `anyOf`, `oneOf` and `if`/`then`/`else`. The answers
-// describe what some value may look like; whether a given value is valid only `validate` says.
+// Properties and types of a JSON Schema, across `$ref`, `allOf`, `anyOf`, `oneOf` and `if`/`then`/`else`. The results
+// describe what values may look like. Only `validate` decides whether a value is valid.
 
 const ALL_TYPES: readonly JsonType[] = ["string", "number", "boolean", "array", "object", "null"];
 
 type Properties = Map<string, JsonSchema>;
 const propertiesByRoot = new WeakMap<JsonSchema, WeakMap<JsonSchema, Properties>>();
 
-/** Every property that is declared anywhere; one that is declared in several places gets a combined schema. */
+/** Every declared property. One that is declared several times gets a combined schema. */
 export function propertiesOf(root: JsonSchema, schema: JsonSchema): ReadonlyMap<string, JsonSchema> {
-  let known = propertiesByRoot.get(root);
-  if (known === undefined) propertiesByRoot.set(root, (known = new WeakMap()));
-  let properties = known.get(schema);
-  if (properties === undefined) known.set(schema, (properties = collectProperties(root, schema, new Map())));
+  let bySchema = propertiesByRoot.get(root);
+  if (bySchema === undefined) propertiesByRoot.set(root, (bySchema = new WeakMap()));
+  let properties = bySchema.get(schema);
+  if (properties === undefined) bySchema.set(schema, (properties = collectProperties(root, schema, new Map())));
   return properties;
 }
 
 /**
- * Whether further properties are explicitly admitted. A schema that lists properties and is silent about others does
- * not admit them, although JSON Schema itself would let them pass.
+ * Whether further properties are explicitly allowed. A schema that lists properties without `additionalProperties` does not
+ * allow others, although JSON Schema itself does.
  */
 export function admitsUnknown(root: JsonSchema, schema: JsonSchema): boolean {
   let listsProperties = false;
@@ -37,12 +37,12 @@ export function admitsUnknown(root: JsonSchema, schema: JsonSchema): boolean {
   return !listsProperties && !closes && typesOf(root, schema).has("object");
 }
 
-/** The JSON types that a value may have; `number` includes integers, `integer` stands alone where only they pass. */
+/** The JSON types that a value may have. `number` includes integers; `integer` means that only integers are allowed. */
 export function typesOf(root: JsonSchema, schema: JsonSchema): Set<JsonType> {
   return collectTypes(root, schema, new Map());
 }
 
-/** The schema of the value at `path`, or undefined where nothing is said about it. */
+/** The schema of the value at `path`, or undefined if there is none. */
 export function schemaAt(root: JsonSchema, path: NonNullable<SchemaIssue["path"]>): JsonSchema | undefined {
   let current: JsonSchema | undefined = root;
   for (const segment of path) {
@@ -57,10 +57,11 @@ export function typeOfValue(value: unknown): JsonType | undefined {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
-  return isJsonType(typeof value) ? (typeof value as JsonType) : undefined;
+  const type: string = typeof value;
+  return isJsonType(type) ? type : undefined;
 }
 
-/** Whether a set of `typesOf` has room for a value of this type. */
+/** Whether a result of `typesOf` includes a type. */
 export function admitsType(types: ReadonlySet<JsonType>, type: JsonType | undefined): boolean {
   return type !== undefined && (types.has(type) || (type === "integer" && types.has("number")));
 }
@@ -89,10 +90,10 @@ export function itemAt(root: JsonSchema, schema: JsonSchema, at: number): JsonSc
   return found;
 }
 
-/** A schema and everything that applies to the same value, each once. */
+/** A schema and all schemas that apply to the same value, each once. */
 function partsOf(root: JsonSchema, schema: JsonSchema): Set<JsonSchema> {
   const parts = new Set<JsonSchema>([schema]);
-  // A set's iteration also reaches what is added meanwhile.
+  // The loop also visits the elements that are added during it.
   for (const part of parts) {
     const target = followRef(root, part);
     if (target !== undefined) parts.add(target);
@@ -114,7 +115,7 @@ function dependentSchemasOf({ dependentSchemas }: JsonSchema): JsonSchema[] {
   return isObject(dependentSchemas) ? schemasIn(Object.values(dependentSchemas)) : [];
 }
 
-/** `done` ends recursion, and keeps a schema that is reached over many ways from being read as many times. */
+/** `done` ends recursion, and ensures that a schema is read once even if it is reached in many ways. */
 function collectProperties(root: JsonSchema, schema: JsonSchema, done: Map<JsonSchema, Properties>): Properties {
   const before = done.get(schema);
   if (before !== undefined) return before;
@@ -143,7 +144,7 @@ function collectProperties(root: JsonSchema, schema: JsonSchema, done: Map<JsonS
     }
     for (const [name, sub] of either) found.set(name, combine("allOf", found.get(name), sub));
   }
-  // A condition tests properties and demands nothing of them, so it only names those that nothing else does.
+  // A condition does not restrict properties, so it only adds those that are declared nowhere else.
   for (const condition of schemasIn(schema["if"])) {
     for (const name of collectProperties(root, condition, done).keys()) if (!found.has(name)) found.set(name, {});
   }

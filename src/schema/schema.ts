@@ -1,14 +1,14 @@
 import type { JsonSchema } from "./json-schema.ts";
 
-/** One shape for every schema library: what validates is what describes. */
+/** The common interface for schemas of all libraries: it describes and validates. */
 export interface Schema<T = unknown> {
-  /** JSON Schema 2020-12 of what a caller passes in. Made at first use, then kept. */
+  /** JSON Schema 2020-12 of the input. Created on first use, then cached. */
   readonly jsonSchema: JsonSchema;
-  /** Never throws for a bad value. A promise only where the schema itself is asynchronous or still loading. */
+  /** Never throws for an invalid value. Returns a promise only if the schema itself is asynchronous. */
   validate(value: unknown): Validation<T> | Promise<Validation<T>>;
 }
 
-/** The result shape of Standard Schema, so that libraries which speak it pass through unconverted. */
+/** The result type of Standard Schema, so results of its libraries need no conversion. */
 export type Validation<T> =
   | { readonly value: T; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
@@ -18,17 +18,17 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** `edits[0].old_string: must be a string`: one line an issue, for a model. */
+/** `edits[0].old_string: must be a string`: one line per issue, for a model. */
 export function formatIssues(issues: readonly SchemaIssue[]): string[] {
   return boundIssues(issues, (issue) => {
     const path = pathText(pathOf(issue));
     if (path) return `${path}: ${issue.message}`;
-    // Messages that speak of a place need a subject where the place is the whole input.
+    // Messages without a path need a subject.
     return /^\p{Ll}/u.test(issue.message) ? `the input ${issue.message}` : issue.message;
   });
 }
 
-/** Enough for any honest mistake: what a hostile input is answered must not be as long as the input. */
+/** The response to a hostile input must not be as long as the input. */
 const MAX_ISSUES = 100;
 const MAX_ISSUE_LENGTH = 500;
 

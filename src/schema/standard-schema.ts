@@ -5,22 +5,20 @@ import type { Validation } from "./schema.ts";
 const DATE_TIME = { type: "string", format: "date-time" } as const;
 const TARGET = "draft-2020-12";
 
-/** The part of Standard Schema (and of Standard JSON Schema) that is used here. */
+/** The used part of Standard Schema and Standard JSON Schema. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
     readonly validate: (value: unknown) => Validation<Output> | Promise<Validation<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
-  };
-}
-interface Describes {
-  readonly jsonSchema: {
-    input(options: { target: string; libraryOptions?: Record<string, unknown> }): Record<string, unknown>;
+    readonly jsonSchema?: {
+      input(options: { target: string; libraryOptions?: Record<string, unknown> }): Record<string, unknown>;
+    };
   };
 }
 
-/** JSON Schema of what a Standard Schema takes in. What JSON Schema cannot say is left open, never refused. */
+/** The JSON Schema of the input of a Standard Schema. What JSON Schema cannot express is accepted, never rejected. */
 export function describeStandard(source: StandardSchema): JsonSchema {
   const standard = source["~standard"];
   const { vendor } = standard;
@@ -36,14 +34,13 @@ export function describeStandard(source: StandardSchema): JsonSchema {
 function convert(source: StandardSchema, vendor: string): Record<string, unknown> {
   const standard = source["~standard"];
   if (vendor === "zod" && !("_zod" in source)) return describeZod3(source);
-  if ("jsonSchema" in standard) {
-    const { jsonSchema } = standard as unknown as Describes;
-    return jsonSchema.input({ target: TARGET, libraryOptions: libraryOptions(vendor) });
+  if (standard.jsonSchema) {
+    return standard.jsonSchema.input({ target: TARGET, libraryOptions: libraryOptions(vendor) });
   }
   if (vendor === "zod") return describeZod4(source);
   if (vendor === "valibot") return describeValibot(source);
   throw new Error(
-    'it offers no "~standard.jsonSchema"; give a JSON Schema, or a schema of Zod, Valibot, ArkType or TypeBox',
+    'it has no "~standard.jsonSchema"; use a JSON Schema, or a schema of Zod, Valibot, ArkType or TypeBox',
   );
 }
 
@@ -83,7 +80,7 @@ function describeZod4(source: StandardSchema): Record<string, unknown> {
     globalRegistry: { get(schema: unknown): unknown };
   }
   const { toJSONSchema, globalRegistry } = loadPackage<ZodCore>("zod/v4/core", "Describing a Zod 4 schema");
-  // Descriptions are kept in the registry of the copy of Zod that made the schema; only the schema can reach it.
+  // Descriptions are stored in the registry of the Zod copy that created the schema. Only the schema can reach it.
   const metadata = {
     get: (schema: { meta?: () => unknown }) => schema.meta?.() ?? globalRegistry.get(schema),
   };
@@ -100,7 +97,7 @@ function describeZod3(source: StandardSchema): Record<string, unknown> {
   return described;
 }
 
-/** The converter speaks draft 07, where a list in `items` is a tuple. */
+/** The converter writes draft 07, in which a list in `items` is a tuple. */
 function tuplesToPrefixItems(schema: JsonSchema): void {
   eachSubschema(schema, (sub) => {
     if (isObject(sub)) tuplesToPrefixItems(sub);

@@ -5,12 +5,12 @@ import { lintJsonSchema } from "./lint-json-schema.ts";
 import type { Schema, Validation } from "./schema.ts";
 import { describeStandard, type StandardSchema } from "./standard-schema.ts";
 
-/** Any schema in, one Schema out. Throws a TypeError for what is no schema. */
+/** Converts a schema of any library to a Schema. Throws a TypeError if the source is not a schema. */
 export function toSchema<const S extends SchemaSource>(source: S): Schema<InferOutput<S>> {
   return normalise(source) as Schema<InferOutput<S>>;
 }
 
-export function isSchema(value: unknown): value is Schema {
+function isSchema(value: unknown): value is Schema {
   return isObject(value) && "jsonSchema" in value && typeof value["validate"] === "function";
 }
 
@@ -19,7 +19,7 @@ function normalise(source: unknown): Schema {
   if (isSchema(source)) return source;
   if (Array.isArray(source)) return fromJsonSchema(parameterListToJsonSchema(source));
   if (!isObject(source)) throw new TypeError(`A schema must be an object, got ${nameOf(source)}. ${ACCEPTED}`);
-  refuseLookAlikes(source);
+  rejectLookAlikes(source);
   return fromJsonSchema(source);
 }
 
@@ -29,13 +29,14 @@ const ACCEPTED =
 function isStandard(source: unknown): source is StandardSchema {
   // ArkType's types are functions.
   if ((typeof source !== "object" && typeof source !== "function") || source === null) return false;
-  const standard = (source as Partial<StandardSchema>)["~standard"];
-  return typeof standard === "object" && standard !== null && typeof standard.validate === "function";
+  if (!("~standard" in source)) return false;
+  const standard = source["~standard"];
+  return isObject(standard) && typeof standard["validate"] === "function";
 }
 
 function fromStandard(source: StandardSchema): Schema {
   let described: JsonSchema | undefined;
-  // Read once: some libraries build it anew at each access.
+  // Read once, because some libraries create it on each access.
   const standard = source["~standard"];
   return {
     get jsonSchema() {
@@ -71,8 +72,8 @@ function withoutDialect(source: JsonSchema): JsonSchema {
   return rest;
 }
 
-/** Objects that would pass as a JSON Schema which says nothing, and so accept every input. */
-function refuseLookAlikes(source: JsonSchema): void {
+/** Rejects objects that would pass as an empty JSON Schema, which accepts every input. */
+function rejectLookAlikes(source: JsonSchema): void {
   if (typeof source["safeParse"] === "function") {
     throw new TypeError("This Zod version is too old: Zod 3.24 or newer is needed.");
   }
@@ -100,7 +101,7 @@ function nameOf(value: unknown): string {
   return value === null ? "null" : typeof value;
 }
 
-/** One entry of the shortest way to declare a tool's input. */
+/** One entry of a parameter list, the shortest form of an input schema. */
 export interface Parameter {
   readonly name: string;
   readonly type: "string" | "integer" | "number" | "boolean" | "array" | "object";
@@ -113,7 +114,7 @@ export interface Parameter {
   readonly items?: JsonSchema;
 }
 
-/** Throws a TypeError that lists everything that is wrong with the list. */
+/** Throws a TypeError with all problems of the list. */
 function parameterListToJsonSchema(list: readonly unknown[]): JsonSchema {
   const properties: Record<string, JsonSchema> = {};
   const required: string[] = [];
@@ -126,7 +127,7 @@ function parameterListToJsonSchema(list: readonly unknown[]): JsonSchema {
     }
     const parameter = entry as Parameter;
     if (Object.hasOwn(properties, parameter.name)) {
-      problems.push(`- parameter ${at}: the name "${parameter.name}" is taken already`);
+      problems.push(`- parameter ${at}: the name "${parameter.name}" is already used`);
     }
     properties[parameter.name] = toProperty(parameter);
     if (parameter.required ?? parameter.default === undefined) required.push(parameter.name);
@@ -155,11 +156,5 @@ function problemOf(entry: unknown): string | undefined {
 }
 
 function toProperty({ type, description, default: fallback, enum: allowed, items }: Parameter): JsonSchema {
-  return {
-    type,
-    description,
-    enum: allowed,
-    items,
-    default: fallback,
-  };
+  return { type, description, enum: allowed, items, default: fallback };
 }

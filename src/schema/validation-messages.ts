@@ -1,10 +1,10 @@
-import { asSchema, followRef, type JsonSchema, parsePointer } from "./json-schema.ts";
+import { asSchema, followRef, isObject, type JsonSchema, memberOf, parsePointer } from "./json-schema.ts";
 import { propertiesOf, schemaAt, typeOfValue } from "./schema-properties.ts";
 import type { SchemaIssue } from "./schema.ts";
 
 type CollectErrors = (schema: JsonSchema, value: unknown) => CheckError[];
 
-/** Turns a failed check into issues that a model can act on: each problem once, at its path, in words. */
+/** Converts validation errors to issues for a model: each problem once, with its path, in plain words. */
 export function explainErrors(root: JsonSchema, value: unknown, collect: CollectErrors): SchemaIssue[] {
   const errors = expandConditions(root, value, collect(root, value), collect);
   const toIssues = (some: readonly CheckError[]): SchemaIssue[] =>
@@ -13,7 +13,7 @@ export function explainErrors(root: JsonSchema, value: unknown, collect: Collect
   return issues.length > 0 ? issues : [{ message: "does not match the schema", path: [] }];
 }
 
-/** The validator says that a `then` failed, but not why; what it demands is checked once more by itself. */
+/** The validator reports that a `then` failed, but not why, so the value is validated against it separately. */
 function expandConditions(
   root: JsonSchema,
   value: unknown,
@@ -37,20 +37,17 @@ function expandConditions(
   });
 }
 
-/** Follows a schema path of the validator, which passes through references without naming them. */
+/** Follows a schema path of the validator, which omits references. */
 function schemaAtPointer(root: JsonSchema, pointer: string): unknown {
   let current: unknown = root;
   for (const key of parsePointer(pointer)) {
-    while (typeof current === "object" && current !== null && !Object.hasOwn(current, key)) {
-      current = followRef(root, current as JsonSchema);
-    }
-    if (typeof current !== "object" || current === null) return undefined;
-    current = (current as Record<string, unknown>)[key];
+    while (isObject(current) && !Object.hasOwn(current, key)) current = followRef(root, current);
+    current = memberOf(current, key);
   }
   return current;
 }
 
-/** Errors that only repeat what another one says better. */
+/** Removes errors that only repeat a more precise one. */
 function withoutNoise(errors: readonly CheckError[]): CheckError[] {
   const named = errors.filter(({ keyword }) => keyword === "propertyNames");
   return errors.filter((error) => {
@@ -58,7 +55,7 @@ function withoutNoise(errors: readonly CheckError[]): CheckError[] {
     if (keyword === "boolean" && schemaPath.endsWith("/additionalProperties")) return false;
     if (named.some((each) => isInside(error, each, "/propertyNames"))) return false;
     if (keyword !== "additionalProperties") return true;
-    // Properties that the schema for further ones refused have their own errors.
+    // Properties that violate the schema for additional properties have their own errors.
     const isExplained = (name: unknown): boolean =>
       errors.some(
         (other) =>
@@ -66,7 +63,7 @@ function withoutNoise(errors: readonly CheckError[]): CheckError[] {
           other.schemaPath.startsWith(`${schemaPath}/additionalProperties`) &&
           parsePointer(other.instancePath)[parsePointer(instancePath).length] === name,
       );
-    return !(params["additionalProperties"] as unknown[]).every(isExplained);
+    return !listOf(params["additionalProperties"]).every(isExplained);
   });
 }
 
@@ -102,13 +99,13 @@ function names(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** The value at a pointer, and the path to it with list positions as numbers. */
+/** The value at a pointer, and its path with list indexes as numbers. */
 function valueAt(start: unknown, keys: readonly string[]): { value: unknown; path: (string | number)[] } {
   const path: (string | number)[] = [];
   let value = start;
   for (const key of keys) {
     path.push(Array.isArray(value) ? Number(key) : key);
-    value = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+    value = memberOf(value, key);
   }
   return { value, path };
 }
@@ -127,14 +124,14 @@ type ToIssues = (errors: readonly CheckError[]) => SchemaIssue[];
 type ValueAt = (instancePath: string) => unknown;
 
 /**
- * A failed `anyOf` or `oneOf` reports every branch's errors. Keeps those of the branch that was evidently meant, or
- * says in one issue which forms there are.
+ * A failed `anyOf` or `oneOf` reports the errors of every branch. Keeps those of the branch that was evidently meant, or
+ * lists the alternatives in one issue.
  */
 function collapseUnions(errors: readonly CheckError[], toIssues: ToIssues, valueAt: ValueAt): SchemaIssue[] {
   const plain: CheckError[] = [];
   const issues: SchemaIssue[] = [];
   const taken = new Set<CheckError>();
-  // An outer union is reported after what is inside it.
+  // An outer union is reported after its inner errors.
   for (const error of errors.toReversed()) {
     if (taken.has(error)) continue;
     if (!isFailedUnion(error)) {
@@ -200,19 +197,19 @@ function explainUnion(
     });
     return `(${at + 1}) ${first.join(" and ")}`;
   });
-  return [{ message: `matches none of the allowed forms: ${forms.join("; ")}`, path }];
+  return [{ message: `matches none of the alternatives: ${forms.join("; ")}`, path }];
 }
 
-/** No branch takes a value of this kind: all that they take, in one sentence. */
+/** No branch accepts a value of this kind: lists the accepted ones in one sentence. */
 function describeKinds(errors: readonly CheckError[], found: unknown): string {
   const types = errors.filter(({ keyword }) => keyword === "type").flatMap(({ params }) => typeNames(params["type"]));
   const values = valuesOf(errors);
-  // A branch such as { type: "string", const: "a" } fails on both; its value says more than its type.
-  const parts = values.length > 0 ? [...typesBeside(errors), listValues(values)] : types;
+  // A branch such as { type: "string", const: "a" } fails for both; its value is more useful than its type.
+  const parts = values.length > 0 ? [...typesWithoutValues(errors), listValues(values)] : types;
   return parts.length === 0 ? "is not allowed here" : `must be ${joinOr(parts)}, got ${nameType(found)}`;
 }
 
-function typesBeside(errors: readonly CheckError[]): string[] {
+function typesWithoutValues(errors: readonly CheckError[]): string[] {
   const valued = new Set(errors.filter(({ keyword }) => keyword !== "type").map(({ schemaPath }) => schemaPath));
   const bare = errors.filter(({ keyword, schemaPath }) => keyword === "type" && !valued.has(schemaPath));
   return bare.flatMap(({ params }) => typeNames(params["type"]));
@@ -220,12 +217,12 @@ function typesBeside(errors: readonly CheckError[]): string[] {
 
 function valuesOf(errors: readonly CheckError[]): unknown[] {
   const values = errors.flatMap(({ keyword, params }) =>
-    keyword === "enum" ? (params["allowedValues"] as unknown[]) : keyword === "const" ? [params["allowedValue"]] : [],
+    keyword === "enum" ? listOf(params["allowedValues"]) : keyword === "const" ? [params["allowedValue"]] : [],
   );
   return [...new Set(values)];
 }
 
-/** One error as the validator reports it: what failed, where in the schema, where in the value. */
+/** An error of the validator. */
 export interface CheckError {
   readonly keyword: string;
   readonly schemaPath: string;
@@ -261,14 +258,14 @@ const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
   hostname: "example.org",
 };
 
-/** What one failed keyword means, for the reader who has to send a better value. */
+/** Describes a failed keyword for the sender of the value. */
 function describeError({ keyword, params, message }: CheckError, found: unknown): string {
   const limit = String(params["limit"]);
   switch (keyword) {
     case "type":
       return `must be ${joinOr(typeNames(params["type"]))}, got ${nameType(found, params["type"] === "integer")}`;
     case "enum":
-      return `must be ${listValues(params["allowedValues"] as unknown[])}, got ${showValue(found)}`;
+      return `must be ${listValues(listOf(params["allowedValues"]))}, got ${showValue(found)}`;
     case "const":
       return `must be ${showValue(params["allowedValue"])}, got ${showValue(found)}`;
     case "minimum":
@@ -300,16 +297,16 @@ function describeError({ keyword, params, message }: CheckError, found: unknown)
     case "format":
       return describeFormat(String(params["format"]), found);
     case "contains":
-      return "must contain an item of the kind that its schema asks for";
+      return "must contain an item that its schema requires";
     case "dependentRequired":
     case "dependencies":
-      return `needs ${quoteAll(params["dependencies"])} too, because "${String(params["property"])}" is given`;
+      return `also needs ${quoteAll(params["dependencies"])}, because "${String(params["property"])}" is given`;
     case "boolean":
       return "is not allowed here";
     case "not":
-      return `must not be what its schema excludes, got ${showValue(found)}`;
+      return `must not match the schema that is excluded, got ${showValue(found)}`;
     case "oneOf":
-      return "matches several of the allowed forms, but must match exactly one";
+      return "matches several of the alternatives, but must match exactly one";
     case "~refine":
       return String(params["message"]);
     default:
@@ -321,7 +318,7 @@ function typeNames(type: unknown): string[] {
   return [type].flat().map((each) => TYPE_NAMES[String(each)] ?? String(each));
 }
 
-/** The type that a value has; or the number itself, where its type alone would not show what is wrong. */
+/** The type of a value, or the number itself if the type alone would not show the problem. */
 function nameType(value: unknown, showNumber = false): string {
   if (typeof value === "number") return showNumber || !Number.isFinite(value) ? String(value) : "number";
   return typeOfValue(value) ?? typeof value;
@@ -356,7 +353,11 @@ function describeFormat(format: string, found: unknown): string {
 function countOf(value: unknown): number {
   if (typeof value === "string") return [...value].length;
   if (Array.isArray(value)) return value.length;
-  return Object.keys(value as object).length;
+  return isObject(value) ? Object.keys(value).length : 0;
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function plural(count: unknown, noun: string): string {

@@ -4,20 +4,20 @@ import { join } from "node:path";
 import { textOf } from "../core/content.ts";
 import type { ErrorCode } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
+import { isObject } from "../schema/json-schema.ts";
 import { openWorkspace } from "../workspace.ts";
 import type { Phrase } from "./page.ts";
 import type { Example, Play } from "./run-tour.ts";
 import { shownName } from "./steps.ts";
 
-/** In the order in which they are shown. */
+/** In display order. */
 const NAMES = ["Read", "Edit", "Write", "Glob", "Grep", "Bash"];
 
-/** What the tour shows: six of the workspace tools, at work in a folder of their own, which is gone when it is closed. */
+/** Six of the workspace tools in a temporary folder, which `close` removes. */
 export function openExample(): Example {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-tour-")));
   const at = (name: string): string => join(folder, name);
-  const onDisk = (name: string): string | undefined =>
-    existsSync(at(name)) ? readFileSync(at(name), "utf8") : undefined;
+  const onDisk = (name: string): string => (existsSync(at(name)) ? readFileSync(at(name), "utf8") : "");
   writeFileSync(at("today.md"), "Buy oil.\nSharpen the axe.\nOil the axe.\n");
   writeFileSync(at("ideas.md"), "A handle for every tool.\n");
   const workspace = openWorkspace(folder);
@@ -38,7 +38,7 @@ export function openExample(): Example {
     denied: {
       tool: "Bash",
       input: { command: "touch forbidden.txt" },
-      happened: () => onDisk("forbidden.txt") !== undefined,
+      happened: () => existsSync(at("forbidden.txt")),
     },
     requested: {
       tool: "Write",
@@ -47,16 +47,13 @@ export function openExample(): Example {
       shows: "+Dear Ada",
       happened: ({ file_path }) => existsSync(String(file_path)),
     },
-    slow: { tool: "Bash", input: { command: "echo begun; sleep 60" }, begins: "begun" },
+    slow: { tool: "Bash", input: { command: "echo started; sleep 60" }, begins: "started" },
     chain: {
       steps: [
         { tool: "Read", input: (_previous, input) => input },
         {
           tool: "Write",
-          input: (previous) => ({
-            file_path: at("copy.md"),
-            contents: (previous!.details as { content: string }).content,
-          }),
+          input: (previous) => ({ file_path: at("copy.md"), contents: previous ? contentOf(previous) : "" }),
         },
         { tool: "Read", input: () => ({ file_path: at("copy.md") }) },
       ],
@@ -70,16 +67,16 @@ export function openExample(): Example {
   };
 }
 
-export interface PlayFolder {
+interface PlayFolder {
   at(name: string): string;
-  /** What is on the disk, whatever the tools say. */
-  onDisk(name: string): string | undefined;
+  /** The content of a file, read without the tools; "" if it does not exist. */
+  onDisk(name: string): string;
 }
 
 const RESULT: Phrase = ["Result", "结果"];
 const SUCCESS: Phrase = ["success", "成功"];
 
-/** What each tool is called with, one after the other in the same folder, and what must come of it. */
+/** The calls of each tool, in order and in the same folder, with their expected results. */
 function playTools({ at, onDisk }: PlayFolder): Play[] {
   const today = at("today.md");
   const plan = at("plan/first.md");
@@ -110,7 +107,7 @@ function playTools({ at, onDisk }: PlayFolder): Play[] {
           label: ["Outside the folder", "目录之外"],
           input: { file_path: "/etc/passwd" },
           holds: (result) => failedWith(result, "path_denied") && textOf(result.content).includes("Allowed paths: "),
-          outcome: ["refused, says what is allowed", "正确拒绝，并说明允许的路径"],
+          outcome: ["refused, lists the allowed paths", "正确拒绝，并说明允许的路径"],
         },
       ],
     },
@@ -120,25 +117,25 @@ function playTools({ at, onDisk }: PlayFolder): Play[] {
         {
           label: RESULT,
           input: { file_path: today, old_string: "Buy oil", new_string: "Buy $& oil" },
-          holds: (result) => result.success && onDisk("today.md")!.startsWith("Buy $& oil.\n"),
-          outcome: ["success, `$&` kept as it is", "成功，`$&` 原样保留"],
+          holds: (result) => result.success && onDisk("today.md").startsWith("Buy $& oil.\n"),
+          outcome: ["success, `$&` unchanged", "成功，`$&` 原样保留"],
         },
         {
           label: ["Several matches", "多重匹配"],
           input: { file_path: today, old_string: "axe", new_string: "saw" },
-          holds: (result) => failedWith(result, "ambiguous") && !onDisk("today.md")!.includes("saw"),
+          holds: (result) => failedWith(result, "ambiguous") && !onDisk("today.md").includes("saw"),
           outcome: ["refused, nothing changed", "正确拒绝，内容未变"],
         },
         {
           label: ["Replace all", "全部替换"],
           input: { file_path: today, old_string: "axe", new_string: "saw", replace_all: true },
-          holds: (result) => result.success && !onDisk("today.md")!.includes("axe"),
+          holds: (result) => result.success && !onDisk("today.md").includes("axe"),
           outcome: ["both replaced", "两处均已替换"],
         },
         {
           label: ["A file not yet read", "未读过的文件"],
           input: { file_path: at("ideas.md"), old_string: "every", new_string: "no" },
-          holds: (result) => failedWith(result, "not_read") && onDisk("ideas.md")!.includes("every"),
+          holds: (result) => failedWith(result, "not_read") && onDisk("ideas.md").includes("every"),
           outcome: ["refused, to be read first", "正确拒绝，须先读取"],
         },
       ],
@@ -215,11 +212,11 @@ function failedWith(result: ToolResult, code: ErrorCode): boolean {
 }
 
 function contentOf({ details }: ToolResult): string {
-  return (details as { content?: string } | undefined)?.content ?? "";
+  return isObject(details) && typeof details["content"] === "string" ? details["content"] : "";
 }
 
-function countOf({ details }: ToolResult): number | undefined {
-  return (details as { count?: number } | undefined)?.count;
+function countOf({ details }: ToolResult): unknown {
+  return isObject(details) ? details["count"] : undefined;
 }
 
 function linesOf({ content }: ToolResult): string {

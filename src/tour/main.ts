@@ -1,10 +1,10 @@
-// `npm run test:tools`: the guided tour on a terminal. Ends with 1 when a check did not hold.
+// `npm run test:tools`: the guided tour on a terminal. Exits with 1 if a check failed.
 import process from "node:process";
 import { chooseLanguage } from "./page.ts";
 import { openExample } from "./example.ts";
 import { runTour } from "./run-tour.ts";
 
-// A reader who has seen enough, such as `head`, closes the pipe.
+// A reader such as `head` may close the pipe.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 2));
 
 try {

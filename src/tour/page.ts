@@ -9,9 +9,9 @@ interface Line {
   value: string;
 }
 
-/** What the tour prints on: numbered steps, whose lines are aligned below their titles. Counts what held. */
+/** Prints numbered steps with aligned lines, and counts the checks. */
 export class Page {
-  held = 0;
+  passed = 0;
   failed = 0;
   readonly #options: PageOptions;
   #steps = 0;
@@ -29,7 +29,7 @@ export class Page {
     this.#options.write(this.#print(text));
   }
 
-  /** Prints a step when it is over: only then is it known how wide its labels are. */
+  /** Prints a step after it has ended, because only then the width of its labels is known. */
   async step(title: Phrase, run: () => Promise<void>): Promise<void> {
     this.#lines = [];
     const number = `${++this.#steps}. `;
@@ -47,7 +47,7 @@ export class Page {
     }
   }
 
-  /** A value that reads the same in both languages may be plain text. */
+  /** A value that is the same in both languages may be a string. */
   print(label: Phrase, value: Phrase | string): void {
     this.#lines.push({
       label: `${this.#print(label)}:`,
@@ -55,9 +55,9 @@ export class Page {
     });
   }
 
-  /** A tick is printed for what was found to hold, and never otherwise; `got` is shown when it does not. */
+  /** Prints a tick if the check holds; otherwise also prints `got`. */
   check(label: Phrase, holds: boolean, outcome: Phrase, got?: string): void {
-    if (holds) this.held++;
+    if (holds) this.passed++;
     else this.failed++;
     const mark = holds ? "✅" : "❌";
     const instead = holds || got === undefined ? "" : ` (${this.#print(["got", "实际"])}: ${got})`;
@@ -84,22 +84,22 @@ const WIDE = /[\p{Script=Han}\u3000-\u303f\uff00-\uff60]/u;
 
 export type Language = "en" | "zh";
 
-/** One text in both languages, side by side, so that neither is forgotten. */
+/** A text in both languages. */
 export type Phrase = readonly [english: string, chinese: string];
 
 function translate([english, chinese]: Phrase, language: Language): string {
   return language === "zh" ? chinese : english;
 }
 
-/** `--lang` decides; without it the locale does, in the order in which POSIX reads its variables. */
+/** `--lang`, or else the locale, in the POSIX order of its variables. */
 export function chooseLanguage(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Language {
-  const wish = readOption(args);
-  if (wish !== undefined) {
-    if (wish === "en" || wish === "zh") return wish;
-    throw new RangeError(`There is no tour in "${wish}". Use --lang en or --lang zh.`);
+  const language = readOption(args);
+  if (language !== undefined) {
+    if (language === "en" || language === "zh") return language;
+    throw new RangeError(`There is no tour in "${language}". Use --lang en or --lang zh.`);
   }
   const locale = environment["LC_ALL"] || environment["LC_MESSAGES"] || environment["LANG"] || "";
   return /^zh/i.test(locale) ? "zh" : "en";
@@ -108,8 +108,8 @@ export function chooseLanguage(
 function readOption(args: readonly string[]): string | undefined {
   const [first, second, ...rest] = args;
   if (first === undefined) return undefined;
-  const wish = first.startsWith("--lang=") ? first.slice("--lang=".length) : first === "--lang" ? second : undefined;
+  const value = first.startsWith("--lang=") ? first.slice("--lang=".length) : first === "--lang" ? second : undefined;
   const left = first === "--lang" ? rest : args.slice(1);
-  if (wish === undefined || left.length > 0) throw new RangeError("The tour takes one option: --lang en or --lang zh.");
-  return wish;
+  if (value === undefined || left.length > 0) throw new RangeError("The tour has one option: --lang en or --lang zh.");
+  return value;
 }

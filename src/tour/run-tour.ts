@@ -20,32 +20,35 @@ import {
   streamProgress,
 } from "./steps.ts";
 
-/** Walks through the tool system and checks what it says on the way. Gives how many checks held, and how many did not. */
-export async function runTour(example: Example, options: PageOptions): Promise<{ held: number; failed: number }> {
+/** Demonstrates the tool system and checks what it prints. Returns the number of passed and failed checks. */
+export async function runTour(example: Example, options: PageOptions): Promise<{ passed: number; failed: number }> {
   const page = new Page(options);
-  // Nobody sits before the tour: it says yes to what its tools ask, and shows the question in a step of its own.
+  // The tour is not interactive: it approves all calls, and shows approvals in a separate step.
   const haft = createHaft({ approver: async () => ({ approved: true, by: "tour" }) });
   page.heading(["Tool system tour", "工具系统测试"]);
   for (const { title, run } of stepsOf(example)) await page.step(title, () => run({ haft, example, page }));
   await haft.shutdown();
-  const { held, failed } = page;
+  const { passed, failed } = page;
   options.write("");
   page.heading(
     failed === 0
-      ? [`Done: ${held} checks passed`, `测试完成：${held} 项检查全部通过`]
-      : [`Done: ${failed} of ${held + failed} checks FAILED`, `测试完成：${held + failed} 项检查中 ${failed} 项失败`],
+      ? [`Done: ${passed} checks passed`, `测试完成：${passed} 项检查全部通过`]
+      : [
+          `Done: ${failed} of ${passed + failed} checks FAILED`,
+          `测试完成：${passed + failed} 项检查中 ${failed} 项失败`,
+        ],
   );
   if (failed === 0) {
     options.write("");
     page.plain(["What next:", "接下来："]);
-    page.plain(["  README.md       a tool of your own in ten lines", "  README.zh-CN.md   十行代码写出自己的工具"]);
+    page.plain(["  README.md       your own tool in ten lines", "  README.zh-CN.md   十行代码写出自己的工具"]);
     page.plain(["  npm test        every test of this repository", "  npm test          运行全部测试"]);
-    page.plain(["  src/tour/       the code of what you have just seen", "  src/tour/         以上内容的源代码"]);
+    page.plain(["  src/tour/       the code of this tour", "  src/tour/         以上内容的源代码"]);
   }
-  return { held, failed };
+  return { passed, failed };
 }
 
-/** In the order, and under the numbers, that the tour's printed example has: 3 filters, 7 edits, 9 runs, 12 is MCP. */
+/** The order matches the printed example of the tour: step 3 filters, 7 edits, 9 runs, 12 is MCP. */
 function stepsOf({ plays }: Example): TourStep[] {
   return [
     registerTools,
@@ -65,8 +68,8 @@ function stepsOf({ plays }: Example): TourStep[] {
   ];
 }
 
-/** What a step is given. The steps share one runtime, so that the last one can show what passed through it. */
-export interface Tour {
+/** The context of a step. The steps share one runtime, so the last one can show its statistics. */
+interface Tour {
   readonly haft: Haft;
   readonly example: Example;
   readonly page: Page;
@@ -79,22 +82,22 @@ export interface TourStep {
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** The tools that are shown, and everything that the steps have to know of them. */
+/** The tools of the tour, and the data for its steps. */
 export interface Example {
   readonly tools: readonly AnyTool[];
   readonly readOnly: readonly string[];
   readonly changing: readonly string[];
-  /** One step of the tour each. */
+  /** Each is a step of the tour. */
   readonly plays: readonly Play[];
-  /** What a person looks for, and which tool should be found first. */
+  /** A search, and the tool that should be found first. */
   readonly search: { category: Phrase; tag: string; query: string; finds: string };
-  /** A good call, and the same with a parameter misspelt; `near` is what the answer should offer. */
+  /** A valid call, and the same with a misspelt parameter. The result should suggest `near`. */
   readonly call: { tool: string; input: Input; misspelt: Input; near: string };
-  /** A name that nobody has, close to one that is there. */
+  /** An unknown name that is similar to a known one. */
   readonly wrongName: { requested: string; near: string };
-  /** A tool that policy denies; `happened` says whether it ran after all. */
+  /** A tool that the policy denies. `happened` tells whether it ran nevertheless. */
   readonly denied: { tool: string; input: Input; happened(): boolean };
-  /** Two calls of a tool that asks first, one for each answer; `shows` must be in the question. */
+  /** Two calls that need an approval, one for each answer. The question must contain `shows`. */
   readonly requested: {
     tool: string;
     approved: Input;
@@ -102,24 +105,24 @@ export interface Example {
     shows: string;
     happened(input: Input): boolean;
   };
-  /** A call that takes long; by `begins` one sees that it has begun. */
+  /** A slow call. Its output starts with `begins`. */
   readonly slow: { tool: string; input: Input; begins: string };
   readonly chain: { steps: readonly ChainStep[]; input: Input; gives: string };
-  /** Ends what still runs, and leaves nothing behind. */
+  /** Stops everything and removes the folder. */
   close(): Promise<void>;
 }
 
-/** Some calls of one tool, and what each should come to. */
+/** Calls of one tool, and their expected results. */
 export interface Play {
   readonly tool: string;
   readonly calls: readonly PlayedCall[];
 }
 
-export interface PlayedCall {
+interface PlayedCall {
   readonly label: Phrase;
   readonly input: Input;
   readonly outcome: Phrase;
   holds(result: ToolResult): boolean;
-  /** Under which label what the tool answered is printed too. */
+  /** If set, the output is printed with this label. */
   readonly prints?: Phrase;
 }

@@ -6,12 +6,21 @@ import type { AnyTool, DialectName } from "../core/tool.ts";
 import { createHaft } from "../runtime.ts";
 import type { Play, TourStep } from "./run-tour.ts";
 
-/** The family of models that the tour speaks to: its names are Read, Edit, Write, Glob, Grep and Bash. */
+/** The dialect of the tour: its names are Read, Edit, Write, Glob, Grep and Bash. */
 const DIALECT: DialectName = "claude";
 
-/** What a model of that family calls the tool; it answers to its other names as well. */
+/** The name of a tool in the dialect. Its other names work as well. */
 export function shownName(tool: AnyTool): string {
   return tool.getFunctionDeclaration(DIALECT).name;
+}
+
+function firstOf(tools: readonly AnyTool[]): AnyTool {
+  return required(tools[0]);
+}
+
+function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("The example of the tour is incomplete.");
+  return value;
 }
 
 function shownNames(tools: readonly AnyTool[]): string {
@@ -22,9 +31,9 @@ export const registerTools: TourStep = {
   title: ["Create a tool registry and register the built-in tools", "创建工具注册表并注册内置工具"],
   async run({ haft, example, page }) {
     const received: string[] = [];
-    const stop = haft.registry.on("tool_registered", ({ toolName }) => received.push(toolName));
+    const unsubscribe = haft.registry.on("tool_registered", ({ toolName }) => received.push(toolName));
     const registered = haft.registry.registerMany(example.tools);
-    stop();
+    unsubscribe();
     const fromServers = haft.registry.list().filter(({ origin }) => origin.type === "mcp");
     const builtIn = registered.filter(({ origin }) => origin.type === "builtin");
     page.print([`Registered ${registered.length} tools`, `已注册 ${registered.length} 个工具`], shownNames(registered));
@@ -40,7 +49,7 @@ export const registerTools: TourStep = {
 
     function isRefused(): boolean {
       try {
-        haft.register(example.tools[0]!);
+        haft.register(firstOf(example.tools));
         return false;
       } catch (error) {
         return error instanceof TypeError && error.message.includes("already registered");
@@ -52,11 +61,11 @@ export const registerTools: TourStep = {
 export const getTools: TourStep = {
   title: ["Get a tool by its name", "按名称获取工具"],
   async run({ haft, example, page }) {
-    const [first] = example.tools;
-    const name = shownName(first!);
+    const first = firstOf(example.tools);
+    const name = shownName(first);
     const found = haft.registry.get(name);
     page.check(["By name", "按名称"], found === first, [name, name], found?.name ?? "undefined");
-    const others = [first!.name, ...first!.aliases].filter((other) => other !== name).join(", ");
+    const others = [first.name, ...first.aliases].filter((other) => other !== name).join(", ");
     page.check(
       ["By its other names", "按其他名称"],
       others.split(", ").every((other) => haft.registry.get(other) === first),
@@ -144,7 +153,7 @@ export function playTool({ tool, calls }: Play): TourStep {
 export const mcpTools: TourStep = {
   title: ["Register and unregister an MCP tool", "测试 MCP 工具注册"],
   async run({ haft, example, page }) {
-    const taken = shownName(example.tools[0]!);
+    const taken = shownName(firstOf(example.tools));
     haft.registry.register(toolOfServer("list_issues"));
     const called = await haft.execute("list_issues", { project: "haft" });
     page.check(
@@ -155,7 +164,7 @@ export const mcpTools: TourStep = {
     );
     page.check([`Calling itself ${taken}`, `冒用名称 ${taken}`], isRefused(), ["refused", "正确拒绝"]);
     const removed = haft.registry.unregister("list_issues");
-    page.check(["After unregistering", "注销后"], removed && !haft.registry.has("list_issues"), ["gone", "已移除"]);
+    page.check(["After unregistering", "注销后"], removed && !haft.registry.has("list_issues"), ["removed", "已移除"]);
 
     function isRefused(): boolean {
       try {
@@ -168,7 +177,7 @@ export const mcpTools: TourStep = {
   },
 };
 
-/** As a server describes its tools: with JSON Schema. */
+/** A tool with JSON Schema, as servers describe their tools. */
 function toolOfServer(name: string): AnyTool {
   return createTool({
     name,
@@ -189,7 +198,7 @@ export const buildCall: TourStep = {
   title: ["Build a call, execute it later", "build 方法：先构建，后执行"],
   async run({ haft, example, page }) {
     const { tool: name, input, misspelt } = example.call;
-    const tool = haft.registry.get(name)!;
+    const tool = required(haft.registry.get(name));
     const before = (await haft.log.recent()).length;
     const invocation = tool.build(input);
     page.check(["Built", "已构建"], invocation.tool === tool && (await haft.log.recent()).length === before, [
@@ -217,7 +226,7 @@ export const buildCall: TourStep = {
 };
 
 export const refuseInput: TourStep = {
-  title: ["Validate: what is wrong, and what was meant", "参数验证：错在哪里，本意是什么"],
+  title: ["Validate: the error, and what was meant", "参数验证：错在哪里，本意是什么"],
   async run({ haft, example, page }) {
     const { tool, misspelt, near } = example.call;
     const refused = await haft.execute(tool, misspelt);
@@ -241,7 +250,7 @@ export const refuseInput: TourStep = {
     page.check(
       ["JSON encoded twice", "JSON 重复编码"],
       repaired.success && (repaired.metadata.repairs?.length ?? 0) > 0,
-      ["repaired, and says so", "已修复，并注明"],
+      ["repaired, with a note", "已修复，并注明"],
       repaired.display,
     );
   },
@@ -266,7 +275,7 @@ export const denyTool: TourStep = {
       [`all but ${name}`, `除 ${name} 以外`],
     );
     const log = await guarded.log.recent();
-    page.check(["Log", "日志"], log.length === 1 && log[0]!.errorCode === "denied", [
+    page.check(["Log", "日志"], log.length === 1 && log[0]?.errorCode === "denied", [
       "the refused call is in it",
       "被拒绝的调用也有记录",
     ]);
@@ -277,7 +286,7 @@ export const askFirst: TourStep = {
   title: ["Ask a person first", "先征求用户确认"],
   async run({ example, page }) {
     const { tool, approved: first, denied: second, shows, happened } = example.requested;
-    // Without an approver who answers at once the question stays open.
+    // Without an approver the question stays open.
     const haft = createHaft({ tools: example.tools });
     const requested = await haft.execute(tool, first);
     page.check(
@@ -287,17 +296,17 @@ export const askFirst: TourStep = {
       requested.status,
     );
     const [question] = await haft.approvals.list("pending");
-    const preview = textOf(question!.preview?.content ?? []);
+    const preview = textOf(question?.preview?.content ?? []);
     page.check(
       ["Question", "请求"],
       preview.includes(shows),
       [`shows what will change: ${shows}`, `显示将要发生的改动：${shows}`],
       preview,
     );
-    const approved = await haft.approve(question!.id, "tour");
+    const approved = await haft.approve(required(question).id, "tour");
     page.check(["Approved", "同意后"], approved.success && happened(first), ["ran once", "执行一次"], approved.display);
     await haft.execute(tool, second);
-    const denied = await haft.deny((await haft.approvals.list("pending"))[0]!.id, "not today");
+    const denied = await haft.deny(required((await haft.approvals.list("pending"))[0]).id, "not today");
     page.check(
       ["Denied", "拒绝后"],
       denied.status === "failed" && denied.error.code === "approval_denied" && !happened(second),
@@ -351,7 +360,7 @@ export const streamProgress: TourStep = {
     page.check(
       [`${tool}, aborted`, `中断 ${tool}`],
       stopped.status === "failed" && stopped.error.code === "cancelled" && textOf(stopped.content).includes(begins),
-      ["ended at once, keeps its output until then", "立即终止，保留此前的输出"],
+      ["ended at once, with its output so far", "立即终止，保留此前的输出"],
       stopped.display,
     );
   },
@@ -371,11 +380,11 @@ export const chainTools: TourStep = {
       [gives, gives],
       result.display,
     );
-    const denied = await haft.execute("tour_chain", input, { policy: { deny: [steps[1]!.tool] } });
+    const denied = await haft.execute("tour_chain", input, { policy: { deny: [required(steps[1]).tool] } });
     page.check(
       ["Step 2 denied", "第 2 步被拒绝"],
       denied.status === "failed" && denied.error.code === "denied" && denied.metadata["stoppedAt"] === 2,
-      ["stops there, and says so", "停在那里，并说明原因"],
+      ["stops there, with the reason", "停在那里，并说明原因"],
       denied.display,
     );
     haft.registry.unregister("tour_chain");

@@ -1,4 +1,4 @@
-// A program waits for a person, its process is killed, and another process goes on with it after the answer: once.
+// A program waits for a person, its process is killed, and another process resumes it after the answer, once.
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { prepareChildren, type TestChildren } from "../../src/store/start-child.
 
 const ROUNDS = process.env["HAFT_FULL"] ? 200 : 2;
 
-/** argv: the folder of the store, the file that every effect is written to, whether to wait in place, what to do. */
+/** argv: the folder of the store, the file for all effects, whether the call waits inline, the role. */
 const CHILD = `
 import { appendFileSync } from "node:fs";
 const [, , folder, ledger, waits, role] = process.argv;
@@ -32,7 +32,7 @@ if (role === "run") {
   setInterval(() => undefined, 1000);
 } else if (role === "approve") {
   const [asked] = await haft.approvals.list();
-  // Used already: then the program goes on when somebody opens the store.
+  // It may be used already: then the program resumes when the store is opened.
   if (asked) await haft.approve(asked.id, "ada").catch((error) => say(error.message));
   say("approved");
   setInterval(() => undefined, 1000);
@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => children.remove());
 
 test.each([false, true])(
-  "a program survives kill -9 at any moment (waiting in its place: %s)",
+  "a program survives kill -9 at any moment (waiting inline: %s)",
   { timeout: 600_000 },
   async (waits) => {
     for (let round = 0; round < ROUNDS; round++) {
@@ -80,7 +80,7 @@ test.each([false, true])(
         await fourth.ended;
         const all = [first, second, third, fourth];
         if (fourth.lines().includes("asked")) {
-          // The answer was used and nothing had begun when the process was killed: it is asked again.
+          // The approval was used, but the call had not started when the process was killed: it is asked again.
           const fifth = children.start(CHILD, [folder, ledger, "false", "approve"]);
           all.push(fifth);
           await fifth.waitForOutput("ended");
@@ -91,7 +91,7 @@ test.each([false, true])(
         const effects = readFileSync(ledger, "utf8").trim().split("\n");
         const seen = `round ${round}: ${JSON.stringify(all.map((child) => child.lines()))}`;
         expect(ends, seen).toHaveLength(1);
-        // Killed while it paid: nobody knows, and the program is told so instead of paying again.
+        // Killed during the payment: the outcome is unknown, and the program gets that instead of paying again.
         const whole = ["ended: 16", "note 1", "note 2", "pay 10", "note 3"];
         const cut = ["ended: unknown_outcome", "note 1", "note 2", ...effects.slice(2, 3)];
         expect([ends[0], ...effects], seen).toEqual(ends[0] === "ended: 16" ? whole : cut);

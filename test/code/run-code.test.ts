@@ -34,7 +34,7 @@ const terminal = (events: readonly ToolEvent[], name: string): ToolEvent[] =>
   );
 
 describe("run_code", () => {
-  test("gives back what the program returns, and each of its calls is recorded on its own", async () => {
+  test("returns the value of the program, and each of its calls is recorded", async () => {
     const { haft, code, events } = open();
     const result = await code(
       "let sum = 0; for (let n = 0; n < 5; n++) sum += (await tools.double({ n })).twice; return { sum }",
@@ -47,7 +47,7 @@ describe("run_code", () => {
     ).toBe(true);
   });
 
-  test("reaches no tool that policy denies, hides it, and says what there is instead", async () => {
+  test("cannot call or find a tool that the policy denies", async () => {
     const { code, ran } = open({ policy: { deny: ["keep"] } });
     const result = await code(
       "try { await tools.keep({}) } catch (e) { return [e.code, await api.describe('keep'), await api.search('keep')] }",
@@ -85,7 +85,7 @@ describe("run_code", () => {
     });
   });
 
-  test("says where a program is wrong, and which tool was probably meant", async () => {
+  test("reports the position of an error, and suggests the tool that was probably meant", async () => {
     const { code } = open();
     const result = await code("const a = 1;\nreturn await doubel({ n: a });");
     expect(result).toMatchObject({ status: "failed", error: { code: "failed", data: { line: 2 } } });
@@ -102,7 +102,7 @@ describe("run_code", () => {
     expect(JSON.stringify(result.content)).toContain("so far");
   });
 
-  test("asks for each call that must ask; the program goes on after the yes, and ends once", async () => {
+  test("asks for each call that needs an approval; the program continues after it, and ends once", async () => {
     const { haft, code, ran, events } = open();
     const pending = await code(
       "const a = await tools.send({ n: 1 }); const b = await tools.send({ n: 2 }); return a.twice + b.twice",
@@ -126,7 +126,7 @@ describe("run_code", () => {
     expect(ran).toEqual(["send 1", "send 2"]);
   });
 
-  test("hears a no as an error that it may catch", async () => {
+  test("gets a denial as an error that it may catch", async () => {
     const { haft, code, ran, events } = open();
     await code("try { await tools.send({ n: 1 }) } catch (e) { return e.code }", "refused");
     const [open1] = await haft.approvals.list();
@@ -135,7 +135,7 @@ describe("run_code", () => {
     expect(ran).toEqual([]);
   });
 
-  test("waits in its place where the runtime waits for people", async () => {
+  test("waits inline if the runtime waits for people", async () => {
     const { code, ran } = open({ approver: async () => ({ approved: true, by: "ada" }) });
     expect(await code("return (await tools.send({ n: 4 })).twice")).toMatchObject({
       status: "completed",
@@ -144,7 +144,7 @@ describe("run_code", () => {
     expect(ran).toEqual(["send 4"]);
   });
 
-  test("several questions at once are asked at once; the last answer lets it go on", async () => {
+  test("asks several questions at once, and continues after the last answer", async () => {
     const { haft, code, ran, events } = open();
     const pending = await code(
       "const all = await Promise.all([1, 2, 3].map((n) => tools.send({ n }))); return all.map(({ n }) => n)",

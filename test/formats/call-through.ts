@@ -1,4 +1,4 @@
-// The ways in through other frameworks: each plays its own loop, or its own call of a tool, with the given toolkit.
+// Calls through other frameworks: each runs its own loop, or its own tool call, with the given toolkit.
 import type { ToolMessage } from "@langchain/core/messages";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import { Agent, Runner } from "@openai/agents-core";
@@ -24,7 +24,7 @@ interface Called {
 
 let count = 0;
 
-/** The id that the framework's model gives the call, and what else is said with it. */
+/** The call id for the framework's model, and the other options. */
 function readOptions({ id = `call_through_${++count}`, signal: _signal, ...call }: CallOptions) {
   return { id, call };
 }
@@ -75,7 +75,7 @@ export async function callOverProvider({ haft, name, input, options }: Called): 
   return result!;
 }
 
-/** What a model without function calling writes, as it comes, and the text that it is answered with. */
+/** Streams the text of a model without function calling, and checks the text of the result. */
 export function callOverText(format: TextFormatName) {
   return async ({ haft, name, input, options }: Called): Promise<ToolResult> => {
     const { id, call } = readOptions(options);

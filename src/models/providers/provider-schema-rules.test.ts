@@ -92,7 +92,7 @@ describe("a portable schema", () => {
       required: ["action", "path"],
       description: "Give one of these: { action, path } or { action, path, text }.",
     });
-    expect(simplified).toEqual([{ path: "#", what: "2 forms were joined into one object" }]);
+    expect(simplified).toEqual([{ path: "#", what: "2 alternatives were merged into one object" }]);
   });
 
   const tree = {

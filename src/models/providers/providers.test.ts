@@ -178,7 +178,7 @@ describe.each(each)("%s", (_name, provider) => {
     const loose = provider.define([open.tool], { strict: true });
     expect(JSON.stringify(loose.tools)).not.toContain('"strict":true');
     expect(loose.simplified).toContainEqual(
-      expect.objectContaining({ what: "strict is off, because /properties/env takes any property" }),
+      expect.objectContaining({ what: "strict is off, because /properties/env accepts any property" }),
     );
   });
 
