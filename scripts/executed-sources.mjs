@@ -62,5 +62,5 @@ function count(folder) {
       if (functions.slice(1).some(({ ranges }) => ranges[0].count > 0)) executed.add(file);
     }
   }
-  return { loaded: loaded.size, executed: executed.size, files: [...executed].sort() };
+  return { loaded: loaded.size, executed: executed.size, files: [...executed].sort((a, b) => a.localeCompare(b)) };
 }

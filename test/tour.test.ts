@@ -92,7 +92,9 @@ describe("the tour", () => {
   });
 
   test("continues after a step that throws, and counts it as failed", async () => {
-    const { lines, text, failed } = await tour("en", { change: ({ call }) => ({ call: { ...call, tool: "missing" } }) });
+    const { lines, text, failed } = await tour("en", {
+      change: ({ call }) => ({ call: { ...call, tool: "missing" } }),
+    });
     expect(failed).toBeGreaterThan(0);
     expect(text).toContain("❌ ends without an error (got: Error: The example");
     expect(numbered(lines)).toHaveLength(19);

@@ -169,5 +169,7 @@ function settingsOf(env: Environment): string {
   const settings = Object.entries(env).filter(
     ([name, value]) => name.startsWith("HAFT_") && !OTHER_VARIABLES.test(name) && value,
   );
-  return createHash("sha256").update(JSON.stringify(settings.sort())).digest("hex");
+  return createHash("sha256")
+    .update(JSON.stringify(settings.sort(([a], [b]) => (a < b ? -1 : 1))))
+    .digest("hex");
 }

@@ -132,7 +132,10 @@ class ProgramRun {
     this.#host.signal.throwIfAborted();
     if (this.#settled.length > 0 || this.#running > 0) return undefined;
     if (this.#waiting.size === 0) {
-      return this.#failed({ name: "Error", message: "The program waits for a promise that nothing will ever resolve." });
+      return this.#failed({
+        name: "Error",
+        message: "The program waits for a promise that nothing will ever resolve.",
+      });
     }
     return { status: "waits", approvals: [...this.#waiting.values()], ...this.#summary() };
   }

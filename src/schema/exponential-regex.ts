@@ -151,7 +151,9 @@ function judgeLoop(loop: ReadonlySet<Position>): PatternJudgement {
 function hasTwoWays(loop: ReadonlySet<Position>): boolean {
   const kinds = kindsOf([...loop]);
   const steps = [...kinds].map(([position, kind]) => ({ position, kind, next: position.nextIn(loop) }));
-  const rows = new Map(steps.map(({ position: left }) => [left, new Map(steps.map((step) => [step.position, new GraphNode()]))]));
+  const rows = new Map(
+    steps.map(({ position: left }) => [left, new Map(steps.map((step) => [step.position, new GraphNode()]))]),
+  );
   for (const left of steps) {
     const from = rows.get(left.position);
     for (const leftNext of left.next) {
@@ -185,7 +187,10 @@ function kindsOf(positions: readonly Position[]): Map<Position, bigint> {
   return new Map(
     positions.map((position) => {
       const pattern = new RegExp(`^(?:${position.source})$`, "u");
-      const bits = characters.reduce((sum, character, at) => (pattern.test(character) ? sum | (1n << BigInt(at)) : sum), 0n);
+      const bits = characters.reduce(
+        (sum, character, at) => (pattern.test(character) ? sum | (1n << BigInt(at)) : sum),
+        0n,
+      );
       return [position, bits];
     }),
   );

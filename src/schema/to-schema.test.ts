@@ -80,7 +80,6 @@ describe.each(Object.entries(SOURCES))("a schema made from %s", (_, schema: Sche
   });
 
   test("is returned unchanged if it is a Schema", () => {
-
     expect(toSchema(schema)).toBe(schema);
   });
 });

@@ -272,7 +272,7 @@ export class SqlSessions implements SessionStore {
 
 /** SQLite has one writer at a time; PostgreSQL must be told what to wait for. */
 async function lock(tx: SqlTransaction, key: string): Promise<void> {
-  await tx.lock(`session ${name(key)}`);
+  await tx.lock(`session ${String(name(key))}`);
 }
 
 /** The session, if the lease is still the current one. */

@@ -67,7 +67,7 @@ export function detectEncoding(sample: Buffer): TextEncoding {
 }
 
 /** The part of a cut UTF-8 text that ends with a complete character. */
-export function wholeCharacters(bytes: Buffer): Buffer {
+function wholeCharacters(bytes: Buffer): Buffer {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
     if (byte >= 0xc0) return bytes.subarray(0, bytes.length - back);

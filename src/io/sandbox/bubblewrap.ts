@@ -25,7 +25,7 @@ export function findBubblewrap(platform: NodeJS.Platform = process.platform, can
 }
 
 /** Separate processes, network, users and IPC; no privileges; killed together with its parent. */
-export const NAMESPACES = [
+const NAMESPACES = [
   "--unshare-user",
   "--unshare-ipc",
   "--unshare-pid",
