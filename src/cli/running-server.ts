@@ -8,6 +8,7 @@ import { open, rename } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import type { ServerInfo } from "../contracts/server.ts";
 import { readVersion } from "../io/files/package-folder.ts";
 import { stateFolderOf } from "../io/files/state-folder.ts";
 import type { ServerAddress } from "./connect.ts";
@@ -143,19 +144,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-interface Answer {
-  version?: unknown;
-  workspace?: unknown;
-}
-
-async function requestInfo(url: string, token: string): Promise<Answer | undefined> {
+async function requestInfo(url: string, token: string): Promise<ServerInfo | undefined> {
+  // Loaded only if a server has left its address.
+  const [{ createHttpClient }, { server }] = await Promise.all([
+    import("../api/http-client.ts"),
+    import("../contracts/server.ts"),
+  ]);
   try {
-    const response = await fetch(new URL("/api/server", url), {
-      redirect: "error",
-      headers: { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(MAX_WAIT_MS),
-    });
-    return response.ok ? ((await response.json()) as Answer) : undefined;
+    return await createHttpClient({ server }, { url, token }).server.info({ signal: AbortSignal.timeout(MAX_WAIT_MS) });
   } catch {
     return undefined;
   }
