@@ -274,7 +274,7 @@ test("says how to get a browser where there is none, after rules have had their 
     const press = await at.browse({ action: "act", kind: "press", key: "a" }, silent);
     expect(press).toMatchObject({ error: { actor: "policy" } });
     const page = await at.host.haft.execute("web_fetch", { url: `${at.origin}/app` });
-    expect(textOf(page.content)).toContain("was not shown in a browser");
+    expect(textOf(page.content)).toContain("rendering it in a browser failed");
   } finally {
     await at.close();
   }
