@@ -213,7 +213,7 @@ describe("a bad source", () => {
         { name: "a", type: "string" },
         { name: "a", type: "number" },
       ],
-      /"a" is taken/,
+      /"a" is already used/,
     ],
     ["a parameter with a broken enum", [{ name: "a", type: "string", enum: [] }], /#\/properties\/a\/enum/],
   ])("is rejected: %s", (_, source, message) => {

@@ -571,7 +571,7 @@ describe("内置工具", () => {
         old_str: "完成了全部的份析工作，结果",
         new_str: "完成了分析，效果",
       });
-      expect(textOf(fuzzy.content)).toMatch(/found approximately: 9\d% like old_str/);
+      expect(textOf(fuzzy.content)).toMatch(/matched approximately: 9\d% similar to old_str/);
       expect(await call("read_artifact", {})).toMatchObject({ details: { text: "采用新模型完成了分析，效果良好。" } });
       expect(await call("update_artifact", { old_str: "没有的文字", new_str: "x" })).toMatchObject({
         error: { code: "no_match" },
