@@ -49,7 +49,7 @@ describe("the tour", () => {
       "11. Execute Grep",
       "12. Register and unregister an MCP tool",
       "13. Build a call, execute it later",
-      "14. Validate: what is wrong, and what was meant",
+      "14. Validate: the error, and what was meant",
       "15. Policy: a denied tool does not exist",
       "16. Ask a person first",
       "17. Stream: progress while a tool runs, and stop it",
