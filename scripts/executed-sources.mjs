@@ -27,10 +27,10 @@ try {
   mkdirSync(folder);
   writeFileSync(join(folder, "a.txt"), "one\n");
   // The store is created at the first use; every later use is measured.
-  execute(["tools", "list"], { folder });
+  execute(["tools", "list"], folder, {});
   for (const words of COMMANDS) {
     const coverage = join(work, words.join("-").replaceAll(/[^\w-]/g, "_"));
-    execute(words, { folder, coverage });
+    execute(words, folder, { NODE_V8_COVERAGE: coverage });
     const { loaded, executed, files } = count(coverage);
     process.stdout.write(`haft ${words.join(" ")}: a function ran in ${executed} source files; ${loaded} loaded\n`);
     if (process.argv.includes("--list")) process.stdout.write(files.map((file) => `  ${file}\n`).join(""));
@@ -40,9 +40,8 @@ try {
   rmSync(work, { recursive: true, force: true });
 }
 
-function execute(words, { folder, coverage }) {
-  const env = { ...process.env, HOME: work, HAFT_STATE_DIR: join(work, "state"), XDG_STATE_HOME: "" };
-  if (coverage !== undefined) env.NODE_V8_COVERAGE = coverage;
+function execute(words, folder, variables) {
+  const env = { ...process.env, HOME: work, HAFT_STATE_DIR: join(work, "state"), XDG_STATE_HOME: "", ...variables };
   const main = join(modules, "cli", "main.js");
   const { status, stderr } = spawnSync(process.execPath, [main, ...words], { cwd: folder, env, encoding: "utf8" });
   if (status !== 0) throw new Error(`haft ${words.join(" ")} ended with ${status}: ${stderr}`);

@@ -80,7 +80,7 @@ describe.skipIf(isMissing)("the browser tool", () => {
     await act("click", "Vanish");
     expect(await act("click", "Vanish")).toMatchObject({ success: false, error: { code: "no_match" } });
     expect(shown(await act("evaluate", "Order", { script: "(node) => node.tagName" }))).toContain('"BUTTON"');
-    expect(shown(await at.browse({ action: "act", kind: "wait", text: "Ada wants" }))).toContain("is there");
+    expect(shown(await at.browse({ action: "act", kind: "wait", text: "Ada wants" }))).toContain("is visible");
   });
 
   test("answers dialogs as it was told before, and dismisses them otherwise", async () => {
