@@ -61,8 +61,10 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
+    /** What happened; `unreachable` if no server answered. */
     readonly code: ErrorAnswer["error"]["code"] | "unreachable",
     message: string,
+    /** What to do next. */
     readonly next?: string,
     { data, cause, status, headers = {} }: ApiErrorOptions = {},
   ) {

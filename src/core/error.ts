@@ -93,6 +93,7 @@ export class ToolError extends Error {
   readonly data?: unknown;
 
   constructor(
+    /** The tool that failed. */
     public toolName: string,
     message: string,
     cause?: unknown,

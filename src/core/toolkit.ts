@@ -10,7 +10,10 @@ export class AgentToolkit implements ToolScope {
   readonly #tools = new Map<string, AnyTool>();
   readonly #aliases = new Map<string, AnyTool>();
 
-  constructor(readonly agentName: string) {}
+  constructor(
+    /** The agent that uses it; its calls are made in this name. */
+    readonly agentName: string,
+  ) {}
 
   /** Adds a tool under its name and aliases. */
   add(tool: AnyTool): void {

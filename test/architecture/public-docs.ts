@@ -105,6 +105,13 @@ function membersOf(declaration: Node): Member[] {
     for (const node of nodes) {
       const name = isPublicMember(node) ? memberName(node) : undefined;
       if (name !== undefined) add(name, node.start);
+      // `constructor(readonly name: string)` declares a member too.
+      for (const each of isNode(node["value"]) ? list(node["value"]["params"]) : []) {
+        const parameter = each["parameter"];
+        if (each.type === "TSParameterProperty" && each["accessibility"] !== "private" && isNode(parameter)) {
+          add(String(parameter["name"]), each.start);
+        }
+      }
     }
   };
   const { body, typeAnnotation } = declaration;

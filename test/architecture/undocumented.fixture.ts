@@ -12,6 +12,14 @@ export type Shape = {
 /** Documented. */
 export class Machine {
   #speed = 0;
+
+  constructor(
+    readonly maker: string,
+    private readonly model: string,
+    /** Documented. */
+    readonly year: number,
+  ) {}
+
   /** Documented. */
   start(): void;
   start(speed: number): void;
@@ -29,7 +37,7 @@ export class Machine {
   }
 
   private tune(): void {
-    this.#speed++;
+    this.#speed += this.model.length;
   }
 
   /** Documented. */
