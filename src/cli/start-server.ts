@@ -1,5 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { CloseStack } from "../core/close-stack.ts";
 import { type HaftHost, openHaft } from "../host.ts";
 import { serveArtifacts } from "../capabilities/artifacts.ts";
 import { DEFAULT_PORT, type HttpServer, serveHttp } from "../server/http-server.ts";
@@ -65,6 +66,8 @@ export async function startServer({
     mcpSignIn: { redirectUrl: () => `${server?.url ?? "http://127.0.0.1"}/`, onAuthorize: () => {} },
     middleware: embedded.middleware,
   });
+  const closing = new CloseStack();
+  closing.push("the host", () => host.close());
   try {
     const { onEvent } = embedded;
     if (onEvent) host.haft.on("*", onEvent);
@@ -93,36 +96,23 @@ export async function startServer({
       log,
       onWarning,
     });
-    const worker = await runJobs(host, onWarning);
+    const running = server;
+    let worker: JobWorker | undefined;
+    closing.push("jobs", () => worker?.close(JOBS_GRACE_MS));
+    // Before the worker: no new call may start while jobs end.
+    closing.push("the server", () => running.close());
+    worker = await runJobs(host, onWarning);
     host.schedules.start();
     await host.sessions.start();
     const login = await server.loginUrl({ name: userName() });
-    const running = server;
     // A recording answers instead of the tools: other commands must not get its answers.
-    const unpublish =
-      embedded.middleware || tls
-        ? undefined
-        : await publishServer(host.stateFolder, {
-            url: localUrlOf(running),
-            token: localToken,
-            version,
-            env,
-          });
-    return {
-      host,
-      server,
-      login,
-      hasConsole: console !== undefined,
-      async close() {
-        unpublish?.();
-        await running.close();
-        await worker?.close(JOBS_GRACE_MS);
-        await host.close();
-      },
-    };
+    if (!embedded.middleware && !tls) {
+      const address = { url: localUrlOf(running), token: localToken, version, env };
+      closing.push("its address", await publishServer(host.stateFolder, address));
+    }
+    return { host, server, login, hasConsole: console !== undefined, close: () => closing.close() };
   } catch (error) {
-    await server?.close();
-    await host.close();
+    await closing.close().catch(() => undefined);
     throw error;
   }
 }
