@@ -104,7 +104,7 @@ const ENTRANCES: readonly Entrance[] = [
       haft.toolkit("agent", [target.name]).execute(name, input, options),
   },
   {
-    name: "executeTool of a toolkit made by hand, with a tool that is registered nowhere",
+    name: "executeTool of a toolkit made by hand, with a tool that is not registered",
     install: (_haft, config) => createTool(config),
     call: ({ haft, target, name, input, options }) => {
       const toolkit = haft.toolkit("agent");
@@ -227,7 +227,7 @@ const ENTRANCES: readonly Entrance[] = [
   { name: "a call in a model's text, as XML", writesAllAsText: true, call: abortable(callOverText("xml")) },
   { name: "a call in a model's text, as Hermes writes it", call: abortable(callOverText("hermes")) },
   {
-    name: "tool.execute of a tool that is registered nowhere, in the default runtime",
+    name: "tool.execute of a tool that is not registered, in the default runtime",
     hasNoNames: true,
     install: (haft, config) => {
       setDefaultHaft(haft);

@@ -1,12 +1,12 @@
 import type { Clock } from "../core/clock.ts";
 
-/** Tells those who wait for an answer to look: at once when it was given in this process, else now and then. */
+/** Wakes callers that wait for an answer: at once if this process answers, otherwise every `pollMs`. */
 export class AnswerNotifier {
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #clock: Clock;
   readonly #pollMs: number | undefined;
 
-  /** Without `pollMs` nobody but this process answers. */
+  /** Omit `pollMs` if only this process answers. */
   constructor(clock: Clock, pollMs: number | undefined) {
     this.#clock = clock;
     this.#pollMs = pollMs;
@@ -24,7 +24,7 @@ export class AnswerNotifier {
     return {
       next: async (maxMs, signal) => {
         const timer = this.#clock.after(Math.min(maxMs, this.#pollMs ?? maxMs), wake);
-        // Who waits holds the process by other means.
+        // The caller keeps the process alive by other means.
         timer.setRef(false);
         signal?.addEventListener("abort", wake, { once: true });
         if (signal?.aborted) wake();

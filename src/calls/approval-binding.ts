@@ -9,13 +9,13 @@ import type { Preview } from "../core/tool.ts";
 import { realRoot } from "../io/files/path-name.ts";
 import type { ApprovalBinding } from "./approval.ts";
 
-/** What a call would act on, besides what it says itself. */
+/** What a call would act on, besides its own input. */
 export interface CallWorld {
-  /** What decided that it asks: where something else does by now, the person did not know of it. */
+  /** The decision to ask. If another rule decides later, the person has not seen it. */
   verdict: Verdict;
   workspace: string;
   preview: Preview | undefined;
-  /** Of the session's environment: a hash, or any text that differs when it does. */
+  /** A hash of the session's environment, or any text that changes with it. */
   environment: string;
 }
 
@@ -63,28 +63,30 @@ const WORDS: Record<keyof ApprovalBinding, string> = {
   policy: "the policy, or which part of it asks",
 };
 
-/** What differs, in words; empty where nothing does. */
+/** The differences, in words for a person. */
 export function changesBetween(shown: ApprovalBinding, now: ApprovalBinding): string[] {
   return (Object.keys(WORDS) as (keyof ApprovalBinding)[])
     .filter((part) => shown[part] !== now[part])
     .map((part) => WORDS[part]);
 }
 
-/** Names of the parameter that says where a call works. */
+/** Parameters that name the working folder of a call. */
 const CWD_PARAMETERS = ["working_directory", "cwd"];
 
-/** Where the links lead now: a link that is turned later makes it another folder. */
+/** With links resolved: a link that changes later makes it another folder. */
 function cwdOf(input: unknown, workspace: string): string {
   const fields = typeof input === "object" && input !== null ? (input as Record<string, unknown>) : {};
-  const named = CWD_PARAMETERS.map((name) => fields[name]).find((value) => typeof value === "string" && value !== "");
-  return realRoot((named as string | undefined)?.replaceAll("\0", "") ?? ".", workspace);
+  const named = CWD_PARAMETERS.map((name) => fields[name]).find(
+    (value): value is string => typeof value === "string" && value !== "",
+  );
+  return realRoot(named?.replaceAll("\0", "") ?? ".", workspace);
 }
 
-/** What a person can be asked to read. */
+/** The longest text that a person is asked to read. */
 export const MAX_SHOWN_BYTES = 64 * 1024;
 const TAIL_CHARACTERS = 200;
 
-/** The arguments as plain data. What cannot be shown in full cannot be approved: refused, never cut. */
+/** The arguments as plain data. Arguments that cannot be shown in full are refused, never cut. */
 export function showableInput(call: Call, maxBytes: number): unknown {
   const { value, faults } = toPlainData(call.accepted, MAX_CONTENT_TEXT_LENGTH);
   if (faults.length > 0) {
@@ -105,7 +107,7 @@ export function showableInput(call: Call, maxBytes: number): unknown {
   );
 }
 
-/** The preview as it is shown. It may be cut, because the arguments are not: length, hash and end are said. */
+/** The preview as it is shown. Unlike the arguments it may be cut, with a notice of its length, hash and end. */
 export function boundPreview(preview: Preview, maxBytes: number): Preview {
   let left = maxBytes;
   const content = preview.content.map((block): Content => {

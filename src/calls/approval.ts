@@ -2,16 +2,13 @@ import type { Caller, CallOptions, Verdict } from "../core/call.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { Preview } from "../core/tool.ts";
 
-/**
- * Open until somebody answers or nobody does; a yes is used once. What was asked about may change meanwhile: then the
- * question is void, and asked anew.
- */
+/** Pending until it is answered or expires; an approval is used once. If the call changes, it is void and asked again. */
 export type ApprovalState = "pending" | "approved" | "denied" | "expired" | "void" | "used";
 
-/** How far a yes reaches: this call, what a rule covers in this session, what it covers from now on. */
+/** What an approval covers: this call, or what a rule covers in this session or from now on. */
 export type ApprovalScope = "once" | "session" | "always";
 
-/** Everything that an answer is for. Where any of it differs, the answer does not count. Hashes, but for the folder. */
+/** All that an answer is bound to. If any of it differs, the answer is not used. Hashes, except the folder. */
 export interface ApprovalBinding {
   tool: string;
   input: string;
@@ -27,12 +24,12 @@ export interface ApprovalBinding {
 /** A call as it was made, as data: enough to make it again in another process. */
 export interface MadeCall {
   name: string;
-  /** What was sent, where a hook made the approval's input of it. */
+  /** What was sent, if a hook changed it to the approval's input. */
   input?: unknown;
   options: Omit<CallOptions, "signal" | "onUpdate" | "onApprovalRequested" | "taskId" | "userId">;
-  /** The names that its toolkit had, where it was made in one. */
+  /** The tool names of its toolkit, if it was made in one. */
   scope?: readonly string[];
-  /** Whether the tool itself was called, and not a name. */
+  /** Whether the tool object was called, not a name. */
   isDirect: boolean;
 }
 
@@ -58,11 +55,11 @@ export interface Approval {
   verdict: Verdict;
   /** What the tool shows of its effect, such as a diff. */
   preview?: Preview;
-  /** Rules that "for this session" and "always" would save; none where only "once" is offered. */
+  /** Rules that "session" and "always" would save; empty if only "once" is offered. */
   suggestedRules: readonly string[];
-  /** What the answer is bound to; if it changes, the question is asked anew. */
+  /** What the answer is bound to. If it changes, the approval is asked again. */
   binding: ApprovalBinding;
-  /** Of the binding: says in one word what would run. */
+  /** Hash of the binding. */
   hash: string;
   /** How the call was made, to make it again after the answer. */
   made: MadeCall;
@@ -76,17 +73,17 @@ export interface Approval {
   state: ApprovalState;
   /** The person who answered. */
   answeredBy?: string;
-  /** The door that the answer came through. */
+  /** The interface that the answer came from. */
   answeredVia?: string;
   /** When the answer came. */
   answeredAt?: number;
-  /** Why it was denied, expired or became void: told to the model. */
+  /** Why it was denied, expired or became void. The model gets it. */
   note?: string;
   /** What was granted besides this call. */
   scope?: ApprovalScope;
   /** The rules that were saved with the answer. */
   rules?: readonly string[];
-  /** Whether there is a rule among them that was not suggested, and may allow more than was shown. */
+  /** Whether a saved rule was not suggested, and may allow more than was shown. */
   rulesEdited?: boolean;
   /** When the approved call began. */
   usedAt?: number;
@@ -100,17 +97,17 @@ export interface ApprovalAnswer {
   by?: string;
   /** Why; the model gets it too. */
   reason?: string;
-  /** How far a yes reaches. Default: this call only. */
+  /** What an approval covers. Default: this call only. */
   scope?: ApprovalScope;
   /** Instead of the suggested ones. */
   rule?: string | readonly string[];
-  /** The door that it came through. */
+  /** The interface that it came from. */
   via?: string;
-  /** What whoever answers may do, where the door knows: without "approve" the answer is refused. */
+  /** The rights of the person, if the interface knows them: without "approve" the answer is refused. */
   rights?: readonly string[];
 }
 
-/** The ones that still decide about their call; the others are history. */
+/** States that still decide about the call. */
 const CURRENT_STATES: readonly ApprovalState[] = ["pending", "approved", "denied"];
 
 export interface OpenLimits {
@@ -120,31 +117,31 @@ export interface OpenLimits {
 
 export type AddedApproval =
   | { outcome: "added"; approval: Approval }
-  /** The call has a question already that still counts. */
+  /** The call has a current approval already. */
   | { outcome: "known"; approval: Approval }
   | { outcome: "full"; open: number };
 
 export type ApprovalChanges = Partial<Omit<Approval, "id" | "callKey">> & { state: ApprovalState };
 
-/** Where questions and answers are kept. Several processes may share one: each method is one step for all of them. */
+/** Stores approvals. Several processes may share one store: each method is atomic. */
 export interface ApprovalStore {
-  /** Whether others than this process may write to it. */
+  /** Whether other processes may write to it. */
   readonly shared: boolean;
-  /** At most one question of a call is open, approved or denied at a time. */
+  /** A call has at most one approval that is pending, approved or denied. */
   add(approval: Approval, limits: OpenLimits): MaybePromise<AddedApproval>;
   /** By its id. */
   get(id: string): MaybePromise<Approval | undefined>;
-  /** The question of this call that is open, approved or denied. */
+  /** The approval of this call that is pending, approved or denied. */
   current(callKey: string): MaybePromise<Approval | undefined>;
-  /** The newest so many, oldest first. */
+  /** The newest `max`, oldest first. */
   list(state?: ApprovalState, max?: number): MaybePromise<Approval[]>;
-  /** Only where the state is still `from`; undefined where it is not. */
+  /** Changes it if the state is still `from`; otherwise undefined. */
   change(id: string, from: ApprovalState, changes: ApprovalChanges): MaybePromise<Approval | undefined>;
-  /** Drops what was asked before that time and decides nothing any more; an old no as well. */
+  /** Deletes approvals that were asked before that time, except pending and approved ones. */
   prune(before: number): MaybePromise<void>;
 }
 
-/** Nothing outlives this process. */
+/** Lost with the process. */
 export class MemoryApprovalStore implements ApprovalStore {
   readonly shared = false;
   readonly #approvals = new Map<string, Approval>();
@@ -205,7 +202,7 @@ export class MemoryApprovalStore implements ApprovalStore {
     return open;
   }
 
-  /** Open questions and answers that wait to be used are never dropped. */
+  /** Pending and approved ones are never deleted. */
   #dropAnswered(): void {
     for (const approval of this.#approvals.values()) {
       if (this.#approvals.size <= this.#capacity) return;

@@ -18,10 +18,10 @@ import {
   type OpenLimits,
 } from "./approval.ts";
 
-/** Characters: it is told to a model. */
+/** In characters. The model gets the reason. */
 const MAX_REASON_LENGTH = 4000;
 
-/** What an answer says, as it is kept with the question. Throws where it asks for what was not offered. */
+/** The answer as it is stored with the approval. Throws if it asks for something that was not offered. */
 function readAnswer(
   approval: Approval,
   answer: ApprovalAnswer,
@@ -41,11 +41,12 @@ function readGrant(
   given: ApprovalAnswer["rule"],
 ): Pick<Approval, "scope" | "rules" | "rulesEdited"> {
   if (scope === "once") {
-    if (given !== undefined) throw badAnswer(`A rule was given for "${id}", but only for once`, "Say for how long.");
+    if (given !== undefined)
+      throw badAnswer(`A rule was given for "${id}", but the scope is "once"`, 'Give the scope "session" or "always".');
     return { scope };
   }
   if (scope !== "session" && scope !== "always") {
-    throw badAnswer(`"${String(scope)}" is no scope of an approval`, 'Say "once", "session" or "always".');
+    throw badAnswer(`"${String(scope)}" is not a scope of an approval`, 'Use "once", "session" or "always".');
   }
   if (suggestedRules.length === 0) {
     throw badAnswer(`"${id}" can be approved once only: no rule would cover calls like it`, 'Answer with "once".');
@@ -62,7 +63,7 @@ function rulesOf(given: string | readonly string[]): readonly string[] {
   return typeof given === "string" ? [given] : given;
 }
 
-/** Whether the kept answer is the one that is given now. */
+/** Whether the stored answer is the same as this one. */
 function isSameAnswer(approval: Approval, { approved, scope, rule }: ApprovalAnswer): boolean {
   if (!approved) return approval.state === "denied";
   if (approval.state !== "approved" && approval.state !== "used") return false;
@@ -82,24 +83,24 @@ function conflictOf(approval: Approval): ToolError {
     expired: `has expired${why}`,
     void: `is void${why}`,
   };
-  return toolError("conflict", `Approval "${id}" ${what[state]}.`, { next: "The first answer counts." });
+  return toolError("conflict", `Approval "${id}" ${what[state]}.`, { next: "Only the first answer is used." });
 }
 
 function refusedAnswer({ id, toolName }: Approval, why: string): ToolError {
-  return new ToolPermissionError(toolName, `approval "${id}" may not be answered so: ${why}`);
+  return new ToolPermissionError(toolName, `approval "${id}" cannot be answered this way: ${why}`);
 }
 
 function badAnswer(message: string, next: string): ToolError {
   return toolError("invalid_input", message, { next });
 }
 
-/** Clocks of several machines differ by less; who is further back was set back. */
+/** Clocks of several machines differ by less. A larger difference means that a clock was set back. */
 const SKEW_MS = 5 * 60_000;
 const MAX_REMEMBERED = 10_000;
 
 /**
- * When a question is over. The wall clock is asked once, when this process first sees a question: from then on only time
- * that never jumps counts, so that setting the clock neither ends a question early nor brings one back.
+ * When an approval expires. The wall clock is read once, when this process first sees the approval; after that the monotonic
+ * clock is used. So setting the clock neither expires an approval early nor revives one.
  */
 class ApprovalExpiry {
   readonly #clock: Clock;
@@ -111,7 +112,7 @@ class ApprovalExpiry {
     this.#maxDelayMs = maxDelayMs;
   }
 
-  /** Milliseconds; zero or less: it is over. */
+  /** In milliseconds; zero or less if it has expired. */
   remaining(approval: Approval): number {
     const now = this.#clock.monotonic();
     let deadline = this.#deadlines.get(approval.id);
@@ -125,7 +126,7 @@ class ApprovalExpiry {
 
   #leftByWallClock({ askedAt, answeredAt = askedAt, expiresAt }: Approval): number {
     const wall = this.#clock.now();
-    // Asked or answered in the future: the clock was set back since, and how long ago that was cannot be told.
+    // Asked or answered in the future: the clock was set back, and the real age is unknown.
     if (wall < Math.max(askedAt, answeredAt) - SKEW_MS) return 0;
     return Math.min(expiresAt - wall, this.#maxDelayMs);
   }
@@ -142,17 +143,17 @@ class ApprovalExpiry {
 export interface ApprovalsOptions extends Partial<OpenLimits> {
   clock: Clock;
   store?: ApprovalStore;
-  /** How long a question, answered or not, may be used. */
+  /** How long an approval, answered or not, may be used. Default: a day. */
   lifetimeMs?: number;
-  /** How often answers of other processes are looked for. */
+  /** How often answers of other processes are looked for. Default: 250. */
   pollMs?: number;
-  /** Arguments that are longer cannot be shown in full, and are refused. */
+  /** Longer arguments cannot be shown in full and are refused. */
   maxShownBytes?: number;
-  /** Asked about every answer, whatever door it comes through: a text says why it does not count. */
+  /** Checks every answer, from whichever interface. A returned text refuses it and says why. */
   checkAnswer?(approval: Approval, answer: ApprovalAnswer): MaybePromise<string | undefined>;
 }
 
-/** What of a call cannot be stored, for as long as this process lives. */
+/** The parts of a call that cannot be stored. Known while this process lives. */
 export interface LiveCall {
   tool: AnyTool;
   scope: ToolScope | undefined;
@@ -163,7 +164,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const RETENTION_MS = 30 * DAY_MS;
 const MAX_LIVE = 10_000;
 
-/** Questions and their answers. An answer counts once, for the very call that was shown. */
+/** Approvals and their answers. An answer is used once, for exactly the call that was shown. */
 export class Approvals {
   readonly maxShownBytes: number;
   readonly #store: ApprovalStore;
@@ -175,7 +176,7 @@ export class Approvals {
   readonly #checkAnswer: ApprovalsOptions["checkAnswer"];
   readonly #live = new Map<string, LiveCall>();
   readonly #resumed = new WeakMap<CallOptions, string>();
-  /** Refusals on their way into the store: a yes is not used before they are in it. */
+  /** Denials that are being stored: an approval is not used before they are. */
   readonly #denying = new Map<string, Promise<unknown>>();
   readonly #approving = new Map<string, Promise<unknown>>();
   #prunedAt = Number.NEGATIVE_INFINITY;
@@ -197,7 +198,7 @@ export class Approvals {
     return this.#store.shared;
   }
 
-  /** Oldest first; of what is over, the last thousand. */
+  /** Oldest first. Of ended approvals the last thousand. */
   async list(state?: ApprovalState): Promise<Approval[]> {
     const all = await this.#store.list(state, this.#limits.maxOpen + 1000);
     const seen = await Promise.all(all.map((approval) => this.#seen(approval)));
@@ -210,18 +211,18 @@ export class Approvals {
   }
 
   /**
-   * The first answer wins; the same one again changes nothing, another one is refused. Of a yes and a no at the same
-   * moment the no counts: both came while the question was open, and the yes was not used before.
+   * The first answer wins; the same one again changes nothing, another one is refused. If a yes and a no arrive at the same
+   * time, the no wins: both came while the approval was pending, and the yes was not used yet.
    */
   answer(id: string, answer: ApprovalAnswer): Promise<Approval> {
     return answer.approved ? this.#approve(id, answer) : this.#deny(id, answer);
   }
 
-  /** Until somebody, in whatever process, has answered, or nobody did in time. */
+  /** Resolves when it is answered in any process, or has expired. */
   async wait(id: string, signal?: AbortSignal): Promise<Approval> {
     for (;;) {
       signal?.throwIfAborted();
-      // Listened to before the store is asked, so that nothing falls between.
+      // Subscribed before the store is read, so no answer is missed.
       const answerNotifier = this.#answerNotifier.listen(id);
       try {
         const approval = await this.get(id);
@@ -234,7 +235,7 @@ export class Approvals {
     }
   }
 
-  /** The question about this call: the one it has, where nothing changed since, else a new one. */
+  /** The approval of this call: the current one if nothing has changed, otherwise a new one. */
   async ask(call: Call, question: Question): Promise<Approval | { full: number }> {
     const callKey = callKeyOf(call);
     const binding = bindingOf(call, question.world);
@@ -257,14 +258,14 @@ export class Approvals {
     });
     const added = await this.#store.add(approval, this.#limits);
     if (added.outcome === "full") return { full: added.open };
-    // Asked at the same moment elsewhere, about the world as it was there: looked at again.
+    // Another process asked at the same time, perhaps in another state: check again.
     if (added.outcome === "known") return this.ask(call, question);
     this.#expiry.remaining(added.approval);
     this.#trackLive(added.approval.id, call);
     return added.approval;
   }
 
-  /** Uses up a yes; undefined where it is none any more. */
+  /** Uses an approval; undefined if it is not approved any more. */
   async take(id: string): Promise<Approval | undefined> {
     await this.#denying.get(id);
     const approval = await this.get(id);
@@ -278,10 +279,10 @@ export class Approvals {
     return used;
   }
 
-  /** Whether somebody else uses a yes in that time. */
+  /** Whether another process uses the approval within `ms`. */
   async waitUntilUsed(id: string, ms: number): Promise<boolean> {
     const until = this.#clock.monotonic() + ms;
-    // A program that does nothing but answer would end while it waits here; longer than the wait, whose timers hold nothing.
+    // Keeps the process alive during the wait, whose own timers do not.
     const held = this.#clock.after(ms + 1000, () => undefined);
     try {
       for (;;) {
@@ -300,17 +301,17 @@ export class Approvals {
     }
   }
 
-  /** Nobody answered in the time that the caller had. */
+  /** Call if nobody answered within the time of the caller. */
   expire(approval: Approval, note: string): Promise<Approval> {
     return this.#end(approval, { state: "expired", note });
   }
 
-  /** What a resumption of this question makes again, where this process made it. */
+  /** The call that is resumed after the answer, if this process made it. */
   liveCallOf(id: string): LiveCall | undefined {
     return this.#live.get(id);
   }
 
-  /** Says that a call with these options is made because of that answer. */
+  /** Marks a call with these options as resumed by that approval. */
   markResumed(options: CallOptions, id: string): void {
     this.#resumed.set(options, id);
   }
@@ -319,7 +320,7 @@ export class Approvals {
     return this.#resumed.get(call.options);
   }
 
-  /** The question does not fit any more; `note` says why. */
+  /** Makes the approval void; `note` says why. */
   async void(id: string, note: string): Promise<void> {
     const approval = await this.get(id);
     if (approval) await this.#void(approval, note);
@@ -354,7 +355,7 @@ export class Approvals {
       };
       const changed =
         (await this.#store.change(id, "pending", changes)) ??
-        // Both saw the question open.
+        // A yes was stored since: both saw the approval pending.
         (answer.approved ? undefined : await this.#store.change(id, "approved", changes));
       if (changed) {
         this.#notify(changed);
@@ -374,7 +375,7 @@ export class Approvals {
     if (why !== undefined) throw refusedAnswer(approval, why);
   }
 
-  /** As it is now: what is over is so from the first time that it is seen. */
+  /** The current state. An expired approval is stored as expired when it is first seen. */
   async #seen(approval: Approval): Promise<Approval> {
     if (approval.state !== "pending" && approval.state !== "approved") return approval;
     if (this.#expiry.remaining(approval) > 0) return approval;
@@ -400,7 +401,7 @@ export class Approvals {
 
   #forget({ id, state }: Approval): void {
     this.#expiry.forget(id);
-    // A denied call is made once more, to be told so.
+    // A denied call is resumed once, to get the denial.
     if (state !== "denied") this.#live.delete(id);
   }
 
@@ -423,12 +424,12 @@ function unknown(id: string): RangeError {
   return new RangeError(`There is no approval "${id}".`);
 }
 
-/** What a person is to be asked about a call. */
+/** What a person is asked about a call. */
 interface Question {
   world: CallWorld;
-  /** The arguments as they are kept and shown: plain data. */
+  /** The arguments as they are stored and shown: plain data. */
   input: unknown;
-  /** The preview as it is kept and shown, where the whole is too long. */
+  /** The preview as it is stored and shown; cut if it is too long. */
   shown: Preview | undefined;
   suggestedRules: readonly string[];
   waits: boolean;
@@ -441,7 +442,6 @@ interface BoundTo {
   lifetimeMs: number;
 }
 
-/** A question as it is first kept. */
 function newApproval(call: Call, question: Question, { callKey, binding, now, lifetimeMs }: BoundTo): Approval {
   const { world, input, shown, suggestedRules, waits } = question;
   return {
@@ -472,14 +472,14 @@ function madeCallOf({ id, requestedName, sent, options, caller, scope, isDirect 
   return {
     name: requestedName,
     input: sent,
-    // A call that is made again is found again by its id, also where it had no key.
-    options: { ...data, ...(idempotencyKey ? { idempotencyKey } : {}), id, caller },
+    // The id finds the resumed call, also if it had no key.
+    options: { ...data, idempotencyKey: idempotencyKey || undefined, id, caller },
     scope: scope?.names(),
     isDirect,
   };
 }
 
-/** What is over is history: it is not made again, and keeps no more than a record may. */
+/** An ended approval is not resumed, so secrets are removed. */
 function withoutSecrets({ input, preview, made }: Approval): Pick<Approval, "input" | "preview" | "made"> {
   const { input: _sent, ...rest } = made;
   return {
@@ -489,7 +489,7 @@ function withoutSecrets({ input, preview, made }: Approval): Pick<Approval, "inp
   };
 }
 
-/** Not to be guessed: who knows it may be let to answer. */
+/** Cannot be guessed: some interfaces let anybody answer who knows the id. */
 function newId(): string {
   return `apr_${Array.from(crypto.getRandomValues(new Uint8Array(9)), (byte) => byte.toString(36).padStart(2, "0")).join("")}`;
 }

@@ -1,31 +1,31 @@
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
 
-/** What is known of a call that was made before under the same key. */
+/** What is known of an earlier call with the same key. */
 export type JournalEntry =
-  /** Begun and not ended; `elsewhere`: by somebody else who is alive, and whose result will be found here. */
+  /** Started and not ended. `elsewhere`: in another live process or runtime, whose result will be stored here. */
   | { state: "running"; elsewhere?: boolean }
   | { state: "done"; result: ToolResult }
-  /** It had begun when the process ended: nobody knows whether it happened. */
+  /** It had started when its process ended: whether it took effect is unknown. */
   | { state: "unknown" }
-  /** The key stands for another call: its fingerprint is not this one's. */
+  /** The key belongs to another call, with another fingerprint. */
   | { state: "other" };
 
 /**
- * Remembers calls by idempotency key, so that a repeated one is answered and not run again. A fingerprint holds the whole
- * input: a journal that outlives the process keeps a hash of it.
+ * Remembers calls by idempotency key: a repeated call gets the stored result and does not run again. A fingerprint contains
+ * the whole input; a journal on disk stores a hash of it.
  */
 export interface CallJournal {
-  /** Without a fingerprint: whichever call the key stands for. */
+  /** If the fingerprint is omitted, any call with this key matches. */
   find(key: string, fingerprint?: string): MaybePromise<JournalEntry | undefined>;
   /**
-   * Atomic among all who share the journal: of two with one key, one begins and is told nothing, the other is told what
-   * stands there. `again` also takes what began and will never end, for calls that may be made twice.
+   * Atomic among all processes that share the journal: if two begin the same key, one gets undefined and runs the call, the
+   * other gets the entry. `again` also takes over a call that will never end, for calls that may run twice.
    */
   begin(key: string, fingerprint: string, options?: { again?: boolean }): MaybePromise<JournalEntry | undefined>;
   /** Saves the result of a call that began. */
   end(key: string, result: ToolResult): MaybePromise<void>;
-  /** The call did not happen after all, or may be made again. */
+  /** Call if the call did not happen, or may run again. */
   forget(key: string): MaybePromise<void>;
 }
 
@@ -35,14 +35,14 @@ interface Ended {
 }
 
 export class MemoryJournal implements CallJournal {
-  /** Begun and not ended: their fingerprints. Never forgotten for want of room. */
+  /** Fingerprints of started calls. Never dropped to save space. */
   readonly #running = new Map<string, string>();
-  /** Results as text: cheaper than a copy, and nobody changes them. */
+  /** Results as text: cheaper than a copy, and immutable. */
   #ended = new Map<string, Ended>();
-  /** Those before; thrown away all at once, because a Map steps over everything that was deleted at its beginning. */
+  /** The generation before. Dropped as a whole, because deleting the first entries of a Map one by one is slow. */
   #older = new Map<string, Ended>();
 
-  /** So many results are known for certain, and up to twice as many. */
+  /** Keeps at least `capacity` results, at most twice as many. */
   constructor(readonly capacity = 1000) {}
 
   find(key: string, fingerprint?: string): JournalEntry | undefined {

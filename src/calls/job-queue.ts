@@ -3,38 +3,37 @@ import type { ToolResult } from "../core/result.ts";
 import type { Job, JobLogLine, JobRequest, JobState } from "./job.ts";
 
 /**
- * Jobs of all processes that share one store. It delivers every job at least once; that a call with effects is not made
- * twice is the business of the journal in the gate. Every implementation holds `job-queue.suite.ts`.
+ * Jobs of all processes that share one store. Delivers every job at least once; the journal in the gate prevents that a call
+ * with effects runs twice. Every implementation passes `job-queue.suite.ts`.
  */
 export interface JobQueue {
   /**
-   * When it resolves, the job outlives this process. The job that has this key and has not ended, where there is one:
-   * whether that is the same call, the one who asked finds out.
+   * When it resolves, the job survives this process. Returns the open job with the same key, if there is one; the caller
+   * checks whether it is the same call.
    */
   submit(request: JobRequest): Promise<Job>;
   get(id: string): Promise<Job | undefined>;
   /** Newest first. */
   list(query?: JobQuery): Promise<Job[]>;
   counts(): Promise<Record<JobState, number>>;
-  /** Oldest first; the oldest lines are dropped where there are too many. `after`: only those with a higher number. */
+  /** Oldest first. The oldest lines are deleted if there are too many. `after`: only lines with a higher number. */
   log(id: string, options?: { after?: number }): Promise<JobLogLine[]>;
   /**
-   * One that waits ends now, a running one when its worker has heard of it. Of one that has ended nothing changes.
-   * Throws `unknownJob`.
+   * A waiting job ends now, a running one when its worker is notified. An ended one does not change. Throws `unknownJob`.
    */
   cancel(id: string, reason?: string): Promise<Job>;
-  /** An ended one is queued again, as `nextRound` says. Throws `unknownJob` and `notEnded`. */
+  /** Queues an ended job again (`nextRound`). Throws `unknownJob` and `notEnded`. */
   retry(id: string): Promise<Job>;
-  /** Cancels everything that has not begun, delayed ones included; how many. */
+  /** Cancels all queued and delayed jobs; returns how many. */
   clear(reason?: string): Promise<number>;
   /** Takes jobs of these tools until closed. */
   work(options: WorkOptions): Promise<JobWorker>;
   /**
-   * What happens to jobs from now on, in whatever process; each fact once. A terminal event comes after the state it
-   * speaks of can be read. A listener that throws harms nobody.
+   * Reports later events of jobs in all processes, each once. `ended` is emitted after the state can be read. A listener
+   * that throws affects no other.
    */
   subscribe(listener: (event: JobEvent) => void): () => void;
-  /** Closes its workers, and stops hearing. Jobs stay. */
+  /** Closes the workers and unsubscribes. Jobs stay in the store. */
   close(): Promise<void>;
 }
 
@@ -42,48 +41,48 @@ export interface JobQuery {
   states?: readonly JobState[];
   toolName?: string;
   session?: string;
-  /** 100 where absent. */
+  /** Default: 100. */
   limit?: number;
-  /** Older than this one. */
+  /** Only jobs older than this one. */
   before?: string;
 }
 
 export interface WorkOptions {
-  /** Shown with the jobs that it takes; the process where absent. */
+  /** Shown with the jobs that it takes. Default: the process. */
   name?: string;
-  /** Which tools this worker has, under their canonical names: it takes no other jobs. Asked each time. */
+  /** Canonical names of the tools of this worker: it takes no other jobs. Called each time. */
   tools(): readonly string[];
   concurrency: number;
-  /** Makes the call. Never rejects. */
+  /** Runs the call. Never rejects. */
   run(job: Job, context: JobContext): Promise<JobOutcome>;
 }
 
 export interface JobContext {
-  /** Aborted with `cancelledJob` where somebody cancels, and with `closingWorker` when the time of a closing worker is up. */
+  /** Aborted with `cancelledJob` on cancel, and with `closingWorker` when the grace period of a closing worker ends. */
   signal: AbortSignal;
   update: (update: Update) => void;
 }
 
-/** What the worker says of one try. Who decides is the one who ran it, so that all queues decide alike. */
+/** The outcome of one attempt. The worker decides on retries, so all queues behave the same. */
 export interface JobOutcome {
   result: ToolResult;
-  /** Not the end: it is queued again, to be taken in so many milliseconds. Where it does not count, `attempt` goes back by one. */
+  /** Queues the job again, after `inMs`. If it does not count, `attempt` is decreased. */
   again?: { inMs: number; counts: boolean };
 }
 
 export interface JobWorker {
   readonly running: number;
-  /** Takes no more; gives what runs this much time, then aborts it and waits for what it says. */
+  /** Takes no more jobs; waits `graceMs` for running ones, then aborts them and waits for their outcome. */
   close(graceMs?: number): Promise<void>;
 }
 
 export type JobEvent =
-  /** `queued` also where it is queued again. */
+  /** `queued` also if it is queued again. */
   | { type: "queued" | "started"; job: Job }
   | { type: "updated"; jobId: string; callId: string; update: Update }
   | { type: "ended"; job: Job };
 
-/** Those who hear what happens to jobs. One that throws harms nobody. */
+/** Listeners of job events. One that throws affects no other. */
 export class JobListeners {
   readonly #listeners = new Set<(event: JobEvent) => void>();
 
@@ -92,7 +91,7 @@ export class JobListeners {
   }
 
   add(listener: (event: JobEvent) => void): () => void {
-    // Wrapped, so that one who listens twice hears twice and may leave once.
+    // Wrapped: the same function may subscribe twice and unsubscribe once.
     const own = (event: JobEvent): void => listener(event);
     this.#listeners.add(own);
     return () => void this.#listeners.delete(own);
@@ -104,7 +103,7 @@ export class JobListeners {
         const returned: unknown = listener(event);
         if (returned instanceof Promise) returned.catch(() => undefined);
       } catch {
-        // The listener's trouble, not the job's.
+        // A failing listener must not affect the job.
       }
     }
   }

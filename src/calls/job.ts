@@ -4,12 +4,12 @@ import { toFailure, toolError, type ToolError } from "../core/error.ts";
 import type { Update } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
 
-/** `failed` with a result that says why: tried as often as it may be. What nobody knows the outcome of is failed, too. */
+/** A `failed` job has a result that says why, and has no attempts left. An unknown outcome is `failed`, too. */
 export type JobState = "delayed" | "queued" | "running" | "completed" | "failed" | "cancelled";
 
 export const JOB_STATES: readonly JobState[] = ["delayed", "queued", "running", "completed", "failed", "cancelled"];
 
-/** What a worker needs to make the call in its second pass. Plain JSON. */
+/** What a worker needs to run the call in its second pass. Plain JSON. */
 export interface JobCall {
   callId: string;
   toolName: string;
@@ -17,26 +17,26 @@ export interface JobCall {
   /** As the caller sent it: the worker validates again. */
   input: unknown;
   caller: Caller;
-  /** `policy` also holds what the caller's toolkit left. */
+  /** `policy` also contains the limits of the caller's toolkit. */
   options: Pick<CallOptions, "mode" | "allowedPaths" | "policy" | "timeoutMs">;
-  /** The caller's own; a job without one is its own key. */
+  /** Of the caller. If omitted, the id of the job is the key. */
   idempotencyKey?: string;
-  /** What the first pass decided; the worker applies deny rules again, and never asks. */
+  /** The decision of the first pass. The worker applies deny rules again, and never asks. */
   verdict: Verdict;
-  /** Whether making the call again does no harm. */
+  /** Whether the call may safely run again. */
   idempotent: boolean;
 }
 
 export interface JobRequest {
   call: JobCall;
-  /** Two requests with one key are one job, until it has ended. */
+  /** Requests with the same key share a job until it has ended. */
   key?: string;
   priority: number;
   delayMs: number;
   attempts: number;
 }
 
-/** A background call, durable. */
+/** A durable background call. */
 export interface Job {
   id: string;
   call: JobCall;
@@ -44,25 +44,25 @@ export interface Job {
   state: JobState;
   priority: number;
   createdAt: number;
-  /** Not taken before, while it is `delayed`. */
+  /** A `delayed` job is not taken before this time. */
   runAt: number;
   startedAt?: number;
   endedAt?: number;
-  /** How often it was begun, without those that did not count. */
+  /** How often it was started, without starts that do not count. */
   attempt: number;
   attempts: number;
-  /** How often its worker vanished with it: such a try is no attempt, and somebody else gets the job. */
+  /** How often its worker disappeared. That does not count as an attempt; another worker takes the job. */
   lost: number;
-  /** 1, and one more each time somebody asked for it to be made again after its end. */
+  /** 1, plus one for each retry after its end. */
   round: number;
-  /** Who runs it, or ran it last. */
+  /** The worker that runs it or ran it last. */
   worker?: string;
   progress?: Update["progress"];
-  /** Joined to `call.callId`; there once the job has ended. */
+  /** Set when the job has ended. */
   result?: ToolResult;
 }
 
-/** One line of a job's log: a streamed update, or what happened to it. */
+/** One line of a job's log: a streamed update or a note. */
 export interface JobLogLine {
   /** Grows within one job. */
   number: number;
@@ -75,15 +75,15 @@ export function hasEnded({ state }: Pick<Job, "state">): boolean {
   return state === "completed" || state === "failed" || state === "cancelled";
 }
 
-/** The state of a job that ended with this result. Where the call now waits for a person, its worker has nothing left to do. */
+/** The state of a job that ended with this result. A call that now waits for a person is `completed` for its worker. */
 export function endStateOf(result: ToolResult): JobState {
   if (result.status !== "failed") return "completed";
   return result.error.code === "cancelled" ? "cancelled" : "failed";
 }
 
 /**
- * An ended job as it is queued again. It is a call of its own, with an id and a key of its own: neither the journal nor a
- * conversation may take its result for the one that they have.
+ * An ended job as it is queued again. It is another call, with another id and key: the journal and the conversation must not
+ * confuse its result with the first one.
  */
 export function nextRound(job: Job, now: number): Job {
   const { id, key, priority, createdAt, attempts } = job;
@@ -93,21 +93,20 @@ export function nextRound(job: Job, now: number): Job {
   const call: JobCall = {
     ...job.call,
     callId: `${first(callId)}#${round}`,
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey: `${first(idempotencyKey)}#${round}` }),
+    idempotencyKey: idempotencyKey === undefined ? undefined : `${first(idempotencyKey)}#${round}`,
   };
-  const kept = { id, call, key, priority, createdAt, attempts };
-  return { ...kept, state: "queued", runAt: now, attempt: 0, lost: 0, round };
+  return { id, call, key, priority, createdAt, attempts, state: "queued", runAt: now, attempt: 0, lost: 0, round };
 }
 
 export function unknownJob(id: string): ToolError {
   return toolError("invalid_input", `There is no job "${id}"`, {
-    next: "List the jobs to see those that are kept; ended ones are dropped after some time.",
+    next: "List the jobs; ended ones are deleted after some time.",
   });
 }
 
 export function notEnded({ id, state }: Job): ToolError {
-  return toolError("conflict", `Job "${id}" is ${state} and cannot be made again yet`, {
-    next: "Wait for its end, or cancel it first.",
+  return toolError("conflict", `Job "${id}" is ${state} and cannot be retried yet`, {
+    next: "Wait until it has ended, or cancel it first.",
   });
 }
 
@@ -117,14 +116,14 @@ export function cancelledJob(id: string, reason?: string): ToolError {
   });
 }
 
-/** The reason of the signal of a job whose worker closes: the call ends in a way that lets it be made again. */
+/** The abort reason when a worker closes: the call ends in a way that allows another attempt. */
 export function closingWorker(): ToolError {
   return toolError("shutdown", "The worker that ran this job is shutting down", {
     next: "Call again when it is back.",
   });
 }
 
-/** How a job ends that no gate has seen to its end. */
+/** The result of a job that did not end in the gate. */
 export function failedJob({ call, createdAt, startedAt = createdAt }: Job, why: ToolError, now: number): ToolResult {
   const error = toFailure(why);
   return {
@@ -138,7 +137,7 @@ export function failedJob({ call, createdAt, startedAt = createdAt }: Job, why: 
     metadata: {},
     startedAt,
     completedAt: now,
-    // The clock may have been set back meanwhile.
+    // The clock may have been set back since.
     durationMs: Math.max(0, now - startedAt),
   };
 }

@@ -12,7 +12,7 @@ export interface BackgroundStageOptions {
   clock: Clock;
   events: EventEmitter;
   registry: Pick<ToolRegistry, "get">;
-  /** The name of this call in the journal, under which it is one call, however often it is made. */
+  /** The key of this call in the journal: repeated calls with one key are one call. */
   keyOf(call: Call): string | undefined;
   submit(request: JobRequest, call: Call): Promise<Job>;
 }
@@ -21,18 +21,18 @@ const MAX_DELAY_MS = 366 * 24 * 60 * 60 * 1000;
 const MAX_ATTEMPTS = 100;
 const DEFAULT_ATTEMPTS = 3;
 
-/** Calls that are to run later leave the gate here: validated, permitted and recorded, but not begun. */
+/** Background calls leave the gate here: validated, permitted and recorded, but not started. */
 export function background({ clock, events, registry, keyOf, submit }: BackgroundStageOptions): Stage {
   return {
     name: "background",
     enter(call) {
       if (call.secondPass) return undefined;
-      const wish = wishOf(call);
+      const wish = backgroundOptionsOf(call);
       if (!wish) return undefined;
       const tool = toolOf(call);
-      // A worker finds tools by their names.
+      // A worker finds tools by name.
       if (registry.get(`${tool.name}@${tool.version}`) !== tool) {
-        note(call, "waited", `"${tool.name}" is registered nowhere, so that no worker could find it.`);
+        note(call, "waited", `"${tool.name}" is not registered, so no worker could find it.`);
         return undefined;
       }
       return queue(call, wish);
@@ -63,8 +63,8 @@ export function background({ clock, events, registry, keyOf, submit }: Backgroun
   }
 }
 
-/** Whoever called from inside a tool waits for an answer, unless it says otherwise: it runs in its parent's slot. */
-function wishOf({ options, parent, tool }: Call): BackgroundOptions | undefined {
+/** A nested call waits for its result by default: it runs in the slot of its parent. */
+function backgroundOptionsOf({ options, parent, tool }: Call): BackgroundOptions | undefined {
   const wish = options.background ?? (!parent && tool?.mode === "background");
   if (wish === false) return undefined;
   return wish === true ? {} : wish;
@@ -80,7 +80,7 @@ function toJobCall(call: Call): JobCall {
     });
   }
   const policy: CallPolicy[] = [options.policy ?? []].flat() as CallPolicy[];
-  // What the tool calls in turn must stay in the toolkit of whoever called it.
+  // Nested calls of the tool must stay in the toolkit of its caller.
   if (scope) policy.push(allowOnlyTools(scope.names()));
   return {
     callId: call.id,
@@ -109,7 +109,7 @@ function toModel({ id, state, call }: Job): string {
   const when = state === "delayed" ? "will run later" : "runs in the background";
   return (
     `"${call.toolName}" ${when} as job ${id}. Its result arrives by itself when it has ended. ` +
-    "Do not make this call again; go on with what does not need its result."
+    "Do not make this call again; continue with what does not need its result."
   );
 }
 

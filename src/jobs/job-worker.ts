@@ -3,19 +3,19 @@ import type { Update } from "../core/events.ts";
 import { cancelledJob, closingWorker, type Job } from "../calls/job.ts";
 import type { JobOutcome, JobWorker, WorkOptions } from "../calls/job-queue.ts";
 
-/** Where a worker of this process gets its jobs, and whom it tells. */
+/** Where a worker of this process gets its jobs and reports their outcome. */
 export interface JobSource {
   readonly clock: Clock;
-  /** Marks them as running, and as its own. How many is asked at the last moment: meanwhile others may have ended. */
+  /** Marks jobs as running on this worker. `max` is called as late as possible, because other jobs may end before. */
   take(tools: readonly string[], max: () => number, worker: string | undefined): Promise<Job[]>;
   updated(job: Job, update: Update): void;
-  /** Resolves when it is written down. */
+  /** Resolves when the outcome is stored. */
   settled(job: Job, outcome: JobOutcome): Promise<void>;
 }
 
 const WRITE_RETRY_MS = 500;
 
-/** Runs jobs beside everything else that this process does: as many at once as it may, and takes more when it is woken. */
+/** Runs up to `concurrency` jobs in this process. Takes more when it is woken. */
 export class LocalWorker implements JobWorker {
   readonly #source: JobSource;
   readonly #options: WorkOptions;
@@ -35,13 +35,13 @@ export class LocalWorker implements JobWorker {
     return this.#running.size;
   }
 
-  /** There may be something to take. */
+  /** Call if there may be jobs to take. */
   wake(): void {
     this.#wasWoken = true;
     if (!this.#isTaking) void this.#take();
   }
 
-  /** Whether the job runs here. */
+  /** Returns whether the job runs here. */
   cancel(id: string, reason?: string): boolean {
     const running = this.#running.get(id);
     running?.abort(cancelledJob(id, reason));
@@ -70,17 +70,17 @@ export class LocalWorker implements JobWorker {
         this.#wasWoken = false;
         let requested = 0;
         const max = (): number => {
-          // Who woke it before this is heard.
+          // This take also covers wake-ups up to now.
           this.#wasWoken = false;
           return (requested = this.#free());
         };
         const jobs = await this.#source.take(this.#options.tools(), max, this.#options.name);
         for (const job of jobs) void this.#run(job);
-        // A full take may have left some.
+        // If all requested jobs were taken, there may be more.
         if (jobs.length === requested) this.#wasWoken = true;
       }
     } catch {
-      // The store cannot be asked now; who watches it wakes this worker again.
+      // The store cannot be read now. The poll of the queue wakes this worker again.
     } finally {
       this.#isTaking = false;
       this.#notifyIdle();
@@ -90,7 +90,7 @@ export class LocalWorker implements JobWorker {
   async #run(job: Job): Promise<void> {
     const controller = new AbortController();
     this.#running.set(job.id, controller);
-    // Taken just before it was told to close.
+    // Taken while the worker was closing.
     if (this.#gaveUp) controller.abort(closingWorker());
     let isOver = false;
     const outcome = await this.#options.run(job, {
@@ -106,7 +106,7 @@ export class LocalWorker implements JobWorker {
     this.#notifyIdle();
   }
 
-  /** Until it is written: nobody else knows how it ended. At closing it is left to whoever finds the job without an owner. */
+  /** Retries until the outcome is stored, because only this worker knows it. On close, another worker takes the job over. */
   async #write(job: Job, outcome: JobOutcome): Promise<void> {
     for (;;) {
       try {

@@ -14,44 +14,44 @@ import type { AnyTool } from "../core/tool.ts";
 
 export interface JobsOptions {
   queue: JobQueue;
-  /** Whether the queue is closed with this. */
+  /** Whether the queue is closed with the jobs. */
   ownsQueue: boolean;
   /** Read when it is needed: the gate has a stage that submits jobs. */
   gate: () => Gate;
   registry: Pick<ToolRegistry, "list">;
   events: EventEmitter;
   clock: Clock;
-  /** The worker that begins with the first submission; `false`: jobs of this process run elsewhere. */
+  /** The worker that starts with the first submission; `false`: jobs of this process run elsewhere. */
   worker?: WorkerOptions | false;
-  /** Told of a context that failed; nothing else is affected by it. */
+  /** Called if a context throws. Other contexts are not affected. */
   onContextError?: (error: unknown) => void;
 }
 
 export interface WorkerOptions {
-  /** What it is called in the jobs that it takes; the host where absent. */
+  /** Its name in the jobs that it takes. Default: the host name. */
   name?: string;
   concurrency?: number;
-  /** Which tools it takes jobs of; all that there are where absent. */
+  /** Selects the tools whose jobs it takes. Default: all. */
   takes?(tool: AnyTool): boolean;
 }
 
-/** What runs later: the queue, the worker of this process, and the way of results back to the calls they belong to. */
+/** Background calls: the queue, the worker of this process, and the delivery of results to their calls. */
 export interface Jobs extends Pick<JobQueue, "get" | "list" | "counts" | "log" | "retry" | "clear" | "subscribe"> {
   /** How many run in this process. */
   readonly running: number;
   cancel(id: string, reason?: string): Promise<Job>;
-  /** The result once the job has ended; `pending` where this runtime is closed before. Rejects when the signal is aborted. */
+  /** The result when the job has ended; `pending` if this runtime is closed first. Rejects if the signal is aborted. */
   wait(id: string, options?: { signal?: AbortSignal }): Promise<ToolResult>;
   /**
-   * Results of background calls reach this context by their call ids, and every result its `onToolCall`. What ended before,
-   * while nobody was here, is joined at once. Gives what stops it.
+   * Delivers results of background calls to this context by their call ids, and every result to its `onToolCall`. Results
+   * that arrived before are delivered at once. Returns a function that stops it.
    */
   follow(context: ResultListener): () => void;
-  /** Tells every followed context of a result, as the loop of an agent does with those that it got at once. */
+  /** Reports a result to every followed context, as the loop of an agent does with immediate results. */
   processToolCallResult(result: ToolResult | undefined): void;
-  /** Takes jobs from now on, also those that others left. There is one worker a runtime. */
+  /** Starts to take jobs, also those that other processes left. A runtime has one worker. */
   work(options?: WorkerOptions): Promise<JobWorker>;
-  /** Takes no more, gives what runs this much time, hands back the rest. */
+  /** Takes no more jobs, waits `graceMs` for running ones and returns the others to the queue. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -61,226 +61,259 @@ interface Waiter {
 }
 
 const DEFAULT_CONCURRENCY = 8;
-/** Further away than anybody waits: a timer that only keeps the process alive. */
+/** Longer than any wait: a timer that only keeps the process alive. */
 const FAR_MS = 2_000_000_000;
 let workers = 0;
 
-/** `submit` is apart from the rest: whoever could reach it could queue a call with a verdict of their own making. */
+/** `submit` is separate from the public object: its caller chooses the verdict of the queued call. */
 export interface OpenedJobs {
   jobs: Jobs;
   submit(request: JobRequest, call: Call): Promise<Job>;
 }
 
 export function createJobs(options: JobsOptions): OpenedJobs {
-  const { queue, registry, clock } = options;
-  const contexts = new OpenContexts(options.onContextError);
-  const jobEvents = new JobEventEmitter(options.events, clock);
-  /** Jobs for calls that were made here, by their ids: calls with one key share a job. */
-  const submitted = new Map<string, Map<string, CallOptions["onUpdate"]>>();
-  /** Jobs of this process that run elsewhere. */
-  const elsewhere = new Map<string, Job>();
-  const ranHere = new Set<string>();
-  /** Submissions whose jobs have no ids here yet. */
-  const submitting = new Set<Promise<unknown>>();
-  const waiters = new Set<Waiter>();
-  const missedEnds = new MissedJobResults({
-    clock,
-    *awaited() {
-      for (const { job } of waiters) yield job.id;
-      yield* submitted.keys();
-    },
-    find: (id) => queue.get(id),
-    notify: ended,
-  });
-  /** Of the worker here. No other has it: by it we know our own jobs. */
-  let workerName: string | undefined;
-  let worker: Promise<JobWorker> | undefined;
-  let working: JobWorker | undefined;
-  let unsubscribe: (() => void) | undefined;
-
+  const { queue } = options;
+  const service = new JobService(options);
   const jobs: Jobs = {
     get running() {
-      return working?.running ?? 0;
+      return service.running;
     },
     get: (id) => queue.get(id),
     list: (query) => queue.list(query),
     counts: () => queue.counts(),
     log: (id, from) => queue.log(id, from),
     subscribe: (listener) => queue.subscribe(listener),
-    cancel,
-    clear,
-    async retry(id) {
-      onJobEvent();
-      const job = await queue.retry(id);
-      noteSubmitted(job, job.call.callId);
-      return job;
-    },
-    wait,
-    follow(context) {
-      onJobEvent();
-      const unfollow = contexts.add(context);
-      for (const { pending } of context.awaited?.() ?? []) {
-        if (pending.kind === "job") void queue.get(pending.id).then((job) => joinEnded(context, job));
-      }
-      return unfollow;
-    },
-    processToolCallResult(result) {
-      if (result) contexts.notify(result);
-    },
-    work,
-    close(graceMs) {
-      const steps = new CloseStack();
-      steps.push("waiters", () => {
-        for (const { job, settle } of waiters) settle(stillPending(job));
-      });
-      steps.push("events", () => unsubscribe?.());
-      steps.push("queue", () => options.ownsQueue && queue.close());
-      // A worker that did not start has nothing to close.
-      steps.push("worker", async () => (await worker?.catch(() => undefined))?.close(graceMs));
-      steps.push("missed results", () => missedEnds.close());
-      return steps.close();
-    },
+    cancel: (id, reason) => service.cancel(id, reason),
+    clear: (reason) => service.clear(reason),
+    retry: (id) => service.retry(id),
+    wait: (id, wait) => service.wait(id, wait),
+    follow: (context) => service.follow(context),
+    processToolCallResult: (result) => service.processToolCallResult(result),
+    work: (own) => service.work(own),
+    close: (graceMs) => service.close(graceMs),
   };
-  return { jobs, submit };
+  return { jobs, submit: (request, call) => service.submit(request, call) };
+}
 
-  /** From the first need on: a runtime without background calls listens to nothing. */
-  function onJobEvent(): void {
-    unsubscribe ??= queue.subscribe(onEvent);
+class JobService {
+  readonly #options: JobsOptions;
+  readonly #queue: JobQueue;
+  readonly #contexts: OpenContexts;
+  readonly #jobEvents: JobEventEmitter;
+  readonly #missedResults: MissedJobResults;
+  /** Jobs of calls that were made here, with their ids: calls with the same key share a job. */
+  readonly #submitted = new Map<string, Map<string, CallOptions["onUpdate"]>>();
+  /** Jobs of this process that run elsewhere. */
+  readonly #elsewhere = new Map<string, Job>();
+  readonly #ranHere = new Set<string>();
+  /** Submissions whose job ids are not known yet. */
+  readonly #submitting = new Set<Promise<unknown>>();
+  readonly #waiters = new Set<Waiter>();
+  /** Unique: jobs of the worker of this process are recognised by it. */
+  #workerName: string | undefined;
+  #starting: Promise<JobWorker> | undefined;
+  #worker: JobWorker | undefined;
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(options: JobsOptions) {
+    this.#options = options;
+    this.#queue = options.queue;
+    this.#contexts = new OpenContexts(options.onContextError);
+    this.#jobEvents = new JobEventEmitter(options.events, options.clock);
+    this.#missedResults = new MissedJobResults({
+      clock: options.clock,
+      awaited: () => [...[...this.#waiters].map(({ job }) => job.id), ...this.#submitted.keys()],
+      find: (id) => this.#queue.get(id),
+      notify: (job) => this.#ended(job),
+    });
   }
 
-  function submit(request: JobRequest, call: Call): Promise<Job> {
-    onJobEvent();
-    if (options.worker !== false) void work().catch(() => undefined);
-    const submission = queue
-      .submit(request)
-      .then((job) => (noteSubmitted(job, call.id, call.options.onUpdate), job))
-      .finally(() => submitting.delete(submission));
-    submitting.add(submission);
+  get running(): number {
+    return this.#worker?.running ?? 0;
+  }
+
+  submit(request: JobRequest, call: Call): Promise<Job> {
+    this.#listen();
+    if (this.#options.worker !== false) void this.work().catch(() => undefined);
+    const submission = this.#submit(request, call).finally(() => this.#submitting.delete(submission));
+    this.#submitting.add(submission);
     return submission;
   }
 
-  function noteSubmitted({ id }: Job, callId: string, onUpdate?: CallOptions["onUpdate"]): void {
-    const calls = submitted.get(id) ?? new Map<string, CallOptions["onUpdate"]>();
-    submitted.set(id, calls.set(callId, onUpdate));
-    missedEnds.watch();
-  }
-
-  async function cancel(id: string, reason?: string): Promise<Job> {
-    onJobEvent();
-    const before = await queue.get(id);
-    if (!before) throw unknownJob(id);
-    const job = await queue.cancel(id, reason);
-    await recordUnrun(before, job, reason);
+  async retry(id: string): Promise<Job> {
+    this.#listen();
+    const job = await this.#queue.retry(id);
+    this.#addSubmitted(job, job.call.callId);
     return job;
   }
 
-  async function clear(reason?: string): Promise<number> {
-    onJobEvent();
-    const waiting = await queue.list({ states: ["queued", "delayed"], limit: Number.MAX_SAFE_INTEGER });
-    const count = await queue.clear(reason);
+  async cancel(id: string, reason?: string): Promise<Job> {
+    this.#listen();
+    const before = await this.#queue.get(id);
+    if (!before) throw unknownJob(id);
+    const job = await this.#queue.cancel(id, reason);
+    await this.#recordUnrun(before, job, reason);
+    return job;
+  }
+
+  async clear(reason?: string): Promise<number> {
+    this.#listen();
+    const waiting = await this.#queue.list({ states: ["queued", "delayed"], limit: Number.MAX_SAFE_INTEGER });
+    const count = await this.#queue.clear(reason);
     for (const before of waiting) {
-      const job = await queue.get(before.id);
-      if (job) await recordUnrun(before, job, reason);
+      const job = await this.#queue.get(before.id);
+      if (job) await this.#recordUnrun(before, job, reason);
     }
     return count;
   }
 
-  /** A job that was cancelled before its turn is recorded by whoever did it: no worker will. */
-  async function recordUnrun(before: Job, job: Job, reason: string | undefined): Promise<void> {
-    if (hasEnded(before) || before.state === "running") return;
-    if (job.state === "cancelled" && job.startedAt === before.startedAt) {
-      await endJob(job, cancelledJob(job.id, reason), options.gate());
-    }
-  }
-
-  async function wait(id: string, { signal }: { signal?: AbortSignal } = {}): Promise<ToolResult> {
-    onJobEvent();
-    const job = await queue.get(id);
+  async wait(id: string, { signal }: { signal?: AbortSignal } = {}): Promise<ToolResult> {
+    this.#listen();
+    const job = await this.#queue.get(id);
     if (!job) throw unknownJob(id);
     signal?.throwIfAborted();
-    const keepAlive: Timer = clock.after(FAR_MS, () => undefined);
+    const keepAlive: Timer = this.#options.clock.after(FAR_MS, () => undefined);
     let waiter: Waiter | undefined;
     let onAbort: (() => void) | undefined;
     try {
       return await new Promise<ToolResult>((resolve, reject) => {
-        waiters.add((waiter = { job, settle: resolve }));
-        missedEnds.watch();
-        onAbort = () => reject(signal?.reason as Error);
+        this.#waiters.add((waiter = { job, settle: resolve }));
+        this.#missedResults.watch();
+        onAbort = () => reject(signal?.reason);
         signal?.addEventListener("abort", onAbort, { once: true });
-        // It may have ended before anybody listened: then its end is told first here, too.
-        queue.get(id).then(
-          (now) => (now && hasEnded(now) ? ended(now) : undefined),
+        // It may have ended before the subscription: then its end is reported from here.
+        this.#queue.get(id).then(
+          (now) => (now && hasEnded(now) ? this.#ended(now) : undefined),
           () => undefined,
         );
       });
     } finally {
       keepAlive.cancel();
-      if (waiter) waiters.delete(waiter);
+      if (waiter) this.#waiters.delete(waiter);
       if (onAbort) signal?.removeEventListener("abort", onAbort);
     }
   }
 
-  function work(own: WorkerOptions = {}): Promise<JobWorker> {
-    onJobEvent();
-    const given = { ...(options.worker === false ? undefined : options.worker), ...own };
-    const { name = hostname(), concurrency = DEFAULT_CONCURRENCY, takes = () => true } = given;
-    workerName ??= `${name}/${process.pid}/${++workers}`;
-    worker ??= queue
-      .work({
-        name: workerName,
-        concurrency,
-        tools: () =>
-          registry
-            .list()
-            .filter(takes)
-            .map((tool) => tool.name),
-        run(job, context) {
-          ranHere.add(job.id);
-          return runJob(job, context, options.gate());
-        },
-      })
-      .then((begun) => (working = begun));
-    // What could not begin may be tried again.
-    worker.catch(() => (worker = undefined));
-    return worker;
+  follow(context: ResultListener): () => void {
+    this.#listen();
+    const unfollow = this.#contexts.add(context);
+    for (const { pending } of context.awaited?.() ?? []) {
+      if (pending.kind === "job") void this.#queue.get(pending.id).then((job) => this.#joinEnded(context, job));
+    }
+    return unfollow;
   }
 
-  function onEvent(event: JobEvent): void {
+  processToolCallResult(result: ToolResult | undefined): void {
+    if (result) this.#contexts.notify(result);
+  }
+
+  work(own: WorkerOptions = {}): Promise<JobWorker> {
+    this.#listen();
+    this.#starting ??= this.#startWorker({ ...(this.#options.worker || {}), ...own });
+    // A worker that could not start may be started again.
+    this.#starting.catch(() => (this.#starting = undefined));
+    return this.#starting;
+  }
+
+  close(graceMs?: number): Promise<void> {
+    const steps = new CloseStack();
+    steps.push("waiters", () => {
+      for (const { job, settle } of this.#waiters) settle(stillPending(job));
+    });
+    steps.push("events", () => this.#unsubscribe?.());
+    steps.push("queue", () => this.#options.ownsQueue && this.#queue.close());
+    // A worker that did not start has nothing to close.
+    steps.push("worker", async () => (await this.#starting?.catch(() => undefined))?.close(graceMs));
+    steps.push("missed results", () => this.#missedResults.close());
+    return steps.close();
+  }
+
+  /** On first use: a runtime without background calls subscribes to nothing. */
+  #listen(): void {
+    this.#unsubscribe ??= this.#queue.subscribe((event) => this.#onEvent(event));
+  }
+
+  async #submit(request: JobRequest, call: Call): Promise<Job> {
+    const job = await this.#queue.submit(request);
+    this.#addSubmitted(job, call.id, call.options.onUpdate);
+    return job;
+  }
+
+  #addSubmitted({ id }: Job, callId: string, onUpdate?: CallOptions["onUpdate"]): void {
+    const calls = this.#submitted.get(id) ?? new Map<string, CallOptions["onUpdate"]>();
+    this.#submitted.set(id, calls.set(callId, onUpdate));
+    this.#missedResults.watch();
+  }
+
+  /** No worker records a job that was cancelled before it ran. */
+  async #recordUnrun(before: Job, job: Job, reason: string | undefined): Promise<void> {
+    if (hasEnded(before) || before.state === "running") return;
+    if (job.state === "cancelled" && job.startedAt === before.startedAt) {
+      await endJob(job, cancelledJob(job.id, reason), this.#options.gate());
+    }
+  }
+
+  async #startWorker({
+    name = hostname(),
+    concurrency = DEFAULT_CONCURRENCY,
+    takes = () => true,
+  }: WorkerOptions): Promise<JobWorker> {
+    const { registry, gate } = this.#options;
+    this.#workerName ??= `${name}/${process.pid}/${++workers}`;
+    const tools = (): string[] =>
+      registry
+        .list()
+        .filter((tool) => takes(tool))
+        .map((tool) => tool.name);
+    this.#worker = await this.#queue.work({
+      name: this.#workerName,
+      concurrency,
+      tools,
+      run: (job, context) => {
+        this.#ranHere.add(job.id);
+        return runJob(job, context, gate());
+      },
+    });
+    return this.#worker;
+  }
+
+  #onEvent(event: JobEvent): void {
     if (event.type === "ended") {
-      if (submitting.size === 0 || submitted.has(event.job.id)) return ended(event.job);
-      // Perhaps the job of one of these: its call is answered first.
-      return void Promise.allSettled(submitting).then(() => setImmediate(ended, event.job));
+      if (this.#submitting.size === 0 || this.#submitted.has(event.job.id)) return this.#ended(event.job);
+      // It may belong to one of these submissions, whose call is answered first.
+      const later = (): void => void setImmediate(() => this.#ended(event.job));
+      return void Promise.allSettled(this.#submitting).then(later);
     }
     if (event.type === "started") {
-      // Of what runs here the gate speaks itself.
-      if (event.job.worker === workerName || !submitted.has(event.job.id)) return;
-      elsewhere.set(event.job.id, event.job);
-      jobEvents.started(event.job);
+      // The gate itself reports jobs that run here.
+      if (event.job.worker === this.#workerName || !this.#submitted.has(event.job.id)) return;
+      this.#elsewhere.set(event.job.id, event.job);
+      this.#jobEvents.started(event.job);
     } else if (event.type === "updated") {
-      const job = elsewhere.get(event.jobId);
-      if (job) jobEvents.updated(job, event.update);
-      for (const onUpdate of submitted.get(event.jobId)?.values() ?? []) reportUpdate(onUpdate, event.update);
+      const job = this.#elsewhere.get(event.jobId);
+      if (job) this.#jobEvents.updated(job, event.update);
+      for (const onUpdate of this.#submitted.get(event.jobId)?.values() ?? []) reportUpdate(onUpdate, event.update);
     }
   }
 
-  /** Whatever the process it ran in: here the end is told once, and only after it can be read. */
-  function ended(job: Job): void {
+  /** Reports an end once in this process, whichever process ran the job, and only after it can be read. */
+  #ended(job: Job): void {
     const { result } = job;
     if (!result) return;
-    const calls = new Set(submitted.get(job.id)?.keys());
-    if (ranHere.delete(job.id) || contexts.await(job.id, job.call.callId)) calls.add(job.call.callId);
-    submitted.delete(job.id);
-    elsewhere.delete(job.id);
+    const calls = new Set(this.#submitted.get(job.id)?.keys());
+    if (this.#ranHere.delete(job.id) || this.#contexts.await(job.id, job.call.callId)) calls.add(job.call.callId);
+    this.#submitted.delete(job.id);
+    this.#elsewhere.delete(job.id);
     for (const callId of calls) {
       const own = callId === result.callId ? result : { ...result, callId };
-      contexts.join(job.id, own);
-      jobEvents.ended(job, own);
+      this.#contexts.join(job.id, own);
+      this.#jobEvents.ended(job, own);
     }
-    for (const waiter of waiters) if (waiter.job.id === job.id) waiter.settle(result);
+    for (const waiter of this.#waiters) if (waiter.job.id === job.id) waiter.settle(result);
   }
 
-  function joinEnded(context: ResultListener, job: Job | undefined): void {
-    if (job?.result && hasEnded(job)) contexts.join(job.id, job.result, [context]);
+  #joinEnded(context: ResultListener, job: Job | undefined): void {
+    if (job?.result && hasEnded(job)) this.#contexts.join(job.id, job.result, [context]);
   }
 }
 
@@ -289,24 +322,31 @@ function reportUpdate(onUpdate: CallOptions["onUpdate"], update: Parameters<NonN
     const returned: unknown = onUpdate?.(update);
     if (returned instanceof Promise) returned.catch(() => undefined);
   } catch {
-    // The listener's trouble, not the job's.
+    // A failing listener must not affect the job.
   }
 }
 
 function stillPending({ id, call: { callId, toolName }, createdAt }: Job): ToolResult {
-  const message = `Job ${id} has not ended, and nobody here waits for it any more. Ask for it again later.`;
+  const message = `Job ${id} has not ended, and this process no longer waits for it. Ask for it later.`;
   return {
-    ...{ callId, toolName, status: "pending", success: false, content: [{ type: "text", text: message }] },
-    ...{ display: message, pending: { kind: "job", id }, metadata: {}, startedAt: createdAt },
+    callId,
+    toolName,
+    status: "pending",
+    success: false,
+    content: [{ type: "text", text: message }],
+    display: message,
+    pending: { kind: "job", id },
+    metadata: {},
+    startedAt: createdAt,
   };
 }
 
-/** So many workers may die with a job before it is taken for the reason. */
+/** How many workers may end with a job before the job is not tried again. */
 const MAX_LOST = 5;
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
 
-/** Makes the call of a job, in its second pass through the gate, and says whether that was its end. */
+/** Runs the call of a job in its second pass through the gate, and returns whether it is retried. */
 async function runJob(job: Job, { signal, update }: JobContext, gate: Gate): Promise<JobOutcome> {
   if (job.lost > MAX_LOST) return { result: await endJob(job, lostTooOften(job), gate) };
   let again: JobOutcome["again"];
@@ -325,7 +365,7 @@ async function runJob(job: Job, { signal, update }: JobContext, gate: Gate): Pro
   return { result, again };
 }
 
-/** Records the end of a job that is not to run (any more). */
+/** Records the end of a job that will not run. */
 function endJob(job: Job, why: ToolError, gate: Gate): Promise<ToolResult> {
   const { toolName, input, verdict } = job.call;
   return gate.execute(toolName, input, optionsOf(job), {
@@ -343,19 +383,19 @@ function nextTry(job: Job, result: ToolResult, began: boolean): JobOutcome["agai
   if (result.status !== "failed" || !result.error.retryable) return undefined;
   if (began && !job.call.idempotent) return undefined;
   if (result.error.code === "shutdown") return { inMs: 0, counts: false };
-  // Its turn has not come: the machine is full, or the same call still runs elsewhere.
+  // It could not start: the machine is full, or the same call still runs elsewhere.
   if (!began && result.error.code !== "not_recorded") return { inMs: FIRST_PAUSE_MS, counts: false };
   if (job.attempt >= job.attempts) return undefined;
   return { inMs: Math.min(FIRST_PAUSE_MS * 2 ** (job.attempt - 1), MAX_PAUSE_MS), counts: true };
 }
 
 function lostTooOften({ id, lost }: Job): ToolError {
-  return toolError("unknown_outcome", `${lost} workers ended while they ran job "${id}", which is not tried again`, {
-    next: "Check its effect first; what it was given may be more than a worker can bear.",
+  return toolError("unknown_outcome", `${lost} workers ended while they ran job "${id}"; it is not tried again`, {
+    next: "Check its effect first; its input may need more memory or time than a worker has.",
   });
 }
 
-/** Says of a call that was made here what its job does elsewhere, in the words of the gate. */
+/** Emits the gate's events for calls of this process whose jobs run elsewhere. */
 class JobEventEmitter {
   readonly #events: EventEmitter;
   readonly #clock: Clock;
@@ -388,17 +428,17 @@ class JobEventEmitter {
   }
 }
 
-/** Whoever wants to hear of results: a `ToolCallContext`, or anything else that has one of these. */
+/** A `ToolCallContext`, or any other object with one of these methods. */
 interface ResultListener {
-  /** Told of every result that arrives. What it throws stops nobody else. */
+  /** Called with every result. An error is reported and affects no other listener. */
   onToolCall?(result: ToolResult): void;
-  /** Those that know which calls they wait for are given their results, and no others. */
+  /** Called with the results of the calls in `pending` only. */
   setToolCallResult?(result: ToolResult): void;
   pending?(): readonly ToolCallParams[];
   awaited?(): readonly PendingResult[];
 }
 
-/** The contexts of the conversations that are under way here. */
+/** The contexts of the conversations of this process. */
 class OpenContexts {
   readonly #contexts = new Set<ResultListener>();
   readonly #onError: (error: unknown) => void;
@@ -416,7 +456,7 @@ class OpenContexts {
     return [...this.#contexts].some((context) => waitsFor(context, jobId, callId));
   }
 
-  /** Joins the result to its call where that is waited for, and tells everybody. */
+  /** Gives the result to the contexts that wait for its call, then reports it to all. */
   join(jobId: string, result: ToolResult, contexts: Iterable<ResultListener> = this.#contexts): void {
     for (const context of contexts) {
       this.#try(() => {
@@ -440,7 +480,7 @@ class OpenContexts {
   }
 }
 
-/** By the job where that was noted already, else by the call alone: ids of calls need not be unique beyond a conversation. */
+/** By the job if the context knows it, otherwise by the call id, which is unique in a conversation only. */
 function waitsFor(context: ResultListener, jobId: string, wanted: string): boolean {
   if (!context.pending?.().some(({ callId }) => callId === wanted)) return false;
   const awaited = context.awaited?.().find(({ callId }) => callId === wanted);
@@ -449,7 +489,7 @@ function waitsFor(context: ResultListener, jobId: string, wanted: string): boole
 
 export interface MissedJobResultsOptions {
   clock: Clock;
-  /** Ids of the jobs whose end is to be told here. */
+  /** Ids of the jobs that this process waits for. */
   awaited(): Iterable<string>;
   find(id: string): Promise<Job | undefined>;
   notify(job: Job): void;
@@ -458,10 +498,7 @@ export interface MissedJobResultsOptions {
 const CHECK_AFTER_MS = 5_000;
 const MAX_BATCH_SIZE = 50;
 
-/**
- * Asks now and then for the jobs that are waited for: that one has ended is told, but what tells it may break, be restarted
- * or forget, and then nobody would ever hear.
- */
+/** Polls the jobs that are waited for: an event may get lost, for example while a server restarts. */
 class MissedJobResults {
   readonly #options: MissedJobResultsOptions;
   #next = 0;
@@ -472,7 +509,7 @@ class MissedJobResults {
     this.#options = options;
   }
 
-  /** Something is waited for; it looks for as long as anything is. */
+  /** Starts to poll, for as long as a job is waited for. */
   watch(): void {
     if (this.#timer || this.#isClosed) return;
     this.#timer = this.#options.clock.after(CHECK_AFTER_MS, () => void this.#look());
@@ -489,7 +526,7 @@ class MissedJobResults {
     const ids = [...new Set(awaited())];
     await Promise.all(
       this.#nextOf(ids).map(async (id) => {
-        // Where nobody can be asked now, one is asked again.
+        // If the store cannot be read now, the next poll tries again.
         const job = await find(id).catch(() => undefined);
         if (job && hasEnded(job) && !this.#isClosed) notify(job);
       }),
@@ -498,7 +535,7 @@ class MissedJobResults {
     if (ids.length > 0) this.watch();
   }
 
-  /** Another part each time, so that everybody has his turn. */
+  /** Another part of the list each time. */
   #nextOf(ids: readonly string[]): string[] {
     const from = ids.length > MAX_BATCH_SIZE ? this.#next % ids.length : 0;
     this.#next = from + MAX_BATCH_SIZE;

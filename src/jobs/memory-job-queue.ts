@@ -30,10 +30,10 @@ import { type JobSource, LocalWorker } from "./job-worker.ts";
 const MAX_LINES = 1000;
 const MAX_ENDED = 1000;
 
-/** Jobs of this process alone, which end with it: for a runtime without a store. */
+/** Jobs of this process only: for a runtime without a store. */
 export class MemoryJobs implements JobQueue, JobSource {
   readonly clock: Clock;
-  /** In the order they came. */
+  /** In the order of submission. */
   readonly #jobs = new Map<string, Job>();
   readonly #ended: string[] = [];
   readonly #logs = new Map<string, JobLogLine[]>();
@@ -57,7 +57,13 @@ export class MemoryJobs implements JobQueue, JobSource {
       call: structuredClone(call),
       key,
       state: delayMs > 0 ? "delayed" : "queued",
-      ...{ priority, createdAt: now, runAt: now + delayMs, attempt: 0, attempts, lost: 0, round: 1 },
+      priority,
+      createdAt: now,
+      runAt: now + delayMs,
+      attempt: 0,
+      attempts,
+      lost: 0,
+      round: 1,
     };
     this.#jobs.set(job.id, job);
     this.#queue(job, delayMs);
@@ -127,7 +133,7 @@ export class MemoryJobs implements JobQueue, JobSource {
     return this.#listeners.add(listener);
   }
 
-  /** What has not run never will. */
+  /** Jobs that have not run fail. */
   async close(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.close()));
     for (const timer of this.#timers.values()) timer.cancel();
@@ -140,7 +146,7 @@ export class MemoryJobs implements JobQueue, JobSource {
     const waiting = [...this.#jobs.values()].filter(
       ({ state, call }) => state === "queued" && tools.includes(call.toolName),
     );
-    // Stable: inside one priority as they came.
+    // Stable: within one priority in the order of submission.
     const taken = waiting.sort((a, b) => b.priority - a.priority).slice(0, max());
     for (const job of taken) {
       job.state = "running";
@@ -165,7 +171,7 @@ export class MemoryJobs implements JobQueue, JobSource {
       if (!again.counts) job.attempt--;
       job.state = again.inMs > 0 ? "delayed" : "queued";
       job.runAt = this.clock.now() + again.inMs;
-      this.#note(id, { note: `To be made again: ${result.display}` });
+      this.#note(id, { note: `Will be retried: ${result.display}` });
       this.#queue(job, again.inMs);
     } else this.#end(job, result);
     return Promise.resolve();
@@ -190,10 +196,10 @@ export class MemoryJobs implements JobQueue, JobSource {
     this.#timers.delete(job.id);
     this.#ended.push(job.id);
     this.#listeners.notify({ type: "ended", job: structuredClone(job) });
-    if (this.#ended.length <= MAX_ENDED) return;
-    const oldest = this.#ended.shift()!;
-    this.#jobs.delete(oldest);
-    this.#logs.delete(oldest);
+    for (const oldest of this.#ended.splice(0, this.#ended.length - MAX_ENDED)) {
+      this.#jobs.delete(oldest);
+      this.#logs.delete(oldest);
+    }
   }
 
   #note(id: string, line: Pick<JobLogLine, "update" | "note">): void {
@@ -203,7 +209,7 @@ export class MemoryJobs implements JobQueue, JobSource {
     if (lines.length > MAX_LINES) lines.shift();
   }
 
-  /** In a later turn: whoever submits is answered before its job begins. */
+  /** In a later turn of the event loop: `submit` resolves before the job starts. */
   #wake(): void {
     if (this.#isWaking) return;
     this.#isWaking = true;

@@ -2,13 +2,13 @@ import { Cron } from "croner";
 import { toolError } from "../core/error.ts";
 import type { ScheduleTiming } from "../core/schedule.ts";
 
-/** Often enough for what an agent does, and not so often that runs are all that happens. */
+/** Frequent enough for an agent, and not so frequent that runs fill the log. */
 const MIN_INTERVAL_MS = 1000;
 const MAX_INTERVAL_MS = 10 * 365 * 86_400_000;
-/** Beyond this nobody counts. */
+/** Missed times are counted up to this. */
 const MAX_COUNTED = 1000;
 
-/** Throws where it can never be, and says what would. */
+/** Throws if the timing can never occur, with a correct example. */
 export function checkTiming(timing: ScheduleTiming, now: number): void {
   switch (timing.type) {
     case "at":
@@ -27,7 +27,7 @@ export function checkTiming(timing: ScheduleTiming, now: number): void {
   }
 }
 
-/** The first time after `after`; none where it is over. */
+/** The first time after `after`; undefined if there is none. */
 export function nextTime(timing: ScheduleTiming, after: number): number | undefined {
   switch (timing.type) {
     case "at":
@@ -61,7 +61,7 @@ export function timesPassed(
     if (next === undefined || next > now) return { last, count, next };
     last = next;
     if (++count < MAX_COUNTED) continue;
-    // It looks before a whole second.
+    // The library searches before a whole second.
     const second = (Math.floor(now / 1000) + 1) * 1000;
     const latest = cron.previousRuns(1, new Date(second))[0]?.getTime() ?? last;
     return { last: latest, count, next: nextTime(timing, now) };
@@ -79,7 +79,7 @@ function readCron({ expression, timeZone }: Extract<ScheduleTiming, { type: "cro
   } catch (error) {
     why = (error as Error).message.replace(/^CronPattern: /, "");
   }
-  // The library also takes dates, which run once.
+  // The library also accepts dates, which run once.
   if (cron && !cron.getOnce()) return cron;
   throw refusal(
     `"${expression}" is no cron expression: ${why}`,

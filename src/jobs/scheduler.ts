@@ -7,36 +7,35 @@ import type { MaybePromise } from "../core/stage.ts";
 import type { ScheduleStore } from "./schedule-store.ts";
 import { timesPassed } from "./schedule-times.ts";
 
-/** `id`: two with one id are one. */
+/** Two messages with the same `id` are one. */
 export type WakeSession = (session: string, text: string, authority: CallAuthority, id?: string) => Promise<void>;
 
 export interface SchedulerOptions {
   store: ScheduleStore;
   clock: Clock;
-  /** The gate: whatever runs passes it with the authority that the schedule has. */
+  /** The gate: calls have the authority of the schedule. */
   execute: ExecuteByName;
   wake?: WakeSession | undefined;
-  /** What came of a call that was answered `pending`: its result, `open`, or nothing that is known any more. */
+  /** The result of a call that returned `pending`; `open` if it still waits, undefined if nothing is known. */
   resultOf?: (run: ScheduleRun, schedule: Schedule) => MaybePromise<ToolResult | "open" | undefined>;
-  /** Told of what went wrong outside of a call: a store that does not answer. */
+  /** Called for errors outside of a call, such as a store that cannot be read. */
   onProblem?: (error: unknown) => void;
 }
 
-/** Other processes add schedules, and somebody may set the clock: it is looked at least so often. */
+/** Other processes add schedules, and the clock may be set: the longest time between two checks. */
 const CHECK_INTERVAL_MS = 1000;
-/** And says so often that it does. */
 const HEARTBEAT_INTERVAL_MS = 5000;
-/** What is due and could not be begun is tried again. */
+/** After a due schedule that could not be started. */
 const RETRY_MS = 250;
-/** A run is late beyond this: nobody was running at its time, or the clock jumped over it. */
+/** A run that starts later than this was missed: no scheduler was running, or the clock jumped. */
 const LATE_AFTER_MS = 60_000;
-/** Runs of processes that are gone are looked for so often. */
+/** How often runs of processes that are gone are looked for. */
 const RECOVER_EVERY_MS = 30_000;
 const MAX_KEPT_RUNS = 100;
 const MAX_BATCH_SIZE = 100;
 const JUMP_MS = 2000;
 
-/** Runs what is due. Several may work on one store: each run is claimed, and one of them makes it. */
+/** Runs due schedules. Several processes may do so on one store: each run is claimed by one of them. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #running = new Set<Promise<void>>();
@@ -46,7 +45,7 @@ export class Scheduler {
   #isStarted = false;
   #heartbeatAt = Number.NEGATIVE_INFINITY;
   #recoveredAt = Number.NEGATIVE_INFINITY;
-  /** Both clocks, when they were last looked at. */
+  /** Both clocks at the last check. */
   #seen: { wall: number; monotonic: number } | undefined;
 
   constructor(options: SchedulerOptions) {
@@ -62,7 +61,7 @@ export class Scheduler {
     this.recheck();
   }
 
-  /** Something changed: looks again now. */
+  /** Call after a change: checks now. */
   recheck(): void {
     if (!this.#isStarted) return;
     this.#timer?.cancel();
@@ -70,7 +69,7 @@ export class Scheduler {
     this.#looking ??= this.#look();
   }
 
-  /** Begins nothing more; resolves when what it began has ended. */
+  /** Starts no more runs; resolves when the running ones have ended. */
   async stop(): Promise<void> {
     this.#isStarted = false;
     this.#timer?.cancel();
@@ -78,19 +77,19 @@ export class Scheduler {
     await Promise.all(this.#running);
   }
 
-  /** Runs it now, whatever its times say; resolves when it has begun. */
+  /** Runs it now, whatever its timing. Resolves when it has started. */
   async run(schedule: Schedule, by: string | undefined): Promise<ScheduleRun> {
     const now = this.#options.clock.now();
     const run = this.#runOf(schedule, { trigger: "request", dueAt: now, state: "running", missed: 0 });
     if (by !== undefined) run.by = by;
     if (!(await this.#options.store.begin(advanced(schedule), run, MAX_KEPT_RUNS))) {
-      throw toolError("stale", `The schedule "${schedule.id}" was changed meanwhile`, { next: "Try again." });
+      throw toolError("stale", `The schedule "${schedule.id}" was changed at the same time`, { next: "Try again." });
     }
     this.#track(this.#perform(schedule, run));
     return run;
   }
 
-  /** A run that waits for somebody, as it is now. */
+  /** The current state of a run that waits for a person. */
   async refresh(run: ScheduleRun, schedule: Schedule): Promise<ScheduleRun> {
     if (run.state !== "waiting") return run;
     const result = await this.#options.resultOf?.(run, schedule);
@@ -135,12 +134,12 @@ export class Scheduler {
     }
     for (const schedule of await store.due(clock.now(), MAX_BATCH_SIZE)) {
       if (!this.#isStarted) return;
-      // One that cannot be begun keeps no other from being.
+      // A failure must not affect the other schedules.
       await this.#fire(schedule).catch((error: unknown) => this.#options.onProblem?.(error));
     }
   }
 
-  /** At the first look nobody knows, and it is assumed. */
+  /** Assumed at the first check. */
   #hasClockMovedBack(): boolean {
     const { clock } = this.#options;
     const before = this.#seen;
@@ -149,7 +148,7 @@ export class Scheduler {
     return this.#seen.wall - before.wall < this.#seen.monotonic - before.monotonic - JUMP_MS;
   }
 
-  /** An interval is about time that passes: after a clock was set back it is not to wait for the old time to come again. */
+  /** If the clock was set back, an interval must not wait until the old time comes again. */
   async #rescheduleEarlier(): Promise<void> {
     const { store, clock } = this.#options;
     for (const schedule of await store.list()) {
@@ -185,7 +184,7 @@ export class Scheduler {
     return undefined;
   }
 
-  /** Of a process that is gone. The call has the id that it had: the journal knows whether it was made. */
+  /** Continues a run of a process that is gone. The call keeps its id, so the journal knows whether it was made. */
   async #resume(run: ScheduleRun): Promise<void> {
     const schedule = await this.#options.store.get(run.scheduleId);
     if (schedule) await this.#perform(schedule, run);
@@ -214,10 +213,10 @@ export class Scheduler {
     const { caller, ...rights } = authority;
     const result = await execute(target.toolName, target.input, {
       ...rights,
-      id: run.callId!,
+      id: run.callId,
       caller: { ...caller, task: caller.task ?? run.scheduleId },
     });
-    // Handed back: who takes the run next makes the same call.
+    // The process is shutting down: the next one that takes the run makes the same call.
     if (result.status === "failed" && result.error.code === "shutdown") return;
     await store.end(this.#endOf(run, result));
   }
@@ -234,7 +233,7 @@ export class Scheduler {
   }
 
   #forgotten(run: ScheduleRun): ScheduleRun {
-    const outcome = "It was refused, or nobody answered in time; the call tells more.";
+    const outcome = "It was denied, or nobody answered in time. See the call.";
     return this.#ended(run, { state: "failed", outcome });
   }
 
@@ -256,19 +255,12 @@ export class Scheduler {
   }
 }
 
-function advanced(schedule: Schedule, at?: { nextAt: number | undefined }): Schedule {
-  const { nextAt: before, ...rest } = schedule;
-  const nextAt = at ? at.nextAt : before;
-  return {
-    ...rest,
-    ...(nextAt === undefined ? {} : { nextAt }),
-    runCount: schedule.runCount + 1,
-    revision: schedule.revision + 1,
-  };
+function advanced(schedule: Schedule, { nextAt }: Pick<Schedule, "nextAt"> = schedule): Schedule {
+  return { ...schedule, nextAt, runCount: schedule.runCount + 1, revision: schedule.revision + 1 };
 }
 
 export function noSessions(): Error {
-  return toolError("unavailable", "There are no sessions here that could be woken", {
+  return toolError("unavailable", "There are no sessions to wake in this process", {
     next: "Schedule a tool call instead.",
   });
 }

@@ -14,7 +14,7 @@ export interface SchedulesOptions {
   store: ScheduleStore;
   scheduler: Scheduler;
   clock: Clock;
-  /** Throws where whoever has this authority may not make the call. */
+  /** Throws if this authority may not make the call. */
   check: (target: Extract<ScheduleTarget, { type: "call" }>, authority: CallAuthority) => MaybePromise<void>;
   wake?: WakeSession | undefined;
 }
@@ -24,10 +24,10 @@ const MAX_NAME_LENGTH = 200;
 const MAX_BYTES = 64 * 1024;
 const MAX_ATTEMPTS = 5;
 const DEFAULT_RUNS = 50;
-/** A few beats. */
+/** A few heartbeats. */
 const RUNNING_WITHIN_MS = 30_000;
 
-/** What is to be done later, as it is asked for and steered. Who is named in `as` sees and changes what is theirs. */
+/** Creates, lists and changes schedules. With `as`, only those of that caller. */
 export class Schedules {
   readonly #options: SchedulesOptions;
 
@@ -35,12 +35,12 @@ export class Schedules {
     this.#options = options;
   }
 
-  /** This process runs what is due from now on. */
+  /** Starts to run due schedules in this process. */
   start(): void {
     this.#options.scheduler.start();
   }
 
-  /** Begins nothing more; resolves when what it began has ended. */
+  /** Starts no more runs; resolves when the running ones have ended. */
   stop(): Promise<void> {
     return this.#options.scheduler.stop();
   }
@@ -64,7 +64,7 @@ export class Schedules {
   }
 
   async get(id: string, as?: CallAuthority): Promise<Schedule> {
-    // A store may fail at characters that no id has.
+    // Some characters, such as NUL, would make the store fail.
     const schedule = /^[\w-]{1,64}$/.test(id) ? await this.#options.store.get(id) : undefined;
     if (schedule && (!as || isOwnSchedule(schedule, as.caller))) return schedule;
     throw toolError("no_match", `There is no schedule "${id.slice(0, 64)}"`, { next: "List them to see their ids." });
@@ -92,13 +92,13 @@ export class Schedules {
       revision: 1,
     };
     if (!(await store.add(schedule, MAX_SCHEDULES))) {
-      throw toolError("busy", `There are ${MAX_SCHEDULES} schedules already`, { next: "Remove those that are over." });
+      throw toolError("busy", `There are ${MAX_SCHEDULES} schedules already`, { next: "Remove some that have ended." });
     }
     scheduler.recheck();
     return schedule;
   }
 
-  /** From now on it has the authority of whoever changes it: nobody lends theirs to what somebody else wrote. */
+  /** The schedule gets the authority of the caller who changes it: nobody lends rights to a text of somebody else. */
   async update(
     id: string,
     changes: Partial<ScheduleRequest>,
@@ -121,7 +121,7 @@ export class Schedules {
     });
   }
 
-  /** Times that pass meanwhile are not missed. */
+  /** Times that pass while it is paused do not count as missed. */
   async pause(id: string, isPaused: boolean, as?: CallAuthority): Promise<Schedule> {
     return this.#change(id, as, (schedule) => {
       if (schedule.isPaused === isPaused) return schedule;
@@ -136,11 +136,11 @@ export class Schedules {
     return schedule;
   }
 
-  /** Begins it now; `runs` tells what came of it. */
+  /** Starts a run now. `runs` reports its outcome. */
   async run(id: string, { by, as }: { by?: string; as?: CallAuthority } = {}): Promise<ScheduleRun> {
     const schedule = await this.get(id, as);
     if (as && rightsOf(as) !== rightsOf(schedule.authority)) {
-      throw toolError("denied", `The schedule "${id}" was made with other rights than this call has`, {
+      throw toolError("denied", `The schedule "${id}" was created with other rights than this call has`, {
         next: "Update it, which gives it yours, or let a person run it.",
       });
     }
@@ -158,7 +158,7 @@ export class Schedules {
     await this.#options.wake(session, text, authority);
   }
 
-  /** Throws where it could not be made. */
+  /** Throws if the schedule is not valid. */
   async check(
     { name, timing, target }: ScheduleRequest,
     authority: CallAuthority,
@@ -208,7 +208,7 @@ function isOwnSchedule({ authority }: Schedule, caller: Caller): boolean {
   return authority.caller.user === caller.user;
 }
 
-/** Everything but where the call came from. */
+/** All but the origin of the call. */
 function rightsOf({ caller: { session: _session, task: _task, ...caller }, ...rights }: CallAuthority): string {
   return canonicalJson({ caller, ...rights });
 }

@@ -35,20 +35,17 @@ import { countFacets, queryAudit, toCallRecord } from "./audit-query.ts";
 import type { SqlDatabase, SqlTransaction } from "./database.ts";
 import { placeholders, type RowOf, type StoreContext, type StoreModule } from "./table.ts";
 
-/** Rows of one INSERT: PostgreSQL is asked once for many, SQLite has few statements to prepare. */
+/** Rows per INSERT: one round trip for many on PostgreSQL, few statements to prepare on SQLite. */
 const ROWS_AT_ONCE = 50;
 
-/** A draft, and what it does to the list of calls that are under way. */
+/** A draft, and its effect on the list of running calls. */
 interface AuditWrite {
   draft: AuditDraft;
   opens?: string;
   closes?: string;
 }
 
-/**
- * Puts entries at the end of the chain. Whoever appends has the lock for the rest of the transaction, so that the chain is
- * one, however many processes write to it.
- */
+/** Appends entries to the chain. Holds the lock until the transaction ends, so all processes write one chain. */
 async function appendAudit(tx: SqlTransaction, facts: readonly AuditWrite[]): Promise<AuditRow[]> {
   await tx.lock("audit");
   const end = await readEnd(tx);
@@ -69,20 +66,20 @@ async function readEnd(tx: SqlTransaction): Promise<{ seq: number; hash: string;
   const [head] = await tx.all<{ count: number; hash: string; last: number | null }>(
     "SELECT count, hash, (SELECT MAX(seq) FROM audit) AS last FROM audit_head WHERE id = 1",
   );
-  // Beyond the head lies only what somebody put there; it stays where it is, and `verify` names it.
+  // Entries beyond the head were inserted by somebody; they stay, and `verify` reports them.
   if (head) return { seq: Math.max(head.count, head.last ?? 0), hash: head.hash, isMissing: false };
   const [last] = await tx.all<{ seq: number; hash: string }>("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1");
   await tx.run("INSERT INTO audit_head (id, count, hash) VALUES (1, 0, '')");
   return { seq: last?.seq ?? 0, hash: last?.hash ?? "", isMissing: true };
 }
 
-/** Somebody removed the head, and with it the proof of where the chain ended. */
+/** The head was removed, and with it the proof of where the chain ended. */
 function headless({ at, owner }: AuditDraft, seq: number): AuditWrite {
-  const reason = `The log's head was missing: what stood after entry ${seq}, if anything, was cut off.`;
+  const reason = `The log's head was missing: entries after ${seq}, if there were any, were cut off.`;
   return { draft: toDraft({ kind: "gap", data: { reason } }, at, owner) };
 }
 
-/** A call that begins and ends in one group is never on the list. */
+/** A call that begins and ends in one group is not added to the list. */
 async function keepOpen(tx: SqlTransaction, writes: readonly AuditWrite[], rows: readonly AuditRow[]): Promise<void> {
   const opened = new Map<string, RowOf<typeof auditOpen>>();
   const closed: string[] = [];
@@ -101,21 +98,21 @@ function* chunks<T>(items: readonly T[]): Generator<T[]> {
   for (let from = 0; from < items.length; from += ROWS_AT_ONCE) yield items.slice(from, from + ROWS_AT_ONCE);
 }
 
-/** How long an entry that nobody waits for may wait for others to be committed with it. */
+/** How long an entry may wait for others to be committed with it, if no caller waits. */
 const GROUP_MS = 5;
-/** While the store cannot be written: entries that are kept until it can, and how often that is tried. */
+/** While the store cannot be written: how many entries are kept in memory, and how often writing is retried. */
 const MAX_KEPT = 10_000;
 const RETRY_MS = 500;
 const MAX_BATCH_SIZE = 1000;
 
 interface Waiting extends AuditWrite {
-  /** Something has happened already, so that it must be written later if it cannot be written now. */
+  /** It records something that has happened, so it must be written later if it cannot be written now. */
   isKept: boolean;
   synced: boolean;
   settle?: (error?: unknown) => void;
 }
 
-/** Entries that were not even kept. */
+/** Entries that could not be kept in memory either. */
 interface Gap {
   count: number;
   since: number;
@@ -130,7 +127,7 @@ export interface WriteOptions {
   synced?: boolean;
 }
 
-/** Commits entries in groups: whatever is waiting goes into one transaction. */
+/** Commits entries in groups: all waiting entries go into one transaction. */
 class AuditWriter {
   readonly #database: SqlDatabase;
   readonly #owner: string;
@@ -149,18 +146,18 @@ class AuditWriter {
     this.#now = now;
   }
 
-  /** Why the last group could not be written; undefined once one could. */
+  /** Why the last group could not be written; undefined after a success. */
   get failure(): Error | undefined {
     return this.#failure;
   }
 
-  /** In a few milliseconds, together with others; nobody waits for it, and it is kept until it can be written. */
+  /** Writes within milliseconds, together with others. Nobody waits for it; it is kept until it can be written. */
   add(fact: AuditFact, options: WriteOptions = {}): void {
     this.#push(fact, { ...options, isKept: true });
     this.#flushLater(this.#failure ? RETRY_MS : GROUP_MS);
   }
 
-  /** As soon as this turn of the event loop is over, with everything that waits then. */
+  /** Writes at the end of this turn of the event loop, with all entries that wait then. */
   commit(fact: AuditFact, options: WriteOptions = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (error?: unknown): void => (error === undefined ? resolve() : reject(error as Error));
@@ -174,7 +171,7 @@ class AuditWriter {
     });
   }
 
-  /** Rejects where something that waits could not be written. */
+  /** Rejects if a waiting entry could not be written. */
   async flush(): Promise<void> {
     while (this.#flushing) await this.#flushing.catch(() => undefined);
     if (this.#waiting.length === 0 && !this.#dropped) return;
@@ -182,7 +179,7 @@ class AuditWriter {
     await this.#flushing;
   }
 
-  /** Writes what waits, and does not try again later. */
+  /** Writes waiting entries, without later retries. */
   async close(): Promise<void> {
     try {
       await this.flush();
@@ -226,7 +223,7 @@ class AuditWriter {
           group.some(({ synced }) => synced),
         );
       } catch (error) {
-        // Nothing is dropped unless the store has failed before, so that this is the earlier part of one gap.
+        // Entries are dropped only after a failure, so this is the first part of one gap.
         if (gap) this.#dropped = { ...gap, count: gap.count + (this.#dropped?.count ?? 0) };
         this.#keep(group, error instanceof Error ? error : new Error(String(error)));
         throw error;
@@ -244,16 +241,16 @@ class AuditWriter {
     this.#failure = error;
     const kept = group.filter(({ isKept }) => isKept);
     for (const { settle } of group) settle?.(error);
-    // Who waited has been told; what has happened is still to be written.
+    // The waiting callers have got the error; the entries are still to be written.
     for (const waiting of kept) delete waiting.settle;
     this.#waiting = [...kept, ...this.#waiting];
     if (this.#waiting.length > 0) {
-      // A store that stays full must not keep a program from ending; `close` says what was not written.
+      // A full disk must not keep the process alive; `close` reports what was not written.
       this.#flushLater(RETRY_MS)?.unref();
     }
   }
 
-  /** In real time, whatever the clock says: nothing expires here. It holds the process, so that no entry is left behind. */
+  /** In real time, not by the injected clock. Keeps the process alive, so no entry is lost. */
   #flushLater(ms: number): NodeJS.Timeout | undefined {
     if (this.#isClosed) return undefined;
     return (this.#timer ??= setTimeout(() => {
@@ -285,7 +282,7 @@ export class SqlAuditLog implements AuditLog {
   readonly #context: StoreContext;
   readonly #writer: AuditWriter;
   readonly #redact: Redact;
-  /** Calls that have begun, by what tells one run from another: callers may use an id twice. */
+  /** Running calls, with a unique name for the run: callers may use a call id twice. */
   readonly #runs = new WeakMap<Call, string>();
   #nextRun = 1;
 
@@ -312,7 +309,7 @@ export class SqlAuditLog implements AuditLog {
     const run = this.#runs.get(call);
     const fact = describeAnswer(call, result, { began: run !== undefined, redact: this.#redact });
     const options = { closes: run, isKept: true };
-    // What changed something is not answered before its end is written.
+    // A call that may have changed something returns after its end is written.
     if (run !== undefined && !call.tool?.isReadOnly) return this.#writer.commit(fact, options);
     this.#writer.add(fact, options);
   }
@@ -394,7 +391,7 @@ export class SqlAuditLog implements AuditLog {
     return this.#writer.close();
   }
 
-  /** Readers see what was said before they asked; what cannot be written now is not there yet. */
+  /** Readers see all entries that were added before, except those that cannot be written now. */
   async #settle(): Promise<void> {
     await this.#writer.flush().catch(() => undefined);
   }
@@ -404,21 +401,21 @@ function describeLost(lost: readonly AuditEntry[]): string {
   const names = lost.slice(0, 5).map(({ toolName, callId }) => `${toolName ?? "a tool"} (${callId ?? "no id"})`);
   const more = lost.length > names.length ? ` and ${lost.length - names.length} more` : "";
   return (
-    `${lost.length === 1 ? "A call was" : `${lost.length} calls were`} under way when an earlier process ended: ` +
-    `${names.join(", ")}${more}. Whether they took effect is not known; check before making them again.`
+    `${lost.length === 1 ? "A call was" : `${lost.length} calls were`} running when an earlier process ended: ` +
+    `${names.join(", ")}${more}. Whether they took effect is unknown; check before you repeat them.`
   );
 }
 
-/** `redactSecrets`, with the names that the store was given. */
+/** `redactSecrets` with the secret names of the store. */
 type Redact = (value: unknown, limits?: RedactLimits) => unknown;
 
-/** What is kept of a call before its effect. */
+/** What is recorded of a call before its effect. */
 function describeBegun(call: Call, redact: Redact = redactSecrets): AuditFact {
   const data = { ...toolData(call, redact), ...inputData(call, redact), ...verdictData(call, redact) };
   return { ...describe(call, "call_begun"), data };
 }
 
-/** What is kept of its answer. The input stands in the entry of its beginning, where there is one. */
+/** What is recorded of a result. The input is in the entry of the beginning, if there is one. */
 function describeAnswer(
   call: Call,
   result: ToolResult,
@@ -484,14 +481,14 @@ function verdictData({ verdict }: Call, redact: Redact): Record<string, unknown>
   return { verdict: redact(why, { maxTextLength: 500 }) };
 }
 
-/** Writes `call_lost` for every call that had begun in a process which is gone; those of live processes are left alone. */
+/** Writes `call_lost` for every running call of a process that is gone. Calls of live processes are not changed. */
 async function findLost({ database, owners, clock }: StoreContext): Promise<AuditEntry[]> {
   const holders = await database.all<{ owner: string }>("SELECT DISTINCT owner FROM audit_open");
   const lost: AuditEntry[] = [];
   for (const { owner } of holders) {
     if (await owners.isAlive(owner)) continue;
     const rows = await database.transaction(async (tx) => {
-      // Whoever takes the rows says it; of two processes that start at once the other finds none.
+      // The process that deletes the rows reports them; another that starts at the same time finds none.
       const open = await tx.all<{ seq: number }>("DELETE FROM audit_open WHERE owner = ? RETURNING seq", [owner]);
       const begun = await readBegun(tx, open);
       const writes = begun.map((entry) => ({ draft: toDraft(lostOf(entry), clock.now(), owners.id) }));

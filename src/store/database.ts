@@ -9,8 +9,8 @@ export type SqlValue = string | number | null | Uint8Array;
  */
 export interface SqlRunner {
   /** Rows of a SELECT, or of an INSERT, UPDATE or DELETE with RETURNING. */
-  all<Row extends object>(sql: string, params?: readonly SqlValue[]): MaybePromise<Row[]>;
-  run(sql: string, params?: readonly SqlValue[]): MaybePromise<{ changes: number }>;
+  all<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]>;
+  run(sql: string, params?: readonly SqlValue[]): Promise<{ changes: number }>;
 }
 
 export interface SqlTransaction extends SqlRunner {
@@ -18,7 +18,7 @@ export interface SqlTransaction extends SqlRunner {
    * Waits for other transactions that locked the same name; holds the lock until the transaction ends. SQLite has one
    * writer at a time anyway. On PostgreSQL only statements after this one see what the others have committed.
    */
-  lock(name: string): MaybePromise<void>;
+  lock(name: string): Promise<void>;
 }
 
 export interface TransactionOptions {
@@ -29,9 +29,6 @@ export interface TransactionOptions {
 /**
  * What a store engine implements: one connection (SQLite) or a pool (PostgreSQL). The tables are written once on top of it,
  * and `engines.suite.ts` lists the behaviour that every engine must have.
- *
- * SQLite answers synchronously, except while a transaction with asynchronous work runs: statements outside of it wait for
- * its end.
  */
 export interface SqlDatabase extends SqlRunner {
   /** Its name for people: "sqlite", "postgres". */
@@ -41,12 +38,12 @@ export interface SqlDatabase extends SqlRunner {
    * other writer waits meanwhile, so `work` should await nothing but `tx`. Not nestable: waiting for the database itself
    * inside `work` never ends.
    */
-  transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options?: TransactionOptions): MaybePromise<T>;
-  hasTable(name: string): MaybePromise<boolean>;
+  transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options?: TransactionOptions): Promise<T>;
+  hasTable(name: string): Promise<boolean>;
   /** Replaces BLOB and INTEGER in the SQL of a migration by the engine's own types. */
   toNativeTypes(sql: string): string;
   /** Waits for running statements. Later statements fail. */
-  close(): MaybePromise<void>;
+  close(): Promise<void>;
 }
 
 /**

@@ -44,7 +44,7 @@ interface JobWatcher {
   writes: JobWrites;
   writer: string;
   notify(event: JobEvent): void;
-  /** There may be something to take. */
+  /** Called if there may be jobs to take. */
   wake(): void;
   cancel(id: string, reason: string | undefined): void;
   isWorking(): boolean;
@@ -55,8 +55,8 @@ const MAX_POLL_MS = 100;
 const LONG_ROUND_MS = 1000;
 
 /**
- * Looks for what other processes did to the jobs: one row is read, often while something happens and ten times a second
- * while nothing does. Also finds jobs whose time has come, and those whose workers are gone.
+ * Polls for changes by other processes: one row, up to 100 times a second after a change and 10 times a second otherwise.
+ * Also finds delayed jobs that are due, and jobs whose workers are gone.
  */
 class JobWatch {
   readonly #context: StoreContext;
@@ -73,13 +73,13 @@ class JobWatch {
     this.#watcher = watcher;
   }
 
-  /** From now on; what happened before is not told. */
+  /** Reports later changes only. */
   start(): void {
     if (this.#isClosed || this.#timer || this.#round) return;
     this.#look();
   }
 
-  /** Something happened here: what follows from it elsewhere is heard soon. */
+  /** Call after a change here: changes elsewhere are likely to follow. */
   pollSoon(): void {
     if (this.#pauseMs === MIN_POLL_MS) return;
     this.#pauseMs = MIN_POLL_MS;
@@ -106,7 +106,7 @@ class JobWatch {
       this.#round = undefined;
       this.#scheduleNext();
     };
-    // What cannot be read now is read the next time.
+    // If the store cannot be read now, the next poll tries again.
     this.#round = this.#pollOnce().then(next, next);
   }
 
@@ -126,7 +126,7 @@ class JobWatch {
     if (now - this.#longRoundAt < LONG_ROUND_MS) return;
     this.#longRoundAt = now;
     await this.#recover();
-    // Also for tools that were registered meanwhile.
+    // Also for tools that were registered since.
     this.#watcher.wake();
   }
 
@@ -198,7 +198,7 @@ const LINES_BETWEEN_TRIMMINGS = 250;
 
 type Line = Omit<JobLogLine, "number">;
 
-/** What running jobs say, gathered for a moment before it is written: some say a thousand things a second. */
+/** Updates of running jobs, collected for some milliseconds: a job may send a thousand a second. */
 export class JobLines {
   readonly #clock: Clock;
   readonly #group: WriteGroup;
@@ -286,7 +286,7 @@ export const jobsModule: StoreModule<SqlJobs> = {
 
 export interface JobLimits {
   maxResultBytes: number;
-  /** How long ended jobs can be asked for, and how many. */
+  /** How long, and how many, ended jobs are kept. */
   retentionMs: number;
   maxEnded: number;
 }
@@ -299,8 +299,8 @@ const DEFAULT_LIMITS: JobLimits = {
 const ENDS_BETWEEN_PRUNINGS = 500;
 
 /**
- * Jobs in the store, for the processes of one machine that share it. Who takes a job owns it for as long as its process
- * lives: no lease has to be renewed, and none runs out because a clock was set.
+ * Jobs in the store, for processes of one machine. A process owns the jobs that it takes for as long as it lives: there is no
+ * lease that must be renewed or that expires if the clock is set.
  */
 export class SqlJobs implements JobQueue, JobSource {
   readonly clock: Clock;
@@ -490,7 +490,7 @@ export class SqlJobs implements JobQueue, JobSource {
     else this.#queued(settled);
   }
 
-  /** Drops what has ended long ago, or too often. */
+  /** Deletes ended jobs that are too old or too many. */
   async prune(): Promise<void> {
     const { retentionMs, maxEnded } = this.#limits;
     const from = "(SELECT ended_at FROM jobs WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 1 OFFSET ?)";
@@ -512,7 +512,7 @@ export class SqlJobs implements JobQueue, JobSource {
     this.#listeners.notify({ type: "queued", job });
     this.#watch.pollSoon();
     if (job.state === "queued") return this.#wake();
-    // Measured here, so that it comes in its time also where the clock is set meanwhile.
+    // A timer of this process, so it is on time even if the clock is set.
     const promote = (): void => {
       this.#timers.delete(job.id);
       const promoted = this.#group.add((tx) => this.#writes.promote(tx, job.id));

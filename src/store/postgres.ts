@@ -12,7 +12,7 @@ import {
 
 const numbered = new Map<string, string>();
 
-/** `?` as PostgreSQL's `$1`, `$2`, …; not those in text, quoted names and comments. */
+/** Replaces `?` by PostgreSQL's `$1`, `$2`, …, but not in text, quoted names and comments. */
 function numberPlaceholders(sql: string): string {
   const known = numbered.get(sql);
   if (known !== undefined) return known;
@@ -27,7 +27,7 @@ function numberPlaceholders(sql: string): string {
 
 const LOST = /^(?:08...|57P0[123]|25P03|ECONN\w+|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/;
 
-/** Whether the connection is gone, so that it must not be used again. */
+/** Whether the connection is lost and must not be used again. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, message, cause } = Object(error) as { code?: unknown; message?: unknown; cause?: unknown };
   if (cause !== undefined && isConnectionLost(cause)) return true;
@@ -37,12 +37,12 @@ export function isConnectionLost(error: unknown): boolean {
   );
 }
 
-/** What a person can do about it, without the password; what is wrong with the statement itself stays as it is. */
+/** Adds what a person can do, without the password. Errors of the statement itself are returned as they are. */
 export function explainPostgres(error: unknown, url: string): unknown {
   const where = addressOf(url);
   const code = String((Object(error) as { code?: unknown }).code ?? "");
   const text = withoutPassword(error instanceof Error ? error.message || code : String(error), url);
-  // The cause carries the driver's own words, and some of them quote the address.
+  // A new cause: the driver's own error may contain the address.
   const cause = new Error(text);
   const fail = (what: string, next: string) =>
     toolError("unavailable", `The store at ${where} ${what}`, { next, cause });
@@ -84,14 +84,14 @@ function withoutPassword(text: string, url: string): string {
     password = decodeURIComponent(password);
     shown = shown.replaceAll(password, "[hidden]");
   } catch {
-    // Not encoded: it was hidden already.
+    // Not encoded: it is masked already.
   }
   return shown;
 }
 
 /**
- * So many at a time, in the order they came. Stands before a pool of connections: its time limit for connecting also counts
- * while somebody waits for a free one, and would refuse whoever comes with many others.
+ * Runs at most `permits` at a time, in order. Used before a pool of connections, because the pool's connection timeout also
+ * runs while a caller waits for a free connection.
  */
 export class Semaphore {
   #free: number;
@@ -107,7 +107,7 @@ export class Semaphore {
     try {
       return await work();
     } finally {
-      // Handed on, so that nobody comes in between.
+      // Passed on directly, so no other caller gets it in between.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free++;
@@ -116,21 +116,21 @@ export class Semaphore {
 }
 
 export interface PostgresOptions {
-  /** Connections at most. */
+  /** Default: 10. */
   connections?: number;
-  /** How long connecting may take. */
+  /** Default: 10 s. */
   maxConnectMs?: number;
-  /** How long a transaction may stand still before the server ends it, and others get what it has locked. */
+  /** How long a transaction may be idle before the server ends it and releases its locks. Default: 15 s. */
   maxIdleMs?: number;
-  /** How the driver is loaded; a test takes it away. */
+  /** How the driver is loaded: tests replace it. */
   load?: () => Promise<typeof import("pg")>;
 }
 
-/** Ours are done in milliseconds: who takes so long has vanished, and the server would not notice for hours. */
+/** Our transactions take milliseconds. After this time the client is gone, which TCP would notice hours later. */
 const MAX_IDLE_MS = 15_000;
 const MAX_CONNECTIONS = 10;
 
-/** Connects once, so that a wrong address or password is said here and now. */
+/** Connects once, so a wrong address or password fails here. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<SqlDatabase> {
   const { default: pg } = await loadDriver(options.load ?? (() => import("pg")));
   const { connections = MAX_CONNECTIONS, maxConnectMs = 10_000, maxIdleMs = MAX_IDLE_MS } = options;
@@ -147,7 +147,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   } catch (error) {
     throw explainPostgres(error, url);
   }
-  // A connection that breaks while nobody uses it leaves the pool; the next query opens another.
+  // An idle connection that breaks leaves the pool; the next query opens another.
   pool.on("error", () => undefined);
   const database = new PostgresDatabase(pool, url, { connections, maxIdleMs });
   try {
@@ -174,7 +174,7 @@ const INT8 = 20;
 const NUMERIC = 1700;
 const BYTEA = 17;
 
-/** The driver gives 64-bit integers and sums as text; ours end at 2^53. */
+/** The driver returns 64-bit integers and sums as text; ours are below 2^53. */
 function numbersAsNumbers(pg: typeof import("pg").default): NonNullable<PoolConfig["types"]> {
   const getTypeParser = (oid: number, format?: "text" | "binary") => {
     const parse = pg.types.getTypeParser(oid, format as "text") as (value: string) => unknown;
@@ -191,7 +191,7 @@ class PostgresDatabase implements SqlDatabase {
   readonly #runner: SqlRunner;
   readonly #begin: string;
   readonly #semaphore: Semaphore;
-  /** The pool would forget those who are still waiting for a connection. */
+  /** `Pool.end` would not wait for callers that wait for a connection. */
   readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
@@ -202,17 +202,17 @@ class PostgresDatabase implements SqlDatabase {
   ) {
     this.#pool = pool;
     this.#semaphore = new Semaphore(connections);
-    // Together, for one way to the server.
+    // One round trip for both.
     this.#begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${maxIdleMs}`;
     this.#runner = runnerOn(pool, url);
   }
 
-  all<Row extends object>(sql: string, params?: readonly SqlValue[]): MaybePromise<Row[]> {
-    return this.#track(async () => await this.#runner.all<Row>(sql, params));
+  all<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
+    return this.#track(() => this.#runner.all<Row>(sql, params));
   }
 
-  run(sql: string, params?: readonly SqlValue[]): MaybePromise<{ changes: number }> {
-    return this.#track(async () => await this.#runner.run(sql, params));
+  run(sql: string, params?: readonly SqlValue[]): Promise<{ changes: number }> {
+    return this.#track(() => this.#runner.run(sql, params));
   }
 
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
@@ -247,7 +247,7 @@ class PostgresDatabase implements SqlDatabase {
     const runner = runnerOn(client, this.url);
     let broken: Error | undefined;
     const onError = (error: Error): void => void (broken = error);
-    // A client in use says so itself when its server goes away; unheard, that would end the process.
+    // Emitted if the server goes away while the client is in use. Without a listener it would end the process.
     client.on("error", onError);
     try {
       await runner.run(synced ? `${this.#begin}; SET LOCAL synchronous_commit TO ON` : this.#begin);

@@ -151,7 +151,7 @@ describe.each(places)("several processes on one store in %s", (_name, newLocatio
     await dead.ended;
     const [one, two] = await Promise.all([openStore(place), openStore(place)]);
     const warnings = [...one.warnings, ...two.warnings];
-    expect(warnings).toEqual([expect.stringMatching(/A call was under way .* hang \(dead\)\..*not known/)]);
+    expect(warnings).toEqual([expect.stringMatching(/A call was running .* hang \(dead\)\..*unknown/)]);
     const lost = (await one.audit.query({ kind: "call_lost" })).entries;
     expect(lost).toMatchObject([{ callId: "dead", toolName: "hang", status: "unknown", caller: { session: "s" } }]);
     expect(await one.audit.recent()).toMatchObject([{ callId: "dead", errorCode: "unknown_outcome" }]);

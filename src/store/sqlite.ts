@@ -13,9 +13,9 @@ import {
 } from "./database.ts";
 
 interface SqliteOptions {
-  /** How long a writer waits for the writers of other processes; the event loop stands still meanwhile. */
+  /** How long a writer waits for writers of other processes. It blocks the event loop. */
   busyTimeoutMs?: number;
-  /** Whether the content is looked through for damage, in files of up to 64 MB. */
+  /** Whether the content is checked for damage, in files of up to 64 MB. */
   isChecked?: boolean;
 }
 
@@ -25,18 +25,18 @@ let memoryDatabases = 0;
 
 const MAX_CHECKED_BYTES = 64 * 1024 * 1024;
 
-/** Opens or makes the file; damage and locks are thrown as SQLite names them. */
+/** Opens or creates the file. Throws SQLite's own errors for damage and locks. */
 export async function openSqlite(file: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
   const { busyTimeoutMs = 5000, isChecked = false } = options;
   const { default: Database } = await import("libsql");
   const connection = new Database(file);
   try {
-    // First of all: switching to WAL needs a lock itself.
+    // First, because switching to WAL needs a lock.
     connection.pragma(`busy_timeout = ${busyTimeoutMs}`);
     connection.pragma("journal_mode = WAL");
     connection.exec("PRAGMA synchronous = NORMAL");
     connection.exec("PRAGMA foreign_keys = ON");
-    // A reading of the schema finds a file that is no database before anybody relies on it.
+    // Reading the schema detects a file that is not a database.
     connection.prepare("SELECT count(*) AS n FROM sqlite_master").all([]);
     if (isChecked && statSync(file).size <= MAX_CHECKED_BYTES) {
       const damage = findDamage(connection);
@@ -57,9 +57,8 @@ interface Prepared {
 const MAX_STATEMENTS = 300;
 
 /**
- * For each file, the end of the last transaction whose work is asynchronous: whoever comes meanwhile stands in line behind
- * it. Of all connections of this process: SQLite waits for a lock with the event loop standing still, and then the one who
- * holds it in the same process would never let go.
+ * For each file, the end of the last queued transaction: later statements wait for it. Shared by all connections of this
+ * process: SQLite blocks the event loop while it waits for a lock, so a holder in the same process would never release it.
  */
 const lines = new Map<string, Promise<void>>();
 
@@ -69,10 +68,10 @@ export class SqliteDatabase implements SqlDatabase {
   readonly #statements = new Map<string, Prepared>();
   #isClosed = false;
   readonly #tx: SqlTransaction = {
-    all: (sql, params) => this.#all(sql, params),
-    run: (sql, params) => this.#run(sql, params),
-    // BEGIN IMMEDIATE has the lock of all writers already.
-    lock: () => undefined,
+    all: async <Row extends object>(sql: string, params?: readonly SqlValue[]) => this.#all<Row>(sql, params),
+    run: async (sql, params) => this.#run(sql, params),
+    // BEGIN IMMEDIATE already locks out all other writers.
+    lock: async () => undefined,
   };
 
   constructor(
@@ -82,16 +81,16 @@ export class SqliteDatabase implements SqlDatabase {
     this.#connection = connection;
   }
 
-  all<Row extends object>(sql: string, params?: readonly SqlValue[]): MaybePromise<Row[]> {
+  all<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
     return this.#enqueue(() => this.#all<Row>(sql, params));
   }
 
-  run(sql: string, params?: readonly SqlValue[]): MaybePromise<{ changes: number }> {
+  run(sql: string, params?: readonly SqlValue[]): Promise<{ changes: number }> {
     return this.#enqueue(() => this.#run(sql, params));
   }
 
-  transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): MaybePromise<T> {
-    return this.#enqueue(() => this.#transact(work, options));
+  transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
+    return this.#enqueue(() => this.#transact(work, options), true);
   }
 
   async hasTable(name: string): Promise<boolean> {
@@ -102,88 +101,58 @@ export class SqliteDatabase implements SqlDatabase {
     return sql;
   }
 
-  close(): MaybePromise<void> {
-    if (this.#isClosed) return undefined;
-    return this.#enqueue(() => {
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    await this.#enqueue(() => {
       if (this.#isClosed) return;
       this.#isClosed = true;
       try {
-        // libsql does not do what SQLite does at its last closing: whoever copies the file then has everything in it.
+        // libsql does not checkpoint on close, unlike SQLite: a copy of the file alone must be complete.
         this.#connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all([]);
       } catch {
-        // Others are reading, or the disk is full: everything is in the log beside the file, and is found there.
+        // Other processes are reading, or the disk is full: the data stays in the WAL file, where it is found.
       }
-      // They would go on working: libsql keeps the connection for them.
+      // Prepared statements would keep libsql's connection open.
       this.#statements.clear();
       this.#connection.close();
     });
   }
 
-  #enqueue<T>(work: () => MaybePromise<T>): MaybePromise<T> {
+  /** A statement runs at once, unless a transaction is open on this file: then it waits for its end. */
+  #enqueue<T>(work: () => MaybePromise<T>, isTransaction = false): Promise<T> {
     const line = lines.get(this.file);
-    if (!line) return work();
-    const turn = line.then(work);
-    const end: Promise<void> = turn.then(
-      () => this.#dequeue(end),
-      () => this.#dequeue(end),
-    );
+    const turn = line ? line.then(work) : new Promise<T>((resolve) => resolve(work()));
+    if (!line && !isTransaction) return turn;
+    const leave = (): void => {
+      if (lines.get(this.file) === end) lines.delete(this.file);
+    };
+    const end: Promise<void> = turn.then(leave, leave);
     lines.set(this.file, end);
     return turn;
   }
 
-  #dequeue(end: Promise<void>): void {
-    if (lines.get(this.file) === end) lines.delete(this.file);
-  }
-
-  #transact<T>(work: (tx: SqlTransaction) => MaybePromise<T>, { synced }: TransactionOptions): MaybePromise<T> {
+  async #transact<T>(work: (tx: SqlTransaction) => MaybePromise<T>, { synced }: TransactionOptions): Promise<T> {
     if (synced) this.#exec("PRAGMA synchronous = FULL");
-    let result: MaybePromise<T>;
     try {
       this.#exec("BEGIN IMMEDIATE");
-      result = work(this.#tx);
-      if (!(result instanceof Promise)) this.#exec("COMMIT");
-    } catch (error) {
-      this.#undo(synced);
-      throw error;
-    }
-    if (!(result instanceof Promise)) {
-      if (synced) this.#exec("PRAGMA synchronous = NORMAL");
+      const result = await work(this.#tx);
+      this.#exec("COMMIT");
       return result;
+    } finally {
+      this.#cleanUp(synced);
     }
-    const committed = result.then(
-      (value) => {
-        try {
-          this.#exec("COMMIT");
-        } catch (error) {
-          this.#undo(synced);
-          throw error;
-        }
-        if (synced) this.#exec("PRAGMA synchronous = NORMAL");
-        return value;
-      },
-      (error: unknown) => {
-        this.#undo(synced);
-        throw error;
-      },
-    );
-    const end: Promise<void> = committed.then(
-      () => this.#dequeue(end),
-      () => this.#dequeue(end),
-    );
-    // When standing in line itself, the one who called has put its own end there.
-    if (!lines.has(this.file)) lines.set(this.file, end);
-    return committed;
   }
 
-  #undo(synced: boolean | undefined): void {
-    // libsql ends the process where a closed connection is asked.
+  /** Rolls back unless the transaction was committed. An error here must not hide the first one. */
+  #cleanUp(synced = false): void {
+    // libsql ends the process if a closed connection is used.
     if (this.#isClosed) return;
-    // A full disk has ended the transaction already. What fails here must not hide why.
     try {
+      // After some errors, such as a full disk, SQLite itself has rolled back.
       if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
       if (synced) this.#connection.exec("PRAGMA synchronous = NORMAL");
     } catch {
-      // The next BEGIN says what is wrong.
+      // The next BEGIN reports the problem.
     }
   }
 
@@ -199,7 +168,7 @@ export class SqliteDatabase implements SqlDatabase {
   #all<Row extends object>(sql: string, params: readonly SqlValue[] = []): Row[] {
     const { statement } = this.#prepare(sql, params);
     try {
-      // Never `get`: it leaves the statement open, which makes COMMIT fail, and adds a `_metadata` to the row.
+      // Not `get`: it leaves the statement open, so COMMIT fails, and adds `_metadata` to the row.
       return (statement.all(params.map(toBound)) as Row[]).map(fromBound);
     } catch (error) {
       throw explainSqlite(error, this.file);
@@ -234,7 +203,7 @@ export class SqliteDatabase implements SqlDatabase {
   }
 }
 
-/** libsql binds every number as a REAL, which a column without a numeric type would keep. */
+/** libsql binds every number as REAL, and a column without a numeric type would store that. */
 function toBound(value: SqlValue): unknown {
   return typeof value === "number" && Number.isInteger(value) ? BigInt(value) : value;
 }
@@ -255,20 +224,20 @@ export interface SoundSqliteOptions extends SqliteOptions {
   warn: (message: string) => void;
 }
 
-/** Opens the file; a damaged one is set aside, whole, and a new one made in its place, which is said and never silent. */
+/** Opens the file. A damaged one is moved aside as a whole and replaced by a new one, with a warning. */
 export async function openSoundSqlite(file: string, options: SoundSqliteOptions): Promise<SqliteDatabase> {
   const first = await tryOpen(file, options);
   if ("database" in first) return first.database;
   return withLock(`${file}.quarantine`, async () => {
-    // Another process may have done it while this one waited.
+    // Another process may have replaced it while this one waited.
     const again = await tryOpen(file, options);
     if ("database" in again) return again.database;
     const aside = setAside(file, new Date(options.now()));
     closeSync(openSync(file, "a", 0o600));
     const database = await openSqlite(file, options);
     options.warn(
-      `The store ${file} was damaged (${again.damage}). It was moved to ${aside}, and a new, empty one was begun: ` +
-        "what was recorded, approved and scheduled before is in the old file only.",
+      `The store ${file} was damaged (${again.damage}). It was moved to ${aside}, and a new, empty one was created: ` +
+        "earlier records, approvals and schedules are in the old file only.",
     );
     return database;
   });
@@ -286,7 +255,7 @@ async function tryOpen(
   }
 }
 
-/** With all that belongs to it: a log without its database, or the other way round, is worth nothing. */
+/** With its WAL and journal files: they belong together. */
 function setAside(file: string, at: Date): string {
   const stamp = at.toISOString().replace(/[-:]|\.\d+/g, "");
   let aside = `${file}.corrupt-${stamp}`;
@@ -332,7 +301,7 @@ function held(lock: string): Error {
   });
 }
 
-/** Finds what SQLite itself would stumble over only later; undefined when all is well. Reads the whole file. */
+/** Finds damage that SQLite itself would find only later. Reads the whole file. */
 function findDamage(connection: Libsql.Database): string | undefined {
   const [found] = connection.prepare("PRAGMA quick_check(1)").raw().all() as [string][];
   if (found?.[0] !== "ok") return found?.[0] ?? "the check gave no answer";
@@ -343,7 +312,7 @@ function findDamage(connection: Libsql.Database): string | undefined {
     const columns = [...read(connection, `SELECT CAST(name AS BLOB) FROM pragma_table_info(${textOf(table)})`)];
     if (!columns.every((column) => isUtf8(column))) return `a column's name of ${name} is not readable`;
     for (const column of columns.map(quote)) {
-      // Not the text itself: libsql ends the process where text is not UTF-8.
+      // As BLOB: libsql ends the process if text is not UTF-8.
       for (const text of read(
         connection,
         `SELECT CAST(${column} AS BLOB) FROM ${name} WHERE typeof(${column}) = 'text'`,
@@ -369,7 +338,7 @@ function textOf(name: Uint8Array): string {
   return `'${Buffer.from(name).toString("utf8").replaceAll("'", "''")}'`;
 }
 
-/** SQLite's own name of what went wrong; extended names (SQLITE_IOERR_WRITE) begin with the plain one. */
+/** SQLite's error name; extended names (SQLITE_IOERR_WRITE) start with the plain one. */
 function sqliteCode(error: unknown): string {
   const { code } = Object(error) as { code?: unknown };
   return typeof code === "string" ? code : "";
@@ -380,7 +349,7 @@ export function isDamage(error: unknown): boolean {
   return isUnreadable || /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error));
 }
 
-/** What a person can do about it; anything else, such as a broken constraint, stays as it is. */
+/** Adds what a person can do. Other errors, such as a violated constraint, are returned as they are. */
 function explainSqlite(error: unknown, file: string): unknown {
   const code = sqliteCode(error);
   const text = error instanceof Error ? error.message : String(error);
@@ -397,7 +366,10 @@ function explainSqlite(error: unknown, file: string): unknown {
     return fail("is read-only", "Make the file and its folder writable, or set HAFT_STATE_DIR to another folder.");
   }
   if (isDamage(error)) {
-    return fail(`is damaged (${text})`, "Start again: the damaged file is then set aside and a new one made.");
+    return fail(
+      `is damaged (${text})`,
+      "Start Haft again: it then moves the damaged file aside and creates a new one.",
+    );
   }
   if (/^SQLITE_(?:CANTOPEN|PERM)/.test(code) || text.startsWith("ConnectionFailed")) {
     return fail(

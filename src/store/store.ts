@@ -29,7 +29,7 @@ import type { StoreContext, StoreModule } from "./table.ts";
 import { taintModule } from "./taint.ts";
 import { undoModule } from "./undo.ts";
 
-/** Another table is one import and one line here. Closed in reverse. */
+/** Another part is one import and one line here. Closed in reverse order. */
 const STORE_MODULES = {
   approvals: approvalsModule,
   artifacts: artifactsModule,
@@ -53,13 +53,13 @@ type Parts = {
   readonly [Name in keyof typeof STORE_MODULES]: Awaited<ReturnType<(typeof STORE_MODULES)[Name]["open"]>>;
 };
 
-/** Everything that outlives the process. */
+/** All data that survives the process. */
 export interface Store extends Parts {
   /** The database behind all of them. */
   readonly database: SqlDatabase;
-  /** What was found at opening that somebody should know: a damaged file that was set aside, calls that were lost. */
+  /** Found on opening: a damaged file that was moved aside, calls that were lost. */
   readonly warnings: readonly string[];
-  /** Writes what is waiting. Rejects, closed all the same, where that is not possible. */
+  /** Writes waiting entries. If that fails it rejects, and is closed nevertheless. */
   close(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export type StoreLocation = { stateFolder: string } | { url: string };
 export interface StoreOptions {
   clock?: Clock;
   onWarning?: (warning: string) => void;
-  /** Further names of secrets, which the audit log hides. */
+  /** Further names of secrets that the audit log masks. */
   secretNames?: readonly string[];
 }
 

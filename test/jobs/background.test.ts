@@ -298,7 +298,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     expect(await haft.jobs.wait(jobOf(result))).toMatchObject({ details: "failed" });
   });
 
-  test("of a tool that is registered nowhere is waited for, and that is said", async () => {
+  test("of a tool that is not registered is waited for, and that is said", async () => {
     const haft = await place().open({ tools: [] });
     const other = createHaft();
     const tool = other.register({ name: "loose", description: "Loose", parameters: [], async: true, run: () => 1 });

@@ -35,7 +35,7 @@ import {
 } from "./job-records.ts";
 import { startWorkers } from "./worker.ts";
 
-/** Of each tool and state, at least so many are looked at: BullMQ has them in another order than that of their creation. */
+/** How many jobs per tool and state are read at least: BullMQ does not order them by creation. */
 const MIN_READ = 1_000;
 const MAX_READ = 100_000;
 
@@ -90,7 +90,7 @@ async function readQueue(
   { state, max }: { state: BullState; max: number },
 ): Promise<Listed[]> {
   const jobData = await toolQueues.queueOf(toolName).getJobs([state], 0, max - 1, false);
-  // One that was dropped or that went on between the two questions that this takes is missing, or is what it was.
+  // BullMQ reads ids first and jobs then. A job that was deleted or changed its state in between is left out.
   return jobData.flatMap((bull) => {
     if (!bull || (bull.finishedOn != null) !== (state === "completed" || state === "failed")) return [];
     return [{ job: readJob(bull, state), order: readJobData(bull).order }];
@@ -108,17 +108,17 @@ async function readCancelled(toolQueues: ToolQueues, max: number): Promise<Liste
 
 const REMEMBERED = 10_000;
 
-/** What BullMQ tells of the jobs of all tools, as facts, in the order in which they became true; heard where somebody listens. */
+/** Events of the jobs of all tools, in the order in which they happened. Subscribes when there is a listener. */
 class BullMqEvents {
   readonly #toolQueues: ToolQueues;
   readonly #find: (id: string) => Promise<Job | undefined>;
   readonly #listeners = new JobListeners();
   readonly #sources = new Map<string, Promise<QueueEvents>>();
-  /** Tools that have a past at the time of the first listener. */
+  /** Tools that had jobs before the first listener. */
   readonly #old: ReadonlySet<string>;
-  /** Ends that were told: by BullMQ, and by whoever cancelled. */
+  /** Ends that were reported, by BullMQ or by a cancel request. */
   readonly #ended = new Set<string>();
-  /** Jobs that are new: that they wait is told once. */
+  /** New jobs, whose `queued` event was emitted. */
   readonly #added = new Set<string>();
   #notified: Promise<unknown> = Promise.resolve();
   #stop: (() => void) | undefined;
@@ -134,7 +134,7 @@ class BullMqEvents {
     return this.#listeners.add(listener);
   }
 
-  /** When it resolves, what happens to jobs of this tool is heard, if somebody listens. */
+  /** When it resolves, events of this tool are received, if there is a listener. */
   async subscribeTo(toolName: string): Promise<void> {
     if (this.#stop) await this.#open(toolName);
   }
@@ -191,7 +191,7 @@ class BullMqEvents {
     const finding = this.#find(id).catch(() => undefined);
     this.#inOrder(async () => {
       const job = await finding;
-      // Dropped since, as very old ones are.
+      // Deleted since, as very old jobs are.
       if (!job) return;
       if (type === "ended") this.#emitEnd(job);
       else this.#listeners.notify({ type, job: snapshotAt(job, type) });
@@ -211,7 +211,7 @@ class BullMqEvents {
   }
 }
 
-/** Meanwhile it may have gone on. */
+/** The job may have changed since the event. */
 function snapshotAt(job: Job, type: "queued" | "started"): Job {
   const { result: _result, endedAt: _endedAt, ...open } = job;
   if (type === "started") return { ...open, state: "running" };
@@ -220,9 +220,9 @@ function snapshotAt(job: Job, type: "queued" | "started"): Job {
 
 export interface BullMqJobsOptions {
   clock?: Clock;
-  /** How long a worker that is not heard of keeps its jobs. */
+  /** How long a worker keeps its jobs without a sign of life. Default: 30 s. */
   leaseMs?: number;
-  /** What the names of all queues begin with: who shares it, shares the jobs. */
+  /** Prefix of all queue names: processes with the same one share their jobs. Default: haft. */
   namespace?: string;
 }
 
@@ -230,7 +230,7 @@ const DEFAULT_LEASE_MS = 30_000;
 const MAX_LINES = 1_000;
 const CLEARED_AT_ONCE = 20;
 
-/** Jobs on BullMQ, in the database of the store or on Redis: the same jobs for all processes, on whatever machine. */
+/** Jobs on BullMQ, in the database of the store or on Redis, for processes on several machines. */
 export async function openBullMqJobs(engine: BullEngine, options: BullMqJobsOptions = {}): Promise<JobQueue> {
   const { clock = systemClock, leaseMs = DEFAULT_LEASE_MS, namespace = "haft" } = options;
   return new BullMqJobs(await ToolQueues.open(engine, namespace, clock), clock, leaseMs);
@@ -238,7 +238,7 @@ export async function openBullMqJobs(engine: BullEngine, options: BullMqJobsOpti
 
 class BullMqJobs implements JobQueue {
   readonly #toolQueues: ToolQueues;
-  readonly #facts: BullMqEvents;
+  readonly #events: BullMqEvents;
   readonly #clock: Clock;
   readonly #leaseMs: number;
   readonly #workers = new Set<JobWorker>();
@@ -248,13 +248,13 @@ class BullMqJobs implements JobQueue {
     this.#toolQueues = toolQueues;
     this.#clock = clock;
     this.#leaseMs = leaseMs;
-    this.#facts = new BullMqEvents(toolQueues, (id) => this.get(id));
+    this.#events = new BullMqEvents(toolQueues, (id) => this.get(id));
   }
 
   async submit(request: JobRequest): Promise<Job> {
     const { toolName } = request.call;
     await this.#toolQueues.announce(toolName);
-    await this.#facts.subscribeTo(toolName);
+    await this.#events.subscribeTo(toolName);
     const jobData = record.jobDataOf(request, this.#clock.now());
     return this.#add(record.newJobId(toolName), jobData);
   }
@@ -301,7 +301,7 @@ class BullMqJobs implements JobQueue {
     const job = record.readJob(bull, state);
     if (record.isOver(state)) return job;
     const cancelled = failedJob(job, cancelledJob(id, reason), this.#clock.now());
-    // Whoever takes it from now on finds that it is not to be run.
+    // A worker that takes it from now on does not run it.
     await bull.updateData(JSON.stringify({ ...record.readJobData(bull), cancelled } satisfies record.JobData));
     if (state !== "active" && (await moveToCancelled(this.#toolQueues, id, state))) {
       await this.#toolQueues.publish({ notice: "cancelled", jobId: id });
@@ -348,14 +348,14 @@ class BullMqJobs implements JobQueue {
 
   async work(options: WorkOptions): Promise<JobWorker> {
     for (const toolName of options.tools())
-      if (this.#toolQueues.tools.has(toolName)) await this.#facts.subscribeTo(toolName);
+      if (this.#toolQueues.tools.has(toolName)) await this.#events.subscribeTo(toolName);
     const worker = startWorkers(this.#toolQueues, options, { clock: this.#clock, leaseMs: this.#leaseMs });
     this.#workers.add(worker);
     return worker;
   }
 
   subscribe(listener: (event: JobEvent) => void): () => void {
-    return this.#facts.subscribe(listener);
+    return this.#events.subscribe(listener);
   }
 
   close(): Promise<void> {
@@ -364,12 +364,12 @@ class BullMqJobs implements JobQueue {
 
   async #close(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.close(0)));
-    await this.#facts.close();
+    await this.#events.close();
     await this.#toolQueues.close();
     await this.#toolQueues.engine.close();
   }
 
-  /** The job that was added, or the one that has its key already. */
+  /** Returns the added job, or the open one with the same key. */
   async #add(id: string, jobData: record.JobData, { now = false } = {}): Promise<Job> {
     const { toolName } = jobData.call;
     const { delay, ...options } = record.bullOptions(id, jobData);
@@ -378,7 +378,7 @@ class BullMqJobs implements JobQueue {
       .add(toolName, JSON.stringify(jobData), now || delay === undefined ? options : { ...options, delay });
     failPoint("job submitted");
     if (bull.id === id) return record.readJob(bull, delay === undefined || now ? "waiting" : "delayed");
-    // Ended and dropped in between: the key is free.
+    // Ended and deleted since: the key is free.
     return (await this.get(bull.id!)) ?? this.#add(id, jobData, { now });
   }
 
@@ -389,7 +389,7 @@ class BullMqJobs implements JobQueue {
     for (;;) {
       const [state, bull] = await Promise.all([queue.getJobState(id), queue.getJob(id)]);
       if (!bull || state === "unknown") break;
-      // It went on between the two questions.
+      // Its state changed between the two reads.
       if (record.isOver(state as record.BullState) !== (bull.finishedOn != null)) continue;
       return { bull, state: state as record.BullState };
     }

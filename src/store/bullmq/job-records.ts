@@ -8,20 +8,20 @@ import type { Update } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { BullEngine, BullJob, BullQueue } from "./engine.ts";
 
-/** What BullMQ does not know of a job itself: kept as its data. */
+/** What BullMQ itself does not know of a job: stored as its data. */
 export interface JobData extends Pick<Job, "call" | "key" | "priority" | "createdAt" | "runAt" | "attempts" | "round"> {
-  /** Grows with each submission, also within a millisecond: the order of lists. */
+  /** Increases with each submission, also within a millisecond: the order of lists. */
   order: number;
-  /** Tries that did not count, and those that were lost in earlier rounds. */
+  /** Attempts that do not count, and workers that were lost in earlier rounds. */
   uncounted: number;
   lostBefore: number;
-  /** Somebody cancelled it: how it ends where nobody has begun it. */
+  /** Set if it was cancelled: its result if no worker has started it. */
   cancelled?: ToolResult;
 }
 
 export interface Progress {
   callId: string;
-  /** The last that was said, also by an update before these. */
+  /** The last known progress, also of earlier updates. */
   progress?: Update["progress"];
   updates: Update[];
 }
@@ -41,7 +41,7 @@ export function jobDataOf({ call, key, priority, delayMs, attempts }: JobRequest
   return { ...base, round: 1, order: lastOrder, uncounted: 0, lostBefore: 0 };
 }
 
-/** BullMQ's 1 is its highest; its 0, which stands above all, is for those who have no priorities. */
+/** In BullMQ 1 is the highest priority; 0 means none and comes before all others. */
 const MIDDLE_PRIORITY = 1_000_000;
 
 export function bullOptions(id: string, jobData: JobData): JobsOptions {
@@ -52,7 +52,7 @@ export function bullOptions(id: string, jobData: JobData): JobsOptions {
     priority: Math.min(Math.max(priority, 1), 2 * MIDDLE_PRIORITY),
     delay: jobData.runAt > jobData.createdAt ? jobData.runAt - jobData.createdAt : undefined,
     deduplication: jobData.key === undefined ? undefined : { id: hash("sha256", jobData.key) },
-    // How often it is tried, the one who runs it decides.
+    // The worker decides on retries.
     attempts: 1,
     removeOnComplete: { age: ENDED_RETENTION_S, count: MAX_ENDED },
     removeOnFail: { age: ENDED_RETENTION_S, count: MAX_ENDED },
@@ -91,7 +91,7 @@ export function readJob(bull: BullJob, state: BullState): Job {
   if (state === "active") return { ...job, state: "running" };
   if (isOver(state)) {
     const result = state === "completed" ? (JSON.parse(bull.returnvalue) as ToolResult) : readFailure(bull, job);
-    // Between the moment that somebody asks for it again and the one that it is queued, the result is that of the last round.
+    // Between a retry request and its queuing the stored result is that of the round before.
     if (round === 1 || result.callId === call.callId) return ended(job, result, bull.finishedOn);
   }
   if (jobData.cancelled) return ended(job, jobData.cancelled, jobData.cancelled.completedAt);
@@ -102,7 +102,7 @@ function ended(job: Job, result: ToolResult, endedAt: number | undefined): Job {
   return { ...job, state: endStateOf(result), endedAt, result };
 }
 
-/** What we say of a failure is a result; what is said of one that lost its worker too often is BullMQ's. */
+/** Our own failures are stored as results; the reason of a job that lost its worker too often is BullMQ's text. */
 function readFailure(bull: BullJob, job: Job): ToolResult {
   try {
     return JSON.parse(bull.failedReason) as ToolResult;
@@ -126,22 +126,22 @@ export function isOver(state: BullState): boolean {
   return state === "completed" || state === "failed";
 }
 
-/** Tells the tool, so that a job is found by its id alone; fit for file names and addresses. */
+/** Contains the tool, so a job is found by its id alone. Valid in file names and URLs. */
 export function newJobId(toolName: string): string {
   return `${queueNameOf(toolName)}.${randomBytes(12).toString("hex")}`;
 }
 
 export function toolOfId(id: string): string | undefined {
-  const [, lane] = /^([\w~-]+)\.[0-9a-f]{24}$/.exec(id) ?? [];
-  return lane?.replace(/~([0-9a-f]+)~/g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)));
+  const [, queueName] = /^([\w~-]+)\.[0-9a-f]{24}$/.exec(id) ?? [];
+  return queueName?.replace(/~([0-9a-f]+)~/g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)));
 }
 
-/** A tool's name as a part of others: BullMQ's names hold no colon. */
+/** A tool name inside other names: names in BullMQ cannot contain a colon. */
 export function queueNameOf(toolName: string): string {
   return toolName.replace(/[^A-Za-z0-9_-]/gu, (character) => `~${character.codePointAt(0)!.toString(16)}~`);
 }
 
-/** What processes tell each other beside what BullMQ tells of its jobs. */
+/** Messages between processes, besides BullMQ's own events. */
 export type Notice =
   | { notice: "tool"; toolName: string }
   | { notice: "cancel"; jobId: string; round: number; reason: string }
@@ -150,8 +150,8 @@ export type Notice =
 const RECHECK_MS = 5_000;
 
 /**
- * A queue for each tool that ever had a job, so that a worker takes only what it has a tool for; and what belongs to all of
- * them: the list of these tools, the jobs that were cancelled, and a channel for notices.
+ * One queue per tool that ever had a job, so a worker only takes jobs of its tools. Also the list of these tools, the
+ * cancelled jobs, and a channel for notices.
  */
 export class ToolQueues {
   readonly engine: BullEngine;
@@ -187,7 +187,7 @@ export class ToolQueues {
     return toolQueues;
   }
 
-  /** Those that are known to have or have had jobs. */
+  /** Tools that have or had jobs. */
   get tools(): ReadonlySet<string> {
     return this.#announced;
   }
@@ -202,7 +202,7 @@ export class ToolQueues {
     return `${this.#namespace}.jobs.${queueNameOf(toolName)}`;
   }
 
-  /** Before the first job of a tool: workers and listeners of all processes attend to its queue from then on. */
+  /** Call before the first job of a tool: workers and listeners of all processes then use its queue. */
   async announce(toolName: string): Promise<void> {
     if (this.#announced.has(toolName)) return;
     await this.#tools.add(toolName, "", { jobId: `tool.${queueNameOf(toolName)}` });
@@ -214,7 +214,7 @@ export class ToolQueues {
     await this.#producer.publishEvent({ eventName: "notice", text: JSON.stringify(notice) });
   }
 
-  /** Of a tool it is told once, and only where it was not known. */
+  /** A tool is reported once, if it was not known. */
   onNotice(listener: (notice: Notice) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -240,7 +240,7 @@ export class ToolQueues {
       this.#handleNotice({ notice: "tool", toolName: name });
   }
 
-  /** Whoever announces a tool may die before he tells. */
+  /** The announcing process may end before its notice is sent. */
   #scheduleLook(): void {
     this.#timer = this.#clock.after(RECHECK_MS, () => {
       const again = (): void => void (this.#closed || this.#scheduleLook());
@@ -255,7 +255,7 @@ interface NoticeSource {
   on(event: "hello", listener: () => void): unknown;
 }
 
-/** Hears everything that happens after it resolves: BullMQ listens from some moment after it said that it is ready. */
+/** Receives every event after it resolves. BullMQ itself reports ready before it listens. */
 export async function listenFromNow(engine: BullEngine, name: string): Promise<QueueEvents> {
   const events = engine.events(name, "$");
   const producer = engine.producer(name);
@@ -273,8 +273,8 @@ const MAX_CANCELLED = 5_000;
 const CANCELLED_RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * BullMQ ends only what a worker has taken, and knows no cancelled ones: they are moved to a queue that nobody works on. First
- * it is there, then it is gone here, so that it can be found at any moment. False where a worker has it.
+ * BullMQ can only end jobs that a worker has taken, and has no state for cancelled ones: they are moved to a queue without
+ * workers. Added there before it is removed here, so it can be found at any time. False if a worker has the job.
  */
 export async function moveToCancelled(toolQueues: ToolQueues, id: string, state: BullState): Promise<boolean> {
   const queue = toolQueues.queueOf(toolOfId(id)!);
@@ -295,7 +295,7 @@ export async function moveToCancelled(toolQueues: ToolQueues, id: string, state:
   try {
     await bull.remove();
   } catch {
-    // Taken by a worker meanwhile, who finds that it is cancelled.
+    // A worker has taken it since, and finds that it is cancelled.
     if (await bull.isActive()) {
       await moved.remove();
       return false;
@@ -314,7 +314,7 @@ export function readMoved(bull: BullJob): Moved {
   return JSON.parse(bull.data) as Moved;
 }
 
-/** Now and then, as BullMQ does with those that it ended itself. */
+/** For some calls only, as BullMQ does with ended jobs. */
 async function drop(toolQueues: ToolQueues): Promise<void> {
   if (Math.random() > 0.01) return;
   await toolQueues.cancelled.clean(CANCELLED_RETENTION_MS, 0, "wait");

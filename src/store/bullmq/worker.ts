@@ -20,7 +20,7 @@ import {
 const MAX_WAITING = 1_000;
 const LINES_PER_ROW = 20;
 
-/** Writes what a running job says: one write at a time, and what comes meanwhile is the next. */
+/** Writes updates of a running job, one write at a time. Updates that arrive during a write go into the next. */
 function saveUpdates(bull: BullJob, job: Job, clock: Clock): { add(update: Update): void; close(): Promise<void> } {
   let waiting: JobLogLine[] = [];
   let progress = job.progress;
@@ -39,7 +39,7 @@ function saveUpdates(bull: BullJob, job: Job, clock: Clock): { add(update: Updat
         }
         await bull.updateProgress(JSON.stringify(snapshot));
       } catch {
-        // What was said on the way is lost; the job is not.
+        // The updates are lost; the job is not affected.
       }
     }
     writing = undefined;
@@ -48,7 +48,7 @@ function saveUpdates(bull: BullJob, job: Job, clock: Clock): { add(update: Updat
   return {
     add(update) {
       const at = clock.now();
-      // Grows over several tries, too.
+      // Also increases over several attempts.
       number = Math.max(number + 1, at * 1000);
       progress = update.progress ?? progress;
       waiting.push({ number, at, update });
@@ -68,25 +68,25 @@ interface WorkerContext {
 
 const RECHECK_MS = 1_000;
 const REMEMBERED_CANCELS = 1_000;
-/** What a lost worker costs a job is decided by whoever runs it next, not here. */
-const NEVER_TOO_OFTEN = 1_000_000;
+/** BullMQ must not fail a job that lost its worker: the next worker decides. */
+const UNLIMITED = 1_000_000;
 
 export function startWorkers(toolQueues: ToolQueues, options: WorkOptions, context: WorkerContext): JobWorker {
   return new WorkerPool(toolQueues, options, context);
 }
 
-/** One BullMQ worker for each tool that this one has and that ever had a job; together they run as many as one may. */
+/** One BullMQ worker per tool of this process that ever had a job. Together they run up to `concurrency` jobs. */
 class WorkerPool implements JobWorker {
   readonly #toolQueues: ToolQueues;
   readonly #options: WorkOptions;
   readonly #context: WorkerContext;
   readonly #workers = new Map<string, Worker<string, string>>();
   readonly #running = new Map<string, AbortController>();
-  /** How many jobs of each tool were taken and are not given back. */
+  /** How many taken jobs each tool has. */
   readonly #taken = new Map<string, number>();
-  /** Jobs that were taken while others had all places. */
+  /** Taken jobs that wait for a slot. */
   readonly #queue: (() => void)[] = [];
-  /** Cancellations may arrive before the job that they mean. */
+  /** A cancel request may arrive before its job. */
   readonly #cancels = new Map<string, string>();
   readonly #unsubscribe: () => void;
   #slots: number;
@@ -116,7 +116,7 @@ class WorkerPool implements JobWorker {
 
   async #close(graceMs: number): Promise<void> {
     this.#timer?.cancel();
-    // Each takes no more from here on, and waits for what it runs.
+    // Each takes no more jobs and waits for its running ones.
     const closed = Promise.all([...this.#workers.values()].map((worker) => worker.close()));
     for (const next of this.#queue.splice(0)) next();
     const abort = (): void => {
@@ -128,7 +128,6 @@ class WorkerPool implements JobWorker {
     this.#unsubscribe();
   }
 
-  /** Tools come and go. */
   #scheduleSync(): void {
     this.#timer = this.#context.clock.after(RECHECK_MS, () => {
       this.#syncWorkers();
@@ -158,12 +157,10 @@ class WorkerPool implements JobWorker {
     const worker = this.#toolQueues.engine.worker(
       this.#toolQueues.nameOf(toolName),
       (bull, token) => this.#take(toolName, () => this.#process(bull, token)),
-      {
-        ...{ name, concurrency, lockDuration: leaseMs, stalledInterval: leaseMs, maxStalledCount: NEVER_TOO_OFTEN },
-      },
+      { name, concurrency, lockDuration: leaseMs, stalledInterval: leaseMs, maxStalledCount: UNLIMITED },
     );
-    // One that loses its lease goes on: until it ends, the journal keeps everybody else from the same call, and then it has
-    // the result for whoever holds the job.
+    // A worker that loses its lease continues: the journal keeps others from running the same call, and later has the
+    // result for the worker that holds the job.
     worker.on("completed", () => failPoint("job acknowledged"));
     worker.on("failed", (bull) => {
       failPoint("job acknowledged");
@@ -187,7 +184,7 @@ class WorkerPool implements JobWorker {
     }
   }
 
-  /** Nobody takes what would only wait here for a place; one more each they may, for BullMQ's workers know no zero. */
+  /** Keeps workers from taking jobs that would only wait for a slot. Each may take one more: BullMQ does not accept 0. */
   #balance(): void {
     let free = this.#options.concurrency;
     for (const taken of this.#taken.values()) free -= taken;
@@ -256,7 +253,7 @@ class WorkerPool implements JobWorker {
     this.#running.get(jobId)?.abort(cancelledJob(jobId, reason));
   }
 
-  /** False where the worker closes. */
+  /** False if the worker closes. */
   async #acquireSlot(): Promise<boolean> {
     if (this.#closing) return false;
     if (this.#slots > 0) {
@@ -264,7 +261,7 @@ class WorkerPool implements JobWorker {
       return true;
     }
     await new Promise<void>((resolve) => this.#queue.push(resolve));
-    // Whoever left gave his place; on closing nobody did.
+    // A slot was passed on, unless the worker closes.
     return !this.#closing;
   }
 
@@ -275,7 +272,7 @@ class WorkerPool implements JobWorker {
   }
 }
 
-/** Such a one is not made again, whatever its worker wants. */
+/** A cancelled job is not retried. */
 function isCancelled({ reason }: AbortSignal): boolean {
   return (reason as { code?: string } | undefined)?.code === "cancelled";
 }
