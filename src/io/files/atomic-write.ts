@@ -59,7 +59,7 @@ export interface WriteOutcome {
 /**
  * After a crash the file has either its old or its new content: a temporary file in the same folder is written, synced
  * and renamed over it. Exception: a file with several hard links in the workspace, or in a folder where no file can be
- * created, is written in place and restored if that fails; a crash in that moment can damage it. If a hard link lies
+ * created, is written in place and restored if that fails; a crash in that moment can damage it. If a hard link is
  * outside the workspace, the file is replaced instead, so nothing outside changes. Extended attributes and ACLs are
  * lost.
  */

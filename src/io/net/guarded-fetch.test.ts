@@ -222,7 +222,7 @@ describe("redirects", () => {
     const answer = await net.fetch("http://example.com/", { follow: "same-host" });
     expect(answer).toMatchObject({
       status: 302,
-      notFollowed: { to: "http://other.example/x", why: "it leads to another host" },
+      notFollowed: { to: "http://other.example/x", why: "it points to another host" },
     });
     expect(requests).toHaveLength(1);
   });

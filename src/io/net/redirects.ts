@@ -31,7 +31,7 @@ export function redirectOf(status: number, location: string | undefined, { url }
 export function reasonToStop({ status, to }: Redirect, hop: Hop, follow: Follow): string | undefined {
   const next = new URL(to);
   if (follow === "none") return "redirects are not followed";
-  if (follow === "same-host" && next.hostname !== hop.url.hostname) return "it leads to another host";
+  if (follow === "same-host" && next.hostname !== hop.url.hostname) return "it points to another host";
   if (status >= 307 && hop.body !== undefined && next.origin !== hop.url.origin) {
     return "it would send the body to another origin";
   }

@@ -343,7 +343,7 @@ interface SpillWriter {
 
 const HIGH_WATER_BYTES = 256 * 1024;
 
-/** Writes in order, one write at a time, and batches what arrives meanwhile. Writes `maxBytes` at most. */
+/** Writes in order, one write at a time, and batches what arrives during a write. Writes at most `maxBytes`. */
 export function createSpillWriter(open: OpenSpill, maxBytes: number): SpillWriter {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;

@@ -275,14 +275,14 @@ function send(entry: Entry, data: string): void {
   });
 }
 
-/** Kills what finished commands left in the background with redirected output: no entry of the table leads to it. */
+/** Kills what finished commands left in the background with redirected output: the table has no entry for it. */
 function killMarked(mark: string): void {
   if (platform !== "linux") return;
   try {
     // No process has the number -1, so only the mark and descent select.
     for (const { pid } of findProcessTree({ pid: -1, mark })) kill(pid, "SIGKILL");
   } catch {
-    // It ended meanwhile, or /proc cannot be read.
+    // It has ended, or /proc cannot be read.
   }
 }
 

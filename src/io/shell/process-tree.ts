@@ -127,7 +127,7 @@ async function killMembers(root: TreeRoot, { graceMs, sendHangup }: KillOptions)
   const requested = living();
   for (const signal of firstSignals(sendHangup)) signalMembers(requested, root.pid, signal);
   for (let waited = 0; waited < graceMs && requested.some(isAlive); waited += POLL_MS) await sleep(POLL_MS);
-  // Looked up again in each round: a process may have forked meanwhile.
+  // Looked up again in each round: a process may have forked in between.
   for (let round = 0; round < KILL_ROUNDS; round++) {
     const left = living();
     if (left.length === 0) return [];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { approximateEnds } from "./fuzzy-replace.ts";
 
-/** The table that the bits stand for. */
+/** The same computation with a plain table. */
 function plainEnds(pattern: string, text: string, fromStart: boolean): number[] {
   let column = Array.from({ length: pattern.length + 1 }, (_, i) => i);
   return Array.from({ length: text.length }, (_, at) => {
@@ -15,7 +15,7 @@ function plainEnds(pattern: string, text: string, fromStart: boolean): number[] 
   });
 }
 
-/** The same numbers at each run. */
+/** The same numbers in each run. */
 function createDice(seed: number): (max: number) => number {
   let state = seed;
   return (max) => {
@@ -24,13 +24,13 @@ function createDice(seed: number): (max: number) => number {
   };
 }
 
-test("the distances are those of the plain table, for patterns of one word and of several", async () => {
+test("the distances equal those of a plain table, for short and long patterns", async () => {
   const dice = createDice(7);
   const word = (length: number): string => Array.from({ length }, () => "abc"[dice(3)]).join("");
   for (const length of [1, 2, 5, 31, 32, 33, 63, 64, 65, 96, 130]) {
     for (let round = 0; round < 6; round += 1) {
       const pattern = word(length);
-      // Something like the pattern stands in it.
+      // The text contains something similar to the pattern.
       const text = word(dice(40)) + pattern.slice(0, dice(length + 1)) + word(dice(4)) + pattern + word(dice(40));
       for (const fromStart of [false, true]) {
         const ends = await approximateEnds(pattern, text, { fromStart });
@@ -40,7 +40,7 @@ test("the distances are those of the plain table, for patterns of one word and o
   }
 });
 
-test("a search that is aborted ends", async () => {
+test("an aborted search ends", async () => {
   const signal = AbortSignal.abort(new Error("enough"));
   await expect(approximateEnds("ab".repeat(5_000), "ba".repeat(20_000), { signal })).rejects.toThrow("enough");
 });

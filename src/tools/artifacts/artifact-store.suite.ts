@@ -24,10 +24,10 @@ const version = (number: number, content: string, more: Partial<ArtifactVersion>
   ...more,
 });
 
-/** What every store of artifacts does. `open` gives an empty one. */
+/** The behaviour of every artifact store. `open` returns an empty one. */
 export function describeArtifactStore(name: string, open: () => Promise<ArtifactStore> | ArtifactStore): void {
   describe(`artifacts in ${name}`, () => {
-    test("are made once for each session and id", async () => {
+    test("are created once per session and id", async () => {
       const store = await open();
       expect(await store.create(artifact("doc"), version(1, "one"))).toBe(true);
       expect(await store.create(artifact("doc"), version(1, "two"))).toBe(false);
@@ -38,7 +38,7 @@ export function describeArtifactStore(name: string, open: () => Promise<Artifact
       expect(await store.read({ session: "other", id: "doc" }, 1)).toEqual(version(1, "theirs"));
     });
 
-    test("keep every version, and tell them newest first", async () => {
+    test("store every version and list them newest first", async () => {
       const store = await open();
       const key = { session: "s", id: "doc" };
       await store.create(artifact("doc"), version(1, "one"));
@@ -60,7 +60,7 @@ export function describeArtifactStore(name: string, open: () => Promise<Artifact
       expect(await store.versions({ session: "s", id: "none" })).toEqual([]);
     });
 
-    test("take a version only after the one before it, whoever is first", async () => {
+    test("accept a version only after the previous one", async () => {
       const store = await open();
       const key = { session: "s", id: "doc" };
       await store.create(artifact("doc"), version(1, "one"));
@@ -73,7 +73,7 @@ export function describeArtifactStore(name: string, open: () => Promise<Artifact
       expect(await store.read(key, 2)).toMatchObject({ content: `writer ${writers.indexOf(true)}` });
     });
 
-    test("are listed by session, what was changed last first, page by page", async () => {
+    test("are listed by session, the most recently changed first, page by page", async () => {
       const store = await open();
       for (const [at, id] of ["a", "b", "c"].entries()) {
         await store.create(artifact(id, { updatedAt: at, createdAt: at }), version(1, id, { at }));
@@ -87,7 +87,7 @@ export function describeArtifactStore(name: string, open: () => Promise<Artifact
       expect(await ids({ session: "s", limit: 1, offset: 1 })).toEqual(["c"]);
     });
 
-    test("hold every text as it is: NUL, half a surrogate pair, line ends", async () => {
+    test("store every text unchanged: NUL, half a surrogate pair, line ends", async () => {
       const store = await open();
       const odd = "a\0b\ud800c\r\n\u2028末";
       await store.create(artifact("odd", { session: "se\0ssion", title: odd }), version(1, odd));
@@ -97,7 +97,7 @@ export function describeArtifactStore(name: string, open: () => Promise<Artifact
       expect((await store.list({ limit: 5 }))[0]).toMatchObject({ session: "se\0ssion" });
     });
 
-    test("that are kept outputs go when they are old; made ones stay", async () => {
+    test("of origin output are pruned when they are old; others stay", async () => {
       const store = await open();
       await store.create(artifact("out", { origin: "output", updatedAt: 10 }), version(1, "long"));
       await store.create(artifact("new", { origin: "output", updatedAt: 30 }), version(1, "long"));

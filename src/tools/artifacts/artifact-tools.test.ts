@@ -18,7 +18,7 @@ function shown(result: ToolResult): string {
   return result.status === "failed" ? `${result.error.code}: ${result.error.message}` : textOf(result.content);
 }
 
-test("a document is made, changed in part, rewritten, and every version can be read", async () => {
+test("a document is created, updated and rewritten, and every version can be read", async () => {
   const { call } = open();
   expect(await call("create_artifact", { id: "report", title: "Report", content: "# Tea\n\nGreen.\n" })).toMatchObject({
     status: "completed",
@@ -41,7 +41,7 @@ test("a document is made, changed in part, rewritten, and every version can be r
   });
 });
 
-test("the versions tell how they came about, and by whom", async () => {
+test("versions have their type and author", async () => {
   const { call, manager, haft } = open();
   await call("create_artifact", { id: "doc", content: "The colour of the walls is grey." });
   const fuzzy = await call("update_artifact", {
@@ -59,7 +59,7 @@ test("the versions tell how they came about, and by whom", async () => {
   ]);
 });
 
-test("an update that could mean several places, or none, changes nothing and says what stands there", async () => {
+test("an ambiguous or unmatched update changes nothing and shows similar text", async () => {
   const { call } = open();
   const content = "one line\nanother line of tea\none line\n";
   await call("create_artifact", { id: "doc", content });
@@ -77,7 +77,7 @@ test("an update that could mean several places, or none, changes nothing and say
   expect(await call("read_artifact", { id: "doc" })).toMatchObject({ details: { version: 1, text: content } });
 });
 
-test("who insists on a version is told when there is a newer one", async () => {
+test("an expected version fails if there is a newer one", async () => {
   const { call } = open();
   await call("create_artifact", { id: "doc", content: "a b c" });
   await call("update_artifact", { id: "doc", old_str: "b", new_str: "B", expected_version: 1 });
@@ -92,7 +92,7 @@ test("who insists on a version is told when there is a newer one", async () => {
   });
 });
 
-test("changes of several writers at once are all there, each on the one before", async () => {
+test("concurrent changes are all applied in sequence", async () => {
   const store = new MemoryArtifactStore();
   const [one, other] = [open(store), open(store)];
   const words = ["alpha", "beta", "gamma", "delta"];
@@ -108,7 +108,7 @@ test("changes of several writers at once are all there, each on the one before",
   });
 });
 
-test("sessions have their own documents; a subagent works on those of whoever started it", async () => {
+test("sessions have their own documents; a subagent shares those of its parent", async () => {
   const { call, haft } = open();
   await call("create_artifact", { id: "doc", content: "mine" });
   expect(shown(await call("read_artifact", { id: "doc" }, { session: "t", agent: "lead", user: "ann" }))).toMatch(
@@ -125,7 +125,7 @@ test("sessions have their own documents; a subagent works on those of whoever st
   expect(shown(await call("create_artifact", { id: "../doc", content: "" }))).toMatch(/^invalid_input/);
 });
 
-test("a long text is read page by page to its last character, whatever its lines are", async () => {
+test("a long text is read page by page to its last character", async () => {
   const { call } = open();
   const text = `${Array.from({ length: 300 }, (_, i) => `line ${i + 1}`).join("\n")}\n${"茶😀".repeat(3_000)}`;
   await call("create_artifact", { id: "long", content: text });
@@ -151,7 +151,7 @@ test("a long text is read page by page to its last character, whatever its lines
   expect(shown(await call("read_artifact", { id: "long", offset: 1, line: 1 }))).toMatch(/^invalid_input/);
 });
 
-test("documents are listed, what was changed last first, and versions compared", async () => {
+test("documents are listed, the most recently changed first, and versions compared", async () => {
   const { call, haft } = open();
   expect(shown(await call("list_artifacts", {}))).toBe("This session has no artifacts.");
   for (const id of ["a", "b", "c"]) {
@@ -186,7 +186,7 @@ test("lines are found by pattern and by text, in any version", async () => {
   expect(shown(await search({ pattern: "(" }))).toMatch(/^bad_pattern: .*fixed_strings/);
 });
 
-test("a pattern that would take for ever is ended with its call", async () => {
+test("a pattern that would take forever is stopped", async () => {
   const { haft, call } = open();
   await call("create_artifact", { id: "doc", content: `${"a".repeat(60)}!` });
   const input = { id: "doc", pattern: "^(a+)+$" };
@@ -198,7 +198,7 @@ test("a pattern that would take for ever is ended with its call", async () => {
   expect(await running).toMatchObject({ status: "failed", error: { code: "cancelled" } });
 });
 
-test("what is too long for an artifact is refused before anything is kept", async () => {
+test("a content that is too long is refused and not stored", async () => {
   const { manager } = open();
   const key = { session: "s", id: "huge" };
   await expect(manager.create({ ...key, content: "x".repeat(2_000_001) }, { author: {} })).rejects.toMatchObject({
@@ -207,7 +207,7 @@ test("what is too long for an artifact is refused before anything is kept", asyn
   expect(await manager.list({ limit: 1 })).toEqual([]);
 });
 
-test("listeners are told what changed, until they stop", async () => {
+test("listeners are called for changes until they unsubscribe", async () => {
   const { manager, call } = open();
   const reported: string[] = [];
   const stop = manager.onChanged(({ id, version }) => reported.push(`${id} ${version}`));

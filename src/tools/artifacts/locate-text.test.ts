@@ -8,13 +8,13 @@ async function replaced(text: string, quoted: string, by = "[x]"): Promise<strin
   return `${step}: ${text.slice(0, start)}${by}${text.slice(end)}`;
 }
 
-test("an exact quote is found, and one that stands twice is not", async () => {
+test("an exact quote is found, and a duplicate is ambiguous", async () => {
   expect(await replaced("alpha beta gamma", "beta")).toBe("exact: alpha [x] gamma");
   expect(await replaced("one two one", "one")).toBe("ambiguous");
   expect(await replaced("aaa", "aa")).toBe("ambiguous");
 });
 
-test("an exact quote has no twin that only a machine can tell from it; what can be seen to differ is another text", async () => {
+test("an exact quote is ambiguous if another passage looks the same", async () => {
   expect(await replaced("a  \nb\na\nb", "a\nb")).toBe("ambiguous");
   expect(await replaced("caf\u00e9 and cafe\u0301", "caf\u00e9")).toBe("ambiguous");
   expect(await replaced("a\r\nb c\na\nb", "a\nb")).toBe("ambiguous");
@@ -22,7 +22,7 @@ test("an exact quote has no twin that only a machine can tell from it; what can 
   expect(await replaced('“yes” and "yes"', '"yes"')).toBe("exact: “yes” and [x]");
 });
 
-test("what only looks different is the same, and the original around it stays", async () => {
+test("look-alikes match, and the surrounding text is preserved", async () => {
   expect(await replaced("ｆｕｌｌ　width，yes！", "full width,yes!")).toBe("normalised: [x]");
   expect(await replaced("a cafe\u0301 b", "caf\u00e9")).toBe("normalised: a [x] b");
   expect(await replaced("a caf\u00e9 b", "cafe\u0301")).toBe("normalised: a [x] b");
@@ -33,17 +33,17 @@ test("what only looks different is the same, and the original around it stays", 
   expect(await replaced("a\ufeffb\u200bc d", "abc")).toBe("normalised: [x] d");
 });
 
-test("a quote that ends in blanks takes those of the text with it, and never half a character", async () => {
+test("a quote with trailing blanks includes those of the text, and never half a character", async () => {
   expect(await replaced("你好， 世界", "你好, ", "Hi, ")).toBe("normalised: Hi, 世界");
   expect(await replaced("5㎏ of it", "5k")).toBe("missing");
 });
 
-test("blanks inside a line and at its beginning are no look-alikes", async () => {
+test("blanks inside a line and at its beginning are significant", async () => {
   expect(await replaced("if x:\n    go()", "if x:\n  go()")).not.toMatch(/^normalised/);
   expect(await replaced("a b", "ab")).toBe("missing");
 });
 
-test("a quote with small mistakes is found where it alone is meant, in whole words", async () => {
+test("a quote with small mistakes is found if it is unique, in whole words", async () => {
   const text = "The quick brown foxes jumped over the lazy dog.\nNothing else is here.";
   expect(await replaced(text, "The quik brown foxes jumpd over the lazy")).toBe(
     "fuzzy: [x] dog.\nNothing else is here.",
@@ -56,7 +56,7 @@ test("a quote with small mistakes is found where it alone is meant, in whole wor
   );
 });
 
-test("the similarity is told, and too little of it is none", async () => {
+test("the similarity is returned, and a low one is no match", async () => {
   const found = await locateText("The color of the walls is gray", "x\nThe colour of the walls is grey\ny");
   expect(found).toMatchObject({ kind: "found", range: { step: "fuzzy", start: 2, end: 33 } });
   expect(found.kind === "found" && found.range.similarity).toBeCloseTo(1 - 2 / 30, 5);
@@ -66,17 +66,17 @@ test("the similarity is told, and too little of it is none", async () => {
   expect(await locateText("entirely other words", "x".repeat(50))).toEqual({ kind: "missing" });
 });
 
-test("a quote that is like two places is none, although one is more like it", async () => {
+test("a quote that is similar to two passages is ambiguous", async () => {
   const text = "- the price of tea is 12 yuan\n- the price of tee is 13 yuan\n";
   expect(await replaced(text, "- the price of teas is 12 yuan")).toBe("ambiguous");
 });
 
-test("a text in which nothing is left to look for is nowhere, and a gigantic comparison is not made", async () => {
+test("an empty quote matches nothing, and a gigantic comparison is refused", async () => {
   expect(await locateText("\u200b \n", "abc")).toEqual({ kind: "missing" });
   expect(await locateText("q".repeat(30_000), "abc")).toEqual({ kind: "missing", tooLong: true });
 });
 
-test("a long document is searched in steps that let others run", async () => {
+test("a long search yields to the event loop", async () => {
   const lines = Array.from({ length: 20_000 }, (_, i) => `Line ${i} speaks of number ${(i * 7919) % 100_003}.`);
   const text = lines.join("\n");
   let turns = 0;

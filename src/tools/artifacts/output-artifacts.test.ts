@@ -24,7 +24,7 @@ function open() {
   return { haft, spill, elsewhere, setSize: (to: number) => (size = to) };
 }
 
-test("a result that is too long for the context is an artifact of its session, and says so", async () => {
+test("a result that is too long becomes an artifact of its session", async () => {
   const { haft, spill } = open();
   const caller = { session: "se/ssion\ud800", agent: "lead" };
   const result = await haft.execute("talk", {}, { id: "c/1", caller });
@@ -41,7 +41,7 @@ test("a result that is too long for the context is an artifact of its session, a
   });
 });
 
-test("a page of such an artifact is not kept once more", async () => {
+test("a page of such an artifact does not become another artifact", async () => {
   const { haft } = open();
   const caller = { session: "s" };
   await haft.execute("talk", {}, { id: "c1", caller });
@@ -50,7 +50,7 @@ test("a page of such an artifact is not kept once more", async () => {
   expect(page).toMatchObject({ details: { characters: 5_014 } });
 });
 
-test("a second output under one id has its own place, and what an artifact cannot hold is kept elsewhere", async () => {
+test("a second output under one id is a separate artifact, and one that is too large uses the fallback", async () => {
   const { haft, spill, elsewhere, setSize } = open();
   const save = (callId: string) => spill.save({ callId, toolName: "talk", text: "text", caller: {} });
   expect((await save("one")).how).toContain('"output-one"');

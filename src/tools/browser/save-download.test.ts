@@ -11,6 +11,6 @@ test.each([
   ["", "file"],
   ["...", "file"],
   [`${"x".repeat(300)}.csv`, `${"x".repeat(100)}.csv`],
-])("the name %j of a page becomes %j", (given, expected) => {
+])("the file name %j becomes %j", (given, expected) => {
   expect(safeName(given)).toBe(expected);
 });

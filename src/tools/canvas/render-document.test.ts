@@ -14,7 +14,7 @@ test("nothing reaches the network, and the title is text", async () => {
   }
 });
 
-test("scripts of the document run in HTML alone", async () => {
+test("scripts of the document run only in HTML", async () => {
   expect((await render("html", "x")).policy).toContain("script-src 'unsafe-inline'");
   expect((await render("svg", "<svg/>")).policy).toContain("script-src 'none'");
   const { policy, html } = await render("markdown", "</script><script>owned()</script>");
@@ -25,13 +25,13 @@ test("scripts of the document run in HTML alone", async () => {
   expect(html).not.toContain("owned()</script>\n<script");
 });
 
-test("the diagram program comes along only where there is a diagram", async () => {
+test("the diagram library is included only if there is a diagram", async () => {
   expect((await render("markdown", "# x")).html).not.toContain("/* mermaid");
   expect((await render("markdown", "```mermaid\ngraph LR\n```")).html).toContain("/* mermaid");
   expect((await render("mermaid", "graph LR")).html).not.toContain("/* marked");
 });
 
-test("without the programs the document is shown as text", async () => {
+test("without the libraries the document is shown as text", async () => {
   const { html } = await renderDocument({ kind: "markdown", content: "<b>x", title: "" }, async () => undefined);
   expect(html).toContain("<pre>&lt;b&gt;x</pre>");
 });

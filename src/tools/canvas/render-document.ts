@@ -72,7 +72,7 @@ async function drawn(
 
 const DRAW = `(async () => {
   const { kind, content } = "SOURCE";
-  const place = document.getElementById("haft-drawn");
+  const main = document.getElementById("haft-drawn");
   const diagram = async (source, at) => {
     const id = "haft-diagram-" + at;
     try {
@@ -86,17 +86,17 @@ const DRAW = `(async () => {
     }
   };
   if (kind === "mermaid") {
-    place.innerHTML = await diagram(content, 0);
-    place.dataset.drawn = "";
+    main.innerHTML = await diagram(content, 0);
+    main.dataset.drawn = "";
     return;
   }
-  place.innerHTML = DOMPurify.sanitize(marked.parse(content));
-  for (const [at, code] of [...place.querySelectorAll("code.language-mermaid")].entries()) {
+  main.innerHTML = DOMPurify.sanitize(marked.parse(content));
+  for (const [at, code] of [...main.querySelectorAll("code.language-mermaid")].entries()) {
     const drawing = document.createElement("div");
     drawing.innerHTML = await diagram(code.textContent, at);
     code.closest("pre").replaceWith(drawing);
   }
-  place.dataset.drawn = "";
+  main.dataset.drawn = "";
 })();`;
 
 function assemble(scripts: string, title: string, body: string, { style = STYLE } = {}): RenderedDocument {

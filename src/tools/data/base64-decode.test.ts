@@ -17,7 +17,7 @@ describe("base64_decode", () => {
     });
   });
 
-  test("gives back any text, in either alphabet, with or without padding", async () => {
+  test("decodes any text, in either alphabet, with or without padding", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "grapheme" }), async (text) => {
         const encoded = Buffer.from(text).toString("base64");
@@ -28,14 +28,14 @@ describe("base64_decode", () => {
     );
   });
 
-  test("gives the model the text itself, and a person its size", async () => {
+  test("shows the text to the model and its size to a person", async () => {
     const result = await decode("SGVsbG8sIOS4lueVjA==");
     expect(textOf(result.content)).toBe("Hello, 世界");
     expect(result.display).toBe("13 bytes of text");
     expect(textOf((await decode("")).content)).toBe("The decoded text is empty.");
   });
 
-  test("reads over line breaks, and keeps a byte order mark", async () => {
+  test("ignores line breaks and keeps a byte order mark", async () => {
     expect((await decode(" Zm9v\r\nYmFy\n")).details).toEqual({ decoded: "foobar" });
     expect((await decode("77u/QQ==")).details).toEqual({ decoded: "\uFEFFA" });
   });
@@ -61,7 +61,7 @@ describe("base64_decode", () => {
     expect(textOf(result.content)).toContain(says);
   });
 
-  test("says what bytes that are no text are, instead of showing them as text", async () => {
+  test("names the type of binary data instead of showing it as text", async () => {
     const image = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.alloc(100, 0xff)]);
     const result = await decode(image.toString("base64"));
     expect(result).toMatchObject({
@@ -74,13 +74,13 @@ describe("base64_decode", () => {
     expect(textOf(result.content)).not.toContain("\uFFFD");
   });
 
-  test("shows few bytes whole, and only the first of many", async () => {
+  test("shows a few bytes completely, and only the first of many", async () => {
     expect(textOf((await decode("/w==")).content)).toContain("In hex: ff. To use them");
     const { error } = (await decode(Buffer.alloc(1000, 0x80).toString("base64"))) as { error: { message: string } };
     expect(error.message).toContain(`${"80 ".repeat(32)}…`);
   });
 
-  test("refuses to return more than a result holds", async () => {
+  test("refuses a result that is too long", async () => {
     const max = 4_000_000;
     expect(await decode(Buffer.alloc(max, "x").toString("base64"))).toMatchObject({ success: true });
     const result = await decode(Buffer.alloc(max + 1, "x").toString("base64"));

@@ -25,19 +25,19 @@ describe("base64_encode", () => {
     expect((await encode({ text })).details).toEqual({ encoded });
   });
 
-  test("writes the alphabet of addresses, without padding, when asked to", async () => {
+  test("writes base64url without padding", async () => {
     const result = await encode({ text: "👍?>", encoding: "base64url" });
     expect(result.details).toEqual({ encoded: "8J-RjT8-" });
     expect((await encode({ text: "f", encoding: "base64url" })).details).toEqual({ encoded: "Zg" });
   });
 
-  test("gives the model the encoded text, and a person its size", async () => {
+  test("shows the encoded text to the model and its size to a person", async () => {
     const result = await encode({ text: "世界" });
     expect(textOf(result.content)).toBe("5LiW55WM");
     expect(result.display).toBe("6 bytes as 8 characters of base64");
   });
 
-  test("refuses to write more than a result holds", async () => {
+  test("refuses a result that is too long", async () => {
     expect(await encode({ text: "x".repeat(3_000_000) })).toMatchObject({ success: true });
     const result = await encode({ text: "x".repeat(3_000_001) });
     expect(result).toMatchObject({ success: false, error: { code: "input_too_large" } });

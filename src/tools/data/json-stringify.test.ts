@@ -15,25 +15,25 @@ describe("json_stringify", () => {
     });
   });
 
-  test("writes data on one line, to all three readers", async () => {
+  test("writes data on one line, for content, display and details", async () => {
     const result = await stringify({ data: { a: [1, null, "ü\n"] } });
     expect(result.details).toEqual({ text: '{"a":[1,null,"ü\\n"]}' });
     expect(textOf(result.content)).toBe('{"a":[1,null,"ü\\n"]}');
     expect(result.display).toBe("JSON text of 20 characters");
   });
 
-  test("indents by two blanks when asked to", async () => {
+  test("indents by two spaces with pretty", async () => {
     expect((await stringify({ data: { a: [1] }, pretty: true })).details).toEqual({
       text: '{\n  "a": [\n    1\n  ]\n}',
     });
     expect((await stringify({ data: { a: [1] }, pretty: false })).details).toEqual({ text: '{"a":[1]}' });
   });
 
-  test.each([null, false, 0, "", [], {}])("writes %j, which is data too", async (data) => {
+  test.each([null, false, 0, "", [], {}])("writes %j", async (data) => {
     expect((await stringify({ data })).details).toEqual({ text: JSON.stringify(data) });
   });
 
-  test("a text stays a text, whatever it holds", async () => {
+  test("a text stays a text", async () => {
     expect((await stringify({ data: '{"a":1}' })).details).toEqual({ text: '"{\\"a\\":1}"' });
   });
 
@@ -45,7 +45,7 @@ describe("json_stringify", () => {
     expect(await stringify({ data })).toMatchObject({ success: false, error: { code: "invalid_input" } });
   });
 
-  test("refuses to write more than a result holds", async () => {
+  test("refuses a result that is too long", async () => {
     const result = await stringify({ data: "x".repeat(3_999_999) });
     expect(result).toMatchObject({ success: false, error: { code: "input_too_large" } });
     expect(await stringify({ data: "x".repeat(3_999_998) })).toMatchObject({ success: true });

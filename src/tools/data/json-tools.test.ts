@@ -14,7 +14,7 @@ describe("json_parse", () => {
     });
   });
 
-  test("gives the data to programs, indented JSON to the model and its shape to a person", async () => {
+  test("returns data for programs, indented JSON for the model and a summary for a person", async () => {
     const result = await parse('{"a":[1,{"b":null}],"c":"ü"}');
     expect(result.details).toEqual({ data: { a: [1, { b: null }], c: "ü" } });
     expect(JSON.parse(textOf(result.content))).toEqual({ a: [1, { b: null }], c: "ü" });
@@ -32,7 +32,7 @@ describe("json_parse", () => {
     expect((await parse(text)).display).toBe(`valid JSON: ${shown}`);
   });
 
-  test("says where the text is wrong, and what to do", async () => {
+  test("reports the position of an error and the next step", async () => {
     const result = await parse('{\n  "a": 1,\n}');
     expect(result).toMatchObject({ success: false, error: { code: "invalid_input", data: { line: 3, column: 1 } } });
     expect(textOf(result.content)).toMatch(/Line 3, column 1: .*send it again/);
@@ -44,7 +44,7 @@ describe("json_parse", () => {
     expect(result.metadata.warnings).toHaveLength(1);
   });
 
-  test("returns the most that it reads whole", async () => {
+  test("returns the largest accepted text completely", async () => {
     const deep = await parse("[".repeat(60) + "]".repeat(60));
     expect(deep).toMatchObject({ success: true });
     expect(JSON.stringify(deep.details)).toBe(`{"data":${"[".repeat(60)}${"]".repeat(60)}}`);

@@ -19,8 +19,8 @@ function judge(read: () => unknown): { data?: unknown; why?: string } {
   }
 }
 
-describe("what is JSON", () => {
-  test("is read as JSON.parse reads it", () => {
+describe("valid JSON", () => {
+  test("is parsed like JSON.parse", () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: "grapheme" }), fc.constantFrom(undefined, 2, "\t"), (text, indent) => {
         const data = JSON.parse(text) as unknown;
@@ -30,7 +30,7 @@ describe("what is JSON", () => {
     );
   });
 
-  test("is told apart from what is not, as JSON.parse does", () => {
+  test("is accepted exactly like JSON.parse", () => {
     const pieces = '{ } [ ] , : "a" "b" 1 - 0 .5 e3 true null " \\u0041'.split(" ").concat(" ", "\n");
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 9 }), (chosen) => {
@@ -48,12 +48,12 @@ describe("what is JSON", () => {
     );
   });
 
-  test("may begin with a byte order mark, which no column counts", () => {
+  test("may begin with a byte order mark, which is not part of a column", () => {
     expect(readJson("\uFEFF[1]").data).toEqual([1]);
     expect(faultOf("\uFEFF[1").data).toMatchObject({ line: 1, column: 3 });
   });
 
-  test("has integers of any length, with a note of those that lost digits", () => {
+  test("has integers of any length, with a note if digits are lost", () => {
     const { data, notes } = readJson("[9007199254740993, 9007199254740992, -12345678901234567890, 1e30]");
     expect(data).toEqual([9007199254740992, 9007199254740992, -12345678901234567000, 1e30]);
     expect(notes).toHaveLength(2);
@@ -61,7 +61,7 @@ describe("what is JSON", () => {
   });
 });
 
-describe("what is not JSON", () => {
+describe("invalid JSON", () => {
   test.each([
     ["", 1, 1, "found the end of the text"],
     ['{"a": 1,\n "b": 2,\n}', 3, 1, "a comma before a closing bracket is not allowed"],
@@ -99,7 +99,7 @@ describe("what is not JSON", () => {
     expect(code).toBe("invalid_input");
   });
 
-  test("repeats little of the text in its message", () => {
+  test("quotes little of the text in its message", () => {
     expect(faultOf(`[${"x".repeat(100_000)}]`).message.length).toBeLessThan(300);
     expect(faultOf(`{"${"k".repeat(100_000)}" 1}`).message.length).toBeLessThan(300);
   });
@@ -112,6 +112,6 @@ test("nesting and the number of values are bounded", () => {
   expect(faultOf(`[${"1,".repeat(90_000)}1]`).code).toBe("input_too_large");
 });
 
-test("brackets that close make room again", () => {
+test("closed brackets do not add to the depth", () => {
   expect(readJson(`[${"[],".repeat(100)}[]]`).data).toHaveLength(101);
 });

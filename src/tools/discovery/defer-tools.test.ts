@@ -19,34 +19,34 @@ const shown = (tools: readonly AnyTool[], budget: number, loaded: readonly strin
 };
 
 describe("deferTools", () => {
-  test("shows everything where it fits, and then needs no search", () => {
+  test("shows everything without a search if it fits", () => {
     expect(shown(all, 230)).toEqual({ names: [...core, ...others].map(({ name }) => name), deferred: 0 });
   });
 
-  test("shows the core set, the search, and what was loaded, in the order in which it was", () => {
+  test("shows the core tools, the search and the loaded tools in order", () => {
     expect(shown(all, 100, ["t7", "t3"])).toEqual({ names: ["c1", "c2", "c3", TOOL_SEARCH, "t7", "t3"], deferred: 18 });
   });
 
-  test("gives the core set half of the budget at most", () => {
+  test("gives the core tools at most half of the budget", () => {
     expect(shown(all, 50).names).toEqual(["c1", "c2", TOOL_SEARCH]);
   });
 
-  test("drops what was loaded longest ago where the budget is spent", () => {
+  test("drops the tools loaded first if the budget is exceeded", () => {
     expect(shown(all, 80, ["t1", "t2", "t3", "t4", "t5", "t6"]).names).toEqual([
       ...["c1", "c2", "c3", TOOL_SEARCH],
       ...["t3", "t4", "t5", "t6"],
     ]);
   });
 
-  test("shows what was loaded last whatever it costs", () => {
+  test("always shows the tool loaded last", () => {
     expect(shown(all, 10, ["t1", "t2"]).names).toEqual([TOOL_SEARCH, "t2"]);
   });
 
-  test("takes no notice of names that are not there, that come twice, or that are shown anyway", () => {
+  test("ignores unknown, duplicate and already shown names", () => {
     expect(shown(all, 100, ["gone", "t1", "c1", "t1"]).names).toEqual(["c1", "c2", "c3", TOOL_SEARCH, "t1"]);
   });
 
-  test("hides nothing from who has no search to find it with", () => {
+  test("hides nothing without a search", () => {
     expect(shown([...core, ...others], 50)).toMatchObject({ deferred: 0 });
     expect(shown([...core, ...others], 50).names).toHaveLength(23);
   });

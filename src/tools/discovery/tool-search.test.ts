@@ -31,7 +31,7 @@ const open = (options: HaftOptions = {}) => createTestHaft({ tools, toolSearch: 
 const names = (shown: readonly { name: string }[]): string[] => shown.map(({ name }) => name);
 
 describe("tool_search", () => {
-  test("is all that a model is shown at first of too many tools, and shows what it found", async () => {
+  test("is shown alone for too many tools, and then shows what it found", async () => {
     const haft = open();
     const caller = { session: "a" };
     expect(names(haft.toLLMTools({ caller }))).toEqual(["tool_search"]);
@@ -43,20 +43,20 @@ describe("tool_search", () => {
     expect(haft.toLLMTools({ caller })).toHaveLength(3);
   });
 
-  test("loads for one conversation, and for no other", async () => {
+  test("loads for one conversation only", async () => {
     const haft = open();
     await haft.execute("tool_search", { query: "select:jira_create_page" }, { caller: { session: "a" } });
     expect(names(haft.toLLMTools({ caller: { session: "a" } }))).toEqual(["tool_search", "jira_create_page"]);
     expect(names(haft.toLLMTools({ caller: { session: "b" } }))).toEqual(["tool_search"]);
   });
 
-  test("selects by name, and says which names mean nothing and what was meant", async () => {
+  test("selects by name, and suggests similar names for unknown ones", async () => {
     const result = await open().execute("tool_search", { query: "select: slack_create_message, slack_create_mesage" });
     expect(result.metadata["loadedTools"]).toEqual(["slack_create_message"]);
     expect(textOf(result.content)).toMatch(/no tool "slack_create_mesage"\. Did you mean slack_create_message/);
   });
 
-  test("gives the parameters where details are asked for", async () => {
+  test("returns the parameters with a detailed response", async () => {
     const haft = open();
     const find = async (response: string) =>
       textOf((await haft.execute("tool_search", { query: "select:slack_create_page", response })).content);
@@ -80,25 +80,25 @@ describe("tool_search", () => {
     expect(own.metadata["loadedTools"]).toEqual(["notion_create_page"]);
   });
 
-  test("says so where nothing fits, and loads nothing", async () => {
+  test("loads nothing if nothing matches", async () => {
     const haft = open();
     const result = await haft.execute("tool_search", { query: "xylophone" });
     expect(result).toMatchObject({ success: true, metadata: { loadedTools: [] } });
     expect(textOf(result.content)).toMatch(/No tool was found\. Try other words/);
   });
 
-  test("does not stand between a caller and a tool that is not shown", async () => {
+  test("does not prevent calls of a tool that is not shown", async () => {
     expect(await open().execute("stripe_create_invoice", {})).toMatchObject({ success: true });
   });
 });
 
-describe("what a model is shown", () => {
-  test("is everything, without a search, where it fits the budget", () => {
+describe("the shown tools", () => {
+  test("are all tools, without a search, if they fit the budget", () => {
     expect(names(open({ toolSearch: {} }).toLLMTools())).toEqual(tools.map(({ name }) => name));
     expect(names(open().toLLMTools({ budget: 100_000 }))).toHaveLength(tools.length);
   });
 
-  test("takes no more tokens than the budget, however much was loaded", async () => {
+  test("never exceed the budget", async () => {
     const haft = open();
     for (const thing of THINGS) await haft.execute("tool_search", { query: thing, limit: 20 });
     const shown = haft.toLLMTools();
@@ -106,7 +106,7 @@ describe("what a model is shown", () => {
     expect(haft.tokens.count(JSON.stringify(shown))).toBeLessThanOrEqual(1000);
   });
 
-  test("keeps tools of one's own, or those that are named, and leaves the others to be found", () => {
+  test("include the user's own or configured tools; the others can be found", () => {
     const own = { name: "greet", description: "Greets", parameters: [], run: () => "hi" };
     expect(names(open({ tools: [own, ...tools] }).toLLMTools())).toEqual(["greet", "tool_search"]);
     const core = ["stripe_create_invoice", "group:mcp:notion"];
@@ -116,12 +116,12 @@ describe("what a model is shown", () => {
     expect(shown).not.toContain("greet");
   });
 
-  test("is compact where asked: a line, and the bare shape of the input", () => {
+  test("can be compact: one line and the bare input schema", () => {
     const [first] = open({ toolSearch: {} }).toLLMTools({ definitions: "compact" });
     expect(first).toEqual({
       name: "github_create_issue",
       description: "create a issue in github.…",
-      // A parameter called "description" is no description.
+      // A parameter named "description" is not an annotation.
       parameters: {
         type: "object",
         properties: { title: { type: "string" }, description: { type: "string" } },
@@ -130,7 +130,7 @@ describe("what a model is shown", () => {
     });
   });
 
-  test("cannot have a budget where nothing could be found again", () => {
+  test("cannot have a budget without a search", () => {
     expect(() => createTestHaft({ tools }).toLLMTools({ budget: 10 })).toThrow(/needs `toolSearch`/);
     expect(createTestHaft({ tools }).toLLMTools()).toHaveLength(tools.length);
   });

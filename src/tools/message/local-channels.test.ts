@@ -1,4 +1,4 @@
-// What is sent from this machine itself: mail through a real SMTP server, notifications by a real program, and the terminal.
+// Local channels: mail over a real SMTP server, notifications by a real program, and the terminal.
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -54,7 +54,7 @@ const mailTo = (port: number, more: Partial<ChannelSettings> = {}) =>
   });
 
 describe("e-mail", () => {
-  test("goes to the mail server with its password, a subject and what it answers", async () => {
+  test("is sent with the password, a subject and a reference", async () => {
     const { mails, port } = await startMail();
     const { message } = mailTo(port);
     const sent = await message({ to: "ada", text: "Line one\nline two" });
@@ -68,7 +68,7 @@ describe("e-mail", () => {
     expect(mails[1]!.source).toMatch(/^Subject: Re: x/m);
   });
 
-  test("that some addresses refuse is told of those, and where all do, nothing was sent", async () => {
+  test("reports refused addresses, and fails if all are refused", async () => {
     const { mails, port } = await startMail();
     const { message } = mailTo(port);
     const part = await message({ to: "both", text: "hi" });
@@ -81,7 +81,7 @@ describe("e-mail", () => {
     expect(mails).toHaveLength(1);
   });
 
-  test("cannot be given further headers or recipients by what is in it", async () => {
+  test("cannot inject headers or recipients", async () => {
     const { mails, port } = await startMail();
     await mailTo(port).message({
       to: "ada",
@@ -93,7 +93,7 @@ describe("e-mail", () => {
     expect(mails[0]!.source).not.toMatch(/^Bcc:/im);
   });
 
-  test("does not go in the clear unless that is said", async () => {
+  test("is not sent unencrypted unless that is allowed", async () => {
     const { mails, port } = await startMail();
     const result = await mailTo(port, { allowInsecure: false }).message({ to: "ada", text: "hi" });
     expect(result.success).toBe(false);
@@ -101,7 +101,7 @@ describe("e-mail", () => {
     expect(mails).toEqual([]);
   });
 
-  test("a wrong password and a server that is not there have sent nothing; one that breaks off leaves it unknown", async () => {
+  test("a wrong password and a missing server send nothing; a lost connection is an unknown outcome", async () => {
     const { port } = await startMail();
     const wrong = await mailTo(port, { password: "wrong" }).message({ to: "ada", text: "hi" });
     expect(wrong).toMatchObject({ error: { code: "failed" } });
@@ -125,14 +125,14 @@ describe("e-mail", () => {
     });
   });
 
-  test("without its package says which to install", async () => {
+  test("without its package names the package to install", async () => {
     await expect(loadMailer(() => Promise.reject(new Error("gone")))).rejects.toMatchObject({
       code: "missing_package",
       message: expect.stringContaining("npm install nodemailer"),
     });
   });
 
-  test("says what is not set up", async () => {
+  test("names missing settings", async () => {
     const { message } = openMessage({ mail: { type: "email", targets: { ada: "ada@example.com" } } });
     expect(textOf((await message({ text: "hi" })).content)).toMatch(/not ready: set `host` .* and `from`/);
   });
@@ -148,7 +148,7 @@ describe.skipIf(process.platform === "win32" || process.platform === "darwin")("
     return { folder, ...openMessage({ sessionService: { type: "desktop" } }, env) };
   }
 
-  test("is handed to the desktop as words, never as options or a script", async () => {
+  test("is passed to the desktop as arguments, never as options or a script", async () => {
     const { message, folder } = openDesktop('for word; do echo "$word"; done > "$HOME/words"; env >> "$HOME/words"');
     const sent = await message({ text: "--help; $(touch x)", subject: "Build" });
     expect(textOf(sent.content)).toContain("Whether somebody saw it is not known");
@@ -168,7 +168,7 @@ describe.skipIf(process.platform === "win32" || process.platform === "darwin")("
   });
 });
 
-test("the terminal is shown the text without what would act on it, and the last ones can be read", async () => {
+test("terminal codes are removed, and the last messages can be read", async () => {
   const { message, shown } = openMessage({ term: { type: "console" } });
   await message({ text: "first" });
   await message({ text: "\u001b[2Jsecond\u202e" });

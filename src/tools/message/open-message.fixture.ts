@@ -9,24 +9,24 @@ import { channelHosts, type ChannelTable, openChannels } from "./open-channels.t
 export interface OpenMessage {
   haft: Haft;
   shown: string[];
-  /** Through the gate, with a person who says yes. */
+  /** Calls through the gate, with approval. */
   message(input: object): ReturnType<Haft["execute"]>;
 }
 
-/** The message tool behind a gate, with channels that reach what their settings name, and nothing else of this machine. */
+/** The message tool behind a gate. Channels reach only the local addresses in their settings. */
 export function openMessage(table: ChannelTable, env: Record<string, string> = {}): OpenMessage {
   const exceptions = channelHosts(table);
   const net = createGuardedNet({ exceptions });
   const shown: string[] = [];
   const openSocket = createOpenSocket({ exceptions });
-  const world = {
+  const environment = {
     fetch: net.fetch,
     openSocket,
     env,
     clock: systemClock,
     show: (line: string) => void shown.push(line),
   };
-  const channels = openChannels(table, world);
+  const channels = openChannels(table, environment);
   const haft = createHaft({
     tools: [createMessageTool(channels)],
     approver: async () => ({ approved: true, by: "ada" }),

@@ -1,4 +1,4 @@
-// Each service as its own documentation describes it, on a server of this machine; the services themselves were not asked.
+// Each service as documented, on a local server; the real services were not called.
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import {
@@ -20,9 +20,9 @@ interface Service {
   settings: Omit<ChannelSettings, "type" | "endpoint">;
   authorization: string | undefined;
   answer: RequestHandler;
-  /** A key that the service does not know, as it says so. */
+  /** The response to an unknown key. */
   noKey: RequestHandler;
-  /** What a send, a reply, an edit, a deletion, a reaction and a read are over the wire. */
+  /** The requests for send, reply, edit, delete, react and read. */
   wire: Record<string, [method: string, path: string, body: unknown]>;
   id: string;
   read?: object[];
@@ -110,7 +110,7 @@ describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, 
   };
   const TEXT = "<!channel> a & b";
 
-  test.each(Object.entries(wire))("%s is said as it is documented", async (action, [method, path, body]) => {
+  test.each(Object.entries(wire))("%s sends the documented request", async (action, [method, path, body]) => {
     const { message, server } = await open();
     const input = { action, text: TEXT, messageId: id, emoji: ":tada:", limit: 5 };
     const result = await message(input);
@@ -122,7 +122,7 @@ describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, 
     expect(server.requests[0]!.headers.authorization).toBe(authorization);
   });
 
-  test("what was sent has an id, and nobody claims that it was read", async () => {
+  test("a sent message has an id, and is not reported as read", async () => {
     const { message } = await open();
     const result = await message({ text: TEXT });
     expect(result.details).toMatchObject({ messageId: id });
@@ -130,12 +130,12 @@ describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, 
   });
 
   if (read)
-    test("what others wrote is read in one shape", async () => {
+    test("received messages have one shape", async () => {
       const { message } = await open();
       expect((await message({ action: "read" })).details).toMatchObject({ messages: read });
     });
 
-  test("a key that is wrong is told apart, and is in no message", async () => {
+  test("a wrong key is reported and never shown", async () => {
     const { message } = await open(noKey);
     const result = await message({ text: "hi" });
     expect(result).toMatchObject({ success: false, error: { code: "failed" } });
@@ -143,7 +143,7 @@ describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, 
     expect(JSON.stringify(result)).not.toContain(settings.token);
   });
 
-  test("a service that takes none now has sent nothing, and says when it may", async () => {
+  test("a busy service sends nothing, and the error says when to retry", async () => {
     const { message, server } = await open((_request, response) => reply(response, {}, 429, { "retry-after": "12" }));
     const result = await message({ text: "hi" });
     expect(result).toMatchObject({ error: { code: "unavailable", retryable: true } });
@@ -151,7 +151,7 @@ describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, 
     expect(server.requests).toHaveLength(1);
   });
 
-  test("a service that fails, or breaks off, leaves it unknown, and is not asked twice", async () => {
+  test("a failure or a lost connection is an unknown outcome, without a retry", async () => {
     const { message, server } = await open((_request, response) => reply(response, {}, 500));
     expect(await message({ text: "hi" })).toMatchObject({ error: { code: "unknown_outcome", retryable: false } });
     expect(server.requests).toHaveLength(1);
@@ -162,14 +162,14 @@ describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, 
     expect(JSON.stringify(result)).not.toContain(settings.token);
   });
 
-  test("a service that is not there has sent nothing", async () => {
+  test("a missing service has sent nothing", async () => {
     const { message } = openMessage({ team: { type, endpoint: "http://127.0.0.1:9", ...settings } });
     const result = await message({ text: "hi" });
     expect(result).toMatchObject({ error: { code: "unavailable" } });
     expect(textOf(result.content)).toContain("nothing was sent");
   });
 
-  test("a redirect is not followed, not even to the service itself: a message is no page", async () => {
+  test("a redirect is not followed, not even to the service itself", async () => {
     const { message, server } = await open(({ path }, response) =>
       path === "/elsewhere"
         ? reply(response, { ok: true })
@@ -179,13 +179,13 @@ describe.each(Object.entries(SERVICES))("%s", (type, { settings, authorization, 
     expect(server.requests).toHaveLength(1);
   });
 
-  test("without a key it is not ready, and says what to set", async () => {
+  test("without a key it is not ready, and the error says what to set", async () => {
     const { message } = openMessage({ team: { type, targets: settings.targets } });
     expect(textOf((await message({ text: "hi" })).content)).toMatch(/not ready: set `token`/);
   });
 });
 
-test("a message to a person in Slack opens their channel once, and edits stand in it", async () => {
+test("a message to a person in Slack opens their channel once, and edits use it", async () => {
   const { requests, origin } = await startServer(({ path }, response) =>
     reply(
       response,
@@ -202,7 +202,7 @@ test("a message to a person in Slack opens their channel once, and edits stand i
   ]);
 });
 
-test("a webhook is posted JSON with its headers, and what it answers is told", async () => {
+test("a webhook gets JSON with its headers, and its response is reported", async () => {
   const { requests, origin } = await startServer(({ path }, response) =>
     path === "/no" ? reply(response, { why: "closed" }, 410) : void response.writeHead(202).end(),
   );

@@ -13,7 +13,7 @@ interface Opened {
   host: HaftHost;
   clock: FakeClock;
   kept: unknown[];
-  /** Calls cron, and says yes where it asks. */
+  /** Calls cron and approves. */
   cron(input: Record<string, unknown>, options?: CallOptions): Promise<ToolResult>;
 }
 
@@ -54,7 +54,7 @@ async function open(): Promise<Opened> {
 const minutely = { action: "add", name: "minutely", every: "1m", tool: "keep", input: { text: "hello" } };
 
 describe("the cron tool", () => {
-  test("asks before it adds, shows what will run, when and as whom, and then it runs", async () => {
+  test("needs approval to add, shows what runs, when and as whom, and then runs it", async () => {
     const { host, clock, kept } = await open();
     const requested = await host.haft.execute("cron", minutely, {
       caller: { user: "ada" },
@@ -69,7 +69,7 @@ describe("the cron tool", () => {
     expect(kept).toEqual([{ text: "hello" }, { text: "hello" }]);
   });
 
-  test("lists, tells its status, changes, runs now, tells of runs, and removes", async () => {
+  test("lists, shows the status, changes, runs now, lists runs and removes", async () => {
     const { host, clock, kept, cron } = await open();
     expect((await cron({ action: "status" })).display).toContain("No process runs schedules now");
     const added = (await cron(minutely)).details as Schedule;
@@ -92,7 +92,7 @@ describe("the cron tool", () => {
     expect((await cron({ action: "list" })).display).toBe("There are no schedules.");
   });
 
-  test("refuses what cannot be before anybody is asked", async () => {
+  test("refuses invalid input before an approval is requested", async () => {
     const { host } = await open();
     const impossible: [Record<string, unknown>, string][] = [
       [{ ...minutely, tool: "nothing" }, "tool_not_found"],
@@ -113,7 +113,7 @@ describe("the cron tool", () => {
     expect(await host.haft.approvals.list("pending")).toEqual([]);
   });
 
-  test("does nothing but look in plan mode", async () => {
+  test("only reads in plan mode", async () => {
     const { host } = await open();
     expect(await host.haft.execute("cron", minutely, { mode: "plan" })).toMatchObject({
       status: "failed",
@@ -122,8 +122,8 @@ describe("the cron tool", () => {
   });
 });
 
-describe("what is scheduled", () => {
-  test("is never a tool that its creator may not call, when it is made and when it runs", async () => {
+describe("a schedule", () => {
+  test("never calls a tool that its creator may not call, neither when added nor when run", async () => {
     const { host, clock, kept, cron } = await open();
     const denied = await host.haft.execute("cron", minutely, { policy: { deny: ["keep"] } });
     expect(denied).toMatchObject({ status: "failed", error: { code: "denied" } });
@@ -156,7 +156,7 @@ describe("what is scheduled", () => {
     expect(second!.authority.policy).toEqual([{ allow: ["cron", "keep"] }]);
   });
 
-  test("is its user's own, and run by others with other rights by nobody", async () => {
+  test("belongs to its user, and cannot be run with fewer rights", async () => {
     const { cron, kept } = await open();
     const { id } = (await cron(minutely, { caller: { user: "ada" } })).details as Schedule;
     const eve = { caller: { user: "eve" } };
@@ -174,7 +174,7 @@ describe("what is scheduled", () => {
   });
 });
 
-test("times are read as they are said, and shown as they are read", () => {
+test("times are parsed and shown again", () => {
   const now = Date.UTC(2026, 10, 15, 8);
   const shown = (words: Parameters<typeof readTiming>[0]): string => showTiming(readTiming(words, now)!);
   expect(shown({ at: "20m" })).toBe("once at 2026-11-15T08:20:00Z");

@@ -19,7 +19,7 @@ const call = (
 ): Promise<ToolResult> =>
   stage.haft.execute(name, input, { caller: { depth: 0, ...(session === undefined ? {} : { session }), ...more } });
 
-/** A parent with a child that it spawned, and a stranger. */
+/** A parent with a spawned child, and an unrelated session. */
 async function family() {
   const stage = stageSessions(oneAgent(Array.from({ length: 9 }, (_, i) => ({ text: `answer ${i}` }))).agents);
   const parent = await stage.sessions.create({ key: "parent", label: "boss" });
@@ -39,7 +39,7 @@ describe("the session tools", () => {
     await testTool(haft.registry.get("session_status")!, { inputs: [{}], badInputs: [{ session: "" }] });
   });
 
-  test("of which some speak to others keep a tool's contract", async () => {
+  test("that send messages keep a tool's contract", async () => {
     const { haft, sessions } = stageSessions(oneAgent(Array.from({ length: 50 }, () => ({ text: "yes" }))).agents);
     await sessions.create({ label: "research" });
     for (const name of ["sessions_history", "sessions_send", "sessions_spawn", "sessions_stop"]) {
@@ -47,7 +47,7 @@ describe("the session tools", () => {
     }
   });
 
-  test("spawn at once, and what the child came to is reported to its parent, who goes on", async () => {
+  test("spawn immediately, and the result of the child is reported to its parent", async () => {
     const held = gate();
     const model = agentsByLabel({
       boss: [
@@ -71,7 +71,7 @@ describe("the session tools", () => {
     expect(await stage.sessions.get(key)).toMatchObject({ state: "idle", lastText: "There are 7." });
   });
 
-  test("let a session see itself and those below it, and no other", async () => {
+  test("let a session see only itself and its descendants", async () => {
     const { stage, child } = await family();
     const seen = async (session?: string, more?: object) =>
       ((await call(stage, "sessions_list", {}, session, more)).details as { sessions: { key: string }[] }).sessions
@@ -86,7 +86,7 @@ describe("the session tools", () => {
     expect(await seen("parent", { user: "eve" })).toEqual([]);
   });
 
-  test("refuse to speak to, read and stop what the session did not spawn", async () => {
+  test("refuse to message, read and stop sessions that it did not spawn", async () => {
     const { stage, child } = await family();
     const sent = await call(stage, "sessions_send", { session: "parent", message: "hi" }, child);
     expect(sent).toMatchObject({ success: false, error: { code: "denied" }, details: { status: "forbidden" } });
@@ -102,7 +102,7 @@ describe("the session tools", () => {
     });
   });
 
-  test("send by key or label, and wait, or do not", async () => {
+  test("send by key or label, with or without waiting", async () => {
     const { stage, child } = await family();
     expect(await call(stage, "sessions_send", { session: child, message: "And now?" }, "parent")).toMatchObject({
       success: true,
@@ -118,7 +118,7 @@ describe("the session tools", () => {
     await stage.sessions.settled();
   });
 
-  test("give an answer that was waited for once, and one that came too late as a report", async () => {
+  test("return a reply in time once, and report a late one", async () => {
     const held = gate();
     const model = agentsByLabel(
       { boss: [{ text: "ok" }, { text: "ok" }], counter: [{ text: "0" }, { text: "1" }, { text: "2" }] },
@@ -132,7 +132,7 @@ describe("the session tools", () => {
     const reports = async (): Promise<number> =>
       (await stage.sessions.history("parent")).filter(({ incoming }) => incoming?.kind === "announce").length;
     expect(await reports()).toBe(1);
-    // As in a turn of the parent: nobody else may take what comes in.
+    // As in a turn of the parent, so nobody else takes incoming messages.
     const lease = (await stage.store.claim("parent"))!;
     await call(stage, "sessions_send", { session: "counter", message: "more" }, "parent");
     expect(await stage.store.waiting("parent")).toBe(0);
@@ -148,7 +148,7 @@ describe("the session tools", () => {
     await stage.store.release(lease, true);
   });
 
-  test("tell where a session stands, also one that is not stored", async () => {
+  test("show the status of a session, even if it is not stored", async () => {
     const { stage, child } = await family();
     expect((await call(stage, "session_status", {}, "parent")).details).toMatchObject({
       stored: true,
@@ -159,7 +159,7 @@ describe("the session tools", () => {
     expect((await call(stage, "session_status", {}, "x")).details).toMatchObject({ stored: false, session: "x" });
   });
 
-  test("show what was said and done", async () => {
+  test("show the history", async () => {
     const { stage } = await family();
     const history = await call(stage, "sessions_history", { session: "counter" }, "parent");
     expect(textOf(history.content)).toMatch(/#1 user: .*Count the files\n\n#2 assistant: answer 0/s);
@@ -199,7 +199,7 @@ describe("the session tools", () => {
     expect(held).toMatchObject({ error: { code: "denied" } });
   });
 
-  test("go no deeper and no wider than they may", async () => {
+  test("respect the limits for depth and number", async () => {
     const held = gate();
     const stage = stageSessions(oneAgent([{ text: "ok" }], { before: () => held.pass() }).agents, {
       sessionService: { maxDepth: 1, maxChildren: 1 },
@@ -214,7 +214,7 @@ describe("the session tools", () => {
     held.open();
   });
 
-  test("spawn one session for one call, however often it is made", async () => {
+  test("spawn one session for repeated calls with one id", async () => {
     const stage = stageSessions(oneAgent([{ text: "ok" }, { text: "ok" }]).agents);
     await stage.sessions.create({ key: "parent" });
     const caller = { session: "parent", depth: 0 };
@@ -225,7 +225,7 @@ describe("the session tools", () => {
     expect((await stage.sessions.history(one.key)).filter(({ incoming }) => incoming)).toHaveLength(1);
   });
 
-  test("stop a child without waking its parent, who knows", async () => {
+  test("stop a child without waking its parent", async () => {
     const held = gate();
     const stage = stageSessions(
       agentsByLabel({ "": [{ text: "parent" }], counter: [{ text: "never" }] }, { before: () => held.pass() }).agents,
@@ -242,7 +242,7 @@ describe("the session tools", () => {
     });
   });
 
-  test("say what to do where no model is configured", async () => {
+  test("name the next step if no model is configured", async () => {
     const stage = stageSessions(() => undefined);
     await stage.sessions.create({ key: "parent" });
     const spawned = await call(stage, "sessions_spawn", { task: "t" }, "parent");
@@ -251,7 +251,7 @@ describe("the session tools", () => {
     expect((await call(stage, "sessions_list", {}, "parent")).success).toBe(true);
   });
 
-  test("carry what one session has seen to whoever reads it", async () => {
+  test("propagate taint labels to the reader", async () => {
     const shared: string[] = [];
     const stage = stageSessions(oneAgent([{ text: "ok" }, { text: "ok" }]).agents, {
       sessionService: { shareTaint: (from, to) => Promise.resolve(void shared.push(`${from} > ${to}`)) },

@@ -38,25 +38,25 @@ describe("current_time", () => {
     expect(Date.parse(iso)).toBe(timestamp);
   });
 
-  test("tells the model the weekday, there, and the person one line", async () => {
+  test("shows the local weekday to the model and one line to a person", async () => {
     const result = await ask(SUMMER, { timezone: "Pacific/Kiritimati" });
     expect(textOf(result.content)).toContain("Thursday");
     expect(result.display).toBe("2026-07-16T02:30:45.678+14:00 Pacific/Kiritimati");
   });
 
-  test("uses the zone it was made with where the call names none", async () => {
+  test("uses the configured zone by default", async () => {
     expect((await ask(WINTER, {}, "Europe/Paris")).details).toMatchObject({
       timezone: "Europe/Paris",
       iso: "2026-01-15T13:30:45.678+01:00",
     });
   });
 
-  test("has a zone of its own where it was given none", async () => {
+  test("uses the zone of the host without a configured one", async () => {
     const { iso } = (await ask(WINTER)).details as { iso: string };
     expect(Date.parse(iso)).toBe(WINTER);
   });
 
-  test("puts the case of a name right and does not turn it into an older one", async () => {
+  test("corrects the case of a name without replacing it by an older one", async () => {
     expect((await ask(WINTER, { timezone: "europe/paris" })).details).toHaveProperty("timezone", "Europe/Paris");
     expect((await ask(WINTER, { timezone: "Asia/Kolkata" })).details).toHaveProperty("timezone", "Asia/Kolkata");
   });

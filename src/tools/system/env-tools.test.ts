@@ -28,7 +28,7 @@ describe("get_env", () => {
     expect(textOf(result.content)).toBe("HOME=/home/ann");
   });
 
-  test("reads what its own session has set, over what is inherited, and nothing of another session", async () => {
+  test("reads variables of its own session, which override inherited ones, and none of other sessions", async () => {
     const { environments, get } = stage();
     environments.of("a").set("APP_MODE", "test");
     environments.of("a").set("TZ", "");
@@ -48,11 +48,11 @@ describe("get_env", () => {
     },
   );
 
-  test("names a variable that is spelt almost like that", async () => {
+  test("suggests a similar name", async () => {
     expect(textOf((await stage().get("$HOME")).content)).toContain('Did you mean "HOME"?');
   });
 
-  test("masks what looks like a secret, says so, and nothing of the result holds it", async () => {
+  test("masks what looks like a secret everywhere in the result", async () => {
     const { environments, get } = stage();
     environments.of("a").set("DATABASE", `postgres://ann:${SECRET}@db/main`);
     for (const key of ["SERVICE_TOKEN", "DATABASE"]) {
@@ -64,7 +64,7 @@ describe("get_env", () => {
     }
   });
 
-  test("shows secrets where the installation allows it, and is then labelled as a source of them", async () => {
+  test("shows secrets if allowed, and is then labelled as sensitive", async () => {
     const { tool, get } = stage({ showSecrets: true });
     expect(await get("SERVICE_TOKEN")).toMatchObject({ details: { value: SECRET } });
     expect(tool.labels).toEqual(["sensitive_data"]);

@@ -31,7 +31,7 @@ describe("set_env", () => {
     });
   });
 
-  test("sets a variable for its session only, and returns what was there before", async () => {
+  test("sets a variable for its session only and returns the previous value", async () => {
     const { environments, set } = stage();
     expect(await set("APP_MODE", "test", "a")).toMatchObject({ success: true, details: { previous: null } });
     expect(await set("APP_MODE", "live", "a")).toMatchObject({ success: true, details: { previous: "test" } });
@@ -45,7 +45,7 @@ describe("set_env", () => {
     expect(process.env).not.toHaveProperty("APP_MODE_OF_TEST");
   });
 
-  test("knows what was inherited before, and null brings it back", async () => {
+  test("returns the inherited value, and null restores it", async () => {
     const { environments, set } = stage();
     expect((await set("TZ", "Asia/Tokyo")).details).toEqual({ previous: "UTC" });
     expect((await set("TZ", null)).details).toEqual({ previous: "Asia/Tokyo" });
@@ -64,7 +64,7 @@ describe("set_env", () => {
     },
   );
 
-  test("does not give away a secret as the value before", async () => {
+  test("does not reveal a secret as the previous value", async () => {
     const { set } = stage();
     const result = await set("SERVICE_TOKEN", "x");
     expect(result).toMatchObject({ success: true, metadata: { masked: true } });

@@ -51,7 +51,7 @@ describe("sleep", () => {
     expect(await result).toMatchObject({ success: true, details: { slept: duration } });
   });
 
-  test("ends at once when it is aborted, says how long it slept and leaves no timer", async () => {
+  test("ends on abort, reports how long it slept and leaves no timer", async () => {
     const { clock, haft } = stage();
     const controller = new AbortController();
     const running = haft.execute("sleep", { duration: 60 }, { signal: controller.signal });
@@ -61,18 +61,18 @@ describe("sleep", () => {
     expect(result).toMatchObject({ success: false, error: { code: "cancelled" }, details: { slept: 1.5 } });
     expect(textOf(result.content)).toContain("Stopped after 1.5 of 60 seconds.");
     await clock.advance(0);
-    // The gate keeps timers of its own, but lets go of them.
+    // The gate has its own timers, but they are released.
     expect(clock.refTimers).toBe(0);
   });
 
-  test("is cut short by the caller's own time limit, and still says how long it slept", async () => {
+  test("is cut short by the caller's time limit and still reports how long it slept", async () => {
     const { clock, haft } = stage();
     const running = haft.execute("sleep", { duration: 60 }, { timeoutMs: 4000 });
     await clock.advance(4000);
     expect(await running).toMatchObject({ success: false, error: { code: "timeout" }, details: { slept: 4 } });
   });
 
-  test("never reports less than was asked for, although timers fire early", async () => {
+  test("never sleeps less than requested, although timers fire early", async () => {
     let now = 0;
     const early = {
       ...systemClock,

@@ -37,7 +37,7 @@ const html: RequestHandler = (_request, response) => {
 };
 
 describe("web_fetch", () => {
-  test("gives a page as Markdown between marks, with its title and absolute links", async () => {
+  test("returns a page as marked Markdown, with its title and absolute links", async () => {
     const { origin, call, requests } = await open(html);
     const { page, shown } = await call({ url: `${origin}/a` });
     expect(page).toMatchObject({ kind: "html", title: "A title", status: 200, finalUrl: `${origin}/a`, offset: 0 });
@@ -53,14 +53,14 @@ describe("web_fetch", () => {
     ["text/markdown", "# Already\n\n<b>so</b>", "text"],
     ["text/plain", "1 < 2", "text"],
     ["application/rss+xml", "<rss><item/></rss>", "text"],
-  ])("gives %s as it is", async (type, body, kind) => {
+  ])("returns %s unchanged", async (type, body, kind) => {
     const { origin, call } = await open(
       (_request, response) => void response.writeHead(200, { "content-type": type }).end(body),
     );
     expect((await call({ url: origin })).page).toMatchObject({ kind, content: body });
   });
 
-  test("gives a PDF as text by page", async () => {
+  test("returns a PDF as text by page", async () => {
     const { origin, call } = await open(
       (_request, response) => void response.end(makePdf(["First page", "Second page"])),
     );
@@ -69,7 +69,7 @@ describe("web_fetch", () => {
     expect(page.content).toBe("--- page 1 of 2 ---\nFirst page\n\n--- page 2 of 2 ---\nSecond page");
   });
 
-  test("refuses a PDF that is none, and binary data, and says what to do", async () => {
+  test("refuses a broken PDF and binary data with the next step", async () => {
     const { origin, call } = await open(({ path }, response) => {
       response.end(path === "/pdf" ? "%PDF-1.4 broken" : Buffer.from([0, 1, 2, 3, 0, 0]));
     });
@@ -90,7 +90,7 @@ describe("web_fetch", () => {
       expect((await call({ url: `${origin}/${path}` })).page.content).toContain("你好，这是一个测试的内容。");
   });
 
-  test("gives long pages in parts that fit together, without fetching again", async () => {
+  test("returns long pages in consecutive parts without fetching again", async () => {
     const whole = Array.from({ length: 2000 }, (_, line) => `line ${line} 😀`).join("\n");
     const { origin, call, requests } = await open((_request, response) => {
       response.writeHead(200, { "content-type": "text/plain" }).end(whole);
@@ -109,7 +109,7 @@ describe("web_fetch", () => {
     expect((await call({ url: origin, offset: 10_000_000 })).shown).toContain("nothing at offset");
   });
 
-  test("keeps a page for a while, and fetches it again after that or when asked to", async () => {
+  test("caches a page for a while, and fetches it again after that or with refresh", async () => {
     const clock = createFakeClock();
     const { origin, call, requests } = await open(html, { clock, cacheTtlMs: 60_000 });
     expect((await call({ url: `${origin}/#a` })).page.fromCache).toBeUndefined();
@@ -120,7 +120,7 @@ describe("web_fetch", () => {
     expect(requests).toHaveLength(3);
   });
 
-  test("fetches several at once, and tells which could not be had", async () => {
+  test("fetches several pages at once and reports failures", async () => {
     const { origin, call } = await open((request, response) => {
       if (request.path === "/gone") response.writeHead(404, { "content-type": "text/html" }).end("<p>no such page</p>");
       else html(request, response);
@@ -142,7 +142,7 @@ describe("web_fetch", () => {
     expect((await call({})).result).toMatchObject({ error: { code: "invalid_input" } });
   });
 
-  test("tells a redirect to another host instead of following it, and follows one on the same", async () => {
+  test("reports a redirect to another host, and follows one on the same host", async () => {
     const { origin, call, requests } = await open((request, response) => {
       if (request.path === "/far") response.writeHead(301, { location: "https://other.example/x" }).end();
       else if (request.path === "/near") response.writeHead(301, { location: "/here" }).end();
@@ -155,7 +155,7 @@ describe("web_fetch", () => {
     expect(requests).toHaveLength(3);
   });
 
-  test("says that a page needs JavaScript, or has it rendered where that can be done", async () => {
+  test("reports that a page needs JavaScript, or renders it if possible", async () => {
     const empty: RequestHandler = (_request, response) => {
       response
         .writeHead(200, { "content-type": "text/html" })
@@ -167,7 +167,7 @@ describe("web_fetch", () => {
     expect((await rendered.call({ url: rendered.origin })).page.content).toContain("Words that make an article");
   });
 
-  test("is judged by rules about hosts, for each of its addresses", async () => {
+  test("follows host rules for each URL", async () => {
     const { origin, haft, requests } = await open(html);
     const verdict = (urls: string[]) =>
       createHaft({
@@ -181,7 +181,7 @@ describe("web_fetch", () => {
 });
 
 describe("converting pages", () => {
-  test("ends what takes too long, and goes on with the next page", { timeout: 60_000 }, async () => {
+  test("stops a page that takes too long and continues with the next", { timeout: 60_000 }, async () => {
     const short = createPageConverter({ timeoutMs: 1 });
     onTestFinished(() => short.close());
     const page = { html: article(`<p>${WORDS}</p>`.repeat(2000)), url: "https://a.example/" };
@@ -203,7 +203,7 @@ describe("converting pages", () => {
     expect(turns).toBeGreaterThan(5);
   });
 
-  test("gives the plain words of a page that is nested too deeply to be understood", { timeout: 60_000 }, async () => {
+  test("returns the plain text of a page that is nested too deeply", { timeout: 60_000 }, async () => {
     const { origin, call } = await open((_request, response) => {
       response.writeHead(200, { "content-type": "text/html" });
       response.end(`${"<div>".repeat(60_000)}${WORDS}${"</div>".repeat(60_000)}`);
@@ -225,7 +225,7 @@ describe("converting pages", () => {
 });
 
 describe("stripping markup", () => {
-  test("leaves the words, and decodes entities", () => {
+  test("keeps the text and decodes entities", () => {
     expect(stripMarkup("<!-- <p>no --><script>no</script><p>a &lt; b &amp;&#33;&#x21;</p><p>c<br>d 1 < 2")).toBe(
       "a < b &!!\nc\nd 1 < 2",
     );
@@ -241,7 +241,7 @@ describe("stripping markup", () => {
   });
 });
 
-/** One line of text a page. */
+/** One line of text per page. */
 function makePdf(pages: readonly string[]): string {
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",

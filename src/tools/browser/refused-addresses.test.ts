@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRefusedAddresses } from "./browser-program.ts";
 
-test("a refusal is found by any address of its host and port, once", () => {
+test("a refusal is found once by any URL of its host and port", () => {
   const refused = createRefusedAddresses();
   refused.note("a.example:443", "tunnel");
   refused.note("http://b.example", "plain");
